@@ -19,6 +19,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from gpu_constructs.batch.job import GpuBatchJob as GpuBatchJob
+    from gpu_constructs.batch.queue import GpuBatchQueue as GpuBatchQueue
+    from gpu_constructs.batch.retries import BatchRetries as BatchRetries
+    from gpu_constructs.batch.shares import FairShares as FairShares
     from gpu_constructs.capacity.choice import CapacityChoice as CapacityChoice
     from gpu_constructs.capacity.fallback import FallbackCapacity as FallbackCapacity
     from gpu_constructs.capacity.family import FamilyCapacity as FamilyCapacity
@@ -65,12 +69,17 @@ __version__ = "0.1.0"
 """The release, as ``pyproject.toml`` has it. Reading installed metadata takes as long as a whole first check."""
 
 _HOME = {
+    "BatchRetries": "batch.retries",
     "CapacityChoice": "capacity.choice",
     "ContainerOptions": "tasks.container_options",
     "CpuService": "serving.cpu_service",
+    "DeclaredInstanceType": "hardware.declared",
     "DoesNotFitError": "errors",
+    "FairShares": "batch.shares",
     "FallbackCapacity": "capacity.fallback",
     "FamilyCapacity": "capacity.family",
+    "GpuBatchJob": "batch.job",
+    "GpuBatchQueue": "batch.queue",
     "GpuCapacity": "capacity.gpu_capacity",
     "GpuChecks": "cdk.validation",
     "GpuCluster": "cluster",
@@ -87,10 +96,9 @@ _HOME = {
     "HostReplacement": "capacity.host_replacement",
     "HostScaling": "capacity.scaling",
     "HostStorage": "capacity.storage",
-    "IncompatibleError": "errors",
-    "DeclaredInstanceType": "hardware.declared",
-    "InvalidValueError": "errors",
     "ImportedGpuCapacity": "capacity.imported_capacity",
+    "IncompatibleError": "errors",
+    "InvalidValueError": "errors",
     "JobRetries": "jobs.retries",
     "ManagedGpuCapacity": "managed.managed_gpu_capacity",
     "ManagedOperation": "managed.operation",
@@ -108,13 +116,17 @@ _HOME = {
 }
 
 __all__ = [
+    "BatchRetries",
     "CapacityChoice",
     "ContainerOptions",
     "CpuService",
     "DeclaredInstanceType",
     "DoesNotFitError",
+    "FairShares",
     "FallbackCapacity",
     "FamilyCapacity",
+    "GpuBatchJob",
+    "GpuBatchQueue",
     "GpuCapacity",
     "GpuChecks",
     "GpuCluster",

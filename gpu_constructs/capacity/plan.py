@@ -22,7 +22,7 @@ from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.hosts.providers import known_provider_name
 from gpu_constructs.hosts.subnets import HostSubnets
 
-__all__ = ["CapacityPlan", "plan_capacity"]
+__all__ = ["CapacityPlan", "image_of", "plan_capacity", "types_of"]
 
 # Other hosts of a template may serve other tasks; this library lets every task run on every host of a capacity.
 _OF_THE_TYPES = ("GPU053",)
@@ -68,7 +68,7 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
         IncompatibleError: The types cannot be in one pool, or no image drives them.
     """
     subnets = hosts.subnets_of(choice.vpc_subnets)
-    names, chosen = _types(choice.instance_types, image_is_given=choice.image is not None)
+    names, chosen = types_of(choice.instance_types, image_is_given=choice.image is not None)
     known = chosen.instance_types
     if chosen.has_unknown_types and choice.image is None:
         raise InvalidValueError(
@@ -98,7 +98,7 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
         provider=known_provider_name(choice.capacity_provider_name),
     )
     require_yes(pool, *_OF_THE_TYPES)
-    image = _image(choice.image, known).in_region(hosts.region)
+    image = image_of(choice.image, known).in_region(hosts.region)
     pool = replace(pool, image=image.host_image)
     require_yes(pool, *_OF_THE_IMAGE)
     for part in parts:
@@ -134,7 +134,17 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
     )
 
 
-def _image(given: GpuMachineImage | None, types: Sequence[InstanceType]) -> GpuMachineImage:
+def image_of(given: GpuMachineImage | None, types: Sequence[InstanceType]) -> GpuMachineImage:
+    """The machine image of hosts: as given, or the one that drives their types.
+
+    Args:
+        given: What was given; None for the default.
+        types: The instance types.
+
+    Raises:
+        InvalidValueError: It is no machine image.
+        IncompatibleError: No ECS image drives one of the types, or no single image drives all.
+    """
     if given is None:
         with argument_named("instance_types"):
             return GpuMachineImage.for_types(types)
@@ -148,7 +158,17 @@ def _image(given: GpuMachineImage | None, types: Sequence[InstanceType]) -> GpuM
     return given
 
 
-def _types(instance_types: Sequence[str], *, image_is_given: bool) -> tuple[tuple[str, ...], TypeChoice]:
+def types_of(instance_types: Sequence[str], *, image_is_given: bool) -> tuple[tuple[str, ...], TypeChoice]:
+    """The instance types as given, each once, and what is known of them.
+
+    Args:
+        instance_types: What was given.
+        image_is_given: Whether the machine image was given, so that a type may be newer than the catalogue.
+
+    Raises:
+        UnknownNameError: An instance type does not exist.
+        InvalidValueError: It is no list of names.
+    """
     if isinstance(instance_types, str) or not isinstance(instance_types, Sequence) or not instance_types:
         split = [each.strip() for each in instance_types.split(",")] if isinstance(instance_types, str) else None
         raise InvalidValueError(

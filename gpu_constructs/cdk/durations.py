@@ -9,9 +9,25 @@ import aws_cdk as cdk
 from gpu_constructs.cdk.atomic import translated
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError
+from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.hardware.aws_limits import LARGEST_INTEGER
 
-__all__ = ["whole_seconds"]
+__all__ = ["known_seconds", "whole_seconds"]
+
+
+def known_seconds(argument: str, value: cdk.Duration) -> int | Unknown:
+    """A duration in whole seconds; unknown for a token.
+
+    Args:
+        argument: The argument, as the user spells it.
+        value: What was given.
+
+    Raises:
+        InvalidValueError: It has a part of a second.
+    """
+    whole_seconds(argument, value)
+    seconds = value.to_seconds(integral=False)
+    return UNKNOWN if is_token(seconds) else int(seconds)
 
 
 def whole_seconds(argument: str, value: cdk.Duration, *, smallest: int = 0, largest: int = LARGEST_INTEGER) -> None:

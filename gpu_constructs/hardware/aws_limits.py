@@ -27,8 +27,12 @@ __all__ = [
     "MAX_CONTAINERS",
     "MAX_EXPRESSION_LENGTH",
     "MAX_IDLE_SECONDS",
+    "MAX_JOB_ATTEMPTS",
+    "MAX_JOB_CONDITIONS",
+    "MAX_JOB_QUEUE_PRIORITY",
     "MAX_PERCENT",
     "MAX_PLACEMENT_CONSTRAINTS",
+    "MAX_QUEUE_ENVIRONMENTS",
     "MAX_RUN_COPIES",
     "MAX_STEP_ADJUSTMENTS",
     "MAX_STRATEGY_PROVIDERS",
@@ -241,6 +245,18 @@ https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceRequirementsR
 
 MIN_JOB_TIMEOUT_SECONDS = 60
 """Timeout of an attempt of a job of AWS Batch (https://docs.aws.amazon.com/batch/latest/userguide/job_timeouts.html)."""
+
+MAX_JOB_ATTEMPTS = 10
+"""Attempts of a job of AWS Batch (https://docs.aws.amazon.com/batch/latest/APIReference/API_RetryStrategy.html)."""
+
+MAX_JOB_CONDITIONS = 5
+"""Conditions of its retries (same page)."""
+
+MAX_QUEUE_ENVIRONMENTS = 3
+"""Compute environments of a queue of AWS Batch (https://docs.aws.amazon.com/batch/latest/APIReference/API_CreateJobQueue.html)."""
+
+MAX_JOB_QUEUE_PRIORITY = 9999
+"""Priority of jobs, and of queues, of AWS Batch: https://docs.aws.amazon.com/batch/latest/userguide/service_limits.html"""
 
 BATCH_TYPE_WORDS = frozenset({"default_arm64", "default_x86_64", "optimal"})
 """Words for whatever AWS Batch prefers at the time, all of it without accelerators.

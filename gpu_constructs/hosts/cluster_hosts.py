@@ -20,6 +20,7 @@ from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.hosts.association import ClusterAssociation
 from gpu_constructs.hosts.encryption import let_key_be_used
+from gpu_constructs.hosts.host_permissions import host_permissions
 from gpu_constructs.hosts.managed_roles import ManagedRoles
 from gpu_constructs.hosts.subnets import HostSubnets
 from gpu_constructs.hosts.vpcs import require_storage_in
@@ -27,53 +28,6 @@ from gpu_constructs.hosts.vpcs import require_storage_in
 __all__ = ["ClusterHosts"]
 
 _NO_CONTROLLER = "@aws-cdk/aws-ecs:disableExplicitDeploymentControllerForCircuitBreaker"
-
-
-def _permissions(cluster_arn: str) -> dict[str, object]:
-    """The ECS agent on this one cluster and Session Manager, nothing else.
-
-    Images and logs belong to the tasks' execution roles, so the hosts need neither. Narrower than
-    AmazonEC2ContainerServiceforEC2Role and AmazonSSMManagedInstanceCore, which may read any SSM parameter. Actions:
-    https://docs.aws.amazon.com/AmazonECS/latest/developerguide/instance_IAM_role.html and
-    https://docs.aws.amazon.com/systems-manager/latest/userguide/getting-started-create-iam-instance-profile.html
-    """
-    return {
-        "Version": "2012-10-17",
-        "Statement": [
-            {
-                "Sid": "RegisterWithTheCluster",
-                "Effect": "Allow",
-                "Action": [
-                    "ecs:DeregisterContainerInstance",
-                    "ecs:RegisterContainerInstance",
-                    "ecs:SubmitAttachmentStateChanges",
-                    "ecs:SubmitContainerStateChange",
-                    "ecs:SubmitTaskStateChange",
-                ],
-                "Resource": cluster_arn,
-            },
-            {
-                "Sid": "TalkToTheCluster",
-                "Effect": "Allow",
-                "Action": ["ecs:Poll", "ecs:StartTelemetrySession", "ecs:UpdateContainerInstancesState"],
-                "Resource": "*",
-                "Condition": {"ArnEquals": {"ecs:cluster": cluster_arn}},
-            },
-            {"Sid": "FindTheEndpoint", "Effect": "Allow", "Action": "ecs:DiscoverPollEndpoint", "Resource": "*"},
-            {
-                "Sid": "SessionManager",
-                "Effect": "Allow",
-                "Action": [
-                    "ssm:UpdateInstanceInformation",
-                    "ssmmessages:CreateControlChannel",
-                    "ssmmessages:CreateDataChannel",
-                    "ssmmessages:OpenControlChannel",
-                    "ssmmessages:OpenDataChannel",
-                ],
-                "Resource": "*",
-            },
-        ],
-    }
 
 
 class ClusterHosts:
@@ -160,7 +114,7 @@ class ClusterHosts:
             "HostRole",
             assumed_by=iam.ServicePrincipal("ec2.amazonaws.com"),
             description="Hosts of an ECS cluster: ECS agent and Session Manager",
-            inline_policies={"Host": iam.PolicyDocument.from_json(_permissions(self.cluster.cluster_arn))},
+            inline_policies={"Host": iam.PolicyDocument.from_json(host_permissions(self.cluster.cluster_arn))},
         )
 
     @cached_property

@@ -18,20 +18,24 @@ from gpu_constructs.placement.fit import refusals
 
 __all__ = ["share_of_host", "types_for"]
 
+_FITTING = frozenset({PoolKind.BATCH, PoolKind.MANAGED_INSTANCES})
+
 
 def types_for(task: Task, pool: Pool) -> tuple[InstanceType, ...]:
     """The types that must have room for a task, as far as a constructor can tell.
 
-    Of an Auto Scaling group all of them, because managed scaling looks at the smallest. ECS Managed Instances launch
-    one that the task fits on (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ManagedInstances.html), so
-    those on which it does; the largest where it fits on none.
+    Of an Auto Scaling group all of them, because managed scaling looks at the smallest. ECS Managed Instances and AWS
+    Batch launch one that the task fits on
+    (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ManagedInstances.html,
+    https://docs.aws.amazon.com/batch/latest/userguide/allocation-strategies.html), so those on which it does; the
+    largest where it fits on none.
 
     Args:
         task: What is to run.
         pool: Where.
     """
     types = pool.instance_types
-    if pool.kind is not PoolKind.MANAGED_INSTANCES or not types:
+    if pool.kind not in _FITTING or not types:
         return types
     fitting = tuple(each for each in types if not refusals(task, each, pool))
     return fitting or (max(types, key=lambda each: (each.gpus, each.memory_mib)),)

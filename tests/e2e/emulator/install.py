@@ -11,6 +11,8 @@ from . import (
     alarms,
     autoscaling,
     autoscaling_resources,
+    batch,
+    batch_resources,
     bootstrap_resources,
     cloud_trail,
     cloudformation,
@@ -42,6 +44,7 @@ __all__ = ["RESOURCES", "install"]
 RESOURCES = (
     alarms,
     autoscaling_resources,
+    batch_resources,
     bootstrap_resources,
     ecs_resources,
     executions,
@@ -63,6 +66,7 @@ RESOURCES = (
 
 PARTS = (
     autoscaling,
+    batch,
     cloud_trail,
     cloudformation,
     ecs,

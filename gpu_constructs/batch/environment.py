@@ -1,0 +1,111 @@
+"""One compute environment of a queue: hosts of one shape, from none to as many as allowed, that AWS Batch starts."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from aws_cdk import aws_batch as batch
+from aws_cdk import aws_ec2 as ec2
+from constructs import Construct
+
+from gpu_constructs.batch.environment_plan import EnvironmentPlan
+from gpu_constructs.batch.queue_hosts import QueueHosts
+from gpu_constructs.capacity.network import NetworkResources, network_resources
+from gpu_constructs.cdk.given import construct_of
+from gpu_constructs.cdk.validation import announce
+from gpu_constructs.fleet import Pool
+from gpu_constructs.rules import check_alone
+
+__all__ = ["BatchEnvironment"]
+
+# BEST_FIT, the default of the API, never updates its hosts in place:
+# https://docs.aws.amazon.com/batch/latest/userguide/infrastructure-updates.html
+_ON_DEMAND = "BEST_FIT_PROGRESSIVE"
+_SPOT = "SPOT_PRICE_CAPACITY_OPTIMIZED"
+
+
+class BatchEnvironment(Construct):
+    """Defines a launch template and a managed compute environment over it.
+
+    It is a `batch.CfnComputeEnvironment`, because aws-cdk-lib 2.275's `batch.ManagedEc2EcsComputeEnvironment` names no
+    version of the launch template, so that its hosts keep the first one for ever, and adds security groups that Elastic
+    Fabric Adapters do not take. Updates change its hosts in place.
+
+    Made by `GpuBatchQueue`.
+
+    Attributes:
+        pool: What it can launch, as the value that every check reads.
+        launch_template: The launch template.
+        compute_environment: The compute environment.
+        placement_group: The placement group of its hosts; None without.
+        efa_security_group: Through which its hosts reach each other by EFA; None without EFA.
+    """
+
+    def __init__(self, scope: Construct, *, plan: EnvironmentPlan, hosts: QueueHosts, update_minutes: float) -> None:
+        super().__init__(scope, plan.name)
+        self.pool: Pool = plan.pool
+        network = network_resources(self, network=plan.parts.network, pool=plan.pool, vpc=hosts.vpc)
+        self.placement_group: ec2.IPlacementGroup | None = network.placement_group
+        self.efa_security_group: ec2.ISecurityGroup | None = network.efa_security_group
+        self.launch_template: ec2.LaunchTemplate = _launch_template(self, plan, hosts, network)
+        image = plan.own_image
+        self.compute_environment: batch.CfnComputeEnvironment = batch.CfnComputeEnvironment(
+            self,
+            "Environment",
+            type="MANAGED",
+            state="ENABLED",
+            replace_compute_environment=False,
+            update_policy=batch.CfnComputeEnvironment.UpdatePolicyProperty(
+                terminate_jobs_on_update=False, job_execution_timeout_minutes=update_minutes
+            ),
+            compute_resources=batch.CfnComputeEnvironment.ComputeResourcesProperty(
+                type="SPOT" if plan.is_spot else "EC2",
+                allocation_strategy=_SPOT if plan.is_spot else _ON_DEMAND,
+                instance_types=list(plan.instance_types),
+                minv_cpus=plan.min_vcpus,
+                maxv_cpus=plan.max_vcpus,
+                instance_role=hosts.instance_profile.instance_profile_arn,
+                subnets=[each.subnet_id for each in plan.subnets.subnets],
+                ec2_configuration=[
+                    batch.CfnComputeEnvironment.Ec2ConfigurationObjectProperty(
+                        image_type=plan.image_type,
+                        image_id_override=None if image is None else image.get_image(self).image_id,
+                    )
+                ],
+                launch_template=batch.CfnComputeEnvironment.LaunchTemplateSpecificationProperty(
+                    launch_template_id=self.launch_template.launch_template_id,
+                    version=self.launch_template.latest_version_number,
+                ),
+                placement_group=None if self.placement_group is None else self.placement_group.placement_group_name,
+                # With an image of AWS Batch, an update of the hosts takes the newest.
+                update_to_latest_image_version=True if image is None else None,
+            ),
+        )
+        # Hosts talk to ECS until they have gone, and the environment is only gone after them.
+        self.compute_environment.node.add_dependency(*plan.subnets.way_out)
+        if self.pool.public_subnets is True or self.pool.zones_are_open:
+            announce(self, check_alone(self.pool, rules=("GPU008", "GPU216")))
+
+
+def _launch_template(
+    scope: Construct, plan: EnvironmentPlan, hosts: QueueHosts, network: NetworkResources
+) -> ec2.LaunchTemplate:
+    """The launch template; image, types and profile are for the compute environment to say, which goes before it."""
+    made = construct_of(
+        ec2.LaunchTemplate,
+        ec2.LaunchTemplateProps,
+        scope,
+        "LaunchTemplate",
+        # Elastic Fabric Adapters name their groups themselves.
+        security_group=hosts.security_group if network.efa_security_group is None else None,
+        user_data=ec2.UserData.custom(plan.user_data),
+        block_devices=plan.parts.storage.volumes(plan.machine_image.host_image.image, hosts.encryption_key),
+        require_imdsv2=True,
+        http_put_response_hop_limit=1,
+    )
+    data = {**plan.launch_template, **network.launch_template_data(hosts.security_group)}
+    data.pop("Placement", None)  # which the compute environment names
+    if data:
+        resource = cast("ec2.CfnLaunchTemplate", made.node.default_child)
+        resource.add_property_override("LaunchTemplateData", data)
+    return made

@@ -1,0 +1,217 @@
+"""What a compute environment was asked to be, checked before anything is made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from aws_cdk import aws_ec2 as ec2
+
+from gpu_constructs.batch.host_setup import user_data_of
+from gpu_constructs.batch.market import market_of
+from gpu_constructs.capacity.choice import CapacityChoice, CapacityParts
+from gpu_constructs.capacity.images import GpuMachineImage
+from gpu_constructs.capacity.plan import image_of, types_of
+from gpu_constructs.capacity.user_data import agent_lines, kernel_lines, what_hosts_are_told
+from gpu_constructs.cdk.arguments import whole_number
+from gpu_constructs.cdk.refusal import require_allowed, require_yes
+from gpu_constructs.errors import IncompatibleError, InvalidValueError
+from gpu_constructs.fleet import (
+    UNKNOWN,
+    Bought,
+    Distribution,
+    Pool,
+    PoolKind,
+    PurchaseOption,
+    Unknown,
+    UserDataFormat,
+)
+from gpu_constructs.hardware import Architecture, InstanceType, OperatingSystem, Vendor
+from gpu_constructs.hosts.subnets import HostSubnets
+
+__all__ = ["EnvironmentPlan", "plan_environment"]
+
+# What an environment of AWS Batch is asked as well, because everything in it is written by this library.
+_OF_THE_TYPES = ("GPU053",)
+_OF_THE_IMAGE = ("GPU052", "GPU099", "GPU106", "GPU117")
+_OF_THE_PARTS = ("GPU104", "GPU162", "GPU164", "GPU171", "GPU175", "GPU223")
+
+_ARGUMENTS: Mapping[str, str] = {
+    "ComputeResources.InstanceTypes": "instance_types",
+    "InstanceTypes": "instance_types",
+    "ImageType": "image",
+    "MaxvCpus": "max_instances",
+}
+
+_NOT_OF_BATCH: Mapping[str, str] = {
+    "scaling": "AWS Batch starts and ends the hosts of its queues itself",
+    "check_gpus_at_boot": "hosts are counted by a hook of an Auto Scaling group, and AWS Batch has its own group",
+    "capacity_provider_name": "a compute environment of AWS Batch has no capacity provider",
+}
+
+# https://docs.aws.amazon.com/batch/latest/APIReference/API_Ec2Configuration.html
+_IMAGE_TYPES: Mapping[Vendor | None, str] = {Vendor.NVIDIA: "ECS_AL2023_NVIDIA"}
+_PLAIN = "ECS_AL2023"
+_OF_BATCH = frozenset({"al2023-gpu", "al2023", "al2023-arm64"})
+"""Images that AWS Batch takes the newest of by itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnvironmentPlan:
+    """A compute environment that may be made.
+
+    Attributes:
+        name: Its construct id.
+        instance_types: Names of its instance types, each once.
+        pool: What it can launch.
+        machine_image: The image of its hosts.
+        parts: Its parts.
+        subnets: Where its hosts run.
+        min_vcpus: vCPUs that are always there.
+        max_vcpus: vCPUs at most.
+        launch_template: Properties of ``LaunchTemplateData`` that CDK's launch template has no argument for.
+        user_data: The user data of its hosts.
+    """
+
+    name: str
+    instance_types: tuple[str, ...]
+    pool: Pool
+    machine_image: GpuMachineImage
+    parts: CapacityParts
+    subnets: HostSubnets
+    min_vcpus: int
+    max_vcpus: int
+    launch_template: Mapping[str, object]
+    user_data: str
+
+    @property
+    def is_spot(self) -> bool:
+        """Whether its hosts are spot."""
+        return self.pool.bought.option is PurchaseOption.SPOT
+
+    @property
+    def image_type(self) -> str:
+        """The kind of image for which AWS Batch prepares its hosts."""
+        return _IMAGE_TYPES.get(self.machine_image.host_image.image.accelerator, _PLAIN)
+
+    @property
+    def own_image(self) -> ec2.IMachineImage | None:
+        """The image that takes the place of the one of AWS Batch; None where that is the same."""
+        found = self.machine_image.host_image
+        is_of_batch = found.is_floating and found.image.name in _OF_BATCH
+        return None if is_of_batch else self.machine_image.to_machine_image()
+
+
+def plan_environment(choice: CapacityChoice, *, subnets: HostSubnets, region: str | None) -> EnvironmentPlan:
+    """Checks everything that can be seen before a resource exists.
+
+    Args:
+        choice: What the compute environment is asked to be.
+        subnets: Where its hosts run.
+        region: Where the stack goes; None where that is only known at deploy time.
+
+    Raises:
+        UnknownNameError: An instance type does not exist.
+        InvalidValueError: An argument is wrong by itself.
+        IncompatibleError: The types cannot be in one environment, or AWS Batch has no image that drives them.
+    """
+    for argument, why in _NOT_OF_BATCH.items():
+        value = getattr(choice, argument)
+        if value not in (None, False):
+            raise InvalidValueError(why, argument=argument, value=value, fix="leave it out")
+    names, chosen = types_of(choice.instance_types, image_is_given=choice.image is not None)
+    known = chosen.instance_types
+    if chosen.has_unknown_types or chosen.unknown_type_names:
+        raise InvalidValueError(
+            "AWS Batch counts in vCPUs, and how many a type has is not known that is a token or not in the catalogue",
+            argument="instance_types",
+            value=list(names),
+            fix="types of gpu-constructs instances, or declare_instance_types for a newer one",
+        )
+    parts = choice.parts()
+    low, high = _hosts("min_instances", choice.min_instances, 0), _hosts("max_instances", choice.max_instances, 1)
+    sizes = [each.vcpus for each in known]
+    min_vcpus, max_vcpus = low * max(sizes), high * min(sizes)
+    if min_vcpus > max_vcpus:
+        raise IncompatibleError(
+            f"AWS Batch counts in vCPUs: {low} hosts that are always there have up to {min_vcpus}, and {high} of the "
+            f"smallest type have {max_vcpus}",
+            argument="min_instances",
+            value=low,
+            allowed=f"0 to {max_vcpus // max(sizes)}",
+            fix="instance types of one size, or more max_instances",
+        )
+    pool = Pool(
+        name=choice.construct_id,
+        instance_types=known,
+        image=UNKNOWN,
+        min_instances=low,
+        max_instances=high,
+        kind=PoolKind.BATCH,
+        region=region,
+        bought=Bought(distribution=Distribution() if len(names) > 1 else None),
+        zones=subnets.zones if any(each.needs_one_zone for each in parts) else None,
+        zones_are_open=subnets.zones_are_open if any(each.needs_one_zone for each in parts) else False,
+        public_subnets=subnets.has_public,
+        has_provider=False,
+        max_vcpus=max_vcpus,
+    )
+    require_yes(pool, *_OF_THE_TYPES)
+    image = _image(choice.image, known).in_region(region)
+    pool = replace(pool, image=image.host_image)
+    require_yes(pool, *_OF_THE_IMAGE, arguments=_ARGUMENTS)
+    market = market_of(parts.purchase)
+    for part in parts:
+        pool = part.applied_to(pool)
+    for part in parts:
+        part.require_possible(pool)
+    pool = replace(pool, bought=Bought(option=parts.purchase.option, reservation=market.reservation))
+    system = image.host_image.image.operating_system
+    storage = parts.storage.contribution(pool)
+    told = what_hosts_are_told(system, "", storage.agent)
+    agent = tuple(pair for pair in told.agent if pair[0] != "ECS_CLUSTER")
+    pool = replace(
+        pool,
+        user_data=replace(told, format=UserDataFormat.MIME, agent=agent, local_disks=pool.user_data.local_disks),
+    )
+    require_yes(pool, *_OF_THE_PARTS, arguments=_ARGUMENTS)
+    require_allowed(pool, _ARGUMENTS)
+    lines = (*agent_lines(system, storage.agent), *kernel_lines(system, known), *storage.boot_commands)
+    return EnvironmentPlan(
+        name=choice.construct_id,
+        instance_types=names,
+        pool=pool,
+        machine_image=image,
+        parts=parts,
+        subnets=subnets,
+        min_vcpus=min_vcpus,
+        max_vcpus=max_vcpus,
+        launch_template=market.launch_template,
+        user_data=user_data_of(lines),
+    )
+
+
+def _hosts(argument: str, value: int, smallest: int) -> int:
+    number = whole_number(argument, value, smallest=smallest, unit="hosts", fix=f"{argument}={smallest}")
+    if isinstance(number, Unknown):
+        raise InvalidValueError(
+            "AWS Batch counts in vCPUs, which do not follow from a number that is only known at deploy time",
+            argument=argument,
+            fix="take the number from context instead of a parameter",
+        )
+    return number
+
+
+def _image(given: GpuMachineImage | None, types: Sequence[InstanceType]) -> GpuMachineImage:
+    image = image_of(given, types)
+    if image.host_image.image.operating_system is OperatingSystem.BOTTLEROCKET:
+        is_arm = image.host_image.image.architecture is Architecture.ARM64
+        raise IncompatibleError(
+            "AWS Batch starts no hosts with Bottlerocket, whose user data it does not merge with its own",
+            argument="instance_types" if given is None else "image",
+            value=[each.name for each in types] if given is None else image.host_image.image.name,
+            fix="types with x86 processors, such as g6.xlarge, or GpuMachineImage.custom(…) with Amazon Linux"
+            if is_arm
+            else "GpuMachineImage.pinned('al2023-gpu')",
+        )
+    return image

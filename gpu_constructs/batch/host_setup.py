@@ -1,0 +1,23 @@
+"""How hosts of AWS Batch are set up: their launch template and the form of their user data.
+
+https://docs.aws.amazon.com/batch/latest/userguide/launch-templates.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+__all__ = ["user_data_of"]
+
+_BOUNDARY = "==GPU=="
+
+
+def user_data_of(lines: Iterable[str]) -> str:
+    """A script as the MIME multi-part archive that AWS Batch merges with its own user data; it takes no other form.
+
+    Args:
+        lines: The script.
+    """
+    head = ("MIME-Version: 1.0", f'Content-Type: multipart/mixed; boundary="{_BOUNDARY}"', "")
+    part = (f"--{_BOUNDARY}", 'Content-Type: text/x-shellscript; charset="us-ascii"', "")
+    return "\n".join((*head, *part, *lines, "", f"--{_BOUNDARY}--", ""))

@@ -1,0 +1,224 @@
+"""What a job was asked to be, checked against every host it may land on before anything is made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from gpu_constructs.cdk.arguments import flag, variables, whole_number
+from gpu_constructs.cdk.refusal import ARGUMENTS, raise_first
+from gpu_constructs.cdk.tokens import is_token
+from gpu_constructs.errors import IncompatibleError, InvalidValueError
+from gpu_constructs.fleet import (
+    Container,
+    Fleet,
+    GpuNeeds,
+    Pool,
+    ResourceRequirement,
+    Scheduler,
+    Task,
+    Unknown,
+)
+from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU, MIN_JOB_MEMORY_MIB
+from gpu_constructs.placement.fit import refusals
+from gpu_constructs.rules import RULES, Severity, check
+from gpu_constructs.tasks.container_plan import known_variables
+from gpu_constructs.tasks.efa_container import efa_devices, efa_variables
+from gpu_constructs.tasks.host_share import share_of_host, types_for
+
+__all__ = ["JobPlan", "JobSize", "plan_job"]
+
+ONLY_CONTAINER = "default"
+"""What AWS Batch calls the container of a job that has one."""
+
+_ERRORS = tuple(each for each in RULES if each.severity is Severity.ERROR)
+_DRIVER_CAPABILITIES = {"NVIDIA_DRIVER_CAPABILITIES": "compute,utility"}
+_RESERVED = "AWS_BATCH"
+_LARGEST_SHARED_MEMORY_MIB = 65536  # it counts as the container's memory as it is used
+
+_ARGUMENTS: Mapping[str, str] = {
+    **ARGUMENTS,
+    "ContainerProperties.ResourceRequirements": "gpus",
+    "ContainerDefinitions.ResourceRequirements": "gpus",
+    "ResourceRequirements": "gpus",
+    "ContainerDefinitions.Cpu": "vcpus",
+    "ContainerDefinitions.Memory": "memory_mib",
+    "ContainerDefinitions.LinuxParameters.Devices": "efa",
+    "Cpu": "vcpus",
+    "Memory": "memory_mib",
+    "Environment": "environment",
+    "LinuxParameters.SharedMemorySize": "shared_memory_mib",
+    "ComputeResources.MaxvCpus": "vcpus",
+    "MaxvCpus": "max_instances",
+    "ComputeResources.InstanceTypes": "gpus",
+    "InstanceType": "gpus",
+    "InstanceTypes": "instance_types",
+    "GpuMemoryMib": "gpu_memory_gib",
+    "ComputeCapability": "min_compute_capability",
+    "Precision": "precision",
+    "Nvlink": "nvlink",
+    "Timeout.AttemptDurationSeconds": "timeout",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobSize:
+    """What a job asks of a host, as given.
+
+    Attributes:
+        gpus: Whole GPUs.
+        vcpus: vCPUs; None for the share that goes with the GPUs.
+        memory_mib: Memory in MiB; None likewise.
+        shared_memory_mib: Size of ``/dev/shm`` in MiB; None for half of the memory.
+        efa: Whether it talks to containers on other hosts through Elastic Fabric Adapters.
+        needs: What it needs of each GPU; None for any.
+    """
+
+    gpus: int
+    vcpus: int | None
+    memory_mib: int | None
+    shared_memory_mib: int | None
+    efa: bool
+    needs: GpuNeeds | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobPlan:
+    """A job that may be made, with every default filled in.
+
+    Attributes:
+        task: The job as the value that every check reads.
+        gpus: Its whole GPUs.
+        vcpus: Its vCPUs.
+        memory_mib: Its memory in MiB.
+        shared_memory_mib: Size of its ``/dev/shm`` in MiB.
+        environment: Environment variables with the defaults.
+        devices: Paths of devices of the host, the same in the container.
+    """
+
+    task: Task
+    gpus: int
+    vcpus: int
+    memory_mib: int
+    shared_memory_mib: int
+    environment: dict[str, str]
+    devices: tuple[str, ...]
+
+
+def plan_job(
+    name: str,
+    size: JobSize,
+    *,
+    pools: Sequence[Pool],
+    environment: Mapping[str, str] | None,
+    attempt_seconds: int | Unknown,
+) -> JobPlan:
+    """Checks a job by the rules that files are checked with.
+
+    Args:
+        name: Its construct id.
+        size: What it asks of a host.
+        pools: The compute environments of its queue.
+        environment: Its environment variables, as given.
+        attempt_seconds: Its time limit.
+
+    Raises:
+        InvalidValueError: An argument is wrong by itself.
+        IncompatibleError: No environment of the queue has such GPUs.
+        DoesNotFitError: The hosts of every environment of the queue have less of something than the job asks for.
+    """
+    gpus = _whole("gpus", size.gpus, 1, "GPUs", "gpus=1; AWS Batch hands out whole GPUs by number")
+    flag("efa", size.efa, fix="efa=True")
+    given = variables("environment", environment, of=str, example="{'NAME': 'value'}")
+    reserved = next((each for each in given if each.startswith(_RESERVED)), None)
+    if reserved is not None:
+        raise InvalidValueError(
+            f"{reserved} begins with {_RESERVED}, which AWS Batch keeps for its own variables",
+            argument="environment",
+            value=reserved,
+            fix="another name",
+        )
+    # Accelerators first: a share of the host only exists for those that it has.
+    asked = Container(
+        name=ONLY_CONTAINER,
+        requirements=(ResourceRequirement.gpus(gpus),),
+        needs=size.needs,
+        cpu=CPU_UNITS_PER_VCPU,
+        memory_limit_mib=MIN_JOB_MEMORY_MIB,
+    )
+    task = Task(
+        name=name,
+        containers=(asked,),
+        network_mode="host",
+        compatibilities=("EC2",),
+        scheduler=Scheduler.BATCH,
+        attempt_seconds=attempt_seconds,
+    )
+    able = [each for each in pools if any(not refusals(task, one, each) for one in each.instance_types)]
+    if not able:
+        _require_possible(task, pools)
+    devices, defaults = (efa_devices(able), efa_variables(able)) if size.efa else ((), {})
+    every = {**_DRIVER_CAPABILITIES, **defaults, **given}
+    asked = replace(asked, devices=devices, environment=known_variables(every), cpu=0, memory_limit_mib=0)
+    share = share_of_host(replace(task, containers=(asked,)), able, least_memory_mib=MIN_JOB_MEMORY_MIB)
+    vcpus = (
+        max(1, share.cpu // CPU_UNITS_PER_VCPU)
+        if size.vcpus is None
+        else _whole("vcpus", size.vcpus, 1, "vCPUs", "leave it out for the share that goes with its GPUs")
+    )
+    memory = (
+        share.memory_mib
+        if size.memory_mib is None
+        else _whole("memory_mib", size.memory_mib, MIN_JOB_MEMORY_MIB, "MiB", "leave it out for the same share")
+    )
+    shared = (
+        max(1, min(memory // 2, _LARGEST_SHARED_MEMORY_MIB))
+        if size.shared_memory_mib is None
+        else _shared(size.shared_memory_mib, memory)
+    )
+    asked = replace(asked, cpu=vcpus * CPU_UNITS_PER_VCPU, memory_limit_mib=memory, shared_memory_mib=shared)
+    task = replace(task, containers=(asked,))
+    _require_possible(task, pools)
+    return JobPlan(
+        task=task,
+        gpus=gpus,
+        vcpus=vcpus,
+        memory_mib=memory,
+        shared_memory_mib=shared,
+        environment=every,
+        devices=devices,
+    )
+
+
+def _require_possible(task: Task, pools: Sequence[Pool]) -> None:
+    """Refuses a job that no environment of its queue can run."""
+    alone = Fleet(pools=tuple(pools), tasks=(task,), is_whole=True)
+    raise_first(check(alone, rules=_ERRORS), _ARGUMENTS)
+    if not any(not refusals(task, one, pool) for pool in pools for one in types_for(task, pool)):
+        raise IncompatibleError(
+            f"no compute environment of the queue has hosts for {task.name}",
+            argument="gpus",
+            value=task.least_gpus,
+            allowed=", ".join(f"{each.name}: {each.shape}" for each in pools),
+            fix="fewer GPUs, or an environment of a larger type",
+        )
+
+
+def _whole(argument: str, value: int, smallest: int, unit: str, fix: str) -> int:
+    number = whole_number(argument, value, smallest=smallest, unit=unit, fix=fix)
+    if isinstance(number, Unknown):
+        raise InvalidValueError(
+            "a size that is only known at deploy time cannot be compared with hosts, and AWS Batch takes another one "
+            "with each submission",
+            argument=argument,
+            fix=fix,
+        )
+    return number
+
+
+def _shared(given: int, memory_mib: int) -> int:
+    fix = "leave it out for half of the job's memory, which it is part of"
+    number = whole_number("shared_memory_mib", given, smallest=1, largest=memory_mib, unit="MiB", fix=fix)
+    if isinstance(number, Unknown) or is_token(given):
+        raise InvalidValueError("expects MiB that are known at synth", argument="shared_memory_mib", fix=fix)
+    return number

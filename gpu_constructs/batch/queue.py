@@ -1,0 +1,331 @@
+"""A queue of AWS Batch with its hosts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import aws_cdk as cdk
+from aws_cdk import aws_batch as batch
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+
+from gpu_constructs.batch.environment import BatchEnvironment
+from gpu_constructs.batch.environment_plan import EnvironmentPlan, plan_environment
+from gpu_constructs.batch.job import GpuBatchJob, JobSettings
+from gpu_constructs.batch.job_plan import JobSize, plan_job
+from gpu_constructs.batch.queue_hosts import QueueHosts
+from gpu_constructs.batch.retries import BatchRetries
+from gpu_constructs.batch.shares import FairShares
+from gpu_constructs.capacity.choice import CapacityChoice
+from gpu_constructs.cdk.arguments import of_kind, whole_number
+from gpu_constructs.cdk.atomic import creating, rolled_back_on_error, stack_of
+from gpu_constructs.cdk.durations import known_seconds, whole_seconds
+from gpu_constructs.cdk.kinds import checked
+from gpu_constructs.cdk.validation import GpuChecks
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
+from gpu_constructs.fleet import Pool
+from gpu_constructs.hardware.aws_limits import MAX_JOB_QUEUE_PRIORITY, MAX_QUEUE_ENVIRONMENTS
+from gpu_constructs.hosts.subnets import HostSubnets
+from gpu_constructs.tasks.gpu_needs import plan_needs
+
+__all__ = ["GpuBatchQueue"]
+
+# https://docs.aws.amazon.com/batch/latest/APIReference/API_JobStateTimeLimitAction.html
+_SHORTEST_WAIT, _LONGEST_WAIT = 600, 86_400
+_LONGEST_UPDATE = 7200 * 60
+_REASONS = batch.JobStateTimeLimitActionsReason
+_EXAMPLE = "environments=[CapacityChoice('L4', instance_types=['g6.xlarge'], max_instances=8)]"
+
+
+class GpuBatchQueue(Construct):
+    """Defines a queue of AWS Batch, its compute environments, and what all its hosts share.
+
+    Underneath: for each environment a launch template and a managed compute environment; an instance role with the
+    permissions of the ECS agent and Session Manager and no others, its instance profile, and a security group that lets
+    nothing in. Hosts take metadata requests with IMDSv2 tokens only and keep container images on an encrypted gp3
+    volume. AWS Batch starts them for jobs that wait and ends them when they are idle. A changed type, image or launch
+    template reaches hosts in place. Jobs are added with `add_job`.
+
+    Args:
+        scope: Where it is defined.
+        construct_id: Its id in that scope.
+        vpc: Where its hosts run.
+        environments: Its compute environments, the one to fill first, three at most and of one architecture. The
+            arguments of a `CapacityChoice` mean the same as in `GpuCluster.add_capacity`, except that AWS Batch counts
+            in vCPUs: `max_instances` of the smallest of the types, so fewer of larger ones, and one host above that
+            where a job needs it. `scaling`, `check_gpus_at_boot` and `capacity_provider_name` are not for AWS Batch.
+        vpc_subnets: Subnets of hosts whose environment chooses no others. By default the private subnets with a way
+            out.
+        shares: Who gets how much of it; every job then names its share. By default jobs come in the order in which they
+            were submitted.
+        priority: Which of several queues comes first at a compute environment that they share, 0 to 9999.
+        start_within: How long the first job of the queue may wait for hosts that EC2 does not have, ten minutes to a
+            day; then it is cancelled, and its status says why. By default a day. A job that can never start is
+            cancelled after ten minutes.
+        update_timeout: How long jobs may go on on hosts that an update replaces, up to 5 days. By default 30 minutes;
+            a job that is ended then is tried again if its `BatchRetries` have attempts left.
+        encryption_key: A symmetric key for EBS volumes of hosts and default log groups of jobs. By default keys of AWS.
+        job_queue_name: Its name. By default CloudFormation makes one.
+
+    Raises:
+        UnknownNameError: An instance type does not exist.
+        InvalidValueError: An argument is wrong by itself.
+        IncompatibleError: An environment is impossible, or the environments have different architectures.
+        RefusedByCdkError: CDK refuses it.
+
+    Attributes:
+        hosts: What the hosts share.
+        environments: The compute environments, in their order.
+        scheduling_policy: The fair-share policy; None without shares.
+        shares: Who gets how much of it, as given.
+        job_queue: The job queue.
+    """
+
+    @checked
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        vpc: ec2.IVpc,
+        environments: Sequence[CapacityChoice],
+        vpc_subnets: ec2.SubnetSelection | None = None,
+        shares: FairShares | None = None,
+        priority: int = 1,
+        start_within: cdk.Duration | None = None,
+        update_timeout: cdk.Duration | None = None,
+        encryption_key: kms.IKey | None = None,
+        job_queue_name: str | None = None,
+    ) -> None:
+        wait = start_within or cdk.Duration.seconds(_LONGEST_WAIT)
+        whole_seconds("start_within", wait, smallest=_SHORTEST_WAIT, largest=_LONGEST_WAIT)
+        update = update_timeout or cdk.Duration.minutes(30)
+        whole_seconds("update_timeout", update, smallest=60, largest=_LONGEST_UPDATE)
+        whole_number("priority", priority, smallest=0, largest=MAX_JOB_QUEUE_PRIORITY, fix="priority=1")
+        subnets = HostSubnets.of(vpc, vpc_subnets)
+        plans = _plans(environments, vpc, subnets, stack_of(scope).region)
+        with creating(scope, construct_id):
+            super().__init__(scope, construct_id)
+        with rolled_back_on_error(scope, construct_id):
+            self.hosts: QueueHosts = QueueHosts(self, vpc=vpc, subnets=subnets, encryption_key=encryption_key)
+            minutes = update.to_minutes()
+            self.environments: tuple[BatchEnvironment, ...] = tuple(
+                BatchEnvironment(self, plan=each, hosts=self.hosts, update_minutes=minutes) for each in plans
+            )
+            self.shares: FairShares | None = shares
+            self.scheduling_policy: batch.FairshareSchedulingPolicy | None = (
+                None if shares is None else shares.policy(self)
+            )
+            self.job_queue: batch.JobQueue = batch.JobQueue(
+                self,
+                "Queue",
+                job_queue_name=job_queue_name,
+                priority=priority,
+                scheduling_policy=self.scheduling_policy,
+                compute_environments=[
+                    batch.OrderedComputeEnvironment(compute_environment=each.compute_environment, order=number)
+                    for number, each in enumerate(self.environments, start=1)
+                ],
+                job_state_time_limit_actions=[
+                    batch.JobStateTimeLimitAction(reason=reason, max_time=after)
+                    for reason, after in (
+                        (_REASONS.INSUFFICIENT_INSTANCE_CAPACITY, wait),
+                        (_REASONS.COMPUTE_ENVIRONMENT_MAX_RESOURCE, cdk.Duration.seconds(_SHORTEST_WAIT)),
+                        (_REASONS.JOB_RESOURCE_REQUIREMENT, cdk.Duration.seconds(_SHORTEST_WAIT)),
+                    )
+                ],
+            )
+        self._jobs: list[GpuBatchJob] = []
+        GpuChecks.add_to(self)
+
+    @property
+    def pools(self) -> tuple[Pool, ...]:
+        """What its environments can launch, as the values that every check reads."""
+        return tuple(each.pool for each in self.environments)
+
+    @property
+    def jobs(self) -> tuple[GpuBatchJob, ...]:
+        """Its jobs so far, in the order in which they were added."""
+        return tuple(self._jobs)
+
+    @checked
+    def add_job(
+        self,
+        construct_id: str,
+        *,
+        image: ecs.ContainerImage,
+        command: Sequence[str] | None = None,
+        gpus: int = 1,
+        gpu_memory_gib: float | None = None,
+        min_compute_capability: tuple[int, int] | None = None,
+        precision: str | None = None,
+        nvlink: bool = False,
+        vcpus: int | None = None,
+        memory_mib: int | None = None,
+        shared_memory_mib: int | None = None,
+        efa: bool = False,
+        environment: Mapping[str, str] | None = None,
+        secrets: Mapping[str, batch.Secret] | None = None,
+        timeout: cdk.Duration | None = None,
+        retries: BatchRetries | None = None,
+        share: str | None = None,
+        scheduling_priority: int | None = None,
+        job_role: iam.IRole | None = None,
+        execution_role: iam.IRole | None = None,
+        log_group: logs.ILogGroup | None = None,
+        log_retention: logs.RetentionDays = logs.RetentionDays.ONE_MONTH,
+        volumes: Sequence[batch.EcsVolume] | None = None,
+        user: str | None = None,
+        job_definition_name: str | None = None,
+    ) -> GpuBatchJob:
+        """Defines a job that has whole GPUs to itself on one host of an environment of this queue.
+
+        Args:
+            construct_id: Its id under the queue.
+            image: The image of its container.
+            command: Command. By default the image's own.
+            gpus: Whole GPUs, 1 or more.
+            gpu_memory_gib: Memory in GiB that each of its GPUs must have. By default any GPU will do.
+            min_compute_capability: CUDA compute capability that its GPUs must have, as (major, minor). By default any.
+            precision: The narrowest number format that it computes in, such as ``bf16``. By default any GPU will do.
+            nvlink: Whether its GPUs must be joined by NVLink.
+            vcpus: vCPUs. By default the share of the smallest host that goes with its GPUs.
+            memory_mib: Memory in MiB; the job is stopped if it takes more. By default the same share.
+            shared_memory_mib: Size of ``/dev/shm`` in MiB. By default half of the memory, 64 GiB at most.
+            efa: Whether it talks to containers on other hosts through Elastic Fabric Adapters, which every environment
+                that it fits must have.
+            environment: Environment variables.
+            secrets: Environment variables from Secrets Manager or Parameter Store.
+            timeout: How long one attempt may take, a minute or more; then it ends, and is not tried again. By default a
+                day.
+            retries: How often it is tried again, and after what. By default twice, after its host or its image failed.
+            share: The share of the queue that it counts against; needed in a queue with shares.
+            scheduling_priority: Its priority among the jobs of its share, 0 to 9999, where the queue has shares.
+            job_role: What it may do on AWS. By default a role that may do nothing.
+            execution_role: What ECS uses to pull its image and write its logs. By default a role is made and granted
+                that.
+            log_group: Where its logs go. By default a log group is defined that is deleted with the stack.
+            log_retention: How long the default log group keeps them. By default a month.
+            volumes: Volumes of its container, such as ``batch.EcsVolume.host(…)``.
+            user: Who it runs as. By default the image's own.
+            job_definition_name: Name of the job definition. By default CloudFormation makes one.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself.
+            IncompatibleError: No environment of the queue has such GPUs.
+            DoesNotFitError: The hosts of every environment have less of something than the job asks for.
+        """
+        limit = timeout or cdk.Duration.days(1)
+        self._require_share(share, scheduling_priority)
+        needs = plan_needs(
+            gpu_memory_gib=gpu_memory_gib,
+            min_compute_capability=min_compute_capability,
+            precision=precision,
+            nvlink=nvlink,
+        )
+        plan = plan_job(
+            construct_id,
+            JobSize(
+                gpus=gpus,
+                vcpus=vcpus,
+                memory_mib=memory_mib,
+                shared_memory_mib=shared_memory_mib,
+                efa=efa,
+                needs=needs,
+            ),
+            pools=self.pools,
+            environment=environment,
+            attempt_seconds=known_seconds("timeout", limit),
+        )
+        settings = JobSettings(
+            image=image,
+            command=command,
+            secrets=secrets,
+            timeout=limit,
+            retries=of_kind("retries", retries, BatchRetries, example="BatchRetries(attempts=5)"),
+            share=share,
+            scheduling_priority=scheduling_priority,
+            job_role=job_role,
+            execution_role=execution_role,
+            log_group=log_group,
+            log_retention=log_retention,
+            volumes=volumes,
+            user=user,
+            job_definition_name=job_definition_name,
+        )
+        with creating(self, construct_id):
+            job = GpuBatchJob(self, construct_id, plan=plan, settings=settings)
+        self._jobs.append(job)
+        return job
+
+    def _require_share(self, share: str | None, priority: int | None) -> None:
+        names = () if self.shares is None else tuple(self.shares.shares)
+        if share not in (names or (None,)):
+            raise InvalidValueError(
+                "the queue has shares, and a job counts against one of them"
+                if names
+                else "the queue has no shares that a job could count against",
+                argument="share",
+                value=share,
+                allowed=", ".join(names) or None,
+                fix=f"share={names[0]!r}" if names else "shares=FairShares(…) of the queue, or leave it out",
+            )
+        if priority is not None:
+            whole_number(
+                "scheduling_priority",
+                priority,
+                smallest=0,
+                largest=MAX_JOB_QUEUE_PRIORITY,
+                fix="scheduling_priority=1",
+            )
+
+    @property
+    def host_role(self) -> iam.Role:
+        """The role of all hosts; grant it what hosts need beyond the ECS agent and Session Manager."""
+        return self.hosts.role
+
+
+def _plans(
+    environments: Sequence[CapacityChoice], vpc: ec2.IVpc, subnets: HostSubnets, region: str
+) -> list[EnvironmentPlan]:
+    is_list = isinstance(environments, (list, tuple)) and all(isinstance(each, CapacityChoice) for each in environments)
+    if not is_list or not 1 <= len(environments) <= MAX_QUEUE_ENVIRONMENTS:
+        raise InvalidValueError(
+            f"expects a list of CapacityChoice, got {shown(environments)}",
+            argument="environments",
+            value=environments,
+            allowed=f"1 to {MAX_QUEUE_ENVIRONMENTS}",
+            fix=_EXAMPLE,
+        )
+    names = [each.construct_id for each in environments]
+    twice = next((each for each in names if names.count(each) > 1), None)
+    if twice is not None:
+        raise InvalidValueError(
+            f"two environments have the id {twice!r}",
+            argument="environments",
+            value=names,
+            fix="another id for one of them",
+        )
+    where = None if "${" in region else region
+    plans = [
+        plan_environment(
+            each,
+            subnets=subnets if each.vpc_subnets is None else HostSubnets.of(vpc, each.vpc_subnets),
+            region=where,
+        )
+        for each in environments
+    ]
+    architectures = {each.machine_image.host_image.image.architecture: each.name for each in plans}
+    if len(architectures) > 1:
+        sides = ", ".join(f"{name}: {architecture}" for architecture, name in architectures.items())
+        raise IncompatibleError(
+            f"the compute environments of a queue have one architecture, and these have several ({sides})",
+            argument="environments",
+            value=names,
+            fix="a queue for each architecture",
+        )
+    return plans

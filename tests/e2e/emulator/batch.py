@@ -1,0 +1,106 @@
+"""The AWS Batch of the emulator: jobs run as tasks on hosts that it starts for them. Each look at jobs is a minute."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, cast
+
+from moto.batch import models, responses, urls
+from moto.batch.exceptions import ClientException
+from moto.batch.models import BatchBackend, Job
+
+from .batch_hosts import EmulatedEnvironment
+from .batch_jobs import ENDED, EmulatedJob
+from .resource import Region
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from .resource import Properties
+
+__all__ = ["EmulatedBatch", "install"]
+
+
+class EmulatedBatch(BatchBackend):
+    """AWS Batch in one account and region."""
+
+    @property
+    def _url_module(self) -> ModuleType:
+        return urls
+
+    @property
+    def where(self) -> Region:
+        """Its account and region."""
+        return Region(self.account_id, self.region_name)
+
+    def add_environment(self, name: str, settings: Properties) -> EmulatedEnvironment:
+        """CreateComputeEnvironment, from its request."""
+        if self.get_compute_environment_by_name(name) is not None:
+            raise ClientException("Object already exists")
+        made = EmulatedEnvironment(self.where, name, settings)
+        self._compute_environments[made.arn] = made
+        return made
+
+    def remove_environment(self, arn: str) -> None:
+        """DeleteComputeEnvironment."""
+        environment = cast("EmulatedEnvironment", self._compute_environments[arn])
+        if any(environment in queue.environments for queue in self._job_queues.values()):
+            raise ClientException("Cannot delete, found existing JobQueue relationship")
+        environment.end()
+        del self._compute_environments[arn]
+
+    def submit_job(  # type: ignore[override]  # of what moto passes on, this is modelled
+        self, job_name: str, job_def_id: str, job_queue: str, **request: Any
+    ) -> tuple[str, str, str]:
+        definition, queue = self.get_job_definition(job_def_id), self.get_job_queue(job_queue)
+        if definition is None or definition.status != "ACTIVE":
+            raise ClientException(f"JobDefinition {job_def_id} not found")
+        if queue is None:
+            raise ClientException(f"JobQueue {job_queue} not found")
+        share = request.get("share")
+        if (share is None) != (queue.schedule_policy is None):
+            raise ClientException(
+                "shareIdentifier must be specified for job queues with a fair-share scheduling policy, and for no other"
+            )
+        job = EmulatedJob(job_name, definition, queue, share)
+        self._jobs[job.job_id] = cast("Job", job)
+        queue.jobs.append(cast("Job", job))
+        return job_name, job.job_id, job.arn
+
+    def pass_a_minute(self) -> None:
+        """Let everything happen in all queues that takes about a minute."""
+        environments = cast("list[EmulatedEnvironment]", list(self._compute_environments.values()))
+        for each in environments:
+            each.register()
+        for queue in sorted(self._job_queues.values(), key=lambda each: -int(each.priority)):
+            for job in cast("list[EmulatedJob]", queue.jobs):
+                if job.status not in ENDED:
+                    job.pass_a_minute(cast("list[EmulatedEnvironment]", queue.environments))
+        for each in environments:
+            each.end_idle()
+            each.register()
+
+    def describe_jobs(self, jobs: list[str] | None) -> list[dict[str, Any]]:
+        self.pass_a_minute()
+        return [job.describe() for key, job in self._jobs.items() if not jobs or key in jobs or job.arn in jobs]
+
+    def reset(self) -> None:
+        self._jobs.clear()  # whose threads moto would end
+        super().reset()
+
+
+def _submit(self: responses.BatchResponse) -> str:
+    backend = cast("EmulatedBatch", self.batch_backend)
+    name, job_id, arn = backend.submit_job(
+        self._get_param("jobName"),
+        self._get_param("jobDefinition"),
+        self._get_param("jobQueue"),
+        share=self._get_param("shareIdentifier"),
+    )
+    return json.dumps({"jobId": job_id, "jobName": name, "jobArn": arn})
+
+
+def install() -> None:
+    """Put this AWS Batch in the place of moto's, in every account and region that moto sets up from now on."""
+    models.batch_backends.backend = EmulatedBatch
+    responses.BatchResponse.submitjob = _submit  # type: ignore[method-assign]
