@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import gpu_constructs.hardware.records
 from gpu_constructs.account.changes import changes
-from gpu_constructs.account.gaps import in_words
-from tools import build_catalogue, build_prices
+from gpu_constructs.account.gaps import in_words, release_gaps
+from gpu_constructs.hardware.image_table import IMAGES
+from gpu_constructs.hardware.releases import recorded_number, release_number
+from tools import build_catalogue, build_prices, ec2_dump
 
 __all__ = ["main"]
 
@@ -37,10 +40,20 @@ def main(folder: Path = gpu_constructs.hardware.records.DATA) -> int:
         file = folder / name
         print("\n".join(_report(name, file.read_text(encoding="utf-8"), text)))
         file.write_text(text, encoding="utf-8")
-    open_points = [*in_words(built.gaps), *built.stale]
-    for line in (*open_points, *_unpriced(folder)):
+    releases = json.loads((folder / "image_releases.json").read_text(encoding="utf-8"))
+    open_points = [*in_words(built.gaps), *built.stale, *_without_a_row(releases)]
+    for line in (*open_points, *in_words(release_gaps(releases)), *_unpriced(folder)):
         print(line)
     return 1 if open_points else 0
+
+
+def _without_a_row(file: Mapping[str, Any]) -> Iterator[str]:
+    """Releases that the recorded parameters have and the table lacks, which is kept by hand."""
+    for image in IMAGES:
+        known = {recorded_number(name) for name in file["lines"][image.line]["releases"]} if image.line else set()
+        numbers = {release_number(image, each) for each in ec2_dump.releases(image)} if image.line else set()
+        for number in sorted(each for each in numbers - known if each is not None and each > min(known)):
+            yield f"{image.name}: release {'.'.join(map(str, number))} is not in image_releases.json"
 
 
 def _unpriced(folder: Path) -> Iterator[str]:

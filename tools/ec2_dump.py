@@ -6,12 +6,15 @@ import gzip
 import json
 import re
 from collections import defaultdict
+from collections.abc import Mapping
+from functools import cache
 from importlib import resources
-from typing import TypedDict, cast
+from typing import Any, TypedDict, cast
 
 from gpu_constructs.account.answers import InstanceTypeInfo
+from gpu_constructs.hardware.image_table import Image
 
-__all__ = ["instance_types", "offerings", "recorded"]
+__all__ = ["instance_types", "offerings", "recorded", "releases"]
 
 _EC2 = resources.files("moto") / "ec2" / "resources"
 _IMAGES = resources.files("moto") / "ssm" / "resources" / "ecs" / "optimized_amis"
@@ -37,6 +40,24 @@ def offerings() -> dict[str, list[str]]:
         for offering in cast("list[Offering]", json.loads(gzip.decompress(file.read_bytes()))):
             regions[offering["InstanceType"]].append(offering["Location"])
     return regions
+
+
+@cache
+def _parameters() -> tuple[Mapping[str, Any], ...]:
+    files = sorted(_IMAGES.iterdir(), key=lambda entry: entry.name)
+    return tuple(json.loads(gzip.decompress(each.read_bytes())) for each in files)
+
+
+def releases(image: Image) -> frozenset[str]:
+    """The releases of an image of Amazon Linux that the public parameters of any region have; none of another one."""
+    folder = image.pinned_ssm_parameter.partition("/{release}")[0].strip("/").split("/")
+    found: set[str] = set()
+    for tree in _parameters():
+        node: Mapping[str, Any] = tree
+        for part in folder:
+            node = node.get(part, {})
+        found |= node.keys()
+    return frozenset(found)
 
 
 def recorded() -> str:

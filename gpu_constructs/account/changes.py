@@ -38,6 +38,11 @@ def changes(before: Row, after: Row) -> list[str]:
 
 def _facts(file: Row) -> _Facts:
     """The facts of each subject, flat; what types share is given to each of them."""
+    if "lines" in file:
+        releases = {
+            f"{line} {name}": each for line, row in file["lines"].items() for name, each in row["releases"].items()
+        }
+        return {"the file": {"recorded": file["recorded"]}, **releases}
     if "instance_types" not in file:
         listed = {f"list {name}": row for name, row in file["lists"].items()}
         return listed | {region: _of_all(lists.values()) for region, lists in file["regions"].items()}

@@ -11,8 +11,10 @@ from gpu_constructs.account.layout import family_of
 from gpu_constructs.account.rows import DevicesRow, FamilyRow, TypeRow
 from gpu_constructs.hardware.drivers import driver_support
 from gpu_constructs.hardware.model import Accelerators, Vendor
+from gpu_constructs.hardware.records import Row
+from gpu_constructs.hardware.releases import line_of
 
-__all__ = ["RDMA", "Gap", "gaps", "in_words"]
+__all__ = ["RDMA", "Gap", "gaps", "in_words", "release_gaps"]
 
 RDMA = "device RDMA"
 """The fact of a family of which a row does not show that it is missing: without it, a row has no RDMA."""
@@ -45,6 +47,27 @@ def gaps(rows: Mapping[str, TypeRow], families: Mapping[str, FamilyRow]) -> froz
     return frozenset(
         gap for name, row in rows.items() for gap in _of_type(family_of(name), row, families.get(family_of(name), {}))
     )
+
+
+def release_gaps(file: Row) -> frozenset[Gap]:
+    """The releases of images whose driver is not known, and not settled by the releases around them.
+
+    Args:
+        file: The releases, as ``image_releases.json`` has them.
+    """
+    place = "gpu_constructs/hardware/data/image_releases.json"
+    return frozenset(
+        Gap(subject=name, fact=fact, place=place) for name, row in file["lines"].items() for fact in _drivers_of(row)
+    )
+
+
+def _drivers_of(line_row: Row) -> Iterator[str]:
+    line = line_of(line_row)
+    found = ((each.name, line.drivers(number)) for number, each in line.releases.items() if each.driver is None)
+    for drivers, releases in groupby(found, lambda each: each[1]):
+        (first, _), *_, (last, _) = (*releases,) * 2
+        if drivers.lowest != drivers.highest:
+            yield f"driver of {first}" if first == last else f"driver of {first} to {last}"
 
 
 def in_words(found: Iterable[Gap]) -> list[str]:

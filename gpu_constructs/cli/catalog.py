@@ -12,16 +12,15 @@ from pathlib import Path
 from types import ModuleType
 
 from gpu_constructs.account.changes import changes
-from gpu_constructs.account.gaps import in_words
+from gpu_constructs.account.gaps import in_words, release_gaps
 from gpu_constructs.account.merge import refreshed
 from gpu_constructs.cli.terminal import clean
 from gpu_constructs.errors import GpuConstructsError, InvalidValueError, shown
-from gpu_constructs.hardware.records import CATALOGUE, as_written, parsed, read
+from gpu_constructs.hardware.records import CATALOGUE, DATA, as_written, parsed, read
 
 __all__ = ["define", "run"]
 
-_FILES = ("accelerated", "general", "prices")
-_READ = (*_FILES, "image_releases")
+_FILES = ("accelerated", "general", "prices", "image_releases")
 
 _EXAMPLES = f"""\
 examples:
@@ -71,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _refresh(arguments: argparse.Namespace) -> Iterator[str]:
     """Writes a newer catalogue; yields what changed and what is not known of new types."""
     ask = _boto3_part()
-    known = {name: read(name) for name in _READ}
+    known = {name: read(name) for name in _FILES}
     found = ask.ask(
         ask.clients_of(arguments.profile),
         arguments.region,
@@ -89,7 +88,7 @@ def _refresh(arguments: argparse.Namespace) -> Iterator[str]:
     for name in _FILES:
         yield f"{name}.json:"
         yield from (f"  {line}" for line in changes(known[name], json.loads(newer.files[f"{name}.json"])))
-    yield from in_words(newer.gaps)
+    yield from in_words(newer.gaps | release_gaps(json.loads(newer.files["image_releases.json"])))
     yield from newer.left_out
     yield f"{CATALOGUE}={folder} makes every command and every construct read it"
 
@@ -109,7 +108,9 @@ def _differences(older: Path | None, newer: Path) -> Iterator[str]:
         files = ", ".join(f"{each}.json" for each in _FILES)
         raise InvalidValueError(f"{shown(str(newer))} is not a folder with a catalogue", allowed=f"one with {files}")
     for name in names:
-        before = read(name) if older is None else parsed(older / f"{name}.json")
+        # A file that a folder lacks is the package's own, as it is where the folder is in use.
+        folder = older if older is not None and (older / f"{name}.json").is_file() else DATA
+        before = read(name) if older is None else parsed(folder / f"{name}.json")
         after = parsed(newer / f"{name}.json")
         with as_written(name):
             found = changes(before, after)

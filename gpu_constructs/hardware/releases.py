@@ -21,6 +21,7 @@ __all__ = [
     "Release",
     "ReleaseChange",
     "ReleaseLine",
+    "line_of",
     "recorded_number",
     "release_line",
     "release_number",
@@ -98,11 +99,22 @@ class ReleaseLine:
         Args:
             number: Of the release, which may be missing in the records.
         """
-        known = [(each, release.driver) for each, release in self.releases.items() if release.driver is not None]
+        known = self._with_driver()
         return Drivers(
             lowest=max([driver.lowest for each, driver in known if each <= number], default=self.least.lowest),
             highest=min([driver.highest for each, driver in known if each >= number], default=Drivers().highest),
         )
+
+    def is_after_the_known(self, number: Number) -> bool:
+        """Whether a release came after the last one whose driver is known.
+
+        Args:
+            number: Of the release.
+        """
+        return number > max((each for each, _ in self._with_driver()), default=())
+
+    def _with_driver(self) -> list[tuple[Number, Drivers]]:
+        return [(each, release.driver) for each, release in self.releases.items() if release.driver is not None]
 
     def missing(self, number: Number, family: str) -> ReleaseChange | None:
         """The first change that a release lacks though a family needs it.
@@ -174,10 +186,11 @@ def recorded_number(name: str) -> Number:
 @cache
 def _lines() -> Mapping[str, ReleaseLine]:
     with as_written("image_releases"):
-        return {name: _line(row) for name, row in read("image_releases")["lines"].items()}
+        return {name: line_of(row) for name, row in read("image_releases")["lines"].items()}
 
 
-def _line(row: Row) -> ReleaseLine:
+def line_of(row: Row) -> ReleaseLine:
+    """The releases of a line, as ``image_releases.json`` has them."""
     return ReleaseLine(
         releases={recorded_number(name): _release(name, each) for name, each in row["releases"].items()},
         changes=tuple(

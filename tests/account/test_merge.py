@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from gpu_constructs.account.changes import changes
-from gpu_constructs.account.gaps import in_words
+from gpu_constructs.account.gaps import in_words, release_gaps
 from gpu_constructs.account.merge import Answers, Refreshed, refreshed
 from gpu_constructs.hardware.records import decode, read
 from tools import ec2_dump
@@ -174,3 +174,15 @@ def test_releases_that_were_published_since_are_added_in_order() -> None:
     assert list(lines["al2023-gpu"]["releases"]) == [*before["al2023-gpu"]["releases"], "20261120"]
     assert lines["al2023-gpu"]["releases"]["20261120"] == {"agent": "1.109.0"}
     assert list(lines["bottlerocket-ecs-2-nvidia"]["releases"])[-1] == "1.99.0"
+
+
+def test_a_release_whose_driver_no_release_around_it_settles_is_said() -> None:
+    newer = {f"al2023-ami-ecs-gpu-hvm-2023.0.{day}-kernel-6.1-x86_64-ebs": None for day in ("20261120", "20261201")}
+    made = file(refreshed(KNOWN, answered({}, "us-east-1", releases={"al2023-gpu": newer})), "image_releases")
+    before, after = (in_words(release_gaps(each)) for each in (KNOWN["image_releases"], made))
+    (said,) = set(after) - set(before)
+    assert said.startswith("al2023-gpu: driver of 20250224 to 20250909, ")
+    assert "driver of 20261120 to 20261201 are not curated" in said
+    # 20260615 is between two releases with the same driver.
+    assert "20260615" not in said
+    assert "al2023-gpu 20261201: new" in changes(KNOWN["image_releases"], made)

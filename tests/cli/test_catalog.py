@@ -15,6 +15,7 @@ import pytest
 
 from gpu_constructs.cli import main
 from gpu_constructs.hardware.records import CATALOGUE, DATA
+from tests.cli.templates import template
 
 Change = Callable[[dict[str, Any]], object]
 
@@ -55,6 +56,8 @@ def test_what_differs_is_said_in_a_line_for_types_that_differ_alike(
 ) -> None:
     edit(folder, "accelerated", newer_types)
     edit(folder, "prices", lambda content: content["regions"]["us-east-1"]["2026-07"].update({"g6.xlarge": 0.9}))
+    shutil.copy(DATA / "image_releases.json", folder)
+    edit(folder, "image_releases", lambda content: content["lines"]["al2023-gpu"]["releases"].update({"20261201": {}}))
     assert main(["catalog", "diff", str(folder)]) == 1
     said = capsys.readouterr().out.splitlines()
     assert "  g9.xlarge: new" in said
@@ -62,7 +65,8 @@ def test_what_differs_is_said_in_a_line_for_types_that_differ_alike(
     assert "  g5.xlarge, g5.2xlarge: accelerators.memory_mib 22888 -> 23028" in said
     assert "  quota G/VT: spot_code L-3819A6DF -> unknown" in said
     assert any(line.startswith("  p6-b300.48xlarge: regions +us-moon-1 -") for line in said)
-    assert said[-2:] == ["prices.json:", "  us-east-1: g6.xlarge 0.8048 -> 0.9"]
+    assert said[-4:-2] == ["prices.json:", "  us-east-1: g6.xlarge 0.8048 -> 0.9"]
+    assert said[-2:] == ["image_releases.json:", "  al2023-gpu 20261201: new"]
 
 
 @pytest.mark.parametrize(
@@ -107,6 +111,23 @@ def test_every_command_reads_the_catalogue_that_the_environment_names(folder: Pa
     found = instances(folder, "--family", "g9")
     assert found.stdout.splitlines()[-1].startswith("g9.xlarge")
     assert instances(folder, "--family", "c7i").returncode == 0
+
+
+@pytest.mark.parametrize(("newer", "words"), [(True, "the driver of release"), (False, "release")])
+def test_a_pin_of_a_release_that_only_a_newer_catalogue_has_is_judged_with_a_warning(
+    folder: Path, newer: bool, words: str
+) -> None:
+    shutil.copy(DATA / "image_releases.json", folder)
+    edit(folder, "image_releases", lambda content: content["lines"]["al2023-gpu"]["releases"].update({"20261201": {}}))
+    app = folder / "app.json"
+    app.write_text(json.dumps(template()).replace("20260929", "20261201"), encoding="utf-8")
+    command = [sys.executable, "-m", "gpu_constructs", "check", str(app)]
+    environment = {**os.environ, CATALOGUE: str(folder if newer else DATA), "COLUMNS": "1000"}
+    found = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    said = " ".join(found.stdout.split())
+    assert found.returncode == 0
+    assert f"{words} 'al2023-ami-ecs-gpu-hvm-2023.0.20261201-kernel-6.1-x86_64-ebs' of image al2023-gpu is not" in said
+    assert "it has driver 580.178.04 or later" in said
 
 
 @pytest.mark.parametrize("text", ["{", "{}", '{"recorded": "2026-13-01"}', '{"recorded": "2026-11-01"}'])

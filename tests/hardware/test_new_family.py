@@ -133,10 +133,26 @@ def test_what_is_not_curated_is_said_in_words_and_unknown_in_the_files(
     assert catalogue.main(folder) == 1
     said = capsys.readouterr().out.splitlines()
     assert "  g9.xlarge, g9.48xlarge: accelerators.compute_capability unknown -> [13, 0]" in said
-    assert [line for line in said if "not curated" in line] == [
+    assert [line for line in said if "not curated" in line and "image_releases" not in line] == [
         "R200: first driver is not curated (gpu_constructs/hardware/drivers.py)",
         "g9: interconnect is not curated (tools/curated/interconnects.json)",
     ]
+
+
+def test_recorded_releases_without_a_row_and_without_a_driver_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "data"
+    shutil.copytree(DATA, folder)
+    file = folder / "image_releases.json"
+    content = json.loads(file.read_text(encoding="utf-8"))
+    releases = content["lines"]["al2023-gpu"]["releases"]
+    del releases["20260922"], releases["20260918"]["driver"]
+    file.write_text(json.dumps(content), encoding="utf-8")
+    assert catalogue.main(folder) == 1
+    said = capsys.readouterr().out
+    assert "al2023-gpu: release 20260922 is not in image_releases.json" in said
+    assert "driver of 20260813 to 20260918 are not curated" in said
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def release_can_be(pool: Pool) -> Problems:
 
 @warning(
     "GPU287",
-    question="is the release of the machine image known?",
+    question="are the release of the machine image and its driver known?",
     because="the driver of a release that is not recorded is judged by those of its neighbours, and where no such "
     "release was published the deploy fails",
     source="https://github.com/aws/amazon-ecs-ami/releases",
@@ -51,10 +51,14 @@ def release_is_known(pool: Pool) -> Problems:
     if pinned is None or line is None or release_problem(*pinned):
         return
     image, release = pinned
-    if release_number(image, release) not in line.releases:
-        text = f"release {shown(brief(release))} of image {image.name} is not recorded"
-        driver = drivers_of(image, release)
-        yield _of_release(pool, image, f"{text}; judged by the releases around it, it has {driver}")
+    number, driver = release_number(image, release), drivers_of(image, release)
+    named = f"release {shown(brief(release))} of image {image.name}"
+    if number not in line.releases:
+        text = f"{named} is not recorded; judged by the releases around it, it has {driver}"
+        yield _of_release(pool, image, text)
+    elif number is not None and line.is_after_the_known(number):
+        text = f"the driver of {named} is not recorded; judged by the releases before it, it has {driver}"
+        yield _of_release(pool, image, text)
 
 
 @error(

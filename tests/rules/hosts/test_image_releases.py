@@ -93,6 +93,20 @@ def test_a_release_that_is_not_recorded_is_a_warning_that_says_which_driver_it_m
 
 
 @pytest.mark.parametrize(
+    ("name", "release", "driver"),
+    [
+        ("al2-gpu", "amzn2-ami-ecs-gpu-hvm-2.0.20260929-x86_64-ebs", "driver 550.163.01 or later"),
+        ("bottlerocket-ecs-3-nvidia-x86_64", "1.70.0", "driver 580.178.04 or later"),
+    ],
+)
+def test_a_recorded_release_after_those_with_a_known_driver_is_a_warning(name: str, release: str, driver: str) -> None:
+    pool = in_region("us-east-1", HostImage(image=image(name), release=release))
+    finding = next(each for each in said(OF_RELEASE, running_on(pool)) if each.rule == "GPU287")
+    assert finding.message.startswith(f"the driver of release '{release}' of image {name} is not recorded; judged by")
+    assert finding.message.endswith(f"the releases before it, it has {driver}")
+
+
+@pytest.mark.parametrize(
     "host_image",
     [
         al2023("20250224"),
