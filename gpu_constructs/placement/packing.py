@@ -30,7 +30,7 @@ __all__ = [
 Units: TypeAlias = tuple[int, ...]
 
 _FEW = 500  # different tasks for which other orders are tried
-_BLOCK = 64  # groups of hosts that are passed over at once
+_BLOCK = 32  # groups of hosts that are passed over at once
 _MANY = 1 << 60  # copies of a task that asks for nothing that a host could run out of
 UNITS = ("GPUs", "parts of a GPU", "CPU", "memory", "network interfaces")
 """What a host has of each, in the words of a message, in the order of `Room.units`."""
@@ -141,25 +141,33 @@ class _Block:
             How many are left.
         """
         need, asked, limit = load.need, load.need.asked, load.most
-        index, groups = 0, self.groups
+        index, groups = self._with_room(asked, 0), self.groups
         while left and index < len(groups):
             group = groups[index]
-            free = group.free
-            # Most hosts of a large pool lack something that is asked for: they are passed over without a call.
-            for unit, amount in asked:
-                if free[unit] < amount:
-                    index += 1
-                    break
-            else:
-                most = _most(group, need, asked, room, limit)
-                after, left = _filled(group, need, most, left, room) if most else ([group], left)
-                groups[index : index + 1] = after
-                index += len(after)
-                self.is_changed |= most > 0
+            most = _most(group, need, asked, room, limit)
+            after, left = _filled(group, need, most, left, room) if most else ([group], left)
+            groups[index : index + 1] = after
+            self.is_changed |= most > 0
+            index = self._with_room(asked, index + len(after)) if left else index
         if left and self.is_changed:
             self.most = tuple(map(max, zip(*[each.free for each in groups], strict=True)))
             self.is_changed = False
         return left
+
+    def _with_room(self, asked: Sequence[tuple[int, int]], start: int) -> int:
+        """The place of the first group from one on that has as much of everything; past the last where none has.
+
+        Most hosts of a large pool lack something that is asked for: they are passed over without a call.
+        """
+        groups = self.groups
+        for index in range(start, len(groups)):
+            free = groups[index].free
+            for unit, amount in asked:
+                if free[unit] < amount:
+                    break
+            else:
+                return index
+        return len(groups)
 
     def halves(self) -> list[_Block]:
         """The same, as two where there are too many of them."""

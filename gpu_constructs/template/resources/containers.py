@@ -203,11 +203,12 @@ def used_settings(section: Section, settings: Iterable[str]) -> tuple[str, ...]:
 def _is_used(section: Section, setting: str) -> bool:
     above, _, key = setting.rpartition(".")
     values = section.get(above) if above else section.values
-    if section.is_unknown or not isinstance(values, Mapping):
+    if values is None or section.is_unknown or not isinstance(values, (dict, Mapping)):
         return False
     value = values.get(key)
-    is_empty = isinstance(value, (str, Sequence, Mapping)) and not value
-    return value is not None and value is not False and not is_empty
+    if value is None or value is False:
+        return False
+    return bool(value) or not isinstance(value, (str, Sequence, Mapping))
 
 
 def _requirement(section: Section) -> ResourceRequirement:

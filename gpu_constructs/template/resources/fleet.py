@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from gpu_constructs.fleet import Fleet, Remark
+from gpu_constructs.fleet import Fleet, Remark, Task
 from gpu_constructs.hardware.aws_limits import is_region
 from gpu_constructs.hardware.overlay import for_one_check
 from gpu_constructs.template.model import STATE_MACHINES, Resource, Stack
@@ -69,7 +69,7 @@ def _read(stacks: Sequence[Stack], tasks: Sequence[Resource], remarks: Sequence[
     names_of_calls = names.unique([(each.resource, f"[{each.state}]") for each in submitted])
     submissions = Submissions(index, zip(names_of_calls, submitted, strict=True), names_of_pools)
     tasks_by_resource = [
-        (resource.reference, submissions.with_submissions(replace(task, name=name), resource.reference))
+        (resource.reference, submissions.with_submissions(_called(task, name), resource.reference))
         for (resource, _, task), name in zip(found_tasks, task_names, strict=True)
     ]
     pools_by_provider = {provider: pool for provider, pool in pools if provider is not None}
@@ -108,6 +108,10 @@ def _read(stacks: Sequence[Stack], tasks: Sequence[Resource], remarks: Sequence[
         ),
         remarks=(*remarks, *dict.fromkeys(notes)),
     )
+
+
+def _called(task: Task, name: str) -> Task:
+    return task if task.name == name else replace(task, name=name)
 
 
 def _hinted_region(stack: Stack) -> str | None:

@@ -163,11 +163,13 @@ class Index:
 def _placed(resource: Resource, region: str | None) -> Resource:
     """The same with all that is known about where it was written; what is not an object has no properties."""
     properties: object = resource.properties
-    if not isinstance(properties, Mapping):
+    if not isinstance(properties, (dict, Mapping)):
         resource = replace(resource, properties={})
     origin = resource.origin
-    place, path = replace(origin.place, region=origin.place.region or region), construct_path(resource)
-    if (origin.place, origin.construct_path) == (place, path):
+    place, path = origin.place, construct_path(resource)
+    if region is not None and not place.region:
+        place = replace(place, region=region)
+    if place is origin.place and path == origin.construct_path:
         return resource
     return replace(resource, origin=replace(origin, construct_path=path, place=place))
 

@@ -70,7 +70,7 @@ class Names:
 def construct_path(resource: Resource) -> str | None:
     """Path of the CDK construct; None where it is not written."""
     metadata: object = resource.metadata
-    path = metadata.get(_PATH) if isinstance(metadata, Mapping) else None
+    path = metadata.get(_PATH) if isinstance(metadata, (dict, Mapping)) else None
     path = path if isinstance(path, str) and path else resource.origin.construct_path
     return path if path and len(path) <= MESSAGE else None
 

@@ -234,8 +234,8 @@ def _type_of(written: Value, index: Index) -> str | Unknown | None:
 def own_metadata(resource: Resource) -> Mapping[str, object]:
     """What this library's constructs, or a user, wrote about a resource that CloudFormation has no property for."""
     metadata: object = resource.metadata
-    written: object = metadata.get(METADATA_KEY) if isinstance(metadata, Mapping) else None
-    return written if isinstance(written, Mapping) else {}
+    written: object = metadata.get(METADATA_KEY) if isinstance(metadata, (dict, Mapping)) else None
+    return written if isinstance(written, (dict, Mapping)) else {}
 
 
 def _instances(group: Resource) -> int | Unknown | None:

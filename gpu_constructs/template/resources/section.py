@@ -51,7 +51,7 @@ def is_off(value: Value) -> bool:
 
 def is_list(value: Value) -> TypeGuard[Sequence[Value]]:
     """Whether a value is a list that is known."""
-    return isinstance(value, Sequence) and not isinstance(value, (str, bytes))
+    return isinstance(value, (list, Sequence)) and not isinstance(value, (str, bytes))
 
 
 class _Nothing(Mapping[str, Value]):
@@ -155,9 +155,11 @@ class Section:
     def texts(self, key: str) -> tuple[str | Unknown, ...]:
         """A list of texts; empty if there is none."""
         return tuple(
-            each if isinstance(each, str) else self._text_of(each, key, index)
-            for index, each in enumerate(self._list(key))
-            if each is not None
+            [
+                each if isinstance(each, str) else self._text_of(each, key, index)
+                for index, each in enumerate(self._list(key))
+                if each is not None
+            ]
         )
 
     def known_texts(self, key: str, below: str | None = None) -> tuple[str, ...]:
@@ -195,11 +197,14 @@ class Section:
 
     def sections(self, key: str) -> tuple[Section, ...]:
         """A list of objects; empty if there is none."""
-        return tuple(self._section(each, key, index) for index, each in enumerate(self._list(key)) if each is not None)
+        return tuple(
+            [self._section(each, key, index) for index, each in enumerate(self._list(key)) if each is not None]
+        )
 
     def _section(self, value: Value, *path: str | int) -> Section:
         values = _EMPTY if value is None else value
-        if not isinstance(values, Mapping):
+        # To ask for an abstract class costs ten times as much as to ask for a type, so the usual type stands first.
+        if not isinstance(values, (dict, Mapping)):
             self._misplaced("an object", value, *path)
             values = _NOTHING
         return Section(values, self.resource, (*self.path, *path), self.notes)
