@@ -8,7 +8,7 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ec2 as ec2
 
-from gpu_constructs import GpuMachineImage, IncompatibleError, InvalidValueError, UnknownNameError
+from gpu_constructs import GpuCluster, GpuMachineImage, IncompatibleError, InvalidValueError, UnknownNameError
 from gpu_constructs.hardware import (
     Architecture,
     OperatingSystem,
@@ -17,7 +17,9 @@ from gpu_constructs.hardware import (
     accelerated,
     compatibility,
     instance_type,
+    regions,
 )
+from tests.hardware.dumps import Json, published_images
 from tests.hardware.test_image_choice import CHOICE
 from tests.synthesis import Ground, Site, user_data
 
@@ -297,6 +299,28 @@ def test_where_the_newest_known_release_is_not_published_the_newest_one_there_is
     (parameter,) = (each for each in site.template()["Parameters"].values() if "optimized-ami" in each["Default"])
     assert parameter["Default"].endswith(f"/gpu/{STOPPED}/image_id")
     assert site.warnings() == []
+
+
+def published(region: str, parameter: str) -> bool:
+    """Whether a region had an SSM parameter of an ECS image when moto recorded all of them."""
+    node: Json = dict(published_images()[region])
+    for part in parameter.removeprefix("/aws/service/ecs/optimized-ami/").split("/"):
+        node = node.get(part) if isinstance(node, dict) else None
+    return node is not None
+
+
+def test_a_stack_of_each_of_30_regions_gets_images_that_the_region_publishes(site: Site) -> None:
+    stacks = [cdk.Stack(site.app, region, env=cdk.Environment(region=region)) for region in regions()]
+    for stack in stacks:
+        cluster = GpuCluster(stack, "Cluster", vpc=site.vpc)
+        for pool, name in (("L4", "g6.xlarge"), ("Chips", "inf2.xlarge"), ("Plain", "c7i.large")):
+            cluster.add_capacity(pool, instance_types=[name], max_instances=1)
+    for stack in stacks:
+        defaults = [each["Default"] for each in site.template(stack)["Parameters"].values()]
+        images = [each for each in defaults if "optimized-ami" in each]
+        assert len(images) == 3
+        assert all(published(stack.region, each) for each in images), (stack.region, images)
+    assert len(stacks) == 30
 
 
 def test_a_release_that_is_not_published_in_the_region_is_refused(site: Site) -> None:
