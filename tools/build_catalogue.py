@@ -57,6 +57,7 @@ class _LegacyRequired(TypedDict):
 
 class _Legacy(_LegacyRequired, total=False):
     efa_supported: bool
+    network: NetworkRow
 
 
 class _Family(FamilyRow, total=False):
@@ -101,7 +102,9 @@ def build() -> Built:
     described = {name: _described(info) for name, info in dump.items()}
     rows = {name: row for name, row in described.items() if not isinstance(row, answers.UndescribedError)}
     stale = [f"{name} is left out: {described[name]}" for name in dump if name not in rows]
-    legacy = {name: _legacy_row(entry) for name, entry in _curated("legacy", "instance_types", _Legacy).items()}
+    networks = _curated("legacy", "network", str)
+    curated = _curated("legacy", "instance_types", _Legacy)
+    legacy = {name: _legacy_row(entry, networks) for name, entry in curated.items()}
     stale += [f"legacy.json: {name} is among the recorded answers now" for name in sorted(legacy.keys() & dump.keys())]
     accelerators = legacy | {name: row for name, row in rows.items() if "accelerators" in row}
     others = {name: rows[name] for name in rows if name not in accelerators and family_of(name) not in left_out}
@@ -137,7 +140,7 @@ def _described(info: InstanceTypeInfo) -> TypeRow | answers.UndescribedError:
         return problem
 
 
-def _legacy_row(entry: _Legacy) -> TypeRow:
+def _legacy_row(entry: _Legacy, networks: Mapping[str, str]) -> TypeRow:
     devices = DevicesRow(vendor=entry["vendor"], model=entry["model"], count=entry["count"])
     if (memory := entry["device_memory_mib"]) is not None:
         devices["memory_mib"] = memory
@@ -150,6 +153,9 @@ def _legacy_row(entry: _Legacy) -> TypeRow:
     )
     if "efa_supported" in entry:
         row["network"] = NetworkRow(efa_supported=entry["efa_supported"])
+    if "network" in entry:
+        row["network"] = entry["network"]
+        row["source"] += f"; network: {networks['source']} (as of {networks['date']})"
     return row
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 from cfnlint.data.schemas.extensions import aws_ec2_instance
 
@@ -74,8 +74,8 @@ def _local_storage(each: InstanceType) -> Stated:
 
 def _pods(each: InstanceType) -> Stated:
     """The catalogue does not have the addresses of an interface, so they are those of the dump."""
-    network = cast("dict[str, int]", instance_types().get(each.name, {}).get("NetworkInfo", {}))
-    if each.network.max_interfaces_card_0 is None:
+    network = instance_types().get(each.name, {}).get("NetworkInfo")
+    if not isinstance(network, dict) or each.network.max_interfaces_card_0 is None:
         return None
     addresses = whole(network["Ipv4AddressesPerInterface"])
     return frozenset({each.network.max_interfaces_card_0 * (addresses - 1) + 2})

@@ -204,12 +204,12 @@ def test_a_fractional_type_is_no_whole_gpu() -> None:
 
 
 def test_an_unknown_fact_never_satisfies_a_need() -> None:
-    legacy = instance_type("p3.16xlarge")
+    legacy = instance_type("p2.16xlarge")
     assert legacy.network.efa_supported is None
-    assert legacy in find(model="V100")
-    assert legacy not in find(model="V100", efa=True)
-    assert legacy not in find(model="V100", efa=False)
-    assert legacy not in find(model="V100", purchase=PurchaseClass.ON_DEMAND)
+    assert legacy in find(model="K80")
+    assert legacy not in find(model="K80", efa=True)
+    assert legacy not in find(model="K80", efa=False)
+    assert legacy not in find(model="K80", purchase=PurchaseClass.ON_DEMAND)
     assert instance_type("p6e-gb200.36xlarge") not in find(gpu_memory_mib=0)
 
 

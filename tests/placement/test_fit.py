@@ -195,14 +195,14 @@ def test_a_task_with_an_interface_of_its_own_needs_a_free_one(interfaces: int, n
 
 
 def test_types_whose_interfaces_nobody_recorded_have_two_as_every_type() -> None:
-    assert instance_type("p3.2xlarge").network.max_interfaces is None
-    assert fit(a_task("1", network_mode="awsvpc"), a_pool("p3.2xlarge")).answer is True
+    assert instance_type("g3s.xlarge").network.max_interfaces is None
+    assert fit(a_task("1", network_mode="awsvpc"), a_pool("g3s.xlarge")).answer is True
 
 
 def test_more_interfaces_than_every_type_has_are_a_doubt_where_nobody_recorded_them() -> None:
-    full = a_pool("p3.2xlarge", interfaces=(NetworkInterface(), NetworkInterface(device=1)))
+    full = a_pool("g3s.xlarge", interfaces=(NetworkInterface(), NetworkInterface(device=1)))
     (doubt,) = fit(a_task("1", network_mode="awsvpc"), full).doubts
-    assert doubt.text == "no source says how many network interfaces p3.2xlarge takes"
+    assert doubt.text == "no source says how many network interfaces g3s.xlarge takes"
 
 
 def test_an_image_for_another_processor_runs_nowhere() -> None:

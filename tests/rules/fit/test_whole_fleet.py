@@ -154,4 +154,4 @@ def test_gpus_are_not_idle_for_interfaces_that_nobody_recorded() -> None:
         return replace(one, task=replace(one.task, network_mode="awsvpc"))
 
     assert [each.rule for each in found(of("g5.48xlarge"))] == ["GPU085"]
-    assert found(of("p3.16xlarge")) == []
+    assert found(of("p2.8xlarge")) == []

@@ -161,4 +161,4 @@ def test_distance_does_not_matter_here(changes: dict[str, Any]) -> None:
 def test_what_is_not_known_is_no_error() -> None:
     unknown = _nic(UNKNOWN, UNKNOWN, UNKNOWN, public=UNKNOWN)
     assert asked(RULES, a_pool("g5.xlarge", interfaces=(unknown, unknown), **NEAR)) == {}
-    assert asked(RULES, a_pool("p3.16xlarge", "p6e-gb200.36xlarge", interfaces=(_nic(),), **NEAR)) == {}
+    assert asked(RULES, a_pool("g3.16xlarge", "p6e-gb200.36xlarge", interfaces=(_nic(),), **NEAR)) == {}
