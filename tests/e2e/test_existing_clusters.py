@@ -1,10 +1,11 @@
-"""A cluster of plain CDK gains GPU capacity from another app and loses nothing, with the real command line.
+"""A cluster of plain CDK gains GPU capacity from another app and loses nothing.
 
 The other app is the first of ``docs/existing-clusters.md``; the names of its network are those that were deployed.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,6 @@ from .account import Account
 from .local import Local
 from .plain_cluster import CLUSTER, THEIRS, plain_cluster
 from .server import ROOT
-from .stage import Stage
 
 OURS = "Gpu"
 GUIDE = (ROOT / "docs" / "existing-clusters.md").read_text()
@@ -24,7 +24,7 @@ WITHOUT_SERVICE = re.sub(r"chat = .*\n(?=app.synth)", "", APP, flags=re.DOTALL)
 WITHOUT_CAPACITY = re.sub(r"l4 = .*\n", "", WITHOUT_SERVICE)
 
 
-def _ours(directory: Path, network: dict[str, str], text: str = APP) -> Path:
+def _ours(directory: Path, network: dict[str, str], text: str) -> Path:
     for old, new in (
         ("app = App()", f"app = App(outdir={str(directory)!r})"),
         ("vpc-0123456789abcdef0", network["Network"]),
@@ -57,26 +57,29 @@ def _running(account: Account) -> dict[str, str]:
     }
 
 
-def test_a_cluster_gains_gpu_capacity_and_loses_nothing(stage: Stage, tmp_path: Path) -> None:
-    command_line, account = stage.cdk, stage.account
-    theirs = plain_cluster(tmp_path / "theirs")
-    network = command_line.deploy(theirs, THEIRS)
+def test_a_cluster_gains_gpu_capacity_and_loses_nothing(cloud: Local, tmp_path: Path) -> None:
+    account = cloud.account
+    theirs = cloud.deploy_assembly(plain_cluster(tmp_path / "theirs"), THEIRS)
     assert _running(account) == {"web": "c7i.large"}
 
-    command_line.deploy(_ours(tmp_path / "ours", network), OURS)
+    def template(folder: str, text: str) -> dict[str, Any]:
+        written: dict[str, Any] = json.loads(
+            (_ours(tmp_path / folder, dict(theirs.outputs), text) / f"{OURS}.template.json").read_text()
+        )
+        return written
+
+    ours = cloud.deploy(template("ours", APP), OURS)
     assert _described(account) == (["cpu", "l4"], ["cpu"])
     assert _running(account) == {"web": "c7i.large", "Chat": "g6.xlarge"}
-    assert not command_line.differs(theirs, THEIRS)
 
-    command_line.deploy(_ours(tmp_path / "idle", network, WITHOUT_SERVICE), OURS)
-    without = _ours(tmp_path / "without", network, WITHOUT_CAPACITY)
-    command_line.deploy(without, OURS)
+    cloud.update(ours, template("idle", WITHOUT_SERVICE))
+    cloud.update(ours, template("without", WITHOUT_CAPACITY))
     assert _described(account) == (["cpu"], ["cpu"])
-    command_line.destroy(without, OURS)
+    cloud.destroy(ours)
     assert _described(account) == (["cpu"], ["cpu"])
     assert _running(account) == {"web": "c7i.large"}
 
-    command_line.destroy(theirs, THEIRS)
+    cloud.destroy(theirs)
 
 
 def test_tasks_without_gpus_run_on_cpu_hosts_of_the_default_strategy(cloud: Local, tmp_path: Path) -> None:

@@ -86,7 +86,6 @@ def test_the_chat_gets_requests_through_https_before_and_after_another_model(
     assert followed["PredefinedMetricType"] == "ALBRequestCountPerTarget"
     assert followed["ResourceLabel"].startswith(f"{balancer['LoadBalancerArn'].partition(':loadbalancer/')[2]}/target")
 
-    assert stage.cdk.differs(changed, "chat")
     assert stage.cdk.deploy(changed, "chat") == outputs
     assert send(account, outputs["ClusterName"], there).containers == ("Vllm",)
 
@@ -162,7 +161,8 @@ def test_an_existing_cluster_gains_gpus_and_is_given_back(stage: Stage, changed:
     where = {each.arn: types[str(each.instance_id)] for each in account.tasks(CLUSTER)}
     assert where.pop(check) == "g6.xlarge"
     assert list(where.values()) == ["c7i.large"]
-    assert not stage.cdk.differs(synth("again"), "existing-cluster")
+    name = "existing-cluster.template.json"
+    assert (synth("again") / name).read_text() == (tmp_path / "first" / name).read_text()
 
     ecs.stop_task(cluster=CLUSTER, task=check)
     stage.cdk.deploy(changed, "existing-cluster")

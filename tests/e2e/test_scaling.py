@@ -15,7 +15,6 @@ from gpu_constructs import GpuCluster, GpuService, GpuTaskDefinition, ScaleBy
 
 from .account import Account
 from .local import Local
-from .stage import Stage
 from .test_serving import template_of
 
 STACK = "Served"
@@ -99,21 +98,20 @@ def test_a_deployment_goes_on_at_every_count_on_a_full_fleet(cloud: Local, tmp_p
     cloud.destroy(stack)
 
 
-def test_the_cdk_command_line_deploys_updates_and_destroys_it(stage: Stage, tmp_path: Path) -> None:
-    account = stage.account
-    cluster = stage.cdk.deploy(assembly(tmp_path / "1"), STACK)["ClusterName"]
+def test_alarms_act_on_the_policies_and_a_larger_range_has_more_steps(cloud: Local, tmp_path: Path) -> None:
+    account = cloud.account
+    stack = cloud.deploy_assembly(assembly(tmp_path / "1"), STACK)
+    cluster = stack.outputs["ClusterName"]
     alarms = account.client("cloudwatch").describe_alarms()["MetricAlarms"]
     actions = {action for alarm in alarms for action in alarm["AlarmActions"]}
     assert actions >= {each["PolicyARN"] for each in policies(account).values()}
     scale(account, cluster, 3)
 
-    after = assembly(tmp_path / "2", tag="v2", most=4)
-    stage.cdk.deploy(after, STACK)
+    cloud.update(stack, template_of(assembly(tmp_path / "2", tag="v2", most=4)))
     assert counts(account, cluster) == (3, 3)
     steps = policies(account)["Backlog"]["StepScalingPolicyConfiguration"]["StepAdjustments"]
     assert [each["ScalingAdjustment"] for each in steps] == [1, 2, 3, 4]
 
     scale(account, cluster, 0)
     assert counts(account, cluster) == (0, 0)
-    stage.cdk.destroy(after, STACK)
-    assert policies(account) == {}
+    cloud.destroy(stack)

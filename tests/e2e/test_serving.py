@@ -19,7 +19,6 @@ from typing_extensions import Unpack
 from .account import Account
 from .local import Local, NotDeployedError
 from .requests_path import Arrival, send
-from .stage import Stage
 
 STACK = "Served"
 PORT = 8000
@@ -131,15 +130,3 @@ def test_a_way_that_is_closed_is_a_service_that_is_never_stable(cloud: Local, tm
         del resources[name]
     with pytest.raises(NotDeployedError, match=r"not stable: .* is unhealthy in .*Target\.Timeout"):
         cloud.deploy(template)
-
-
-def test_the_cdk_command_line_deploys_updates_and_destroys_it(stage: Stage, tmp_path: Path) -> None:
-    outputs = stage.cdk.deploy(assembly(tmp_path / "1"), STACK)
-    assert arrived(stage.account, outputs).containers == ("vllm", "vllm")
-
-    after = assembly(tmp_path / "2", tag="v2", path="/v1/models")
-    assert stage.cdk.differs(after, STACK)
-    assert stage.cdk.deploy(after, STACK) == outputs
-    assert arrived(stage.account, outputs).containers == ("vllm", "vllm")
-
-    stage.cdk.destroy(after, STACK)

@@ -8,13 +8,9 @@ import sys
 import textwrap
 from pathlib import Path
 
-import pytest
-
 from tests.synthesis import ROOT
 
 APP = """
-    import sys
-
     import aws_cdk as cdk
     from aws_cdk import aws_ec2 as ec2, aws_ecs as ecs
     from gpu_constructs import GpuCluster, GpuTaskDefinition
@@ -25,27 +21,17 @@ APP = """
     old = cluster.add_capacity("Old", instance_types=["p3.2xlarge"], max_instances=1)
     task = GpuTaskDefinition(stack, "Task", capacity=[old])
     task.add_gpu_container("train", image=ecs.ContainerImage.from_registry("nvidia/cuda"))
-    if "override" in sys.argv:
-        task.node.default_child.add_property_override(
-            "ContainerDefinitions.0.ResourceRequirements", [{"Type": "gpu", "Value": "1"}]
-        )
+    task.node.default_child.add_property_override(
+        "ContainerDefinitions.0.ResourceRequirements", [{"Type": "gpu", "Value": "1"}]
+    )
     app.synth()
 """
 
 
-@pytest.mark.parametrize(
-    ("argument", "code", "shown", "hidden"),
-    [
-        ("", 0, ["WARNING", "gpu-constructs::GPU001", "Train/Gpu/Old/LaunchTemplate"], ["ERROR"]),
-        ("override", 1, ["ERROR", "gpu-constructs::GPU021", "Train/Task/Resource", '"Type": "GPU"'], ["Traceback"]),
-    ],
-)
-def test_the_real_command_line_shows_it_where_it_is(
-    tmp_path: Path, argument: str, code: int, shown: list[str], hidden: list[str]
-) -> None:
+def test_the_real_command_line_shows_errors_and_warnings_where_they_are(tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text(textwrap.dedent(APP))
     ended = subprocess.run(
-        ["cdk", "synth", "--quiet", "--no-notices", "--app", f"{sys.executable} app.py {argument}"],
+        ["cdk", "synth", "--quiet", "--no-notices", "--app", f"{sys.executable} app.py"],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
@@ -53,6 +39,8 @@ def test_the_real_command_line_shows_it_where_it_is(
         check=False,
     )
     said = ended.stdout + ended.stderr
-    assert ended.returncode == code, said
-    assert [each for each in shown if each not in said] == []
-    assert [each for each in hidden if each in said] == []
+    assert ended.returncode == 1, said
+    error = ["ERROR", "gpu-constructs::GPU021", "Train/Task/Resource", '"Type": "GPU"']
+    warning = ["WARNING", "gpu-constructs::GPU001", "Train/Gpu/Old/LaunchTemplate"]
+    assert [each for each in (*error, *warning) if each not in said] == []
+    assert "Traceback" not in said

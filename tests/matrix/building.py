@@ -113,12 +113,18 @@ def findings(built: Built) -> list[str]:
     ]
 
 
-def lint(built: Built, regions: Sequence[str] = REGIONS) -> list[str]:
-    """What cfn-lint says in these regions, warnings included, apart from types that are known not to be offered."""
+def lint(built: Built, regions: Sequence[str] = REGIONS, *, in_turn: bool = False) -> list[str]:
+    """What cfn-lint says in these regions, warnings included, apart from types that are known not to be offered.
+
+    Args:
+        built: The stacks.
+        regions: Where they may be deployed.
+        in_turn: Whether each stack is linted in one of the regions only.
+    """
     return [
         built.named(f"{stack} {found.rule.id} {_shortened(found.message)} at {found.path_string}")
-        for stack in built.stacks
-        for found in linted(built.template(stack), *regions)
+        for number, stack in enumerate(built.stacks)
+        for found in linted(built.template(stack), *([regions[number % len(regions)]] if in_turn else regions))
         if not (found.rule.id == "E3628" and _is_known(found.message))
     ]
 
