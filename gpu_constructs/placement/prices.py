@@ -9,6 +9,10 @@ from gpu_constructs.hardware.prices import Price, dollars, on_demand_price
 
 __all__ = ["Cost", "cost_of"]
 
+_AT_THE_ON_DEMAND_RATE = frozenset({PurchaseOption.ON_DEMAND, PurchaseOption.RESERVED})
+"""A capacity reservation is billed at the on-demand rate, with hosts in it or without, see
+https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-pricing-billing.html"""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
@@ -57,6 +61,6 @@ def cost_of(pool: Pool, hosts: int) -> Cost | None:
         hosts=hosts,
         price=min(known, key=lambda each: each.usd_per_hour),
         is_least=len(known) > 1,
-        is_list_price_only=pool.bought.option is not PurchaseOption.ON_DEMAND,
+        is_list_price_only=pool.bought.option not in _AT_THE_ON_DEMAND_RATE,
         is_spot=pool.bought.option in PARTLY_SPOT,
     )
