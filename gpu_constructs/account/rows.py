@@ -56,6 +56,7 @@ class FamilyRow(TypedDict, total=False):
 
     released_after_2022: bool
     managed_instances: bool
+    managed_doubt: str
     unsupported_by_batch: bool
     offering_doubt: str
     driven_instead: str

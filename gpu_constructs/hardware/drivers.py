@@ -79,6 +79,7 @@ class DriverSupport:
         without: Versions and branches between these that are known not to list them.
         published: Day of the first of `since`; None where no source says it.
         last_branch: Last branch that drives them; None where no end is announced.
+        certain_until: Last branch of which that is certain, where sources differ; None where they do not.
     """
 
     architecture: str
@@ -90,11 +91,14 @@ class DriverSupport:
     without: tuple[Version, ...] = ()
     published: date | None = None
     last_branch: int | None = None
+    certain_until: int | None = None
 
     def has(self, version: Version) -> bool | None:
         """Whether one version drives them; None where no source says it."""
         if self.last_branch is not None and version and version[0] > self.last_branch:
             return False
+        if self.certain_until is not None and version and version[0] > self.certain_until:
+            return None
         if not self.since or version >= self.since[-1]:
             return True
         if version < self.since[0]:
@@ -107,13 +111,22 @@ class DriverSupport:
     @property
     def turns(self) -> tuple[Version, ...]:
         """The versions at which the answer may turn, besides the ends of what is asked about."""
-        ends = (self.last_branch,) if self.last_branch is not None else ()
+        ends = [each for each in (self.certain_until, self.last_branch) if each is not None]
         branches = (*(each[0] for each in (*self.since, *self.without)), *ends)
         return (*self.since, *((each,) for each in branches), *((each + 1,) for each in branches))
 
 
 # As of 2026-11-22. First versions are given only where a published ECS image can be too old for the GPU.
 DRIVER_SUPPORT: tuple[DriverSupport, ...] = (
+    DriverSupport(
+        architecture="Kepler",
+        lowest=(3, 0),
+        highest=(3, 0),
+        models=frozenset({"K520"}),
+        last_branch=470,
+        certain_until=367,
+        source=f"{_UNIX_LEGACY} (470 is for Kepler); UNCONFIRMED for GRID boards, whose last branch may be 367",
+    ),
     DriverSupport(architecture="Kepler", lowest=(3, 0), highest=(3, 7), last_branch=470, source=_UNIX_LEGACY),
     DriverSupport(
         architecture="Maxwell, Pascal, Volta", lowest=(5, 0), highest=(7, 2), last_branch=580, source=_DEPRECATIONS

@@ -346,6 +346,8 @@ def _of_drivers(drivers: Drivers, devices: Accelerators, image: Image, release: 
         return Compatibility(verdict=Verdict.DRIVES, reason=f"{drivers} drives {devices.model}")
     is_old_gpu = support.last_branch is not None
     bound = f"{support.last_branch} is the last" if is_old_gpu else f"{first} is the first"
+    if answer is None and support.certain_until is not None:
+        bound = f"{support.certain_until} is the last for certain"
     verdict = Verdict.UNCONFIRMED if answer is None else Verdict.CANNOT
     return Compatibility(verdict=verdict, reason=f"{has}, {bound} that drives {devices.generation} ({devices.model})")
 

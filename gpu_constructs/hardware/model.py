@@ -164,6 +164,7 @@ class FamilyTraits:
         released_after_2022: Whether launch configurations refuse it; None if unknown, as of every general family.
         managed_instances: Whether ECS Managed Instances are known to launch it; None without accelerators, of which
             they launch nearly all.
+        managed_doubt: Why it is in doubt that they do; None without a doubt.
         unsupported_by_batch: Whether AWS Batch lists it as unsupported on its Amazon Linux 2023 GPU image.
         offering_doubt: Why an account may still get it although no recorded region offers it; None without a doubt.
         driven_instead: A type that an ECS image drives, for users of a family that none drives; None if not needed.
@@ -171,6 +172,7 @@ class FamilyTraits:
 
     released_after_2022: bool | None = None
     managed_instances: bool | None = None
+    managed_doubt: str | None = None
     unsupported_by_batch: bool = False
     offering_doubt: str | None = None
     driven_instead: str | None = None

@@ -29,7 +29,7 @@ OLDEST, NEWEST = "0", "9999.9999"
 # Drivers that list each GPU, from the first to the last of it in each run of versions. From 570 on: the tables in the
 # README of github.com/NVIDIA/open-gpu-kernel-modules at each tag; the last ones: NVIDIA's list of legacy GPUs.
 LISTED_BY: dict[str, tuple[tuple[str, str], ...]] = {
-    "K520": ((OLDEST, "470.9999"),),
+    "K520": ((OLDEST, "470.9999"),),  # whether from 368 on is in doubt
     "K80": ((OLDEST, "470.9999"),),
     "M60": ((OLDEST, "580.9999"),),
     "V100": ((OLDEST, "580.9999"),),

@@ -36,6 +36,15 @@ def launched(pool: Pool) -> Problems:
             f"launch {or_list(missing)}",
             fix=f"leave out {and_list(missing)}" if others else "use an Auto Scaling group, or another family",
         )
+    doubts = dict.fromkeys(each.traits.managed_doubt for each in pool.instance_types)
+    if doubts and None not in doubts:
+        yield Problem(
+            property_name="AllowedInstanceTypes",
+            value=[each.name for each in pool.instance_types],
+            message=f"whether Managed Instances launch {or_list(pool.instance_types)} is in doubt: "
+            f"{and_list(each for each in doubts if each)}",
+            fix="use an Auto Scaling group, or another family",
+        )
 
 
 @info(

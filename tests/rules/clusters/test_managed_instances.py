@@ -30,6 +30,16 @@ def test_a_family_that_managed_instances_do_not_launch() -> None:
     assert finding.fix == "leave out p5e.48xlarge"
 
 
+def test_a_family_of_which_it_is_in_doubt_whether_managed_instances_launch_it() -> None:
+    finding = only(RULES, pool("inf1.xlarge", "inf1.2xlarge"))
+    assert (finding.rule, finding.severity) == ("GPU185", Severity.WARNING)
+    assert finding.message == (
+        "whether Managed Instances launch inf1.xlarge or inf1.2xlarge is in doubt: "
+        "a copy of AWS's page of 2026 lists it, and nothing else confirms that"
+    )
+    assert asked(RULES, pool("inf1.xlarge", "inf2.xlarge")) == {}
+
+
 @pytest.mark.parametrize("name", ["t3.micro", "m7g.medium"])
 def test_a_type_that_is_too_small(name: str) -> None:
     assert asked(RULES, pool(name))["GPU185"].fix == "use an Auto Scaling group, or another family"
