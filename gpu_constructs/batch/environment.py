@@ -13,7 +13,8 @@ from gpu_constructs.batch.queue_hosts import QueueHosts
 from gpu_constructs.capacity.network import NetworkResources, network_resources
 from gpu_constructs.cdk.given import construct_of
 from gpu_constructs.cdk.validation import announce
-from gpu_constructs.fleet import Pool
+from gpu_constructs.fleet import DECLARED_TYPES, METADATA_KEY, Pool
+from gpu_constructs.hardware.declared import metadata_of
 from gpu_constructs.rules import check_alone
 
 __all__ = ["BatchEnvironment"]
@@ -51,7 +52,7 @@ class BatchEnvironment(Construct):
         image = plan.own_image
         self.compute_environment: batch.CfnComputeEnvironment = batch.CfnComputeEnvironment(
             self,
-            "Environment",
+            "Resource",
             type="MANAGED",
             state="ENABLED",
             replace_compute_environment=False,
@@ -81,6 +82,8 @@ class BatchEnvironment(Construct):
                 update_to_latest_image_version=True if image is None else None,
             ),
         )
+        if any(each.declared for each in self.pool.instance_types):
+            self.compute_environment.add_metadata(METADATA_KEY, {DECLARED_TYPES: metadata_of(self.pool.instance_types)})
         # Hosts talk to ECS until they have gone, and the environment is only gone after them.
         self.compute_environment.node.add_dependency(*plan.subnets.way_out)
         if self.pool.public_subnets is True or self.pool.zones_are_open:

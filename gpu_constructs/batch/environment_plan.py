@@ -27,14 +27,14 @@ from gpu_constructs.fleet import (
     UserDataFormat,
 )
 from gpu_constructs.hardware import Architecture, InstanceType, OperatingSystem, Vendor
+from gpu_constructs.hardware.aws_limits import BATCH_TYPE_WORDS
 from gpu_constructs.hosts.subnets import HostSubnets
 
 __all__ = ["EnvironmentPlan", "plan_environment"]
 
 # What an environment of AWS Batch is asked as well, because everything in it is written by this library.
-_OF_THE_TYPES = ("GPU053",)
 _OF_THE_IMAGE = ("GPU052", "GPU099", "GPU106", "GPU117")
-_OF_THE_PARTS = ("GPU104", "GPU162", "GPU164", "GPU171", "GPU175", "GPU223")
+_OF_THE_PARTS = ("GPU104", "GPU162", "GPU171")
 
 _ARGUMENTS: Mapping[str, str] = {
     "ComputeResources.InstanceTypes": "instance_types",
@@ -119,6 +119,14 @@ def plan_environment(choice: CapacityChoice, *, subnets: HostSubnets, region: st
         value = getattr(choice, argument)
         if value not in (None, False):
             raise InvalidValueError(why, argument=argument, value=value, fix="leave it out")
+    words = [each for each in choice.instance_types if each in BATCH_TYPE_WORDS]
+    if words:
+        raise InvalidValueError(
+            f"{words[0]} stands for families that AWS Batch prefers, none of which has GPUs",
+            argument="instance_types",
+            value=words[0],
+            fix="types by name, such as ['g6.xlarge', 'g6.2xlarge']",
+        )
     names, chosen = types_of(choice.instance_types, image_is_given=choice.image is not None)
     known = chosen.instance_types
     if chosen.has_unknown_types or chosen.unknown_type_names:
@@ -156,7 +164,14 @@ def plan_environment(choice: CapacityChoice, *, subnets: HostSubnets, region: st
         has_provider=False,
         max_vcpus=max_vcpus,
     )
-    require_yes(pool, *_OF_THE_TYPES)
+    if len(pool.shapes) > 1:
+        raise IncompatibleError(
+            f"{pool.name} has hosts of several shapes ({'; '.join(map(str, sorted(pool.shapes, key=str)))}), and "
+            "max_instances counts hosts of one",
+            argument="instance_types",
+            value=list(names),
+            fix="one environment for each shape",
+        )
     image = _image(choice.image, known).in_region(region)
     pool = replace(pool, image=image.host_image)
     require_yes(pool, *_OF_THE_IMAGE, arguments=_ARGUMENTS)
@@ -165,7 +180,14 @@ def plan_environment(choice: CapacityChoice, *, subnets: HostSubnets, region: st
         pool = part.applied_to(pool)
     for part in parts:
         part.require_possible(pool)
-    pool = replace(pool, bought=Bought(option=parts.purchase.option, reservation=market.reservation))
+    # For a compute environment of any template, which counts in vCPUs, the rule says nothing.
+    require_yes(replace(pool, kind=PoolKind.AUTO_SCALING_GROUP), "GPU164")
+    # Of one plain interface, the launch template says nothing.
+    pool = replace(
+        pool,
+        bought=Bought(option=parts.purchase.option, reservation=market.reservation),
+        interfaces=pool.interfaces if parts.network.has_efa else (),
+    )
     system = image.host_image.image.operating_system
     storage = parts.storage.contribution(pool)
     told = what_hosts_are_told(system, "", storage.agent)

@@ -24,6 +24,7 @@ from gpu_constructs.placement.fit import refusals
 from gpu_constructs.rules import RULES, Severity, check
 from gpu_constructs.tasks.container_plan import known_variables
 from gpu_constructs.tasks.efa_container import efa_devices, efa_variables
+from gpu_constructs.tasks.fit import require_fit, require_met
 from gpu_constructs.tasks.host_share import share_of_host, types_for
 
 __all__ = ["JobPlan", "JobSize", "plan_job"]
@@ -154,9 +155,7 @@ def plan_job(
         scheduler=Scheduler.BATCH,
         attempt_seconds=attempt_seconds,
     )
-    able = [each for each in pools if any(not refusals(task, one, each) for one in each.instance_types)]
-    if not able:
-        _require_possible(task, pools)
+    able = _able(task, pools)
     devices, defaults = (efa_devices(able), efa_variables(able)) if size.efa else ((), {})
     every = {**_DRIVER_CAPABILITIES, **defaults, **given}
     asked = replace(asked, devices=devices, environment=known_variables(every), cpu=0, memory_limit_mib=0)
@@ -188,6 +187,23 @@ def plan_job(
         environment=every,
         devices=devices,
     )
+
+
+def _able(task: Task, pools: Sequence[Pool]) -> list[Pool]:
+    """The environments that AWS Batch may place a job in, which all have to meet its needs: it counts GPUs only."""
+    (asked,) = task.containers
+    plain = replace(task, containers=(replace(asked, needs=None),))
+    found = [
+        replace(pool, instance_types=types)
+        for pool in pools
+        if (types := tuple(each for each in pool.instance_types if not refusals(plain, each, pool)))
+    ]
+    if not found:
+        _require_possible(plain, pools)
+    for pool in found:
+        require_fit(task, [replace(pool, instance_types=(each,)) for each in pool.instance_types], _ARGUMENTS)
+    require_met(task, found)
+    return found
 
 
 def _require_possible(task: Task, pools: Sequence[Pool]) -> None:

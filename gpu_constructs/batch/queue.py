@@ -106,6 +106,13 @@ class GpuBatchQueue(Construct):
         update = update_timeout or cdk.Duration.minutes(30)
         whole_seconds("update_timeout", update, smallest=60, largest=_LONGEST_UPDATE)
         whole_number("priority", priority, smallest=0, largest=MAX_JOB_QUEUE_PRIORITY, fix="priority=1")
+        if shares is not None and not isinstance(shares, FairShares):
+            raise InvalidValueError(
+                f"expects FairShares, got {shown(shares)}",
+                argument="shares",
+                value=shares,
+                fix="shares=FairShares(shares={'research': 3, 'nightly': 1})",
+            )
         subnets = HostSubnets.of(vpc, vpc_subnets)
         plans = _plans(environments, vpc, subnets, stack_of(scope).region)
         with creating(scope, construct_id):

@@ -17,11 +17,14 @@ from typing import Any, TypeAlias, TypeVar
 import aws_cdk as cdk
 import jsii
 from aws_cdk import aws_autoscaling as autoscaling
+from aws_cdk import aws_batch as batch
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
 from constructs import Construct, IConstruct, IValidation
 
+from gpu_constructs.batch.job import GpuBatchJob
+from gpu_constructs.batch.queue import GpuBatchQueue
 from gpu_constructs.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cluster import GpuCluster
@@ -100,22 +103,30 @@ def _found_in(construct: IConstruct) -> Iterator[_Finding]:
         yield from _of_cluster(construct)
     elif isinstance(construct, GpuCapacity):
         yield from _of_capacity(construct)
+    elif isinstance(construct, GpuBatchQueue):
+        yield from _of_host_roles(construct, "HostRole")
     elif isinstance(construct, GpuTaskDefinition):
         yield from _of_task(construct)
+    elif isinstance(construct, batch.EcsEc2ContainerDefinition) and isinstance(construct.node.scope, GpuBatchJob):
+        yield from _of_roles(construct, "ExecutionRole")
     elif isinstance(construct, LoadBalancedService):
         yield from _of_service(construct)
 
 
 def _of_cluster(cluster: GpuCluster) -> Iterator[_Finding]:
     # What is granted to these roles later is in resources of its own.
-    for role in _defined(cluster, iam.CfnRole, "HostRole", "ManagedHostRole"):
-        documents = [each["policyDocument"] for each in _resolved(role, role.policies)]
-        yield from _of_hosts(role, documents)
+    yield from _of_host_roles(cluster, "HostRole", "ManagedHostRole")
     for policy in _defined(cluster, iam.CfnPolicy, "BootCheckPolicy"):
         yield from _of_hosts(policy, [_resolved(policy, policy.policy_document)])
     for role in _defined(cluster, iam.CfnRole, "InfrastructureRole"):
         managed = "arn:<AWS::Partition>:iam::aws:policy/AmazonECSInfrastructureRolePolicyForManagedInstances"
         yield role, f"IAM4[Policy::{managed}]", "AWS keeps in it what ECS needs to start and end Managed Instances"
+
+
+def _of_host_roles(scope: IConstruct, *names: str) -> Iterator[_Finding]:
+    for role in _defined(scope, iam.CfnRole, *names):
+        documents = [each["policyDocument"] for each in _resolved(role, role.policies)]
+        yield from _of_hosts(role, documents)
 
 
 def _of_hosts(resource: cdk.CfnResource, documents: Sequence[Mapping[str, Any]]) -> Iterator[_Finding]:
@@ -138,8 +149,12 @@ def _of_task(task: GpuTaskDefinition) -> Iterator[_Finding]:
         containers = _resolved(resource, resource.container_definitions)
         if {each["name"] for container in containers for each in container.get("environment", ())} <= _settings():
             yield resource, "ECS2", "the variables are settings of the driver, EFA and the model server, and no secrets"
-    for role in ("TaskRole", "ExecutionRole"):
-        made = task.node.try_find_child(role)
+    yield from _of_roles(task, "TaskRole", "ExecutionRole")
+
+
+def _of_roles(scope: IConstruct, *names: str) -> Iterator[_Finding]:
+    for role in names:
+        made = scope.node.try_find_child(role)
         for policy in () if made is None else _defined(made, iam.CfnPolicy, "DefaultPolicy"):
             yield from _of_task_policy(policy)
 

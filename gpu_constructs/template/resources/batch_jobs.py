@@ -19,7 +19,7 @@ from gpu_constructs.template.resources.containers import (
 )
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.section import Notes, Section, given
-from gpu_constructs.template.resources.tasks import amount_of, architecture_of
+from gpu_constructs.template.resources.tasks import amount_of, architecture_of, needs_in
 
 __all__ = ["JOB_DEFINITION", "batch_tasks", "job_container"]
 
@@ -57,7 +57,9 @@ def batch_tasks(index: Index, notes: Notes) -> Iterator[tuple[Resource, str, Tas
                 yield resource, f"[{which}]" if len(ranges) > 1 else "", replace(task, origin=each.origin)
         task = _task(properties, "ContainerProperties", common)
         if task is not None:
-            yield resource, "", task
+            needs = needs_in(resource, notes)
+            containers = tuple(replace(each, needs=needs.get(each.name)) for each in task.containers)
+            yield resource, "", replace(task, containers=containers) if needs else task
 
 
 def _task(section: Section, container_key: str, common: Task) -> Task | None:

@@ -41,7 +41,7 @@ from gpu_constructs.template.resources.containers import (
 from gpu_constructs.template.resources.section import Notes, Section, given
 from gpu_constructs.template.resources.task_roles import TaskRoles
 
-__all__ = ["TASK_DEFINITION", "amount_of", "architecture_of", "constraints_of", "task_of"]
+__all__ = ["TASK_DEFINITION", "amount_of", "architecture_of", "constraints_of", "needs_in", "task_of"]
 
 TASK_DEFINITION = "AWS::ECS::TaskDefinition"
 
@@ -74,7 +74,7 @@ def task_of(resource: Resource, name: str, notes: Notes, roles: TaskRoles) -> Ta
     """Reads a task definition."""
     properties = Section.of(resource, notes)
     network_mode = given(properties.text("NetworkMode"), "bridge")
-    needs = _needs(resource, notes)
+    needs = needs_in(resource, notes)
     platform = properties.section("RuntimePlatform")
     volumes = {
         f"Volumes.{setting}": None
@@ -179,7 +179,8 @@ def amount_of(
     return int(float(found[1]) * size)
 
 
-def _needs(resource: Resource, notes: Notes) -> dict[str, GpuNeeds]:
+def needs_in(resource: Resource, notes: Notes) -> dict[str, GpuNeeds]:
+    """What the metadata of a task definition says that its containers need, by their names."""
     metadata: object = resource.metadata
     top = Section(metadata if isinstance(metadata, Mapping) else {}, resource.origin, ("Metadata",), notes)
     containers = top.section(METADATA_KEY).section("Containers")

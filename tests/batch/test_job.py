@@ -1,0 +1,157 @@
+"""Jobs of a queue: their share of a host, what ends and repeats them, and which no environment runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+
+from gpu_constructs import (
+    BatchRetries,
+    CapacityChoice,
+    FairShares,
+    GpuConstructsError,
+    GpuTaskDefinition,
+    HostNetwork,
+)
+from gpu_constructs.checking.report import findings_in
+from gpu_constructs.rules import Severity
+from tests.batch.queues import job, one_zone, queue
+from tests.synthesis import Properties, Site
+
+DEFINITION = "AWS::Batch::JobDefinition"
+LARGE = CapacityChoice("Large", instance_types=["g6.12xlarge"], max_instances=2)
+SMALL = CapacityChoice("Small", instance_types=["g6.xlarge"], max_instances=2)
+
+
+def asked(site: Site) -> dict[str, str]:
+    found = site.only(DEFINITION)["ContainerProperties"]["ResourceRequirements"]
+    return {each["Type"]: each["Value"] for each in found}
+
+
+def test_a_job_gets_the_share_of_the_host_that_goes_with_its_gpus(site: Site) -> None:
+    made = job(site, queue(site, LARGE), gpus=2)
+    task = GpuTaskDefinition(site.stack, "Task", capacity=[site.capacity("g6.12xlarge")])
+    task.add_gpu_container("work", image=site.image, gpus=2)
+    (container,) = task.task.containers
+    assert asked(site) == {"GPU": "2", "VCPU": "24", "MEMORY": str(container.memory_limit_mib)}
+    assert made.task.wants_gpu
+
+
+def test_a_job_is_sized_for_the_environments_that_have_its_gpus(site: Site) -> None:
+    job(site, queue(site, SMALL, LARGE), gpus=4)
+    assert asked(site)["VCPU"] == "48"
+
+
+def test_a_job_has_a_time_limit_and_retries_by_cause_with_an_end(site: Site) -> None:
+    retries = BatchRetries(attempts=5, exit_codes=[75, 76])
+    job(site, queue(site), retries=retries, timeout=cdk.Duration.hours(6))
+    found = site.only(DEFINITION)
+    assert found["Timeout"] == {"AttemptDurationSeconds": 21600}
+    assert found["RetryStrategy"]["Attempts"] == 5
+    conditions = found["RetryStrategy"]["EvaluateOnExit"]
+    assert [tuple(each.values()) for each in conditions] == [
+        ("RETRY", "Host EC2*"),
+        ("RETRY", "CannotPullContainerError:*"),
+        ("RETRY", "75"),
+        ("RETRY", "76"),
+        ("EXIT", "*"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"attempts": 0}, {"attempts": 11}, {"exit_codes": [1, 2, 3]}, {"exit_codes": [0]}, {"exit_codes": 75}],
+)
+def test_retries_that_batch_does_not_take_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(GpuConstructsError) as refused:
+        BatchRetries(**wrong)
+    assert refused.value.argument == next(iter(wrong))
+
+
+def test_its_needs_are_in_the_metadata_and_its_shared_memory_is_half(site: Site) -> None:
+    made = job(site, queue(site), gpu_memory_gib=16, environment={"EPOCHS": "3"})
+    resource = made.job_definition.node.default_child
+    assert isinstance(resource, cdk.CfnResource)
+    assert resource.get_metadata("gpu-constructs") == {"Containers": {"default": {"GpuMemoryMib": 16384}}}
+    container: Properties = site.only(DEFINITION)["ContainerProperties"]
+    memory = int(asked(site)["MEMORY"])
+    assert container["LinuxParameters"]["SharedMemorySize"] == memory // 2
+    assert {each["Name"]: each["Value"] for each in container["Environment"]} == {
+        "EPOCHS": "3",
+        "NVIDIA_DRIVER_CAPABILITIES": "compute,utility",
+    }
+
+
+def test_with_efa_it_gets_the_adapters_of_its_hosts(site: Site) -> None:
+    network = HostNetwork.efa()
+    h100 = CapacityChoice(
+        "H100", instance_types=["p5.48xlarge"], max_instances=2, network=network, vpc_subnets=one_zone(site)
+    )
+    job(site, queue(site, h100), gpus=8, efa=True)
+    devices = site.only(DEFINITION)["ContainerProperties"]["LinuxParameters"]["Devices"]
+    assert len(devices) == 32
+
+
+@pytest.mark.parametrize(
+    ("wrong", "rule"),
+    [
+        ({"gpus": 8}, "GPU061"),
+        ({"memory_mib": 100_000}, "GPU061"),
+        ({"vcpus": 12}, "GPU061"),
+        ({"gpu_memory_gib": 40}, "GPU064"),
+        ({"precision": "fp4"}, "GPU066"),
+        ({"timeout": cdk.Duration.seconds(30)}, "GPU293"),
+    ],
+)
+def test_a_job_that_no_environment_runs_is_refused_by_the_rule_that_check_uses(
+    site: Site, wrong: dict[str, Any], rule: str
+) -> None:
+    made = queue(site)
+    with pytest.raises(GpuConstructsError) as refused:
+        job(site, made, **wrong)
+    assert refused.value.rule == rule
+    assert made.node.try_find_child("Train") is None
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"gpus": 0},
+        {"gpus": 0.5},
+        {"gpus": "ALL"},
+        {"vcpus": 0},
+        {"memory_mib": 1},
+        {"shared_memory_mib": 10**6},
+        {"environment": {"AWS_BATCH_MINE": "1"}},
+        {"efa": True},
+        {"retries": 3},
+        {"share": "research"},
+        {"scheduling_priority": 10_000},
+        {"timeout": 3600},
+    ],
+)
+def test_wrong_values_of_a_job_are_refused_on_its_line(site: Site, wrong: dict[str, Any]) -> None:
+    made = queue(site)
+    with pytest.raises(GpuConstructsError) as refused:
+        job(site, made, **wrong)
+    assert refused.value.argument == next(iter(wrong))
+    assert made.node.try_find_child("Train") is None
+    assert made.jobs == ()
+
+
+def test_in_a_queue_with_shares_a_job_counts_against_one(site: Site) -> None:
+    made = queue(site, shares=FairShares(shares={"research": 1}))
+    with pytest.raises(GpuConstructsError, match="counts against one"):
+        job(site, made)
+    found = job(site, made, share="research", scheduling_priority=3)
+    assert found.submit_command("nightly-1").endswith("--share-identifier research")
+    assert site.only(DEFINITION)["SchedulingPriority"] == 3
+
+
+def test_the_check_proves_its_jobs(site: Site) -> None:
+    job(site, queue(site, SMALL, LARGE), gpus=4, gpu_memory_gib=20)
+    site.template()
+    found = findings_in([site.app.outdir])
+    assert [each.rule for each in found if each.severity is not Severity.INFO] == []

@@ -1,0 +1,227 @@
+"""A queue of AWS Batch: what it defines, and which compute environments it refuses."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import aws_cdk as cdk
+import cdk_nag
+import pytest
+
+from gpu_constructs import (
+    CapacityChoice,
+    FairShares,
+    GpuConstructsError,
+    GpuMachineImage,
+    HostNetwork,
+    HostScaling,
+    Purchase,
+    acknowledge_aws_solutions,
+)
+from tests.batch.queues import job, one_zone, queue
+from tests.linting import linted
+from tests.synthesis import Properties, Site
+
+ENVIRONMENT = "AWS::Batch::ComputeEnvironment"
+RESERVATION = "cr-0123456789abcdef0"
+GROUP = "arn:aws:resource-groups:us-east-1:123456789012:group/gpus"
+
+
+def resources(site: Site) -> Properties:
+    written: Properties = site.only(ENVIRONMENT)["ComputeResources"]
+    return written
+
+
+def test_an_environment_starts_from_zero_on_an_own_launch_template_and_is_updated_in_place(site: Site) -> None:
+    queue(site)
+    written = site.only(ENVIRONMENT)
+    assert (written["ReplaceComputeEnvironment"], written["UpdatePolicy"]) == (
+        False,
+        {"JobExecutionTimeoutMinutes": 30, "TerminateJobsOnUpdate": False},
+    )
+    found = resources(site)
+    assert found["InstanceTypes"] == ["g6.xlarge", "g6.2xlarge"]
+    # Four hosts of the smaller type.
+    assert (found["MinvCpus"], found["MaxvCpus"]) == (0, 16)
+    assert (found["Type"], found["AllocationStrategy"]) == ("EC2", "BEST_FIT_PROGRESSIVE")
+    assert found["LaunchTemplate"]["Version"]["Fn::GetAtt"][1] == "LatestVersionNumber"
+    (configured,) = found["Ec2Configuration"]
+    assert configured["ImageType"] == "ECS_AL2023_NVIDIA"
+    assert "al2023" in configured["ImageIdOverride"]["Ref"]
+    template = site.launch_template()
+    assert template["MetadataOptions"] == {"HttpPutResponseHopLimit": 1, "HttpTokens": "required"}
+    assert all(each["Ebs"]["Encrypted"] for each in template["BlockDeviceMappings"])
+    assert template["UserData"]["Fn::Base64"].startswith("MIME-Version: 1.0\n")
+    assert {"ImageId", "InstanceType", "IamInstanceProfile"}.isdisjoint(template)
+
+
+def test_hosts_may_do_nothing_but_join_the_clusters_of_batch(site: Site) -> None:
+    queue(site)
+    (policy,) = site.only("AWS::IAM::Role")["Policies"]
+    statements = {each["Sid"]: each for each in policy["PolicyDocument"]["Statement"]}
+    assert statements["RegisterWithTheCluster"]["Resource"]["Fn::Join"][1][-1] == ":cluster/AWSBatch*"
+
+
+def test_with_the_newest_image_batch_chooses_it_and_updates_take_the_newest(site: Site) -> None:
+    image = GpuMachineImage.newest("al2023-gpu")
+    queue(site, CapacityChoice("L4", instance_types=["g6.xlarge"], max_instances=1, image=image))
+    found = resources(site)
+    assert found["Ec2Configuration"] == [{"ImageType": "ECS_AL2023_NVIDIA"}]
+    assert found["UpdateToLatestImageVersion"] is True
+
+
+@pytest.mark.parametrize(
+    ("purchase", "kind", "strategy", "data"),
+    [
+        (Purchase.spot(), "SPOT", "SPOT_PRICE_CAPACITY_OPTIMIZED", {}),
+        (Purchase.reservations(), "EC2", "BEST_FIT_PROGRESSIVE", {}),
+        (
+            Purchase.reservations(reservation_id=RESERVATION, only=True),
+            "EC2",
+            "BEST_FIT_PROGRESSIVE",
+            {"CapacityReservationTarget": {"CapacityReservationId": RESERVATION}},
+        ),
+        (
+            Purchase.reservations(resource_group_arn=GROUP, only=True),
+            "EC2",
+            "BEST_FIT_PROGRESSIVE",
+            {
+                "CapacityReservationPreference": "capacity-reservations-only",
+                "CapacityReservationTarget": {"CapacityReservationResourceGroupArn": GROUP},
+            },
+        ),
+    ],
+)
+def test_the_purchase_decides_the_allocation_strategy(
+    site: Site, purchase: Purchase, kind: str, strategy: str, data: Properties
+) -> None:
+    queue(site, CapacityChoice("L4", instance_types=["g6.xlarge"], max_instances=1, purchase=purchase))
+    assert (resources(site)["Type"], resources(site)["AllocationStrategy"]) == (kind, strategy)
+    assert site.launch_template().get("CapacityReservationSpecification", {}) == data
+
+
+def test_with_efa_hosts_have_every_adapter_and_a_placement_group(site: Site) -> None:
+    efa = HostNetwork.efa()
+    choice = CapacityChoice(
+        "H100", instance_types=["p5.48xlarge"], max_instances=2, network=efa, vpc_subnets=one_zone(site)
+    )
+    made = queue(site, choice)
+    template = site.launch_template()
+    assert len(template["NetworkInterfaces"]) == 33
+    assert "SecurityGroupIds" not in template
+    assert "PlacementGroup" in resources(site)
+    (environment,) = made.environments
+    assert environment.efa_security_group is not None
+
+
+def test_waiting_is_bounded_and_shares_are_proportions(site: Site) -> None:
+    shares = FairShares(shares={"research": 3, "nightly": 1}, reserve_percent=10)
+    queue(site, shares=shares, start_within=cdk.Duration.hours(2), priority=5)
+    found = site.only("AWS::Batch::JobQueue")
+    assert found["Priority"] == 5
+    assert {
+        each["Reason"].rpartition(":")[2]: each["MaxTimeSeconds"] for each in found["JobStateTimeLimitActions"]
+    } == {
+        "INSUFFICIENT_INSTANCE_CAPACITY": 7200,
+        "COMPUTE_ENVIRONMENT_MAX_RESOURCE": 600,
+        "JOB_RESOURCE_REQUIREMENT": 600,
+    }
+    policy = site.only("AWS::Batch::SchedulingPolicy")["FairsharePolicy"]
+    assert policy["ComputeReservation"] == 10
+    # A smaller factor is a larger share.
+    assert {each["ShareIdentifier"]: each["WeightFactor"] for each in policy["ShareDistribution"]} == {
+        "research": 1,
+        "nightly": 3,
+    }
+
+
+BLOCK = Purchase.capacity_block(RESERVATION, instances=2, ends=datetime(2030, 1, 8, 11, 30, tzinfo=timezone.utc))
+
+
+@pytest.mark.parametrize(
+    ("choice", "argument"),
+    [
+        ({"scaling": HostScaling(instance_warmup_seconds=600)}, "scaling"),
+        ({"check_gpus_at_boot": True}, "check_gpus_at_boot"),
+        ({"capacity_provider_name": "gpu"}, "capacity_provider_name"),
+        ({"instance_types": ["optimal"]}, "instance_types"),
+        ({"instance_types": ["g6.xlarge", "g6.12xlarge"]}, "instance_types"),
+        ({"instance_types": ["g5g.2xlarge"]}, "instance_types"),
+        ({"image": GpuMachineImage.newest("bottlerocket-ecs-2-nvidia-x86_64")}, "image"),
+        ({"image": GpuMachineImage.newest("al2023")}, "image"),
+        ({"instance_types": ["g6.xlarge", "g6.2xlarge"], "min_instances": 4}, "min_instances"),
+        ({"max_instances": 0}, "max_instances"),
+        ({"purchase": Purchase.spot(on_demand_base=1)}, "purchase"),
+        ({"purchase": Purchase.spot(max_price_usd_per_hour=1)}, "purchase"),
+        ({"purchase": Purchase.reservations(reservation_id=RESERVATION)}, "purchase"),
+        ({"purchase": BLOCK}, "max_instances"),
+        ({"network": HostNetwork.efa()}, "network"),
+    ],
+)
+def test_what_a_compute_environment_cannot_be_is_refused_before_anything_is_defined(
+    site: Site, choice: dict[str, Any], argument: str
+) -> None:
+    given = {"instance_types": ["g6.xlarge"], "max_instances": 4, **choice}
+    with pytest.raises(GpuConstructsError) as refused:
+        queue(site, CapacityChoice("L4", vpc_subnets=one_zone(site), **given))
+    assert refused.value.argument == argument
+    assert refused.value.fix
+    assert site.stack.node.try_find_child("Queue") is None
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"start_within": cdk.Duration.minutes(5)},
+        {"start_within": cdk.Duration.days(2)},
+        {"update_timeout": cdk.Duration.days(6)},
+        {"priority": -1},
+        {"shares": {"research": 1}},
+    ],
+)
+def test_wrong_values_of_a_queue_are_refused(site: Site, arguments: dict[str, Any]) -> None:
+    with pytest.raises(GpuConstructsError) as refused:
+        queue(site, **arguments)
+    assert refused.value.argument == next(iter(arguments))
+
+
+@pytest.mark.parametrize("shares", [{}, {"a b": 1}, {"a": 0}, {"a": 1.5}, "a"])
+def test_wrong_shares_are_refused(shares: Any) -> None:
+    with pytest.raises(GpuConstructsError) as refused:
+        FairShares(shares=shares)
+    assert refused.value.argument == "shares"
+
+
+def test_environments_are_one_to_three_of_one_architecture(site: Site) -> None:
+    def named(number: int, types: str = "g6.xlarge") -> CapacityChoice:
+        return CapacityChoice(f"E{number}", instance_types=[types], max_instances=1)
+
+    for wrong in ([named(each) for each in range(4)], [named(0), named(0)], [named(0), named(1, "c8g.large")]):
+        with pytest.raises(GpuConstructsError) as refused:
+            queue(site, *wrong)
+        assert refused.value.argument == "environments"
+
+
+def test_cfn_lint_and_cdk_nag_find_nothing(tmp_path: Path) -> None:
+    app = cdk.App(outdir=str(tmp_path))
+    cdk.Validations.of(app).add_plugins(cdk_nag.AwsSolutionsChecks())
+    acknowledge_aws_solutions(app)
+    nagged = Site(app)
+    spot = CapacityChoice("Spot", instance_types=["g6.xlarge"], max_instances=4, purchase=Purchase.spot())
+    large = CapacityChoice(
+        "H100",
+        instance_types=["p5.48xlarge"],
+        max_instances=2,
+        network=HostNetwork.efa(),
+        vpc_subnets=one_zone(nagged),
+    )
+    made = queue(nagged, spot, large, shares=FairShares(shares={"research": 1}))
+    job(nagged, made, share="research")
+    job(nagged, made, "Eight", gpus=8, efa=True, share="research")
+    template = nagged.template()
+    assert list(linted(template, "us-east-1")) == []
+    reports = json.loads((tmp_path / "validation-report.json").read_text())["pluginReports"]
+    assert [each["violations"] for each in reports if each["pluginName"] == "AwsSolutions"] == [[]]
