@@ -3,17 +3,18 @@
 
 PYTHON ?= python3
 READY := .venv/ready
+OLDEST := .floor/ready
 
 # The virtual environment comes first, so that `python`, `node` and `cdk` mean the locked ones in every recipe.
 export PATH := $(CURDIR)/.venv/bin:$(CURDIR)/node_modules/.bin:$(PATH)
 # Some systems set it; without compiled files every test process would compile the library and the tests anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo emulator test unit matrix floor lint bench fuzz catalogue lock clean
+.PHONY: help setup demo emulator test unit matrix floor newest lint bench fuzz catalogue lock clean
 help:
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
 
-setup: $(READY) ## install everything that is locked, once
+setup: $(READY) $(OLDEST) ## install everything that is locked, once
 
 demo: $(READY) ## deploy, update and destroy the reference stack on the local emulator
 	@python -m tests.e2e.demo
@@ -23,8 +24,9 @@ emulator: $(READY) ## a shell in which cdk, aws and boto talk to a local emulato
 
 # The shipped data are judged by the day of the commit: a copy of it that is tested years later passes as it did.
 test: export DAY_OF_COMMIT := $(shell git log -1 --format=%cs 2>/dev/null)
-test: lint ## lint, type-check and run the whole test suite
+test: lint $(OLDEST) ## lint, type-check and run the whole test suite, then a part of it with the oldest aws-cdk-lib
 	@pytest
+	@PYTHONPATH=$(CURDIR)/.floor pytest -n0 $(ON_OLDEST) $(WHERE_CDK_IS_MET_MOST)
 
 unit: $(READY) ## the test suite without tests/e2e, which is the emulator and what runs on it
 	@pytest --ignore tests/e2e
@@ -32,8 +34,23 @@ unit: $(READY) ## the test suite without tests/e2e, which is the emulator and wh
 matrix: $(READY) ## build, lint, deploy and destroy every legal combination of options, and count what is refused
 	@MATRIX=all pytest tests/matrix tests/e2e/matrix
 
-floor: $(READY) ## run the tests of the constructs with the oldest aws-cdk-lib that is allowed, which is installed once
-	@sh tools/floor.sh
+# The packages of a folder on PYTHONPATH come before those of .venv. acknowledge_aws_solutions needs a newer aws-cdk-lib.
+ON_OLDEST := -k "not (a_block_runs and security)" --ignore tests/security/test_aws_solutions.py
+OF_CONSTRUCTS := $(addprefix tests/,capacity cdk managed models security serving tasks) \
+    $(filter-out tests/test_lint.py tests/test_rules_page.py,$(wildcard tests/test_*.py))
+# Every example of the documentation, and the quickest tests that run most of the lines which call CDK: half a minute.
+WHERE_CDK_IS_MET_MOST := $(addprefix tests/,test_readme.py test_cluster_in_cdk.py test_existing_clusters.py \
+    capacity/test_host_replacement.py capacity/test_imported_capacity.py capacity/test_purchase.py \
+    managed/test_managed_gpu_capacity.py models/test_model_cache.py security/test_host_endpoints.py \
+    serving/test_cpu_service.py serving/test_refused_endpoints.py tasks/test_log_router.py)
+
+floor: $(OLDEST) ## run all tests of the constructs with the oldest aws-cdk-lib that is allowed
+	@PYTHONPATH=$(CURDIR)/.floor pytest $(ON_OLDEST) $(OF_CONSTRUCTS)
+
+newest: $(READY) ## run them with the newest aws-cdk-lib that the package index has, which may be newer than the locked one
+	@rm -rf .newest
+	@$(BESIDE) --target .newest "aws-cdk-lib<3"
+	@PYTHONPATH=$(CURDIR)/.newest pytest $(OF_CONSTRUCTS) tests/e2e/test_cdks_own_validation.py
 
 lint: $(READY)
 	@ruff check .
@@ -63,12 +80,21 @@ LOCK = uv pip compile --universal --python-version 3.10 --generate-hashes --no-e
 
 lock: ## write the lock files anew from pyproject.toml and package.json; needs uv and asks the registries
 	$(LOCK) pyproject.toml --extra dev --output-file requirements/dev.txt
+	$(LOCK) pyproject.toml --resolution lowest-direct --output-file requirements/oldest.txt
 	$(LOCK) requirements/node.in --output-file requirements/node.txt
 	npm install --package-lock-only --omit-lockfile-registry-resolved
 
 clean: ## remove everything that was installed or made
-	rm -rf .venv .floor node_modules cdk.out .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv .floor .newest node_modules cdk.out .mypy_cache .ruff_cache .pytest_cache
 
 $(READY): requirements/dev.txt requirements/node.txt package-lock.json pyproject.toml tools/setup.sh
 	@PYTHON="$(PYTHON)" sh tools/setup.sh
+	@touch $@
+
+# Into a folder of their own. Without compiled files, which take most of the time: the tests compile what they import.
+BESIDE = python -m pip --disable-pip-version-check --quiet install --no-compile --no-warn-conflicts
+
+$(OLDEST): requirements/oldest.txt $(READY)
+	@rm -rf .floor
+	@$(BESIDE) --require-hashes --target .floor -r requirements/oldest.txt
 	@touch $@

@@ -6,6 +6,7 @@ import gc
 import os
 import sys
 from collections.abc import Callable, Iterator
+from importlib.metadata import version
 
 # The built-in template validation costs most of a synth; tests/stacks keeps it on where it is the point.
 os.environ.setdefault("CDK_VALIDATION", "false")
@@ -93,6 +94,11 @@ def _app(folder: Path) -> cdk.App:
 def recommended_flags(tmp_path: Path) -> Site:
     """The same with every feature flag that `cdk init` sets today."""
     return Site(cdk.App(outdir=str(tmp_path), context=Site.recommended_context()))
+
+
+def pytest_report_header() -> str:
+    """Which one is tested: `make floor` and `make newest` put another one first."""
+    return f"aws-cdk-lib: {version('aws-cdk-lib')}"
 
 
 def pytest_collection_finish() -> None:

@@ -65,7 +65,8 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.Co
     folder = Path(tmp_path_factory.mktemp("validated"))
     own = {"CDK_CONTEXT_JSON": json.dumps(Site.recommended_context()), "CDK_VALIDATION": "true"}
     command = [sys.executable, "-W", "error", "-c", APPS, str(folder)]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), **own}
+    path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])  # another aws-cdk-lib, if any
+    environment = {**os.environ, "PYTHONPATH": path, **own}
     return folder, subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
 
 
