@@ -132,9 +132,14 @@ def given_efa(context: Context) -> Problems:
     unless=("GPU132",),
 )
 def of_efa_alone(context: Context) -> Problems:
-    for route in _routed(context, _is_given_efa):
-        for each in route.destinations:
-            doubtful = [one for one in each.pool.instance_types if one.family in NVLINK_CONTROLLERS]
+    sent = tuple(_routed(context, _is_given_efa))
+    by_hand = tuple(each for each in context.routed(_is_given_efa) if _is_run_by_hand(each))
+    for route in (*sent, *by_hand):
+        found = [(each, _with_nvlink_controllers(each.pool)) for each in route.destinations]
+        # Whoever runs a task by hand may choose hosts without the doubt.
+        if route in by_hand and not all(doubtful for _, doubtful in found):
+            continue
+        for each, doubtful in found:
             if doubtful:
                 yield Problem(
                     about=route.task,
@@ -264,6 +269,14 @@ def _routed(context: Context, suspect: Callable[[Task], bool]) -> Iterator[Route
     for route in context.routed(suspect):
         if route.workload is not None or (route.task.scheduler is Scheduler.BATCH and context.fleet.is_whole):
             yield route
+
+
+def _is_run_by_hand(route: Route) -> bool:
+    return route.workload is None and route.task.scheduler is not Scheduler.BATCH
+
+
+def _with_nvlink_controllers(pool: Pool) -> list[InstanceType]:
+    return [each for each in pool.instance_types if each.family in NVLINK_CONTROLLERS]
 
 
 def _is_run_twice(route: Route) -> bool:

@@ -151,6 +151,8 @@ def test_devices_of_p6_may_be_those_of_nvlink(name: str) -> None:
     finding = only(of_efa_alone, running_on(a_pool(name), task=given(*range(8))))
     assert (finding.rule, finding.severity) == ("GPU320", Severity.WARNING)
     assert f"of {name}, where some of these devices are NVLink controllers" in finding.message
+    by_hand = Fleet(pools=(a_pool(name),), tasks=(given(*range(8)),))
+    assert only(of_efa_alone, by_hand).message == finding.message
 
 
 @pytest.mark.parametrize(
@@ -159,6 +161,8 @@ def test_devices_of_p6_may_be_those_of_nvlink(name: str) -> None:
         running_on(a_pool("p5en.48xlarge"), task=given(*range(16))),
         running_on(a_pool("p6e-gb200.36xlarge"), task=given(0)),
         running_on(a_pool("p6-b200.48xlarge"), task=GPU_TASK),
+        Fleet(pools=(a_pool("p6-b200.48xlarge"), a_pool("p5en.48xlarge", name="Others")), tasks=(given(0),)),
+        Fleet(pools=(), tasks=(given(0),)),
     ],
 )
 def test_other_devices_are_those_of_efa(fleet: Fleet) -> None:
