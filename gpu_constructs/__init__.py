@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from gpu_constructs.errors import UnknownNameError as UnknownNameError
     from gpu_constructs.hardware.declared import DeclaredInstanceType as DeclaredInstanceType
     from gpu_constructs.hardware.declared import declare_instance_types as declare_instance_types
+    from gpu_constructs.jobs.data import JobData as JobData
     from gpu_constructs.jobs.gpu_job import GpuJob as GpuJob
     from gpu_constructs.jobs.retries import JobRetries as JobRetries
     from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity as ManagedGpuCapacity
@@ -99,6 +100,7 @@ _HOME = {
     "ImportedGpuCapacity": "capacity.imported_capacity",
     "IncompatibleError": "errors",
     "InvalidValueError": "errors",
+    "JobData": "jobs.data",
     "JobRetries": "jobs.retries",
     "ManagedGpuCapacity": "managed.managed_gpu_capacity",
     "ManagedOperation": "managed.operation",
@@ -146,6 +148,7 @@ __all__ = [
     "ImportedGpuCapacity",
     "IncompatibleError",
     "InvalidValueError",
+    "JobData",
     "JobRetries",
     "ManagedGpuCapacity",
     "ManagedOperation",

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import aws_cdk as cdk
+from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_stepfunctions as sfn
@@ -22,9 +23,18 @@ from gpu_constructs.cluster import GpuCluster
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import UNKNOWN, PoolKind, Starter, StrategyItem, Workload
 from gpu_constructs.hosts.given_cluster import require_gpu_cluster
+from gpu_constructs.jobs.data import JobData, require_data
 from gpu_constructs.jobs.permissions import permissions_of
 from gpu_constructs.jobs.retries import JobRetries
-from gpu_constructs.jobs.states import LONGEST_EXECUTION_SECONDS, JobRun, definition_of, in_words, longest_seconds
+from gpu_constructs.jobs.started_job import StartedJob
+from gpu_constructs.jobs.states import (
+    LONGEST_EXECUTION_SECONDS,
+    VARIABLES,
+    JobRun,
+    definition_of,
+    in_words,
+    longest_seconds,
+)
 from gpu_constructs.placement import demand_of, task_slots
 from gpu_constructs.serving.deployment import shares
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
@@ -39,7 +49,7 @@ _ARGUMENTS: Mapping[str, str] = {
 }
 
 
-class GpuJob(Construct):
+class GpuJob(StartedJob):
     """Defines work on GPUs that ends, and the state machine of AWS Step Functions that runs it.
 
     Each execution of the machine is one job: it runs the task with a capacity provider strategy, so that a cluster
@@ -48,7 +58,8 @@ class GpuJob(Construct):
     twice by it, and nothing runs longer than its limit.
 
     The container gets three variables: ``JOB_NAME``, the name of the execution, which is the same in each attempt;
-    ``JOB_ATTEMPT``, 0 for the first; and ``JOB_INPUT``, what the execution was started with, as JSON.
+    ``JOB_ATTEMPT``, 0 for the first; and ``JOB_INPUT``, what the execution was started with, as JSON, for which ECS has
+    room for about 8,000 characters.
 
     Args:
         scope: Where it is defined.
@@ -62,6 +73,10 @@ class GpuJob(Construct):
         retries: How often it is run again, for each cause. By default three times after no host came, five times after
             its host was lost, and never after a failure of its own.
         container_name: The container whose exit code is that of the job. By default the first with GPUs.
+        reads: Where its data are, by the variable that the container gets. The task role may read them.
+        writes: Where its results go, likewise. The task role may read and write them.
+        checkpoints: Where it keeps what it resumes from. The container gets ``JOB_CHECKPOINTS``, a directory there,
+            the same in each attempt of one job and another one for each job.
         state_machine_name: The name of the machine. By default CloudFormation makes one.
         security_groups: Of tasks in network mode ``awsvpc``. By default one is made, which lets nothing in.
         vpc_subnets: Of tasks in network mode ``awsvpc``. By default those of the hosts.
@@ -74,6 +89,7 @@ class GpuJob(Construct):
 
     Attributes:
         state_machine: Each execution of it is one job.
+        alarm: Goes off when a job has failed.
         task_definition: What it runs.
     """
 
@@ -89,6 +105,9 @@ class GpuJob(Construct):
         capacity: Sequence[Capacity] | None = None,
         retries: JobRetries | None = None,
         container_name: str | None = None,
+        reads: Mapping[str, JobData] | None = None,
+        writes: Mapping[str, JobData] | None = None,
+        checkpoints: JobData | None = None,
         state_machine_name: str | None = None,
         security_groups: Sequence[ec2.ISecurityGroup] | None = None,
         vpc_subnets: ec2.SubnetSelection | None = None,
@@ -99,6 +118,10 @@ class GpuJob(Construct):
         budgets = of_kind("retries", retries, JobRetries, example="JobRetries(lost_host=5)")
         seconds = _limit(time_limit, budgets)
         container = _container(task_definition, container_name)
+        read, written = (
+            require_data("reads", reads, VARIABLES),
+            require_data("writes", writes, VARIABLES | {*(reads or ())}),
+        )
         cluster.hosts.require_same_region(scope)
         used = capacity_of_service(capacity, task_definition.capacity)
         task = task_definition.task_with_ports()
@@ -125,7 +148,9 @@ class GpuJob(Construct):
             super().__init__(scope, construct_id)
         with rolled_back_on_error(scope, construct_id):
             groups = self._groups(cluster, security_groups) if task.interfaces else []
+            stack = stack_of(self)
             run = JobRun(
+                partition=stack.partition,
                 cluster=cluster.cluster.cluster_arn,
                 task_definition=task_definition.task_definition_arn,
                 family=task_definition.family,
@@ -140,17 +165,22 @@ class GpuJob(Construct):
                 ],
                 network=_network(cluster, groups, vpc_subnets) if task.interfaces else None,
                 packed=not is_managed,
-                environment={},
+                environment={name: each.location for name, each in (read | written).items()},
+                checkpoints=None if checkpoints is None else checkpoints.location,
                 time_limit_seconds=seconds,
                 time_limit=in_words(seconds),
             )
             self.task_definition: GpuTaskDefinition = task_definition
-            self.state_machine: sfn.StateMachine = self._machine(run, budgets, state_machine_name)
+            self.state_machine: sfn.StateMachine = self._machine(stack, run, budgets, state_machine_name)
+            self.alarm: cloudwatch.Alarm = self._alarm()
+            for writes_there, places in ((False, read.values()), (True, (*written.values(), checkpoints))):
+                for each in filter(None, places):
+                    each.grant(task_definition.task_role, writes=writes_there)
             # A provider cannot leave the cluster while a task uses it.
             self.state_machine.node.add_dependency(cluster.hosts.association.services_depend_on)
         self._run = run
         self._workload = workload
-        self._cluster = cluster
+        self._cluster_name = cluster.hosts.cluster_name
 
     @property
     def workload(self) -> Workload:
@@ -162,11 +192,10 @@ class GpuJob(Construct):
             return given
         return [ec2.SecurityGroup(self, "SecurityGroup", vpc=cluster.hosts.vpc, description="A job: no way in")]
 
-    def _machine(self, run: JobRun, retries: JobRetries, name: str | None) -> sfn.StateMachine:
-        stack = stack_of(self)
+    def _machine(self, stack: cdk.Stack, run: JobRun, retries: JobRetries, name: str | None) -> sfn.StateMachine:
         task = self.task_definition
         policy = permissions_of(
-            partition=stack.partition,
+            partition=run.partition,
             region=stack.region,
             account=stack.account,
             cluster_arn=run.cluster,
@@ -189,6 +218,26 @@ class GpuJob(Construct):
             state_machine_name=name,
             role=role.without_policy_updates(),
             definition_body=sfn.DefinitionBody.from_string(stack.to_json_string(definition_of(run, retries))),
+        )
+
+    def _alarm(self) -> cloudwatch.Alarm:
+        """Jobs that failed, and executions that passed the time of all their attempts."""
+        machine = {"StateMachineArn": self.state_machine.state_machine_arn}
+        counted = {
+            name: cloudwatch.Metric(namespace="AWS/States", metric_name=metric, dimensions_map=machine, statistic="Sum")
+            for name, metric in (("failed", "ExecutionsFailed"), ("late", "ExecutionsTimedOut"))
+        }
+        return cloudwatch.Alarm(
+            self,
+            "Alarm",
+            alarm_description="Jobs that failed for good; the cause of each execution says why",
+            metric=cloudwatch.MathExpression(
+                expression="FILL(failed, 0) + FILL(late, 0)", using_metrics=counted, label="Failed jobs"
+            ),
+            threshold=1,
+            evaluation_periods=1,
+            comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+            treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
         )
 
 

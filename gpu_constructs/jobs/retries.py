@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from gpu_constructs.cdk.arguments import whole_number
+from gpu_constructs.cdk.kinds import with_names_checked
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Unknown
 
@@ -17,6 +18,7 @@ _MOST_CODES = 10
 _LARGEST_CODE = 255
 
 
+@with_names_checked
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobRetries:
     """How often a job is run again, for each cause by itself; a job that ended well is never run again.

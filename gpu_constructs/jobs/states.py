@@ -15,34 +15,30 @@ from typing import Any
 
 from gpu_constructs.jobs.retries import JobRetries
 
-__all__ = [
-    "ATTEMPT",
-    "INPUT",
-    "LONGEST_EXECUTION_SECONDS",
-    "NAME",
-    "JobRun",
-    "definition_of",
-    "in_words",
-    "longest_seconds",
-]
+__all__ = ["LONGEST_EXECUTION_SECONDS", "VARIABLES", "JobRun", "definition_of", "in_words", "longest_seconds"]
 
-NAME, ATTEMPT, INPUT = "JOB_NAME", "JOB_ATTEMPT", "JOB_INPUT"
-"""Variables of the job's container: the execution, which attempt it is, from 0, and the execution's input as JSON."""
+NAME, ATTEMPT, INPUT, CHECKPOINTS = "JOB_NAME", "JOB_ATTEMPT", "JOB_INPUT", "JOB_CHECKPOINTS"
+VARIABLES = frozenset({NAME, ATTEMPT, INPUT, CHECKPOINTS})
+"""Variables of the job's container: the execution, which attempt it is, from 0, the execution's input as JSON, and
+where it keeps what it resumes from."""
 
 LONGEST_EXECUTION_SECONDS = 365 * 24 * 3600
 """https://docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html"""
 
 _PAUSE_SECONDS = 60
+# Where the cluster has no room for one more task that waits: 500 may (quota L-B7718569).
+_LONG_PAUSE_SECONDS = 600
 # Stopping the task, and the states in between.
 _MARGIN_SECONDS = 600
 
 State = dict[str, Any]
+_STATES = "arn:{}:states::"
 _TASK = "$.ended.task"
 _CODE = "$.ended.codes[0]"
 # What `.sync` raises where RunTask answers with failures, and what AWS raises itself and may not raise again.
 # https://github.com/CloudSnorkel/cdk-github-runners/pull/341, https://github.com/aws/copilot-cli/issues/3160 and
 # https://docs.aws.amazon.com/step-functions/latest/dg/connect-ecs.html
-_NO_ROOM = ("AmazonECS.Unknown", "ECS.AmazonECSException")
+_NO_ROOM = ("AmazonECS.Unknown", "ECS.AmazonECSException", "ECS.ClientException")
 _OF_AWS = ("AmazonECS.ServerException", "ECS.ServerException", "ECS.ThrottlingException")
 _LOST = ("InfrastructureHealth", "SpotInterruption", "TerminationNotice")
 _BY_HAND = ("ServiceSchedulerInitiated", "UserInitiated")
@@ -53,6 +49,7 @@ class JobRun:
     """What each attempt of a job runs.
 
     Attributes:
+        partition: The partition of AWS.
         cluster: The ARN of the cluster.
         task_definition: The ARN of the task definition.
         family: Its family.
@@ -61,10 +58,12 @@ class JobRun:
         network: The configuration of ``awsvpc``, as the API has it; None in other modes.
         packed: Whether tasks are packed onto hosts, which Managed Instances do by themselves.
         environment: More variables of that container.
+        checkpoints: Where each job has a directory to resume from; None without.
         time_limit_seconds: How long one attempt may take.
         time_limit: The same in words.
     """
 
+    partition: str
     cluster: str
     task_definition: str
     family: str
@@ -73,6 +72,7 @@ class JobRun:
     network: Mapping[str, object] | None
     packed: bool
     environment: Mapping[str, str]
+    checkpoints: str | None
     time_limit_seconds: int
     time_limit: str
 
@@ -87,6 +87,7 @@ class _Cause:
         retries: How often the job is run again for it.
         words: What the execution says, with a place for each value.
         values: Paths of these values.
+        pause: The state in which it waits until it is run again.
     """
 
     name: str
@@ -94,6 +95,7 @@ class _Cause:
     retries: int
     words: str
     values: tuple[str, ...] = ()
+    pause: str = "Pause"
 
     def again(self) -> State:
         """The rule while its budget lasts."""
@@ -143,6 +145,7 @@ def definition_of(run: JobRun, retries: JobRetries) -> State:
         ),
         "Judge": _choice(_rules(of_task), "Ended"),
         "Pause": {"Type": "Wait", "Seconds": _PAUSE_SECONDS, "Next": "Run"},
+        "LongPause": {"Type": "Wait", "Seconds": _LONG_PAUSE_SECONDS, "Next": "Run"},
         "Succeeded": {"Type": "Pass", "InputPath": _TASK, "End": True},
         "NotAccepted": _fail("NotAccepted", "ECS did not accept the task: {}: {}", "$.error.Error", "$.error.Cause"),
         "Ended": _fail("Ended", "the task ended: {}", f"{_TASK}.StoppedReason"),
@@ -153,7 +156,7 @@ def definition_of(run: JobRun, retries: JobRetries) -> State:
             states[each.name] = each.fails()
         if each.retries:
             counted = {f"{name}.$": _counted(name, each.name) for name in ("Attempt", *counters)}
-            states[f"{each.name}Again"] = _pass(counted, "$.retries", "Pause")
+            states[f"{each.name}Again"] = _pass(counted, "$.retries", each.pause)
     return {
         "Comment": f"Runs {run.container} on GPUs, up to {retries.attempts} times",
         "StartAt": "Begin",
@@ -169,7 +172,7 @@ def longest_seconds(time_limit_seconds: int, retries: JobRetries) -> int:
         time_limit_seconds: How long one attempt may take.
         retries: How often it is run again.
     """
-    return retries.attempts * (time_limit_seconds + _PAUSE_SECONDS) + _MARGIN_SECONDS
+    return retries.attempts * (time_limit_seconds + _LONG_PAUSE_SECONDS) + _MARGIN_SECONDS
 
 
 def _run(run: JobRun) -> State:
@@ -179,6 +182,10 @@ def _run(run: JobRun) -> State:
         {"Name": INPUT, "Value.$": "States.JsonToString($$.Execution.Input)"},
         *({"Name": name, "Value": value} for name, value in run.environment.items()),
     ]
+    if run.checkpoints is not None:
+        # The same for each attempt of one execution.
+        of_job = f"States.Format('{run.checkpoints}{{}}/', $$.Execution.Name)"
+        environment.append({"Name": CHECKPOINTS, "Value.$": of_job})
     request: State = {
         "Cluster": run.cluster,
         "TaskDefinition": run.task_definition,
@@ -194,7 +201,7 @@ def _run(run: JobRun) -> State:
         request["NetworkConfiguration"] = {"AwsvpcConfiguration": run.network}
     return {
         "Type": "Task",
-        "Resource": "arn:aws:states:::ecs:runTask.sync",
+        "Resource": f"{_STATES.format(run.partition)}:ecs:runTask.sync",
         "Parameters": request,
         "ResultSelector": {"task.$": "$"},
         "ResultPath": "$.ended",
@@ -206,12 +213,12 @@ def _run(run: JobRun) -> State:
 
 def _causes_of_errors(retries: JobRetries) -> Iterator[_Cause]:
     """What ECS answers to RunTask itself."""
-    for errors, name, times, words in (
-        (_NO_ROOM, "NoRoom", retries.no_host, "no host took the task<times>: {}"),
-        (_OF_AWS, "EcsFailed", retries.not_started, "ECS did not start the task<times>: {}"),
+    for errors, name, times, words, pause in (
+        (_NO_ROOM, "NoRoom", retries.no_host, "no host took the task<times>: {}", "LongPause"),
+        (_OF_AWS, "EcsFailed", retries.not_started, "ECS did not start the task<times>: {}", "Pause"),
     ):
         when = {"Or": [_is("$.error.Error", each) for each in errors]}
-        yield _Cause(name=name, when=when, retries=times, words=words, values=("$.error.Cause",))
+        yield _Cause(name=name, when=when, retries=times, words=words, values=("$.error.Cause",), pause=pause)
 
 
 def _causes_of_tasks(run: JobRun, retries: JobRetries) -> Iterator[_Cause]:
@@ -263,7 +270,7 @@ def _stop(run: JobRun) -> State:
         "Retry": [{"ErrorEquals": ["States.ALL"], "IntervalSeconds": 5, "MaxAttempts": 5, "BackoffRate": 2}],
         "Catch": [{"ErrorEquals": ["States.ALL"], "ResultPath": "$.error", "Next": "TimeLimitNotStopped"}],
     }
-    sdk = "arn:aws:states:::aws-sdk:ecs"
+    sdk = f"{_STATES.format(run.partition)}:aws-sdk:ecs"
     stop = {
         "Type": "Task",
         "Resource": f"{sdk}:stopTask",

@@ -12,7 +12,11 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
-from gpu_constructs import GpuCluster, GpuJob, GpuTaskDefinition, JobRetries
+from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_scheduler as scheduler
+from aws_cdk import aws_sqs as sqs
+from aws_cdk import aws_stepfunctions as sfn
+from gpu_constructs import GpuCluster, GpuJob, GpuTaskDefinition, JobData, JobRetries
 
 from .local import Deployed, Local
 
@@ -70,14 +74,29 @@ Deploy = Callable[..., Job]
 def _deploy(cloud: Local, tmp_path: Path) -> Iterator[Deploy]:
     deployed: list[Job] = []
 
-    def deploy(time_limit: cdk.Duration = LIMIT, retries: JobRetries = RETRIES, **task: Any) -> Job:
+    def deploy(
+        *,
+        time_limit: cdk.Duration = LIMIT,
+        checkpoints: JobData | None = None,
+        network_mode: ecs.NetworkMode | None = None,
+        adds: Callable[[cdk.Stack, GpuJob], object] = lambda *_: None,
+    ) -> Job:
         app = cdk.App(outdir=str(tmp_path))
         stack = cdk.Stack(app, "Jobs")
         cluster = GpuCluster(stack, "Cluster", vpc=ec2.Vpc(stack, "Vpc", max_azs=2))
         l4 = cluster.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
-        train = GpuTaskDefinition(stack, "Train", capacity=[l4], family="train", **task)
+        train = GpuTaskDefinition(stack, "Train", capacity=[l4], family="train", network_mode=network_mode)
         train.add_gpu_container("train", image=ecs.ContainerImage.from_registry("example/train:1"), gpus=1)
-        job = GpuJob(stack, "Job", cluster=cluster, task_definition=train, time_limit=time_limit, retries=retries)
+        job = GpuJob(
+            stack,
+            "Job",
+            cluster=cluster,
+            task_definition=train,
+            time_limit=time_limit,
+            retries=RETRIES,
+            checkpoints=checkpoints,
+        )
+        adds(stack, job)
         cdk.CfnOutput(stack, "ClusterName", value=cluster.cluster.cluster_name)
         cdk.CfnOutput(stack, "Machine", value=job.state_machine.state_machine_arn)
         app.synth()
@@ -173,3 +192,57 @@ def test_the_task_of_an_aborted_execution_is_stopped(deploy: Deploy, cloud: Loca
     cloud.account.client("stepfunctions").stop_execution(executionArn=execution)
     assert job.end(execution)["status"] == "ABORTED"
     assert cloud.account.tasks(job.cluster) == ()
+
+
+def _every_start(stack: cdk.Stack, job: GpuJob) -> None:
+    queue = sqs.Queue(stack, "Work", enforce_ssl=True)
+    daily = scheduler.ScheduleExpression.rate(cdk.Duration.days(1))
+    job.run_on_schedule("Nightly", schedule=daily, schedule_name="nightly", given={"epochs": 3})
+    job.run_from_queue("Queued", queue=queue)
+    rule = job.run_on_object("New", bucket=s3.Bucket.from_bucket_name(stack, "In", "scans-in"), prefix="scans/")
+    step = job.step(stack, "Embed", given=sfn.TaskInput.from_object({"step": True}))
+    mine = sfn.StateMachine(stack, "Mine", definition_body=sfn.DefinitionBody.from_chainable(step))
+    cdk.CfnOutput(stack, "Queue", value=queue.queue_url)
+    cdk.CfnOutput(stack, "Rule", value=rule.rule_name)
+    cdk.CfnOutput(stack, "MineArn", value=mine.state_machine_arn)
+
+
+def test_a_schedule_a_queue_an_object_and_a_step_start_a_job(deploy: Deploy, cloud: Local) -> None:
+    job = deploy(adds=_every_start)
+    outputs, client = job.stack.outputs, cloud.account.client
+    cloud.switch("ends/train", "0")
+    event = {"detail": {"bucket": {"name": "scans-in"}, "object": {"key": "scans/1"}}}
+    cloud.switch(f"events/{outputs['Rule']}", json.dumps(event))
+    cloud.switch("due", f"nightly,{outputs['Rule']}")
+    client("sqs").send_message(QueueUrl=outputs["Queue"], MessageBody="a scan")
+    mine = client("stepfunctions").start_execution(stateMachineArn=outputs["MineArn"])["executionArn"]
+    assert job.end(mine)["status"] == "SUCCEEDED"
+    for execution in client("stepfunctions").list_executions(stateMachineArn=job.machine)["executions"]:
+        assert job.end(execution["executionArn"])["status"] == "SUCCEEDED"
+    given = [json.loads(job.variable(each, "JOB_INPUT")) for each in job.tasks()]
+    (message,) = next(each for each in given if isinstance(each, list))
+    assert message["body"] == "a scan"
+    assert [each for each in given if isinstance(each, dict)] == [{"step": True}, {"epochs": 3}, event]
+    attributes = client("sqs").get_queue_attributes(QueueUrl=outputs["Queue"], AttributeNames=["All"])["Attributes"]
+    assert attributes["ApproximateNumberOfMessages"] == attributes["ApproximateNumberOfMessagesNotVisible"] == "0"
+
+
+def test_each_attempt_of_a_job_resumes_from_one_place(deploy: Deploy) -> None:
+    job = deploy(checkpoints=JobData.directory("/checkpoints"))
+    for _ in range(2):
+        assert job.end(job.start("spot,0"))["status"] == "SUCCEEDED"
+    places = [job.variable(each, "JOB_CHECKPOINTS") for each in job.tasks()]
+    assert places[0] == places[1] == f"/checkpoints/{job.variable(job.tasks()[0], 'JOB_NAME')}/"
+    assert places[2] == places[3] != places[0]
+
+
+def test_tasks_with_network_interfaces_run_in_the_subnets_of_the_hosts(deploy: Deploy) -> None:
+    job = deploy(network_mode=ecs.NetworkMode.AWS_VPC)
+    assert job.end(job.start("0"))["status"] == "SUCCEEDED"
+
+
+def test_the_command_of_an_output_starts_a_host(deploy: Deploy, cloud: Local) -> None:
+    job = deploy(adds=lambda stack, made: cdk.CfnOutput(stack, "RunTask", value=made.run_task_command()))
+    assert len(cloud.account.run_command(job.stack.outputs["RunTask"]).tasks) == 1
+    cloud.minutes(job.cluster, 5)
+    assert [each.status for each in cloud.account.tasks(job.cluster)] == ["RUNNING"]

@@ -1,10 +1,13 @@
-"""Policies and subscriptions of topics and queues, which moto 5.2.5 skips in a stack. They exist and do nothing."""
+"""What moto 5.2.5 skips in a stack, and what exists here and does nothing.
+
+Policies and subscriptions of topics and queues, and whether a bucket sends its events.
+"""
 
 from __future__ import annotations
 
 from .resource import Properties, Region, Resource
 
-__all__ = ["QueuePolicy", "Subscription", "TopicPolicy"]
+__all__ = ["BucketNotifications", "QueuePolicy", "Subscription", "TopicPolicy"]
 
 
 class _Idle(Resource):
@@ -19,6 +22,12 @@ class _Idle(Resource):
 
     def remove(self, region: Region) -> None:
         pass
+
+
+class BucketNotifications(_Idle):
+    """Whether CDK lets a bucket send its events to EventBridge; here `schedules` has them."""
+
+    type_name = "Custom::S3BucketNotifications"
 
 
 class QueuePolicy(_Idle):

@@ -24,6 +24,7 @@ from . import (
     group_minutes,
     lifecycle_hooks,
     managed_scaling,
+    pipes,
     schedules,
     service_scaling,
     warm_pools,
@@ -286,6 +287,7 @@ class RunningEcs(EC2ContainerServiceBackend):
         cluster = self._get_cluster(cluster_str)
         self._forget_terminated(cluster)
         schedules.run_due(self, cluster.arn)
+        pipes.deliver(self.where)
         ends.end_tasks(self, self.active_tasks(cluster.name))
         for task in self.active_tasks(cluster.name):
             if task.last_status == "PENDING":

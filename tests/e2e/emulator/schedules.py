@@ -1,8 +1,9 @@
-"""EventBridge rules and EventBridge Scheduler's schedules that run tasks.
+"""EventBridge rules and EventBridge Scheduler's schedules that run tasks, or start state machines.
 
 moto 5.2.5 keeps the targets of a rule under CloudFormation's names, so that a capacity provider strategy is lost, has
 no resource type for schedules, and runs no task. Here ``/emulator/due`` (`switches`) names rules and schedules whose
-time has come: the next look at their cluster runs their tasks, and ``/emulator/runs/<name>`` says what came of it. Not
+time has come: the next look at their cluster, or at any for a state machine, runs them, and ``/emulator/runs/<name>``
+says what came of it. A rule that waits for an event gets ``/emulator/events/<name>``. Not
 modelled: recurrence, patterns of events, input transformers, the role, retries and dead-letter queues.
 https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_EcsParameters.html
 """
@@ -17,6 +18,7 @@ from moto.core.exceptions import ServiceException
 from moto.events.models import Rule as MotoRule
 from moto.events.models import events_backends
 from moto.scheduler.models import EventBridgeSchedulerBackend, scheduler_backends
+from moto.stepfunctions.models import stepfunctions_backends
 
 from . import switches
 from .resource import Properties, Region, Resource, camel_case
@@ -51,7 +53,7 @@ def run_due(ecs: RunningEcs, cluster_arn: str) -> None:
     later = []
     for name in told.split(","):
         found = list(_named(ecs.where, name))
-        here = [(state, target) for state, target in found if target["Arn"] == cluster_arn]
+        here = [(state, target) for state, target in found if target["Arn"] == cluster_arn or _starts_machine(target)]
         if found and not here:
             later.append(name)
             continue
@@ -63,18 +65,31 @@ def run_due(ecs: RunningEcs, cluster_arn: str) -> None:
         switches.delete(ecs.where, "due")
 
 
+def _starts_machine(target: Properties) -> bool:
+    return ":stateMachine:" in target["Arn"]
+
+
+def _is_run(target: Properties) -> bool:
+    return "EcsParameters" in target or _starts_machine(target)
+
+
 def _named(region: Region, name: str) -> Iterator[tuple[str, Properties]]:
     """State and target of everything with this name that runs a task."""
     for bus in events_backends[region.account_id][region.name].event_buses.values():
         if name in bus.rules:
-            yield from ((bus.rules[name].state, each) for each in bus.rules[name].targets if "EcsParameters" in each)
+            yield from ((bus.rules[name].state, each) for each in bus.rules[name].targets if _is_run(each))
     for group in _scheduler(region).schedule_groups.values():
-        if name in group.schedules and "EcsParameters" in group.schedules[name].target:
+        if name in group.schedules and _is_run(group.schedules[name].target):
             yield group.schedules[name].state, group.schedules[name].target
 
 
 def _run(ecs: RunningEcs, name: str, target: Properties) -> str:
-    """RunTask as EventBridge calls it; what came of it."""
+    """RunTask or StartExecution as EventBridge calls it; what came of it."""
+    if _starts_machine(target):
+        event = switches.read(ecs.where, f"events/{name}") or "{}"
+        machines = stepfunctions_backends[ecs.where.account_id][ecs.where.name]
+        started = machines.start_execution(target["Arn"], "", target.get("Input") or event)
+        return f"started {started.execution_arn}"
     asked = target["EcsParameters"]
     try:
         tasks, failures = ecs.run(

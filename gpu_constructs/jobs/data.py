@@ -1,0 +1,114 @@
+"""Where a job reads, writes and resumes: a bucket, or a directory that its container mounts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_s3 as s3
+
+from gpu_constructs.cdk.kinds import checked, with_names_checked
+from gpu_constructs.errors import InvalidValueError, shown
+
+__all__ = ["JobData", "require_data"]
+
+
+@with_names_checked
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobData:
+    """A place of data, which a job is told by an environment variable and allowed to use.
+
+    Attributes:
+        location: What the variable says: ``s3://my-bucket/data/``, or a directory.
+        bucket: The bucket; None for a directory.
+        prefix: The part of the bucket.
+    """
+
+    location: str
+    bucket: s3.IBucket | None = None
+    prefix: str = ""
+
+    @staticmethod
+    @checked
+    def s3(bucket: s3.IBucket, *, prefix: str = "") -> JobData:
+        """A bucket or a part of it, which the task role is granted.
+
+        Args:
+            bucket: The bucket.
+            prefix: The part of it, such as ``data/``. By default all of it.
+
+        Raises:
+            InvalidValueError: The prefix does not end where a directory does.
+        """
+        if not isinstance(prefix, str) or prefix.startswith("/") or (prefix and not prefix.endswith("/")):
+            raise InvalidValueError(
+                f"expects the beginning of keys up to a slash, got {shown(prefix)}",
+                argument="prefix",
+                value=prefix,
+                allowed="'data/', or nothing for the whole bucket",
+                fix=f"prefix='{str(prefix).strip('/')}/'",
+            )
+        return JobData(location=f"s3://{bucket.bucket_name}/{prefix}", bucket=bucket, prefix=prefix)
+
+    @staticmethod
+    @checked
+    def directory(path: str) -> JobData:
+        """A directory of the container, where it mounts EFS, FSx for Lustre or a disk of its host.
+
+        Args:
+            path: The directory, such as ``/checkpoints``.
+
+        Raises:
+            InvalidValueError: It is not absolute.
+        """
+        if not path.startswith("/"):
+            raise InvalidValueError(
+                f"expects an absolute path, got {shown(path)}",
+                argument="path",
+                value=path,
+                fix=f"path='/{path}'",
+            )
+        return JobData(location=f"{path.rstrip('/')}/")
+
+    def grant(self, role: iam.IGrantable, *, writes: bool) -> None:
+        """Lets a role use it.
+
+        Args:
+            role: The role of the task.
+            writes: Whether it writes there.
+        """
+        if self.bucket is not None:
+            (self.bucket.grant_read_write if writes else self.bucket.grant_read)(role, f"{self.prefix}*")
+
+
+def require_data(argument: str, value: Mapping[str, JobData] | None, reserved: frozenset[str]) -> dict[str, JobData]:
+    """Places by variable.
+
+    Args:
+        argument: The argument, as the user spells it.
+        value: What was given; None for none.
+        reserved: Variables that a job has already.
+
+    Raises:
+        InvalidValueError: It is not that, or a variable is taken.
+    """
+    example = "{'DATASET': JobData.s3(bucket, prefix='data/')}"
+    given = {} if value is None else value
+    if not isinstance(given, Mapping) or not all(isinstance(each, JobData) for each in given.values()):
+        raise InvalidValueError(
+            f"expects places by variable, got {shown(value)}",
+            argument=argument,
+            value=value,
+            fix=f"{argument}={example}",
+        )
+    for name in given:
+        if not isinstance(name, str) or not name.isidentifier() or name in reserved:
+            raise InvalidValueError(
+                f"{shown(name)} is not free as the name of a variable",
+                argument=argument,
+                value=name,
+                allowed=f"letters, digits and _, other than {', '.join(sorted(reserved))}",
+                fix=f"{argument}={example}",
+            )
+    return dict(given)

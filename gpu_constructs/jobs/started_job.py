@@ -1,0 +1,266 @@
+"""What starts a job: a person, a schedule, a queue, a new object, or a state machine of the user's own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+import aws_cdk as cdk
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_events as events
+from aws_cdk import aws_events_targets as events_targets
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_pipes as pipes
+from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_scheduler as scheduler
+from aws_cdk import aws_scheduler_targets as scheduler_targets
+from aws_cdk import aws_sqs as sqs
+from aws_cdk import aws_stepfunctions as sfn
+from aws_cdk import aws_stepfunctions_tasks as sfn_tasks
+from constructs import Construct
+
+from gpu_constructs.cdk.atomic import creating, rolled_back_on_error
+from gpu_constructs.cdk.kinds import checked
+from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.jobs.states import JobRun
+
+__all__ = ["StartedJob"]
+
+# A job that could not even be started is tried again for an hour, and then kept for two weeks.
+_ATTEMPTS = 10
+_AGE_HOURS = 1
+_KEPT_DAYS = 14
+
+
+class StartedJob(Construct):
+    """A job with its state machine, and everything that may start it."""
+
+    state_machine: sfn.StateMachine
+    _run: JobRun
+    _cluster_name: str
+
+    @checked
+    def start_command(self, *, given: Mapping[str, object] | None = None) -> str:
+        """The command that starts the job now, as text for an output.
+
+        Args:
+            given: What the job gets as ``JOB_INPUT``. By default an empty object.
+
+        Raises:
+            InvalidValueError: It cannot be written as JSON.
+        """
+        command = f"aws stepfunctions start-execution --state-machine-arn {self.state_machine.state_machine_arn}"
+        if given is None:
+            return command
+        quoted = _text(given).replace("'", "'\\''")
+        return f"{command} --input '{quoted}'"
+
+    def run_task_command(self) -> str:
+        """The command that runs the task alone, once and without a time limit, as text for an output."""
+        items = (
+            ",".join(f"{key[:1].lower()}{key[1:]}={value}" for key, value in each.items())
+            for each in self._run.strategy
+        )
+        command = (
+            f"aws ecs run-task --cluster {self._cluster_name} --task-definition {self._run.family} "
+            f"--capacity-provider-strategy {' '.join(items)}"
+        )
+        if self._run.network is None:
+            return command
+        parts = ",".join(
+            f"{key[:1].lower()}{key[1:]}=[{','.join(values)}]"
+            for key, values in self._run.network.items()
+            if isinstance(values, list)
+        )
+        return f"{command} --network-configuration 'awsvpcConfiguration={{{parts}}}'"
+
+    @checked
+    def run_on_schedule(
+        self,
+        construct_id: str,
+        *,
+        schedule: scheduler.ScheduleExpression,
+        given: Mapping[str, object] | None = None,
+        schedule_name: str | None = None,
+        enabled: bool = True,
+    ) -> scheduler.Schedule:
+        """Starts the job by EventBridge Scheduler; a start that fails for an hour goes to a queue.
+
+        A job that still runs when the next one is due goes on: both run.
+
+        Args:
+            construct_id: The id of the schedule in the job.
+            schedule: When, such as ``scheduler.ScheduleExpression.cron(hour="2", minute="0")``.
+            given: What the job gets as ``JOB_INPUT``. By default an empty object.
+            schedule_name: The name of the schedule. By default CloudFormation makes one.
+            enabled: Whether it starts anything yet.
+
+        Returns:
+            CDK's schedule.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself.
+            RefusedByCdkError: CDK refuses it for another reason.
+        """
+        text = _text(given or {})
+        queue_id = f"{construct_id}NotStarted"
+        with creating(self, construct_id):
+            queue = self._not_started(queue_id)
+            with rolled_back_on_error(self, queue_id):
+                return scheduler.Schedule(
+                    self,
+                    construct_id,
+                    schedule=schedule,
+                    schedule_name=schedule_name,
+                    enabled=enabled,
+                    target=scheduler_targets.StepFunctionsStartExecution(
+                        self.state_machine,
+                        input=scheduler.ScheduleTargetInput.from_text(text),
+                        dead_letter_queue=queue,
+                        retry_attempts=_ATTEMPTS,
+                        max_event_age=cdk.Duration.hours(_AGE_HOURS),
+                    ),
+                )
+
+    @checked
+    def run_from_queue(
+        self, construct_id: str, *, queue: sqs.IQueue, oldest: cdk.Duration | None = None
+    ) -> cloudwatch.Alarm:
+        """Starts one job for each message of a queue, by EventBridge Pipes.
+
+        ``JOB_INPUT`` is a list with the one message, its text under ``body``. A message is deleted once its job has
+        begun, so that no job runs twice because a message comes back; what the job then does is in its execution. All
+        messages start at once, and wait for hosts as tasks, up to 500 of a cluster. For more, a service with
+        ``ScaleBy.queue`` takes messages as it has hosts.
+
+        Args:
+            construct_id: The id of the pipe in the job.
+            queue: The queue. Messages that start nothing go to its own dead-letter queue, if it has one.
+            oldest: How old its oldest message may be before the alarm goes off. By default 15 minutes.
+
+        Returns:
+            The alarm for a queue that does not move.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself.
+            RefusedByCdkError: CDK refuses it for another reason.
+        """
+        role_id, alarm_id = f"{construct_id}Role", f"{construct_id}Alarm"
+        with creating(self, construct_id):
+            role = iam.Role(self, role_id, assumed_by=iam.ServicePrincipal("pipes.amazonaws.com"))
+            with rolled_back_on_error(self, role_id, alarm_id):
+                queue.grant_consume_messages(role)
+                self.state_machine.grant_start_execution(role)
+                pipe = pipes.CfnPipe(
+                    self,
+                    construct_id,
+                    role_arn=role.role_arn,
+                    source=queue.queue_arn,
+                    target=self.state_machine.state_machine_arn,
+                    source_parameters=pipes.CfnPipe.PipeSourceParametersProperty(
+                        sqs_queue_parameters=pipes.CfnPipe.PipeSourceSqsQueueParametersProperty(batch_size=1)
+                    ),
+                    target_parameters=pipes.CfnPipe.PipeTargetParametersProperty(
+                        # Of a standard state machine, a pipe waits for no end.
+                        step_function_state_machine_parameters=pipes.CfnPipe.PipeTargetStateMachineParametersProperty(
+                            invocation_type="FIRE_AND_FORGET"
+                        )
+                    ),
+                )
+                # A pipe reads its queue as soon as it is there.
+                pipe.node.add_dependency(role)
+                limit = oldest or cdk.Duration.minutes(15)
+                return cloudwatch.Alarm(
+                    self,
+                    alarm_id,
+                    alarm_description="Messages wait, and no job is started for them",
+                    metric=queue.metric_approximate_age_of_oldest_message(),
+                    threshold=limit.to_seconds(),
+                    evaluation_periods=1,
+                    comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
+                    treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+                )
+
+    @checked
+    def run_on_object(self, construct_id: str, *, bucket: s3.IBucket, prefix: str = "") -> events.Rule:
+        """Starts one job for each new object of a bucket, by EventBridge.
+
+        A start that fails for an hour goes to a queue. ``JOB_INPUT`` is the event, with ``detail.bucket.name`` and
+        ``detail.object.key``. Do not write to the same prefix: each object would start another job.
+
+        Args:
+            construct_id: The id of the rule in the job.
+            bucket: The bucket, which then sends its events to EventBridge.
+            prefix: The beginning of the keys. By default all objects.
+
+        Returns:
+            CDK's rule.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself.
+            RefusedByCdkError: CDK refuses it for another reason.
+        """
+        queue_id = f"{construct_id}NotStarted"
+        detail: dict[str, object] = {"bucket": {"name": [bucket.bucket_name]}}
+        if prefix:
+            detail["object"] = {"key": [{"prefix": prefix}]}
+        with creating(self, construct_id):
+            queue = self._not_started(queue_id)
+            with rolled_back_on_error(self, queue_id):
+                bucket.enable_event_bridge_notification()
+                return events.Rule(
+                    self,
+                    construct_id,
+                    event_pattern=events.EventPattern(source=["aws.s3"], detail_type=["Object Created"], detail=detail),
+                    targets=[
+                        events_targets.SfnStateMachine(
+                            self.state_machine,
+                            dead_letter_queue=queue,
+                            retry_attempts=_ATTEMPTS,
+                            max_event_age=cdk.Duration.hours(_AGE_HOURS),
+                        )
+                    ],
+                )
+
+    @checked
+    def step(
+        self, scope: Construct, construct_id: str, *, given: sfn.TaskInput | None = None
+    ) -> sfn_tasks.StepFunctionsStartExecution:
+        """A step of a state machine of your own, which waits until the job has ended and fails with it.
+
+        Its errors are ``States.TaskFailed``; the cause has the job's own error and cause. Do not retry it without a
+        budget: the job has tried already.
+
+        Args:
+            scope: Where the step is defined.
+            construct_id: Its id in that scope, which is the name of the state.
+            given: What the job gets as ``JOB_INPUT``. By default the input of the state.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself.
+            RefusedByCdkError: CDK refuses it for another reason.
+        """
+        with creating(scope, construct_id):
+            return sfn_tasks.StepFunctionsStartExecution(
+                scope,
+                construct_id,
+                state_machine=self.state_machine,
+                integration_pattern=sfn.IntegrationPattern.RUN_JOB,
+                input=given,
+            )
+
+    def _not_started(self, construct_id: str) -> sqs.Queue:
+        """What could not be started."""
+        return sqs.Queue(self, construct_id, enforce_ssl=True, retention_period=cdk.Duration.days(_KEPT_DAYS))
+
+
+def _text(given: Mapping[str, object]) -> str:
+    try:
+        return json.dumps(given)
+    except (TypeError, ValueError):
+        raise InvalidValueError(
+            f"expects what can be written as JSON, got {shown(given)}",
+            argument="given",
+            value=given,
+            fix="given={'epochs': 3}",
+        ) from None
