@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Any
 
+import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_efs as efs
 from aws_cdk import aws_fsx as fsx
 from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_scheduler as scheduler
 from aws_cdk import aws_sqs as sqs
 from constructs import IConstruct
 
@@ -123,6 +125,23 @@ def _doors_of_scaling(site: Site, task: public.GpuTaskDefinition) -> Iterator[Do
     yield Door(service.scale, {"by": [public.ScaleBy.average(metric=waiting, target=1)]})
 
 
+def _doors_of_jobs(site: Site) -> Iterator[Door]:
+    task = site.task(name="OfJob")
+    task.add_gpu_container("train", image=site.image)
+    good: dict[str, Any] = {"cluster": site.cluster, "task_definition": task, "time_limit": cdk.Duration.hours(1)}
+    yield Door(public.GpuJob, {"scope": site.stack, "construct_id": "Odd", **good}, site.stack)
+    yield Door(public.JobRetries, {})
+    yield Door(public.JobData.s3, {"bucket": s3.Bucket.from_bucket_name(site.stack, "Data", "data-of-jobs")})
+    yield Door(public.JobData.directory, {"path": "/checkpoints"})
+    job = public.GpuJob(site.stack, "Job", **good)
+    daily = scheduler.ScheduleExpression.rate(cdk.Duration.days(1))
+    queue = sqs.Queue(site.stack, "Scenes")
+    yield Door(job.start_command, {})
+    yield Door(job.run_on_schedule, {"construct_id": "Odd", "schedule": daily}, job)
+    yield Door(job.run_from_queue, {"construct_id": "Odd", "queue": queue}, job)
+    yield Door(job.step, {"scope": site.stack, "construct_id": "Odd"}, site.stack)
+
+
 def _doors_of_servers(site: Site) -> Iterator[Door]:
     shared, image = site.task(name="Served"), site.image
     weights = s3.Bucket.from_bucket_name(site.stack, "Weights", "weights")
@@ -179,7 +198,7 @@ def test_no_odd_value_meets_a_raw_error(site: Site) -> None:
     constructs = (site.app, site.l4, efs.FileSystem(site.stack, "Files", vpc=site.vpc))
     answers = (
         (f"{door.call.__qualname__}({argument}={shown(value)})", _raw(door, argument, value))
-        for door in (*_doors(site), *_doors_of_servers(site))
+        for door in (*_doors(site), *_doors_of_servers(site), *_doors_of_jobs(site))
         for argument in _named(door)
         for value in (*ODD, *constructs)
     )

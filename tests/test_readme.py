@@ -27,6 +27,7 @@ PAGES = (
     "docs/guide.md",
     "docs/checking.md",
     "docs/serving.md",
+    "docs/jobs.md",
     "docs/updates.md",
     "docs/security.md",
     "docs/existing-clusters.md",

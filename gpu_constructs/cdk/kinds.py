@@ -274,7 +274,8 @@ def _require_mapping(argument: str, value: object, of: object) -> None:
     if not isinstance(value, Mapping):
         _refuse(argument, value, "a mapping", f"{argument}={{'NAME': …}}")
     elif isinstance(of, type):
-        variables(argument, value, of=of, example=f"{{'NAME': {_EXAMPLES.get(of, repr('value'))}}}")
+        example = repr("value") if of is str else _EXAMPLES.get(of, f"{of.__name__}(…)")
+        variables(argument, value, of=of, example=f"{{'NAME': {example}}}")
 
 
 def _require_list(argument: str, value: object, of: object) -> None:

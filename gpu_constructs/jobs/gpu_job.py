@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -37,11 +38,14 @@ from gpu_constructs.jobs.states import (
 )
 from gpu_constructs.placement import demand_of, task_slots
 from gpu_constructs.serving.deployment import shares
+from gpu_constructs.tasks.model_container import connect_caches
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.tasks.task_target import Capacity, capacity_of_service
 
 __all__ = ["GpuJob"]
 
+# https://docs.aws.amazon.com/step-functions/latest/apireference/API_CreateStateMachine.html
+_NAME = re.compile(r"[0-9A-Za-z_-]{1,80}", re.ASCII)
 _ARGUMENTS: Mapping[str, str] = {
     "CapacityProviderStrategy": "capacity",
     "NetworkMode awsvpc": "network_mode=ecs.NetworkMode.AWS_VPC",
@@ -122,6 +126,14 @@ class GpuJob(StartedJob):
             require_data("reads", reads, VARIABLES),
             require_data("writes", writes, VARIABLES | {*(reads or ())}),
         )
+        if checkpoints is not None and not isinstance(checkpoints, JobData):
+            raise InvalidValueError(
+                f"expects a JobData, got {shown(checkpoints)}",
+                argument="checkpoints",
+                value=checkpoints,
+                fix="checkpoints=JobData.s3(bucket, prefix='checkpoints/')",
+            )
+        _require_name(state_machine_name)
         cluster.hosts.require_same_region(scope)
         used = capacity_of_service(capacity, task_definition.capacity)
         task = task_definition.task_with_ports()
@@ -148,6 +160,7 @@ class GpuJob(StartedJob):
             super().__init__(scope, construct_id)
         with rolled_back_on_error(scope, construct_id):
             groups = self._groups(cluster, security_groups) if task.interfaces else []
+            mounted = [ready for each in groups[:1] for ready in connect_caches(each, task_definition)]
             stack = stack_of(self)
             run = JobRun(
                 partition=stack.partition,
@@ -177,7 +190,7 @@ class GpuJob(StartedJob):
                 for each in filter(None, places):
                     each.grant(task_definition.task_role, writes=writes_there)
             # A provider cannot leave the cluster while a task uses it.
-            self.state_machine.node.add_dependency(cluster.hosts.association.services_depend_on)
+            self.state_machine.node.add_dependency(cluster.hosts.association.services_depend_on, *mounted)
         self._run = run
         self._workload = workload
         self._cluster_name = cluster.hosts.cluster_name
@@ -270,6 +283,18 @@ def _limit(time_limit: cdk.Duration, retries: JobRetries) -> int:
             fix="cdk.Duration.hours(6)",
         )
     return int(seconds)
+
+
+def _require_name(name: str | None) -> None:
+    """Refuses what Step Functions does not take as a name."""
+    if name is not None and not is_token(name) and not _NAME.fullmatch(name):
+        raise InvalidValueError(
+            f"{shown(name)} is not a name that Step Functions takes",
+            argument="state_machine_name",
+            value=name,
+            allowed="letters, digits, _ and -, up to 80",
+            fix="leave it out, and CloudFormation makes one",
+        )
 
 
 def _container(task_definition: GpuTaskDefinition, name: str | None) -> str:

@@ -19,7 +19,8 @@ from aws_cdk import aws_stepfunctions as sfn
 from aws_cdk import aws_stepfunctions_tasks as sfn_tasks
 from constructs import Construct
 
-from gpu_constructs.cdk.atomic import creating, rolled_back_on_error
+from gpu_constructs.cdk.atomic import creating, require_construct_id, rolled_back_on_error
+from gpu_constructs.cdk.durations import whole_seconds
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.jobs.states import JobRun
@@ -102,6 +103,9 @@ class StartedJob(Construct):
             InvalidValueError: An argument is wrong by itself.
             RefusedByCdkError: CDK refuses it for another reason.
         """
+        require_construct_id(construct_id)
+        example = "scheduler.ScheduleExpression.cron(hour='2', minute='0')"
+        _require("schedule", schedule, scheduler.ScheduleExpression, example)
         text = _text(given or {})
         queue_id = f"{construct_id}NotStarted"
         with creating(self, construct_id):
@@ -145,6 +149,9 @@ class StartedJob(Construct):
             InvalidValueError: An argument is wrong by itself.
             RefusedByCdkError: CDK refuses it for another reason.
         """
+        require_construct_id(construct_id)
+        limit = oldest or cdk.Duration.minutes(15)
+        whole_seconds("oldest", limit, smallest=60)
         role_id, alarm_id = f"{construct_id}Role", f"{construct_id}Alarm"
         with creating(self, construct_id):
             role = iam.Role(self, role_id, assumed_by=iam.ServicePrincipal("pipes.amazonaws.com"))
@@ -169,7 +176,6 @@ class StartedJob(Construct):
                 )
                 # A pipe reads its queue as soon as it is there.
                 pipe.node.add_dependency(role)
-                limit = oldest or cdk.Duration.minutes(15)
                 return cloudwatch.Alarm(
                     self,
                     alarm_id,
@@ -200,6 +206,7 @@ class StartedJob(Construct):
             InvalidValueError: An argument is wrong by itself.
             RefusedByCdkError: CDK refuses it for another reason.
         """
+        require_construct_id(construct_id)
         queue_id = f"{construct_id}NotStarted"
         detail: dict[str, object] = {"bucket": {"name": [bucket.bucket_name]}}
         if prefix:
@@ -240,6 +247,8 @@ class StartedJob(Construct):
             InvalidValueError: An argument is wrong by itself.
             RefusedByCdkError: CDK refuses it for another reason.
         """
+        if given is not None:
+            _require("given", given, sfn.TaskInput, "sfn.TaskInput.from_object({'epochs': 3})")
         with creating(scope, construct_id):
             return sfn_tasks.StepFunctionsStartExecution(
                 scope,
@@ -254,9 +263,20 @@ class StartedJob(Construct):
         return sqs.Queue(self, construct_id, enforce_ssl=True, retention_period=cdk.Duration.days(_KEPT_DAYS))
 
 
+def _require(argument: str, value: object, kind: type, example: str) -> None:
+    if not isinstance(value, kind):
+        raise InvalidValueError(
+            f"expects a {kind.__name__}, got {shown(value)}",
+            argument=argument,
+            value=value,
+            fix=f"{argument}={example}",
+        )
+
+
 def _text(given: Mapping[str, object]) -> str:
+    _require("given", given, Mapping, "{'epochs': 3}")
     try:
-        return json.dumps(given)
+        return json.dumps(given, allow_nan=False)
     except (TypeError, ValueError):
         raise InvalidValueError(
             f"expects what can be written as JSON, got {shown(given)}",

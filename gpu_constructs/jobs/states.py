@@ -88,6 +88,7 @@ class _Cause:
         words: What the execution says, with a place for each value.
         values: Paths of these values.
         pause: The state in which it waits until it is run again.
+        of_task: Whether there was a task, which is then named.
     """
 
     name: str
@@ -96,6 +97,7 @@ class _Cause:
     words: str
     values: tuple[str, ...] = ()
     pause: str = "Pause"
+    of_task: bool = True
 
     def again(self) -> State:
         """The rule while its budget lasts."""
@@ -109,7 +111,10 @@ class _Cause:
     def fails(self) -> State:
         """The end of the execution."""
         again = f" {self.retries + 1} times" if self.retries else ""
-        return _fail(self.name, self.words.replace("<times>", again), *self.values)
+        words, task = self.words.replace("<times>", again), f"{_TASK}.TaskArn"
+        if self.of_task:
+            return _fail(self.name, f"{words} (task {{}})", *self.values, task)
+        return _fail(self.name, words, *self.values)
 
 
 def definition_of(run: JobRun, retries: JobRetries) -> State:
@@ -148,7 +153,7 @@ def definition_of(run: JobRun, retries: JobRetries) -> State:
         "LongPause": {"Type": "Wait", "Seconds": _LONG_PAUSE_SECONDS, "Next": "Run"},
         "Succeeded": {"Type": "Pass", "InputPath": _TASK, "End": True},
         "NotAccepted": _fail("NotAccepted", "ECS did not accept the task: {}: {}", "$.error.Error", "$.error.Cause"),
-        "Ended": _fail("Ended", "the task ended: {}", f"{_TASK}.StoppedReason"),
+        "Ended": _fail("Ended", "the task ended: {} (task {})", f"{_TASK}.StoppedReason", f"{_TASK}.TaskArn"),
         **_stop(run),
     }
     for each in causes:
@@ -218,7 +223,9 @@ def _causes_of_errors(retries: JobRetries) -> Iterator[_Cause]:
         (_OF_AWS, "EcsFailed", retries.not_started, "ECS did not start the task<times>: {}", "Pause"),
     ):
         when = {"Or": [_is("$.error.Error", each) for each in errors]}
-        yield _Cause(name=name, when=when, retries=times, words=words, values=("$.error.Cause",), pause=pause)
+        yield _Cause(
+            name=name, when=when, retries=times, words=words, values=("$.error.Cause",), pause=pause, of_task=False
+        )
 
 
 def _causes_of_tasks(run: JobRun, retries: JobRetries) -> Iterator[_Cause]:

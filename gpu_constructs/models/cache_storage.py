@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import TypeAlias
 
 import aws_cdk as cdk
+from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_efs as efs
 from aws_cdk import aws_s3 as s3
@@ -23,7 +25,10 @@ from gpu_constructs.fleet import LocalDiskUse
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity
 
-__all__ = ["BucketCopy", "CacheStorage", "EfsStorage", "HostDisk", "MountedStorage", "Volume", "WeightsCopy"]
+__all__ = ["BucketCopy", "CacheStorage", "EfsStorage", "HostDisk", "MountedStorage", "Runner", "Volume", "WeightsCopy"]
+
+Runner: TypeAlias = ecs.Ec2Service | ec2.ISecurityGroup
+"""What has the connections of tasks with network interfaces: a service, or the group of a job."""
 
 _Capacity = GpuCapacity | ImportedGpuCapacity | ManagedGpuCapacity
 
@@ -148,7 +153,7 @@ class CacheStorage:
             task: The task definition.
         """
 
-    def reach_from_tasks(self, service: ecs.Ec2Service) -> None:
+    def reach_from_tasks(self, service: Runner) -> None:
         """The same for the tasks of a service in network mode ``awsvpc``.
 
         Args:
@@ -208,7 +213,7 @@ class EfsStorage(CacheStorage):
         hosts.let_into(self.file_system, task=task)
 
     @override
-    def reach_from_tasks(self, service: ecs.Ec2Service) -> None:
+    def reach_from_tasks(self, service: Runner) -> None:
         if service.stack == self.file_system.stack:
             self.file_system.connections.allow_default_port_from(service)
         else:

@@ -9,7 +9,7 @@ from constructs import IDependable
 
 from gpu_constructs.cdk.atomic import require_construct_id, require_free_ids
 from gpu_constructs.errors import IncompatibleError
-from gpu_constructs.models.cache_storage import CacheStorage
+from gpu_constructs.models.cache_storage import CacheStorage, Runner
 from gpu_constructs.models.served_container import ServedContainer
 from gpu_constructs.tasks.container_options import passed_on
 from gpu_constructs.tasks.gpu_ask import Gpus
@@ -73,11 +73,11 @@ def add_served_container(
     return container
 
 
-def connect_caches(service: ecs.Ec2Service, task: GpuTaskDefinition) -> list[IDependable]:
-    """Lets the tasks of a service reach the caches of its servers.
+def connect_caches(service: Runner, task: GpuTaskDefinition) -> list[IDependable]:
+    """Lets the tasks of a service or a job reach the caches of its servers.
 
     Args:
-        service: The service.
+        service: The service, or the security group of a job.
         task: What it runs; servers that are added later are connected as well.
 
     Returns:
@@ -87,7 +87,7 @@ def connect_caches(service: ecs.Ec2Service, task: GpuTaskDefinition) -> list[IDe
     return [ready for cache in task.volumes_of_caches if (ready := _connect(service, task, cache)) is not None]
 
 
-def _connect(service: ecs.Ec2Service, task: GpuTaskDefinition, cache: CacheStorage) -> IDependable | None:
+def _connect(service: Runner, task: GpuTaskDefinition, cache: CacheStorage) -> IDependable | None:
     if task.task.network_mode == _AWSVPC:
         # The agent mounts from the network of the task ("netns" in GetDriverOptions of amazon-ecs-agent).
         cache.reach_from_tasks(service)

@@ -18,7 +18,7 @@ from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.overrides import naming
 from gpu_constructs.fleet import DECLARED_TYPES, METADATA_KEY
 from gpu_constructs.hardware.declared import metadata_of as types_written
-from gpu_constructs.models.cache_storage import CacheStorage
+from gpu_constructs.models.cache_storage import CacheStorage, Runner
 from gpu_constructs.models.model_cache import ModelCache
 from gpu_constructs.models.model_server import ModelServer
 from gpu_constructs.models.served_container import served_container
@@ -77,7 +77,7 @@ class GpuTaskDefinition(CountedContainers):
         log_group: Where the containers' logs go.
         server: The first server of `add_model_server`, which says where requests go; None without.
         volumes_of_caches: The caches of its servers, and the volumes that they became.
-        services: The services that run it, so far.
+        services: The services that run it, and the security groups of jobs that do, so far.
     """
 
     @checked
@@ -142,7 +142,7 @@ class GpuTaskDefinition(CountedContainers):
         self._has_main_container = False
         self.server: ModelServer | None = None
         self.volumes_of_caches: dict[CacheStorage, str] = {}
-        self.services: list[ecs.Ec2Service] = []
+        self.services: list[Runner] = []
 
     @naming(ContainerOptions)
     @checked

@@ -1,0 +1,156 @@
+"""A job is refused before it is made where it cannot work, and what it makes is what was asked for."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_efs as efs
+from aws_cdk import aws_s3 as s3
+from moto.stepfunctions.parser.asl.parse.asl_parser import AmazonStateLanguageParser
+
+from gpu_constructs import (
+    GpuConstructsError,
+    GpuJob,
+    GpuTaskDefinition,
+    InvalidValueError,
+    JobData,
+    JobRetries,
+    ModelCache,
+    ModelServer,
+)
+from gpu_constructs.fleet import Starter
+from gpu_constructs.template import read_stacks
+from gpu_constructs.template.resources.fleet import fleet_of
+from tests.synthesis import Site
+
+HOURS = cdk.Duration.hours(6)
+
+
+@pytest.fixture(name="train")
+def _train(site: Site) -> GpuTaskDefinition:
+    task = site.task(name="Train")
+    task.add_gpu_container("train", image=site.image, gpus=1)
+    return task
+
+
+def job(site: Site, task: GpuTaskDefinition, **arguments: Any) -> GpuJob:
+    return GpuJob(
+        site.stack, "Job", **{"cluster": site.cluster, "task_definition": task, "time_limit": HOURS, **arguments}
+    )
+
+
+def definition(site: Site) -> dict[str, Any]:
+    """The state machine, with the names of what it refers to."""
+    resources = site.template()["Resources"].values()
+    (machine,) = (each for each in resources if each["Type"] == "AWS::StepFunctions::StateMachine")
+    pieces = machine["Properties"]["DefinitionString"]["Fn::Join"][1]
+    text = "".join(each if isinstance(each, str) else next(iter(each)) for each in pieces)
+    AmazonStateLanguageParser.parse(text)
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def test_every_state_is_reached_and_every_way_ends(site: Site, train: GpuTaskDefinition) -> None:
+    job(site, train, retries=JobRetries(exit_codes={75: 2}))
+    states = definition(site)["States"]
+    assert {each for state in states.values() for each in _after(state)} | {"Begin"} == set(states)
+    assert all(_after(state) or state["Type"] == "Fail" or state.get("End") for state in states.values())
+
+
+def _after(state: dict[str, Any]) -> set[str]:
+    choices = [*state.get("Choices", ()), *state.get("Catch", ())]
+    named = {state.get("Next"), state.get("Default"), *(each["Next"] for each in choices)}
+    return {each for each in named if each is not None}
+
+
+def test_the_whole_execution_has_time_for_every_attempt(site: Site, train: GpuTaskDefinition) -> None:
+    job(site, train, retries=JobRetries(no_host=1, not_started=0, lost_host=0))
+    made = definition(site)
+    assert made["States"]["Run"]["TimeoutSeconds"] == HOURS.to_seconds()
+    assert 2 * HOURS.to_seconds() < made["TimeoutSeconds"] < 3 * HOURS.to_seconds()
+
+
+def test_what_is_read_back_is_what_was_built(site: Site, train: GpuTaskDefinition) -> None:
+    held = job(site, train).workload
+    read = read_stacks([site.app.synth().directory])
+    (found,) = fleet_of(read.stacks, tasks=read.tasks).workloads
+    assert found.starter is held.starter is Starter.STATE_MACHINE
+    assert [(each.weight, each.base) for each in found.strategy] == [(each.weight, each.base) for each in held.strategy]
+    # Templates call them by their path, and name the cluster.
+    assert replace(found, name=held.name, strategy=held.strategy, cluster=None) == held
+    assert site.warnings() == []
+
+
+def test_data_are_granted_and_named(site: Site, train: GpuTaskDefinition) -> None:
+    bucket = s3.Bucket.from_bucket_name(site.stack, "Bucket", "data-bucket")
+    data, results = JobData.s3(bucket, prefix="in/"), JobData.s3(bucket, prefix="out/")
+    job(site, train, reads={"DATASET": data}, writes={"RESULTS": results}, checkpoints=JobData.directory("/ckpt"))
+    (override,) = definition(site)["States"]["Run"]["Parameters"]["Overrides"]["ContainerOverrides"]
+    values = {each["Name"]: each.get("Value") or each["Value.$"] for each in override["Environment"]}
+    assert values["DATASET"] == "s3://data-bucket/in/"
+    assert values["RESULTS"] == "s3://data-bucket/out/"
+    assert values["JOB_CHECKPOINTS"] == "States.Format('/ckpt/{}/', $$.Execution.Name)"
+    granted = json.dumps([each for each in site.template()["Resources"].values() if each["Type"] == "AWS::IAM::Policy"])
+    assert ":s3:::data-bucket/in/*" in granted
+    assert "s3:PutObject" in granted
+
+
+def test_a_cache_lets_the_tasks_of_a_job_in(site: Site) -> None:
+    files = efs.FileSystem(site.stack, "Files", vpc=site.vpc)
+    task = site.task(name="Train", network_mode=ecs.NetworkMode.AWS_VPC)
+    task.add_model_server("vllm", server=ModelServer.vllm("qwen"), cache=ModelCache.efs(files))
+    job(site, task)
+    rules = [each for each in site.template()["Resources"].values() if each["Type"] == "AWS::EC2::SecurityGroupIngress"]
+    assert any("Job" in json.dumps(each["Properties"]["SourceSecurityGroupId"]) for each in rules)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "argument", "fix"),
+    [
+        ({"time_limit": cdk.Duration.seconds(5)}, "time_limit", "cdk.Duration.seconds(60)"),
+        ({"time_limit": cdk.Duration.days(365)}, "time_limit", "cdk.Duration.seconds("),
+        ({"container_name": "tain"}, "container_name", "leave it out"),
+        ({"retries": 3}, "retries", "JobRetries("),
+        ({"reads": {"JOB_NAME": JobData.directory("/data")}}, "reads", "DATASET"),
+        ({"writes": {"RESULTS": "/data"}}, "writes", "JobData"),
+        ({"vpc_subnets": ec2.SubnetSelection()}, "vpc_subnets", ""),
+        ({"security_groups": []}, "security_groups", ""),
+        ({"task_definition": object()}, "task_definition", "GpuTaskDefinition"),
+        ({"cluster": object()}, "cluster", "GpuCluster"),
+    ],
+)
+def test_what_cannot_work_is_refused_before_anything_is_made(
+    site: Site, train: GpuTaskDefinition, arguments: dict[str, Any], argument: str, fix: str
+) -> None:
+    with pytest.raises(GpuConstructsError) as refused:
+        job(site, train, **arguments)
+    assert refused.value.argument == argument
+    assert fix in str(refused.value)
+    assert site.stack.node.try_find_child("Job") is None
+
+
+def test_a_task_without_gpus_is_refused(site: Site) -> None:
+    with pytest.raises(InvalidValueError, match="no container with GPUs"):
+        job(site, site.task())
+
+
+@pytest.mark.parametrize(
+    "retries",
+    [{"no_host": -1}, {"lost_host": 1.5}, {"exit_codes": {0: 1}}, {"exit_codes": {75: -1}}, {"exit_codes": 75}],
+)
+def test_a_budget_is_a_whole_number_for_a_cause(retries: dict[str, Any]) -> None:
+    with pytest.raises(InvalidValueError):
+        JobRetries(**retries)
+
+
+def test_the_command_quotes_what_the_job_is_given(site: Site, train: GpuTaskDefinition) -> None:
+    made = job(site, train)
+    assert made.start_command(given={"text": "it's"}).endswith("""--input '{"text": "it'\\''s"}'""")
+    with pytest.raises(InvalidValueError, match="JSON"):
+        made.start_command(given={"text": object()})
