@@ -85,5 +85,5 @@ def _upwards(path: str) -> Iterator[str]:
 
 def _written(metadata: Mapping[str, object]) -> Iterator[tuple[str, object]]:
     ours = metadata.get(METADATA_KEY)
-    written = ours.get("Acknowledge") if isinstance(ours, Mapping) else None
-    yield from written.items() if isinstance(written, Mapping) else ()
+    written = ours.get("Acknowledge") if isinstance(ours, (dict, Mapping)) else None
+    yield from written.items() if isinstance(written, (dict, Mapping)) else ()

@@ -260,10 +260,11 @@ class Places:
             waiting: list[tuple[Path, Node]] = [((), self._node(origin))]
             for path, node in waiting:
                 for step, child in node.items() if isinstance(node, dict) else enumerate(_items(node)):
+                    below = (*path, step)
                     if isinstance(step, str):
-                        found.setdefault(step.lower(), []).append((*path, step))
+                        found.setdefault(step.lower(), []).append(below)
                     if isinstance(child, (dict, list)):
-                        waiting.append(((*path, step), child))
+                        waiting.append((below, child))
             self._names[key] = found
         return self._names[key]
 
