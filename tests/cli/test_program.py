@@ -210,8 +210,9 @@ FULL = Path("/dev/full")
 @pytest.mark.parametrize(
     ("arguments", "redirected", "words"),
     [
-        *((each, ">/dev/full", "No space left on device") for each in ("check {}", "check {} --format json", "--help")),
-        *((each, ">&-", "it is closed") for each in ("check {}", "--version")),
+        ("check {}", ">/dev/full", "No space left on device"),
+        ("--help", ">/dev/full", "No space left on device"),
+        ("check {} --format json", ">&-", "it is closed"),
     ],
 )
 def test_an_output_that_cannot_be_written_is_2_with_one_line(
@@ -222,7 +223,7 @@ def test_an_output_that_cannot_be_written_is_2_with_one_line(
 
 
 @pytest.mark.skipif(not FULL.exists(), reason="Linux has it")
-@pytest.mark.parametrize("redirected", ["2>/dev/full", "2>&-", "2>&- <&-"])
+@pytest.mark.parametrize("redirected", ["2>/dev/full", "2>&- <&-"])
 def test_what_nobody_can_be_told_is_still_an_exit_code(redirected: str, tmp_path: Path) -> None:
     assert _shell("check nowhere.json", redirected).returncode == 2
     report = tmp_path / "report.json"

@@ -17,11 +17,15 @@ from tests.stacks.stories import STORIES
 from tests.synthesis import Site
 
 from .account import Account
+from .cdk_cli import CdkError
 from .deployed import Stacks
 from .inventory import inventory
 from .plain_cluster import CLUSTER, THEIRS, plain_cluster
 from .requests_path import Arrival, send
 from .stage import Stage
+from .test_updates import FORCED, IN_USE, MOVES
+from .test_updates import STACK as MOVED
+from .test_updates import assembly as moved_service
 
 GIVEN = {
     "clusterName": CLUSTER,
@@ -171,3 +175,15 @@ def test_an_existing_cluster_gains_gpus_and_is_given_back(stage: Stage, changed:
     assert described() == GIVEN
     assert inventory(account.client) == before
     stacks.delete(THEIRS)
+
+
+def test_the_command_line_says_what_is_in_use(stage: Stage, tmp_path: Path) -> None:
+    before, after = MOVES["another id"]
+    stacks = Stacks(stage.account)
+    first = moved_service(tmp_path / "before", before)
+    stacks.create(first, MOVED)
+    moved_service(tmp_path / "after", after, force_new_deployment=FORCED)
+    with pytest.raises(CdkError, match=IN_USE):
+        stage.cdk.deploy(tmp_path / "after", MOVED)
+    stacks.update(MOVED, first)
+    stacks.delete(MOVED)

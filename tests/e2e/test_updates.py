@@ -26,10 +26,7 @@ from gpu_constructs import (
 )
 from gpu_constructs.tasks.task_target import Capacity
 
-from .cdk_cli import CdkError
-from .deployed import Stacks
 from .local import Deployed, Local, NotDeployedError
-from .stage import Stage
 
 IMAGE = ecs.ContainerImage.from_registry("nvidia/cuda:12.8.1-base-ubuntu24.04")
 STACK = "Gpu"
@@ -303,18 +300,6 @@ def test_efa_goes_in_one_deploy_with_hosts_that_are_replaced(site: Site) -> None
     assert len(site.running()) == 2
     assert site.lost() == []
     site.destroy()
-
-
-def test_the_command_line_says_what_is_in_use(stage: Stage, tmp_path: Path) -> None:
-    before, after = MOVES["another id"]
-    stacks = Stacks(stage.account)
-    first = assembly(tmp_path / "before", before)
-    stacks.create(first, STACK)
-    assembly(tmp_path / "after", after, force_new_deployment=FORCED)
-    with pytest.raises(CdkError, match=IN_USE):
-        stage.cdk.deploy(tmp_path / "after", STACK)
-    stacks.update(STACK, first)
-    stacks.delete(STACK)
 
 
 def test_a_service_on_a_capacity_block_begins_with_no_copies(site: Site) -> None:
