@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from pathlib import Path
 from typing import Any
 
 import aws_cdk as cdk
+import pytest
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
-from gpu_constructs import CapacityChoice, GpuBatchQueue, Purchase
+from botocore.exceptions import ClientError
+from gpu_constructs import BatchRetries, CapacityChoice, FairShares, GpuBatchQueue, Purchase
 
 from .account import Account
+from .local import Local
 from .stage import Stage
 
 STACK = "Batch"
 
 
-def _assembly(folder: Path, **options: Any) -> Path:
+def _assembly(
+    folder: Path, *, types: tuple[str, ...] = ("g6.xlarge", "g6.2xlarge"), share: str | None = None, **of_job: Any
+) -> Path:
     app = cdk.App(outdir=str(folder))
     stack = cdk.Stack(app, STACK)
     queue = GpuBatchQueue(
@@ -26,12 +32,13 @@ def _assembly(folder: Path, **options: Any) -> Path:
         vpc=ec2.Vpc(stack, "Vpc", restrict_default_security_group=False),
         environments=[
             CapacityChoice("Spot", instance_types=["g6.xlarge"], max_instances=2, purchase=Purchase.spot()),
-            CapacityChoice("OnDemand", instance_types=["g6.xlarge", "g6.2xlarge"], max_instances=2),
+            CapacityChoice("OnDemand", instance_types=types, max_instances=2),
         ],
-        **options,
+        shares=None if share is None else FairShares(shares={share: 1}),
+        start_within=cdk.Duration.minutes(15),
     )
     image = ecs.ContainerImage.from_registry("nvidia/cuda:12.8.1-base-ubuntu24.04")
-    job = queue.add_job("Train", image=image, command=["nvidia-smi"])
+    job = queue.add_job("Train", image=image, command=["nvidia-smi"], share=share, **of_job)
     cdk.CfnOutput(stack, "Submit", value=job.submit_command())
     app.synth()
     return folder
@@ -56,6 +63,17 @@ def _after(account: Account, job: str, minutes: int) -> dict[str, Any]:
     return dict(described)
 
 
+def _instances(account: Account) -> list[tuple[str, str]]:
+    """Type and market of every instance that runs."""
+    reservations = account.client("ec2").describe_instances()["Reservations"]
+    return [
+        (each["InstanceType"], each.get("InstanceLifecycle", "on-demand"))
+        for reservation in reservations
+        for each in reservation["Instances"]
+        if each["State"]["Name"] == "running"
+    ]
+
+
 def test_the_command_line_deploys_a_queue_whose_job_starts_a_host_from_zero(stage: Stage, tmp_path: Path) -> None:
     assembly = _assembly(tmp_path)
     outputs = stage.cdk.deploy(assembly, STACK)
@@ -65,3 +83,85 @@ def test_the_command_line_deploys_a_queue_whose_job_starts_a_host_from_zero(stag
 
     assert (described["status"], len(described["attempts"])) == ("SUCCEEDED", 1)
     stage.cdk.destroy(assembly, STACK)
+
+
+@pytest.mark.parametrize(
+    ("attempts", "end", "of_job"),
+    [
+        ("lost,0", ("SUCCEEDED", 2), {}),
+        ("lost", ("FAILED", 3), {}),
+        ("1", ("FAILED", 1), {}),
+        ("75,lost,0", ("SUCCEEDED", 3), {"retries": BatchRetries(exit_codes=[75])}),
+        ("75", ("FAILED", 2), {"retries": BatchRetries(attempts=2, exit_codes=[75])}),
+        ("forever", ("FAILED", 1), {"timeout": cdk.Duration.minutes(5)}),
+    ],
+    ids=["a lost host", "every host lost", "a mistake", "a code and a lost host", "one code", "no end"],
+)
+def test_a_job_is_tried_again_by_cause_within_its_budget(
+    cloud: Local, tmp_path: Path, attempts: str, end: tuple[str, int], of_job: dict[str, Any]
+) -> None:
+    stack = cloud.deploy_assembly(_assembly(tmp_path, **of_job), STACK)
+    cloud.switch("jobs/Train", attempts)
+
+    described = _after(cloud.account, _submitted(cloud.account, stack.outputs), 40)
+
+    assert (described["status"], len(described["attempts"])) == end
+    cloud.destroy(stack)
+
+
+def test_where_there_is_no_spot_the_next_environment_takes_the_job(cloud: Local, tmp_path: Path) -> None:
+    stack = cloud.deploy_assembly(_assembly(tmp_path), STACK)
+    cloud.switch("no-capacity", "g6.xlarge:spot,g6.xlarge:on-demand")
+    job = _submitted(cloud.account, stack.outputs)
+
+    _after(cloud.account, job, 3)
+    assert _instances(cloud.account) == [("g6.2xlarge", "on-demand")]
+    assert _after(cloud.account, job, 10)["status"] == "SUCCEEDED"
+    # Hosts without a job go.
+    _after(cloud.account, _submitted(cloud.account, stack.outputs), 10)
+    for _ in range(15):
+        cloud.account.client("batch").describe_jobs(jobs=[job])
+    assert _instances(cloud.account) == []
+    cloud.destroy(stack)
+
+
+def test_a_job_that_no_host_comes_for_is_cancelled_and_says_why(cloud: Local, tmp_path: Path) -> None:
+    stack = cloud.deploy_assembly(_assembly(tmp_path), STACK)
+    cloud.switch("no-capacity", "g6.xlarge,g6.2xlarge")
+    job = _submitted(cloud.account, stack.outputs)
+
+    assert _after(cloud.account, job, 15)["status"] == "RUNNABLE"
+    described = _after(cloud.account, job, 5)
+    assert (described["status"], described["statusReason"]) == ("FAILED", "CAPACITY:INSUFFICIENT_INSTANCE_CAPACITY")
+    assert described["attempts"] == []
+    cloud.destroy(stack)
+
+
+def test_a_queue_with_shares_takes_jobs_with_a_share_alone(cloud: Local, tmp_path: Path) -> None:
+    stack = cloud.deploy_assembly(_assembly(tmp_path, share="research"), STACK)
+
+    assert _after(cloud.account, _submitted(cloud.account, stack.outputs), 10)["status"] == "SUCCEEDED"
+    without = {"Submit": stack.outputs["Submit"].removesuffix(" --share-identifier research")}
+    with pytest.raises(ClientError, match="shareIdentifier"):
+        _submitted(cloud.account, without)
+    cloud.destroy(stack)
+
+
+def test_an_update_keeps_the_environments_and_their_jobs(cloud: Local, tmp_path: Path) -> None:
+    stack = cloud.deploy_assembly(_assembly(tmp_path / "1"), STACK)
+    environments = cloud.account.client("batch").describe_compute_environments
+    before = {each["computeEnvironmentArn"] for each in environments()["computeEnvironments"]}
+    cloud.switch("jobs/Train", "forever")
+    running = _submitted(cloud.account, stack.outputs)
+    _after(cloud.account, running, 5)
+
+    after = _assembly(tmp_path / "2", types=("g5.xlarge",), gpu_memory_gib=16)
+    updated = cloud.update(stack, json.loads((after / f"{STACK}.template.json").read_text()))
+
+    now = environments()["computeEnvironments"]
+    assert {each["computeEnvironmentArn"] for each in now} == before
+    assert ["g5.xlarge"] in [each["computeResources"]["instanceTypes"] for each in now]
+    assert _after(cloud.account, running, 1)["status"] == "RUNNING"
+    cloud.switch("jobs/Train", "0")
+    assert _after(cloud.account, _submitted(cloud.account, updated.outputs), 10)["status"] == "SUCCEEDED"
+    cloud.destroy(updated)
