@@ -42,7 +42,7 @@ def test_a_block_runs(page: str, block: str, tmp_path: Path, monkeypatch: pytest
     exec(compile(block, page, "exec"), {"__name__": "__main__"})  # noqa: S102 - it is our own
 
 
-@pytest.mark.parametrize("page", [*PAGES, "docs/capacity.md", "docs/emulator.md", "CHANGELOG.md"])
+@pytest.mark.parametrize("page", [*PAGES, "docs/batch.md", "docs/capacity.md", "docs/emulator.md", "CHANGELOG.md"])
 def test_a_link_leads_somewhere(page: str) -> None:
     for target, _ in _LINK.findall((ROOT / page).read_text()):
         assert ((ROOT / page).parent / target).exists(), target
@@ -53,11 +53,19 @@ def test_the_readme_is_short() -> None:
 
 
 @pytest.mark.usefixtures("forget_declared_types")
-def test_the_guide_is_one_app_that_runs() -> None:
+@pytest.mark.parametrize(
+    ("page", "types"),
+    [
+        ("capacity.md", {"AWS::AutoScaling::WarmPool", "AWS::EC2::PlacementGroup"}),
+        ("batch.md", {"AWS::Batch::SchedulingPolicy", "AWS::Scheduler::Schedule"}),
+    ],
+)
+def test_the_page_is_one_app_that_runs(page: str, types: set[str]) -> None:
     names: dict[str, Any] = {"__name__": "__main__"}
-    exec(compile("\n".join(_BLOCK.findall(GUIDE)), "capacity.md", "exec"), names)  # noqa: S102 - it is our own
+    blocks = _BLOCK.findall((ROOT / "docs" / page).read_text())
+    exec(compile("\n".join(blocks), page, "exec"), names)  # noqa: S102 - it is our own
     resources = assertions.Template.from_stack(names["stack"]).to_json()["Resources"].values()
-    assert {"AWS::AutoScaling::WarmPool", "AWS::EC2::PlacementGroup"} <= {each["Type"] for each in resources}
+    assert types <= {each["Type"] for each in resources}
     found = check_files([names["app"].synth().directory]).findings
     assert [each for each in found if each.severity is not Severity.INFO] == []
 
