@@ -21,6 +21,8 @@ from aws_cdk import aws_batch as batch
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_sqs as sqs
+from aws_cdk import aws_stepfunctions as sfn
 from constructs import Construct, IConstruct, IValidation
 
 from gpu_constructs.batch.job import GpuBatchJob
@@ -29,6 +31,7 @@ from gpu_constructs.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cluster import GpuCluster
 from gpu_constructs.hardware.servers import variables_of_servers
+from gpu_constructs.jobs.gpu_job import GpuJob
 from gpu_constructs.serving.load_balanced_service import LoadBalancedService
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 
@@ -44,6 +47,7 @@ _HOSTS_WITHOUT_RESOURCES = (
     "and cloudwatch:PutMetricData know no resources in IAM; the other actions are for one cluster by a condition"
 )
 _HOSTS_NAMED_LATER = "AWS completes this name when it creates the resource; the name of the cluster or group is given"
+_TASKS_OF_CLUSTER = "tasks have no names before they run; a condition allows those of the one cluster"
 _TASKS_WITHOUT_RESOURCES = "ecr:GetAuthorizationToken, logs:DescribeLogGroups and ssmmessages know no resources in IAM"
 
 # What CDK allows a task or its agent, for images from ECR and for ECS Exec.
@@ -111,6 +115,8 @@ def _found_in(construct: IConstruct) -> Iterator[_Finding]:
         yield from _of_roles(construct, "ExecutionRole")
     elif isinstance(construct, LoadBalancedService):
         yield from _of_service(construct)
+    elif isinstance(construct, GpuJob):
+        yield from _of_job(construct)
 
 
 def _of_cluster(cluster: GpuCluster) -> Iterator[_Finding]:
@@ -176,6 +182,20 @@ def _of_service(service: LoadBalancedService) -> Iterator[_Finding]:
             allowed = [each.get("cidrIp") for each in _resolved(group, group.security_group_ingress) or ()]
             if any(isinstance(each, Mapping) for each in allowed) and "0.0.0.0/0" not in allowed:
                 yield group, "EC23", "it lets in the addresses of its VPC, which the rule does not read from the VPC"
+
+
+def _of_job(job: GpuJob) -> Iterator[_Finding]:
+    for machine in _defined(job, sfn.CfnStateMachine, "StateMachine"):
+        yield machine, "SF1", "Step Functions keeps the history of each job for 90 days, with its error and its cause"
+        yield machine, "SF2", "the job is one task of ECS, which X-Ray does not follow"
+    for role in _defined(job, iam.CfnRole, "Role"):
+        for each in _resolved(role, role.policies):
+            for _, wildcard in _wildcards(each["policyDocument"]):
+                reason = _TASKS_OF_CLUSTER if wildcard == "*" else "every revision of the one family may be run"
+                yield role, f"IAM5[Resource::{wildcard}]", reason
+    for queue in job.node.children:
+        if isinstance(queue, sqs.Queue) and isinstance(queue.node.default_child, sqs.CfnQueue):
+            yield queue.node.default_child, "SQS3", "it is the dead-letter queue of a schedule or a rule"
 
 
 @cache

@@ -16,10 +16,12 @@ from aws_cdk import aws_efs as efs
 from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
+from aws_cdk import aws_scheduler as scheduler
 
 from gpu_constructs import (
     GpuCluster,
     GpuConstructsError,
+    GpuJob,
     GpuService,
     GpuTaskDefinition,
     HostNetwork,
@@ -107,6 +109,8 @@ def everything(nagged: Nagged) -> None:
     served.add_model_server(
         "vllm", server=ModelServer.vllm(model="Qwen/Qwen2.5-7B-Instruct"), cache=ModelCache.efs(files)
     )
+    job = GpuJob(nagged.stack, "Job", cluster=nagged.cluster, task_definition=served, time_limit=cdk.Duration.hours(1))
+    job.run_on_schedule("Nightly", schedule=scheduler.ScheduleExpression.rate(cdk.Duration.days(1)))
     service = nagged.service("Service", served)
     service.add_application_load_balancer("Http", protocol=elbv2.ApplicationProtocol.HTTP)
     service.add_network_load_balancer("Tcp", protocol=elbv2.Protocol.TCP)
