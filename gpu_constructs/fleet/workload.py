@@ -172,6 +172,8 @@ class Workload:
         may_precede_providers: Whether CloudFormation may create it before its cluster has the capacity providers.
         execute_command: Whether ECS Exec is on; only templates say so.
         lacks_role: Whether it certainly names no role with which EventBridge may run the task.
+        waits_without_limit: Whether it is a state that waits for the end of the task, however long that takes.
+        repeats_without_budget: Whether it is a state that runs the task again after each failure, however often.
         missing_providers: Capacity providers of its strategy that its cluster certainly does not have; only templates
             say so.
         origin: Where it was written.
@@ -203,6 +205,8 @@ class Workload:
     execute_command: bool | Unknown = field(default=False, compare=False)
     follows_cluster: bool = field(default=False, compare=False)
     lacks_role: bool = field(default=False, compare=False)
+    waits_without_limit: bool = field(default=False, compare=False)
+    repeats_without_budget: bool = field(default=False, compare=False)
     missing_providers: tuple[str, ...] = field(default=(), compare=False)
     origin: Origin | None = field(default=None, compare=False, repr=False)
 

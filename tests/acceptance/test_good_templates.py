@@ -24,6 +24,7 @@ WARNINGS: dict[str, set[str]] = {
     "75-rule-on-standing-hosts": {"GPU072"},
     "85-type-from-the-parameter-store": {"GPU005"},
     "106-cdk-rule-on-a-standing-host": {"GPU072"},
+    "107-cdk-state-machine": {"GPU321"},  # a task that hangs keeps its host
     "110-cdk-queue-worker": {"GPU259"},  # CDK's pattern does not wait for the association
     "113-cdk-of-2021-launch-configuration": {"GPU056"},
     "115-of-2018": {"GPU056"},

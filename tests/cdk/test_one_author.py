@@ -342,6 +342,8 @@ NOT_REFUSED: Mapping[str, str] = {
     "GPU293": "there is no construct for a job",
     "GPU297": "HostScaling checks its numbers",
     "GPU300": "no construct makes rules",
+    "GPU321": "a job has a time limit",
+    "GPU322": "a job counts how often it is run again",
     "GPU301": "capacity of Managed Instances names its cluster alone",
     "GPU107": "there is no construct for a compute environment",
     "GPU221": "HostReplacement is an instance refresh",

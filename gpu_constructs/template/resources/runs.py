@@ -46,6 +46,8 @@ class Run:
         overrides: What it changes about the task.
         is_off: Whether it is turned off.
         lacks_role: Whether it certainly names no role, which EventBridge needs.
+        waits_without_limit: Whether it waits for the end of the task, however long that takes.
+        repeats_without_budget: Whether it runs the task again after each failure.
     """
 
     resource: Resource
@@ -58,6 +60,8 @@ class Run:
     overrides: Section
     is_off: bool = False
     lacks_role: bool = False
+    waits_without_limit: bool = False
+    repeats_without_budget: bool = False
 
 
 class Runs:
@@ -109,7 +113,12 @@ class Runs:
                 )
         for call in self._calls:
             if call.action == RUN_TASK:
-                yield _called(call.resource, f"[{call.state}]", Starter.STATE_MACHINE, call.request)
+                run = _called(call.resource, f"[{call.state}]", Starter.STATE_MACHINE, call.request)
+                yield replace(
+                    run,
+                    waits_without_limit=call.waits_without_limit,
+                    repeats_without_budget=call.repeats_without_budget,
+                )
 
     def _target(self, resource: Resource, suffix: str, starter: Starter, properties: Section, target: Section) -> Run:
         parameters = target.section("EcsParameters")
@@ -165,6 +174,8 @@ def workload_of(run: Run, name: str, services: Services) -> Workload:
         desired_count=0 if run.is_off else given(parameters.integer(run.count), 1),
         constraints=constraints_of(parameters),
         lacks_role=run.lacks_role,
+        waits_without_limit=run.waits_without_limit,
+        repeats_without_budget=run.repeats_without_budget,
         missing_providers=services.missing_providers(parameters, cluster),
         network_configuration=UNKNOWN if network.is_unknown else configured,
         origin=parameters.origin,

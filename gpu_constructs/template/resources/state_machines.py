@@ -27,6 +27,10 @@ _LATER = ".$"  # ends a key whose value is a path into the input of the state
 _EXPRESSION = "{%"  # begins a text that is an expression in JSONata
 
 _Path = tuple[str | int, ...]
+_Found = tuple[str, _Path, str, Mapping[str, Value], Mapping[str, Value]]
+# A heartbeat is a limit as well.
+_LIMITS = ("TimeoutSeconds", "TimeoutSecondsPath", "HeartbeatSeconds", "HeartbeatSecondsPath")
+_DECIDES_NOTHING = frozenset({"Pass", "Wait"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,12 +42,16 @@ class StateCall:
         state: Its name; of an event, that of the target.
         action: `RUN_TASK` or `SUBMIT_JOB`.
         request: What it gives the action, unknown where the input of the state says it.
+        waits_without_limit: Whether it waits for the end, with no time limit of its own or of its machine.
+        repeats_without_budget: Whether its failure leads back to itself, with no choice on the way.
     """
 
     resource: Resource
     state: str
     action: str
     request: Section
+    waits_without_limit: bool = False
+    repeats_without_budget: bool = False
 
 
 class StateMachines:
@@ -66,17 +74,26 @@ class StateMachines:
             else self._texts.object_in(properties.get(_TEXT), variables)
         )
         key = _DEFINITION if isinstance(written, Mapping) else _TEXT
-        for name, path, action, given in self._states(definition or {}):
+        limited = any(each in (definition or {}) for each in _LIMITS)
+        for name, path, action, given, states in self._states(definition or {}):
             request = Section(given, resource.origin, ("Properties", key, *path), self._notes)
-            yield StateCall(resource=resource, state=name, action=action, request=request)
+            yield StateCall(
+                resource=resource,
+                state=name,
+                action=action,
+                request=request,
+                waits_without_limit=not limited and _waits_without_limit(states[name]),
+                repeats_without_budget=_repeats(states, name),
+            )
 
-    def _states(self, definition: Mapping[str, Value]) -> Iterator[tuple[str, _Path, str, Mapping[str, Value]]]:
+    def _states(self, definition: Mapping[str, Value]) -> Iterator[_Found]:
         waiting: list[tuple[_Path, Value]] = [((), definition)]
         while waiting:
             path, machine = waiting.pop()
-            states = machine.get("States") if isinstance(machine, Mapping) else None
+            written = machine.get("States") if isinstance(machine, Mapping) else None
+            states = written if isinstance(written, Mapping) else {}
             inner: list[tuple[_Path, Value]] = []
-            for name, state in states.items() if isinstance(states, Mapping) else ():
+            for name, state in states.items():
                 self._left -= 1
                 if self._left < 0:
                     return
@@ -88,7 +105,7 @@ class StateMachines:
                     key = "Arguments" if state.get("Arguments") is not None else "Parameters"
                     given = _known_before(state.get(key))
                     if isinstance(given, Mapping):
-                        yield name, (*here, key), action, given
+                        yield name, (*here, key), action, given, states
                 inner += [((*here, key), state.get(key)) for key in _INSIDE]
                 branches = state.get("Branches")
                 inner += [
@@ -96,6 +113,33 @@ class StateMachines:
                     for number, each in enumerate(branches if is_list(branches) else ())
                 ]
             waiting += reversed(inner)
+
+
+def _waits_without_limit(state: Value) -> bool:
+    """Whether a state waits for what it runs, for as long as that takes."""
+    if not isinstance(state, Mapping):
+        return False
+    written = state.get("Resource")
+    end = written.pieces[-1] if isinstance(written, Text) else written
+    waits = isinstance(end, str) and end.endswith(_PATTERNS[1:])
+    return waits and not any(each in state for each in _LIMITS)
+
+
+def _repeats(states: Mapping[str, Value], name: str) -> bool:
+    """Whether a state that fails is certain to run again, however often it has failed."""
+    state = states[name]
+    catchers = state.get("Catch") if isinstance(state, Mapping) else None
+    for each in catchers if is_list(catchers) else ():
+        following = each.get("Next") if isinstance(each, Mapping) else None
+        seen: set[str] = set()
+        while isinstance(following, str) and following != name and following not in seen:
+            seen.add(following)
+            between = states.get(following)
+            decides = not isinstance(between, Mapping) or between.get("Type") not in _DECIDES_NOTHING
+            following = None if decides or not isinstance(between, Mapping) else between.get("Next")
+        if following == name:
+            return True
+    return False
 
 
 def _action_of(resource: Value) -> str:
