@@ -128,7 +128,7 @@ def plan_job(
         IncompatibleError: No environment of the queue has such GPUs.
         DoesNotFitError: The hosts of every environment of the queue have less of something than the job asks for.
     """
-    gpus = _whole("gpus", size.gpus, 1, "GPUs", "gpus=1; AWS Batch hands out whole GPUs by number")
+    gpus = _whole("gpus", size.gpus, 1, "GPUs", "gpus=1; AWS Batch hands out whole GPUs by number", rule="GPU133")
     flag("efa", size.efa, fix="efa=True")
     given = variables("environment", environment, of=str, example="{'NAME': 'value'}")
     reserved = next((each for each in given if each.startswith(_RESERVED)), None)
@@ -220,8 +220,8 @@ def _require_possible(task: Task, pools: Sequence[Pool]) -> None:
         )
 
 
-def _whole(argument: str, value: int, smallest: int, unit: str, fix: str) -> int:
-    number = whole_number(argument, value, smallest=smallest, unit=unit, fix=fix)
+def _whole(argument: str, value: int, smallest: int, unit: str, fix: str, *, rule: str | None = None) -> int:
+    number = whole_number(argument, value, smallest=smallest, unit=unit, fix=fix, rule=rule)
     if isinstance(number, Unknown):
         raise InvalidValueError(
             "a size that is only known at deploy time cannot be compared with hosts, and AWS Batch takes another one "

@@ -52,6 +52,7 @@ from gpu_constructs.fleet.task import (
     EfsVolume,
     PlacementConstraint,
     Relations,
+    RetryStrategy,
     Scheduler,
     Task,
 )
@@ -124,6 +125,7 @@ __all__ = [
     "RemarkKind",
     "Reservation",
     "ResourceRequirement",
+    "RetryStrategy",
     "Scheduler",
     "SecretRead",
     "SecurityGap",

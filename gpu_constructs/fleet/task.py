@@ -18,6 +18,7 @@ __all__ = [
     "EfsVolume",
     "PlacementConstraint",
     "Relations",
+    "RetryStrategy",
     "Scheduler",
     "Task",
 ]
@@ -28,6 +29,23 @@ class Scheduler(Enum):
 
     ECS = "Amazon ECS"
     BATCH = "AWS Batch"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryStrategy:
+    """How often AWS Batch runs a job again, and after what.
+
+    Attributes:
+        attempts: Attempts altogether; None if nothing was written, which is one.
+        conditions: Conditions that say what ends a job and what repeats it.
+        repeats_chosen: Whether one of them repeats a job after a chosen cause.
+        names_the_rest: Whether one of them is met by whatever meets no other.
+    """
+
+    attempts: int | Unknown | None = None
+    conditions: int | Unknown = 0
+    repeats_chosen: bool = False
+    names_the_rest: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,6 +269,7 @@ class Task:
         is_part: Whether its containers are known alone, and its own settings are written elsewhere.
         is_api_request: Whether it is written as the API of ECS takes it, outside of a template.
         attempt_seconds: Seconds after which AWS Batch ends an attempt; None for no limit.
+        retries: How often AWS Batch runs it again; None without a word about it. Only templates say so.
         environments: Names of the compute environments that AWS Batch may place it on; none of a queue of other files,
             None where any may be meant.
         submissions: The jobs that states of state machines and events submit from it, each with its sizes and queue;
@@ -284,6 +303,7 @@ class Task:
     is_part: bool = field(default=False, compare=False)
     is_api_request: bool = field(default=False, compare=False)
     attempt_seconds: int | Unknown | None = field(default=None, compare=False)
+    retries: RetryStrategy | None = field(default=None, compare=False)
     environments: frozenset[str] | None = field(default=None, compare=False)
     submissions: tuple[Task, ...] = field(default=(), compare=False)
     is_multi_node: bool = field(default=False, compare=False)

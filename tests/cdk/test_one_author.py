@@ -32,6 +32,7 @@ from gpu_constructs.fleet import HostImage, Pool, Task, Workload
 from gpu_constructs.hardware import image
 from gpu_constructs.rules import RULES, Severity
 from gpu_constructs.tasks.task_target import Capacity
+from tests.batch.queues import job, queue
 from tests.synthesis import Ground, Site
 
 _OLD = "al2023-ami-ecs-gpu-hvm-2023.0.20260918-kernel-6.1-x86_64-ebs"
@@ -274,6 +275,8 @@ REFUSED: list[tuple[str, str | None, Call]] = [
         "image",
         lambda site: _far_away(site, GpuMachineImage.pinned("al2023-gpu", _NEWER)),
     ),
+    ("GPU133", "gpus", lambda site: job(site, queue(site), gpus="ALL")),
+    ("GPU293", "timeout", lambda site: job(site, queue(site), timeout=cdk.Duration.seconds(30))),
     (
         "GPU286",
         "image",
@@ -339,17 +342,16 @@ NOT_REFUSED: Mapping[str, str] = {
     "GPU290": "the numbers of a health check are checked before a container is added",
     "GPU291": "links are added to containers that are there, through CDK",
     "GPU292": "CDK writes texts",
-    "GPU293": "there is no construct for a job",
     "GPU297": "HostScaling checks its numbers",
     "GPU300": "no construct makes rules",
     "GPU321": "a job has a time limit",
     "GPU322": "a job counts how often it is run again",
     "GPU301": "capacity of Managed Instances names its cluster alone",
-    "GPU107": "there is no construct for a compute environment",
+    "GPU107": "the user data of a compute environment is MIME multi-part",
     "GPU221": "HostReplacement is an instance refresh",
     "GPU250": "CDK alone knows the name of an image, and each container would cost a question; synth refuses it",
-    "GPU133": "there is no construct for a job",
-    "GPU134": "there is no construct for a job",
+    "GPU134": "a job gets a share of its host",
+    "GPU330": "BatchRetries checks its numbers",
 }
 """Rules that no call of a constructor breaks, and why."""
 

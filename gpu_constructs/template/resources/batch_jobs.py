@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gpu_constructs.fleet import Container, Scheduler, Task
+from gpu_constructs.fleet import UNKNOWN, Container, RetryStrategy, Scheduler, Task, Unknown
 from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU
 from gpu_constructs.template.model import Resource
 from gpu_constructs.template.resources.containers import (
@@ -25,6 +25,7 @@ __all__ = ["JOB_DEFINITION", "batch_tasks", "job_container"]
 
 JOB_DEFINITION = "AWS::Batch::JobDefinition"
 _GENERAL = frozenset({"MEMORY", "VCPU"})
+_PATTERNS = ("OnExitCode", "OnReason", "OnStatusReason")
 _ONLY_CONTAINER = "default"  # what Batch calls the container of a job that has one
 
 
@@ -45,6 +46,7 @@ def batch_tasks(index: Index, notes: Notes) -> Iterator[tuple[Resource, str, Tas
             compatibilities=platforms,
             scheduler=Scheduler.BATCH,
             attempt_seconds=properties.section("Timeout").integer("AttemptDurationSeconds"),
+            retries=_retries(properties.section("RetryStrategy")) if properties.has("RetryStrategy") else None,
             is_multi_node=properties.has("NodeProperties"),
             origin=resource.origin,
         )
@@ -60,6 +62,19 @@ def batch_tasks(index: Index, notes: Notes) -> Iterator[tuple[Resource, str, Tas
             needs = needs_in(resource, notes)
             containers = tuple(replace(each, needs=needs.get(each.name)) for each in task.containers)
             yield resource, "", replace(task, containers=containers) if needs else task
+
+
+def _retries(section: Section) -> RetryStrategy:
+    conditions = section.sections("EvaluateOnExit")
+    patterns = [[each.text(key) for key in _PATTERNS if each.has(key)] for each in conditions]
+    are_known = not any(each.is_unknown for each in conditions)
+    return RetryStrategy(
+        attempts=section.integer("Attempts"),
+        conditions=len(conditions) if are_known else UNKNOWN,
+        repeats_chosen=any(str(each.text("Action")).upper() == "RETRY" for each in conditions),
+        # A pattern that is not known may be met by anything.
+        names_the_rest=any(all(one == "*" or isinstance(one, Unknown) for one in each) for each in patterns),
+    )
 
 
 def _task(section: Section, container_key: str, common: Task) -> Task | None:
