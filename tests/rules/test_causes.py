@@ -12,10 +12,9 @@ from gpu_constructs.checking.report import check_files
 from gpu_constructs.rules import RULES, Severity, find_rule
 from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from gpu_constructs.template.stacks import Input
-from tests.examples import times
 from tools.rule_examples import base_paths, example_of
 
-PAIRS = times(50)
+PAIRS = 50
 """Pairs of examples that are merged, of several thousand: evenly spread, and always the same."""
 
 GOOD: dict[str, Input] = {
