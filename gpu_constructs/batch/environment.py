@@ -49,6 +49,9 @@ class BatchEnvironment(Construct):
         self.placement_group: ec2.IPlacementGroup | None = network.placement_group
         self.efa_security_group: ec2.ISecurityGroup | None = network.efa_security_group
         self.launch_template: ec2.LaunchTemplate = _launch_template(self, plan, hosts, network)
+        for each in plan.parts.storage.mounts:
+            each.require_near(hosts)
+            each.let_in(hosts)
         image = plan.own_image
         self.compute_environment: batch.CfnComputeEnvironment = batch.CfnComputeEnvironment(
             self,

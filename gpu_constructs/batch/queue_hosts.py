@@ -11,6 +11,7 @@ from constructs import Construct
 from gpu_constructs.hosts.encryption import let_key_be_used
 from gpu_constructs.hosts.host_permissions import host_permissions
 from gpu_constructs.hosts.subnets import HostSubnets
+from gpu_constructs.hosts.vpcs import require_storage_in
 
 __all__ = ["QueueHosts"]
 
@@ -67,3 +68,15 @@ class QueueHosts:
             vpc=vpc,
             description="Hosts of a queue of AWS Batch: no way in, any way out",
         )
+
+    def require_same_vpc(self, storage: ec2.IConnectable, *, argument: str) -> None:
+        """Refuses shared storage that is certain to be in another VPC.
+
+        Args:
+            storage: A file system.
+            argument: The argument, as the user spells it.
+
+        Raises:
+            IncompatibleError: It is in another one.
+        """
+        require_storage_in(self.vpc.vpc_id, storage.connections, argument=argument)

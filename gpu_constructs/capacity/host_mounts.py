@@ -16,18 +16,19 @@ import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Protocol, cast
 
+from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_fsx as fsx
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 
 from gpu_constructs.capacity.local_disks import MOUNT_POINT
 from gpu_constructs.cdk.kinds import names_checked, require_kinds, with_names_checked
 from gpu_constructs.cdk.tokens import is_token, known_parts
 from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 
-__all__ = ["HostMount", "folder", "prepare_mounts"]
+__all__ = ["HostMount", "MountingHosts", "folder", "prepare_mounts"]
 
 _PATH = re.compile(r"/mnt(?:/[A-Za-z0-9][A-Za-z0-9._-]{0,63}){1,4}")
 _MOUNT_NAME = re.compile(r"[A-Za-z0-9_-]{1,8}")
@@ -48,6 +49,21 @@ RemainAfterExit=yes
 ExecStart={_SCRIPT}
 [Install]
 RequiredBy=ecs.service"""
+
+
+class MountingHosts(Protocol):
+    """What hosts share that mount storage: those of a cluster, or of a queue of AWS Batch."""
+
+    @property
+    def role(self) -> iam.Role:
+        """The hosts' role."""
+
+    @property
+    def security_group(self) -> ec2.SecurityGroup:
+        """The hosts' security group."""
+
+    def require_same_vpc(self, storage: ec2.IConnectable, *, argument: str) -> None:
+        """Refuses shared storage that is certain to be in another VPC."""
 
 
 @with_names_checked
@@ -168,11 +184,11 @@ class HostMount:
         _require_name("file_system", host, "the DNS name of a file system")
         return f"mount -t lustre -o relatime,flock {shlex.quote(f'{host}@tcp:/{name}')} {self.path}"
 
-    def require_near(self, hosts: ClusterHosts) -> None:
+    def require_near(self, hosts: MountingHosts) -> None:
         """Refuses a file system that is certain to be in another VPC.
 
         Args:
-            hosts: What the hosts of the cluster share.
+            hosts: What the hosts share.
 
         Raises:
             IncompatibleError: It is in another one.
@@ -180,11 +196,11 @@ class HostMount:
         if self.file_system is not None:
             hosts.require_same_vpc(self.file_system, argument="mounts")
 
-    def let_in(self, hosts: ClusterHosts) -> None:
+    def let_in(self, hosts: MountingHosts) -> None:
         """Lets the hosts reach and read it.
 
         Args:
-            hosts: What the hosts of the cluster share.
+            hosts: What the hosts share.
         """
         if self.bucket is not None:
             self.bucket.grant_read(hosts.role, f"{self.prefix}*" if self.prefix else None)

@@ -10,14 +10,18 @@ from typing import Any
 import aws_cdk as cdk
 import cdk_nag
 import pytest
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_s3 as s3
 
 from gpu_constructs import (
     CapacityChoice,
     FairShares,
     GpuConstructsError,
     GpuMachineImage,
+    HostMount,
     HostNetwork,
     HostScaling,
+    HostStorage,
     Purchase,
     acknowledge_aws_solutions,
 )
@@ -115,6 +119,17 @@ def test_with_efa_hosts_have_every_adapter_and_a_placement_group(site: Site) -> 
     assert "PlacementGroup" in resources(site)
     (environment,) = made.environments
     assert environment.efa_security_group is not None
+
+
+def test_hosts_may_read_what_they_mount_and_their_volumes_have_the_key(site: Site) -> None:
+    storage = HostStorage(mounts=[HostMount.s3(s3.Bucket.from_bucket_name(site.stack, "Data", "data"))])
+    key = kms.Key(site.stack, "Key")
+    choice = CapacityChoice("L4", instance_types=["g6.xlarge"], max_instances=1, storage=storage)
+    queue(site, choice, encryption_key=key)
+    assert "mount-s3 --read-only" in site.launch_template()["UserData"]["Fn::Base64"]
+    (policy,) = site.properties("AWS::IAM::Policy")
+    assert "s3:GetObject*" in policy["PolicyDocument"]["Statement"][0]["Action"]
+    assert "KmsKeyId" in site.launch_template()["BlockDeviceMappings"][0]["Ebs"]
 
 
 def test_waiting_is_bounded_and_shares_are_proportions(site: Site) -> None:
