@@ -25,13 +25,13 @@ def known_seconds(argument: str, value: cdk.Duration) -> int | Unknown:
     Raises:
         InvalidValueError: It has a part of a second.
     """
-    whole_seconds(argument, value)
-    seconds = value.to_seconds(integral=False)
-    return UNKNOWN if is_token(seconds) else int(seconds)
+    return whole_seconds(argument, value)
 
 
-def whole_seconds(argument: str, value: cdk.Duration, *, smallest: int = 0, largest: int = LARGEST_INTEGER) -> None:
-    """Refuses a duration that ECS cannot take, which is asked for in whole seconds.
+def whole_seconds(
+    argument: str, value: cdk.Duration, *, smallest: int = 0, largest: int = LARGEST_INTEGER
+) -> int | Unknown:
+    """A duration in seconds, unknown where it is a token; ECS takes whole ones only.
 
     Args:
         argument: The argument, as the user spells it.
@@ -45,7 +45,7 @@ def whole_seconds(argument: str, value: cdk.Duration, *, smallest: int = 0, larg
     with translated():
         seconds = value.to_seconds(integral=False)
     if is_token(seconds):
-        return
+        return UNKNOWN
     if seconds % 1 or seconds < smallest or seconds > largest:
         raise InvalidValueError(
             f"expects whole seconds, got {seconds:g} seconds",
@@ -54,3 +54,4 @@ def whole_seconds(argument: str, value: cdk.Duration, *, smallest: int = 0, larg
             allowed=f"{smallest} to {largest} seconds",
             fix=f"cdk.Duration.seconds({min(max(ceil(seconds), smallest), largest)})",
         )
+    return int(seconds)

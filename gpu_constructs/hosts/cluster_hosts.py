@@ -212,6 +212,16 @@ class ClusterHosts:
         return self.cluster.cluster_name
 
     @cached_property
+    def cluster_arn(self) -> str:
+        """ARN of the cluster, which is a token."""
+        return self.cluster.cluster_arn
+
+    @cached_property
+    def place(self) -> tuple[str, str, str]:
+        """Partition, region and account of the hosts; tokens that mean the same in every stack, where not known."""
+        return self.stack.partition, self.stack.region, self.stack.account
+
+    @cached_property
     def scaling_role_arn(self) -> str:
         """The role with which Application Auto Scaling changes the number of tasks of a service, as CDK names it."""
         return self.stack.format_arn(

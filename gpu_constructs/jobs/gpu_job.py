@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 
 import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -14,7 +15,7 @@ from aws_cdk import aws_stepfunctions as sfn
 from constructs import Construct
 
 from gpu_constructs.cdk.arguments import of_kind
-from gpu_constructs.cdk.atomic import creating, require_construct_id, rolled_back_on_error, stack_of
+from gpu_constructs.cdk.atomic import creating, require_construct_id, rolled_back_on_error
 from gpu_constructs.cdk.durations import whole_seconds
 from gpu_constructs.cdk.given import construct_of
 from gpu_constructs.cdk.kinds import checked
@@ -22,7 +23,8 @@ from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.cluster import GpuCluster
 from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.fleet import UNKNOWN, PoolKind, Starter, StrategyItem, Workload
+from gpu_constructs.fleet import UNKNOWN, PoolKind, Starter, StrategyItem, Unknown, Workload
+from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.hosts.given_cluster import require_gpu_cluster
 from gpu_constructs.jobs.data import JobData, require_data
 from gpu_constructs.jobs.permissions import permissions_of
@@ -161,10 +163,10 @@ class GpuJob(StartedJob):
         with rolled_back_on_error(scope, construct_id):
             groups = self._groups(cluster, security_groups) if task.interfaces else []
             mounted = [ready for each in groups[:1] for ready in connect_caches(each, task_definition)]
-            stack = stack_of(self)
+            hosts = cluster.hosts
             run = JobRun(
-                partition=stack.partition,
-                cluster=cluster.cluster.cluster_arn,
+                partition=hosts.place[0],
+                cluster=hosts.cluster_arn,
                 task_definition=task_definition.task_definition_arn,
                 family=task_definition.family,
                 container=container,
@@ -184,7 +186,7 @@ class GpuJob(StartedJob):
                 time_limit=in_words(seconds),
             )
             self.task_definition: GpuTaskDefinition = task_definition
-            self.state_machine: sfn.StateMachine = self._machine(stack, run, budgets, state_machine_name)
+            self.state_machine: sfn.StateMachine = self._machine(hosts, run, budgets, state_machine_name)
             self.alarm: cloudwatch.Alarm = self._alarm()
             for writes_there, places in ((False, read.values()), (True, (*written.values(), checkpoints))):
                 for each in filter(None, places):
@@ -205,12 +207,13 @@ class GpuJob(StartedJob):
             return given
         return [ec2.SecurityGroup(self, "SecurityGroup", vpc=cluster.hosts.vpc, description="A job: no way in")]
 
-    def _machine(self, stack: cdk.Stack, run: JobRun, retries: JobRetries, name: str | None) -> sfn.StateMachine:
+    def _machine(self, hosts: ClusterHosts, run: JobRun, retries: JobRetries, name: str | None) -> sfn.StateMachine:
         task = self.task_definition
+        partition, region, account = hosts.place
         policy = permissions_of(
-            partition=run.partition,
-            region=stack.region,
-            account=stack.account,
+            partition=partition,
+            region=region,
+            account=account,
             cluster_arn=run.cluster,
             family=run.family,
             roles=[task.task_role.role_arn, task.obtain_execution_role().role_arn],
@@ -220,7 +223,7 @@ class GpuJob(StartedJob):
             iam.RoleProps,
             self,
             "Role",
-            assumed_by=iam.ServicePrincipal("states.amazonaws.com"),
+            assumed_by=_step_functions(),
             inline_policies={"Run": iam.PolicyDocument.from_json(policy)},
         )
         return construct_of(
@@ -229,8 +232,8 @@ class GpuJob(StartedJob):
             self,
             "StateMachine",
             state_machine_name=name,
-            role=role.without_policy_updates(),
-            definition_body=sfn.DefinitionBody.from_string(stack.to_json_string(definition_of(run, retries))),
+            role=role,
+            definition_body=sfn.DefinitionBody.from_string(hosts.stack.to_json_string(definition_of(run, retries))),
         )
 
     def _alarm(self) -> cloudwatch.Alarm:
@@ -272,17 +275,20 @@ def _require_task(task_definition: GpuTaskDefinition) -> None:
 
 def _limit(time_limit: cdk.Duration, retries: JobRetries) -> int:
     """The limit in seconds, within which every attempt of an execution has to find its place."""
-    smallest = 60
     largest = (LONGEST_EXECUTION_SECONDS - longest_seconds(0, retries)) // retries.attempts
-    whole_seconds("time_limit", time_limit, smallest=smallest, largest=largest)
-    seconds = time_limit.to_seconds()
-    if is_token(seconds):
+    seconds = whole_seconds("time_limit", time_limit, smallest=60, largest=largest)
+    if isinstance(seconds, Unknown):
         raise InvalidValueError(
             "a limit that is only known at deploy time cannot bound the retries",
             argument="time_limit",
             fix="cdk.Duration.hours(6)",
         )
-    return int(seconds)
+    return seconds
+
+
+@cache
+def _step_functions() -> iam.ServicePrincipal:
+    return iam.ServicePrincipal("states.amazonaws.com")
 
 
 def _require_name(name: str | None) -> None:
@@ -302,8 +308,12 @@ def _container(task_definition: GpuTaskDefinition, name: str | None) -> str:
     containers = task_definition.task.containers
     names = [each.name for each in containers if isinstance(each.name, str)]
     if name is None:
-        default = task_definition.default_container
-        return names[0] if default is None else default.container_name
+        task = task_definition.task
+        return next(
+            each.name
+            for each in containers
+            if isinstance(each.name, str) and demand_of(replace(task, containers=(each,))).wants_accelerator
+        )
     if name not in names:
         raise InvalidValueError(
             f"{task_definition.node.path} has no container {shown(name)}",

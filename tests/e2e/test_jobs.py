@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,19 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_scheduler as scheduler
 from aws_cdk import aws_sqs as sqs
 from aws_cdk import aws_stepfunctions as sfn
-from gpu_constructs import GpuCluster, GpuJob, GpuTaskDefinition, JobData, JobRetries
+from gpu_constructs import (
+    CapacityChoice,
+    GpuCapacity,
+    GpuCluster,
+    GpuJob,
+    GpuTaskDefinition,
+    HostScaling,
+    JobData,
+    JobRetries,
+    Purchase,
+    WarmHosts,
+)
+from gpu_constructs.tasks.task_target import Capacity
 
 from .local import Deployed, Local
 
@@ -68,6 +80,13 @@ class Job:
 
 
 Deploy = Callable[..., Job]
+ONE: Any = {"instance_types": ["g6.xlarge"], "max_instances": 1}
+SPOT = CapacityChoice("Spot", **ONE, purchase=Purchase.spot())
+WARM = HostScaling(warm_hosts=WarmHosts(hosts=1))
+
+
+def _l4(cluster: GpuCluster, **options: Any) -> GpuCapacity:
+    return cluster.add_capacity("L4", **ONE, **options)
 
 
 @pytest.fixture(name="deploy")
@@ -79,13 +98,14 @@ def _deploy(cloud: Local, tmp_path: Path) -> Iterator[Deploy]:
         time_limit: cdk.Duration = LIMIT,
         checkpoints: JobData | None = None,
         network_mode: ecs.NetworkMode | None = None,
+        capacity: Callable[[GpuCluster], Sequence[Capacity]] = lambda cluster: [_l4(cluster)],
         adds: Callable[[cdk.Stack, GpuJob], object] = lambda *_: None,
     ) -> Job:
         app = cdk.App(outdir=str(tmp_path))
         stack = cdk.Stack(app, "Jobs")
         cluster = GpuCluster(stack, "Cluster", vpc=ec2.Vpc(stack, "Vpc", max_azs=2))
-        l4 = cluster.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
-        train = GpuTaskDefinition(stack, "Train", capacity=[l4], family="train", network_mode=network_mode)
+        hosts = list(capacity(cluster))
+        train = GpuTaskDefinition(stack, "Train", capacity=hosts, family="train", network_mode=network_mode)
         train.add_gpu_container("train", image=ecs.ContainerImage.from_registry("example/train:1"), gpus=1)
         job = GpuJob(
             stack,
@@ -240,6 +260,29 @@ def test_each_attempt_of_a_job_resumes_from_one_place(deploy: Deploy) -> None:
 
 def test_tasks_with_network_interfaces_run_in_the_subnets_of_the_hosts(deploy: Deploy) -> None:
     job = deploy(network_mode=ecs.NetworkMode.AWS_VPC)
+    assert job.end(job.start("0"))["status"] == "SUCCEEDED"
+
+
+@pytest.mark.parametrize(
+    "capacity",
+    [
+        pytest.param(lambda cluster: [_l4(cluster, purchase=Purchase.spot())], id="spot"),
+        pytest.param(
+            lambda cluster: [_l4(cluster, scaling=HostScaling(warm_hosts=WarmHosts(hosts=1)))], id="warm hosts"
+        ),
+        pytest.param(lambda cluster: [_l4(cluster, min_instances=1)], id="a host that is there"),
+        pytest.param(
+            lambda cluster: cluster.add_fallback("Order", order=[CapacityChoice("OnDemand", **ONE), SPOT]),
+            id="an order",
+        ),
+        pytest.param(
+            lambda cluster: [cluster.add_managed_capacity("Managed", instance_types=["g6.xlarge"])],
+            id="Managed Instances",
+        ),
+    ],
+)
+def test_a_job_runs_on_every_kind_of_capacity(deploy: Deploy, capacity: Any) -> None:
+    job = deploy(capacity=capacity)
     assert job.end(job.start("0"))["status"] == "SUCCEEDED"
 
 

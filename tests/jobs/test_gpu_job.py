@@ -23,6 +23,7 @@ from gpu_constructs import (
     JobRetries,
     ModelCache,
     ModelServer,
+    Purchase,
 )
 from gpu_constructs.fleet import Starter
 from gpu_constructs.template import read_stacks
@@ -154,3 +155,29 @@ def test_the_command_quotes_what_the_job_is_given(site: Site, train: GpuTaskDefi
     assert made.start_command(given={"text": "it's"}).endswith("""--input '{"text": "it'\\''s"}'""")
     with pytest.raises(InvalidValueError, match="JSON"):
         made.start_command(given={"text": object()})
+
+
+def test_a_job_of_another_stack_runs_on_the_cluster(site: Site) -> None:
+    other = cdk.Stack(site.app, "Other")
+    task = GpuTaskDefinition(other, "Train", capacity=[site.l4])
+    task.add_gpu_container("train", image=site.image)
+    GpuJob(other, "Job", cluster=site.cluster, task_definition=task, time_limit=HOURS)
+    read = read_stacks([site.app.synth().directory])
+    (found,) = fleet_of(read.stacks, tasks=read.tasks).workloads
+    assert [each.pool is not None for each in found.strategy] == [True]
+
+
+def test_a_long_goodbye_on_spot_is_found(site: Site) -> None:
+    spot = site.capacity("g6.xlarge", name="Spot", purchase=Purchase.spot())
+    task = site.task(spot, name="Train")
+    task.add_gpu_container("train", image=site.image, stop_timeout=cdk.Duration.minutes(10))
+    job(site, task)
+    assert any("GPU261" in each for each in site.warnings())
+
+
+def test_sidecars_do_not_say_how_the_job_ended(site: Site) -> None:
+    task = site.task(name="Train")
+    task.add_container("agent", image=site.image, memory_limit_mib=128)
+    task.add_gpu_container("train", image=site.image)
+    job(site, task)
+    assert "@.Name == 'train'" in json.dumps(definition(site)["States"]["ExitCode"])
