@@ -12,10 +12,11 @@ from gpu_constructs.checking.report import check_files
 from gpu_constructs.rules import RULES, Severity, find_rule
 from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from gpu_constructs.template.stacks import Input
+from tests.examples import times
 from tools.rule_examples import base_paths, example_of
 
-PAIRS = 50
-"""Pairs of examples that are merged, of several thousand: evenly spread, and always the same."""
+PAIRS = times(50)
+"""Pairs of examples that are merged, of some thirteen thousand: evenly spread, and always the same."""
 
 GOOD: dict[str, Input] = {
     each.stem: each
@@ -29,14 +30,28 @@ PATHS = {rule: each.paths for rule, each in EXAMPLES.items()}
 
 THREE_MISTAKES = {
     frozenset({"GPU003", "GPU032"}): "the older image has no driver for a part of a GPU either",
+    frozenset({"GPU006", "GPU140"}): "the second provider has hosts of the same size",
     frozenset({"GPU032", "GPU193"}): "nothing is known of the image, so neither are its file system and its sharing",
+    frozenset({"GPU032", "GPU238"}): "no source says that Bottlerocket drives a part of a GPU",
+    frozenset({"GPU032", "GPU286"}): "the release is also from before a driver for parts of a GPU",
+    frozenset({"GPU032", "GPU287"}): "the release is also from before a driver for parts of a GPU",
     frozenset({"GPU034", "GPU057"}): "nothing is known of the image, so neither is its sharing",
     frozenset({"GPU034", "GPU180"}): "the older GPU also has less memory than the containers share",
     frozenset({"GPU034", "GPU193"}): "nothing is known of the image, so neither is its sharing",
+    frozenset({"GPU034", "GPU238"}): "no source says that Bottlerocket shares GPUs",
+    frozenset({"GPU034", "GPU286"}): "the agent of the release is also too old for sharing",
+    frozenset({"GPU034", "GPU287"}): "the agent of the release is also too old for sharing",
+    frozenset({"GPU067", "GPU140"}): "the second provider has hosts of the same architecture",
     frozenset({"GPU068", "GPU193"}): "nothing is known of the image, so neither is its sharing",
     frozenset({"GPU083", "GPU084"}): "a port of the agent is also a port that copies take from each other",
+    frozenset({"GPU083", "GPU230"}): "a port of the hosts is also a port that copies take from each other",
+    frozenset({"GPU084", "GPU212"}): "the least number of copies is also more than there are hosts",
     frozenset({"GPU110", "GPU167"}): "protection, which one turns on, needs managed scaling, which the other turns off",
     frozenset({"GPU180", "GPU193"}): "nothing is known of the image, so neither are its file system and its sharing",
+    frozenset({"GPU180", "GPU238"}): "no source says that Bottlerocket drives the older GPU",
+    frozenset({"GPU212", "GPU213"}): "the least number of copies is also more than a deployment has room for",
+    frozenset({"GPU212", "GPU230"}): "the least number of copies is also more than there are hosts",
+    frozenset({"GPU226", "GPU304"}): "the second service also waits for the Capacity Block",
 }
 """Pairs of examples that have a third finding together, and which mistake that is."""
 

@@ -96,7 +96,7 @@ def is_complete(pool: Pool) -> Problems:
     question="is a group of hosts in a cluster placement group in one Availability Zone?",
     because="a cluster placement group is in one zone: once it has hosts, no others can start in another zone",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/placement-groups.html",
-    unless=("GPU095",),
+    unless=("GPU095", "GPU104"),
 )
 def in_one_zone(pool: Pool) -> Problems:
     # Subnets whose zones are not known are usually one for each zone.

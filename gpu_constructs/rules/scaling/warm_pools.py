@@ -112,6 +112,7 @@ def keep_images(pool: Pool) -> Problems:
     because="a warm pool may be larger than the group, and hosts above MaxSize are paid for and never used; those that "
     "always run are in service already",
     source=_PUT,
+    unless=("GPU111",),
     changes="WarmPool.MinSize",
 )
 def within_group(pool: Pool) -> Problems:
