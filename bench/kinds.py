@@ -110,6 +110,7 @@ _HOSTS: Mapping[str, Hosts] = {
     "load-balanced service": _G6,
     "model server with cache": _G6,
     "scaled service": _G6,
+    "queue of AWS Batch": _G6,
 }
 
 KINDS: Mapping[str, Workload] = MappingProxyType(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+import aws_cdk as cdk
 from aws_cdk import aws_certificatemanager as acm
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
@@ -16,6 +17,8 @@ from constructs import Construct
 from bench.kinds import BLOCK, CERTIFICATE, GPU_PART, GPU_SHARE_MIB, MESSAGES_PER_TASK, MODEL, PORT, RESERVATION
 from bench.workloads import CONTAINER_IMAGE, Pair
 from gpu_constructs import (
+    CapacityChoice,
+    GpuBatchQueue,
     GpuCapacity,
     GpuCluster,
     GpuService,
@@ -153,6 +156,14 @@ def _scaled(scope: Construct, cluster: GpuCluster, pair: Pair, capacity: _Capaci
     _listening(scope, cluster, pair, capacity).scale(by=[by], min_tasks=0)
 
 
+def _queue(scope: Construct, cluster: GpuCluster, pair: Pair, _: _Capacities) -> None:
+    types = list(pair.hosts.instance_types)
+    hosts = CapacityChoice("Hosts", instance_types=types, max_instances=_MAX_INSTANCES)
+    queue = GpuBatchQueue(scope, f"Queue{pair.number}", vpc=cluster.vpc, environments=[hosts])
+    queue.add_job("Train", image=ecs.ContainerImage.from_registry(CONTAINER_IMAGE))
+    cdk.CfnOutput(scope, f"Queue{pair.number}Arn", value=queue.job_queue.job_queue_arn)
+
+
 USUAL = Written(_add, _with_gpus)
 """Hosts on demand, and a task with all GPUs of a host."""
 
@@ -204,6 +215,7 @@ WRITTEN: Mapping[str, Written] = MappingProxyType(
         "load-balanced service": Written(_add, _with_gpus, _load_balanced),
         "model server with cache": Written(_add, _with_gpus, _cached),
         "scaled service": Written(_add, _with_gpus, _scaled),
+        "queue of AWS Batch": Written(lambda _cluster, _pair: [], _with_gpus, _queue),
     }
 )
 """By the names of `bench.kinds`."""

@@ -17,7 +17,7 @@ from constructs import Construct
 
 from bench.workloads import Hosts
 
-__all__ = ["Capacity", "HookAnswers", "ManagedRoles", "Shared", "capacity"]
+__all__ = ["Capacity", "HookAnswers", "ManagedRoles", "Shared", "capacity", "host_policy"]
 
 _GPU_WARMUP_SECONDS = 600
 
@@ -67,7 +67,7 @@ class Shared:
             f"HostRole{suffix}",
             assumed_by=cast("iam.IPrincipal", iam.ServicePrincipal("ec2.amazonaws.com")),
             description="Hosts of an ECS cluster: ECS agent and Session Manager",
-            inline_policies={"Host": _host_policy(cluster.cluster_arn)},
+            inline_policies={"Host": host_policy(cluster.cluster_arn)},
         )
         return cls(
             vpc=vpc,
@@ -100,7 +100,8 @@ class Shared:
         return self.selected[in_one_zone]
 
 
-def _host_policy(cluster_arn: str) -> iam.PolicyDocument:
+def host_policy(cluster_arn: str) -> iam.PolicyDocument:
+    """What the hosts of a cluster may do."""
     return iam.PolicyDocument(
         statements=[
             iam.PolicyStatement(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 import aws_cdk as cdk
 from aws_cdk import aws_batch as batch
@@ -37,6 +38,8 @@ __all__ = ["GpuBatchQueue"]
 # https://docs.aws.amazon.com/batch/latest/APIReference/API_JobStateTimeLimitAction.html
 _SHORTEST_WAIT, _LONGEST_WAIT = 600, 86_400
 _LONGEST_UPDATE = 7200 * 60
+_UPDATE_MINUTES = 30
+_ATTEMPT_SECONDS = 86_400
 _REASONS = batch.JobStateTimeLimitActionsReason
 _EXAMPLE = "environments=[CapacityChoice('L4', instance_types=['g6.xlarge'], max_instances=8)]"
 
@@ -101,10 +104,10 @@ class GpuBatchQueue(Construct):
         encryption_key: kms.IKey | None = None,
         job_queue_name: str | None = None,
     ) -> None:
-        wait = start_within or cdk.Duration.seconds(_LONGEST_WAIT)
-        whole_seconds("start_within", wait, smallest=_SHORTEST_WAIT, largest=_LONGEST_WAIT)
-        update = update_timeout or cdk.Duration.minutes(30)
-        whole_seconds("update_timeout", update, smallest=60, largest=_LONGEST_UPDATE)
+        if start_within is not None:
+            whole_seconds("start_within", start_within, smallest=_SHORTEST_WAIT, largest=_LONGEST_WAIT)
+        if update_timeout is not None:
+            whole_seconds("update_timeout", update_timeout, smallest=60, largest=_LONGEST_UPDATE)
         whole_number("priority", priority, smallest=0, largest=MAX_JOB_QUEUE_PRIORITY, fix="priority=1")
         if shares is not None and not isinstance(shares, FairShares):
             raise InvalidValueError(
@@ -114,12 +117,15 @@ class GpuBatchQueue(Construct):
                 fix="shares=FairShares(shares={'research': 3, 'nightly': 1})",
             )
         subnets = HostSubnets.of(vpc, vpc_subnets)
-        plans = _plans(environments, vpc, subnets, stack_of(scope).region)
+        stack = scope if isinstance(scope, cdk.Stack) else stack_of(scope)
+        plans = _plans(environments, vpc, subnets, stack.region)
         with creating(scope, construct_id):
             super().__init__(scope, construct_id)
         with rolled_back_on_error(scope, construct_id):
-            self.hosts: QueueHosts = QueueHosts(self, vpc=vpc, subnets=subnets, encryption_key=encryption_key)
-            minutes = update.to_minutes()
+            self.hosts: QueueHosts = QueueHosts(
+                self, stack=stack, vpc=vpc, subnets=subnets, encryption_key=encryption_key
+            )
+            minutes = _UPDATE_MINUTES if update_timeout is None else update_timeout.to_minutes()
             self.environments: tuple[BatchEnvironment, ...] = tuple(
                 BatchEnvironment(self, plan=each, hosts=self.hosts, update_minutes=minutes) for each in plans
             )
@@ -140,9 +146,9 @@ class GpuBatchQueue(Construct):
                 job_state_time_limit_actions=[
                     batch.JobStateTimeLimitAction(reason=reason, max_time=after)
                     for reason, after in (
-                        (_REASONS.INSUFFICIENT_INSTANCE_CAPACITY, wait),
-                        (_REASONS.COMPUTE_ENVIRONMENT_MAX_RESOURCE, cdk.Duration.seconds(_SHORTEST_WAIT)),
-                        (_REASONS.JOB_RESOURCE_REQUIREMENT, cdk.Duration.seconds(_SHORTEST_WAIT)),
+                        (_REASONS.INSUFFICIENT_INSTANCE_CAPACITY, start_within or _seconds(_LONGEST_WAIT)),
+                        (_REASONS.COMPUTE_ENVIRONMENT_MAX_RESOURCE, _seconds(_SHORTEST_WAIT)),
+                        (_REASONS.JOB_RESOURCE_REQUIREMENT, _seconds(_SHORTEST_WAIT)),
                     )
                 ],
             )
@@ -226,7 +232,6 @@ class GpuBatchQueue(Construct):
             IncompatibleError: No environment of the queue has such GPUs.
             DoesNotFitError: The hosts of every environment have less of something than the job asks for.
         """
-        limit = timeout or cdk.Duration.days(1)
         self._require_share(share, scheduling_priority)
         needs = plan_needs(
             gpu_memory_gib=gpu_memory_gib,
@@ -246,13 +251,13 @@ class GpuBatchQueue(Construct):
             ),
             pools=self.pools,
             environment=environment,
-            attempt_seconds=known_seconds("timeout", limit),
+            attempt_seconds=_ATTEMPT_SECONDS if timeout is None else known_seconds("timeout", timeout),
         )
         settings = JobSettings(
             image=image,
             command=command,
             secrets=secrets,
-            timeout=limit,
+            timeout=timeout or _seconds(_ATTEMPT_SECONDS),
             retries=of_kind("retries", retries, BatchRetries, example="BatchRetries(attempts=5)"),
             share=share,
             scheduling_priority=scheduling_priority,
@@ -294,6 +299,11 @@ class GpuBatchQueue(Construct):
     def host_role(self) -> iam.Role:
         """The role of all hosts; grant it what hosts need beyond the ECS agent and Session Manager."""
         return self.hosts.role
+
+
+@cache  # nothing changes it, and it costs a call into Node
+def _seconds(number: int) -> cdk.Duration:
+    return cdk.Duration.seconds(number)
 
 
 def _plans(

@@ -28,6 +28,7 @@ class QueueHosts:
 
     Args:
         scope: Where they are defined.
+        stack: The stack around `scope`.
         vpc: Where the hosts run.
         subnets: Subnets of the hosts.
         encryption_key: For the volumes of hosts and the logs of jobs; None for keys of AWS.
@@ -43,11 +44,17 @@ class QueueHosts:
     """
 
     def __init__(
-        self, scope: Construct, *, vpc: ec2.IVpc, subnets: HostSubnets, encryption_key: kms.IKey | None
+        self,
+        scope: Construct,
+        *,
+        stack: cdk.Stack,
+        vpc: ec2.IVpc,
+        subnets: HostSubnets,
+        encryption_key: kms.IKey | None,
     ) -> None:
         if encryption_key is not None:
             let_key_be_used(encryption_key)
-        self.stack: cdk.Stack = cdk.Stack.of(scope)
+        self.stack: cdk.Stack = stack
         self.vpc: ec2.IVpc = vpc
         self.subnets: HostSubnets = subnets
         self.encryption_key: kms.IKey | None = encryption_key
