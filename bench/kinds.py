@@ -23,6 +23,7 @@ __all__ = [
     "CERTIFICATE",
     "GPU_PART",
     "GPU_SHARE_MIB",
+    "JOB_HOURS",
     "KINDS",
     "MESSAGES_PER_TASK",
     "MODEL",
@@ -46,6 +47,9 @@ MODEL = "Qwen/Qwen2.5-7B-Instruct"
 
 MESSAGES_PER_TASK = 5
 """Messages of a queue for which one task is enough."""
+
+JOB_HOURS = 6
+"""The time limit of jobs."""
 
 PORT = 8000
 """Where services listen."""
@@ -111,6 +115,7 @@ _HOSTS: Mapping[str, Hosts] = {
     "model server with cache": _G6,
     "scaled service": _G6,
     "queue of AWS Batch": _G6,
+    "job": _G6,
 }
 
 KINDS: Mapping[str, Workload] = MappingProxyType(

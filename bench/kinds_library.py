@@ -14,13 +14,24 @@ from aws_cdk import aws_efs as efs
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from bench.kinds import BLOCK, CERTIFICATE, GPU_PART, GPU_SHARE_MIB, MESSAGES_PER_TASK, MODEL, PORT, RESERVATION
+from bench.kinds import (
+    BLOCK,
+    CERTIFICATE,
+    GPU_PART,
+    GPU_SHARE_MIB,
+    JOB_HOURS,
+    MESSAGES_PER_TASK,
+    MODEL,
+    PORT,
+    RESERVATION,
+)
 from bench.workloads import CONTAINER_IMAGE, Pair
 from gpu_constructs import (
     CapacityChoice,
     GpuBatchQueue,
     GpuCapacity,
     GpuCluster,
+    GpuJob,
     GpuService,
     GpuShare,
     GpuTaskDefinition,
@@ -164,6 +175,14 @@ def _queue(scope: Construct, cluster: GpuCluster, pair: Pair, _: _Capacities) ->
     cdk.CfnOutput(scope, f"Queue{pair.number}Arn", value=queue.job_queue.job_queue_arn)
 
 
+def _job(scope: Construct, cluster: GpuCluster, pair: Pair, capacity: _Capacities) -> None:
+    task = _define(scope, pair, capacity)
+    image = ecs.ContainerImage.from_registry(CONTAINER_IMAGE)
+    task.add_gpu_container("training", image=image, gpus=1, command=["nvidia-smi"])
+    limit = cdk.Duration.hours(JOB_HOURS)
+    GpuJob(scope, f"Job{pair.number}", cluster=cluster, task_definition=task, time_limit=limit)
+
+
 USUAL = Written(_add, _with_gpus)
 """Hosts on demand, and a task with all GPUs of a host."""
 
@@ -216,6 +235,7 @@ WRITTEN: Mapping[str, Written] = MappingProxyType(
         "model server with cache": Written(_add, _with_gpus, _cached),
         "scaled service": Written(_add, _with_gpus, _scaled),
         "queue of AWS Batch": Written(lambda _cluster, _pair: [], _with_gpus, _queue),
+        "job": Written(_add, _with_gpus, _job),
     }
 )
 """By the names of `bench.kinds`."""

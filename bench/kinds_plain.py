@@ -21,6 +21,7 @@ from constructs import Construct
 from bench.kinds import BLOCK, GPU_PART, GPU_SHARE_MIB, RESERVATION
 from bench.plain_batch import queue_with_job
 from bench.plain_hosts import HookAnswers, Shared, capacity
+from bench.plain_jobs import job
 from bench.plain_managed import add_managed, gpu_task, neuron_task
 from bench.plain_pairs import Written, on_demand, with_gpus
 from bench.plain_services import cached, load_balanced, scaled
@@ -347,6 +348,7 @@ WRITTEN: Mapping[str, Written] = MappingProxyType(
         "model server with cache": Written(cached, _nothing),
         "scaled service": Written(scaled, _nothing),
         "queue of AWS Batch": Written(queue_with_job, _nothing),
+        "job": Written(job, _nothing),
         "a task for both": Written(_both, partial(gpu_task, compatibility=ecs.Compatibility.EC2_AND_MANAGED_INSTANCES)),
     }
 )

@@ -9,6 +9,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 
 from gpu_constructs.cdk.kinds import checked, with_names_checked
+from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError, shown
 
 __all__ = ["JobData", "require_data"]
@@ -41,12 +42,12 @@ class JobData:
         Raises:
             InvalidValueError: The prefix does not end where a directory does.
         """
-        if not isinstance(prefix, str) or prefix.startswith("/") or (prefix and not prefix.endswith("/")):
+        if prefix and (prefix.startswith("/") or not prefix.endswith("/") or not _is_plain(prefix)):
             raise InvalidValueError(
                 f"expects the beginning of keys up to a slash, got {shown(prefix)}",
                 argument="prefix",
                 value=prefix,
-                allowed="'data/', or nothing for the whole bucket",
+                allowed="'data/', or nothing for the whole bucket; without quotes, braces and backslashes",
                 fix=f"prefix='{str(prefix).strip('/')}/'",
             )
         return JobData(location=f"s3://{bucket.bucket_name}/{prefix}", bucket=bucket, prefix=prefix)
@@ -62,12 +63,13 @@ class JobData:
         Raises:
             InvalidValueError: It is not absolute.
         """
-        if not path.startswith("/"):
+        if not path.startswith("/") or not _is_plain(path):
             raise InvalidValueError(
                 f"expects an absolute path, got {shown(path)}",
                 argument="path",
                 value=path,
-                fix=f"path='/{path}'",
+                allowed="one without quotes, braces and backslashes",
+                fix="path='/checkpoints'",
             )
         return JobData(location=f"{path.rstrip('/')}/")
 
@@ -80,6 +82,11 @@ class JobData:
         """
         if self.bucket is not None:
             (self.bucket.grant_read_write if writes else self.bucket.grant_read)(role, f"{self.prefix}*")
+
+
+def _is_plain(text: str) -> bool:
+    """Whether a text stands for itself within a function of the Amazon States Language."""
+    return is_token(text) or not set(text) & set("'{}\\")
 
 
 def require_data(argument: str, value: Mapping[str, JobData] | None, reserved: frozenset[str]) -> dict[str, JobData]:

@@ -215,6 +215,7 @@ class GpuJob(StartedJob):
             region=region,
             account=account,
             cluster_arn=run.cluster,
+            cluster_name=hosts.cluster_name,
             family=run.family,
             roles=[task.task_role.role_arn, task.obtain_execution_role().role_arn],
         )

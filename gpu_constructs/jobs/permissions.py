@@ -8,7 +8,7 @@ __all__ = ["permissions_of"]
 
 
 def permissions_of(
-    *, partition: str, region: str, account: str, cluster_arn: str, family: str, roles: Sequence[str]
+    *, partition: str, region: str, account: str, cluster_arn: str, cluster_name: str, family: str, roles: Sequence[str]
 ) -> dict[str, object]:
     """The policy of the machine's role.
 
@@ -20,6 +20,7 @@ def permissions_of(
         region: Where the cluster is.
         account: Whose it is.
         cluster_arn: The cluster.
+        cluster_name: Its name.
         family: The family of the task definition.
         roles: ARNs of the roles of the task.
     """
@@ -35,6 +36,13 @@ def permissions_of(
                 "Action": "ecs:RunTask",
                 "Resource": f"{here}:task-definition/{family}:*",
                 "Condition": in_cluster,
+            },
+            {
+                "Sid": "TagItAsItsDefinition",
+                "Effect": "Allow",
+                "Action": "ecs:TagResource",
+                "Resource": f"{here}:task/{cluster_name}/*",
+                "Condition": {"StringEquals": {"ecs:CreateAction": "RunTask"}},
             },
             {
                 "Sid": "WatchAndStopIt",

@@ -47,7 +47,9 @@ _HOSTS_WITHOUT_RESOURCES = (
     "and cloudwatch:PutMetricData know no resources in IAM; the other actions are for one cluster by a condition"
 )
 _HOSTS_NAMED_LATER = "AWS completes this name when it creates the resource; the name of the cluster or group is given"
-_TASKS_OF_CLUSTER = "tasks have no names before they run; a condition allows those of the one cluster"
+_TASKS_OF_CLUSTER = (
+    "tasks and revisions have no names before they are made; those of one cluster and one family are allowed"
+)
 _TASKS_WITHOUT_RESOURCES = "ecr:GetAuthorizationToken, logs:DescribeLogGroups and ssmmessages know no resources in IAM"
 
 # What CDK allows a task or its agent, for images from ECR and for ECS Exec.
@@ -191,8 +193,7 @@ def _of_job(job: GpuJob) -> Iterator[_Finding]:
     for role in _defined(job, iam.CfnRole, "Role"):
         for each in _resolved(role, role.policies):
             for _, wildcard in _wildcards(each["policyDocument"]):
-                reason = _TASKS_OF_CLUSTER if wildcard == "*" else "every revision of the one family may be run"
-                yield role, f"IAM5[Resource::{wildcard}]", reason
+                yield role, f"IAM5[Resource::{wildcard}]", _TASKS_OF_CLUSTER
     for queue in job.node.children:
         if isinstance(queue, sqs.Queue) and isinstance(queue.node.default_child, sqs.CfnQueue):
             yield queue.node.default_child, "SQS3", "it is the dead-letter queue of a schedule or a rule"

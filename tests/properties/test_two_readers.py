@@ -19,6 +19,7 @@ from gpu_constructs import (
     CapacityChoice,
     GpuCapacity,
     GpuCluster,
+    GpuJob,
     GpuService,
     GpuShare,
     GpuTaskDefinition,
@@ -149,6 +150,9 @@ def build(stack: cdk.Stack, plan: Plan) -> Fleet:
         if service and task.task.wants_gpu:
             made_service = GpuService(stack, "Service", cluster=cluster, task_definition=task, **service)
             workloads.append(_named(made_service.workload, "Gpu"))
+            limit = cdk.Duration.hours(1)
+            made_job = GpuJob(stack, "Job", cluster=cluster, task_definition=task, time_limit=limit)
+            workloads.append(replace(_named(made_job.workload, "Gpu"), name="Job/StateMachine[Run]"))
         tasks.append(task.task)
     return Fleet(pools=tuple(_pool(each.pool, "Gpu") for each in made), tasks=tuple(tasks), workloads=tuple(workloads))
 

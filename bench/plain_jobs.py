@@ -1,0 +1,90 @@
+"""How a job is written by hand: the state machine that runs its task, its role and its alarm."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import aws_cdk as cdk
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_stepfunctions as sfn
+from constructs import Construct
+
+from bench.kinds import JOB_HOURS
+from bench.plain_hosts import Shared, capacity
+from bench.plain_tasks import training_task
+from bench.workloads import CONTAINER_IMAGE, Pair
+from gpu_constructs.jobs.permissions import permissions_of
+from gpu_constructs.jobs.retries import JobRetries
+from gpu_constructs.jobs.states import JobRun, definition_of
+
+__all__ = ["job"]
+
+_HOSTS = 4
+
+
+def job(scope: Construct, shared: Shared, pair: Pair) -> None:
+    """A task that ends; the states are data, and the same in both variants."""
+    made = capacity(scope, f"Capacity{pair.number}", shared, pair.hosts, max_instances=_HOSTS)
+    task = training_task(
+        scope,
+        f"Task{pair.number}",
+        family=f"gpu-task-{pair.number}",
+        image=ecs.ContainerImage.from_registry(CONTAINER_IMAGE),
+        hosts=pair.hosts,
+        gpus=1,
+        command=["nvidia-smi"],
+    )
+    stack = cdk.Stack.of(scope)
+    run = JobRun(
+        partition=stack.partition,
+        cluster=shared.cluster.cluster_arn,
+        task_definition=task.task_definition_arn,
+        family=task.family,
+        container="training",
+        strategy=[{"CapacityProvider": made.provider.capacity_provider_name, "Weight": 1}],
+        network=None,
+        packed=True,
+        environment={},
+        checkpoints=None,
+        time_limit_seconds=JOB_HOURS * 3600,
+        time_limit=f"{JOB_HOURS} hours",
+    )
+    policy = permissions_of(
+        partition=run.partition,
+        region=stack.region,
+        account=stack.account,
+        cluster_arn=run.cluster,
+        cluster_name=shared.cluster.cluster_name,
+        family=run.family,
+        roles=[task.task_role.role_arn, task.obtain_execution_role().role_arn],
+    )
+    name = f"Job{pair.number}"
+    role = iam.Role(
+        scope,
+        f"{name}Role",
+        assumed_by=cast("iam.IPrincipal", iam.ServicePrincipal("states.amazonaws.com")),
+        inline_policies={"Run": iam.PolicyDocument.from_json(policy)},
+    )
+    states = stack.to_json_string(definition_of(run, JobRetries()))
+    machine = sfn.StateMachine(
+        scope, name, role=cast("iam.IRole", role), definition_body=sfn.DefinitionBody.from_string(states)
+    )
+    machine.node.add_dependency(shared.cluster)
+    counted = {"failed": machine.metric_failed(), "late": machine.metric_timed_out()}
+    failed = cloudwatch.MathExpression(
+        expression="FILL(failed, 0) + FILL(late, 0)",
+        using_metrics={key: cast("cloudwatch.IMetric", each) for key, each in counted.items()},
+        label="Failed jobs",
+    )
+    cloudwatch.Alarm(
+        scope,
+        f"{name}Alarm",
+        alarm_description="Jobs that failed for good; the cause of each execution says why",
+        metric=cast("cloudwatch.IMetric", failed),
+        threshold=1,
+        evaluation_periods=1,
+        comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+        treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+    )
