@@ -9,6 +9,7 @@ many of it and where, `origin` where each was written, `unknown` what is only kn
 `group` say how hosts are bought and scaled, `naming` finds a pool or a task by the name that a user gives.
 """
 
+from gpu_constructs.fleet.calls import JobQueue, QueuedEnvironment, Starter, Step, Submission
 from gpu_constructs.fleet.group import GroupSettings, HostUpdate, LaunchHook, UpdateMethod, WarmPool
 from gpu_constructs.fleet.host import (
     GPU_SUPPORT,
@@ -67,7 +68,6 @@ from gpu_constructs.fleet.workload import (
     SecurityGap,
     ServiceScaling,
     ServiceTarget,
-    Starter,
     StrategyItem,
     Workload,
 )
@@ -108,6 +108,7 @@ __all__ = [
     "HostSetup",
     "HostUpdate",
     "InstanceRequirements",
+    "JobQueue",
     "LaunchDetails",
     "LaunchHook",
     "LocalDiskUse",
@@ -120,6 +121,7 @@ __all__ = [
     "PoolKind",
     "ProviderList",
     "PurchaseOption",
+    "QueuedEnvironment",
     "Relations",
     "Remark",
     "RemarkKind",
@@ -134,7 +136,9 @@ __all__ = [
     "Shape",
     "SourceLine",
     "Starter",
+    "Step",
     "StrategyItem",
+    "Submission",
     "Task",
     "TaskRole",
     "TypeChoice",

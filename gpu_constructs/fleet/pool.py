@@ -171,6 +171,8 @@ class Pool(HostSetup):
             unknown where that is not known, or where user data names none and the deploy names `cluster`, which may be
             the default one. None where it is the same, or user data names none.
         max_vcpus: vCPUs at most, of a compute environment of AWS Batch; None for other pools.
+        allocation: Its allocation strategy, of one as well; only templates say so.
+        lacks_fleet_role: Whether it certainly names no Spot Fleet role, likewise.
         scaling_numbers: Numbers of ``ManagedScaling``, such as ``TargetCapacity``, as far as they are known; only
             templates say so.
         has_no_route_out: Whether its subnets certainly have no route, as far as the files show their network.
@@ -199,6 +201,8 @@ class Pool(HostSetup):
     trusts_ecs: bool | Unknown = field(default=UNKNOWN, compare=False)
     told_cluster: str | Unknown | None = field(default=None, compare=False)
     max_vcpus: int | Unknown | None = field(default=None, compare=False)
+    allocation: str | Unknown = field(default=UNKNOWN, compare=False)
+    lacks_fleet_role: bool = field(default=False, compare=False)
     scaling_numbers: tuple[tuple[str, int], ...] = field(default=(), compare=False)
     has_no_route_out: bool = field(default=False, compare=False)
     missing_endpoints: tuple[str, ...] = field(default=(), compare=False)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from gpu_constructs.errors import InvalidValueError
+from gpu_constructs.fleet.calls import JobQueue, Starter, Step, Submission
 from gpu_constructs.fleet.origin import Origin
 from gpu_constructs.fleet.pool import Pool
 from gpu_constructs.fleet.task import PlacementConstraint, Task
@@ -22,26 +23,12 @@ __all__ = [
     "RemarkKind",
     "ServiceScaling",
     "ServiceTarget",
-    "Starter",
     "StrategyItem",
     "Workload",
 ]
 
 STEPS_IN_PERCENT = "StepScaling in percent"
 """A step scaling policy whose steps are percents of the copies that run, with no least number."""
-
-
-class Starter(Enum):
-    """What starts the copies of a task: a service, which keeps them running, or something that calls ``RunTask``."""
-
-    SERVICE = "service"
-    RULE = "EventBridge rule"
-    SCHEDULE = "schedule"
-    PIPE = "pipe"
-    STATE_MACHINE = "state machine"
-
-    def __str__(self) -> str:
-        return self.value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,8 +159,8 @@ class Workload:
         may_precede_providers: Whether CloudFormation may create it before its cluster has the capacity providers.
         execute_command: Whether ECS Exec is on; only templates say so.
         lacks_role: Whether it certainly names no role with which EventBridge may run the task.
-        waits_without_limit: Whether it is a state that waits for the end of the task, however long that takes.
-        repeats_without_budget: Whether it is a state that runs the task again after each failure, however often.
+        overrides_others: Names in its overrides that certainly no container of its task has, with where each was
+            written; only templates say so.
         missing_providers: Capacity providers of its strategy that its cluster certainly does not have; only templates
             say so.
         origin: Where it was written.
@@ -205,8 +192,7 @@ class Workload:
     execute_command: bool | Unknown = field(default=False, compare=False)
     follows_cluster: bool = field(default=False, compare=False)
     lacks_role: bool = field(default=False, compare=False)
-    waits_without_limit: bool = field(default=False, compare=False)
-    repeats_without_budget: bool = field(default=False, compare=False)
+    overrides_others: tuple[tuple[str, Origin], ...] = field(default=(), compare=False)
     missing_providers: tuple[str, ...] = field(default=(), compare=False)
     origin: Origin | None = field(default=None, compare=False, repr=False)
 
@@ -318,6 +304,9 @@ class Fleet:
         strays: Hosts that the files mention or hint at, and of which they do not say what they are or which cluster
             they join: those of an imported cluster, of a capacity provider by name, of an image with a cluster of its
             own. They may take what no pool takes.
+        queues: Queues of AWS Batch; only templates say so, as the two that follow.
+        steps: States of state machines that run tasks or jobs.
+        submissions: What submits jobs to queues, or has a queue as its target.
         declared: Instance types that the files declare, those of no host among them.
         is_whole: Whether everything that was given could be read and is meant to be everything, so that tasks run on
             `pools` and `strays` or on nothing.
@@ -330,6 +319,9 @@ class Fleet:
     remarks: tuple[Remark, ...] = field(default=(), compare=False)
     environments: tuple[ComputeEnvironment, ...] = field(default=(), compare=False)
     strays: tuple[Pool, ...] = field(default=(), compare=False)
+    queues: tuple[JobQueue, ...] = field(default=(), compare=False)
+    steps: tuple[Step, ...] = field(default=(), compare=False)
+    submissions: tuple[Submission, ...] = field(default=(), compare=False)
     declared: tuple[InstanceType, ...] = field(default=(), compare=False)
     is_whole: bool = False
 

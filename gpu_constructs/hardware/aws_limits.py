@@ -17,6 +17,8 @@ __all__ = [
     "ECS_NAME_FORM",
     "FARGATE_PROVIDERS",
     "HEALTH_CHECK_LIMITS",
+    "JOB_ARRAY_SIZE",
+    "JOB_WAIT_SECONDS",
     "LARGEST_INTEGER",
     "LARGEST_PORT",
     "LONGEST_CAPACITY_BLOCK_DAYS",
@@ -37,6 +39,7 @@ __all__ = [
     "MAX_STEP_ADJUSTMENTS",
     "MAX_STRATEGY_PROVIDERS",
     "MAX_TARGET_GROUPS",
+    "MAX_TARGET_PROVIDERS",
     "MAX_USER_DATA_BYTES",
     "MAX_WEIGHT",
     "MIN_CONTAINER_MEMORY_MIB",
@@ -93,6 +96,10 @@ https://docs.aws.amazon.com/batch/latest/APIReference/API_ComputeResource.html
 MAX_STRATEGY_PROVIDERS = 20
 """Providers of one capacity provider strategy
 (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityProviderStrategyItem.html)."""
+
+MAX_TARGET_PROVIDERS = 6
+"""Providers of a strategy in a target of EventBridge, of rules, schedules and pipes alike
+(https://docs.aws.amazon.com/scheduler/latest/APIReference/API_EcsParameters.html)."""
 
 MAX_RUN_COPIES = 10
 """Tasks that one call of ``RunTask`` starts
@@ -248,6 +255,13 @@ MIN_JOB_TIMEOUT_SECONDS = 60
 
 MAX_JOB_ATTEMPTS = 10
 """Attempts of a job of AWS Batch (https://docs.aws.amazon.com/batch/latest/APIReference/API_RetryStrategy.html)."""
+
+JOB_ARRAY_SIZE = (2, 10_000)
+"""Jobs of one array (https://docs.aws.amazon.com/batch/latest/APIReference/API_SubmitJob.html)."""
+
+JOB_WAIT_SECONDS = (600, 86_400)
+"""How long a queue may let a job wait before it cancels it
+(https://docs.aws.amazon.com/batch/latest/APIReference/API_JobStateTimeLimitAction.html)."""
 
 MAX_JOB_CONDITIONS = 5
 """Conditions of its retries (same page)."""

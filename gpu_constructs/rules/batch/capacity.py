@@ -1,4 +1,4 @@
-"""Whether the compute environments of AWS Batch can run GPU jobs at all: are there GPUs, enough vCPUs, and no Spot?"""
+"""Whether the compute environments of AWS Batch can run GPU jobs at all: GPUs, vCPUs, and how they are bought."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from dataclasses import replace
 from gpu_constructs.budget import brief
 from gpu_constructs.fleet import Pool, PoolKind, PurchaseOption, Scheduler, Task, Unknown
 from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU
-from gpu_constructs.placement.destinations import by_hand, pools_by_hand, unassigned
-from gpu_constructs.rules.change import Way
+from gpu_constructs.placement.destinations import by_hand, carries_gpus, pools_by_hand, unassigned
+from gpu_constructs.rules.change import Way, either
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.rule import Problem, Problems, error
 
 _RUNNABLE = "https://docs.aws.amazon.com/batch/latest/userguide/job_stuck_in_runnable.html"
 _MOST_NAMED = 4
+_BEST_FIT, _ORDERED = "BEST_FIT", "BEST_FIT_PROGRESSIVE_ORDERED"
+_ON_DEMAND, _ON_SPOT = "BEST_FIT_PROGRESSIVE", "SPOT_PRICE_CAPACITY_OPTIMIZED"
 
 
 @error(
@@ -96,6 +98,36 @@ def has_vcpus(context: Context) -> Problems:
                 fix="more MaxvCpus",
                 ways=((Way(text=f"a MaxvCpus of {enough}", things=(_with_vcpus(first, enough),)),),),
             )
+
+
+@error(
+    "GPU358",
+    question="does the allocation strategy of a compute environment go with how it buys its hosts?",
+    because="strategies that begin with SPOT are only available for Spot Instances, and BEST_FIT_PROGRESSIVE_ORDERED "
+    "only On-Demand; BEST_FIT, which is the default, buys Spot Instances with a Spot Fleet role only",
+    source="https://docs.aws.amazon.com/batch/latest/APIReference/API_ComputeResource.html",
+)
+def allocates(pool: Pool) -> Problems:
+    name, option = pool.allocation, pool.bought.option
+    if isinstance(name, Unknown) or not carries_gpus(pool):
+        return
+    if option is PurchaseOption.ON_DEMAND and name.startswith("SPOT"):
+        yield Problem(
+            property_name="ComputeResources.AllocationStrategy",
+            value=name,
+            message=f"{pool.name} has Type EC2, and AWS Batch takes {name} for Spot Instances only",
+            fix=_ON_DEMAND,
+            ways=either((_ON_DEMAND, replace(pool, allocation=_ON_DEMAND))),
+        )
+    elif option is PurchaseOption.SPOT and (name == _ORDERED or (name == _BEST_FIT and pool.lacks_fleet_role)):
+        what = "for On-Demand Instances only" if name == _ORDERED else "for Spot Instances with a SpotIamFleetRole only"
+        yield Problem(
+            property_name="ComputeResources.AllocationStrategy",
+            value=name,
+            message=f"{pool.name} has Type SPOT, and AWS Batch takes {name} {what}",
+            fix=_ON_SPOT,
+            ways=either((_ON_SPOT, replace(pool, allocation=_ON_SPOT))),
+        )
 
 
 def _asks_for_zero(task: Task) -> bool:

@@ -1,4 +1,4 @@
-"""Runs of tasks, other than services: may they start, not too many at once, and do they end?"""
+"""Runs of tasks, other than services: may they start, and not too many at once?"""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from dataclasses import replace
 
 from gpu_constructs.fleet import Origin, Starter, Workload
 from gpu_constructs.hardware.aws_limits import MAX_RUN_COPIES
-from gpu_constructs.placement import demand_of
 from gpu_constructs.rules.change import either
-from gpu_constructs.rules.rule import Problem, Problems, error, warning
+from gpu_constructs.rules.rule import Problem, Problems, error
 
 # The property with a largest number; the models of rules and pipes have none.
 _COUNTS: Mapping[Starter, str] = {Starter.SCHEDULE: "TaskCount", Starter.STATE_MACHINE: "Count"}
@@ -59,44 +58,6 @@ def may_run(workload: Workload) -> Problems:
         )
 
 
-@warning(
-    "GPU321",
-    question="does a state that waits for a GPU task have a time limit?",
-    because="without TimeoutSeconds a state waits for its task for as long as that runs, so that one that hangs keeps "
-    "its host until somebody stops it",
-    source="https://docs.aws.amazon.com/step-functions/latest/dg/sfn-stuck-execution.html",
-)
-def ends_in_time(workload: Workload) -> Problems:
-    if workload.waits_without_limit and _wants_accelerator(workload):
-        yield Problem(
-            property_name="TimeoutSeconds",
-            origin=_above(workload.origin),
-            message=f"{workload.name} waits for its task without a time limit; one that hangs keeps its host",
-            fix="TimeoutSeconds of the state, a little longer than the task ever takes",
-        )
-
-
-@warning(
-    "GPU322",
-    question="does a state that runs a GPU task again after a failure stop doing so?",
-    because="a Catch that leads back to its own state runs the task again after every failure; only the history of the "
-    "execution, of 25,000 events, ends it",
-    source="https://docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html",
-)
-def tries_so_often(workload: Workload) -> Problems:
-    if workload.repeats_without_budget and _wants_accelerator(workload):
-        yield Problem(
-            property_name="Catch",
-            origin=_above(workload.origin),
-            message=f"{workload.name} runs its task again after every failure, and nothing counts them",
-            fix="Retry with MaxAttempts, or a Choice on a counter on the way back",
-        )
-
-
-def _wants_accelerator(workload: Workload) -> bool:
-    return workload.task is not None and demand_of(workload.task).wants_accelerator
-
-
 def _above(origin: Origin | None) -> Origin | None:
-    """The target or the state around what ``RunTask`` is given."""
+    """The target around what ``RunTask`` is given."""
     return None if origin is None else replace(origin, path=origin.path[:-1])

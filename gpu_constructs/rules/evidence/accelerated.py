@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from gpu_constructs.fleet import GPU, NEURON_DEVICE, Container, Pool, ResourceRequirement, Task, Workload
@@ -58,17 +58,27 @@ def where_accelerated(rule: Rule) -> Rule:
 
 
 def and_where_submitted(rule: Rule) -> Rule:
-    """A rule about the GPUs of tasks, asked also of jobs that are submitted with other GPUs than defined."""
+    """A rule about the GPUs of tasks, asked also of jobs and runs that ask for other GPUs than their definitions."""
 
-    def of_submissions(context: Context) -> Problems:
+    def of_others(context: Context) -> Problems:
         for task in context.tasks:
             known = {id(each) for container in task.containers for each in container.requirements}
             for submitted in task.submissions:
-                asked = (each for container in submitted.containers for each in container.requirements if is_gpu(each))
-                if any(id(each) not in known for each in asked):
+                if _asks_anew(submitted, known):
                     yield from (replace(each, about=submitted) for each in rule.ask(submitted))
+        defined = {each.name: each for each in context.tasks}
+        for run in context.fleet.workloads:
+            if run.task is not None and run.task is not (task := defined[run.task.name]):
+                known = {id(each) for container in task.containers for each in container.requirements}
+                if _asks_anew(run.task, known):
+                    yield from (replace(each, about=run) for each in rule.ask(run.task))
 
-    return replace(rule, in_fleet=of_submissions)
+    return replace(rule, in_fleet=of_others)
+
+
+def _asks_anew(task: Task, known: Collection[int]) -> bool:
+    """Whether a task asks for GPUs in other entries than these, by their ids."""
+    return any(is_gpu(each) and id(each) not in known for one in task.containers for each in one.requirements)
 
 
 def is_accelerated(task: Task) -> bool:

@@ -95,6 +95,7 @@ def right_form(task: Task) -> Problems:
         yield from _misformed(task, container)
 
 
+@and_where_submitted
 @error(
     "GPU022",
     question="does each request for GPUs say either how many or how one is shared?",
@@ -123,6 +124,7 @@ def one_amount(task: Task) -> Problems:
             )
 
 
+@and_where_submitted
 @error(
     "GPU023",
     question="do all GPU containers of a task ask in the same way?",

@@ -33,7 +33,7 @@ from gpu_constructs.template.resources.launch import Launches
 from gpu_constructs.template.resources.managed import managed_purchase, managed_types
 from gpu_constructs.template.resources.networks import Networks
 from gpu_constructs.template.resources.pools import FoundPool
-from gpu_constructs.template.resources.section import Notes, Section
+from gpu_constructs.template.resources.section import Notes, Section, given
 
 __all__ = ["batch_pools", "other_environments"]
 
@@ -125,6 +125,8 @@ def _pool(resource: Resource, section: Section, launches: Launches, networks: Ne
         ),
         has_provider=False,
         max_vcpus=section.integer("MaxvCpus"),
+        allocation=UNKNOWN if is_managed else given(section.text("AllocationStrategy"), "BEST_FIT"),
+        lacks_fleet_role=not section.is_unknown and not section.has("SpotIamFleetRole"),
         user_data=launch.user_data if launch else NO_USER_DATA,
         origin=resource.origin,
         **values_of(choice, TypeChoice),

@@ -14,6 +14,7 @@ from gpu_constructs.template.resources.batch_jobs import batch_tasks
 from gpu_constructs.template.resources.clusters import Clusters
 from gpu_constructs.template.resources.declarations import declared_in
 from gpu_constructs.template.resources.index import Index
+from gpu_constructs.template.resources.job_queues import job_queues
 from gpu_constructs.template.resources.json_texts import JsonTexts
 from gpu_constructs.template.resources.launch import Launches
 from gpu_constructs.template.resources.load_balancing import Balancing
@@ -24,6 +25,7 @@ from gpu_constructs.template.resources.scaling import SERVICE, scaled_services
 from gpu_constructs.template.resources.section import Notes, Section
 from gpu_constructs.template.resources.services import Services
 from gpu_constructs.template.resources.state_machines import StateMachines
+from gpu_constructs.template.resources.steps import steps_of
 from gpu_constructs.template.resources.strays import strays_of
 from gpu_constructs.template.resources.submissions import Submissions, submitted_by_events
 from gpu_constructs.template.resources.task_roles import TaskRoles
@@ -67,10 +69,11 @@ def _read(stacks: Sequence[Stack], tasks: Sequence[Resource], remarks: Sequence[
     names_of_pools = {each.resource.reference: name for each, name in zip(found_pools, pool_names, strict=True)}
     submitted = [*calls, *submitted_by_events(index, texts, notes)]
     names_of_calls = names.unique([(each.resource, f"[{each.state}]") for each in submitted])
-    submissions = Submissions(index, zip(names_of_calls, submitted, strict=True), names_of_pools)
+    named_calls = list(zip(names_of_calls, submitted, strict=True))
+    submissions = Submissions(index, named_calls, names_of_pools)
     tasks_by_resource = [
-        (resource.reference, submissions.with_submissions(_called(task, name), resource.reference))
-        for (resource, _, task), name in zip(found_tasks, task_names, strict=True)
+        (resource.reference, submissions.with_submissions(_called(task, name), resource.reference, suffix))
+        for (resource, suffix, task), name in zip(found_tasks, task_names, strict=True)
     ]
     pools_by_provider = {provider: pool for provider, pool in pools if provider is not None}
     services = Services(
@@ -91,6 +94,8 @@ def _read(stacks: Sequence[Stack], tasks: Sequence[Resource], remarks: Sequence[
         *map(services.workload, found_services, service_names),
         *(workload_of(run, name, services) for run, name in zip(found_runs, run_names, strict=True)),
     )
+    queues = dict(job_queues(index, {each.resource.reference: each.pool for each in found_pools}, names_of_pools))
+    all_submissions = tuple(submissions.all(services.tasks, queues))
     stray = [each for each in found if each.is_stray]
     return Fleet(
         pools=tuple(pool for _, pool in pools),
@@ -106,6 +111,9 @@ def _read(stacks: Sequence[Stack], tasks: Sequence[Resource], remarks: Sequence[
             providers=pools_by_provider,
             workloads=workloads,
         ),
+        queues=tuple(queues.values()),
+        steps=tuple(steps_of(named_calls, all_submissions, services.task)),
+        submissions=all_submissions,
         remarks=(*remarks, *dict.fromkeys(notes)),
     )
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gpu_constructs.budget import RESOURCES
-from gpu_constructs.fleet import UNKNOWN, Container, Starter, Task, Unknown, Workload
+from gpu_constructs.fleet import UNKNOWN, Container, Origin, Starter, Task, Unknown, Workload
 from gpu_constructs.template.model import Resource, Text, Value
 from gpu_constructs.template.resources.containers import requirements_of
 from gpu_constructs.template.resources.index import Index
@@ -46,8 +46,6 @@ class Run:
         overrides: What it changes about the task.
         is_off: Whether it is turned off.
         lacks_role: Whether it certainly names no role, which EventBridge needs.
-        waits_without_limit: Whether it waits for the end of the task, however long that takes.
-        repeats_without_budget: Whether it runs the task again after each failure.
     """
 
     resource: Resource
@@ -60,8 +58,6 @@ class Run:
     overrides: Section
     is_off: bool = False
     lacks_role: bool = False
-    waits_without_limit: bool = False
-    repeats_without_budget: bool = False
 
 
 class Runs:
@@ -113,12 +109,7 @@ class Runs:
                 )
         for call in self._calls:
             if call.action == RUN_TASK:
-                run = _called(call.resource, f"[{call.state}]", Starter.STATE_MACHINE, call.request)
-                yield replace(
-                    run,
-                    waits_without_limit=call.waits_without_limit,
-                    repeats_without_budget=call.repeats_without_budget,
-                )
+                yield _called(call.resource, f"[{call.state}]", Starter.STATE_MACHINE, call.request)
 
     def _target(self, resource: Resource, suffix: str, starter: Starter, properties: Section, target: Section) -> Run:
         parameters = target.section("EcsParameters")
@@ -163,9 +154,11 @@ def workload_of(run: Run, name: str, services: Services) -> Workload:
     network = parameters.section("NetworkConfiguration")
     # EventBridge alone writes the one word in another way.
     configured = network.has("AwsvpcConfiguration") or network.has("AwsVpcConfiguration")
+    task = services.task(run.task, run.resource.origin.place)
     return Workload(
         name=name,
-        task=_overridden(services.task(run.task, run.resource.origin.place), run.overrides),
+        task=_overridden(task, run.overrides),
+        overrides_others=_others(task, run.overrides),
         starter=run.starter,
         cluster=cluster,
         strategy=strategy,
@@ -174,8 +167,6 @@ def workload_of(run: Run, name: str, services: Services) -> Workload:
         desired_count=0 if run.is_off else given(parameters.integer(run.count), 1),
         constraints=constraints_of(parameters),
         lacks_role=run.lacks_role,
-        waits_without_limit=run.waits_without_limit,
-        repeats_without_budget=run.repeats_without_budget,
         missing_providers=services.missing_providers(parameters, cluster),
         network_configuration=UNKNOWN if network.is_unknown else configured,
         origin=parameters.origin,
@@ -217,6 +208,15 @@ def _capitalized(value: Value) -> Value:
     return [_capitalized(each) for each in value] if is_list(value) else value
 
 
+def _others(task: Task | None, overrides: Section) -> tuple[tuple[str, Origin], ...]:
+    """Names in overrides that no container of the task has, with where each is."""
+    if task is None or task.has_open_name or task.is_part:
+        return ()
+    names = {each.name for each in task.containers}
+    found = ((each.text("Name"), each.origin) for each in overrides.sections("ContainerOverrides"))
+    return tuple((name, origin) for name, origin in found if isinstance(name, str) and name not in names)
+
+
 def _overridden(task: Task | None, overrides: Section) -> Task | None:
     """The task with what its containers ask for instead; None where only the run knows how much that is."""
     if task is None or overrides.is_unknown:
@@ -237,6 +237,7 @@ def _changed(container: Container, override: Section) -> Container:
         cpu=given(override.integer("Cpu"), container.cpu),
         memory_limit_mib=_instead(override.integer("Memory"), container.memory_limit_mib),
         memory_reservation_mib=_instead(override.integer("MemoryReservation"), container.memory_reservation_mib),
+        origin=override.origin,
     )
 
 

@@ -5,32 +5,35 @@ https://docs.aws.amazon.com/step-functions/latest/dg/connect-ecs.html and connec
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from itertools import product
 
-from gpu_constructs.budget import RESOURCES
-from gpu_constructs.fleet import UNKNOWN
+from gpu_constructs.budget import RESOURCES, brief
+from gpu_constructs.fleet import UNKNOWN, Remark, RemarkKind
 from gpu_constructs.template.model import Resource, Text, Value
 from gpu_constructs.template.resources.json_texts import JsonTexts
 from gpu_constructs.template.resources.section import Notes, Section, is_list
 
-__all__ = ["RUN_TASK", "SUBMIT_JOB", "StateCall", "StateMachines"]
+__all__ = ["CALLBACK", "RUN_TASK", "SUBMIT_JOB", "StateCall", "StateMachines"]
 
 RUN_TASK, SUBMIT_JOB = "ecs:runTask", "batch:submitJob"
 """What states call, at the end of the ARN of an integration."""
 
-_PATTERNS = ("", ".sync", ".waitForTaskToken")
+CALLBACK = ".waitForTaskToken"
+"""Ends the ARN where a state waits until something sends its token back."""
+
+_PATTERNS = (".sync", CALLBACK, "")
 _DEFINITION = "Definition"
 _TEXT = "DefinitionString"
+_ELSEWHERE = ("DefinitionS3Location", "DefinitionUri")
+_CALLED = re.compile(f"{RUN_TASK}|{SUBMIT_JOB}")
 _INSIDE = ("ItemProcessor", "Iterator")
 _LATER = ".$"  # ends a key whose value is a path into the input of the state
 _EXPRESSION = "{%"  # begins a text that is an expression in JSONata
 
 _Path = tuple[str | int, ...]
-_Found = tuple[str, _Path, str, Mapping[str, Value], Mapping[str, Value]]
-# A heartbeat is a limit as well.
-_LIMITS = ("TimeoutSeconds", "TimeoutSecondsPath", "HeartbeatSeconds", "HeartbeatSecondsPath")
-_DECIDES_NOTHING = frozenset({"Pass", "Wait"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,16 +45,20 @@ class StateCall:
         state: Its name; of an event, that of the target.
         action: `RUN_TASK` or `SUBMIT_JOB`.
         request: What it gives the action, unknown where the input of the state says it.
-        waits_without_limit: Whether it waits for the end, with no time limit of its own or of its machine.
-        repeats_without_budget: Whether its failure leads back to itself, with no choice on the way.
+        pattern: How it waits for the end, as the ARN of the integration says it; empty where it does not.
+        state_values: The state as written; empty for an event, as the following.
+        among: The states of the machine that it is directly in, by their names.
+        definition: The definition of the whole state machine.
     """
 
     resource: Resource
     state: str
     action: str
     request: Section
-    waits_without_limit: bool = False
-    repeats_without_budget: bool = False
+    pattern: str = ""
+    state_values: Mapping[str, Value] = field(default_factory=dict)
+    among: Mapping[str, Value] = field(default_factory=dict)
+    definition: Mapping[str, Value] = field(default_factory=dict)
 
 
 class StateMachines:
@@ -74,38 +81,46 @@ class StateMachines:
             else self._texts.object_in(properties.get(_TEXT), variables)
         )
         key = _DEFINITION if isinstance(written, Mapping) else _TEXT
-        limited = any(each in (definition or {}) for each in _LIMITS)
-        for name, path, action, given, states in self._states(definition or {}):
-            request = Section(given, resource.origin, ("Properties", key, *path), self._notes)
-            yield StateCall(
-                resource=resource,
-                state=name,
-                action=action,
-                request=request,
-                waits_without_limit=not limited and _waits_without_limit(states[name]),
-                repeats_without_budget=_repeats(states, name),
-            )
+        if definition is None:
+            self._note_unread(properties)
+            return
+        top = Section(definition, resource.origin, ("Properties", key), self._notes)
+        for path, among in self._states(definition):
+            name = str(path[-1])
+            state = among[name]
+            action, pattern = _action_of(state.get("Resource"))
+            argument = "Arguments" if state.get("Arguments") is not None else "Parameters"
+            given = _known_before(state.get(argument))
+            if isinstance(given, Mapping):
+                yield StateCall(
+                    resource=resource,
+                    state=name,
+                    action=action,
+                    request=replace(top, values=given, path=(*top.path, *path, argument)),
+                    pattern=pattern,
+                    state_values=state,
+                    among=among,
+                    definition=definition,
+                )
+            elif given is not None:
+                self._note(f"the input of {brief(name)} says what it runs, which is not checked", top, *path, argument)
 
-    def _states(self, definition: Mapping[str, Value]) -> Iterator[_Found]:
+    def _states(self, definition: Mapping[str, Value]) -> Iterator[tuple[_Path, Mapping[str, Mapping[str, Value]]]]:
+        """Each state that runs something: where it is, and the states that it is among."""
         waiting: list[tuple[_Path, Value]] = [((), definition)]
         while waiting:
             path, machine = waiting.pop()
-            written = machine.get("States") if isinstance(machine, Mapping) else None
-            states = written if isinstance(written, Mapping) else {}
+            found = machine.get("States") if isinstance(machine, Mapping) else None
+            states = found if isinstance(found, Mapping) else {}
+            among = {name: state for name, state in states.items() if isinstance(state, Mapping)}
             inner: list[tuple[_Path, Value]] = []
-            for name, state in states.items():
+            for name, state in among.items():
                 self._left -= 1
                 if self._left < 0:
                     return
-                if not isinstance(state, Mapping):
-                    continue
                 here = (*path, "States", name)
-                action = _action_of(state.get("Resource"))
-                if action:
-                    key = "Arguments" if state.get("Arguments") is not None else "Parameters"
-                    given = _known_before(state.get(key))
-                    if isinstance(given, Mapping):
-                        yield name, (*here, key), action, given, states
+                if _action_of(state.get("Resource"))[0]:
+                    yield here, among
                 inner += [((*here, key), state.get(key)) for key in _INSIDE]
                 branches = state.get("Branches")
                 inner += [
@@ -114,41 +129,34 @@ class StateMachines:
                 ]
             waiting += reversed(inner)
 
+    def _note_unread(self, properties: Section) -> None:
+        """Notes a definition that is in another place, or no JSON, where it may run tasks."""
+        text = properties.get(_TEXT)
+        pieces = text.pieces if isinstance(text, Text) else (text,)
+        if any(isinstance(each, str) and _CALLED.search(each) for each in pieces):
+            self._note("this is not JSON that can be read, so what it runs is not checked", properties, _TEXT)
+        elsewhere = next(filter(properties.has, _ELSEWHERE), None)
+        if elsewhere is not None:
+            self._note(
+                "the definition is in no file that was read, so what it runs is not checked", properties, elsewhere
+            )
 
-def _waits_without_limit(state: Value) -> bool:
-    """Whether a state waits for what it runs, for as long as that takes."""
-    if not isinstance(state, Mapping):
-        return False
-    written = state.get("Resource")
-    end = written.pieces[-1] if isinstance(written, Text) else written
-    waits = isinstance(end, str) and end.endswith(_PATTERNS[1:])
-    return waits and not any(each in state for each in _LIMITS)
-
-
-def _repeats(states: Mapping[str, Value], name: str) -> bool:
-    """Whether a state that fails is certain to run again, however often it has failed."""
-    state = states[name]
-    catchers = state.get("Catch") if isinstance(state, Mapping) else None
-    for each in catchers if is_list(catchers) else ():
-        following = each.get("Next") if isinstance(each, Mapping) else None
-        seen: set[str] = set()
-        while isinstance(following, str) and following != name and following not in seen:
-            seen.add(following)
-            between = states.get(following)
-            decides = not isinstance(between, Mapping) or between.get("Type") not in _DECIDES_NOTHING
-            following = None if decides or not isinstance(between, Mapping) else between.get("Next")
-        if following == name:
-            return True
-    return False
+    def _note(self, text: str, section: Section, *path: str | int) -> None:
+        origin = section.resource.at(*section.path, *path)
+        self._notes.append(Remark(kind=RemarkKind.NOT_READ, text=f"{brief(str(path[-1]))}: {text}", origin=origin))
 
 
-def _action_of(resource: Value) -> str:
-    """What the ARN of an integration runs, of which the partition may only be known later; empty for anything else."""
+def _action_of(resource: Value) -> tuple[str, str]:
+    """What the ARN of an integration runs, and how it waits; the partition may only be known later.
+
+    Both are empty for anything else.
+    """
     end = resource.pieces[-1] if isinstance(resource, Text) else resource
-    if not isinstance(end, str) or not end.startswith(("arn:", ":")) or ":states:" not in end:
-        return ""
-    called = (each for each in (RUN_TASK, SUBMIT_JOB) if end.endswith(tuple(f":{each}{how}" for how in _PATTERNS)))
-    return next(called, "")
+    if isinstance(end, str) and end.startswith(("arn:", ":")) and ":states:" in end:
+        for action, pattern in product((RUN_TASK, SUBMIT_JOB), _PATTERNS):
+            if end.endswith(f":{action}{pattern}"):
+                return action, pattern
+    return "", ""
 
 
 def _known_before(value: Value) -> Value:

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from gpu_constructs.fleet import UNKNOWN, Container, Task, Unknown
+from gpu_constructs.fleet import UNKNOWN, Container, JobQueue, Starter, Submission, Task, Unknown
 from gpu_constructs.template.model import Reference, Resource, Text, Value
 from gpu_constructs.template.resources.batch_jobs import JOB_DEFINITION, job_container
 from gpu_constructs.template.resources.index import Index, place_of_arn
+from gpu_constructs.template.resources.job_queues import QUEUE, environments_of
 from gpu_constructs.template.resources.json_texts import JsonTexts
 from gpu_constructs.template.resources.section import Notes, Section
 from gpu_constructs.template.resources.state_machines import SUBMIT_JOB, StateCall
@@ -21,8 +22,7 @@ __all__ = ["Submissions", "submitted_by_events"]
 _RULE = "AWS::Events::Rule"
 _PIPE = "AWS::Pipes::Pipe"
 _SCHEDULE = "AWS::Scheduler::Schedule"
-_QUEUE = "AWS::Batch::JobQueue"
-_ENVIRONMENT = "AWS::Batch::ComputeEnvironment"
+_STARTERS = {_RULE: Starter.RULE, _PIPE: Starter.PIPE, _SCHEDULE: Starter.SCHEDULE}
 # Other overrides than those of the only container, and old ones, which only take the place of old sizes.
 _OTHERS = ("EcsPropertiesOverride", "EksPropertiesOverride", "NodeOverrides")
 _OLD_SIZES = ("Memory", "Vcpus")
@@ -33,7 +33,7 @@ def submitted_by_events(index: Index, texts: JsonTexts, notes: Notes) -> Iterato
     """What rules, pipes and schedules of EventBridge submit, with the requests as a state would make them."""
     for resource in index.all(_RULE):
         for each in Section.of(resource, notes).sections("Targets"):
-            if each.has("BatchParameters"):
+            if each.has("BatchParameters") or index.find(each.get("Arn"), QUEUE, resource.origin.place):
                 yield _submission(resource, str(each.text("Id")), each.section("BatchParameters"), each.get("Arn"))
     for resource in index.all(_PIPE):
         properties = Section.of(resource, notes)
@@ -49,6 +49,8 @@ def submitted_by_events(index: Index, texts: JsonTexts, notes: Notes) -> Iterato
         if request is not None:
             section = Section(request, resource.origin, (*target.path, "Input"), notes)
             yield StateCall(resource=resource, state="Target", action=SUBMIT_JOB, request=section)
+        elif index.find(arn, QUEUE, resource.origin.place) is not None:
+            yield _submission(resource, "Target", replace(target, values={}), arn)
 
 
 def _submission(resource: Resource, name: str, parameters: Section, queue: Value) -> StateCall:
@@ -69,16 +71,51 @@ class Submissions:
         self._index = index
         self._pools = pools
         self._by_job: dict[Reference, list[tuple[str, Section]]] = {}
+        self._all: list[tuple[str, StateCall, Resource | None]] = []
         for name, each in calls:
             job = self._job(each.request) if each.action == SUBMIT_JOB else None
             if job is not None:
                 self._by_job.setdefault(job.reference, []).append((name, each.request))
+            if each.action == SUBMIT_JOB:
+                self._all.append((name, each, job))
 
-    def with_submissions(self, task: Task, job: Reference) -> Task:
-        """A job with everything that is submitted of it; the same object where that says nothing more about it."""
-        requests = () if task.is_multi_node else self._by_job.get(job, ())
-        runs = [self._run(task, name, request) for name, request in requests]
+    def with_submissions(self, task: Task, job: Reference, suffix: str) -> Task:
+        """A job with everything that is submitted of it; the same object where that says nothing more about it.
+
+        Args:
+            task: The job, or one range of nodes of it.
+            job: Its definition.
+            suffix: What stands behind the name for one of several ranges.
+        """
+        runs = [self._run(task, f"{name}{suffix}", request) for name, request in self._by_job.get(job, ())]
         return task if all(each is task for each in runs) else replace(task, submissions=tuple(runs))
+
+    def all(self, tasks: Mapping[Reference, Task], queues: Mapping[Reference, JobQueue]) -> Iterator[Submission]:
+        """Everything that submits a job, or has a queue as its target.
+
+        Args:
+            tasks: The jobs by their definitions.
+            queues: The queues.
+        """
+        for name, call, job in self._all:
+            request = call.request
+            queue = self._index.find(request.get("JobQueue"), QUEUE, request.resource.place)
+            defined = {} if job is None else job.properties
+            priority = request.get("SchedulingPriorityOverride") or defined.get("SchedulingPriority")
+            yield Submission(
+                name=name,
+                starter=_STARTERS.get(call.resource.type, Starter.STATE_MACHINE),
+                queue=None if queue is None else queues.get(queue.reference),
+                task=None if job is None else tasks.get(job.reference),
+                names_job=request.is_unknown or request.has("JobDefinition"),
+                share=UNKNOWN if request.is_unknown else request.has("ShareIdentifier"),
+                priority=UNKNOWN if request.is_unknown else priority is not None,
+                array_size=request.section("ArrayProperties").integer("Size"),
+                attempts=request.section("RetryStrategy").integer("Attempts"),
+                attempt_seconds=request.section("Timeout").integer("AttemptDurationSeconds"),
+                may_share=call.resource.type not in {_RULE, _PIPE},
+                origin=request.origin,
+            )
 
     def _job(self, request: Section) -> Resource | None:
         value, near = request.get("JobDefinition"), request.resource.place
@@ -98,11 +135,10 @@ class Submissions:
 
     def _environments(self, request: Section) -> frozenset[str] | None:
         """The compute environments of the queue; none of a queue of other files, None where not all are known."""
-        queue = self._index.find(request.get("JobQueue"), _QUEUE, request.resource.place)
+        queue = self._index.find(request.get("JobQueue"), QUEUE, request.resource.place)
         if queue is None:
             return frozenset() if request.has("JobQueue") else None
-        order = Section.of(queue, []).sections("ComputeEnvironmentOrder")
-        found = [self._index.find(each.get("ComputeEnvironment"), _ENVIRONMENT, each.resource.place) for each in order]
+        found = environments_of(queue, self._index)
         managed = [each for each in found if each is not None and str(each.properties.get("Type")).upper() == "MANAGED"]
         if not found or len(managed) < len(found):
             return None

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from gpu_constructs.checking import check_files
-from gpu_constructs.fleet import UNKNOWN, Fleet, Starter, Unknown
+from gpu_constructs.fleet import UNKNOWN, Starter, Unknown
 from gpu_constructs.rules import RULES, Severity
-from gpu_constructs.rules.clusters.runs import ends_in_time, few_at_once, may_run, tries_so_often
-from gpu_constructs.rules.rule import Rule
+from gpu_constructs.rules.clusters.runs import few_at_once, may_run
 from tests.cli.templates import template, written
 from tests.rules.given import GPU_TASK, a_pool, fleet_of, only, running_on, said, service
 
@@ -82,16 +81,3 @@ def test_a_run_without_a_strategy_is_told_of_the_provider_that_fits(expression: 
     assert finding.fix == "a CapacityProviderStrategy with Provider"
     assert finding.origin is not None
     assert finding.origin.path[-3:] == ("Targets", 0, "EcsParameters")
-
-
-@pytest.mark.parametrize(
-    ("rule", "endless"),
-    [
-        (ends_in_time, running_on(a_pool(), starter=Starter.STATE_MACHINE, waits_without_limit=True)),
-        (tries_so_often, running_on(a_pool(), starter=Starter.STATE_MACHINE, repeats_without_budget=True)),
-    ],
-)
-def test_only_a_gpu_task_has_to_end(rule: Rule, endless: Fleet) -> None:
-    assert only(rule, endless).severity is Severity.WARNING
-    (workload,) = endless.workloads
-    assert said(rule, replace(endless, workloads=(replace(workload, task=None),))) == []

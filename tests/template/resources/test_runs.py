@@ -185,28 +185,3 @@ def test_a_run_that_learns_its_size_from_an_event_is_not_judged() -> None:
 )
 def test_a_definition_that_cannot_be_read_runs_nothing(definition: Any) -> None:
     assert runs(Machine=machine(definition)) == ()
-
-
-SYNC = "arn:aws:states:::ecs:runTask.sync"
-AGAIN = [{"ErrorEquals": ["States.ALL"], "Next": "Pause"}]
-PAUSE = {"Type": "Wait", "Seconds": 60, "Next": "Train"}
-
-
-@pytest.mark.parametrize(
-    ("definition", "waits", "repeats"),
-    [
-        (states(Train=state(SYNC)), True, False),
-        (states(Train=state("arn:aws:states:::ecs:runTask")), False, False),
-        (states(Train={**state(SYNC), "TimeoutSeconds": 60}), False, False),
-        ({**states(Train=state(SYNC)), "TimeoutSeconds": 60}, False, False),
-        (states(Train={**state(SYNC), "HeartbeatSeconds": 60}), False, False),
-        (states(Train={**state(SYNC), "Catch": AGAIN}, Pause=PAUSE), True, True),
-        (states(Train={**state(SYNC), "Catch": [{"Next": "Train"}]}), True, True),
-        (states(Train={**state(SYNC), "Catch": AGAIN}, Pause={**PAUSE, "Type": "Choice"}), True, False),
-        (states(Train={**state(SYNC), "Catch": AGAIN}, Pause={**PAUSE, "Next": "Pause"}), True, False),
-        (states(Train={**state(SYNC), "Catch": "odd"}), True, False),
-    ],
-)
-def test_a_state_may_wait_and_repeat_without_end(definition: Any, waits: bool, repeats: bool) -> None:
-    found = run(Machine=machine(definition, **CLUSTER_OF_IT))
-    assert (found.waits_without_limit, found.repeats_without_budget) == (waits, repeats)

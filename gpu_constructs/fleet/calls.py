@@ -1,0 +1,124 @@
+"""What starts work that ends: states of state machines, and what is submitted to queues of AWS Batch.
+
+Only templates say so. How many copies such a call of ``RunTask`` starts, and where, is a `Workload`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from gpu_constructs.fleet.origin import Origin
+from gpu_constructs.fleet.task import Task
+from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
+from gpu_constructs.hardware import Architecture
+
+__all__ = ["JobQueue", "QueuedEnvironment", "Starter", "Step", "Submission"]
+
+
+class Starter(Enum):
+    """What starts the copies of a task: a service, which keeps them running, or something that calls ``RunTask``."""
+
+    SERVICE = "service"
+    RULE = "EventBridge rule"
+    SCHEDULE = "schedule"
+    PIPE = "pipe"
+    STATE_MACHINE = "state machine"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """A state of a state machine that runs a task or a job.
+
+    Attributes:
+        name: How its workload or its job is called.
+        task: What it runs; None where the files that were read do not define it.
+        waits: Whether it waits until that ends.
+        is_express: Whether its state machine is an Express workflow.
+        is_limited: Whether something ends it at some time: a time limit, of the state or of the whole execution.
+        retries: How often Step Functions starts a task again that fails.
+        way_back: States that lead from its failure back to it, the last one before it last; None where there is no such
+            way, or something on it may end it.
+        way_around: The same from its success.
+        origin: Where it was written.
+    """
+
+    name: str
+    task: Task | None
+    waits: bool = False
+    is_express: bool | Unknown = False
+    is_limited: bool | Unknown = False
+    retries: int | Unknown = 0
+    way_back: tuple[str, ...] | None = None
+    way_around: tuple[str, ...] | None = None
+    origin: Origin | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueuedEnvironment:
+    """A compute environment in the order of a queue.
+
+    Attributes:
+        name: How its pool is called, or the user calls it.
+        platform: What its jobs run on, ``EC2``, ``Fargate``, ``EKS`` or ``Managed Instances``.
+        architectures: Those of its instance types, as far as all of them are known; else none.
+    """
+
+    name: str
+    platform: str | Unknown = UNKNOWN
+    architectures: frozenset[Architecture] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobQueue:
+    """A queue of AWS Batch.
+
+    Attributes:
+        name: How the user calls it.
+        environments: Its compute environments, as far as the files that were read define them.
+        has_shares: Whether it has a fair-share scheduling policy.
+        wait_seconds: After how long each of its time limits cancels a job that waits for its hosts; none without.
+        origin: Where it was written.
+    """
+
+    name: str
+    environments: tuple[QueuedEnvironment, ...] = ()
+    has_shares: bool | Unknown = False
+    wait_seconds: tuple[int | Unknown, ...] = ()
+    origin: Origin | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """What submits a job to a queue, or has a queue as its target.
+
+    Attributes:
+        name: What it is called.
+        starter: What kind of resource it is.
+        queue: The queue; None where the files that were read do not define it.
+        task: The job; None where they do not define that.
+        names_job: Whether it says which job it submits at all.
+        share: Whether it names a share identifier.
+        priority: Whether it or its job definition sets a scheduling priority.
+        may_share: Whether what submits it can name a share identifier: the targets of rules and pipes have none.
+        array_size: Jobs of the array that it makes; None for one job.
+        attempts: How often the job is started at most, where it says so itself.
+        attempt_seconds: Seconds after which an attempt ends, likewise.
+        origin: Where it was written.
+    """
+
+    name: str
+    starter: Starter
+    queue: JobQueue | None
+    task: Task | None = None
+    names_job: bool = True
+    share: bool | Unknown = False
+    priority: bool | Unknown = False
+    may_share: bool = True
+    array_size: int | Unknown | None = None
+    attempts: int | Unknown | None = None
+    attempt_seconds: int | Unknown | None = None
+    origin: Origin | None = field(default=None, compare=False, repr=False)

@@ -1,0 +1,1 @@
+"""Work that ends: does it start, and does it end?"""

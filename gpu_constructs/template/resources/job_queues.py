@@ -1,0 +1,83 @@
+"""Queues of AWS Batch: their compute environments, their policy, and whether they end jobs that wait too long.
+
+https://docs.aws.amazon.com/batch/latest/APIReference/API_CreateJobQueue.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from gpu_constructs.fleet import UNKNOWN, JobQueue, Pool, QueuedEnvironment, Unknown
+from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS
+from gpu_constructs.template.model import Reference, Resource
+from gpu_constructs.template.resources.index import Index
+from gpu_constructs.template.resources.section import Section, given
+
+__all__ = ["ENVIRONMENT", "QUEUE", "environments_of", "job_queues"]
+
+ENVIRONMENT = "AWS::Batch::ComputeEnvironment"
+QUEUE = "AWS::Batch::JobQueue"
+_POLICY = "AWS::Batch::SchedulingPolicy"
+_PLATFORMS = {"EC2": "EC2", "SPOT": "EC2", "ECS_MANAGED_INSTANCES": "Managed Instances"}
+
+
+def environments_of(queue: Resource, index: Index) -> list[Resource | None]:
+    """The compute environments of a queue, in order; None for each that is not among the files."""
+    order = Section.of(queue, []).sections("ComputeEnvironmentOrder")
+    return [index.find(each.get("ComputeEnvironment"), ENVIRONMENT, each.resource.place) for each in order]
+
+
+def job_queues(
+    index: Index, pools: Mapping[Reference, Pool], names: Mapping[Reference, str]
+) -> Iterator[tuple[Reference, JobQueue]]:
+    """Reads every queue.
+
+    Args:
+        index: Every resource.
+        pools: The hosts of compute environments.
+        names: What these are called.
+    """
+    for resource in index.all(QUEUE):
+        properties = Section.of(resource, [])
+        found = environments_of(resource, index)
+        yield (
+            resource.reference,
+            JobQueue(
+                name=resource.logical_id,
+                environments=tuple(
+                    _queued(each, pools.get(each.reference), names.get(each.reference, each.logical_id))
+                    for each in found
+                    if each is not None
+                ),
+                has_shares=_has_shares(properties, index),
+                wait_seconds=tuple(
+                    given(each.integer("MaxTimeSeconds"), UNKNOWN)
+                    for each in properties.sections("JobStateTimeLimitActions")
+                ),
+                origin=resource.origin,
+            ),
+        )
+
+
+def _queued(resource: Resource, pool: Pool | None, name: str) -> QueuedEnvironment:
+    properties = Section.of(resource, [])
+    kind = properties.section("ComputeResources").text("Type")
+    platform: str | Unknown = _PLATFORMS.get(kind, UNKNOWN) if isinstance(kind, str) else UNKNOWN
+    if properties.has("EksConfiguration"):
+        platform = "EKS"
+    elif kind in FARGATE_PROVIDERS:
+        platform = "Fargate"
+    types = pool.instance_types if pool is not None and pool.types_are_known else ()
+    return QueuedEnvironment(
+        name=name,
+        platform=platform,
+        architectures=frozenset(each.architecture for each in types),
+    )
+
+
+def _has_shares(properties: Section, index: Index) -> bool | Unknown:
+    """Whether its policy is one of fair shares; there are others."""
+    if not properties.has("SchedulingPolicyArn"):
+        return False
+    policy = index.find(properties.get("SchedulingPolicyArn"), _POLICY, properties.resource.place)
+    return True if policy is not None and "FairsharePolicy" in policy.properties else UNKNOWN

@@ -1,0 +1,113 @@
+"""How a state that runs a task ends: its time limits, its retries, and the ways that lead back to it.
+
+https://docs.aws.amazon.com/step-functions/latest/dg/concepts-error-handling.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from gpu_constructs.budget import FOLLOWED
+from gpu_constructs.fleet import UNKNOWN, Place, Step, Submission, Task, Unknown
+from gpu_constructs.template.model import Text, Value
+from gpu_constructs.template.resources.section import Section, given
+from gpu_constructs.template.resources.state_machines import CALLBACK, StateCall
+
+__all__ = ["steps_of"]
+
+_LIMITS = ("TimeoutSeconds", "TimeoutSecondsPath")
+_HEARTBEATS = ("HeartbeatSeconds", "HeartbeatSecondsPath")
+# Names that a failed task goes by; both stand for it among others.
+_FAILURES = frozenset({"States.ALL", "States.TaskFailed"})
+_DEFAULT_RETRIES = 3
+_PASSING = frozenset({"Pass", "Wait"})
+# Calls that say that something failed, and decide nothing.
+_NOTICES = (":sns:publish", ":sqs:sendMessage", ":events:putEvents")
+
+
+def steps_of(
+    calls: Iterable[tuple[str, StateCall]],
+    submissions: Iterable[Submission],
+    task_of: Callable[[Value, Place], Task | None],
+) -> Iterator[Step]:
+    """Reads each state that runs a task or a job.
+
+    Args:
+        calls: What states and events run, by what that is called.
+        submissions: What of it submits jobs.
+        task_of: Finds the task definition that a property names.
+    """
+    jobs = {each.name: each for each in submissions}
+    for name, call in calls:
+        if call.state_values:
+            job = jobs.get(name)
+            task = task_of(call.request.get("TaskDefinition"), call.resource.origin.place) if job is None else job.task
+            yield _step(call, name, task, ends_itself=job is not None and _ends_itself(job))
+
+
+def _ends_itself(job: Submission) -> bool:
+    """Whether AWS Batch ends a job after a time, both while it waits and while it runs."""
+    seconds = job.attempt_seconds if job.task is None else given(job.attempt_seconds, job.task.attempt_seconds)
+    return seconds is not None and job.queue is not None and bool(job.queue.wait_seconds)
+
+
+def _step(call: StateCall, name: str, task: Task | None, *, ends_itself: bool) -> Step:
+    state = Section(call.state_values, call.request.resource, call.request.path[:-1], [])
+    machine = Section(call.definition, call.request.resource, (), [])
+    keys = (*_LIMITS, *(_HEARTBEATS if call.pattern == CALLBACK else ()))
+    whole = machine.has("TimeoutSeconds")
+    return Step(
+        name=name,
+        task=task,
+        waits=bool(call.pattern),
+        is_express=_is_express(call),
+        is_limited=ends_itself or whole or any(map(state.has, keys)),
+        retries=_retries(state),
+        way_back=None if whole else _way(call, _caught(state)),
+        way_around=None if whole else _way(call, state.get("Next")),
+        origin=state.origin,
+    )
+
+
+def _is_express(call: StateCall) -> bool | Unknown:
+    properties = Section.of(call.resource, [])
+    # SAM calls it Type.
+    kind = given(properties.text("StateMachineType"), given(properties.text("Type"), "STANDARD"))
+    return UNKNOWN if isinstance(kind, Unknown) else kind == "EXPRESS"
+
+
+def _of_failure(state: Section, key: str) -> Iterator[Section]:
+    """The entries of ``Retry`` or ``Catch`` that a failed task matches; the first one counts."""
+    return (each for each in state.sections(key) if not _FAILURES.isdisjoint(each.texts("ErrorEquals")))
+
+
+def _retries(state: Section) -> int | Unknown:
+    first = next(_of_failure(state, "Retry"), None)
+    return 0 if first is None else given(first.integer("MaxAttempts"), _DEFAULT_RETRIES)
+
+
+def _caught(state: Section) -> Value:
+    first = next(_of_failure(state, "Catch"), None)
+    return None if first is None else first.get("Next")
+
+
+def _way(call: StateCall, first: Value) -> tuple[str, ...] | None:
+    """The states from one of them back to the state of a call, where no state on the way may decide to end it."""
+    way: list[str] = []
+    at = first
+    while at != call.state:
+        state = call.among.get(at) if isinstance(at, str) else None
+        if not isinstance(at, str) or not isinstance(state, Mapping) or at in way or not _passes(state):
+            return None
+        way.append(at)
+        at = state.get("Next")
+        if len(way) > FOLLOWED:
+            return None
+    return tuple(way)
+
+
+def _passes(state: Mapping[str, Value]) -> bool:
+    resource = state.get("Resource")
+    called = resource.pieces[-1] if isinstance(resource, Text) else resource
+    is_notice = isinstance(called, str) and called.endswith(_NOTICES)
+    return state.get("Type") in _PASSING or (state.get("Type") == "Task" and is_notice)
