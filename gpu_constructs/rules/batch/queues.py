@@ -104,7 +104,7 @@ def _unshared(submission: Submission, queue: JobQueue) -> tuple[str, str]:
     """What is wrong with the share of a submission, and what would do; empty where nothing certainly is."""
     if queue.has_shares is True and not submission.may_share:
         return (
-            f"to {queue.name}, which has a fair-share policy, and a {submission.starter} cannot name a share",
+            f"to {queue.name}, which has a fair-share policy, and the target of a rule or a pipe names no share",
             "a schedule or a state that calls batch:submitJob with ShareIdentifier, or a queue without a policy",
         )
     if queue.has_shares is True and submission.share is False:

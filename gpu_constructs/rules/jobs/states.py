@@ -31,6 +31,7 @@ def stops_at_some_time(context: Context) -> Problems:
                     about=step.name,
                     origin=step.origin,
                     involves=(task,),
+                    property_name="Catch" if when == "fails" else "Next",
                     message=f"each time that {task.name} {when}, {brief(step.name)} starts it again{by_way}, and "
                     "nothing counts how often",
                     fix="a Retry with MaxAttempts in place of the way back, a Choice that counts, or TimeoutSeconds of "
@@ -42,6 +43,7 @@ def stops_at_some_time(context: Context) -> Problems:
                 about=step.name,
                 origin=step.origin,
                 involves=(task,),
+                property_name="Retry.MaxAttempts",
                 value=step.retries,
                 message=f"{brief(step.name)} starts {task.name} again up to {step.retries:,} times when it fails, "
                 "whatever the reason is",
@@ -66,6 +68,7 @@ def has_a_time_limit(context: Context) -> Problems:
                 about=step.name,
                 origin=step.origin,
                 involves=(task,),
+                property_name="TimeoutSeconds",
                 message=f"{brief(step.name)} waits until {task.name} ends, and neither the state nor its state machine "
                 "has TimeoutSeconds",
                 fix="TimeoutSeconds of the state, with the time that a host needs to start",
@@ -86,6 +89,7 @@ def may_wait(context: Context) -> Problems:
                 about=step.name,
                 origin=step.origin,
                 involves=(task,),
+                property_name="Resource",
                 message=f"{brief(step.name)} waits until {task.name} ends, and its state machine is an Express "
                 "workflow, which cannot wait",
                 fix="StateMachineType STANDARD, or a Resource without .sync and .waitForTaskToken",

@@ -32,8 +32,8 @@ def few_providers(workload: Workload) -> Problems:
     if is_own and count > MAX_TARGET_PROVIDERS:
         yield Problem(
             property_name="CapacityProviderStrategy",
-            message=f"the strategy of {workload.name} has {count} capacity providers, and the target of a "
-            f"{workload.starter} takes {MAX_TARGET_PROVIDERS}",
+            message=f"the strategy of {workload.name} has {count} capacity providers, and EventBridge takes "
+            f"{MAX_TARGET_PROVIDERS} in a target",
             allowed=f"up to {MAX_TARGET_PROVIDERS}",
             fix="fewer of them, or the default strategy of the cluster, which may have 20",
         )

@@ -1,0 +1,198 @@
+"""How states that run tasks and jobs end, and what submits jobs, as templates say it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from gpu_constructs.fleet import UNKNOWN, Fleet, Starter, Step, Submission
+from tests.template.resources.declared import fleet
+
+TASK = {
+    "Type": "AWS::ECS::TaskDefinition",
+    "Properties": {"Family": "train", "ContainerDefinitions": [{"Name": "main", "Memory": 100}]},
+}
+JOB = {
+    "Type": "AWS::Batch::JobDefinition",
+    "Properties": {"Type": "container", "JobDefinitionName": "job", "ContainerProperties": {"Image": "x"}},
+}
+QUEUE = {"Type": "AWS::Batch::JobQueue", "Properties": {"JobQueueName": "queue", "ComputeEnvironmentOrder": []}}
+FAIR = {"Type": "AWS::Batch::SchedulingPolicy", "Properties": {"FairsharePolicy": {}}}
+QUOTAS = {"Type": "AWS::Batch::SchedulingPolicy", "Properties": {"QuotaSharePolicy": {}}}
+ALL = ["States.ALL"]
+TO_PAUSE = [{"ErrorEquals": ALL, "Next": "Pause"}]
+PAUSE = {"Type": "Wait", "Seconds": 60, "Next": "Train"}
+TOLD = {"Type": "Task", "Resource": "arn:aws:states:::sns:publish", "Parameters": {}, "Next": "Pause"}
+BY_FUNCTION = {"Type": "Task", "Resource": "arn:aws:states:::lambda:invoke", "Parameters": {}, "Next": "Pause"}
+SUBMIT = {"JobName": "x", "JobQueue": "queue", "JobDefinition": "job"}
+
+
+def machine(definition: Any, **properties: Any) -> dict[str, Any]:
+    return {"Type": "AWS::StepFunctions::StateMachine", "Properties": {"DefinitionString": definition, **properties}}
+
+
+def read(train: dict[str, Any], *, others: Any = None, top: Any = None, kind: Any = None, **resources: Any) -> Fleet:
+    """A state machine whose state Train runs a task and waits for its end."""
+    state = {"Type": "Task", "Resource": "arn:aws:states:::ecs:runTask.sync", "Parameters": {"TaskDefinition": "train"}}
+    definition = {"StartAt": "Train", "States": {"Train": {**state, **train}, **(others or {})}, **(top or {})}
+    properties = {} if kind is None else {"StateMachineType": kind}
+    found = {"Task": TASK, "Job": JOB, "Machine": machine(json.dumps(definition), **properties)}
+    return fleet({**found, "Queue": QUEUE, **resources})
+
+
+def step(train: dict[str, Any], **given: Any) -> Step:
+    (found,) = read(train, **given).steps
+    return found
+
+
+def test_a_state_is_a_step_with_its_task() -> None:
+    found = step({"End": True})
+    assert (found.name, found.waits, found.is_express, found.is_limited, found.retries) == (
+        "Machine[Train]",
+        True,
+        False,
+        False,
+        0,
+    )
+    assert found.task is not None
+    assert found.task.name == "Task"
+
+
+@pytest.mark.parametrize(
+    ("train", "top", "limited"),
+    [
+        ({}, {"TimeoutSeconds": 60}, True),
+        ({"TimeoutSeconds": 60}, None, True),
+        ({"TimeoutSecondsPath": "$.limit"}, None, True),
+        ({"TimeoutSeconds": "{% $limit %}"}, None, True),
+        ({"HeartbeatSeconds": 60}, None, False),  # only what has a token sends heartbeats
+        ({"Resource": "arn:aws:states:::ecs:runTask.waitForTaskToken", "HeartbeatSeconds": 60}, None, True),
+    ],
+)
+def test_a_limit_is_that_of_the_state_or_of_the_execution(train: dict[str, Any], top: Any, limited: bool) -> None:
+    assert step(train, top=top).is_limited is limited
+
+
+@pytest.mark.parametrize(
+    ("train", "others", "way"),
+    [
+        ({"Catch": [{"ErrorEquals": ALL, "Next": "Train"}]}, {}, ()),
+        ({"Catch": TO_PAUSE}, {"Pause": PAUSE}, ("Pause",)),
+        ({"Catch": TO_PAUSE}, {"Pause": TOLD | {"Next": "Rest"}, "Rest": PAUSE}, ("Pause", "Rest")),
+        ({"Catch": TO_PAUSE}, {"Pause": BY_FUNCTION | {"Next": "Train"}}, None),  # a function may fail, and end it
+        ({"Catch": TO_PAUSE}, {"Pause": PAUSE | {"Type": "Choice"}}, None),
+        ({"Catch": TO_PAUSE}, {"Pause": PAUSE | {"Next": "Pause"}}, None),
+        ({"Catch": TO_PAUSE}, {"Pause": {"Type": "Fail"}}, None),
+        ({"Catch": TO_PAUSE}, {}, None),
+        ({"Catch": [{"ErrorEquals": ["ECS.ThrottlingException"], "Next": "Train"}]}, {}, None),
+        ({"Catch": [{"ErrorEquals": ALL, "Next": "Out"}, *TO_PAUSE]}, {"Pause": PAUSE, "Out": {"Type": "Fail"}}, None),
+        ({"Catch": "odd"}, {}, None),
+    ],
+)
+def test_a_way_back_decides_nothing(train: dict[str, Any], others: dict[str, Any], way: Any) -> None:
+    assert step(train, others=others).way_back == way
+    assert step(train, others=others, top={"TimeoutSeconds": 60}).way_back is None
+
+
+def test_a_way_around_begins_at_success() -> None:
+    assert step({"Next": "Pause"}, others={"Pause": PAUSE}).way_around == ("Pause",)
+    assert step({"End": True}).way_around is None
+
+
+@pytest.mark.parametrize(
+    ("retry", "retries"),
+    [
+        ([{"ErrorEquals": ALL, "MaxAttempts": 9999}], 9999),
+        ([{"ErrorEquals": ["States.TaskFailed"]}], 3),
+        ([{"ErrorEquals": ["ECS.AmazonECSException"], "MaxAttempts": 9999}], 0),
+        ([{"ErrorEquals": ["States.TaskFailed"], "MaxAttempts": 2}, {"ErrorEquals": ALL, "MaxAttempts": 9999}], 2),
+    ],
+)
+def test_the_first_retrier_of_a_failure_counts(retry: Any, retries: int) -> None:
+    assert step({"Retry": retry}).retries == retries
+
+
+@pytest.mark.parametrize(("kind", "is_express"), [("EXPRESS", True), ("STANDARD", False), ({"Unknown": 0}, UNKNOWN)])
+def test_a_workflow_is_express_or_standard(kind: Any, is_express: Any) -> None:
+    assert step({}, kind=kind).is_express is is_express
+
+
+@pytest.mark.parametrize(
+    ("timeout", "actions", "ends"),
+    [({"AttemptDurationSeconds": 60}, [{"MaxTimeSeconds": 600}], True), (None, [{}], False), ({}, [], False)],
+)
+def test_a_job_with_limits_for_waiting_and_running_ends_itself(timeout: Any, actions: Any, ends: bool) -> None:
+    queue = {**QUEUE, "Properties": {**QUEUE["Properties"], "JobStateTimeLimitActions": actions}}  # type: ignore[dict-item]
+    request = {**SUBMIT, **({} if timeout is None else {"Timeout": timeout})}
+    train = {"Resource": "arn:aws:states:::batch:submitJob.sync", "Parameters": request}
+    assert step(train, Queue=queue).is_limited is ends
+
+
+@pytest.mark.parametrize(
+    "definition", ['{"States": {"Train": ${odd} ecs:runTask }', '{"States": "batch:submitJob.sync', "ecs:runTask"]
+)
+def test_a_definition_that_cannot_be_read_is_said(definition: str) -> None:
+    (remark,) = fleet({"Machine": machine(definition)}).remarks
+    assert "DefinitionString: this is not JSON that can be read" in remark.text
+
+
+@pytest.mark.parametrize("key", ["DefinitionS3Location", "DefinitionUri"])
+def test_a_definition_that_is_in_no_file_is_said(key: str) -> None:
+    elsewhere = {"Type": "AWS::StepFunctions::StateMachine", "Properties": {key: {"Bucket": "b", "Key": "k"}}}
+    (remark,) = fleet({"Machine": elsewhere}).remarks
+    assert f"{key}: the definition is in no file" in remark.text
+
+
+def test_arguments_that_are_an_expression_are_said() -> None:
+    found = read({"Parameters": None, "Arguments": "{% $states.input %}"})
+    assert found.steps == ()
+    assert ["the input of Train says what it runs" in each.text for each in found.remarks] == [True]
+
+
+def test_other_definitions_that_cannot_be_read_say_nothing() -> None:
+    assert fleet({"Machine": machine("lambda:invoke")}).remarks == ()
+
+
+def submission(**resources: Any) -> Submission:
+    (found,) = fleet({"Job": JOB, "Queue": QUEUE, **resources}).submissions
+    return found
+
+
+def target(**given: Any) -> dict[str, Any]:
+    return {"Type": "AWS::Events::Rule", "Properties": {"Targets": [{"Id": "a", "Arn": {"Ref": "Queue"}, **given}]}}
+
+
+def schedule(arn: Any, request: Any) -> dict[str, Any]:
+    properties = {"Target": {"Arn": arn, "Input": json.dumps(request)}}
+    return {"Type": "AWS::Scheduler::Schedule", "Properties": properties}
+
+
+def test_a_rule_submits_a_job_without_a_share() -> None:
+    found = submission(Rule=target(BatchParameters={"JobDefinition": "job", "ArrayProperties": {"Size": 4}}))
+    assert (found.starter, found.may_share, found.share, found.names_job) == (Starter.RULE, False, False, True)
+    assert (found.array_size, found.task is not None, found.queue is not None) == (4, True, True)
+
+
+def test_a_schedule_submits_what_its_request_says() -> None:
+    request = {**SUBMIT, "ShareIdentifier": "a", "SchedulingPriorityOverride": 1, "RetryStrategy": {"Attempts": 2}}
+    found = submission(Nightly=schedule("arn:aws:scheduler:::aws-sdk:batch:submitJob", request))
+    assert (found.may_share, found.share, found.priority, found.attempts) == (True, True, True, 2)
+
+
+@pytest.mark.parametrize("resource", [target(), schedule({"Ref": "Queue"}, {})])
+def test_a_queue_as_a_target_names_no_job(resource: dict[str, Any]) -> None:
+    found = submission(Nightly=resource)
+    assert (found.names_job, found.queue is not None, found.task) == (False, True, None)
+
+
+@pytest.mark.parametrize(("policy", "shares"), [(FAIR, True), (QUOTAS, UNKNOWN), (None, UNKNOWN)])
+def test_a_policy_of_fair_shares_makes_shares(policy: Any, shares: Any) -> None:
+    properties = {"SchedulingPolicyArn": {"Ref": "Policy"}}
+    queue = {"Type": "AWS::Batch::JobQueue", "Properties": properties}
+    resources = {"Queue": queue} if policy is None else {"Queue": queue, "Policy": policy}
+    (found,) = fleet(resources).queues
+    assert found.has_shares is shares
+    (plain,) = fleet({"Queue": QUEUE}).queues
+    assert plain.has_shares is False
