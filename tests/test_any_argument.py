@@ -107,6 +107,17 @@ def _doors(site: Site) -> Iterator[Door]:
     yield from _doors_of_scaling(site, task)
 
 
+def _doors_of_batch(site: Site) -> Iterator[Door]:
+    environments = [public.CapacityChoice("L4", instance_types=["g6.xlarge"], max_instances=1)]
+    queue = public.GpuBatchQueue(site.stack, "Batch", vpc=site.vpc, environments=environments)
+    made: dict[str, Any] = {"scope": site.stack, "construct_id": "Odd", "vpc": site.vpc, "environments": environments}
+    yield Door(public.GpuBatchQueue, made, site.stack)
+    yield Door(queue.add_job, {"construct_id": "Odd", "image": site.image}, queue)
+    yield Door(queue.add_job("Good", image=site.image).submit_command, {})
+    yield Door(public.BatchRetries, {})
+    yield Door(public.FairShares, {"shares": {"a": 1}})
+
+
 def _web(site: Site) -> ecs.Ec2TaskDefinition:
     task = ecs.Ec2TaskDefinition(site.stack, "Web")
     task.add_container("web", image=site.image, memory_limit_mib=64)
@@ -198,7 +209,7 @@ def test_no_odd_value_meets_a_raw_error(site: Site) -> None:
     constructs = (site.app, site.l4, efs.FileSystem(site.stack, "Files", vpc=site.vpc))
     answers = (
         (f"{door.call.__qualname__}({argument}={shown(value)})", _raw(door, argument, value))
-        for door in (*_doors(site), *_doors_of_servers(site), *_doors_of_jobs(site))
+        for door in (*_doors(site), *_doors_of_batch(site), *_doors_of_servers(site), *_doors_of_jobs(site))
         for argument in _named(door)
         for value in (*ODD, *constructs)
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
@@ -17,6 +17,9 @@ from constructs import Construct
 from gpu_constructs.batch.job_plan import JobPlan
 from gpu_constructs.batch.retries import BatchRetries
 from gpu_constructs.cdk.given import construct_of
+from gpu_constructs.cdk.kinds import checked
+from gpu_constructs.cdk.tokens import is_token
+from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import METADATA_KEY, Task
 from gpu_constructs.tasks.gpu_needs import metadata_of
 
@@ -24,6 +27,9 @@ if TYPE_CHECKING:
     from gpu_constructs.batch.queue import GpuBatchQueue
 
 __all__ = ["GpuBatchJob", "JobSettings"]
+
+# https://docs.aws.amazon.com/batch/latest/APIReference/API_SubmitJob.html
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 
 # What NVIDIA's own container images ask for: unlimited locked memory for pinned buffers, a 64 MiB stack
 # (https://docs.nvidia.com/deeplearning/frameworks/user-guide/).
@@ -127,15 +133,28 @@ class GpuBatchJob(Construct):
         if needs is not None:
             cast("batch.CfnJobDefinition", self.job_definition.node.default_child).add_metadata(METADATA_KEY, needs)
 
+    @checked
     def submit_command(self, job_name: str | None = None) -> str:
         """The command line that submits it, for an output.
 
         Args:
-            job_name: What the job is called, letters, digits, hyphens and underscores. By default its construct id.
+            job_name: What the job is called. By default its construct id.
+
+        Raises:
+            InvalidValueError: AWS Batch takes no such name.
         """
+        name = self.node.id if job_name is None else job_name
+        if not is_token(name) and not _NAME.fullmatch(name):
+            raise InvalidValueError(
+                f"{shown(name)} is not the name of a job",
+                argument="job_name",
+                value=name,
+                allowed="letters, digits, hyphens and underscores, up to 128, the first a letter or a digit",
+                fix="job_name='nightly'",
+            )
         words = [
             "aws batch submit-job",
-            f"--job-name {shlex.quote(job_name or self.node.id)}",
+            f"--job-name {name}",
             f"--job-queue {self.queue.job_queue.job_queue_arn}",
             f"--job-definition {self.job_definition.job_definition_arn}",
         ]

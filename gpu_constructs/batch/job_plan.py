@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from gpu_constructs.cdk.arguments import flag, variables, whole_number
 from gpu_constructs.cdk.refusal import ARGUMENTS, raise_first
 from gpu_constructs.cdk.tokens import is_token
-from gpu_constructs.errors import IncompatibleError, InvalidValueError
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named
 from gpu_constructs.fleet import (
     Container,
     Fleet,
@@ -177,7 +177,8 @@ def plan_job(
     )
     asked = replace(asked, cpu=vcpus * CPU_UNITS_PER_VCPU, memory_limit_mib=memory, shared_memory_mib=shared)
     task = replace(task, containers=(asked,))
-    _require_possible(task, pools)
+    with argument_named("vcpus and memory_mib"):
+        _require_possible(task, pools)
     return JobPlan(
         task=task,
         gpus=gpus,
@@ -199,7 +200,8 @@ def _able(task: Task, pools: Sequence[Pool]) -> list[Pool]:
         if (types := tuple(each for each in pool.instance_types if not refusals(plain, each, pool)))
     ]
     if not found:
-        _require_possible(plain, pools)
+        with argument_named("gpus"):
+            _require_possible(plain, pools)
     for pool in found:
         require_fit(task, [replace(pool, instance_types=(each,)) for each in pool.instance_types], _ARGUMENTS)
     require_met(task, found)

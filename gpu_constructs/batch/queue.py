@@ -23,7 +23,7 @@ from gpu_constructs.batch.retries import BatchRetries
 from gpu_constructs.batch.shares import FairShares
 from gpu_constructs.capacity.choice import CapacityChoice
 from gpu_constructs.cdk.arguments import of_kind, whole_number
-from gpu_constructs.cdk.atomic import creating, rolled_back_on_error, stack_of
+from gpu_constructs.cdk.atomic import creating, require_construct_id, rolled_back_on_error, stack_of
 from gpu_constructs.cdk.durations import known_seconds, whole_seconds
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.validation import GpuChecks
@@ -40,6 +40,7 @@ _SHORTEST_WAIT, _LONGEST_WAIT = 600, 86_400
 _LONGEST_UPDATE = 7200 * 60
 _UPDATE_MINUTES = 30
 _ATTEMPT_SECONDS = 86_400
+_IDS = frozenset({"HostProfile", "HostRole", "HostSecurityGroup", "Queue", "Shares"})
 _REASONS = batch.JobStateTimeLimitActionsReason
 _EXAMPLE = "environments=[CapacityChoice('L4', instance_types=['g6.xlarge'], max_instances=8)]"
 
@@ -232,6 +233,8 @@ class GpuBatchQueue(Construct):
             IncompatibleError: No environment of the queue has such GPUs.
             DoesNotFitError: The hosts of every environment have less of something than the job asks for.
         """
+        require_construct_id(construct_id)
+        _require_volumes(volumes)
         self._require_share(share, scheduling_priority)
         needs = plan_needs(
             gpu_memory_gib=gpu_memory_gib,
@@ -301,6 +304,18 @@ class GpuBatchQueue(Construct):
         return self.hosts.role
 
 
+def _require_volumes(volumes: object) -> None:
+    if volumes is not None and not (
+        isinstance(volumes, (list, tuple)) and all(isinstance(each, batch.EcsVolume) for each in volumes)
+    ):
+        raise InvalidValueError(
+            f"expects a list of batch.EcsVolume, got {shown(volumes)}",
+            argument="volumes",
+            value=volumes,
+            fix="volumes=[batch.EcsVolume.host(name='data', container_path='/data', host_path='/mnt/data')]",
+        )
+
+
 @cache  # nothing changes it, and it costs a call into Node
 def _seconds(number: int) -> cdk.Duration:
     return cdk.Duration.seconds(number)
@@ -326,6 +341,14 @@ def _plans(
             argument="environments",
             value=names,
             fix="another id for one of them",
+        )
+    own = next((each for each in names if each in _IDS), None)
+    if own is not None:
+        raise InvalidValueError(
+            f"{own!r} is the id of something that every queue defines",
+            argument="environments",
+            value=own,
+            fix="another id, such as the model of the GPU",
         )
     where = None if "${" in region else region
     plans = [

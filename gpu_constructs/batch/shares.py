@@ -12,7 +12,7 @@ from constructs import Construct
 
 from gpu_constructs.cdk.arguments import whole_number
 from gpu_constructs.cdk.durations import whole_seconds
-from gpu_constructs.cdk.kinds import with_names_checked
+from gpu_constructs.cdk.kinds import require_kinds, with_names_checked
 from gpu_constructs.errors import InvalidValueError, shown
 
 __all__ = ["FairShares"]
@@ -63,6 +63,7 @@ class FairShares:
                     fix="shares={'research': 3, 'nightly': 1}",
                 )
             whole_number("shares", share, smallest=1, largest=_LARGEST_SHARE, fix=f"{{{name!r}: 1}}")
+        require_kinds(FairShares.__init__, {"decay": self.decay})
         if self.decay is not None:
             whole_seconds("decay", self.decay, largest=_LARGEST_DECAY)
         whole_number("reserve_percent", self.reserve_percent, smallest=0, largest=99, unit="percent", fix="0")

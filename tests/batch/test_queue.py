@@ -214,7 +214,8 @@ def test_environments_are_one_to_three_of_one_architecture(site: Site) -> None:
     def named(number: int, types: str = "g6.xlarge") -> CapacityChoice:
         return CapacityChoice(f"E{number}", instance_types=[types], max_instances=1)
 
-    for wrong in ([named(each) for each in range(4)], [named(0), named(0)], [named(0), named(1, "c8g.large")]):
+    own = CapacityChoice("HostRole", instance_types=["g6.xlarge"], max_instances=1)
+    for wrong in ([named(each) for each in range(4)], [named(0), named(0)], [named(0), named(1, "c8g.large")], [own]):
         with pytest.raises(GpuConstructsError) as refused:
             queue(site, *wrong)
         assert refused.value.argument == "environments"
