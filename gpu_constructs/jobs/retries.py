@@ -67,7 +67,9 @@ class JobRetries:
     @property
     def attempts(self) -> int:
         """How often a job runs at most, the first attempt included."""
-        return 1 + self.no_host + self.not_started + self.lost_host + sum(self.exit_codes.values())
+        # That ECS does not take a task at all is counted apart from a task that got no host, and from one that did
+        # not start.
+        return 1 + 2 * (self.no_host + self.not_started) + self.lost_host + sum(self.exit_codes.values())
 
 
 def _times(argument: str, value: int, *, fix: str) -> None:

@@ -219,8 +219,8 @@ def _run(run: JobRun) -> State:
 def _causes_of_errors(retries: JobRetries) -> Iterator[_Cause]:
     """What ECS answers to RunTask itself."""
     for errors, name, times, words, pause in (
-        (_NO_ROOM, "NoRoom", retries.no_host, "no host took the task<times>: {}", "LongPause"),
-        (_OF_AWS, "EcsFailed", retries.not_started, "ECS did not start the task<times>: {}", "Pause"),
+        (_NO_ROOM, "NoRoom", retries.no_host, "ECS did not take the task<times>: {}", "LongPause"),
+        (_OF_AWS, "EcsFailed", retries.not_started, "ECS failed to start the task<times>: {}", "Pause"),
     ):
         when = {"Or": [_is("$.error.Error", each) for each in errors]}
         yield _Cause(

@@ -7,8 +7,10 @@ from typing import Any
 
 import aws_cdk as cdk
 import pytest
+from aws_cdk import aws_applicationautoscaling as scaling
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_ecs_patterns as patterns
 from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_scheduler as scheduler
@@ -60,6 +62,37 @@ def test_a_strategy_starts_a_host_from_zero(cloud: Local, tmp_path: Path) -> Non
     assert [task.status for task in cloud.account.tasks(name)] == ["RUNNING"] * 2
 
     cloud.account.stop_all(name)
+    cloud.destroy(deployed)
+
+
+def test_the_default_strategy_of_a_cluster_starts_a_host_for_targets_without_one(cloud: Local, tmp_path: Path) -> None:
+    app = cdk.App(outdir=str(tmp_path))
+    stack = cdk.Stack(app, "Batch")
+    cluster = GpuCluster(stack, "Cluster", vpc=ec2.Vpc(stack, "Vpc", max_azs=2))
+    l4 = cluster.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=2)
+    cluster.set_default_strategy([l4.strategy()])
+    batch = GpuTaskDefinition(stack, "Task", capacity=[l4])
+    batch.add_gpu_container("embed", image=ecs.ContainerImage.from_registry("example/embed:1"), gpus=1)
+    daily = cdk.Duration.days(1)
+    target = targets.EcsTask(cluster=cluster, task_definition=batch)
+    events.Rule(stack, "Rule", rule_name="rule", schedule=events.Schedule.rate(daily), targets=[target])
+    patterns.ScheduledEc2Task(
+        stack,
+        "Pattern",
+        rule_name="pattern",
+        cluster=cluster.cluster,
+        schedule=scaling.Schedule.rate(daily),
+        scheduled_ec2_task_definition_options=patterns.ScheduledEc2TaskDefinitionOptions(task_definition=batch),
+    )
+    cdk.CfnOutput(stack, "Name", value=cluster.cluster.cluster_name)
+    app.synth()
+    deployed = cloud.deploy_assembly(tmp_path, "Batch")
+    for made in ("rule", "pattern"):
+        assert fire(cloud, made, deployed.outputs["Name"]).startswith("started arn:")
+    cloud.minutes(deployed.outputs["Name"], 5)
+    assert [task.status for task in cloud.account.tasks(deployed.outputs["Name"])] == ["RUNNING"] * 2
+
+    cloud.account.stop_all(deployed.outputs["Name"])
     cloud.destroy(deployed)
 
 

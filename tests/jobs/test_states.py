@@ -1,0 +1,117 @@
+"""Whatever an attempt ends with: a job ends, within its budgets, and nothing that ended well is run again."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpu_constructs.jobs.retries import JobRetries
+from gpu_constructs.jobs.states import JobRun, definition_of
+from tests.e2e.emulator.state_language import StateError, Waiting, run_machine
+
+RUN = JobRun(
+    partition="aws",
+    cluster="cluster",
+    task_definition="train:1",
+    family="train",
+    container="train",
+    strategy=[],
+    network=None,
+    packed=True,
+    environment={},
+    checkpoints=None,
+    time_limit_seconds=3600,
+    time_limit="1 hour",
+)
+RETRIES = JobRetries(no_host=2, not_started=1, lost_host=3, exit_codes={75: 2})
+CONTEXT = {"Execution": {"Name": "one", "Input": {}}}
+
+
+def stopped(code: str, exit_code: int | None = None, **also: Any) -> dict[str, Any]:
+    """A stopped task, as Step Functions describes it; its sidecar failed."""
+    of_job = {"Name": "train"} if exit_code is None else {"Name": "train", "ExitCode": exit_code}
+    containers = [{"Name": "agent", "ExitCode": 1}, of_job]
+    return {"TaskArn": "arn", "StopCode": code, "StoppedReason": "why", "Containers": containers, **also}
+
+
+def failed(task: dict[str, Any]) -> StateError:
+    return StateError("States.TaskFailed", json.dumps(task))
+
+
+ENDED = "EssentialContainerExited"
+WELL = (stopped(ENDED, 0), failed(stopped(ENDED, 0)))
+ENDS: dict[str, tuple[dict[str, Any] | StateError, ...]] = {
+    "NoHost": (failed(stopped("TaskFailedToStart")),),
+    "NotStarted": (failed(stopped("TaskFailedToStart", ContainerInstanceArn="host")),),
+    "LostHost": tuple(
+        end
+        for code in ("SpotInterruption", "TerminationNotice", "InfrastructureHealth")
+        for end in (stopped(code), failed(stopped(code, 0)))
+    ),
+    "Stopped": (failed(stopped("UserInitiated", 137)),),
+    "ExitCode75": (failed(stopped(ENDED, 75)),),
+    "OtherExitCode": (failed(stopped(ENDED, 1)),),
+    "Ended": (failed(stopped(ENDED)),),
+    "NoRoom": (StateError("AmazonECS.Unknown", "RESOURCE:GPU"), StateError("ECS.ClientException", "500 wait")),
+    "EcsFailed": (StateError("ECS.ServerException", "try again"),),
+    "NotAccepted": (StateError("ECS.InvalidParameterException", "no"), StateError("States.TaskFailed", "no task")),
+    "TimeLimit": (StateError("States.Timeout", ""),),
+}
+BUDGETS = {"NoHost": 2, "NoRoom": 2, "NotStarted": 1, "EcsFailed": 1, "LostHost": 3, "ExitCode75": 2}
+KINDS = [(error, end) for error, ends in ENDS.items() for end in ends]
+
+
+class Attempts:
+    """Runs the machine of a job, whose attempts end like this; the last end stays."""
+
+    def __init__(self, *ends: dict[str, Any] | StateError) -> None:
+        self.count, self.stopped = 0, 0
+        self._ends = ends
+        self.error = ""
+        try:
+            for _ in run_machine(definition_of(RUN, RETRIES), {}, CONTEXT, self._call):
+                pass
+        except StateError as error:
+            self.error, self.cause = error.error, error.cause
+
+    def _call(self, resource: str, _: Any, __: Any) -> Waiting:
+        yield
+        if resource.endswith("listTasks"):
+            return {"TaskArns": ["arn", "other"]}
+        if resource.endswith("describeTasks"):
+            return {"Tasks": [{"TaskArn": "arn", "Group": "job:one"}, {"TaskArn": "other", "Group": "job:two"}]}
+        if resource.endswith("stopTask"):
+            self.stopped += 1
+            return {}
+        end = self._ends[min(self.count, len(self._ends) - 1)]
+        self.count += 1
+        if isinstance(end, StateError):
+            raise end
+        return end
+
+
+@pytest.mark.parametrize(("error", "end"), KINDS)
+def test_each_cause_has_its_budget(error: str, end: dict[str, Any] | StateError) -> None:
+    attempts = Attempts(end)
+    assert (attempts.error, attempts.count) == (error, 1 + BUDGETS.get(error, 0))
+    assert attempts.stopped == (error == "TimeLimit")
+
+
+@pytest.mark.parametrize("end", WELL)
+def test_what_ended_well_is_not_run_again(end: dict[str, Any] | StateError) -> None:
+    attempts = Attempts(end)
+    assert (attempts.error, attempts.count) == ("", 1)
+
+
+@given(st.lists(st.sampled_from([*KINDS, *(("", end) for end in WELL)]), min_size=1, max_size=40))
+def test_a_job_ends_whatever_happens(ends: list[tuple[str, Any]]) -> None:
+    attempts = Attempts(*(end for _, end in ends))
+    assert attempts.count <= RETRIES.attempts == 1 + sum(BUDGETS.values())
+    met = [error for error, _ in (*ends, *[ends[-1]] * attempts.count)][: attempts.count]
+    assert met[-1] == attempts.error
+    assert all(met.count(error) <= 1 + BUDGETS.get(error, 0) for error in met)
+    assert "" not in met[:-1]
