@@ -26,11 +26,13 @@ from gpu_constructs.cdk.arguments import of_kind, whole_number
 from gpu_constructs.cdk.atomic import creating, require_construct_id, rolled_back_on_error, stack_of
 from gpu_constructs.cdk.durations import known_seconds, whole_seconds
 from gpu_constructs.cdk.kinds import checked
+from gpu_constructs.cdk.refusal import raise_first
 from gpu_constructs.cdk.validation import GpuChecks
-from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
-from gpu_constructs.fleet import Pool
-from gpu_constructs.hardware.aws_limits import MAX_JOB_QUEUE_PRIORITY, MAX_QUEUE_ENVIRONMENTS
+from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.fleet import Fleet, JobQueue, Pool, QueuedEnvironment
+from gpu_constructs.hardware.aws_limits import MAX_JOB_QUEUE_PRIORITY
 from gpu_constructs.hosts.subnets import HostSubnets
+from gpu_constructs.rules import check, find_rule
 from gpu_constructs.tasks.gpu_needs import plan_needs
 
 __all__ = ["GpuBatchQueue"]
@@ -218,7 +220,8 @@ class GpuBatchQueue(Construct):
                 day.
             retries: How often it is tried again, and after what. By default twice, after its host or its image failed.
             share: The share of the queue that it counts against; needed in a queue with shares.
-            scheduling_priority: Its priority among the jobs of its share, 0 to 9999, where the queue has shares.
+            scheduling_priority: Its priority among the jobs of its share, 0 to 9999, where the queue has shares. By
+                default 0, the lowest.
             job_role: What it may do on AWS. By default a role that may do nothing.
             execution_role: What ECS uses to pull its image and write its logs. By default a role is made and granted
                 that.
@@ -263,7 +266,8 @@ class GpuBatchQueue(Construct):
             timeout=timeout or _seconds(_ATTEMPT_SECONDS),
             retries=of_kind("retries", retries, BatchRetries, example="BatchRetries(attempts=5)"),
             share=share,
-            scheduling_priority=scheduling_priority,
+            # A queue with shares takes no job without one.
+            scheduling_priority=0 if share is not None and scheduling_priority is None else scheduling_priority,
             job_role=job_role,
             execution_role=execution_role,
             log_group=log_group,
@@ -304,6 +308,20 @@ class GpuBatchQueue(Construct):
         return self.hosts.role
 
 
+def _require_together(plans: Sequence[EnvironmentPlan]) -> None:
+    environments = tuple(
+        QueuedEnvironment(
+            name=each.name,
+            platform="EC2",
+            architectures=frozenset(one.architecture for one in each.pool.instance_types),
+        )
+        for each in plans
+    )
+    pools = tuple(each.pool for each in plans)
+    alone = Fleet(pools=pools, queues=(JobQueue(name="the queue", environments=environments),))
+    raise_first(check(alone, rules=[find_rule("GPU357")]), {"ComputeEnvironmentOrder": "environments"})
+
+
 def _require_volumes(volumes: object) -> None:
     if volumes is not None and not (
         isinstance(volumes, (list, tuple)) and all(isinstance(each, batch.EcsVolume) for each in volumes)
@@ -325,12 +343,11 @@ def _plans(
     environments: Sequence[CapacityChoice], vpc: ec2.IVpc, subnets: HostSubnets, region: str
 ) -> list[EnvironmentPlan]:
     is_list = isinstance(environments, (list, tuple)) and all(isinstance(each, CapacityChoice) for each in environments)
-    if not is_list or not 1 <= len(environments) <= MAX_QUEUE_ENVIRONMENTS:
+    if not is_list or not environments:
         raise InvalidValueError(
             f"expects a list of CapacityChoice, got {shown(environments)}",
             argument="environments",
             value=environments,
-            allowed=f"1 to {MAX_QUEUE_ENVIRONMENTS}",
             fix=_EXAMPLE,
         )
     names = [each.construct_id for each in environments]
@@ -359,13 +376,5 @@ def _plans(
         )
         for each in environments
     ]
-    architectures = {each.machine_image.host_image.image.architecture: each.name for each in plans}
-    if len(architectures) > 1:
-        sides = ", ".join(f"{name}: {architecture}" for architecture, name in architectures.items())
-        raise IncompatibleError(
-            f"the compute environments of a queue have one architecture, and these have several ({sides})",
-            argument="environments",
-            value=names,
-            fix="a queue for each architecture",
-        )
+    _require_together(plans)
     return plans

@@ -145,9 +145,11 @@ def test_in_a_queue_with_shares_a_job_counts_against_one(site: Site) -> None:
     made = queue(site, shares=FairShares(shares={"research": 1}))
     with pytest.raises(GpuConstructsError, match="counts against one"):
         job(site, made)
+    job(site, made, "Evaluate", share="research")
     found = job(site, made, share="research", scheduling_priority=3)
     assert found.submit_command("nightly-1").endswith("--share-identifier research")
-    assert site.only(DEFINITION)["SchedulingPriority"] == 3
+    # Without a priority, AWS Batch refuses the job.
+    assert [each["SchedulingPriority"] for each in site.properties(DEFINITION)] == [0, 3]
 
 
 def test_the_check_proves_its_jobs(site: Site) -> None:

@@ -219,6 +219,7 @@ def test_environments_are_one_to_three_of_one_architecture(site: Site) -> None:
         with pytest.raises(GpuConstructsError) as refused:
             queue(site, *wrong)
         assert refused.value.argument == "environments"
+        assert site.stack.node.try_find_child("Queue") is None
 
 
 def test_cfn_lint_and_cdk_nag_find_nothing(tmp_path: Path) -> None:
