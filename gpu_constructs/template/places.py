@@ -47,6 +47,9 @@ _BESIDE = frozenset(
         "AWS::ECS::ClusterCapacityProviderAssociations",
     }
 )
+# Texts that are JSON, with what a run has in place of its definition: a change is made there, not in the definition.
+_TEXTS = frozenset({"DefinitionString", "Input"})
+_OVERRIDES = frozenset({"ContainerOverrides", "EcsPropertiesOverride"})
 # Where a property is to be written that no resource has yet.
 _HOMES: Mapping[str, tuple[str, Path]] = {
     **dict.fromkeys(
@@ -120,6 +123,8 @@ class Places:
             value: What is written there, which tells several of that name apart.
         """
         steps = tuple(each for each in property_name.split(".") if each.isalnum())
+        if not _TEXTS.isdisjoint(origin.path) and not _OVERRIDES.isdisjoint(origin.path):
+            return self._stacks.locate(origin)
         for length in range(len(steps), 0, -1):
             others = self._others(origin, steps[:length])
             if others.named is not None:

@@ -11,6 +11,7 @@ from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU
 from gpu_constructs.placement.destinations import by_hand, carries_gpus, pools_by_hand, unassigned
 from gpu_constructs.rules.change import Way, either
 from gpu_constructs.rules.context import Context
+from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error
 
 _RUNNABLE = "https://docs.aws.amazon.com/batch/latest/userguide/job_stuck_in_runnable.html"
@@ -98,6 +99,29 @@ def has_vcpus(context: Context) -> Problems:
                 fix="more MaxvCpus",
                 ways=((Way(text=f"a MaxvCpus of {enough}", things=(_with_vcpus(first, enough),)),),),
             )
+
+
+@error(
+    "GPU354",
+    question="have the instance types of a compute environment one architecture?",
+    because="the instance types of a compute environment must share one architecture; AWS Batch refuses x86 and ARM "
+    "types together",
+    source="https://docs.aws.amazon.com/batch/latest/APIReference/API_ComputeResource.html",
+)
+def one_architecture(pool: Pool) -> Problems:
+    if (
+        pool.kind is PoolKind.BATCH
+        and len({each.architecture for each in pool.instance_types}) > 1
+        and carries_gpus(pool)
+    ):
+        others = [each for each in pool.instance_types if each.architecture is not pool.instance_types[0].architecture]
+        named = and_list(f"{each} ({each.architecture.value})" for each in (pool.instance_types[0], others[0]))
+        yield Problem(
+            property_name="ComputeResources.InstanceTypes",
+            value=[each.name for each in others],
+            message=f"{pool.name} has {named}, and all types of a compute environment must have one architecture",
+            fix="a compute environment and a queue for each architecture",
+        )
 
 
 @error(

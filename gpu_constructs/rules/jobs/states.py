@@ -90,9 +90,9 @@ def may_wait(context: Context) -> Problems:
                 origin=step.origin,
                 involves=(task,),
                 property_name="Resource",
-                message=f"{brief(step.name)} waits until {task.name} ends, and its state machine is an Express "
-                "workflow, which cannot wait",
-                fix="StateMachineType STANDARD, or a Resource without .sync and .waitForTaskToken",
+                message=f"{brief(step.name)} waits until {task.name} ends, and is in an Express workflow, which "
+                "cannot wait",
+                fix="a Standard workflow, or a Resource without .sync and .waitForTaskToken",
             )
 
 

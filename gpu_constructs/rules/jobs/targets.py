@@ -35,7 +35,7 @@ def few_providers(workload: Workload) -> Problems:
             message=f"the strategy of {workload.name} has {count} capacity providers, and EventBridge takes "
             f"{MAX_TARGET_PROVIDERS} in a target",
             allowed=f"up to {MAX_TARGET_PROVIDERS}",
-            fix="fewer of them, or the default strategy of the cluster, which may have 20",
+            fix="fewer of them, or the default strategy of the cluster, which may have more",
         )
 
 

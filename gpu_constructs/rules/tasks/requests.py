@@ -74,6 +74,7 @@ def countable(task: Task) -> Problems:
             )
 
 
+@and_where_submitted
 @error(
     "GPU021",
     question="is the request for GPUs written in the form that ECS reads?",

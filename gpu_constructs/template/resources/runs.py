@@ -18,7 +18,7 @@ from gpu_constructs.template.resources.json_texts import JsonTexts
 from gpu_constructs.template.resources.section import Notes, Section, given, is_list
 from gpu_constructs.template.resources.services import Services
 from gpu_constructs.template.resources.state_machines import RUN_TASK, StateCall
-from gpu_constructs.template.resources.tasks import constraints_of
+from gpu_constructs.template.resources.tasks import constraints_of, task_size_of
 
 __all__ = ["Run", "Runs", "workload_of"]
 
@@ -221,6 +221,10 @@ def _overridden(task: Task | None, overrides: Section) -> Task | None:
     """The task with what its containers ask for instead; None where only the run knows how much that is."""
     if task is None or overrides.is_unknown:
         return None
+    cpu, memory = task_size_of(overrides)
+    if not (cpu is None and memory is None):
+        memory = _instead(memory, task.memory_limit_mib)
+        task = replace(task, cpu_limit=_instead(cpu, task.cpu_limit), memory_limit_mib=memory)
     by_name = {each.text("Name"): each for each in overrides.sections("ContainerOverrides")}
     if not any(each.has(size) for each in by_name.values() for size in _SIZES):
         return task

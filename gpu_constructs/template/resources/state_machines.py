@@ -16,7 +16,7 @@ from gpu_constructs.template.model import Resource, Text, Value
 from gpu_constructs.template.resources.json_texts import JsonTexts
 from gpu_constructs.template.resources.section import Notes, Section, is_list
 
-__all__ = ["CALLBACK", "RUN_TASK", "SUBMIT_JOB", "StateCall", "StateMachines"]
+__all__ = ["CALLBACK", "RUN_TASK", "SUBMIT_JOB", "Frame", "StateCall", "StateMachines"]
 
 RUN_TASK, SUBMIT_JOB = "ecs:runTask", "batch:submitJob"
 """What states call, at the end of the ARN of an integration."""
@@ -34,6 +34,9 @@ _LATER = ".$"  # ends a key whose value is a path into the input of the state
 _EXPRESSION = "{%"  # begins a text that is an expression in JSONata
 
 _Path = tuple[str | int, ...]
+_States = Mapping[str, Mapping[str, Value]]
+Frame = tuple[str, _States]
+"""The name of a state, and all states that it is among."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +50,8 @@ class StateCall:
         request: What it gives the action, unknown where the input of the state says it.
         pattern: How it waits for the end, as the ARN of the integration says it; empty where it does not.
         state_values: The state as written; empty for an event, as the following.
-        among: The states of the machine that it is directly in, by their names.
+        frames: Where it is, from the inside: its name and the states that it is among, the same of the map or parallel
+            state around these, and so on.
         definition: The definition of the whole state machine.
     """
 
@@ -57,7 +61,7 @@ class StateCall:
     request: Section
     pattern: str = ""
     state_values: Mapping[str, Value] = field(default_factory=dict)
-    among: Mapping[str, Value] = field(default_factory=dict)
+    frames: tuple[Frame, ...] = ()
     definition: Mapping[str, Value] = field(default_factory=dict)
 
 
@@ -85,8 +89,8 @@ class StateMachines:
             self._note_unread(properties)
             return
         top = Section(definition, resource.origin, ("Properties", key), self._notes)
-        for path, among in self._states(definition):
-            name = str(path[-1])
+        for path, frames in self._states(definition):
+            name, among = frames[0]
             state = among[name]
             action, pattern = _action_of(state.get("Resource"))
             argument = "Arguments" if state.get("Arguments") is not None else "Parameters"
@@ -99,32 +103,33 @@ class StateMachines:
                     request=replace(top, values=given, path=(*top.path, *path, argument)),
                     pattern=pattern,
                     state_values=state,
-                    among=among,
+                    frames=frames,
                     definition=definition,
                 )
             elif given is not None:
                 self._note(f"the input of {brief(name)} says what it runs, which is not checked", top, *path, argument)
 
-    def _states(self, definition: Mapping[str, Value]) -> Iterator[tuple[_Path, Mapping[str, Mapping[str, Value]]]]:
-        """Each state that runs something: where it is, and the states that it is among."""
-        waiting: list[tuple[_Path, Value]] = [((), definition)]
+    def _states(self, definition: Mapping[str, Value]) -> Iterator[tuple[_Path, tuple[Frame, ...]]]:
+        """Each state that runs something, with its path."""
+        waiting: list[tuple[_Path, Value, tuple[Frame, ...]]] = [((), definition, ())]
         while waiting:
-            path, machine = waiting.pop()
+            path, machine, around = waiting.pop()
             found = machine.get("States") if isinstance(machine, Mapping) else None
             states = found if isinstance(found, Mapping) else {}
             among = {name: state for name, state in states.items() if isinstance(state, Mapping)}
-            inner: list[tuple[_Path, Value]] = []
+            inner: list[tuple[_Path, Value, tuple[Frame, ...]]] = []
             for name, state in among.items():
                 self._left -= 1
                 if self._left < 0:
                     return
                 here = (*path, "States", name)
+                frames = ((name, among), *around)
                 if _action_of(state.get("Resource"))[0]:
-                    yield here, among
-                inner += [((*here, key), state.get(key)) for key in _INSIDE]
+                    yield here, frames
+                inner += [((*here, key), state.get(key), frames) for key in _INSIDE]
                 branches = state.get("Branches")
                 inner += [
-                    ((*here, "Branches", number), each)
+                    ((*here, "Branches", number), each, frames)
                     for number, each in enumerate(branches if is_list(branches) else ())
                 ]
             waiting += reversed(inner)

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from gpu_constructs.budget import FOLLOWED
-from gpu_constructs.fleet import UNKNOWN, Place, Step, Submission, Task, Unknown
+from gpu_constructs.fleet import UNKNOWN, Origin, Place, Step, Submission, Task, Unknown, known
 from gpu_constructs.template.model import Text, Value
 from gpu_constructs.template.resources.section import Section, given
-from gpu_constructs.template.resources.state_machines import CALLBACK, StateCall
+from gpu_constructs.template.resources.state_machines import CALLBACK, Frame, StateCall
 
 __all__ = ["steps_of"]
 
@@ -20,6 +20,8 @@ _HEARTBEATS = ("HeartbeatSeconds", "HeartbeatSecondsPath")
 # Names that a failed task goes by; both stand for it among others.
 _FAILURES = frozenset({"States.ALL", "States.TaskFailed"})
 _DEFAULT_RETRIES = 3
+_EXPRESS = "EXPRESS"
+_NOWHERE = Origin(resource="")
 _PASSING = frozenset({"Pass", "Wait"})
 # Calls that say that something failed, and decide nothing.
 _NOTICES = (":sns:publish", ":sqs:sendMessage", ":events:putEvents")
@@ -62,18 +64,35 @@ def _step(call: StateCall, name: str, task: Task | None, *, ends_itself: bool) -
         waits=bool(call.pattern),
         is_express=_is_express(call),
         is_limited=ends_itself or whole or any(map(state.has, keys)),
-        retries=_retries(state),
-        way_back=None if whole else _way(call, _caught(state)),
-        way_around=None if whole else _way(call, state.get("Next")),
+        retries=max((_retries(_entry(each)) for each in _failing(call.frames)), key=known),
+        way_back=None if whole else _way_back(call.frames),
+        way_around=None if whole else _way(call.frames[0], state.get("Next")),
         origin=state.origin,
     )
 
 
 def _is_express(call: StateCall) -> bool | Unknown:
+    """Whether its state machine is an Express workflow, or those are that a map around it starts for its items."""
+    processors = (_entry(each).section("ItemProcessor").section("ProcessorConfig") for each in call.frames[1:])
+    if any(each.text("ExecutionType") == _EXPRESS for each in processors):
+        return True
     properties = Section.of(call.resource, [])
     # SAM calls it Type.
     kind = given(properties.text("StateMachineType"), given(properties.text("Type"), "STANDARD"))
-    return UNKNOWN if isinstance(kind, Unknown) else kind == "EXPRESS"
+    return UNKNOWN if isinstance(kind, Unknown) else kind == _EXPRESS
+
+
+def _entry(frame: Frame) -> Section:
+    name, states = frame
+    return Section(states[name], _NOWHERE, (), [])
+
+
+def _failing(frames: Iterable[Frame]) -> Iterator[Frame]:
+    """A state and those around it that its failure reaches: up to the first one that catches it."""
+    for frame in frames:
+        yield frame
+        if _caught(_entry(frame)) is not None:
+            return
 
 
 def _of_failure(state: Section, key: str) -> Iterator[Section]:
@@ -91,13 +110,20 @@ def _caught(state: Section) -> Value:
     return None if first is None else first.get("Next")
 
 
-def _way(call: StateCall, first: Value) -> tuple[str, ...] | None:
-    """The states from one of them back to the state of a call, where no state on the way may decide to end it."""
+def _way_back(frames: Iterable[Frame]) -> tuple[str, ...] | None:
+    """The way from the failure of a state back to it, or to the map or parallel state around it that catches it."""
+    (*_, last) = _failing(frames)
+    return _way(last, _caught(_entry(last)))
+
+
+def _way(frame: Frame, first: Value) -> tuple[str, ...] | None:
+    """The states from one of them back to that of a frame, where no state on the way may decide to end it."""
+    name, states = frame
     way: list[str] = []
     at = first
-    while at != call.state:
-        state = call.among.get(at) if isinstance(at, str) else None
-        if not isinstance(at, str) or not isinstance(state, Mapping) or at in way or not _passes(state):
+    while at != name:
+        state = states.get(at) if isinstance(at, str) else None
+        if not isinstance(at, str) or state is None or at in way or not _passes(state):
             return None
         way.append(at)
         at = state.get("Next")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from operator import is_
 
 from gpu_constructs.fleet import UNKNOWN, Container, JobQueue, Starter, Submission, Task, Unknown
 from gpu_constructs.template.model import Reference, Resource, Text, Value
@@ -23,8 +24,9 @@ _RULE = "AWS::Events::Rule"
 _PIPE = "AWS::Pipes::Pipe"
 _SCHEDULE = "AWS::Scheduler::Schedule"
 _STARTERS = {_RULE: Starter.RULE, _PIPE: Starter.PIPE, _SCHEDULE: Starter.SCHEDULE}
-# Other overrides than those of the only container, and old ones, which only take the place of old sizes.
-_OTHERS = ("EcsPropertiesOverride", "EksPropertiesOverride", "NodeOverrides")
+# Overrides of other kinds of jobs, and old ones, which only take the place of old sizes.
+_OTHERS = ("EksPropertiesOverride", "NodeOverrides")
+_OF_ECS = "EcsPropertiesOverride"
 _OLD_SIZES = ("Memory", "Vcpus")
 _UNIVERSAL = f":aws-sdk:{SUBMIT_JOB}"
 
@@ -130,7 +132,8 @@ class Submissions:
         environments, containers = self._environments(request), _containers(task, request)
         if environments is None and containers is task.containers:
             return task
-        origin = task.origin if containers is task.containers else request.origin.at("ContainerOverrides")
+        key = "ContainerOverrides" if request.has("ContainerOverrides") else _OF_ECS
+        origin = task.origin if containers is task.containers else request.origin.at(key)
         return replace(task, name=name, environments=environments, containers=containers, origin=origin)
 
     def _environments(self, request: Section) -> frozenset[str] | None:
@@ -147,25 +150,46 @@ class Submissions:
 
 def _containers(task: Task, request: Section) -> tuple[Container, ...]:
     """What the containers ask for where the request asks for something else; unknown where only the deploy knows."""
-    override = request.section("ContainerOverrides")
-    is_open = override.is_unknown or any(map(request.has, _OTHERS)) or any(map(override.has, _OLD_SIZES))
-    if not is_open and not override.has("ResourceRequirements"):
-        return task.containers
+    overrides = _overrides(task, request)
+    if overrides is None:
+        return tuple(map(_open, task.containers))
+    containers = tuple(_changed(each, overrides.get(each.name)) for each in task.containers)
+    return task.containers if all(map(is_, containers, task.containers)) else containers
+
+
+def _overrides(task: Task, request: Section) -> Mapping[str, Section] | None:
+    """What a request has for containers, by their names; None where that is not known, or not read."""
+    only = request.section("ContainerOverrides")
+    tasks = request.section(_OF_ECS).sections("TaskProperties")
+    named = [each for one in tasks for each in one.sections("Containers")]
+    is_open = (
+        only.is_unknown or request.section(_OF_ECS).is_unknown or any(each.is_unknown for each in (*tasks, *named))
+    )
+    if is_open or any(map(request.has, _OTHERS)):
+        return None
+    if not only.keys:
+        return {str(each.text("Name")): each for each in named}
+    is_of_one = len(task.containers) == 1 and not any(map(only.has, _OLD_SIZES))
+    resizes = any(map(only.has, ("ResourceRequirements", *_OLD_SIZES)))
+    return {task.containers[0].name: only} if is_of_one else None if resizes else {}
+
+
+def _changed(container: Container, override: Section | None) -> Container:
+    if override is None or not override.has("ResourceRequirements"):
+        return container
     asked = job_container(override, "")
     kinds = {each.type for each in asked.requirements}
-    if is_open or len(task.containers) != 1 or any(isinstance(each, Unknown) for each in kinds):
-        return tuple(_open(each) for each in task.containers)
-    container = task.containers[0]
+    if any(isinstance(each, Unknown) for each in kinds):
+        return _open(container)
     kept = (each for each in container.requirements if each.type not in kinds)
     memory = container.memory_limit_mib if asked.memory_limit_mib is None else asked.memory_limit_mib
-    changed = replace(
+    return replace(
         container,
         requirements=(*kept, *asked.requirements),
         cpu=asked.cpu or container.cpu,
         memory_limit_mib=memory,
         origin=override.origin,
     )
-    return (changed,)
 
 
 def _open(container: Container) -> Container:

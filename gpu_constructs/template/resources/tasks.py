@@ -41,7 +41,7 @@ from gpu_constructs.template.resources.containers import (
 from gpu_constructs.template.resources.section import Notes, Section, given
 from gpu_constructs.template.resources.task_roles import TaskRoles
 
-__all__ = ["TASK_DEFINITION", "amount_of", "architecture_of", "constraints_of", "needs_in", "task_of"]
+__all__ = ["TASK_DEFINITION", "amount_of", "architecture_of", "constraints_of", "needs_in", "task_of", "task_size_of"]
 
 TASK_DEFINITION = "AWS::ECS::TaskDefinition"
 
@@ -76,6 +76,7 @@ def task_of(resource: Resource, name: str, notes: Notes, roles: TaskRoles) -> Ta
     network_mode = given(properties.text("NetworkMode"), "bridge")
     needs = needs_in(resource, notes)
     platform = properties.section("RuntimePlatform")
+    cpu, memory = task_size_of(properties)
     volumes = {
         f"Volumes.{setting}": None
         for each in properties.sections("Volumes")
@@ -90,8 +91,8 @@ def task_of(resource: Resource, name: str, notes: Notes, roles: TaskRoles) -> Ta
         network_mode=network_mode,
         names_network_mode=properties.has("NetworkMode"),
         family=properties.text("Family"),
-        cpu_limit=amount_of(properties, "Cpu", properties.text("Cpu"), _CPU_UNITS),
-        memory_limit_mib=amount_of(properties, "Memory", properties.text("Memory"), _MIB),
+        cpu_limit=cpu,
+        memory_limit_mib=memory,
         compatibilities=_compatibilities(properties),
         architecture=architecture_of(platform),
         operating_system=platform.text("OperatingSystemFamily"),
@@ -160,6 +161,12 @@ def constraints_of(section: Section) -> tuple[PlacementConstraint, ...]:
         PlacementConstraint(type=each.text("Type") or "", expression=each.text("Expression"))
         for each in section.sections("PlacementConstraints")
     )
+
+
+def task_size_of(section: Section) -> tuple[int | Unknown | None, int | Unknown | None]:
+    """CPU units and MiB of a whole task, as its definition or its overrides set them; None where they do not."""
+    cpu = amount_of(section, "Cpu", section.text("Cpu"), _CPU_UNITS)
+    return cpu, amount_of(section, "Memory", section.text("Memory"), _MIB)
 
 
 def amount_of(

@@ -9,7 +9,7 @@ import pytest
 from gpu_constructs.fleet import UNKNOWN, Fleet, JobQueue, PurchaseOption, QueuedEnvironment, Starter, Submission
 from gpu_constructs.fleet import PoolKind as Kind
 from gpu_constructs.hardware import Architecture
-from gpu_constructs.rules.batch.capacity import allocates
+from gpu_constructs.rules.batch.capacity import allocates, one_architecture
 from gpu_constructs.rules.batch.queues import accepted_numbers, go_together, share_as_its_queue
 from tests.rules.batch.test_jobs import job
 from tests.rules.given import a_pool, gpu, only, said
@@ -103,6 +103,17 @@ def test_numbers_of_a_submission_have_limits(changes: dict[str, Any], is_wrong: 
 @pytest.mark.parametrize(("seconds", "is_wrong"), [(599, True), (600, False), (86_401, True), (UNKNOWN, False)])
 def test_a_queue_lets_jobs_wait_for_ten_minutes_to_a_day(seconds: Any, is_wrong: bool) -> None:
     assert len(said(accepted_numbers, _queue(wait_seconds=(seconds,)))) == is_wrong
+
+
+def test_instance_types_of_an_environment_have_one_architecture() -> None:
+    finding = only(one_architecture, Fleet(pools=(a_pool("g6.xlarge", "g5g.xlarge", kind=Kind.BATCH),)))
+    assert "g6.xlarge (x86_64) and g5g.xlarge (arm64)" in finding.message
+    for pool in (
+        a_pool("g6.xlarge", "g5g.xlarge"),
+        a_pool("g6.xlarge", "g6.2xlarge", kind=Kind.BATCH),
+        a_pool("c7i.large", "c7g.large", kind=Kind.BATCH),
+    ):
+        assert said(one_architecture, Fleet(pools=(pool,))) == []
 
 
 @pytest.mark.parametrize(

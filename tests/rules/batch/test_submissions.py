@@ -88,6 +88,18 @@ def test_a_submission_asks_for_gpus_as_its_job_definition_does(value: str, rule:
     assert finding.subject == "Machine[S0]"
 
 
+def test_a_submission_overrides_the_containers_of_a_task_by_name() -> None:
+    def overriding(name: str) -> dict[str, Any]:
+        container = {"Name": name, "ResourceRequirements": [_FOUR_GPUS]}
+        return {"EcsPropertiesOverride": {"TaskProperties": [{"Containers": [container]}]}}
+
+    (finding,) = found(_state(**overriding("default")))
+    assert (finding.rule, finding.subject) == ("GPU061", "Machine[S0]")
+    assert finding.origin is not None
+    assert finding.origin.path[-1] == "DefinitionString"
+    assert found(_state(**overriding("other"))) == []
+
+
 def test_a_wrong_number_of_gpus_in_the_job_definition_is_reported_there_alone() -> None:
     state = _state(**_asks_for({"Type": "VCPU", "Value": "4"}))
     assert [(each.rule, each.subject) for each in found(state, gpus=0)] == [("GPU020", "Job")]
@@ -100,7 +112,9 @@ def test_a_wrong_number_of_gpus_in_the_job_definition_is_reported_there_alone() 
         {"ContainerOverrides.$": "$.overrides"},
         _asks_for({"Type": "GPU", "Value.$": "$.gpus"}),
         _asks_for({"Type.$": "$.kind", "Value": "1"}),
-        {"EcsPropertiesOverride": {"TaskProperties": [{"Containers": []}]}},
+        {"EcsPropertiesOverride.$": "$.overrides"},
+        {"EcsPropertiesOverride": {"TaskProperties": [{"Containers.$": "$.containers"}]}},
+        {"NodeOverrides": {"NumNodes": 2}},
         {"ContainerOverrides": {"Vcpus": 2}},
     ],
 )

@@ -185,3 +185,17 @@ def test_a_run_that_learns_its_size_from_an_event_is_not_judged() -> None:
 )
 def test_a_definition_that_cannot_be_read_runs_nothing(definition: Any) -> None:
     assert runs(Machine=machine(definition)) == ()
+
+
+@pytest.mark.parametrize(
+    ("overrides", "size"),
+    [
+        ({"cpu": "2048", "memory": "8 GB"}, (2048, 8192)),
+        ({"memory": "512"}, (None, 512)),
+        ({"containerOverrides": []}, (None, None)),
+    ],
+)
+def test_a_run_may_override_the_size_of_the_whole_task(overrides: Any, size: Any) -> None:
+    task = run(Nightly=schedule(EcsParameters={"TaskDefinitionArn": "train"}, Input=json.dumps(overrides))).task
+    assert task is not None
+    assert (task.cpu_limit, task.memory_limit_mib) == size

@@ -101,6 +101,37 @@ def test_a_way_around_begins_at_success() -> None:
     assert step({"End": True}).way_around is None
 
 
+def around(kind: str, **outer: Any) -> Step:
+    """A state in a map or a parallel state, which has no handling of its own."""
+    train = {"Type": "Task", "Resource": "arn:aws:states:::ecs:runTask.sync", "Parameters": {"TaskDefinition": "train"}}
+    inner = {"StartAt": "Train", "States": {"Train": train}}
+    key, value = ("Branches", [inner]) if kind == "Parallel" else ("ItemProcessor", {**inner, **outer.pop("map", {})})
+    states = {"All": {"Type": kind, key: value, **outer}, "Rest": {**PAUSE, "Next": "All"}}
+    (found,) = fleet({"Task": TASK, "Machine": machine(json.dumps({"StartAt": "All", "States": states}))}).steps
+    return found
+
+
+@pytest.mark.parametrize("kind", ["Map", "Parallel"])
+def test_a_failure_reaches_the_state_around(kind: str) -> None:
+    assert around(kind, Catch=[{"ErrorEquals": ALL, "Next": "Rest"}]).way_back == ("Rest",)
+    assert around(kind, Retry=[{"ErrorEquals": ALL, "MaxAttempts": 9999}]).retries == 9999
+    assert (around(kind).way_back, around(kind).retries) == (None, 0)
+
+
+def test_a_failure_that_is_caught_goes_no_further() -> None:
+    train = {"Type": "Task", "Resource": "arn:aws:states:::ecs:runTask.sync", "Parameters": {"TaskDefinition": "train"}}
+    caught = {**train, "Catch": [{"ErrorEquals": ALL, "Next": "Out"}]}
+    inner = {"StartAt": "Train", "States": {"Train": caught, "Out": {"Type": "Pass", "End": True}}}
+    outer = {"Type": "Map", "Iterator": inner, "Catch": [{"ErrorEquals": ALL, "Next": "All"}]}
+    (found,) = fleet({"Task": TASK, "Machine": machine(json.dumps({"States": {"All": outer}}))}).steps
+    assert found.way_back is None
+
+
+def test_items_of_a_map_may_be_express_workflows() -> None:
+    assert around("Map", map={"ProcessorConfig": {"Mode": "DISTRIBUTED", "ExecutionType": "EXPRESS"}}).is_express
+    assert not around("Map", map={"ProcessorConfig": {"Mode": "DISTRIBUTED", "ExecutionType": "STANDARD"}}).is_express
+
+
 @pytest.mark.parametrize(
     ("retry", "retries"),
     [
