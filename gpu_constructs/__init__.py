@@ -64,6 +64,8 @@ if TYPE_CHECKING:
     from gpu_constructs.tasks.container_options import ContainerOptions as ContainerOptions
     from gpu_constructs.tasks.gpu_share import GpuShare as GpuShare
     from gpu_constructs.tasks.task_definition import GpuTaskDefinition as GpuTaskDefinition
+    from gpu_constructs.training.launch import Launch as Launch
+    from gpu_constructs.training.multi_node_training import MultiNodeTraining as MultiNodeTraining
 
 # Loaded when first asked for: importing aws_cdk starts a Node process, which the pure rooms do without.
 __version__ = "0.1.0"
@@ -102,12 +104,14 @@ _HOME = {
     "InvalidValueError": "errors",
     "JobData": "jobs.data",
     "JobRetries": "jobs.retries",
+    "Launch": "training.launch",
     "ManagedGpuCapacity": "managed.managed_gpu_capacity",
     "ManagedOperation": "managed.operation",
     "ManagedPurchase": "managed.purchase",
     "ManagedStorage": "managed.storage",
     "ModelCache": "models.model_cache",
     "ModelServer": "models.model_server",
+    "MultiNodeTraining": "training.multi_node_training",
     "Purchase": "capacity.purchase",
     "RefusedByCdkError": "errors",
     "ScaleBy": "serving.scaling",
@@ -150,12 +154,14 @@ __all__ = [
     "InvalidValueError",
     "JobData",
     "JobRetries",
+    "Launch",
     "ManagedGpuCapacity",
     "ManagedOperation",
     "ManagedPurchase",
     "ManagedStorage",
     "ModelCache",
     "ModelServer",
+    "MultiNodeTraining",
     "Purchase",
     "RefusedByCdkError",
     "ScaleBy",

@@ -11,10 +11,12 @@ from constructs import Construct
 from gpu_constructs.batch.environment_plan import EnvironmentPlan
 from gpu_constructs.batch.queue_hosts import QueueHosts
 from gpu_constructs.capacity.network import NetworkResources, network_resources
+from gpu_constructs.capacity.purchase import Purchase
 from gpu_constructs.cdk.given import construct_of
 from gpu_constructs.cdk.validation import announce
 from gpu_constructs.fleet import DECLARED_TYPES, METADATA_KEY, Pool
 from gpu_constructs.hardware.declared import metadata_of
+from gpu_constructs.hosts.subnets import HostSubnets
 from gpu_constructs.rules import check_alone
 
 __all__ = ["BatchEnvironment"]
@@ -36,6 +38,8 @@ class BatchEnvironment(Construct):
 
     Attributes:
         pool: What it can launch, as the value that every check reads.
+        purchase: How its hosts are bought.
+        subnets: Where its hosts run.
         launch_template: The launch template.
         compute_environment: The compute environment.
         placement_group: The placement group of its hosts; None without.
@@ -45,6 +49,8 @@ class BatchEnvironment(Construct):
     def __init__(self, scope: Construct, *, plan: EnvironmentPlan, hosts: QueueHosts, update_minutes: float) -> None:
         super().__init__(scope, plan.name)
         self.pool: Pool = plan.pool
+        self.purchase: Purchase = plan.parts.purchase
+        self.subnets: HostSubnets = plan.subnets
         network = network_resources(self, network=plan.parts.network, pool=plan.pool, vpc=hosts.vpc)
         self.placement_group: ec2.IPlacementGroup | None = network.placement_group
         self.efa_security_group: ec2.ISecurityGroup | None = network.efa_security_group
@@ -70,6 +76,11 @@ class BatchEnvironment(Construct):
                 maxv_cpus=plan.max_vcpus,
                 instance_role=hosts.instance_profile.instance_profile_arn,
                 subnets=[each.subnet_id for each in plan.subnets.subnets],
+                # Multi-node jobs have interfaces of their own in these groups. AWS Batch refuses groups here where the
+                # launch template lists interfaces (https://github.com/aws/aws-cdk/issues/21577).
+                security_group_ids=[hosts.security_group.security_group_id]
+                if self.efa_security_group is None
+                else None,
                 ec2_configuration=[
                     batch.CfnComputeEnvironment.Ec2ConfigurationObjectProperty(
                         image_type=plan.image_type,
@@ -102,8 +113,6 @@ def _launch_template(
         ec2.LaunchTemplateProps,
         scope,
         "LaunchTemplate",
-        # Elastic Fabric Adapters name their groups themselves.
-        security_group=hosts.security_group if network.efa_security_group is None else None,
         user_data=ec2.UserData.custom(plan.user_data),
         block_devices=plan.parts.storage.volumes(plan.machine_image.host_image.image, hosts.encryption_key),
         require_imdsv2=True,

@@ -2,64 +2,21 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-import aws_cdk as cdk
 from aws_cdk import aws_batch as batch
-from aws_cdk import aws_ecs as ecs
-from aws_cdk import aws_iam as iam
-from aws_cdk import aws_logs as logs
-from constructs import Construct
 
 from gpu_constructs.batch.job_plan import JobPlan
-from gpu_constructs.batch.retries import BatchRetries
+from gpu_constructs.batch.work import BatchWork, JobSettings
 from gpu_constructs.cdk.given import construct_of
-from gpu_constructs.cdk.kinds import checked
-from gpu_constructs.cdk.tokens import is_token
-from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.fleet import METADATA_KEY, Task
-from gpu_constructs.tasks.gpu_needs import metadata_of
 
 if TYPE_CHECKING:
     from gpu_constructs.batch.queue import GpuBatchQueue
 
-__all__ = ["GpuBatchJob", "JobSettings"]
-
-# https://docs.aws.amazon.com/batch/latest/APIReference/API_SubmitJob.html
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
-
-# What NVIDIA's own container images ask for: unlimited locked memory for pinned buffers, a 64 MiB stack
-# (https://docs.nvidia.com/deeplearning/frameworks/user-guide/).
-_ULIMITS = [
-    batch.Ulimit(name=batch.UlimitName.MEMLOCK, soft_limit=-1, hard_limit=-1),
-    batch.Ulimit(name=batch.UlimitName.STACK, soft_limit=67108864, hard_limit=67108864),
-]
+__all__ = ["GpuBatchJob"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobSettings:
-    """What a job is besides its size; the arguments of `GpuBatchQueue.add_job`."""
-
-    image: ecs.ContainerImage
-    command: Sequence[str] | None
-    secrets: Mapping[str, batch.Secret] | None
-    timeout: cdk.Duration
-    retries: BatchRetries
-    share: str | None
-    scheduling_priority: int | None
-    job_role: iam.IRole | None
-    execution_role: iam.IRole | None
-    log_group: logs.ILogGroup | None
-    log_retention: logs.RetentionDays
-    volumes: Sequence[batch.EcsVolume] | None
-    user: str | None
-    job_definition_name: str | None
-
-
-class GpuBatchJob(Construct):
+class GpuBatchJob(BatchWork):
     """Defines a job definition, its roles and a log group for it.
 
     Made by `GpuBatchQueue.add_job`, where the arguments are explained.
@@ -75,47 +32,7 @@ class GpuBatchJob(Construct):
     """
 
     def __init__(self, queue: GpuBatchQueue, construct_id: str, *, plan: JobPlan, settings: JobSettings) -> None:
-        super().__init__(queue, construct_id)
-        self.queue: GpuBatchQueue = queue
-        self.task: Task = plan.task
-        self.share: str | None = settings.share
-        self.log_group: logs.ILogGroup = settings.log_group or construct_of(
-            logs.LogGroup,
-            logs.LogGroupProps,
-            self,
-            "Logs",
-            retention=settings.log_retention,
-            encryption_key=queue.hosts.encryption_key,
-            removal_policy=cdk.RemovalPolicy.DESTROY,
-        )
-        self.job_role: iam.IRole = settings.job_role or iam.Role(
-            self, "JobRole", assumed_by=iam.ServicePrincipal("ecs-tasks.amazonaws.com")
-        )
-        linux = batch.LinuxParameters(
-            self, "LinuxParameters", shared_memory_size=cdk.Size.mebibytes(plan.shared_memory_mib)
-        )
-        if plan.devices:
-            linux.add_devices(*(batch.Device(host_path=each, container_path=each) for each in plan.devices))
-        self.container: batch.EcsEc2ContainerDefinition = construct_of(
-            batch.EcsEc2ContainerDefinition,
-            batch.EcsEc2ContainerDefinitionProps,
-            self,
-            "Container",
-            image=settings.image,
-            command=None if settings.command is None else list(settings.command),
-            cpu=plan.vcpus,
-            memory=cdk.Size.mebibytes(plan.memory_mib),
-            gpu=plan.gpus,
-            environment=plan.environment,
-            secrets=None if settings.secrets is None else dict(settings.secrets),
-            linux_parameters=linux,
-            ulimits=_ULIMITS,
-            logging=ecs.LogDrivers.aws_logs(stream_prefix=construct_id, log_group=self.log_group),
-            job_role=self.job_role,
-            execution_role=settings.execution_role,
-            volumes=None if settings.volumes is None else list(settings.volumes),
-            user=settings.user,
-        )
+        super().__init__(queue, construct_id, queue=queue, plan=plan, settings=settings)
         self.job_definition: batch.EcsJobDefinition = construct_of(
             batch.EcsJobDefinition,
             batch.EcsJobDefinitionProps,
@@ -129,33 +46,4 @@ class GpuBatchJob(Construct):
             scheduling_priority=settings.scheduling_priority,
             propagate_tags=True,
         )
-        needs = metadata_of(plan.task)
-        if needs is not None:
-            cast("batch.CfnJobDefinition", self.job_definition.node.default_child).add_metadata(METADATA_KEY, needs)
-
-    @checked
-    def submit_command(self, job_name: str | None = None) -> str:
-        """The command line that submits it, for an output.
-
-        Args:
-            job_name: What the job is called. By default its construct id.
-
-        Raises:
-            InvalidValueError: AWS Batch takes no such name.
-        """
-        name = self.node.id if job_name is None else job_name
-        if not is_token(name) and not _NAME.fullmatch(name):
-            raise InvalidValueError(
-                f"{shown(name)} is not the name of a job",
-                argument="job_name",
-                value=name,
-                allowed="letters, digits, hyphens and underscores, up to 128, the first a letter or a digit",
-                fix="job_name='nightly'",
-            )
-        words = [
-            "aws batch submit-job",
-            f"--job-name {name}",
-            f"--job-queue {self.queue.job_queue.job_queue_arn}",
-            f"--job-definition {self.job_definition.job_definition_arn}",
-        ]
-        return " ".join([*words, *([] if self.share is None else [f"--share-identifier {self.share}"])])
+        self._add_needs(self.job_definition)

@@ -19,6 +19,7 @@ from gpu_constructs.fleet import (
     Task,
     Unknown,
 )
+from gpu_constructs.hardware import InstanceType
 from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU, MIN_JOB_MEMORY_MIB
 from gpu_constructs.placement.fit import refusals
 from gpu_constructs.rules import RULES, Severity, check
@@ -27,13 +28,15 @@ from gpu_constructs.tasks.efa_container import efa_devices, efa_variables
 from gpu_constructs.tasks.fit import require_fit, require_met
 from gpu_constructs.tasks.host_share import share_of_host, types_for
 
-__all__ = ["JobPlan", "JobSize", "plan_job"]
+__all__ = ["JobPlan", "JobSize", "Nodes", "plan_job"]
 
 ONLY_CONTAINER = "default"
 """What AWS Batch calls the container of a job that has one."""
 
 _ERRORS = tuple(each for each in RULES if each.severity is Severity.ERROR)
 _DRIVER_CAPABILITIES = {"NVIDIA_DRIVER_CAPABILITIES": "compute,utility"}
+# In network mode awsvpc a container also has the interface ecs-eth0, which leads nowhere but to its host.
+_OF_NODES = {"NCCL_SOCKET_IFNAME": "^lo,docker,ecs"}
 _RESERVED = "AWS_BATCH"
 _LARGEST_SHARED_MEMORY_MIB = 65536  # it counts as the container's memory as it is used
 
@@ -59,6 +62,8 @@ _ARGUMENTS: Mapping[str, str] = {
     "Precision": "precision",
     "Nvlink": "nvlink",
     "Timeout.AttemptDurationSeconds": "timeout",
+    "NodeProperties.NumNodes": "hosts",
+    "ComputeResources.Type": "queue",
 }
 
 
@@ -81,6 +86,19 @@ class JobSize:
     shared_memory_mib: int | None
     efa: bool
     needs: GpuNeeds | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nodes:
+    """The hosts that a multi-node parallel job has at once.
+
+    Attributes:
+        number: How many.
+        host: Their type.
+    """
+
+    number: int
+    host: InstanceType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +131,7 @@ def plan_job(
     pools: Sequence[Pool],
     environment: Mapping[str, str] | None,
     attempt_seconds: int | Unknown,
+    nodes: Nodes | None = None,
 ) -> JobPlan:
     """Checks a job by the rules that files are checked with.
 
@@ -122,6 +141,7 @@ def plan_job(
         pools: The compute environments of its queue.
         environment: Its environment variables, as given.
         attempt_seconds: Its time limit.
+        nodes: The hosts that it has at once; None for one host.
 
     Raises:
         InvalidValueError: An argument is wrong by itself.
@@ -150,14 +170,16 @@ def plan_job(
     task = Task(
         name=name,
         containers=(asked,),
-        network_mode="host",
+        network_mode="host" if nodes is None else "awsvpc",
         compatibilities=("EC2",),
         scheduler=Scheduler.BATCH,
         attempt_seconds=attempt_seconds,
+        nodes=None if nodes is None else nodes.number,
+        node_types=() if nodes is None else (nodes.host.name,),
     )
     able = _able(task, pools)
     devices, defaults = (efa_devices(able), efa_variables(able)) if size.efa else ((), {})
-    every = {**_DRIVER_CAPABILITIES, **defaults, **given}
+    every = {**_DRIVER_CAPABILITIES, **defaults, **(_OF_NODES if nodes else {}), **given}
     asked = replace(asked, devices=devices, environment=known_variables(every), cpu=0, memory_limit_mib=0)
     share = share_of_host(replace(task, containers=(asked,)), able, least_memory_mib=MIN_JOB_MEMORY_MIB)
     vcpus = (
@@ -210,8 +232,9 @@ def _able(task: Task, pools: Sequence[Pool]) -> list[Pool]:
 
 def _require_possible(task: Task, pools: Sequence[Pool]) -> None:
     """Refuses a job that no environment of its queue can run."""
-    alone = Fleet(pools=tuple(pools), tasks=(task,), is_whole=True)
-    raise_first(check(alone, rules=_ERRORS), _ARGUMENTS)
+    # A multi-node job has to work on each of them.
+    for each in [[one] for one in pools] if task.is_multi_node else [pools]:
+        raise_first(check(Fleet(pools=tuple(each), tasks=(task,), is_whole=True), rules=_ERRORS), _ARGUMENTS)
     if not any(not refusals(task, one, pool) for pool in pools for one in types_for(task, pool)):
         raise IncompatibleError(
             f"no compute environment of the queue has hosts for {task.name}",

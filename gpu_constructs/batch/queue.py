@@ -16,11 +16,12 @@ from constructs import Construct
 
 from gpu_constructs.batch.environment import BatchEnvironment
 from gpu_constructs.batch.environment_plan import EnvironmentPlan, plan_environment
-from gpu_constructs.batch.job import GpuBatchJob, JobSettings
+from gpu_constructs.batch.job import GpuBatchJob
 from gpu_constructs.batch.job_plan import JobSize, plan_job
 from gpu_constructs.batch.queue_hosts import QueueHosts
 from gpu_constructs.batch.retries import BatchRetries
 from gpu_constructs.batch.shares import FairShares
+from gpu_constructs.batch.work import JobSettings, require_volumes
 from gpu_constructs.capacity.choice import CapacityChoice
 from gpu_constructs.cdk.arguments import of_kind, whole_number
 from gpu_constructs.cdk.atomic import creating, require_construct_id, rolled_back_on_error, stack_of
@@ -237,8 +238,8 @@ class GpuBatchQueue(Construct):
             DoesNotFitError: The hosts of every environment have less of something than the job asks for.
         """
         require_construct_id(construct_id)
-        _require_volumes(volumes)
-        self._require_share(share, scheduling_priority)
+        require_volumes(volumes)
+        self.require_share(share, scheduling_priority)
         needs = plan_needs(
             gpu_memory_gib=gpu_memory_gib,
             min_compute_capability=min_compute_capability,
@@ -281,7 +282,16 @@ class GpuBatchQueue(Construct):
         self._jobs.append(job)
         return job
 
-    def _require_share(self, share: str | None, priority: int | None) -> None:
+    def require_share(self, share: str | None, priority: int | None) -> None:
+        """Refuses a job that counts against none of the shares, or against one where there are none.
+
+        Args:
+            share: The share of the job.
+            priority: Its priority there.
+
+        Raises:
+            InvalidValueError: It is not one of this queue.
+        """
         names = () if self.shares is None else tuple(self.shares.shares)
         if share not in (names or (None,)):
             raise InvalidValueError(
@@ -320,18 +330,6 @@ def _require_together(plans: Sequence[EnvironmentPlan]) -> None:
     pools = tuple(each.pool for each in plans)
     alone = Fleet(pools=pools, queues=(JobQueue(name="the queue", environments=environments),))
     raise_first(check(alone, rules=[find_rule("GPU357")]), {"ComputeEnvironmentOrder": "environments"})
-
-
-def _require_volumes(volumes: object) -> None:
-    if volumes is not None and not (
-        isinstance(volumes, (list, tuple)) and all(isinstance(each, batch.EcsVolume) for each in volumes)
-    ):
-        raise InvalidValueError(
-            f"expects a list of batch.EcsVolume, got {shown(volumes)}",
-            argument="volumes",
-            value=volumes,
-            fix="volumes=[batch.EcsVolume.host(name='data', container_path='/data', host_path='/mnt/data')]",
-        )
 
 
 @cache  # nothing changes it, and it costs a call into Node

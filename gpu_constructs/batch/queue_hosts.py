@@ -75,6 +75,7 @@ class QueueHosts:
             vpc=vpc,
             description="Hosts of a queue of AWS Batch: no way in, any way out",
         )
+        self._talk = False
 
     def require_same_vpc(self, storage: ec2.IConnectable, *, argument: str) -> None:
         """Refuses shared storage that is certain to be in another VPC.
@@ -87,3 +88,11 @@ class QueueHosts:
             IncompatibleError: It is in another one.
         """
         require_storage_in(self.vpc.vpc_id, storage.connections, argument=argument)
+
+    def let_talk(self) -> None:
+        """Lets the hosts, and containers with interfaces of their own on them, reach each other on every port."""
+        if not self._talk:
+            self._talk = True
+            self.security_group.add_ingress_rule(
+                self.security_group, ec2.Port.all_traffic(), "The other nodes of a multi-node job"
+            )

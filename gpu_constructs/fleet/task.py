@@ -274,7 +274,8 @@ class Task:
             None where any may be meant.
         submissions: The jobs that states of state machines and events submit from it, each with its sizes and queue;
             they run instead of it; only templates say so.
-        is_multi_node: Whether it is a multi-node parallel job of AWS Batch.
+        nodes: Hosts that a multi-node parallel job of AWS Batch has at once, each with one copy; None for other tasks.
+        node_types: Instance types that the nodes of such a job name; empty where they name none.
         scheduler: Who places it; an AWS Batch job definition is a task as well.
         origin: Where it was written.
     """
@@ -306,7 +307,8 @@ class Task:
     retries: RetryStrategy | None = field(default=None, compare=False)
     environments: frozenset[str] | None = field(default=None, compare=False)
     submissions: tuple[Task, ...] = field(default=(), compare=False)
-    is_multi_node: bool = field(default=False, compare=False)
+    nodes: int | Unknown | None = None
+    node_types: tuple[str | Unknown, ...] = ()
     scheduler: Scheduler = Scheduler.ECS
     origin: Origin | None = field(default=None, compare=False, repr=False)
 
@@ -318,6 +320,11 @@ class Task:
     def has_open_name(self) -> bool:
         """Whether a container has a name that is only known at deploy time, so that any name may mean it."""
         return any(each.has_open_name for each in self.containers)
+
+    @property
+    def is_multi_node(self) -> bool:
+        """Whether it is a multi-node parallel job of AWS Batch."""
+        return self.nodes is not None
 
     @property
     def interfaces(self) -> int:

@@ -31,6 +31,7 @@ __all__ = [
     "MAX_IDLE_SECONDS",
     "MAX_JOB_ATTEMPTS",
     "MAX_JOB_CONDITIONS",
+    "MAX_JOB_NODES",
     "MAX_JOB_QUEUE_PRIORITY",
     "MAX_PERCENT",
     "MAX_PLACEMENT_CONSTRAINTS",
@@ -265,6 +266,9 @@ JOB_WAIT_SECONDS = (600, 86_400)
 
 MAX_JOB_CONDITIONS = 5
 """Conditions of its retries (same page)."""
+
+MAX_JOB_NODES = 1000
+"""Nodes of a multi-node parallel job (https://docs.aws.amazon.com/batch/latest/userguide/service_limits.html)."""
 
 MAX_QUEUE_ENVIRONMENTS = 3
 """Compute environments of a queue of AWS Batch (https://docs.aws.amazon.com/batch/latest/APIReference/API_CreateJobQueue.html)."""

@@ -20,6 +20,8 @@ WARNINGS: dict[str, set[str]] = {
     "23-launch-configuration-old-type": {"GPU056"},
     "29-capacity-block": {"GPU165"},  # nothing drains its hosts before the block ends
     "32-old-sharing-recipe": {"GPU038"},
+    "135-gang-on-its-own-queue": {"GPU342"},
+    "82-batch-multi-node": {"GPU342"},  # all nodes wait for one that failed
     "52-launch-type-on-standing-hosts": {"GPU072"},  # the hosts between MinSize and MaxSize never start
     "75-rule-on-standing-hosts": {"GPU072"},
     "85-type-from-the-parameter-store": {"GPU005"},

@@ -297,6 +297,7 @@ NOT_REFUSED: Mapping[str, str] = {
     "GPU231": "CDK encodes user data, and begins it with #!",
     "GPU232": "containers are added to the task definition after it is made",
     "GPU233": "volumes may be added after the container",
+    "GPU341": "a training names the one type of its queue",
     "GPU255": "the container that is referred to may be added later",
     "GPU256": "dependencies are added to containers that are there, through CDK",
     "GPU257": "CDK makes the task execution role",

@@ -62,6 +62,7 @@ ELSEWHERE = {
     "GPU314": "the role is named here, and the example changes whom it trusts",
     "GPU276": "the role is named here, and the example gives it a policy",
     "GPU277": "the launch template names the group, and the example changes a rule of it",
+    "GPU342": "the finding is at the nodes that wait, and the example gives their job a time limit",
     "GPU258": "the service allows ECS Exec, and the example gives its task a role",
     "GPU262": "the service names a port, and the example gives the port of its task that name",
 }

@@ -18,29 +18,37 @@ _RUNNABLE = "https://docs.aws.amazon.com/batch/latest/userguide/job_stuck_in_run
 _MOST_NAMED = 4
 _BEST_FIT, _ORDERED = "BEST_FIT", "BEST_FIT_PROGRESSIVE_ORDERED"
 _ON_DEMAND, _ON_SPOT = "BEST_FIT_PROGRESSIVE", "SPOT_PRICE_CAPACITY_OPTIMIZED"
+_TYPES = {"Spot": "SPOT", "of ECS Managed Instances": "ECS_MANAGED_INSTANCES"}
 
 
 @error(
     "GPU294",
-    question="do multi-node jobs have a compute environment without Spot Instances?",
-    because="AWS Batch does not run multi-node parallel jobs on Spot Instances",
-    source="https://docs.aws.amazon.com/batch/latest/userguide/mnp-ce.html",
+    question="do multi-node jobs have a compute environment on demand, with instances of EC2?",
+    because="AWS Batch runs multi-node parallel jobs neither on Spot Instances nor on ECS Managed Instances",
+    source="https://docs.aws.amazon.com/batch/latest/APIReference/API_ComputeResource.html",
 )
 def nodes_stay(context: Context) -> Problems:
     for task in _jobs(context):
         pools = pools_by_hand(context.fleet, task)
-        is_spot = [each.bought.option is PurchaseOption.SPOT for each in pools]
-        if task.is_multi_node and all(is_spot) and by_hand(context.fleet, task).is_closed:
+        kinds = [_without_gangs(each) for each in pools]
+        if task.is_multi_node and all(kinds) and by_hand(context.fleet, task).is_closed:
             yield Problem(
                 about=pools[0],
                 involves=(task,),
                 property_name="ComputeResources.Type",
-                value="SPOT",
-                message=f"{task.name} is a multi-node job, and every compute environment here is Spot, where AWS Batch "
-                "does not run multi-node jobs",
+                value=_TYPES[kinds[0]],
+                message=f"{task.name} is a multi-node job, and every compute environment here is "
+                f"{' or '.join(dict.fromkeys(kinds))}, where AWS Batch does not run multi-node jobs",
                 allowed="EC2",
                 fix="Type EC2, in a compute environment for these jobs",
             )
+
+
+def _without_gangs(pool: Pool) -> str:
+    """Why AWS Batch runs no multi-node job there; empty where it does."""
+    if pool.is_managed_environment:
+        return "of ECS Managed Instances"
+    return "Spot" if pool.bought.option is PurchaseOption.SPOT else ""
 
 
 @error(

@@ -127,6 +127,7 @@ def _pool(resource: Resource, section: Section, launches: Launches, networks: Ne
         max_vcpus=section.integer("MaxvCpus"),
         allocation=UNKNOWN if is_managed else given(section.text("AllocationStrategy"), "BEST_FIT"),
         lacks_fleet_role=not section.is_unknown and not section.has("SpotIamFleetRole"),
+        is_managed_environment=is_managed,
         user_data=launch.user_data if launch else NO_USER_DATA,
         origin=resource.origin,
         **values_of(choice, TypeChoice),

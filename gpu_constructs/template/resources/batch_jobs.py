@@ -40,14 +40,15 @@ def batch_tasks(index: Index, notes: Notes) -> Iterator[tuple[Resource, str, Tas
         platforms = properties.known_texts("PlatformCapabilities")
         common = Task(
             name=resource.logical_id,
-            # On EC2, jobs share the network of their host; Fargate gives each its own.
-            network_mode="awsvpc" if "FARGATE" in platforms else "host",
+            # On EC2, jobs share the network of their host; Fargate gives each its own, and so do multi-node jobs:
+            # https://docs.aws.amazon.com/batch/latest/userguide/mnp-ce.html
+            network_mode="awsvpc" if "FARGATE" in platforms or properties.has("NodeProperties") else "host",
             family=properties.text("JobDefinitionName"),
             compatibilities=platforms,
             scheduler=Scheduler.BATCH,
             attempt_seconds=properties.section("Timeout").integer("AttemptDurationSeconds"),
             retries=_retries(properties.section("RetryStrategy")) if properties.has("RetryStrategy") else None,
-            is_multi_node=properties.has("NodeProperties"),
+            nodes=_nodes(properties),
             origin=resource.origin,
         )
         ranges = properties.section("NodeProperties").sections("NodeRangeProperties")
@@ -56,12 +57,30 @@ def batch_tasks(index: Index, notes: Notes) -> Iterator[tuple[Resource, str, Tas
             which = nodes if isinstance(nodes, str) else str(number)
             task = _task(each, "Container", common)
             if task is not None:
-                yield resource, f"[{which}]" if len(ranges) > 1 else "", replace(task, origin=each.origin)
+                named = f"[{which}]" if len(ranges) > 1 else ""
+                yield resource, named, replace(_with_needs(task, resource, notes), origin=each.origin)
         task = _task(properties, "ContainerProperties", common)
         if task is not None:
-            needs = needs_in(resource, notes)
-            containers = tuple(replace(each, needs=needs.get(each.name)) for each in task.containers)
-            yield resource, "", replace(task, containers=containers) if needs else task
+            yield resource, "", _with_needs(task, resource, notes)
+
+
+def _nodes(properties: Section) -> int | Unknown | None:
+    if not properties.has("NodeProperties"):
+        return None
+    number = properties.section("NodeProperties").integer("NumNodes")
+    return UNKNOWN if number is None else number
+
+
+def _with_needs(task: Task, resource: Resource, notes: Notes) -> Task:
+    needs = needs_in(resource, notes)
+    containers = tuple(replace(each, needs=needs.get(each.name)) for each in task.containers)
+    return replace(task, containers=containers) if needs else task
+
+
+def _node_types(section: Section, container: Section) -> tuple[str | Unknown, ...]:
+    """The types that nodes name: those of the range, or the one of its container, which is the older form."""
+    older = container.text("InstanceType")
+    return section.texts("InstanceTypes") or (() if older is None else (older,))
 
 
 def _retries(section: Section) -> RetryStrategy:
@@ -93,6 +112,7 @@ def _task(section: Section, container_key: str, common: Task) -> Task | None:
     platform = task.section("RuntimePlatform")
     return replace(
         common,
+        node_types=_node_types(section, task) if common.is_multi_node else (),
         containers=containers,
         architecture=architecture_of(platform),
         operating_system=platform.text("OperatingSystemFamily"),

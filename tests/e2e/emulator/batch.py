@@ -9,6 +9,7 @@ from moto.batch import models, responses, urls
 from moto.batch.exceptions import ClientException
 from moto.batch.models import BatchBackend, Job
 
+from .batch_gangs import EmulatedGang
 from .batch_hosts import EmulatedEnvironment
 from .batch_jobs import ENDED, EmulatedJob
 from .resource import Region
@@ -62,7 +63,8 @@ class EmulatedBatch(BatchBackend):
             raise ClientException(
                 "shareIdentifier must be specified for job queues with a fair-share scheduling policy, and for no other"
             )
-        job = EmulatedJob(job_name, definition, queue, share)
+        kind = EmulatedGang if definition.node_properties else EmulatedJob
+        job = kind(job_name, definition, queue, share)
         self._jobs[job.job_id] = cast("Job", job)
         queue.jobs.append(cast("Job", job))
         return job_name, job.job_id, job.arn

@@ -2,7 +2,7 @@
 
 moto 5.2.5 runs a container of Docker in a thread. Here an attempt takes a minute and ends as ``/emulator/jobs/<name>``
 (`switches`) says, with one word for each attempt: an exit code, ``lost`` (its host is terminated), ``forever``. Without
-that, it ends with exit code 0. Not modelled: arrays, dependencies, overrides, multi-node jobs.
+that, it ends with exit code 0. Not modelled: arrays, dependencies, overrides.
 """
 
 from __future__ import annotations
@@ -41,6 +41,8 @@ class EmulatedJob:
         share: The share that it counts against, None in a queue without shares.
     """
 
+    network_mode = "host"
+
     def __init__(self, name: str, definition: JobDefinition, queue: JobQueue, share: str | None) -> None:
         self.job_name, self.job_definition, self.job_queue, self.share = name, definition, queue, share
         self.job_id = str(uuid.uuid4())
@@ -56,8 +58,12 @@ class EmulatedJob:
 
     # Its definition, as ECS has it
 
+    @property
+    def _container(self) -> dict[str, Any]:
+        return dict(self.job_definition.container_properties or {})
+
     def _task_definition(self, environment: EmulatedEnvironment) -> TaskDefinition:
-        properties = self.job_definition.container_properties or {}
+        properties = self._container
         asked = {each["type"]: each["value"] for each in properties.get("resourceRequirements", ())}
         gpus = [{"type": "GPU", "value": asked["GPU"]}] if "GPU" in asked else []
         container = {
@@ -72,7 +78,7 @@ class EmulatedJob:
         }
         ecs = environment.ecs
         family = re.sub(r"[^A-Za-z0-9_-]", "-", self.job_definition.name)
-        made = ecs.register_task_definition(family, [container], network_mode="host")
+        made = ecs.register_task_definition(family, [container], network_mode=self.network_mode)
         ecs.deregister_task_definition(made.arn)
         return made
 
@@ -96,11 +102,19 @@ class EmulatedJob:
                 return
             if self._take(environment, definition, demand):
                 return
-            reason = None if environment.is_starting else environment.launch_for(demand)
+            reason = None if environment.is_starting else self._launch(environment, demand)
             if reason is None:
                 return  # it waits for a host that comes, or for one that becomes free
             reasons.append(reason)
         self._wait(reasons[-1] if reasons else "")
+
+    def _launch(self, environment: EmulatedEnvironment, demand: Demand) -> str | None:
+        """Launch what it needs; returns why it does not come, None if it does."""
+        return environment.launch_for(demand)
+
+    def _options(self, environment: EmulatedEnvironment) -> dict[str, Any]:
+        """What else RunTask says."""
+        return {}
 
     def _take(self, environment: EmulatedEnvironment, definition: TaskDefinition, demand: Demand) -> bool:
         hosts = environment.hosts
@@ -108,7 +122,8 @@ class EmulatedJob:
         if not isinstance(outcome, Placement):
             return False
         ecs = environment.ecs
-        task = ecs.start(ecs._get_cluster(environment.ecs_name), definition, group=f"job:{self.job_id}")
+        cluster = ecs._get_cluster(environment.ecs_name)
+        task = ecs.start(cluster, definition, group=f"job:{self.job_id}", options=self._options(environment))
         assert isinstance(task, EmulatedTask)
         self._environment, self._task, self._minutes = environment, task, 0
         self.status, self.waited = "STARTING", {}
@@ -204,7 +219,7 @@ class EmulatedJob:
             "attempts": self.attempts,
             "shareIdentifier": self.share or "",
             "container": {
-                "image": (self.job_definition.container_properties or {}).get("image"),
+                "image": self._container.get("image"),
                 "environment": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": ",".join(gpus.get("default", ()))}],
                 **last,
                 **({"taskArn": task.task_arn} if task is not None else {}),

@@ -13,7 +13,7 @@ from tests.rules.batch.test_jobs import job
 from tests.rules.given import a_pool, container, fleet_of, gpu, only, said, task_of
 
 JOB = job(gpu("1"), cpu=4096)
-NODES = replace(JOB, is_multi_node=True)
+NODES = replace(JOB, nodes=2)
 ON_FARGATE = ComputeEnvironment(name="jobs", lacks_gpus="is on Fargate, which has none")
 
 

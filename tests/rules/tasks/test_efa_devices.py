@@ -183,7 +183,7 @@ def _as_jobs(fleet: Fleet, **changes: Any) -> Fleet:
         (given_efa, _as_jobs(running_on(a_pool("g6.xlarge"), task=given(0))), True),
         (given_efa, replace(_as_jobs(running_on(a_pool("g6.xlarge"), task=given(0))), is_whole=False), False),
         (of_efa_alone, _as_jobs(running_on(a_pool("p6-b200.48xlarge"), task=given(0))), True),
-        (sees_efa, _as_jobs(on_p4d(alone()), is_multi_node=True), True),
+        (sees_efa, _as_jobs(on_p4d(alone()), nodes=2), True),
         (sees_efa, _as_jobs(on_p4d(alone())), False),
     ],
 )

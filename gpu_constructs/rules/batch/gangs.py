@@ -1,0 +1,121 @@
+"""Multi-node jobs, which start on all their hosts or on none: can they start, and do they end?
+
+A job may be submitted with fewer nodes than its definition has; the definition is what is judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gpu_constructs.fleet import Pool, Scheduler, Task, Unknown
+from gpu_constructs.placement.destinations import by_hand, pools_by_hand, unassigned
+from gpu_constructs.rules.change import Way, either
+from gpu_constructs.rules.context import Context
+from gpu_constructs.rules.rule import Problem, Problems, error, warning
+
+_A_DAY = 86_400
+
+
+@error(
+    "GPU340",
+    question="can a compute environment have as many hosts as a multi-node job has nodes?",
+    because="AWS Batch starts a multi-node job on all its hosts or on none, one container on each, and goes above "
+    "MaxvCpus by one host at most",
+    source="https://docs.aws.amazon.com/batch/latest/userguide/multi-node-parallel-jobs.html",
+    unless=("GPU294", "GPU296", "GPU061", "GPU063"),
+)
+def holds_the_gang(context: Context) -> Problems:
+    for task, nodes, pools in _gangs(context):
+        most = [each.max_instances for each in pools if not isinstance(each.max_instances, Unknown)]
+        if len(most) == len(pools) and max(most) < nodes:
+            largest = pools[most.index(max(most))]
+            enough = nodes * max((each.vcpus for each in largest.instance_types), default=0)
+            yield Problem(
+                about=task,
+                involves=(largest,),
+                property_name="NodeProperties.NumNodes",
+                value=nodes,
+                message=f"{task.name} starts on {nodes} hosts at once, and {largest.name} has {max(most)} at most",
+                allowed=f"1 to {max(most)}",
+                fix=f"MaxvCpus {enough}",
+                ways=either(
+                    (f"MaxvCpus {enough}", replace(largest, max_vcpus=enough, max_instances=nodes)),
+                    *((f"NumNodes {max(most)}", replace(task, nodes=max(most))) for _ in range(max(most) > 0)),
+                ),
+            )
+
+
+@error(
+    "GPU341",
+    question="do the nodes of a multi-node job name one instance type?",
+    because="AWS Batch limits the instance types of a range of nodes to one",
+    source="https://docs.aws.amazon.com/batch/latest/APIReference/API_NodeRangeProperty.html",
+)
+def names_one_type(task: Task) -> Problems:
+    if len(task.node_types) > 1:
+        first = task.node_types[0]
+        yield Problem(
+            property_name="InstanceTypes",
+            value=str(task.node_types[1]),
+            message=f"{task.name} names {len(task.node_types)} instance types for its nodes, and AWS Batch takes one",
+            one_value=True,
+            fix="one of them",
+            ways=() if isinstance(first, Unknown) else either((f"{first} alone", replace(task, node_types=(first,)))),
+        )
+
+
+@warning(
+    "GPU342",
+    question="does a multi-node job with GPUs have a time limit?",
+    because="AWS Batch watches the main node alone: where another one fails, the job neither stops nor is tried again, "
+    "and all its hosts wait until a time limit ends it",
+    source="https://docs.aws.amazon.com/batch/latest/userguide/job-lifecycle.html",
+    unless=("GPU293",),
+)
+def ends(task: Task) -> Problems:
+    if task.is_multi_node and task.wants_gpu and task.attempt_seconds is None:
+        yield Problem(
+            property_name="Timeout.AttemptDurationSeconds",
+            message=f"{task.name} has no time limit, and a node that fails leaves all others waiting",
+            fix="a Timeout",
+            ways=either((f"an AttemptDurationSeconds of {_A_DAY}, a day", replace(task, attempt_seconds=_A_DAY))),
+        )
+
+
+@warning(
+    "GPU343",
+    question="are the hosts of a multi-node job with GPUs near each other?",
+    because="AWS advises a cluster placement group in one Availability Zone for multi-node jobs; hosts in several "
+    "zones talk slowly, and their traffic is charged",
+    source="https://docs.aws.amazon.com/batch/latest/userguide/mnp-ce.html",
+    unless=("GPU095", "GPU294"),
+)
+def near_each_other(context: Context) -> Problems:
+    for task, nodes, pools in _gangs(context):
+        far = [each for each in pools if each.placement_group is False and each.zones is not None and each.zones > 1]
+        if nodes > 1 and task.wants_gpu and far:
+            yield Problem(
+                about=far[0],
+                involves=(task,),
+                property_name="ComputeResources.PlacementGroup",
+                message=f"{task.name} runs on {nodes} hosts at once, and those of {far[0].name} may be in "
+                f"{far[0].zones} Availability Zones",
+                fix="subnets of one zone, and a PlacementGroup with the strategy cluster",
+                ways=(
+                    (
+                        Way(
+                            text="subnets of one zone, and a PlacementGroup with the strategy cluster",
+                            things=(replace(far[0], zones=1, placement_group=True),),
+                        ),
+                    ),
+                ),
+            )
+
+
+def _gangs(context: Context) -> Iterator[tuple[Task, int, tuple[Pool, ...]]]:
+    """Multi-node jobs with their nodes and every compute environment that they may run on."""
+    for task in unassigned(context.fleet):
+        pools = pools_by_hand(context.fleet, task) if task.scheduler is Scheduler.BATCH else ()
+        if isinstance(task.nodes, int) and pools and by_hand(context.fleet, task).is_closed:
+            yield task, task.nodes, pools

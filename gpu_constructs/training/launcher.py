@@ -1,0 +1,101 @@
+"""The launcher: how the container of a node finds the main node, and what it starts there.
+
+It is a script for ``/bin/sh`` in the container's command, because every image with a shell has what it needs: nothing
+is installed and nothing is downloaded. From AWS Batch each node has its index and the number of nodes, and all but the
+main one have its address (https://docs.aws.amazon.com/batch/latest/userguide/mnp-env-vars.html). The main node takes
+its own from its hosts file, where ECS writes it for a task with an interface of its own.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+__all__ = ["Tool", "script_of"]
+
+
+class Tool(Enum):
+    """What starts the processes of a node."""
+
+    TORCHRUN = "torchrun"
+    DEEPSPEED = "deepspeed"
+    JAX = "jax"
+    MPI = "mpi"
+
+
+_NODE = """\
+set -eu
+node=$AWS_BATCH_JOB_NODE_INDEX
+nodes=$AWS_BATCH_JOB_NUM_NODES
+main=${AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS:-$(
+  getent hosts "$(cat /etc/hostname)" | { read -r address _ && echo "$address"; }
+)}
+job=${AWS_BATCH_JOB_ID%%#*}
+[ -z "${JOB_CHECKPOINTS-}" ] || export JOB_CHECKPOINTS="$JOB_CHECKPOINTS$job/"
+echo "node $node of $nodes, main node $main" >&2
+"""
+
+# Rank 0 is on the main node in each of them, so that the node that ends the job is the one that writes checkpoints.
+
+# https://docs.pytorch.org/docs/stable/elastic/run.html: a fixed number of nodes with fixed ranks. With c10d, ranks
+# follow names of hosts, and rank 0 may be on a node that AWS Batch stops when the main one ends.
+_TORCHRUN = """\
+exec torchrun --nnodes "$nodes" --node-rank "$node" --nproc-per-node "$PROCESSES" \\
+  --rdzv-id "$job-$AWS_BATCH_JOB_ATTEMPT" --rdzv-conf "timeout=$JOIN_SECONDS" \\
+  --master-addr "$main" --master-port "$PORT" "$@"
+"""
+
+# https://www.deepspeed.ai/getting-started/#launching-without-passwordless-ssh: the file says how many processes each
+# node has; no name in it is looked up.
+_DEEPSPEED = """\
+hosts=$(mktemp)
+for each in $(seq 0 $((nodes - 1))); do echo "node-$each slots=$PROCESSES"; done > "$hosts"
+exec deepspeed --hostfile "$hosts" --no_ssh --node_rank "$node" --master_addr "$main" --master_port "$PORT" "$@"
+"""
+
+# One process on each host, for jax.distributed.initialize(…), which looks up the address but not the numbers:
+# https://docs.jax.dev/en/latest/_autosummary/jax.distributed.initialize.html
+_JAX = """\
+export JAX_COORDINATOR_ADDRESS="$main:$PORT" JAX_NUM_PROCESSES="$nodes" JAX_PROCESS_ID="$node"
+exec "$@"
+"""
+
+# Children make themselves known to the main node, which is reached by the key that the image has in ~/.ssh.
+_MPI = """\
+mkdir -p /run/sshd /tmp/nodes
+$(command -v sshd) -p "$PORT"
+ssh="ssh -p $PORT -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o BatchMode=yes"
+waited=0
+wait_or_end() {
+  [ "$waited" -lt "$JOIN_SECONDS" ] || { echo "after $JOIN_SECONDS seconds: $1" >&2; exit 1; }
+  sleep 5
+  waited=$((waited + 5))
+}
+if [ "$node" -ne "$AWS_BATCH_JOB_MAIN_NODE_INDEX" ]; then
+  until $ssh "$main" "mkdir -p /tmp/nodes && echo \\${SSH_CONNECTION%% *} > /tmp/nodes/$node"; do
+    wait_or_end "the main node does not answer"
+  done
+  exec tail -f /dev/null
+fi
+echo "$main" > "/tmp/nodes/$node"
+until [ "$(cat /tmp/nodes/* | wc -l)" -eq "$nodes" ]; do wait_or_end "not all of $nodes nodes have come"; done
+for each in $(seq 0 $((nodes - 1))); do echo "$(cat "/tmp/nodes/$each") slots=$PROCESSES"; done > /tmp/hosts
+exec mpirun --allow-run-as-root --hostfile /tmp/hosts -np $((nodes * PROCESSES)) \\
+  --mca plm_rsh_args "${ssh#ssh }" "$@"
+"""
+
+_SCRIPTS = {Tool.TORCHRUN: _TORCHRUN, Tool.DEEPSPEED: _DEEPSPEED, Tool.JAX: _JAX, Tool.MPI: _MPI}
+
+
+def script_of(tool: Tool, *, processes: int, port: int, join_seconds: int) -> str:
+    """The script of one tool; its arguments are what the user wants to run.
+
+    Args:
+        tool: What starts the processes.
+        processes: How many there are on each host.
+        port: The port of the main node.
+        join_seconds: How long nodes wait for each other.
+    """
+    values = {"PROCESSES": processes, "PORT": port, "JOIN_SECONDS": join_seconds}
+    used = {name: value for name, value in values.items() if f"${name}" in _SCRIPTS[tool] or name in _SCRIPTS[tool]}
+    head = "".join(f"{name}={value}\n" for name, value in used.items())
+    return f"{head}{_NODE}{_SCRIPTS[tool]}"

@@ -1,0 +1,90 @@
+"""A gang that was asked for, checked against the queue that it is submitted to before anything is made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpu_constructs.batch.environment import BatchEnvironment
+from gpu_constructs.batch.job_plan import Nodes
+from gpu_constructs.cdk.arguments import whole_number
+from gpu_constructs.errors import IncompatibleError, InvalidValueError
+from gpu_constructs.fleet import Unknown
+from gpu_constructs.hardware.aws_limits import MAX_JOB_NODES
+
+__all__ = ["nodes_of", "require_place", "require_time"]
+
+
+def nodes_of(environments: Sequence[BatchEnvironment], hosts: int) -> Nodes:
+    """The hosts of a gang, which are all of one type.
+
+    Args:
+        environments: Those of its queue, on any of which AWS Batch may start it.
+        hosts: How many, as given.
+
+    Raises:
+        InvalidValueError: It is not a number of hosts that is known at synth.
+        IncompatibleError: The environments have several types.
+    """
+    number = whole_number("hosts", hosts, smallest=1, largest=MAX_JOB_NODES, unit="hosts", fix="hosts=2")
+    if isinstance(number, Unknown):
+        raise InvalidValueError(
+            "whether a gang can start does not follow from a number that is only known at deploy time",
+            argument="hosts",
+            fix="take the number from context instead of a parameter",
+        )
+    types = list(dict.fromkeys(one for each in environments for one in each.pool.instance_types))
+    if len(types) > 1:
+        raise IncompatibleError(
+            "all hosts of a training are of one type, and the queue has several",
+            argument="queue",
+            value=[each.name for each in types],
+            fix="a GpuBatchQueue with environments of one instance type",
+        )
+    return Nodes(number=number, host=types[0])
+
+
+def require_place(environments: Sequence[BatchEnvironment]) -> None:
+    """Refuses environments whose hosts may be far from each other.
+
+    Args:
+        environments: Those of the queue.
+
+    Raises:
+        IncompatibleError: The subnets of one are in several Availability Zones.
+    """
+    for each in environments:
+        zones = each.subnets.zones
+        if zones is not None and zones > 1:
+            raise IncompatibleError(
+                f"the hosts of a training are in one Availability Zone, and the subnets of {each.pool.name} are in "
+                f"{zones}",
+                argument="queue",
+                value=zones,
+                fix="vpc_subnets=ec2.SubnetSelection(availability_zones=[…]) with the zone that has the hosts",
+            )
+
+
+def require_time(environments: Sequence[BatchEnvironment], seconds: int | Unknown) -> None:
+    """Refuses a time limit that is longer than a Capacity Block is there.
+
+    Args:
+        environments: Those of the queue.
+        seconds: The time limit of an attempt.
+
+    Raises:
+        IncompatibleError: A block ends before an attempt that starts with it has to.
+    """
+    for each in environments:
+        schedule = each.purchase.schedule
+        if schedule is None or schedule.grows is None or isinstance(seconds, Unknown):
+            continue
+        there = int((schedule.drains - schedule.grows).total_seconds())
+        if seconds > there:
+            raise IncompatibleError(
+                f"an attempt may take {seconds // 60} minutes, and the Capacity Block of {each.pool.name} is there for "
+                f"{there // 60}",
+                argument="timeout",
+                value=seconds,
+                allowed=f"up to {there} seconds",
+                fix=f"timeout=cdk.Duration.minutes({there // 60}), and checkpoints",
+            )

@@ -1,0 +1,59 @@
+"""Multi-node jobs: those that cannot start, and those that may never end."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpu_constructs.checking.report import check_files
+from tools.rule_examples import example_of
+
+
+def found(rule: str, part: str) -> list[str]:
+    """What the rules of this file say of its right example with a part that is changed."""
+    example = example_of(rule)
+    findings = check_files(["-"], stdin=example.file(part).encode()).findings
+    return [each.message for each in findings if each.rule == rule]
+
+
+def right(rule: str, *changes: tuple[str, str]) -> list[str]:
+    part = example_of(rule).right
+    for old, new in changes:
+        assert old in part
+        part = part.replace(old, new)
+    return found(rule, part)
+
+
+@pytest.mark.parametrize(
+    ("vcpus", "nodes", "is_found"),
+    [
+        (16, 4, False),
+        (13, 4, False),  # AWS Batch goes above by one host
+        (12, 4, True),
+        (12, 3, False),
+        ("!Ref Most", 4, False),
+        (12, "!Ref Most", False),
+    ],
+)
+def test_a_gang_is_held_against_the_hosts_that_maxvcpus_come_to(vcpus: object, nodes: object, is_found: bool) -> None:
+    part = example_of("GPU340").right.replace("MaxvCpus: 8", f"MaxvCpus: {vcpus}")
+    part = part.replace("NumNodes: 2", f"NumNodes: {nodes}") + "Parameters: {Most: {Type: Number}}\n"
+    said = found("GPU340", part)
+    assert [f"{nodes} hosts at once, and Environment has {int(str(vcpus)) // 4} at most" in each for each in said] == (
+        [True] * is_found
+    )
+
+
+def test_what_is_not_known_is_not_called_several_types_a_missing_limit_or_far_hosts() -> None:
+    assert right("GPU342", ("86400", "!Ref Limit")) == []
+    unknown = ("[!Ref SubnetA], PlacementGroup: !Ref Near", "[!Ref SubnetA, subnet-12345678]")
+    assert right("GPU343", unknown) == []
+    assert right("GPU343", (", PlacementGroup: !Ref Near", "")) == []  # in one zone
+
+
+def test_managed_instances_run_no_gang() -> None:
+    part = example_of("GPU294").right.replace(
+        "ComputeResources: {Type: EC2}",
+        "ComputeResources: {Type: ECS_MANAGED_INSTANCES, ManagedInstancesProvider: {InstanceLaunchTemplate: "
+        "{InstanceRequirements: {AllowedInstanceTypes: [g6.xlarge]}}}}",
+    )
+    assert any("of ECS Managed Instances, where AWS Batch does not run" in each for each in found("GPU294", part))

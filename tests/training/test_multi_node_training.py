@@ -1,0 +1,167 @@
+"""Trainings over several hosts: what a template gets, and which no queue can hold."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timezone
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_batch as batch
+from aws_cdk import aws_efs as efs
+from aws_cdk import aws_s3 as s3
+
+from gpu_constructs import CapacityChoice, GpuConstructsError, HostNetwork, JobData, Launch, Purchase
+from gpu_constructs.checking.report import findings_in
+from gpu_constructs.rules import Severity
+from gpu_constructs.template import fleet_of, read_stacks
+from tests.batch.queues import one_zone, queue
+from tests.synthesis import Properties, Site
+from tests.training.trainings import hosts, train
+
+DEFINITION = "AWS::Batch::JobDefinition"
+BLOCK = "cr-0123456789abcdef0"
+STARTS, ENDS = (datetime(2030, 1, day, 11, 30, tzinfo=timezone.utc) for day in (7, 8))
+
+
+def container(site: Site) -> Properties:
+    (nodes,) = site.only(DEFINITION)["NodeProperties"]["NodeRangeProperties"]
+    found: Properties = nodes["Container"]
+    return found
+
+
+def variables(site: Site) -> dict[str, Any]:
+    return {each["Name"]: each["Value"] for each in container(site)["Environment"]}
+
+
+def test_a_training_has_whole_hosts_of_the_one_type_of_its_queue(site: Site) -> None:
+    train(site, hosts(site))
+    found = site.only(DEFINITION)
+    assert (found["Type"], found["Timeout"]) == ("multinode", {"AttemptDurationSeconds": 86400})
+    assert (found["NodeProperties"]["NumNodes"], found["NodeProperties"]["MainNode"]) == (4, 0)
+    assert found["RetryStrategy"]["Attempts"] == 3
+    asked = {each["Type"]: each["Value"] for each in container(site)["ResourceRequirements"]}
+    assert (asked["GPU"], asked["VCPU"], container(site)["InstanceType"]) == ("4", "48", "g6.12xlarge")
+
+
+def test_hosts_and_containers_reach_each_other_and_nothing_else_reaches_them(site: Site) -> None:
+    made = hosts(site)
+    train(site, made)
+    train(site, made, "Again")
+    (rule,) = site.properties("AWS::EC2::SecurityGroupIngress")
+    assert rule["GroupId"] == rule["SourceSecurityGroupId"]
+    resources = site.only("AWS::Batch::ComputeEnvironment")["ComputeResources"]
+    assert resources["SecurityGroupIds"] == [rule["GroupId"]]
+    assert "PlacementGroup" in resources
+
+
+def test_hosts_with_efa_give_their_adapters_to_the_container(site: Site) -> None:
+    train(site, hosts(site, "p5.48xlarge", network=HostNetwork.efa()))
+    assert len(container(site)["LinuxParameters"]["Devices"]) == 32
+    assert variables(site)["FI_PROVIDER"] == "efa"
+    assert "SecurityGroupIds" not in site.only("AWS::Batch::ComputeEnvironment")["ComputeResources"]
+
+
+def test_a_training_is_told_its_places_and_may_use_them(site: Site) -> None:
+    bucket = s3.Bucket(site.stack, "Bucket")
+    train(
+        site,
+        hosts(site),
+        reads={"DATA": JobData.s3(bucket, prefix="data/")},
+        writes={"RESULTS": JobData.s3(bucket, prefix="results/")},
+        checkpoints=JobData.directory("/checkpoints"),
+        environment={"SEED": "1", "NCCL_SOCKET_IFNAME": "eth0"},
+    )
+    found = variables(site)
+    assert (found["JOB_CHECKPOINTS"], found["SEED"], found["NCCL_SOCKET_IFNAME"]) == ("/checkpoints/", "1", "eth0")
+    assert {"DATA", "RESULTS"} <= found.keys()
+    policies = str(site.properties("AWS::IAM::Policy"))
+    assert "results/*" in policies
+    assert "data/*" in policies
+
+
+def test_its_hosts_share_a_file_system(site: Site) -> None:
+    files = efs.FileSystem(site.stack, "Files", vpc=site.vpc)
+    made = hosts(site)
+    files.connections.allow_default_port_from(made.hosts.security_group)
+    train(site, made, volumes=[batch.EcsVolume.efs(name="shared", container_path="/checkpoints", file_system=files)])
+    assert container(site)["MountPoints"][0]["ContainerPath"] == "/checkpoints"
+
+
+SPOT = Purchase.spot()
+FOREVER = cdk.Duration.hours(30)
+
+
+@pytest.mark.parametrize(
+    ("environment", "asked", "says"),
+    [
+        ({}, {"hosts": 5}, "Train starts on 5 hosts at once, and Hosts has 4 at most"),
+        ({}, {"hosts": 0}, "0"),
+        ({}, {"hosts": 1001}, "1 to 1000"),
+        ({"instance_types": ["g6.12xlarge", "g5.12xlarge"]}, {}, "of one type, and the queue has several"),
+        ({"purchase": SPOT, "network": None}, {}, "multi-node job"),
+        ({"vpc_subnets": None, "network": None}, {}, "in one Availability Zone, and the subnets of Hosts are in 2"),
+        ({}, {"gpus": 8}, "GPU"),
+        ({}, {"efa": True}, "no Elastic Fabric Adapter"),
+        ({}, {"gpu_memory_gib": 80}, "memory"),
+        ({}, {"environment": {"AWS_BATCH_X": "1"}}, "AWS_BATCH"),
+        ({}, {"command": "train.py"}, "command"),
+        ({}, {"checkpoints": "/checkpoints"}, "JobData"),
+        ({}, {"timeout": cdk.Duration.seconds(30)}, "60"),
+        ({}, {"share": "research"}, "no shares"),
+        (
+            {
+                "purchase": Purchase.capacity_block(BLOCK, instances=4, starts=STARTS, ends=ENDS),
+                "instance_types": ["p5.48xlarge"],
+                "network": HostNetwork.efa(),
+            },
+            {"timeout": FOREVER},
+            "an attempt may take 1800 minutes, and the Capacity Block of Hosts is there for 1395",
+        ),
+    ],
+)
+def test_a_gang_that_cannot_start_or_end_is_refused_on_the_line(
+    site: Site, environment: dict[str, Any], asked: dict[str, Any], says: str
+) -> None:
+    types: list[str] = environment.get("instance_types", [])
+    others = {name: value for name, value in environment.items() if name != "instance_types"}
+    made = hosts(site, *types, **others)
+    with pytest.raises(GpuConstructsError, match=says):
+        train(site, made, **asked)
+    assert site.properties(DEFINITION) == []
+
+
+def test_every_environment_of_the_queue_holds_the_gang(site: Site) -> None:
+    few, many = (
+        CapacityChoice(name, instance_types=["g6.12xlarge"], max_instances=most, vpc_subnets=one_zone(site))
+        for name, most in (("Few", 2), ("Many", 4))
+    )
+    made = queue(site, many, few)
+    with pytest.raises(GpuConstructsError, match="4 hosts at once, and Few has 2 at most"):
+        train(site, made)
+
+
+@pytest.mark.parametrize(
+    ("launch", "says"),
+    [
+        (lambda: Launch.torchrun(processes_per_host=0), "processes_per_host"),
+        (lambda: Launch.jax(port=80), "1024 to 65535"),
+        (lambda: Launch.mpi(join_within=cdk.Duration.millis(1500)), "whole seconds"),
+        (lambda: Launch(tool="torchrun"), "Launch.torchrun()"),  # type: ignore[arg-type]  # of a user without types
+    ],
+)
+def test_a_launch_out_of_its_limits_is_refused(launch: Any, says: str) -> None:
+    with pytest.raises(GpuConstructsError, match=says.replace("(", r"\(").replace(")", r"\)")):
+        launch()
+
+
+@pytest.mark.parametrize("efa", [False, True])
+def test_a_training_is_read_back_as_it_was_built_and_nothing_is_found(site: Site, *, efa: bool) -> None:
+    made = hosts(site, "p5.48xlarge", network=HostNetwork.efa() if efa else HostNetwork(placement_group=True))
+    training = train(site, made, gpu_memory_gib=60)
+    directory = site.app.synth().directory
+    read = read_stacks([directory])
+    found = fleet_of(read.stacks, tasks=read.tasks, remarks=read.remarks)
+    assert list(found.tasks) == [replace(training.task, name="Train/Definition")]
+    assert [each.severity for each in findings_in([directory]) if each.severity is not Severity.INFO] == []
