@@ -6,6 +6,7 @@ import re
 from typing import TypedDict
 
 from gpu_constructs.account.rows import DevicesRow, NetworkRow, TypeRow
+from gpu_constructs.hardware.model import PurchaseClass
 
 __all__ = ["Device", "InstanceTypeInfo", "NetworkInfo", "UndescribedError", "devices", "row", "standard_quota"]
 
@@ -112,6 +113,8 @@ class InstanceTypeInfo(_InfoRequired, total=False):
 # Manufacturer of the API to `Vendor`; AWS's own devices are told apart by their Neuron cores.
 VENDORS = {"NVIDIA": "nvidia", "AMD": "amd", "Qualcomm": "qualcomm", "Xilinx": "xilinx", "Habana": "gaudi"}
 
+_PURCHASE_CLASSES = frozenset(each.value for each in PurchaseClass)
+
 # "Standard (A, C, D, H, I, M, R, T, Z)" of the EC2 quotas, and the letters that EC2 writes for their storage variants.
 _STANDARD = frozenset({"a", "c", "d", "h", "i", "im", "is", "m", "r", "t", "z"})
 
@@ -156,7 +159,8 @@ def row(info: InstanceTypeInfo) -> TypeRow:
     found["network"] = _network_row(info["NetworkInfo"])
     if "InstanceStorageInfo" in info:
         found["local_disks"] = [[disk["Count"], disk["SizeInGB"]] for disk in info["InstanceStorageInfo"]["Disks"]]
-    found["purchase_classes"] = sorted(info["SupportedUsageClasses"])
+    # A class that is newer than this library has no place in its rules.
+    found["purchase_classes"] = sorted(each for each in info["SupportedUsageClasses"] if each in _PURCHASE_CLASSES)
     found["current_generation"] = info["CurrentGeneration"]
     if info["BareMetal"]:
         found["bare_metal"] = True

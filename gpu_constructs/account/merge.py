@@ -13,6 +13,7 @@ from gpu_constructs.account.gaps import Gap
 from gpu_constructs.account.layout import family_of
 from gpu_constructs.account.rows import DevicesRow, FamilyRow, QuotaRow, TypeRow
 from gpu_constructs.hardware.image_table import IMAGES
+from gpu_constructs.hardware.model import Architecture
 from gpu_constructs.hardware.records import Row
 from gpu_constructs.hardware.releases import recorded_number, release_number
 
@@ -23,6 +24,8 @@ _LONGEST = 200
 """What no number, text or list of an instance type exceeds."""
 
 _KEPT = ("note", "replaced_by")
+_AT_LEAST_ONE = ("vcpus", "memory_mib")
+_ARCHITECTURES = frozenset(each.value for each in Architecture)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,8 +162,15 @@ def _row(info: answers.InstanceTypeInfo) -> TypeRow | answers.UndescribedError:
     except (AttributeError, IndexError, KeyError, StopIteration, TypeError) as problem:
         return answers.UndescribedError(f"it is described in an unknown form: {problem!r:.{_LONGEST}}")
     hints = get_type_hints(TypeRow)
-    odd = next(((key, value) for key, value in row.items() if not _fits(value, hints[key])), None)
+    odd = next(((key, value) for key, value in row.items() if not _is_usual(key, value, hints[key])), None)
     return row if odd is None else answers.UndescribedError(f"its {odd[0]} is {odd[1]!r:.{_LONGEST}}")
+
+
+def _is_usual(key: str, value: object, wanted: Any) -> bool:  # noqa: ANN401 - a type
+    """Whether a type can have a value in a field of its row, and this version of the library knows what it means."""
+    if key == "architecture" and value not in _ARCHITECTURES:
+        return False
+    return _fits(value, wanted) and not (key in _AT_LEAST_ONE and value == 0)
 
 
 def _fits(value: object, wanted: Any) -> bool:  # noqa: ANN401 - a type
@@ -212,7 +222,9 @@ def _prices(file: Row, found: Answers) -> str:
         for region, lists in file["regions"].items()
     }
     for region, prices in found.prices.items():
-        regions[region] = {key: dict(sorted(prices.items())), **regions.get(region, {})}
+        # An earlier refresh of the same day has a list of this name as well.
+        lists = regions.get(region, {})
+        regions[region] = {key: {}} | lists | {key: dict(sorted({**lists.get(key, {}), **prices}.items()))}
     return json.dumps({**file, "lists": {**file["lists"], key: listed}, "regions": regions}, indent=1) + "\n"
 
 

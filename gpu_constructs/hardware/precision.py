@@ -95,4 +95,6 @@ def precision(name: str) -> Precision:
     if found is not None:
         return found
     nearest = tuple(get_close_matches(wanted[:NAME], _BY_NAME, n=3, cutoff=0.6))
-    raise UnknownNameError(f"no number format {shown(name)}", value=name, nearest=nearest)
+    raise UnknownNameError(
+        f"no number format {shown(name)}", value=name, nearest=nearest, otherwise=f"one of {', '.join(_BY_NAME)}"
+    )

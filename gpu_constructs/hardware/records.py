@@ -29,6 +29,7 @@ from gpu_constructs.hardware.model import (
     Quota,
     Vendor,
 )
+from gpu_constructs.hardware.recorded_values import require_values
 
 __all__ = ["CATALOGUE", "DATA", "Row", "as_written", "decode", "parsed", "read"]
 
@@ -47,7 +48,8 @@ def read(name: str) -> Row:
     """One file of the data, which is read once.
 
     Raises:
-        InvalidValueError: If the folder that `CATALOGUE` names does not exist, or the file there cannot be read.
+        InvalidValueError: If the folder that `CATALOGUE` names does not exist, the file there cannot be read, or it
+            has a value that cannot be.
     """
     newer = os.environ.get(CATALOGUE)
     if not newer:
@@ -55,7 +57,12 @@ def read(name: str) -> Row:
     if not Path(newer).is_dir():
         raise InvalidValueError(f"{CATALOGUE}: there is no folder {shown(newer)}", value=newer)
     file = Path(newer) / f"{name}.json"
-    return parsed(file if file.exists() else DATA / file.name)
+    if not file.exists():
+        return parsed(DATA / file.name)
+    found = parsed(file)
+    with as_written(name):
+        require_values(name, found)
+    return found
 
 
 def parsed(file: Path) -> Row:
@@ -87,6 +94,8 @@ def as_written(name: str) -> Iterator[None]:
     """
     try:
         yield
+    except InvalidValueError:
+        raise
     except (AttributeError, KeyError, TypeError, ValueError) as problem:
         raise InvalidValueError(
             f"{name}.json is not as gpu-constructs catalog refresh writes it: {brief(repr(problem), MESSAGE)}",

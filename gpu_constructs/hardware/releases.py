@@ -14,7 +14,6 @@ from functools import cache
 
 from gpu_constructs.hardware.drivers import Drivers
 from gpu_constructs.hardware.image_table import Image, OperatingSystem, Verdict
-from gpu_constructs.hardware.model import Architecture
 from gpu_constructs.hardware.records import Row, as_written, read
 
 __all__ = [
@@ -28,8 +27,10 @@ __all__ = [
     "release_problem",
 ]
 
-_DAY = re.compile(r"-2(?:023)?\.0\.(20\d{6})-[a-z0-9_.-]{1,60}")
-_BOTTLEROCKET = re.compile(r"([0-9]{1,4})\.([0-9]{1,4})\.([0-9]{1,4})(?:-[0-9a-f]{1,40})?")
+_DAY = re.compile(r"[a-z0-9.-]{1,60}-2(?:023)?\.0\.(20[0-9]{6})-[a-z0-9_.-]{1,60}")
+_NUMBER = r"(0|[1-9][0-9]{0,3})"
+_BOTTLEROCKET = re.compile(rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-[0-9a-f]{{1,40}})?")
+_KERNEL = re.compile(r"-kernel-[0-9.]{1,8}-")
 # The parameters of Amazon Linux have a folder for each AMI id as well.
 _AMI_ID = re.compile(r"ami-[0-9a-f]{8,17}")
 
@@ -152,7 +153,7 @@ def release_number(image: Image, release: str) -> Number | None:
     if image.operating_system is OperatingSystem.BOTTLEROCKET:
         version = _BOTTLEROCKET.fullmatch(release)
         return version and tuple(map(int, version.groups()))
-    found = _DAY.search(release)
+    found = _DAY.fullmatch(release)
     return None if found is None or _day(found[1]) is None else (int(found[1]),)
 
 
@@ -164,18 +165,26 @@ def release_problem(image: Image, release: str) -> str | None:
         release: As it stands in an SSM parameter.
     """
     number = release_number(image, release)
-    if image.operating_system is not OperatingSystem.BOTTLEROCKET:
-        # An AMI has the parts of the image in its name, "-hvm-", the day and, on Amazon Linux 2023, the architecture.
-        what, hvm, _day_on = (image.known_release or "").partition("-hvm-")
-        is_of_other = any(f"-{each}-" in release for each in Architecture if each is not image.architecture)
-        if _AMI_ID.fullmatch(release) is None and (not release.startswith(what + hvm) or is_of_other):
-            number = None
+    is_of_amazon_linux = image.operating_system is not OperatingSystem.BOTTLEROCKET
+    if is_of_amazon_linux and not _is_named_as(image.known_release or "", release):
+        number = None
     if number is None and _AMI_ID.fullmatch(release) is None:
         return f"is not a release of {image}, whose releases are like {image.known_release}"
     line = release_line(image)
     if line is not None and line.first is not None and number is not None and number < line.first:
         return f"is from before the first release of {image}, {'.'.join(map(str, line.first))}"
     return None
+
+
+def _is_named_as(known: str, release: str) -> bool:
+    """Whether an AMI is named as a known one is, but for the day and the number of the kernel after it."""
+    day = _DAY.fullmatch(known)
+    if day is None:
+        return False
+    before, after = known[: day.start(1)], known[day.end(1) :]
+    others = r"-kernel-[0-9]{1,2}\.[0-9]{1,3}-".join(map(re.escape, _KERNEL.split(after)))
+    pattern = f"{re.escape(before)}20[0-9]{{6}}{others}"
+    return re.fullmatch(pattern, release) is not None
 
 
 def recorded_number(name: str) -> Number:

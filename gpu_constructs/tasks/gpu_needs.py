@@ -17,6 +17,8 @@ __all__ = ["metadata_of", "plan_needs"]
 
 # "10.0a", "sm_100a", "compute_100f"
 _OF_ONE_ARCHITECTURE = re.compile(r"(?:sm_|compute_)?([1-9][0-9]?)\.?([0-9])([af])")
+# "8.9", "sm_89"
+_OF_A_NUMBER = re.compile(r"(?:sm_?|compute_)?([1-9][0-9]?)\.?([0-9])")
 
 
 def plan_needs(
@@ -79,7 +81,7 @@ def _target(value: object) -> tuple[tuple[int, int], str]:
     text = str(value)[:NAME] if isinstance(value, (str, float)) else ""
     if found := _OF_ONE_ARCHITECTURE.fullmatch(text):
         return (int(found[1]), int(found[2])), found[3]
-    written = re.fullmatch(r"([1-9]\d?)\.(\d)", text)
+    written = _OF_A_NUMBER.fullmatch(text)
     raise InvalidValueError(
         f"expects major and minor, got {shown(value)}",
         argument="min_compute_capability",

@@ -13,6 +13,7 @@ import pytest
 from gpu_constructs.account.changes import changes
 from gpu_constructs.account.gaps import in_words, release_gaps
 from gpu_constructs.account.merge import Answers, Refreshed, refreshed
+from gpu_constructs.hardware.model import PurchaseClass
 from gpu_constructs.hardware.records import decode, read
 from tools import ec2_dump
 
@@ -131,7 +132,10 @@ def without(info: Any, key: str) -> Any:
         {**described("g6.xlarge"), "VCpuInfo": {"DefaultVCpus": -4}},
         {**described("g6.xlarge"), "VCpuInfo": {"DefaultVCpus": 10**30}},
         {**described("g6.xlarge"), "SupportedUsageClasses": ["on-demand"] * 1000},
+        {**described("g6.xlarge"), "VCpuInfo": {"DefaultVCpus": 0}},
+        {**described("g6.xlarge"), "MemoryInfo": {"SizeInMiB": 0}},
         {**described("g6.xlarge"), "ProcessorInfo": {"SupportedArchitectures": ["i386"]}},
+        {**described("g6.xlarge"), "ProcessorInfo": {"SupportedArchitectures": ["arm64_mac"]}},
         {**described("g6.xlarge"), "NetworkInfo": {**described("g6.xlarge")["NetworkInfo"], "NetworkCards": []}},
         described("g6.xlarge", Name="L4\x1b[2J"),
         described("g6.xlarge", Name="L" * 1000),
@@ -160,6 +164,21 @@ def test_prices_that_were_asked_for_take_the_place_of_older_ones() -> None:
     assert "g6.xlarge" not in made["regions"]["us-east-1"]["2026-07"]
     assert made["regions"]["us-east-1"]["2026-07"]["g6.2xlarge"] == 0.9776
     assert changes(KNOWN["prices"], made)[-2:] == ["us-east-1: g9.xlarge unknown -> 2.0", "us-moon-1: new"]
+
+
+def test_prices_of_an_earlier_refresh_of_the_day_give_way() -> None:
+    earlier = file(refreshed(KNOWN, answered({}, prices={"us-east-1": {"g6.xlarge": 0.9, "g5.xlarge": 1.0}})), "prices")
+    again = answered({}, prices={"us-east-1": {"g6.xlarge": 0.8}, "us-west-2": {"g6.xlarge": 0.7}})
+    made = file(refreshed({**KNOWN, "prices": earlier}, again), "prices")
+    assert made["regions"]["us-east-1"]["2026-12-01"] == {"g5.xlarge": 1.0, "g6.xlarge": 0.8}
+    assert made["regions"]["us-west-2"]["2026-12-01"] == {"g6.xlarge": 0.7}
+
+
+def test_a_way_to_buy_that_is_not_known_is_dropped() -> None:
+    info = {**described("g6.xlarge"), "SupportedUsageClasses": ["spot", "interruptible", "on-demand"]}
+    made = refreshed(KNOWN, answered({"g9.xlarge": info}, "us-east-1"))
+    assert types_of(made)["g9.xlarge"].purchase_classes == (PurchaseClass.ON_DEMAND, PurchaseClass.SPOT)
+    assert not made.left_out
 
 
 def test_releases_that_were_published_since_are_added_in_order() -> None:

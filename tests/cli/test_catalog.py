@@ -130,13 +130,25 @@ def test_a_pin_of_a_release_that_only_a_newer_catalogue_has_is_judged_with_a_war
     assert "it has driver 580.178.04 or later" in said
 
 
-@pytest.mark.parametrize("text", ["{", "{}", '{"recorded": "2026-13-01"}', '{"recorded": "2026-11-01"}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "null",
+        "{",
+        "{}",
+        '{"recorded": "2026-11-01", "instance_types": {"g6.xlarge": {"vcpus": -4}}}',
+        '{"recorded": "2026-13-01"}',
+        '{"recorded": "2026-11-01"}',
+    ],
+)
 def test_a_broken_catalogue_is_an_error_in_words(folder: Path, text: str) -> None:
     (folder / "accelerated.json").write_text(text, encoding="utf-8")
     found = instances(folder)
     assert found.returncode == 2
     assert "accelerated.json" in found.stderr
     assert "internal error" not in found.stderr
+    assert "InvalidValueError" not in found.stderr
 
 
 def test_a_folder_that_does_not_exist_is_an_error() -> None:

@@ -42,7 +42,8 @@ def test_other_names_of_a_format_mean_the_same(alias: str, name: str) -> None:
 def test_an_unknown_format_is_refused_in_few_words(name: str) -> None:
     with pytest.raises(UnknownNameError) as caught:
         precision(name)
-    assert len(str(caught.value)) < 200
+    assert len(str(caught.value)) < 250
+    assert "bf16" in str(caught.value)
 
 
 def test_a_near_miss_names_what_was_meant() -> None:

@@ -58,6 +58,8 @@ def test_the_error_names_a_type_that_would_do(tenant: Tenant) -> None:
         ({"precision": 16}, InvalidValueError, "precision"),
         ({"min_compute_capability": 8}, InvalidValueError, "major and minor"),
         ({"min_compute_capability": "10.0"}, InvalidValueError, r"min_compute_capability=\(10, 0\)"),
+        ({"min_compute_capability": "sm_89"}, InvalidValueError, r"min_compute_capability=\(8, 9\)"),
+        ({"min_compute_capability": "compute_120"}, InvalidValueError, r"min_compute_capability=\(12, 0\)"),
         ({"min_compute_capability": "sm_100b"}, InvalidValueError, "'10.0a' or 'sm_100a'"),
         ({"min_compute_capability": (0, 1)}, InvalidValueError, "major and minor"),
         ({"min_compute_capability": ("8", "0")}, InvalidValueError, "major and minor"),

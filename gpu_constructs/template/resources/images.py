@@ -18,7 +18,6 @@ __all__ = ["host_image", "image_written"]
 # parameter, which says nothing about a public one.
 _RESOLVE = re.compile(r"(?:\{\{)?resolve:ssm(?:-secure)?:(/?[A-Za-z0-9_./-]{1,1024})(?::[0-9]{1,9})?(?:\}\})?")
 _LEAF = "/image_id"
-_FLOATING = frozenset({"recommended", "latest"})
 
 
 def host_image(image_id: Value) -> HostImage | Unknown:
@@ -48,4 +47,4 @@ def _of_parameter(name: str) -> HostImage | Unknown:
     image = images_by_folder().get(folder)
     if image is None or not release or not name.endswith(_LEAF):
         return UNKNOWN
-    return HostImage(image=image, release=None if release in _FLOATING else release)
+    return HostImage(image=image, release=None if name == image.ssm_parameter else release)
