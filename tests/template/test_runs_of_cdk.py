@@ -9,6 +9,7 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_applicationautoscaling as scaling
 from aws_cdk import aws_autoscaling as autoscaling
+from aws_cdk import aws_batch as batch
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_ecs_patterns as patterns
@@ -153,3 +154,60 @@ def test_a_definition_beside_the_template_is_read(tmp_path: Path) -> None:
     ]
     (tmp_path / "machines" / "train.asl.json").write_text("{")
     assert check_files([template]).fleet.workloads == ()
+
+
+class Submissions(cdk.Stack):
+    """What CDK's constructs for AWS Batch and Step Functions make that AWS refuses."""
+
+    def __init__(self, scope: cdk.App, construct_id: str) -> None:
+        super().__init__(scope, construct_id)
+        vpc = ec2.Vpc(self, "Vpc", max_azs=1, nat_gateways=1, restrict_default_security_group=False)
+        hosts = batch.ManagedEc2EcsComputeEnvironment(
+            self,
+            "Hosts",
+            vpc=vpc,
+            instance_types=[ec2.InstanceType("g6.xlarge")],
+            use_optimal_instance_classes=False,
+        )
+        fargate = batch.FargateComputeEnvironment(self, "Fargate", vpc=vpc)
+        first = batch.OrderedComputeEnvironment(compute_environment=hosts, order=1)
+        second = batch.OrderedComputeEnvironment(compute_environment=fargate, order=2)
+        batch.JobQueue(self, "Mixed", compute_environments=[first, second])
+        shares = batch.FairshareSchedulingPolicy(self, "Shares")
+        queue = batch.JobQueue(self, "Fair", compute_environments=[first], scheduling_policy=shares)
+        container = batch.EcsEc2ContainerDefinition(
+            self,
+            "Container",
+            image=ecs.ContainerImage.from_registry("nvidia/cuda:12.8.1-base-ubuntu24.04"),
+            cpu=4,
+            memory=cdk.Size.gibibytes(12),
+            gpu=1,
+        )
+        job = batch.EcsJobDefinition(self, "Job", container=container)
+        rule = events.Rule(self, "Rule", schedule=events.Schedule.rate(RATE))
+        rule.add_target(targets.BatchJob(queue.job_queue_arn, queue, job.job_definition_arn, job))
+        train = sfn_tasks.BatchSubmitJob(
+            self,
+            "Train",
+            job_name="train",
+            job_queue_arn=queue.job_queue_arn,
+            job_definition_arn=job.job_definition_arn,
+        )
+        pause = sfn.Wait(self, "Pause", time=sfn.WaitTime.duration(RATE))
+        again = train.add_catch(pause)
+        pause.next(train)
+        body = sfn.DefinitionBody.from_chainable(again)
+        sfn.StateMachine(self, "Machine", definition_body=body, state_machine_type=sfn.StateMachineType.EXPRESS)
+
+
+def test_what_is_submitted_through_cdk_is_judged(tmp_path: Path) -> None:
+    app = cdk.App(outdir=str(tmp_path))
+    Submissions(app, "Submissions")
+    found = {(each.rule, each.subject) for each in check_files([app.synth().directory]).findings}
+    assert found - {("GPU088", "Hosts")} == {
+        ("GPU357", "Mixed"),
+        ("GPU351", "Rule[Target0]"),
+        ("GPU351", "Machine[Train]"),
+        ("GPU322", "Machine[Train]"),
+        ("GPU356", "Machine[Train]"),
+    }

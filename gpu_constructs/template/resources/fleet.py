@@ -94,7 +94,9 @@ def _read(stacks: Sequence[Stack], tasks: Sequence[Resource], remarks: Sequence[
         *map(services.workload, found_services, service_names),
         *(workload_of(run, name, services) for run, name in zip(found_runs, run_names, strict=True)),
     )
-    queues = dict(job_queues(index, {each.resource.reference: each.pool for each in found_pools}, names_of_pools))
+    queues = dict(
+        job_queues(index, names, {each.resource.reference: each.pool for each in found_pools}, names_of_pools)
+    )
     all_submissions = tuple(submissions.all(services.tasks, queues))
     stray = [each for each in found if each.is_stray]
     return Fleet(

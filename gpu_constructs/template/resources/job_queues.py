@@ -11,6 +11,7 @@ from gpu_constructs.fleet import UNKNOWN, JobQueue, Pool, QueuedEnvironment, Unk
 from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS
 from gpu_constructs.template.model import Reference, Resource
 from gpu_constructs.template.resources.index import Index
+from gpu_constructs.template.resources.names import Names
 from gpu_constructs.template.resources.section import Section, given
 
 __all__ = ["ENVIRONMENT", "QUEUE", "environments_of", "job_queues"]
@@ -28,24 +29,26 @@ def environments_of(queue: Resource, index: Index) -> list[Resource | None]:
 
 
 def job_queues(
-    index: Index, pools: Mapping[Reference, Pool], names: Mapping[Reference, str]
+    index: Index, names: Names, pools: Mapping[Reference, Pool], names_of_pools: Mapping[Reference, str]
 ) -> Iterator[tuple[Reference, JobQueue]]:
     """Reads every queue.
 
     Args:
         index: Every resource.
+        names: What resources are called.
         pools: The hosts of compute environments.
-        names: What these are called.
+        names_of_pools: What these are called.
     """
-    for resource in index.all(QUEUE):
+    queues = tuple(index.all(QUEUE))
+    for resource, name in zip(queues, names.unique([(each, "") for each in queues]), strict=True):
         properties = Section.of(resource, [])
         found = environments_of(resource, index)
         yield (
             resource.reference,
             JobQueue(
-                name=resource.logical_id,
+                name=name,
                 environments=tuple(
-                    _queued(each, pools.get(each.reference), names.get(each.reference, each.logical_id))
+                    _queued(each, pools.get(each.reference), names_of_pools.get(each.reference, each.logical_id))
                     for each in found
                     if each is not None
                 ),
