@@ -15,11 +15,10 @@ from gpu_constructs.cdk.atomic import creating, require_construct_id
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.cluster import GpuCluster
-from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.fleet import UNKNOWN, PoolKind, StrategyItem, Workload, total
+from gpu_constructs.fleet import UNKNOWN, PoolKind, Workload, total
 from gpu_constructs.hosts.given_cluster import require_gpu_cluster
-from gpu_constructs.placement import demand_of, task_slots
-from gpu_constructs.serving.deployment import percentages, shares
+from gpu_constructs.placement import task_slots
+from gpu_constructs.serving.deployment import percentages
 from gpu_constructs.serving.scaled_service import GivenCounts, ScaledService
 from gpu_constructs.serving.service_options import (
     ServiceOptions,
@@ -31,7 +30,14 @@ from gpu_constructs.serving.service_options import (
 from gpu_constructs.tasks.model_container import connect_caches
 from gpu_constructs.tasks.proxy_room import require_room_for_proxy, with_proxy
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
-from gpu_constructs.tasks.task_target import Capacity, capacity_of_service
+from gpu_constructs.tasks.task_target import Capacity
+from gpu_constructs.tasks.workload import (
+    capacity_used,
+    require_accelerators,
+    require_home,
+    require_interfaces,
+    shares_of,
+)
 
 __all__ = ["GpuService"]
 
@@ -116,10 +122,10 @@ class GpuService(ScaledService):
             desired_count, service_name=service_name, health_check_grace_period=health_check_grace_period
         )
         require_gpu_cluster(cluster)
-        _require_task(task_definition)
+        require_accelerators(task_definition, instead="an ecs.Ec2Service")
         require_together(options, cluster.cluster)
         cluster.hosts.require_same_region(scope)
-        used = capacity_of_service(capacity, task_definition.capacity)
+        used = capacity_used(capacity, task_definition.capacity)
         pools = [each.pool for each in used]
         connects = options.get("service_connect_configuration") is not None
         given_task = task_definition.task_with_ports()
@@ -132,15 +138,12 @@ class GpuService(ScaledService):
         percent = percentages(
             count, room, min_healthy_percent=min_healthy_percent, max_healthy_percent=max_healthy_percent
         )
-        given = list(zip(used, shares(slots, [each.comes_first for each in used]), strict=True))
+        shares = shares_of(used, slots)
         strategy = options.get("deployment_strategy")
         workload = Workload(
             name=construct_id,
             task=task,
-            strategy=tuple(
-                StrategyItem(provider=each.pool.provider or UNKNOWN, pool=each.pool, weight=weight, base=base)
-                for each, (weight, base) in given
-            ),
+            strategy=tuple(each.item for each in shares),
             # What ECS starts with where no count is written.
             desired_count=1 if desired_count is None else count,
             min_healthy_percent=UNKNOWN if percent.are_tokens[0] else percent.least,
@@ -149,19 +152,18 @@ class GpuService(ScaledService):
             deployment_strategy=None if strategy is None else strategy.name,
             service_connect=connects,
         )
-        _require_home(workload, cluster, used)
+        require_home(workload, used, cluster.cluster, _ARGUMENTS)
         require_allowed(workload, _ARGUMENTS)
         if connects:
             require_room_for_proxy(given_task, task, pools)
         require_yes(workload, "GPU140", "GPU203", arguments=_ARGUMENTS)
         has_address = options.get("assign_public_ip") or None
-        for name, chosen in (
-            ("security_groups", security_groups),
-            ("vpc_subnets", vpc_subnets),
-            ("assign_public_ip", has_address),
-        ):
-            if chosen is not None:
-                _require_interfaces(workload, name)
+        of_interfaces = {
+            "security_groups": security_groups,
+            "vpc_subnets": vpc_subnets,
+            "assign_public_ip": has_address,
+        }
+        require_interfaces(workload, of_interfaces, _ARGUMENTS)
         if has_address:
             require_yes(replace(workload, assigns_public_ip=True), "GPU278", arguments=_ARGUMENTS)
         with creating(scope, construct_id):
@@ -172,7 +174,7 @@ class GpuService(ScaledService):
                 task_definition=task_definition,
                 desired_count=None if desired_count is None else known_or(desired_count, count),
                 capacity_provider_strategies=[
-                    each.strategy(weight=weight, base=base or None) for each, (weight, base) in given
+                    each.capacity.strategy(weight=each.weight, base=each.base or None) for each in shares
                 ],
                 # CDK compares tokens as if they were numbers, so they are written past it.
                 min_healthy_percent=0 if any(percent.are_tokens) else percent.least,
@@ -218,38 +220,3 @@ class GpuService(ScaledService):
     def workload(self) -> Workload:
         """So many copies of its task on its capacity, as the value that every check reads."""
         return replace(self._workload, task=self._gpu_task.task)
-
-
-def _require_task(task_definition: GpuTaskDefinition) -> None:
-    if not isinstance(task_definition, GpuTaskDefinition):
-        raise InvalidValueError(
-            f"expects a GpuTaskDefinition, got {shown(task_definition)}",
-            argument="task_definition",
-            value=task_definition,
-            fix="an ecs.Ec2Service for a task without GPUs",
-        )
-    if not demand_of(task_definition.task).wants_accelerator:
-        raise InvalidValueError(
-            "the task definition has no container with GPUs or Neuron devices",
-            argument="task_definition",
-            fix="add_gpu_container or add_neuron_container before the service; a service without accelerators is an "
-            "ecs.Ec2Service",
-        )
-
-
-def _require_home(workload: Workload, cluster: GpuCluster, used: Sequence[Capacity]) -> None:
-    """Refuses capacity of another cluster; two GpuClusters around one cluster share its capacity."""
-    if all(each.cluster is cluster.cluster for each in used):
-        return
-    strategy = tuple(
-        replace(item, pool=replace(each.pool, cluster=each.cluster.node.path, associated=True))
-        for item, each in zip(workload.strategy, used, strict=True)
-    )
-    at_home = replace(workload, cluster=cluster.cluster.node.path, strategy=strategy)
-    require_yes(at_home, "GPU143", arguments=_ARGUMENTS)
-
-
-def _require_interfaces(workload: Workload, argument: str) -> None:
-    """Refuses what is for the network interfaces of tasks where they have none."""
-    arguments = {**_ARGUMENTS, "NetworkConfiguration": argument, "a network configuration": argument}
-    require_yes(replace(workload, network_configuration=True), "GPU126", arguments=arguments)

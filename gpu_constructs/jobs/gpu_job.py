@@ -23,7 +23,7 @@ from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.cluster import GpuCluster
 from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.fleet import UNKNOWN, PoolKind, Starter, StrategyItem, Unknown, Workload
+from gpu_constructs.fleet import PoolKind, Starter, Unknown, Workload
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.hosts.given_cluster import require_gpu_cluster
 from gpu_constructs.jobs.data import JobData, require_data
@@ -39,10 +39,16 @@ from gpu_constructs.jobs.states import (
     longest_seconds,
 )
 from gpu_constructs.placement import demand_of, task_slots
-from gpu_constructs.serving.deployment import shares
 from gpu_constructs.tasks.model_container import connect_caches
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
-from gpu_constructs.tasks.task_target import Capacity, capacity_of_service
+from gpu_constructs.tasks.task_target import Capacity
+from gpu_constructs.tasks.workload import (
+    capacity_used,
+    require_accelerators,
+    require_home,
+    require_interfaces,
+    shares_of,
+)
 
 __all__ = ["GpuJob"]
 
@@ -120,7 +126,7 @@ class GpuJob(StartedJob):
     ) -> None:
         require_construct_id(construct_id)
         require_gpu_cluster(cluster)
-        _require_task(task_definition)
+        require_accelerators(task_definition, instead="CDK's sfn_tasks.EcsRunTask")
         budgets = of_kind("retries", retries, JobRetries, example="JobRetries(lost_host=5)")
         seconds = _limit(time_limit, budgets)
         container = _container(task_definition, container_name)
@@ -137,27 +143,23 @@ class GpuJob(StartedJob):
             )
         _require_name(state_machine_name)
         cluster.hosts.require_same_region(scope)
-        used = capacity_of_service(capacity, task_definition.capacity)
+        used = capacity_used(capacity, task_definition.capacity)
         task = task_definition.task_with_ports()
         is_managed = used[0].pool.kind is PoolKind.MANAGED_INSTANCES
         slots = [task_slots(task, each.pool) for each in used]
-        given = list(zip(used, shares(slots, [each.comes_first for each in used]), strict=True))
+        shares = shares_of(used, slots)
         workload = Workload(
             name=construct_id,
             task=task,
             starter=Starter.STATE_MACHINE,
-            strategy=tuple(
-                StrategyItem(provider=each.pool.provider or UNKNOWN, pool=each.pool, weight=weight, base=base)
-                for each, (weight, base) in given
-            ),
+            strategy=tuple(each.item for each in shares),
             network_configuration=bool(task.interfaces),
         )
-        _require_home(workload, cluster, used)
+        require_home(workload, used, cluster.cluster, _ARGUMENTS)
         require_allowed(workload, _ARGUMENTS)
         require_yes(workload, "GPU140", arguments=_ARGUMENTS)
-        for name, chosen in (("security_groups", security_groups), ("vpc_subnets", vpc_subnets)):
-            if chosen is not None:
-                _require_interfaces(workload, name)
+        of_interfaces = {"security_groups": security_groups, "vpc_subnets": vpc_subnets}
+        require_interfaces(workload, of_interfaces, _ARGUMENTS)
         with creating(scope, construct_id):
             super().__init__(scope, construct_id)
         with rolled_back_on_error(scope, construct_id):
@@ -172,11 +174,11 @@ class GpuJob(StartedJob):
                 container=container,
                 strategy=[
                     {
-                        "CapacityProvider": each.capacity_provider_name,
-                        "Weight": weight,
-                        **({"Base": base} if base else {}),
+                        "CapacityProvider": each.capacity.capacity_provider_name,
+                        "Weight": each.weight,
+                        **({"Base": each.base} if each.base else {}),
                     }
-                    for each, (weight, base) in given
+                    for each in shares
                 ],
                 network=_network(cluster, groups, vpc_subnets) if task.interfaces else None,
                 packed=not is_managed,
@@ -258,22 +260,6 @@ class GpuJob(StartedJob):
         )
 
 
-def _require_task(task_definition: GpuTaskDefinition) -> None:
-    if not isinstance(task_definition, GpuTaskDefinition):
-        raise InvalidValueError(
-            f"expects a GpuTaskDefinition, got {shown(task_definition)}",
-            argument="task_definition",
-            value=task_definition,
-            fix="GpuTaskDefinition(self, 'Train', capacity=[…])",
-        )
-    if not demand_of(task_definition.task).wants_accelerator:
-        raise InvalidValueError(
-            "the task definition has no container with GPUs or Neuron devices",
-            argument="task_definition",
-            fix="add_gpu_container or add_neuron_container before the job",
-        )
-
-
 def _limit(time_limit: cdk.Duration, retries: JobRetries) -> int:
     """The limit in seconds, within which every attempt of an execution has to find its place."""
     largest = (LONGEST_EXECUTION_SECONDS - longest_seconds(0, retries)) // retries.attempts
@@ -334,20 +320,3 @@ def _network(
         "Subnets": [each.subnet_id for each in subnets.subnets],
         "SecurityGroups": [each.security_group_id for each in groups],
     }
-
-
-def _require_home(workload: Workload, cluster: GpuCluster, used: Sequence[Capacity]) -> None:
-    """Refuses capacity of another cluster; two GpuClusters around one cluster share its capacity."""
-    if all(each.cluster is cluster.cluster for each in used):
-        return
-    strategy = tuple(
-        replace(item, pool=replace(each.pool, cluster=each.cluster.node.path, associated=True))
-        for item, each in zip(workload.strategy, used, strict=True)
-    )
-    require_yes(replace(workload, cluster=cluster.cluster.node.path, strategy=strategy), "GPU143", arguments=_ARGUMENTS)
-
-
-def _require_interfaces(workload: Workload, argument: str) -> None:
-    """Refuses what is for the network interfaces of tasks where they have none."""
-    arguments = {**_ARGUMENTS, "NetworkConfiguration": argument, "a network configuration": argument}
-    require_yes(replace(workload, network_configuration=True), "GPU126", arguments=arguments)

@@ -1,19 +1,17 @@
-"""How a service spreads its tasks over its capacity, and how it replaces them with the GPUs there are."""
+"""How a service replaces its tasks with the GPUs there are."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpu_constructs.cdk.arguments import whole_number
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.fleet import UNKNOWN, Unknown
-from gpu_constructs.hardware.aws_limits import MAX_BASE, MAX_PERCENT, MAX_WEIGHT
+from gpu_constructs.hardware.aws_limits import MAX_PERCENT
 from gpu_constructs.placement import rollout_percentages
 from gpu_constructs.placement.rollout import percent_for_one_less
 
-__all__ = ["Percentages", "given_percentages", "percentages", "scaled_percentages", "shares"]
+__all__ = ["Percentages", "given_percentages", "percentages", "scaled_percentages"]
 
 _PERCENTAGES = "GPU283"
 
@@ -102,35 +100,3 @@ def _percent(argument: str, value: int | None) -> int | Unknown | None:
     if argument.startswith("max"):
         return whole_number(argument, value, smallest=MAX_PERCENT, unit="percent", fix=fix, rule=_PERCENTAGES)
     return whole_number(argument, value, smallest=0, largest=MAX_PERCENT, unit="percent", fix=fix, rule=_PERCENTAGES)
-
-
-def shares(slots: Sequence[int | Unknown], comes_first: Sequence[bool]) -> list[tuple[int, int]]:
-    """Weight and base of each capacity: the first of an order is filled, and the others share the rest.
-
-    A provider with a weight of 0 "cannot place tasks", a base or not (CapacityProviderStrategyItem of the ECS API), so
-    the first has the smallest weight that can be combined with the largest.
-
-    Args:
-        slots: Tasks that each capacity holds at its maximum.
-        comes_first: Whether each is the first of an order.
-    """
-    firsts = [place for place, is_first in enumerate(comes_first) if is_first]
-    rooms = [each for each in slots if not isinstance(each, Unknown)]
-    # One provider of a strategy may have a base, and a base that is not known does not count.
-    if len(firsts) != 1 or len(rooms) < len(slots) or len(slots) == 1 or not all(rooms):
-        return [(weight, 0) for weight in _weights(slots)]
-    (first,) = firsts
-    largest = max(room for place, room in enumerate(rooms) if place != first)
-    return [
-        (1, min(room, MAX_BASE)) if place == first else (max(1, room * MAX_WEIGHT // largest), 0)
-        for place, room in enumerate(rooms)
-    ]
-
-
-def _weights(slots: Sequence[int | Unknown]) -> list[int]:
-    """Shares of the tasks by the room there is: ECS moves no task from a provider that is full to another."""
-    sizes = [each for each in slots if not isinstance(each, Unknown)]
-    if len(sizes) < len(slots) or not all(sizes):
-        return [1] * len(slots)
-    divisor = max(math.gcd(*sizes), -(-max(sizes) // MAX_WEIGHT))
-    return [max(1, each // divisor) for each in sizes]

@@ -18,7 +18,7 @@ from gpu_constructs.hardware import Architecture
 from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity
 from gpu_constructs.placement.query import instance_type_in, render
 
-__all__ = ["Capacity", "Landing", "capacity_of_service", "encryption_key_of", "landing_on", "require_capacities"]
+__all__ = ["Capacity", "Landing", "encryption_key_of", "landing_on", "require_capacities"]
 
 Capacity: TypeAlias = GpuCapacity | ImportedGpuCapacity | ManagedGpuCapacity
 
@@ -242,29 +242,3 @@ def _one_of_types(names: Iterable[str]) -> str:
     for name, stand_in in stand_ins.items():
         expression = expression.replace(stand_in, name) if stand_in != name else expression
     return expression
-
-
-def capacity_of_service(given: Sequence[Capacity] | None, of_task: Sequence[Capacity]) -> tuple[Capacity, ...]:
-    """The capacities that a service uses: those of its task definition, or some of them.
-
-    Args:
-        given: What the user chose; None for all.
-        of_task: Those of the task definition.
-
-    Raises:
-        InvalidValueError: It is not a list of capacities that the task definition names.
-    """
-    used = tuple(of_task)
-    if given is not None:
-        require_capacities(given)
-        used = tuple(given)
-        foreign = [each.pool.name for each in used if all(each is not other for other in of_task)]
-        if foreign:
-            raise InvalidValueError(
-                f"the task definition does not name {', '.join(foreign)}",
-                argument="capacity",
-                value=foreign,
-                allowed=", ".join(each.pool.name for each in of_task),
-                fix="leave it out for all of them",
-            )
-    return used

@@ -1,0 +1,173 @@
+"""What a service and a job have in common: a task with GPUs, the capacity that it uses, and the strategy over it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from aws_cdk import aws_ecs as ecs
+
+from gpu_constructs.cdk.refusal import require_yes
+from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.fleet import UNKNOWN, StrategyItem, Unknown, Workload
+from gpu_constructs.hardware.aws_limits import MAX_BASE, MAX_WEIGHT
+from gpu_constructs.placement import demand_of
+from gpu_constructs.tasks.task_definition import GpuTaskDefinition
+from gpu_constructs.tasks.task_target import Capacity, require_capacities
+
+__all__ = ["CapacityShare", "capacity_used", "require_accelerators", "require_home", "require_interfaces", "shares_of"]
+
+
+def require_accelerators(task_definition: GpuTaskDefinition, *, instead: str) -> None:
+    """Refuses anything but a task definition with accelerators.
+
+    Args:
+        task_definition: What was given.
+        instead: What runs a task without them.
+
+    Raises:
+        InvalidValueError: It is something else.
+    """
+    if not isinstance(task_definition, GpuTaskDefinition):
+        raise InvalidValueError(
+            f"expects a GpuTaskDefinition, got {shown(task_definition)}",
+            argument="task_definition",
+            value=task_definition,
+            fix=f"a GpuTaskDefinition, or {instead} for a task without GPUs",
+        )
+    if not demand_of(task_definition.task).wants_accelerator:
+        raise InvalidValueError(
+            "the task definition has no container with GPUs or Neuron devices",
+            argument="task_definition",
+            fix=f"add_gpu_container or add_neuron_container before this line, or {instead} for a task without GPUs",
+        )
+
+
+def capacity_used(given: Sequence[Capacity] | None, of_task: Sequence[Capacity]) -> tuple[Capacity, ...]:
+    """The capacities of a task definition, or some of them.
+
+    Args:
+        given: What the user chose; None for all.
+        of_task: Those of the task definition.
+
+    Raises:
+        InvalidValueError: It is not a list of capacities that the task definition names.
+    """
+    if given is None:
+        return tuple(of_task)
+    require_capacities(given)
+    foreign = [each.pool.name for each in given if all(each is not other for other in of_task)]
+    if foreign:
+        raise InvalidValueError(
+            f"the task definition does not name {', '.join(foreign)}",
+            argument="capacity",
+            value=foreign,
+            allowed=", ".join(each.pool.name for each in of_task),
+            fix="leave it out for all of them",
+        )
+    return tuple(given)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CapacityShare:
+    """How many of the tasks a capacity gets: one item of the capacity provider strategy.
+
+    Attributes:
+        capacity: The capacity.
+        weight: Its share of the tasks above every base.
+        base: Tasks that go there first.
+    """
+
+    capacity: Capacity
+    weight: int
+    base: int
+
+    @property
+    def item(self) -> StrategyItem:
+        """The same as the value that every check reads."""
+        pool = self.capacity.pool
+        return StrategyItem(provider=pool.provider or UNKNOWN, pool=pool, weight=self.weight, base=self.base)
+
+
+def shares_of(used: Sequence[Capacity], slots: Sequence[int | Unknown]) -> tuple[CapacityShare, ...]:
+    """The capacity provider strategy: the first of an order is filled, and the others share the rest.
+
+    Args:
+        used: The capacities.
+        slots: Tasks that each of them holds at its maximum.
+    """
+    numbers = _weights_and_bases(slots, [each.comes_first for each in used])
+    return tuple(
+        CapacityShare(capacity=each, weight=weight, base=base)
+        for each, (weight, base) in zip(used, numbers, strict=True)
+    )
+
+
+def require_home(
+    workload: Workload, used: Sequence[Capacity], cluster: ecs.ICluster, arguments: Mapping[str, str]
+) -> None:
+    """Refuses capacity of another cluster; two GpuClusters around one cluster share its capacity.
+
+    Args:
+        workload: What is about to be defined.
+        used: The capacities of its strategy, in its order.
+        cluster: Where it is to run.
+        arguments: Arguments by property.
+
+    Raises:
+        IncompatibleError: A capacity is of another cluster.
+    """
+    if all(each.cluster is cluster for each in used):
+        return
+    strategy = tuple(
+        replace(item, pool=replace(each.pool, cluster=each.cluster.node.path, associated=True))
+        for item, each in zip(workload.strategy, used, strict=True)
+    )
+    at_home = replace(workload, cluster=cluster.node.path, strategy=strategy)
+    require_yes(at_home, "GPU143", arguments=arguments)
+
+
+def require_interfaces(workload: Workload, given: Mapping[str, object], arguments: Mapping[str, str]) -> None:
+    """Refuses what is for the network interfaces of tasks where they have none.
+
+    Args:
+        workload: What is about to be defined.
+        given: Such arguments with their values; None for those that were left out.
+        arguments: Arguments by property.
+
+    Raises:
+        IncompatibleError: One was given, and tasks have no interface.
+    """
+    for name, value in given.items():
+        if value is not None:
+            words = {**arguments, "NetworkConfiguration": name, "a network configuration": name}
+            require_yes(replace(workload, network_configuration=True), "GPU126", arguments=words)
+
+
+def _weights_and_bases(slots: Sequence[int | Unknown], comes_first: Sequence[bool]) -> list[tuple[int, int]]:
+    """Weight and base of each capacity.
+
+    A provider with a weight of 0 "cannot place tasks", a base or not (CapacityProviderStrategyItem of the ECS API), so
+    the first has the smallest weight that can be combined with the largest.
+    """
+    firsts = [place for place, is_first in enumerate(comes_first) if is_first]
+    rooms = [each for each in slots if not isinstance(each, Unknown)]
+    # One provider of a strategy may have a base, and a base that is not known does not count.
+    if len(firsts) != 1 or len(rooms) < len(slots) or len(slots) == 1 or not all(rooms):
+        return [(weight, 0) for weight in _weights(slots)]
+    (first,) = firsts
+    largest = max(room for place, room in enumerate(rooms) if place != first)
+    return [
+        (1, min(room, MAX_BASE)) if place == first else (max(1, room * MAX_WEIGHT // largest), 0)
+        for place, room in enumerate(rooms)
+    ]
+
+
+def _weights(slots: Sequence[int | Unknown]) -> list[int]:
+    """Shares of the tasks by the room there is: ECS moves no task from a provider that is full to another."""
+    sizes = [each for each in slots if not isinstance(each, Unknown)]
+    if len(sizes) < len(slots) or not all(sizes):
+        return [1] * len(slots)
+    divisor = max(math.gcd(*sizes), -(-max(sizes) // MAX_WEIGHT))
+    return [max(1, each // divisor) for each in sizes]
