@@ -1,6 +1,6 @@
 """Multi-node jobs, which start on all their hosts or on none: can they start, and do they end?
 
-A job may be submitted with fewer nodes than its definition has; the definition is what is judged.
+A job that is submitted with other nodes than its definition has is judged with these.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ https://docs.aws.amazon.com/batch/latest/APIReference/API_RegisterJobDefinition.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -24,6 +25,7 @@ from gpu_constructs.template.resources.tasks import amount_of, architecture_of, 
 __all__ = ["JOB_DEFINITION", "batch_tasks", "job_container"]
 
 JOB_DEFINITION = "AWS::Batch::JobDefinition"
+_RANGE = re.compile(r"([0-9]{0,6}):([0-9]{0,6})")
 _GENERAL = frozenset({"MEMORY", "VCPU"})
 _PATTERNS = ("OnExitCode", "OnReason", "OnStatusReason")
 _ONLY_CONTAINER = "default"  # what Batch calls the container of a job that has one
@@ -57,6 +59,8 @@ def batch_tasks(index: Index, notes: Notes) -> Iterator[tuple[Resource, str, Tas
             which = nodes if isinstance(nodes, str) else str(number)
             task = _task(each, "Container", common)
             if task is not None:
+                if number == 0:
+                    task = replace(task, missed_node=_missed_node(properties.section("NodeProperties")))
                 named = f"[{which}]" if len(ranges) > 1 else ""
                 yield resource, named, replace(_with_needs(task, resource, notes), origin=each.origin)
         task = _task(properties, "ContainerProperties", common)
@@ -69,6 +73,25 @@ def _nodes(properties: Section) -> int | Unknown | None:
         return None
     number = properties.section("NodeProperties").integer("NumNodes")
     return UNKNOWN if number is None else number
+
+
+def _missed_node(section: Section) -> int | None:
+    """The first node that no range names, or a main node that does not exist; None where that is not certain."""
+    count, main = section.integer("NumNodes"), section.integer("MainNode")
+    if not isinstance(count, int):
+        return None
+    if isinstance(main, int) and main >= count:
+        return main
+    node = 0
+    # From the lowest, each range goes on where the one before it ends, or overrides a part of it.
+    ranges = [_RANGE.fullmatch(str(each)) for each in section.known_texts("NodeRangeProperties", "TargetNodes")]
+    if len(ranges) < len(section.sections("NodeRangeProperties")) or None in ranges:
+        return None
+    for first, last in sorted((int(each[1] or 0), int(each[2] or count - 1)) for each in ranges if each is not None):
+        if first > node:
+            break
+        node = max(node, last + 1)
+    return node if node < count else None
 
 
 def _with_needs(task: Task, resource: Resource, notes: Notes) -> Task:

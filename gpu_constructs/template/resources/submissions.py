@@ -15,7 +15,7 @@ from gpu_constructs.template.resources.batch_jobs import JOB_DEFINITION, job_con
 from gpu_constructs.template.resources.index import Index, place_of_arn
 from gpu_constructs.template.resources.job_queues import QUEUE, environments_of
 from gpu_constructs.template.resources.json_texts import JsonTexts
-from gpu_constructs.template.resources.section import Notes, Section
+from gpu_constructs.template.resources.section import Notes, Section, given
 from gpu_constructs.template.resources.state_machines import SUBMIT_JOB, StateCall
 
 __all__ = ["Submissions", "submitted_by_events"]
@@ -25,7 +25,7 @@ _PIPE = "AWS::Pipes::Pipe"
 _SCHEDULE = "AWS::Scheduler::Schedule"
 _STARTERS = {_RULE: Starter.RULE, _PIPE: Starter.PIPE, _SCHEDULE: Starter.SCHEDULE}
 # Overrides of other kinds of jobs, and old ones, which only take the place of old sizes.
-_OTHERS = ("EksPropertiesOverride", "NodeOverrides")
+_OF_NODES = "NodeOverrides"
 _OF_ECS = "EcsPropertiesOverride"
 _OLD_SIZES = ("Memory", "Vcpus")
 _UNIVERSAL = f":aws-sdk:{SUBMIT_JOB}"
@@ -130,11 +130,12 @@ class Submissions:
 
     def _run(self, task: Task, name: str, request: Section) -> Task:
         environments, containers = self._environments(request), _containers(task, request)
-        if environments is None and containers is task.containers:
+        nodes = given(request.section(_OF_NODES).integer("NumNodes"), task.nodes) if task.is_multi_node else None
+        if environments is None and containers is task.containers and nodes == task.nodes:
             return task
-        key = "ContainerOverrides" if request.has("ContainerOverrides") else _OF_ECS
+        key = next(filter(request.has, ("ContainerOverrides", _OF_ECS, _OF_NODES)), _OF_ECS)
         origin = task.origin if containers is task.containers else request.origin.at(key)
-        return replace(task, name=name, environments=environments, containers=containers, origin=origin)
+        return replace(task, name=name, environments=environments, containers=containers, nodes=nodes, origin=origin)
 
     def _environments(self, request: Section) -> frozenset[str] | None:
         """The compute environments of the queue; none of a queue of other files, None where not all are known."""
@@ -159,13 +160,17 @@ def _containers(task: Task, request: Section) -> tuple[Container, ...]:
 
 def _overrides(task: Task, request: Section) -> Mapping[str, Section] | None:
     """What a request has for containers, by their names; None where that is not known, or not read."""
-    only = request.section("ContainerOverrides")
+    nodes = request.section(_OF_NODES)
+    ranges = nodes.sections("NodePropertyOverrides")
+    # What is meant for a part of the nodes is not told apart.
+    whole = len(ranges) == 1 and ranges[0].text("TargetNodes") in {"0:", ":"}
+    only = ranges[0].section("ContainerOverrides") if whole else request.section("ContainerOverrides")
     tasks = request.section(_OF_ECS).sections("TaskProperties")
     named = [each for one in tasks for each in one.sections("Containers")]
     is_open = (
         only.is_unknown or request.section(_OF_ECS).is_unknown or any(each.is_unknown for each in (*tasks, *named))
     )
-    if is_open or any(map(request.has, _OTHERS)):
+    if is_open or nodes.is_unknown or (ranges and not whole) or request.has("EksPropertiesOverride"):
         return None
     if not only.keys:
         return {str(each.text("Name")): each for each in named}

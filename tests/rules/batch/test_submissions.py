@@ -114,7 +114,7 @@ def test_a_wrong_number_of_gpus_in_the_job_definition_is_reported_there_alone() 
         _asks_for({"Type.$": "$.kind", "Value": "1"}),
         {"EcsPropertiesOverride.$": "$.overrides"},
         {"EcsPropertiesOverride": {"TaskProperties": [{"Containers.$": "$.containers"}]}},
-        {"NodeOverrides": {"NumNodes": 2}},
+        {"NodeOverrides.$": "$.nodes"},
         {"ContainerOverrides": {"Vcpus": 2}},
     ],
 )

@@ -1,0 +1,83 @@
+"""Ranges of nodes of multi-node jobs, as they are written and as they are submitted."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gpu_constructs.checking.report import check_files
+from gpu_constructs.fleet import UNKNOWN
+from gpu_constructs.rules.batch.node_ranges import names_all_nodes
+from tests.rules.batch.test_jobs import job
+from tests.rules.given import container, fleet_of, gpu, only, said
+from tests.template.resources.declared import fleet
+from tools.rule_examples import example_of
+
+GANG = replace(job(gpu("1"), cpu=4096), nodes=4, missed_node=3)
+_SUBMIT = {"JobName": "x", "JobQueue": "${Queue}", "JobDefinition": "${Job}"}
+
+
+def test_each_node_is_named() -> None:
+    assert "none of its ranges names node 3" in only(names_all_nodes, fleet_of(GANG)).message
+    assert "its main node is 4" in only(names_all_nodes, fleet_of(replace(GANG, missed_node=4))).message
+    for other in ({"missed_node": None}, {"nodes": UNKNOWN}, {"containers": (container(),)}):
+        assert said(names_all_nodes, fleet_of(replace(GANG, **other))) == []
+
+
+@pytest.mark.parametrize(
+    ("ranges", "main", "missed"),
+    [
+        (["0:"], 0, None),
+        ([":3"], 0, None),
+        (["0:3"], 3, None),
+        (["2:", "0:1"], 0, None),
+        (["0:3", "1:2"], 0, None),  # a nested range overrides a part
+        (["0:2"], 0, 3),
+        (["1:3"], 0, 0),
+        (["0:0", "2:3"], 0, 1),
+        (["0:"], 4, 4),
+        ([], 0, None),
+        (["odd"], 0, None),
+        ([{"Unknown": 0}], 0, None),
+    ],
+)
+def test_ranges_are_read_together(ranges: list[Any], main: int, missed: int | None) -> None:
+    written = [{"TargetNodes": each, "Container": {"Image": "x"}} for each in ranges] or [{"Container": {"Image": "x"}}]
+    nodes = {"NumNodes": 4, "MainNode": main, "NodeRangeProperties": written}
+    tasks = fleet({"Job": {"Type": "AWS::Batch::JobDefinition", "Properties": {"NodeProperties": nodes}}}).tasks
+    assert [each.missed_node for each in tasks] == [missed, *[None] * (len(tasks) - 1)]
+
+
+def found(**overrides: Any) -> list[tuple[str, str]]:
+    """Errors about a gang of four nodes of one GPU each that a state submits."""
+    parameters = {**_SUBMIT, "NodeOverrides": overrides}
+    state = {"Type": "Task", "Resource": "arn:aws:states:::batch:submitJob", "Parameters": parameters, "End": True}
+    definition = {"Fn::Sub": json.dumps({"States": {"Train": state}})}
+    example = example_of("GPU355")
+    template = json.loads(example.file(example.right.replace("0:3", "0:")))
+    properties = {"RoleArn": "x", "DefinitionString": definition}
+    template["Resources"]["Machine"] = {"Type": "AWS::StepFunctions::StateMachine", "Properties": properties}
+    findings = check_files(["-"], stdin=json.dumps(template).encode()).findings
+    return [(each.rule, each.subject) for each in findings if each.severity.value == "error"]
+
+
+def _gpus(nodes: str) -> dict[str, Any]:
+    asked = {"ResourceRequirements": [{"Type": "GPU", "Value": "4"}]}
+    return {"NodePropertyOverrides": [{"TargetNodes": nodes, "ContainerOverrides": asked}]}
+
+
+@pytest.mark.parametrize(
+    ("overrides", "errors"),
+    [
+        ({}, []),
+        ({"NumNodes": 2}, []),
+        ({"NumNodes": 100}, [("GPU340", "Machine[Train]")]),
+        (_gpus("0:"), [("GPU061", "Machine[Train]")]),
+        (_gpus("1:"), []),  # what a part of the nodes asks for is not judged
+    ],
+)
+def test_a_gang_is_judged_as_it_is_submitted(overrides: dict[str, Any], errors: list[tuple[str, str]]) -> None:
+    assert found(**overrides) == errors
