@@ -8,10 +8,14 @@ import sys
 import aws_cdk as cdk
 
 from gpu_constructs import GpuConstructsError, acknowledge_aws_solutions
+from stacks.benchmark_jobs import BenchmarkJobsStack
 from stacks.chat import ChatStack
 from stacks.existing_cluster import ExistingClusterStack
+from stacks.fine_tuning import FineTuningStack
+from stacks.four_families import FourFamiliesStack
 from stacks.image_queue import ImageQueueStack
 from stacks.nvidia_smi import NvidiaSmiStack
+from stacks.recommender import RecommenderStack
 from stacks.tensorflow_benchmark import TensorflowBenchmarkStack
 
 app = cdk.App()
@@ -29,6 +33,10 @@ except GpuConstructsError as error:
 NvidiaSmiStack(app, "nvidia-smi")
 ChatStack(app, "chat", model=context("chat_model") or "Qwen/Qwen2.5-7B-Instruct")
 ImageQueueStack(app, "image-queue", max_instances=int(context("image_queue_hosts") or 4))
+RecommenderStack(app, "recommender", hosts=int(context("recommender_hosts") or 4))
+BenchmarkJobsStack(app, "benchmark-jobs", family=context("benchmark_family") or "g6")
+FourFamiliesStack(app, "four-families")
+FineTuningStack(app, "fine-tuning", instance_types=["p4de.24xlarge", "p5.48xlarge"])
 if context("existing_cluster"):
     cluster, subnets = json.loads(context("existing_cluster")), json.loads(context("existing_subnets"))
     hosts = int(context("existing_cluster_hosts") or 2)

@@ -8,7 +8,7 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from gpu_constructs import GpuCluster, GpuService, GpuTaskDefinition, ModelServer, ScaleBy
-from stacks.decided import decide
+from stacks.decided import NO_ACCESS_LOGS, decide
 from stacks.network import demo_vpc
 
 __all__ = ["ImageQueueStack"]
@@ -26,9 +26,9 @@ while True:
         message.delete()
 """
 _DECIDED = {
+    **NO_ACCESS_LOGS,
     "IAM5[Action::s3:Abort*]": "CDK grants it with s3:PutObject, for uploads in parts",
     "IAM5[Resource::<Images2D38C313.Arn>/*]": "each message becomes an object of its own",
-    "S1": "a demonstration keeps no access logs; give server_access_logs_bucket to a bucket that stays",
 }
 
 

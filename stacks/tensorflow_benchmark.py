@@ -14,13 +14,13 @@ from gpu_constructs import GpuCapacity, GpuCluster, GpuTaskDefinition, Incompati
 from stacks.network import demo_vpc
 from stacks.outputs import run_task_command
 
-__all__ = ["TensorflowBenchmarkStack"]
+__all__ = ["BENCHMARK", "IMAGE", "TensorflowBenchmarkStack"]
 
-_IMAGE = "tensorflow/tensorflow:2.19.0-gpu"
+IMAGE = "tensorflow/tensorflow:2.19.0-gpu"
 _TASKS: Mapping[int, str] = MappingProxyType({1: "Tensorflow1Gpu", 4: "Tensorflow4Gpu", 8: "Tensorflow8Gpu"})
 
 # One training step after another on whatever GPUs the task sees; prints images per second like the benchmark of 2019.
-_BENCHMARK = """
+BENCHMARK = """
 import time, tensorflow as tf
 gpus = tf.config.list_logical_devices("GPU")
 print("devices:", [gpu.name for gpu in gpus])
@@ -85,8 +85,8 @@ class TensorflowBenchmarkStack(cdk.Stack):
         task = GpuTaskDefinition(self, name, capacity=[gpu], family=f"tensorflow-{gpus}-gpu")
         task.add_gpu_container(
             "training",
-            image=ecs.ContainerImage.from_registry(_IMAGE),
+            image=ecs.ContainerImage.from_registry(IMAGE),
             gpus=gpus,
-            command=["python", "-c", _BENCHMARK],
+            command=["python", "-c", BENCHMARK],
         )
         cdk.CfnOutput(self, f"{name}RunTask", value=run_task_command(cluster, task, gpu))

@@ -103,6 +103,7 @@ class GpuJob(StartedJob):
         state_machine: Each execution of it is one job.
         alarm: Goes off when a job has failed.
         task_definition: What it runs.
+        data: Where it reads, writes and resumes.
     """
 
     @checked
@@ -190,9 +191,10 @@ class GpuJob(StartedJob):
             self.task_definition: GpuTaskDefinition = task_definition
             self.state_machine: sfn.StateMachine = self._machine(hosts, run, budgets, state_machine_name)
             self.alarm: cloudwatch.Alarm = self._alarm()
-            for writes_there, places in ((False, read.values()), (True, (*written.values(), checkpoints))):
-                for each in filter(None, places):
-                    each.grant(task_definition.task_role, writes=writes_there)
+            kept = () if checkpoints is None else (checkpoints,)
+            self.data: tuple[JobData, ...] = (*read.values(), *written.values(), *kept)
+            for place, each in enumerate(self.data):
+                each.grant(task_definition.task_role, writes=place >= len(read))
             # A provider cannot leave the cluster while a task uses it.
             self.state_machine.node.add_dependency(cluster.hosts.association.services_depend_on, *mounted)
         self._run = run

@@ -50,6 +50,7 @@ _HOSTS_NAMED_LATER = "AWS completes this name when it creates the resource; the 
 _TASKS_OF_CLUSTER = (
     "tasks and revisions have no names before they are made; those of one cluster and one family are allowed"
 )
+_OBJECTS_OF_DATA = "objects of a job have no names before they are written; the bucket and the prefix are given"
 _TASKS_WITHOUT_RESOURCES = "ecr:GetAuthorizationToken, logs:DescribeLogGroups and ssmmessages know no resources in IAM"
 
 # What CDK allows a task or its agent, for images from ECR and for ECS Exec.
@@ -187,6 +188,7 @@ def _of_service(service: LoadBalancedService) -> Iterator[_Finding]:
 
 
 def _of_job(job: GpuJob) -> Iterator[_Finding]:
+    yield from _of_data(job)
     for machine in _defined(job, sfn.CfnStateMachine, "StateMachine"):
         yield machine, "SF1", "Step Functions keeps the history of each job for 90 days, with its error and its cause"
         yield machine, "SF2", "the job is one task of ECS, which X-Ray does not follow"
@@ -197,6 +199,22 @@ def _of_job(job: GpuJob) -> Iterator[_Finding]:
     for queue in job.node.children:
         if isinstance(queue, sqs.Queue) and isinstance(queue.node.default_child, sqs.CfnQueue):
             yield queue.node.default_child, "SQS3", "it is the dead-letter queue of a schedule or a rule"
+
+
+def _of_data(job: GpuJob) -> Iterator[_Finding]:
+    """What CDK allows the task for its data; the same wildcards for anything else are its owner's."""
+    places = [(each.bucket, each.prefix) for each in job.data if each.bucket is not None]
+    for policy in _defined(job.task_definition.task_role, iam.CfnPolicy, "DefaultPolicy") if places else ():
+        arns = [arn for bucket, prefix in places for arn in (bucket.bucket_arn, bucket.arn_for_objects(f"{prefix}*"))]
+        of_data = {_flat(_resolved(policy, each)) for each in arns}
+        ours, theirs = set[str](), set[str]()
+        for statement in _resolved(policy, policy.policy_document)["Statement"]:
+            resources = set(map(_flat, _listed(statement["Resource"])))
+            named = {f"Action::{each}" for each in _listed(statement["Action"])}
+            named |= {f"Resource::{each}" for each in resources}
+            (ours if resources <= of_data else theirs).update(each for each in named if "*" in each)
+        for finding in sorted(ours - theirs):
+            yield policy, f"IAM5[{finding}]", _OBJECTS_OF_DATA
 
 
 @cache

@@ -24,6 +24,7 @@ _KINDS: dict[str, tuple[str, str, str, str]] = {
     "file system": ("efs", "describe_file_systems", "FileSystems", "FileSystemId"),
     "flow log": ("ec2", "describe_flow_logs", "FlowLogs", "FlowLogId"),
     "function": ("lambda", "list_functions", "Functions", "FunctionName"),
+    "image repository": ("ecr", "describe_repositories", "repositories", "repositoryName"),
     "instance profile": ("iam", "list_instance_profiles", "InstanceProfiles", "InstanceProfileName"),
     "internet gateway": ("ec2", "describe_internet_gateways", "InternetGateways", "InternetGatewayId"),
     "job definition": ("batch", "describe_job_definitions", "jobDefinitions", "jobDefinitionArn"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import shlex
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,10 @@ from .account import Account
 from .cdk_cli import CdkError
 from .deployed import Stacks
 from .inventory import inventory
+from .jobs_of_stories import Jobs, as_process
 from .plain_cluster import CLUSTER, THEIRS, plain_cluster
 from .requests_path import Arrival, send
+from .server import ROOT
 from .stage import Stage
 from .test_updates import FORCED, IN_USE, MOVES
 from .test_updates import STACK as MOVED
@@ -42,6 +45,8 @@ def changed(_stage: Stage) -> Path:
     context = {
         "chat_model": "Qwen/Qwen2.5-3B-Instruct",
         "image_queue_hosts": "1",
+        "recommender_hosts": "2",
+        "benchmark_family": "p3",
         "existing_cluster": json.dumps(GIVEN),
         "existing_cluster_hosts": "0",
         "existing_subnets": json.dumps(subnets),
@@ -187,3 +192,110 @@ def test_the_command_line_says_what_is_in_use(stage: Stage, tmp_path: Path) -> N
         stage.cdk.deploy(tmp_path / "after", MOVED)
     stacks.update(MOVED, first)
     stacks.delete(MOVED)
+
+
+def test_a_recommender_is_trained_from_s3_to_s3_and_resumes_after_a_lost_host(
+    stage: Stage, changed: Path, tmp_path: Path
+) -> None:
+    account, s3 = stage.account, stage.account.client("s3")
+    outputs = stage.cdk.deploy(assembly(tmp_path, STORIES["recommender"]), "recommender")
+    repository, _, tag = outputs["ImageUri"].rpartition("/")[2].partition(":")
+    pushed = {"imageManifest": "{}", "imageManifestMediaType": "application/vnd.oci.image.manifest.v1+json"}
+    account.client("ecr").put_image(repositoryName=repository, imageTag=tag, **pushed)
+    bucket, jobs = outputs["BucketName"], Jobs(account, outputs["ClusterName"])
+    # Ten customers of hiking boots and ten of novels; each lacks one product that all others of theirs bought.
+    tastes = {"hiker": ("boots", "tent", "map", "stove"), "reader": ("novel", "lamp", "shelf", "glasses")}
+    lacks = {f"{taste}{each}": liked[each % 4] for taste, liked in tastes.items() for each in range(10)}
+    bought = [f"{who},{it}" for who, lack in lacks.items() for it in tastes[who[:-1]] if it != lack]
+    for name, half in (("old", bought[::2]), ("new", bought[1::2])):
+        s3.put_object(Bucket=bucket, Key=f"data/{name}.csv", Body="\n".join(half))
+
+    def train(task: dict[str, Any]) -> subprocess.Popen[str]:
+        environment = {**stage.cdk.environment, **jobs.environment(task)}
+        return as_process(ROOT / "stacks" / "recommender_image" / "train.py", environment)
+
+    assert account.hosts(jobs.cluster) == ()
+    execution = jobs.start(outputs["Start"].replace("30", "3000"))
+    (first,) = jobs.tasks()
+    jobs.ends(first, "spot")
+    with train(first) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().endswith(f"{len(bought)} purchases, from epoch 0\n")
+        assert process.stdout.readline() == "epoch 10\n"
+        process.kill()
+    second = jobs.attempt(execution, 1)
+    with train(second) as process:
+        said = process.communicate()[0].splitlines()
+    jobs.ends(second, str(process.returncode))
+    end = jobs.end(execution)
+    assert (end["status"], process.returncode) == ("SUCCEEDED", 0), said
+    assert int(said[0].rpartition(" ")[2]) >= 10
+    assert said[-1] == "epoch 3000"
+    (result,) = s3.list_objects_v2(Bucket=bucket, Prefix="results/")["Contents"]
+    rows = s3.get_object(Bucket=bucket, Key=result["Key"])["Body"].read().decode().splitlines()
+    assert dict(row.split(",") for row in rows) == lacks
+    assert [each["stopCode"] for each in jobs.tasks()] == ["SpotInterruption", "EssentialContainerExited"]
+
+    assert stage.cdk.deploy(changed, "recommender") == outputs
+    groups = account.client("autoscaling").describe_auto_scaling_groups()["AutoScalingGroups"]
+    assert [each["MaxSize"] for each in groups] == [2]
+    stage.cdk.destroy(changed, "recommender")
+    assert len(s3.list_objects_v2(Bucket=bucket, Prefix="data/")["Contents"]) == 2
+
+
+def test_three_jobs_train_on_hosts_with_as_many_gpus_as_each_asks_for(stage: Stage, changed: Path) -> None:
+    outputs = stage.cdk.deploy(changed, "benchmark-jobs")
+    jobs = Jobs(stage.account, outputs["ClusterName"])
+    assert stage.account.hosts(jobs.cluster) == ()
+    executions = {gpus: jobs.start(outputs[f"Start{gpus}Gpu"]) for gpus in (1, 4, 8)}
+    for task in jobs.tasks():
+        jobs.ends(task, "0")
+    placed: dict[str, int] = {}
+    for _ in range(5):
+        types = {each.instance_id: each.instance_type for each in stage.account.hosts(jobs.cluster)}
+        placed |= {
+            types[str(each.instance_id)]: len(each.gpus) for each in stage.account.tasks(jobs.cluster) if each.gpus
+        }
+    assert placed == {"p3.2xlarge": 1, "p3.8xlarge": 4, "p3.16xlarge": 8}
+    assert {jobs.end(each)["status"] for each in executions.values()} == {"SUCCEEDED"}
+    assert running(stage.account, jobs.cluster, minutes=20) == 0
+    assert stage.account.hosts(jobs.cluster) == ()
+    stage.cdk.destroy(changed, "benchmark-jobs")
+
+
+def test_a_task_of_each_of_four_families_gets_a_host_of_its_own(stage: Stage, changed: Path) -> None:
+    outputs = stage.cdk.deploy(changed, "four-families")
+    cluster = outputs.pop("ClusterName")
+    for line in outputs.values():
+        stage.account.run_command(line)
+    assert running(stage.account, cluster, minutes=5) == 4
+    types = {each.instance_id: each.instance_type for each in stage.account.hosts(cluster)}
+    gpus = {types[str(each.instance_id)]: len(each.gpus) for each in stage.account.tasks(cluster)}
+    assert gpus == {"g4dn.xlarge": 1, "p3.2xlarge": 1, "p4d.24xlarge": 8, "inf1.xlarge": 0}
+    stage.account.stop_all(cluster)
+    stage.cdk.destroy(changed, "four-families")
+
+
+def test_a_nightly_fine_tuning_goes_on_from_its_checkpoints_on_another_spot_host(stage: Stage, changed: Path) -> None:
+    account = stage.account
+    outputs = stage.cdk.deploy(changed, "fine-tuning")
+    jobs, machines = Jobs(account, outputs["ClusterName"]), account.client("stepfunctions")
+    (schedule,) = account.client("scheduler").list_schedules()["Schedules"]
+    account.client("ssm").put_parameter(Name="/emulator/due", Value=schedule["Name"], Type="String", Overwrite=True)
+    account.hosts(jobs.cluster)
+    jobs.ends(jobs.tasks()[0], "spot,0")
+    machine = outputs["Start"].split()[-1]
+    (execution,) = machines.list_executions(stateMachineArn=machine)["executions"]
+    assert jobs.end(execution["executionArn"])["status"] == "SUCCEEDED"
+    assert [each["stopCode"] for each in jobs.tasks()] == ["SpotInterruption", "EssentialContainerExited"]
+    seen = [jobs.environment(each) for each in jobs.tasks()]
+    assert [each["JOB_ATTEMPT"] for each in seen] == ["0", "1"]
+    (kept,) = {each["JOB_CHECKPOINTS"] for each in seen}
+    definition = account.client("ecs").describe_task_definition(taskDefinition=jobs.tasks()[0]["taskDefinitionArn"])
+    (mount,) = definition["taskDefinition"]["containerDefinitions"][0]["mountPoints"]
+    assert kept.startswith(f"{mount['containerPath']}/checkpoints/")
+    # Nothing starts it again before the next night.
+    assert running(account, jobs.cluster, minutes=20) == 0
+    assert account.hosts(jobs.cluster) == ()
+    assert len(jobs.tasks()) == 2
+    stage.cdk.destroy(changed, "fine-tuning")

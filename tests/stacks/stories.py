@@ -6,10 +6,14 @@ from collections.abc import Callable
 
 import aws_cdk as cdk
 
+from stacks.benchmark_jobs import BenchmarkJobsStack
 from stacks.chat import ChatStack
 from stacks.existing_cluster import ExistingClusterStack
+from stacks.fine_tuning import FineTuningStack
+from stacks.four_families import FourFamiliesStack
 from stacks.image_queue import ImageQueueStack
 from stacks.nvidia_smi import NvidiaSmiStack
+from stacks.recommender import RecommenderStack
 
 __all__ = ["STORIES", "existing"]
 
@@ -34,4 +38,8 @@ STORIES: dict[str, Callable[[cdk.App], cdk.Stack]] = {
     "chat": lambda app: ChatStack(app, "chat", model="Qwen/Qwen2.5-7B-Instruct"),
     "image-queue": lambda app: ImageQueueStack(app, "image-queue", max_instances=4),
     "existing-cluster": existing,
+    "recommender": lambda app: RecommenderStack(app, "recommender", hosts=4),
+    "benchmark-jobs": lambda app: BenchmarkJobsStack(app, "benchmark-jobs", family="g6"),
+    "four-families": lambda app: FourFamiliesStack(app, "four-families"),
+    "fine-tuning": lambda app: FineTuningStack(app, "fine-tuning", instance_types=["p4de.24xlarge", "p5.48xlarge"]),
 }

@@ -18,6 +18,7 @@ What is here that moto lacks:
 - cluster auto scaling, services and tasks with GPU ids (`managed_scaling`, `services`, `tasks`, `running`);
 - load balancers whose targets are the tasks of a service, healthy where security groups let requests through
   (`load_balancers`, `targets`);
+- repositories of images that go with them (`image_repositories`);
 - weak references between stacks, ``Fn::GetStackOutput`` (`stack_outputs`);
 - security groups with all their rules, alarms, and Bottlerocket's image parameters (`security_groups`, `alarms`,
   `images`).
