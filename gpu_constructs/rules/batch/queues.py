@@ -80,15 +80,15 @@ def _gpu_queues(context: Context) -> Iterator[tuple[JobQueue, tuple[Pool, ...]]]
     "GPU351",
     question="does a GPU job name its share where its queue has shares, and none where it has none?",
     because="AWS Batch requires a share identifier in a queue with a fair-share scheduling policy and refuses one in "
-    "any other queue; with one it also requires a scheduling priority; the targets of rules and pipes have no share "
-    "identifier",
+    "any other queue; the targets of rules and pipes have no share identifier",
+    softer="where a scheduling priority is missing, which the API has been seen to require and its page does not name",
     source=_SUBMIT,
 )
 def share_as_its_queue(context: Context) -> Problems:
     for each in context.fleet.submissions:
         if each.queue is None or each.task is None or not each.task.wants_gpu:
             continue
-        problem, fix = _unshared(each, each.queue)
+        problem, fix, is_certain = _unshared(each, each.queue)
         if problem:
             yield Problem(
                 about=each.name,
@@ -97,32 +97,37 @@ def share_as_its_queue(context: Context) -> Problems:
                 property_name="ShareIdentifier",
                 message=f"{brief(each.name)} submits {each.task.name} {problem}",
                 fix=fix,
+                is_certain=is_certain,
             )
 
 
-def _unshared(submission: Submission, queue: JobQueue) -> tuple[str, str]:
-    """What is wrong with the share of a submission, and what would do; empty where nothing certainly is."""
+def _unshared(submission: Submission, queue: JobQueue) -> tuple[str, str, bool]:
+    """What is wrong with a share, what would do, and whether that is certain; empty where nothing is wrong."""
     if queue.has_shares is True and not submission.may_share:
         return (
             f"to {queue.name}, which has a fair-share policy, and the target of a rule or a pipe names no share",
             "a schedule or a state that calls batch:submitJob with ShareIdentifier, or a queue without a policy",
+            True,
         )
     if queue.has_shares is True and submission.share is False:
         return (
             f"without a share, and {queue.name} has a fair-share policy",
             "a ShareIdentifier, and a SchedulingPriority in the job definition",
+            True,
         )
     if queue.has_shares is True and submission.share is True and submission.priority is False:
         return (
             f"to the fair shares of {queue.name}, and neither it nor the job definition has a scheduling priority",
             "a SchedulingPriority in the job definition, or SchedulingPriorityOverride",
+            False,  # https://github.com/nextflow-io/nextflow/pull/3505
         )
     if queue.has_shares is False and submission.share is True:
         return (
             f"with a share, and {queue.name} has no fair-share policy",
             f"no ShareIdentifier, or a SchedulingPolicyArn of {queue.name}",
+            True,
         )
-    return "", ""
+    return "", "", True
 
 
 @error(

@@ -52,6 +52,7 @@ def names_a_job(context: Context) -> Problems:
         queue = each.queue
         if queue is None or each.names_job or with_gpus.isdisjoint(one.name for one in queue.environments):
             continue
+        # Of rules: https://github.com/aws/aws-cdk/issues/7137
         is_schedule = each.starter is Starter.SCHEDULE
         yield Problem(
             about=each.name,

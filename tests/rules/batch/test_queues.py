@@ -9,6 +9,7 @@ import pytest
 from gpu_constructs.fleet import UNKNOWN, Fleet, JobQueue, PurchaseOption, QueuedEnvironment, Starter, Submission
 from gpu_constructs.fleet import PoolKind as Kind
 from gpu_constructs.hardware import Architecture
+from gpu_constructs.rules import Severity
 from gpu_constructs.rules.batch.capacity import allocates, one_architecture
 from gpu_constructs.rules.batch.queues import accepted_numbers, go_together, share_as_its_queue
 from tests.rules.batch.test_jobs import job
@@ -32,16 +33,22 @@ def _submitted(*, shares: Any = False, **changes: Any) -> Fleet:
 
 
 @pytest.mark.parametrize(
-    ("changes", "words"),
+    ("changes", "words", "severity"),
     [
-        ({"shares": True}, "without a share, and Queue has a fair-share policy"),
-        ({"shares": True, "may_share": False}, "the target of a rule or a pipe names no share"),
-        ({"shares": True, "share": True}, "neither it nor the job definition has a scheduling priority"),
-        ({"share": True}, "with a share, and Queue has no fair-share policy"),
+        ({"shares": True}, "without a share, and Queue has a fair-share policy", Severity.ERROR),
+        ({"shares": True, "may_share": False}, "the target of a rule or a pipe names no share", Severity.ERROR),
+        (
+            {"shares": True, "share": True},
+            "neither it nor the job definition has a scheduling priority",
+            Severity.WARNING,
+        ),
+        ({"share": True}, "with a share, and Queue has no fair-share policy", Severity.ERROR),
     ],
 )
-def test_a_share_goes_with_the_policy_of_the_queue(changes: dict[str, Any], words: str) -> None:
-    assert words in only(share_as_its_queue, _submitted(**changes)).message
+def test_a_share_goes_with_the_policy_of_the_queue(changes: dict[str, Any], words: str, severity: Severity) -> None:
+    finding = only(share_as_its_queue, _submitted(**changes))
+    assert words in finding.message
+    assert finding.severity is severity
 
 
 @pytest.mark.parametrize(
