@@ -23,6 +23,8 @@ _SHIFTING = frozenset({"BLUE_GREEN", "CANARY", "LINEAR"})
 # "has target type ip, which is incompatible with the bridge network mode specified in the task definition" says ECS
 # (https://github.com/hashicorp/terraform/issues/24266).
 _INCOMPATIBLE = {("awsvpc", "instance"): "ip", ("bridge", "ip"): "instance"}
+# https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_CreateTargetGroup.html
+_OTHER_TARGETS = {"lambda": "one Lambda function", "alb": "one Application Load Balancer"}
 
 
 @error(
@@ -34,6 +36,17 @@ _INCOMPATIBLE = {("awsvpc", "instance"): "ip", ("bridge", "ip"): "instance"}
 )
 def target_type(context: Context) -> Problems:
     for workload, task, target in _targets(context):
+        if other := _OTHER_TARGETS.get(str(target.target_type)):
+            yield Problem(
+                about=workload,
+                origin=target.origin,
+                property_name="TargetType",
+                value=target.target_type,
+                message=f"{workload.name} has a target group of target type {target.target_type}, which takes {other} "
+                "and no tasks",
+                fix=f"TargetType {'ip' if task.network_mode == 'awsvpc' else 'instance'}",
+            )
+            continue
         wanted = _INCOMPATIBLE.get((str(task.network_mode), str(target.target_type)))
         if wanted is not None:
             yield Problem(

@@ -31,6 +31,9 @@ from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 _PAGE = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/retrieve-ecs-optimized_AMI.html"
 _PARAMETER = re.compile(r"(?:\{\{)?resolve:ssm(?:-secure)?:(/[A-Za-z0-9_./-]{1,1024})(?::[0-9]{1,9})?(?:\}\})?")
+# An AMI id, a parameter, or what CDK and the evaluation of templates write for a value that they do not know yet.
+_MAY_BE_RESOLVED = re.compile(r"ami-|(?:\{\{)?resolve:|dummy-value-|.*\$\{", re.DOTALL)
+_PATH = re.compile(r"/aws/service/[A-Za-z0-9_./-]{1,1024}")
 _LEAF = "/image_id"
 _AMAZON_LINUX = "/aws/service/ecs/optimized-ami/"
 _BOTTLEROCKET = "/aws/service/bottlerocket/aws-ecs-"
@@ -80,6 +83,25 @@ def holds_an_id(pool: Pool) -> Problems:
             ),
             property_name="ImageId",
             value=name,
+        )
+
+
+@error(
+    "GPU360",
+    question="is the machine image an AMI id, or an SSM parameter that is resolved?",
+    because="EC2 takes an AMI id, or resolve:ssm: before the name of a parameter, and refuses any other text",
+    source="https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_RequestLaunchTemplateData.html",
+)
+def is_an_image(pool: Pool) -> Problems:
+    written = pool.image_written or ""
+    if written and not _MAY_BE_RESOLVED.match(written):
+        yield Problem(
+            message=f"ImageId is {shown(brief(written))}, which is not an AMI id and is not resolved to one",
+            allowed="an AMI id, or resolve:ssm: and the name of a parameter",
+            fix="the parameter of an image for ECS",
+            ways=(tuple(_with(pool, each, f"resolve:ssm:{each.ssm_parameter}") for each in _meant(pool, written)),),
+            property_name="ImageId",
+            value=written,
         )
 
 
@@ -174,6 +196,13 @@ def _near(pool: Pool, folder: str) -> tuple[Way, ...]:
     images = [*(images_by_folder()[each] for each in names), *_made_for_types(pool)]
     driven = [each for each in dict.fromkeys(images) if all(may_run(each, one) for one in pool.instance_types)]
     return tuple(_with(pool, each, each.ssm_parameter) for each in driven)
+
+
+def _meant(pool: Pool, written: str) -> tuple[Image, ...]:
+    """The image whose parameter is somewhere in a text, or the one that AWS makes for the types of a pool."""
+    path = _PATH.search(written[:MESSAGE])
+    image = images_by_folder().get(path[0].removesuffix(_LEAF).rpartition("/")[0]) if path else None
+    return _made_for_types(pool) if image is None else (image,)
 
 
 def _made_for_types(pool: Pool) -> tuple[Image, ...]:

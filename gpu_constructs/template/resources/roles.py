@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -16,6 +16,7 @@ __all__ = ["INSTANCE_PROFILE", "ROLE", "Permission", "Roles", "roles_with_polici
 
 ROLE = "AWS::IAM::Role"
 INSTANCE_PROFILE = "AWS::IAM::InstanceProfile"
+_ASSUME = "sts:assumerole"
 _POLICIES = ("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy", "AWS::IAM::RolePolicy")
 
 
@@ -73,14 +74,53 @@ def trusts(role: Resource, service: str) -> bool | Unknown:
     """Whether a service, such as ``ec2.amazonaws.com``, may assume a role; unknown where that is not written out."""
     document = role.properties.get("AssumeRolePolicyDocument")
     statements = document.get("Statement") if isinstance(document, Mapping) else None
+    allowed: list[bool | Unknown] = []
+    denied: list[bool | Unknown] = []
     for each in statements if is_list(statements) else (statements,):
-        principal = each.get("Principal") if isinstance(each, Mapping) else None
-        services = principal.get("Service") if isinstance(principal, Mapping) else UNKNOWN
-        for name in services if is_list(services) else (services,):
-            # In China it has the suffix .cn, and CDK writes the region's suffix as a reference.
-            if not isinstance(name, str) or name.startswith(service):
-                return UNKNOWN if not isinstance(name, str) else True
-    return False
+        is_about = _all([_names_service(each, service), _is_to_assume(each)])
+        if not isinstance(each, Mapping) or each.get("Effect") != "Deny":
+            # A condition is taken to let the service through.
+            allowed.append(is_about)
+        else:
+            denied.append(is_about if each.get("Condition") is None else _all([is_about, UNKNOWN]))
+    return False if True in denied else _all([_any(allowed), UNKNOWN if UNKNOWN in denied else True])
+
+
+def _names_service(statement: Value, service: str) -> bool | Unknown:
+    """Whether a statement of a trust policy is about a service."""
+    principal = statement.get("Principal") if isinstance(statement, Mapping) else None
+    if not isinstance(principal, Mapping):
+        return UNKNOWN
+    # In China it has the suffix .cn, and CDK writes the region's suffix as a reference.
+    services = [
+        name.startswith(service) if isinstance(name, str) else UNKNOWN for name in _listed(principal, "Service")
+    ]
+    # A principal of AWS is an account, a user or a role, and no service unless it is "*".
+    others = [False if isinstance(name, (str, Text)) and name != "*" else UNKNOWN for name in _listed(principal, "AWS")]
+    return _any([*services, *others])
+
+
+def _is_to_assume(statement: Value) -> bool | Unknown:
+    """Whether a statement of a trust policy is about the action of assuming the role."""
+    actions = _listed(statement, "Action") if isinstance(statement, Mapping) else []
+    found = [fnmatchcase(_ASSUME, each.lower()) if isinstance(each, str) else UNKNOWN for each in actions]
+    return _any(found) if found else UNKNOWN
+
+
+def _listed(written: Mapping[str, Value], key: str) -> list[Value]:
+    """The values of a key, which may be one or a list."""
+    value = written.get(key)
+    return [*value] if is_list(value) else [] if value is None else [value]
+
+
+def _any(found: Iterable[bool | Unknown]) -> bool | Unknown:
+    known = {*found}
+    return True if True in known else UNKNOWN if UNKNOWN in known else False
+
+
+def _all(found: Iterable[bool | Unknown]) -> bool | Unknown:
+    known = {*found}
+    return False if False in known else UNKNOWN if UNKNOWN in known else True
 
 
 def roles_with_policies(index: Index) -> frozenset[Reference | None]:

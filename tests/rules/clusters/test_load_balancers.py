@@ -131,6 +131,11 @@ def test_what_may_be_let_in_is_no_hole(part: str) -> None:
             "HostGroup, the security group of its tasks, lets none in on port 8000",
         ),
         ("  Targets: {Properties: {TargetType: ip}}", "GPU204 Service has a target group of target type ip"),
+        (
+            "  Targets: {Properties: {TargetType: lambda}}",
+            "which takes one Lambda function and no tasks; TargetType inst",
+        ),
+        ("  Targets: {Properties: {TargetType: alb}}", "which takes one Application Load Balancer and no tasks"),
         ("  Task: {Properties: {NetworkMode: awsvpc}}", "whose tasks are registered by their address; TargetType ip"),
         (
             "  Service: {Properties: {LoadBalancers: [{ContainerName: vlm, ContainerPort: 80, TargetGroupArn: arn}]}}",

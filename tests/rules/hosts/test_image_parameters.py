@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from gpu_constructs.errors import shown
 from gpu_constructs.fleet import NO_USER_DATA, UNKNOWN, Fleet, HostAction, Pool
 from gpu_constructs.rules import Severity, rules_of
 from gpu_constructs.rules.hosts import image_parameters
@@ -51,6 +52,42 @@ def test_a_parameter_that_nobody_knows_is_a_warning(parameter: str, fix: str) ->
     assert (finding.rule, finding.severity) == ("GPU141", Severity.WARNING)
     assert parameter in finding.message
     assert finding.fix == f"{fix}image_id"
+
+
+@pytest.mark.parametrize(
+    ("text", "fix"),
+    [
+        ("al2023-gpu", f"resolve:ssm:{ECS}/amazon-linux-2023/gpu/recommended/image_id"),
+        (
+            f"{ECS}/amazon-linux-2/gpu/recommended/image_id",
+            f"resolve:ssm:{ECS}/amazon-linux-2/gpu/recommended/image_id",
+        ),
+        (
+            f"{{{{ resolve:ssm:{ECS}/amazon-linux-2023/gpu/recommended/image_id }}}}",
+            f"resolve:ssm:{ECS}/amazon-linux-2023/gpu/recommended/image_id",
+        ),
+    ],
+)
+def test_a_text_that_ec2_does_not_take_is_an_error(text: str, fix: str) -> None:
+    finding = only(RULES, running_on(a_pool("g6.xlarge", image=UNKNOWN, image_written=text)))
+    assert (finding.rule, finding.severity, finding.fix) == ("GPU360", Severity.ERROR, fix)
+    assert shown(text) in finding.message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ami-0123456789abcdef0",
+        "resolve:ssm:golden:prod",
+        "resolve:ssm:arn:aws:ssm:us-east-1:123456789012:parameter/golden",
+        "{{resolve:ssm:golden}}",
+        "dummy-value-for-/golden",
+        "${Ami}",
+        "",
+    ],
+)
+def test_what_may_become_an_ami_is_fine(text: str) -> None:
+    assert said(RULES, running_on(a_pool("g6.xlarge", image=UNKNOWN, image_written=text))) == []
 
 
 @pytest.mark.parametrize(

@@ -101,8 +101,35 @@ def test_a_policy_elsewhere_in_the_template(role: str, expected: Any) -> None:
         ({"Service": joined("ecs.", {"Ref": "AWS::URLSuffix"})}, UNKNOWN),
         ({"AWS": "*"}, UNKNOWN),
         ("*", UNKNOWN),
+        ({"AWS": ["arn:aws:iam::123456789012:root", {"Ref": "Somebody"}]}, UNKNOWN),
+        ({"AWS": "arn:aws:iam::123456789012:root"}, False),
+        ({"AWS": joined("arn:", {"Ref": "AWS::Partition"}, ":iam::123456789012:root")}, False),
+        ({"Federated": "cognito-identity.amazonaws.com"}, False),
+        ({"AWS": "arn:aws:iam::123456789012:root", "Service": "ecs.amazonaws.com"}, True),
     ],
 )
 def test_ecs_has_to_be_trusted_with_the_infrastructure_role(principal: Any, expected: Any) -> None:
     statement = {"Effect": "Allow", "Principal": principal, "Action": "sts:AssumeRole"}
     assert managed({}, {"AssumeRolePolicyDocument": {"Statement": [statement]}}).trusts_ecs is expected
+
+
+ALLOWED = {"Effect": "Allow", "Principal": {"Service": "ecs.amazonaws.com"}, "Action": "sts:AssumeRole"}
+
+
+@pytest.mark.parametrize(
+    ("statements", "expected"),
+    [
+        ([{**ALLOWED, "Action": "sts:TagSession"}], False),
+        ([{**ALLOWED, "Action": ["sts:TagSession", "sts:Assume*"]}], True),
+        ([{**ALLOWED, "Action": {"Ref": "Action"}}], UNKNOWN),
+        ([{**ALLOWED, "Effect": "Deny"}], False),
+        ([ALLOWED, {**ALLOWED, "Effect": "Deny"}], False),
+        ([ALLOWED, {**ALLOWED, "Effect": "Deny", "Condition": {"Bool": {"aws:SecureTransport": "false"}}}], UNKNOWN),
+        ([ALLOWED, {**ALLOWED, "Effect": "Deny", "Principal": {"AWS": "*"}}], UNKNOWN),
+        ([ALLOWED, {**ALLOWED, "Effect": "Deny", "Principal": {"Service": "ec2.amazonaws.com"}}], True),
+        ([{**ALLOWED, "Condition": {"StringEquals": {"aws:SourceAccount": "123456789012"}}}], True),
+        ([{**ALLOWED, "Principal": {"Service": "ec2.amazonaws.com"}}, {**ALLOWED, "Action": "sts:*"}], True),
+    ],
+)
+def test_every_statement_of_a_trust_policy_counts(statements: list[Any], expected: Any) -> None:
+    assert managed({}, {"AssumeRolePolicyDocument": {"Statement": statements}}).trusts_ecs is expected
