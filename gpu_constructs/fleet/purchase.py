@@ -81,6 +81,7 @@ class Reservation:
         group: The resource group of reservations that is named, likewise or by its ARN; None without.
         instances: Hosts that are reserved, as far as their owner says so; None where that is not said.
         instance_type: The type that the one reservation is of, where the files define it; only templates say so.
+        platform: Likewise its platform, such as ``Linux/UNIX``.
     """
 
     preference: str | Unknown | None = None
@@ -88,6 +89,7 @@ class Reservation:
     group: str | Unknown | None = None
     instances: int | Unknown | None = None
     instance_type: str | Unknown | None = field(default=None, compare=False)
+    platform: str | Unknown | None = field(default=None, compare=False)
 
     @property
     def is_targeted(self) -> bool:

@@ -22,6 +22,7 @@ from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import or_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, error, info, warning
 
+_LINUX = "Linux/UNIX"  # the platform of all images of AWS for ECS with accelerators
 _BLOCKS = "https://docs.aws.amazon.com/autoscaling/ec2/userguide/launch-template-capacity-blocks.html"
 _WITH_TEMPLATE = frozenset({PoolKind.AUTO_SCALING_GROUP, PoolKind.INSTANCE})
 
@@ -104,21 +105,35 @@ def block_is_named(pool: Pool) -> Problems:
 
 @error(
     "GPU310",
-    question="do hosts have the instance type of their Capacity Reservation?",
-    because="EC2 launches an instance into a Capacity Reservation only if both are of one instance type, and refuses "
-    "every other launch that names the reservation",
+    question="do hosts have the instance type and the platform of their Capacity Reservation?",
+    because="EC2 launches an instance into a Capacity Reservation only if both are of one instance type and platform, "
+    "and refuses every other launch that names the reservation",
     softer="where a group starts hosts on demand instead, and the reservation is paid for but not used",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-launch.html",
     unless=("GPU168",),
 )
 def of_the_reserved_type(pool: Pool) -> Problems:
     reservation = pool.bought.reservation
-    reserved = None if reservation is None else reservation.instance_type
-    if reservation is None or not isinstance(reserved, str) or not pool.types_are_known:
-        return
-    if pool.bought.option is PurchaseOption.SPOT:
-        return  # which starts in no reservation
+    if reservation is None or pool.bought.option is PurchaseOption.SPOT:
+        return  # Spot starts in no reservation
+    reserved, platform = reservation.instance_type, reservation.platform
     named = f"Capacity Reservation {reservation.id}" if isinstance(reservation.id, str) else "the Capacity Reservation"
+    if (
+        isinstance(platform, str)
+        and platform != _LINUX
+        and not isinstance(pool.image, Unknown)
+        and pool.has_image_of_aws
+    ):
+        yield Problem(
+            property_name="ImageId",
+            value=pool.image.image.name,
+            message=f"the hosts of {pool.name} run {pool.image.image.name}, whose platform is {_LINUX}, and they start "
+            f"in {named} of platform {brief(platform)}",
+            fix=f"InstancePlatform: {_LINUX}",
+            is_certain=reservation.preference != RESERVATIONS_FIRST,
+        )
+    if not isinstance(reserved, str) or not pool.types_are_known:
+        return
     names = [each.name for each in pool.instance_types]
     if reserved not in names:
         yield Problem(

@@ -135,7 +135,8 @@ def sizes(task: Task) -> Problems:
 )
 def memory_for_cuda(task: Task) -> Problems:
     for container in task.containers:
-        limit = container.memory_limit_mib
+        is_of_task = container.memory_limit_mib is None
+        limit = task.memory_limit_mib if is_of_task else container.memory_limit_mib
         if (
             container.wants_gpu
             and isinstance(limit, int)
@@ -143,11 +144,15 @@ def memory_for_cuda(task: Task) -> Problems:
             and not _monitors(container)
         ):
             yield Problem(
-                container=container,
-                message=f"container {container.name} asks for GPUs and is stopped above {limit} MiB of memory, in "
-                "which a program with CUDA does not start",
+                container=None if is_of_task else container,
+                message=f"container {container.name} asks for GPUs and is stopped above {limit} MiB of memory"
+                f"{' of its task' if is_of_task else ''}, in which a program with CUDA does not start",
                 fix="more Memory, in MiB",
-                ways=(tuple(_with_memory(task, container, each) for each in _USUAL_MIB),),
+                ways=(
+                    tuple(_with_size(task, each) for each in _USUAL_MIB)
+                    if is_of_task
+                    else tuple(_with_memory(task, container, each) for each in _USUAL_MIB),
+                ),
                 property_name="Memory",
                 value=limit,
             )
@@ -288,6 +293,10 @@ def own_kernel_parameters(task: Task) -> Problems:
 def _with_memory(task: Task, container: Container, mib: int) -> Way:
     larger = replace(container, memory_limit_mib=mib, memory_reservation_mib=None)
     return Way(text=f"Memory of {mib}, in MiB", things=(with_container(task, container, larger),))
+
+
+def _with_size(task: Task, mib: int) -> Way:
+    return Way(text=f"Memory of {mib} of the task, in MiB", things=(_of_size(task, "Memory", mib),))
 
 
 def _of_size(task: Task, name: str, size: int | None) -> Task:

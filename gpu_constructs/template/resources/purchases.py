@@ -201,11 +201,14 @@ def _reservation(section: Section, index: Index, *, id_key: str, group_key: str)
         return None
     specification = section.section(_SPECIFICATION)
     target = specification.section("CapacityReservationTarget")
+    reserved = index.find(_named(target, id_key), _RESERVATION)
+    facts = None if reserved is None else Section.of(reserved, [])
     return Reservation(
         preference=specification.text("CapacityReservationPreference"),
         id=_one(target, id_key),
         group=_one(target, group_key),
-        instance_type=_type_of(_named(target, id_key), index),
+        instance_type=None if facts is None else facts.text("InstanceType"),
+        platform=None if facts is None else facts.text("InstancePlatform"),
     )
 
 
@@ -224,11 +227,6 @@ def _named(target: Section, key: str) -> Value:
     if isinstance(written, Sequence) and not isinstance(written, str):
         return written[0] if len(written) == 1 else None
     return written
-
-
-def _type_of(written: Value, index: Index) -> str | Unknown | None:
-    reservation = index.find(written, _RESERVATION)
-    return None if reservation is None else Section.of(reservation, []).text("InstanceType")
 
 
 def own_metadata(resource: Resource) -> Mapping[str, object]:

@@ -97,6 +97,12 @@ BLOCK_POLICY = Distribution(template_option=PurchaseOption.CAPACITY_BLOCK)
             a_pool(reservation=replace(FIRST, instance_type="p4d.24xlarge")),
             "the hosts of Hosts are g6.xlarge",
         ),
+        (
+            "GPU310",
+            Severity.ERROR,
+            reserved(reservation=replace(ONLY, platform="Windows")),
+            "al2023-gpu, whose platform is Linux/UNIX, and they start in ",
+        ),
         ("GPU164", Severity.WARNING, block(max_instances=3), "MaxSize is 3 and 2 hosts are reserved"),
         ("GPU164", Severity.WARNING, reserved(max_instances=9), "MaxSize is 9 and 2 hosts are reserved"),
         ("GPU165", Severity.WARNING, block(block=Block(starts="2026-12-01T11:30:00Z")), "no scheduled action removes"),
