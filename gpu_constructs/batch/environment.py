@@ -31,7 +31,7 @@ class BatchEnvironment(Construct):
     """Defines a launch template and a managed compute environment over it.
 
     It is a `batch.CfnComputeEnvironment`, because aws-cdk-lib 2.275's `batch.ManagedEc2EcsComputeEnvironment` names no
-    version of the launch template, so that its hosts keep the first one for ever, and adds security groups that Elastic
+    version of the launch template, so that its hosts keep the first one, and adds security groups that Elastic
     Fabric Adapters do not take. Updates change its hosts in place.
 
     Made by `GpuBatchQueue`.

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 from aws_cdk import aws_ec2 as ec2
 
-from gpu_constructs.batch.host_setup import user_data_of
-from gpu_constructs.batch.market import market_of
+from gpu_constructs.batch.market import Market, market_of
+from gpu_constructs.batch.user_data import user_data_of
 from gpu_constructs.capacity.choice import CapacityChoice, CapacityParts
 from gpu_constructs.capacity.images import GpuMachineImage
 from gpu_constructs.capacity.plan import image_of, types_of
 from gpu_constructs.capacity.user_data import agent_lines, kernel_lines, what_hosts_are_told
-from gpu_constructs.cdk.arguments import whole_number
+from gpu_constructs.cdk.arguments import known_number
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.errors import IncompatibleError, InvalidValueError
 from gpu_constructs.fleet import (
@@ -23,7 +23,6 @@ from gpu_constructs.fleet import (
     Pool,
     PoolKind,
     PurchaseOption,
-    Unknown,
     UserDataFormat,
 )
 from gpu_constructs.hardware import Architecture, InstanceType, OperatingSystem, Vendor
@@ -115,6 +114,50 @@ def plan_environment(choice: CapacityChoice, *, subnets: HostSubnets, region: st
         InvalidValueError: An argument is wrong by itself.
         IncompatibleError: The types cannot be in one environment, or AWS Batch has no image that drives them.
     """
+    _require_of_batch(choice)
+    names, types = _types(choice)
+    parts = choice.parts()
+    low, high = _hosts("min_instances", choice.min_instances, 0), _hosts("max_instances", choice.max_instances, 1)
+    min_vcpus, max_vcpus = _vcpus(low, high, types)
+    needs_one_zone = any(each.needs_one_zone for each in parts)
+    pool = Pool(
+        name=choice.construct_id,
+        instance_types=types,
+        image=UNKNOWN,
+        min_instances=low,
+        max_instances=high,
+        kind=PoolKind.BATCH,
+        region=region,
+        bought=Bought(distribution=Distribution() if len(names) > 1 else None),
+        zones=subnets.zones if needs_one_zone else None,
+        zones_are_open=subnets.zones_are_open if needs_one_zone else False,
+        public_subnets=subnets.has_public,
+        has_provider=False,
+        max_vcpus=max_vcpus,
+    )
+    _require_one_shape(pool)
+    image = _image(choice.image, types).in_region(region)
+    pool = replace(pool, image=image.host_image)
+    require_yes(pool, *_OF_THE_IMAGE, arguments=_ARGUMENTS)
+    market = market_of(parts.purchase)
+    pool, user_data = _set_up(_with_parts(pool, parts, market), parts, image.host_image.image.operating_system)
+    require_yes(pool, *_OF_THE_PARTS, arguments=_ARGUMENTS)
+    require_allowed(pool, _ARGUMENTS)
+    return EnvironmentPlan(
+        name=choice.construct_id,
+        instance_types=names,
+        pool=pool,
+        machine_image=image,
+        parts=parts,
+        subnets=subnets,
+        min_vcpus=min_vcpus,
+        max_vcpus=max_vcpus,
+        launch_template=market.launch_template,
+        user_data=user_data,
+    )
+
+
+def _require_of_batch(choice: CapacityChoice) -> None:
     for argument, why in _NOT_OF_BATCH.items():
         value = getattr(choice, argument)
         if value not in (None, False):
@@ -127,101 +170,77 @@ def plan_environment(choice: CapacityChoice, *, subnets: HostSubnets, region: st
             value=words[0],
             fix="types by name, such as ['g6.xlarge', 'g6.2xlarge']",
         )
+
+
+def _types(choice: CapacityChoice) -> tuple[tuple[str, ...], tuple[InstanceType, ...]]:
+    """The instance types, by name and as the catalogue has them."""
     names, chosen = types_of(choice.instance_types, image_is_given=choice.image is not None)
-    known = chosen.instance_types
     if chosen.has_unknown_types or chosen.unknown_type_names:
         raise InvalidValueError(
-            "AWS Batch counts in vCPUs, and how many a type has is not known that is a token or not in the catalogue",
+            "AWS Batch counts in vCPUs, and how many a type has is only known of one in the catalogue, not of a token",
             argument="instance_types",
             value=list(names),
             fix="types of gpu-constructs instances, or declare_instance_types for a newer one",
         )
-    parts = choice.parts()
-    low, high = _hosts("min_instances", choice.min_instances, 0), _hosts("max_instances", choice.max_instances, 1)
-    sizes = [each.vcpus for each in known]
-    min_vcpus, max_vcpus = low * max(sizes), high * min(sizes)
-    if min_vcpus > max_vcpus:
+    return names, chosen.instance_types
+
+
+def _vcpus(low: int, high: int, types: Sequence[InstanceType]) -> tuple[int, int]:
+    """How many vCPUs are always there, and how many at most."""
+    smallest, largest = (of(each.vcpus for each in types) for of in (min, max))
+    least, most = low * largest, high * smallest
+    if least > most:
         raise IncompatibleError(
-            f"AWS Batch counts in vCPUs: {low} hosts that are always there have up to {min_vcpus}, and {high} of the "
-            f"smallest type have {max_vcpus}",
+            f"AWS Batch counts in vCPUs: {low} hosts that are always there have up to {least}, and {high} of the "
+            f"smallest type have {most}",
             argument="min_instances",
             value=low,
-            allowed=f"0 to {max_vcpus // max(sizes)}",
+            allowed=f"0 to {most // largest}",
             fix="instance types of one size, or more max_instances",
         )
-    pool = Pool(
-        name=choice.construct_id,
-        instance_types=known,
-        image=UNKNOWN,
-        min_instances=low,
-        max_instances=high,
-        kind=PoolKind.BATCH,
-        region=region,
-        bought=Bought(distribution=Distribution() if len(names) > 1 else None),
-        zones=subnets.zones if any(each.needs_one_zone for each in parts) else None,
-        zones_are_open=subnets.zones_are_open if any(each.needs_one_zone for each in parts) else False,
-        public_subnets=subnets.has_public,
-        has_provider=False,
-        max_vcpus=max_vcpus,
-    )
+    return least, most
+
+
+def _require_one_shape(pool: Pool) -> None:
     if len(pool.shapes) > 1:
         raise IncompatibleError(
             f"{pool.name} has hosts of several shapes ({'; '.join(map(str, sorted(pool.shapes, key=str)))}), and "
             "max_instances counts hosts of one",
             argument="instance_types",
-            value=list(names),
+            value=[each.name for each in pool.instance_types],
             fix="one environment for each shape",
         )
-    image = _image(choice.image, known).in_region(region)
-    pool = replace(pool, image=image.host_image)
-    require_yes(pool, *_OF_THE_IMAGE, arguments=_ARGUMENTS)
-    market = market_of(parts.purchase)
+
+
+def _with_parts(pool: Pool, parts: CapacityParts, market: Market) -> Pool:
+    """The pool with what its parts add to it."""
     for part in parts:
         pool = part.applied_to(pool)
     for part in parts:
         part.require_possible(pool)
     # For a compute environment of any template, which counts in vCPUs, the rule says nothing.
     require_yes(replace(pool, kind=PoolKind.AUTO_SCALING_GROUP), "GPU164")
-    # Of one plain interface, the launch template says nothing.
-    pool = replace(
+    return replace(
         pool,
         bought=Bought(option=parts.purchase.option, reservation=market.reservation),
+        # Of one plain interface, the launch template says nothing.
         interfaces=pool.interfaces if parts.network.has_efa else (),
     )
-    system = image.host_image.image.operating_system
+
+
+def _set_up(pool: Pool, parts: CapacityParts, system: OperatingSystem) -> tuple[Pool, str]:
+    """The pool with what its hosts are told as they boot, and the user data that says so."""
     storage = parts.storage.contribution(pool)
     told = what_hosts_are_told(system, "", storage.agent)
-    agent = tuple(pair for pair in told.agent if pair[0] != "ECS_CLUSTER")
-    pool = replace(
-        pool,
-        user_data=replace(told, format=UserDataFormat.MIME, agent=agent, local_disks=pool.user_data.local_disks),
-    )
-    require_yes(pool, *_OF_THE_PARTS, arguments=_ARGUMENTS)
-    require_allowed(pool, _ARGUMENTS)
-    lines = (*agent_lines(system, storage.agent), *kernel_lines(system, known), *storage.boot_commands)
-    return EnvironmentPlan(
-        name=choice.construct_id,
-        instance_types=names,
-        pool=pool,
-        machine_image=image,
-        parts=parts,
-        subnets=subnets,
-        min_vcpus=min_vcpus,
-        max_vcpus=max_vcpus,
-        launch_template=market.launch_template,
-        user_data=user_data_of(lines),
-    )
+    agent = tuple(pair for pair in told.agent if pair[0] != "ECS_CLUSTER")  # which AWS Batch names
+    told = replace(told, format=UserDataFormat.MIME, agent=agent, local_disks=pool.user_data.local_disks)
+    lines = (*agent_lines(system, storage.agent), *kernel_lines(system, pool.instance_types), *storage.boot_commands)
+    return replace(pool, user_data=told), user_data_of(lines)
 
 
 def _hosts(argument: str, value: int, smallest: int) -> int:
-    number = whole_number(argument, value, smallest=smallest, unit="hosts", fix=f"{argument}={smallest}")
-    if isinstance(number, Unknown):
-        raise InvalidValueError(
-            "AWS Batch counts in vCPUs, which do not follow from a number that is only known at deploy time",
-            argument=argument,
-            fix="take the number from context instead of a parameter",
-        )
-    return number
+    fix = f"{argument}={smallest}"
+    return known_number(argument, value, smallest=smallest, unit="hosts", fix=fix, why="does not become vCPUs")
 
 
 def _image(given: GpuMachineImage | None, types: Sequence[InstanceType]) -> GpuMachineImage:

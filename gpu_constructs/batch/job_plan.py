@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from gpu_constructs.cdk.arguments import flag, variables, whole_number
+from gpu_constructs.cdk.arguments import flag, known_number, variables
 from gpu_constructs.cdk.refusal import ARGUMENTS, raise_first
-from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named
 from gpu_constructs.fleet import (
     Container,
@@ -246,20 +245,17 @@ def _require_possible(task: Task, pools: Sequence[Pool]) -> None:
 
 
 def _whole(argument: str, value: int, smallest: int, unit: str, fix: str, *, rule: str | None = None) -> int:
-    number = whole_number(argument, value, smallest=smallest, unit=unit, fix=fix, rule=rule)
-    if isinstance(number, Unknown):
-        raise InvalidValueError(
-            "a size that is only known at deploy time cannot be compared with hosts, and AWS Batch takes another one "
-            "with each submission",
-            argument=argument,
-            fix=fix,
-        )
-    return number
+    why = "cannot be compared with hosts; AWS Batch takes another one with each submission"
+    return known_number(argument, value, smallest=smallest, unit=unit, fix=fix, why=why, rule=rule)
 
 
 def _shared(given: int, memory_mib: int) -> int:
-    fix = "leave it out for half of the job's memory, which it is part of"
-    number = whole_number("shared_memory_mib", given, smallest=1, largest=memory_mib, unit="MiB", fix=fix)
-    if isinstance(number, Unknown) or is_token(given):
-        raise InvalidValueError("expects MiB that are known at synth", argument="shared_memory_mib", fix=fix)
-    return number
+    return known_number(
+        "shared_memory_mib",
+        given,
+        smallest=1,
+        largest=memory_mib,
+        unit="MiB",
+        fix="leave it out for half of the job's memory, which it is part of",
+        why="cannot be compared with the memory of the job",
+    )

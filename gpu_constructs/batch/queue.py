@@ -25,7 +25,7 @@ from gpu_constructs.batch.work import JobSettings, require_volumes
 from gpu_constructs.capacity.choice import CapacityChoice
 from gpu_constructs.cdk.arguments import of_kind, whole_number
 from gpu_constructs.cdk.atomic import creating, require_construct_id, rolled_back_on_error, stack_of
-from gpu_constructs.cdk.durations import known_seconds, whole_seconds
+from gpu_constructs.cdk.durations import whole_seconds
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.refusal import raise_first
 from gpu_constructs.cdk.validation import GpuChecks
@@ -258,7 +258,7 @@ class GpuBatchQueue(Construct):
             ),
             pools=self.pools,
             environment=environment,
-            attempt_seconds=_ATTEMPT_SECONDS if timeout is None else known_seconds("timeout", timeout),
+            attempt_seconds=_ATTEMPT_SECONDS if timeout is None else whole_seconds("timeout", timeout),
         )
         settings = JobSettings(
             image=image,

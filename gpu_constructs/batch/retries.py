@@ -7,16 +7,14 @@ from dataclasses import dataclass
 
 from aws_cdk import aws_batch as batch
 
-from gpu_constructs.cdk.arguments import flag, whole_number
+from gpu_constructs.cdk.arguments import exit_code, flag, known_number
 from gpu_constructs.cdk.kinds import with_names_checked
 from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.fleet import Unknown
 from gpu_constructs.hardware.aws_limits import MAX_JOB_ATTEMPTS, MAX_JOB_CONDITIONS
 
 __all__ = ["BatchRetries"]
 
 _ATTEMPTS = 3
-_LARGEST_EXIT_CODE = 255
 
 
 @with_names_checked
@@ -24,8 +22,8 @@ _LARGEST_EXIT_CODE = 255
 class BatchRetries:
     """How often AWS Batch tries a job again, and after what; anything else ends it at once.
 
-    A job is tried again after its host went, as after a spot interruption. Every cause counts against the one number of
-    attempts, so that no job is tried for ever; one that passed its time limit is not tried again
+    A job is tried again after its host was lost, as after a spot interruption. Every cause counts against the one
+    number of attempts; a job that passed its time limit is not tried again
     (https://docs.aws.amazon.com/batch/latest/userguide/job_retries.html).
 
     Args:
@@ -43,15 +41,15 @@ class BatchRetries:
     image_not_pulled: bool = True
 
     def __post_init__(self) -> None:
-        attempts = whole_number(
-            "attempts", self.attempts, smallest=1, largest=MAX_JOB_ATTEMPTS, unit="attempts", fix="attempts=3"
+        known_number(
+            "attempts",
+            self.attempts,
+            smallest=1,
+            largest=MAX_JOB_ATTEMPTS,
+            unit="attempts",
+            fix="attempts=3",
+            why="bounds no retries",
         )
-        if isinstance(attempts, Unknown):
-            raise InvalidValueError(
-                "a number of attempts that is only known at deploy time is no budget that can be checked",
-                argument="attempts",
-                fix="attempts=3",
-            )
         flag("image_not_pulled", self.image_not_pulled)
         # One condition for lost hosts, one for images, and one that ends everything else.
         most = MAX_JOB_CONDITIONS - 3
@@ -65,13 +63,13 @@ class BatchRetries:
                 fix="exit_codes=[75], and the same code for everything that is worth another attempt",
             )
         for each in codes:
-            whole_number("exit_codes", each, smallest=1, largest=_LARGEST_EXIT_CODE, fix="exit_codes=[75]")
+            exit_code("exit_codes", each, fix="exit_codes=[75]")
 
     def conditions(self) -> list[batch.RetryStrategy]:
         """The conditions as CDK takes them, first match first. Without the last one, AWS Batch retries everything."""
         if self.attempts == 1:
             return []
-        causes = [batch.Reason.SPOT_INSTANCE_RECLAIMED]  # of any host that went
+        causes = [batch.Reason.SPOT_INSTANCE_RECLAIMED]  # of any host that was lost
         if self.image_not_pulled:
             causes.append(batch.Reason.CANNOT_PULL_CONTAINER)
         causes += [batch.Reason.custom(on_exit_code=str(each)) for each in self.exit_codes]

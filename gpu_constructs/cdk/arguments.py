@@ -15,8 +15,10 @@ from gpu_constructs.hardware.aws_limits import ECS_NAME_FORM, LARGEST_INTEGER, i
 
 __all__ = [
     "LARGEST_INTEGER",
+    "exit_code",
     "flag",
     "gpu_memory_mib",
+    "known_number",
     "known_or",
     "name",
     "of_kind",
@@ -28,6 +30,8 @@ __all__ = [
 
 MAX_GPU_MEMORY_GIB = 1024
 """More than any GPU has (B300: 269 GiB); a larger number is MiB that were taken for GiB."""
+
+_LARGEST_EXIT_CODE = 255
 
 _Given = TypeVar("_Given")
 
@@ -77,6 +81,56 @@ def whole_number(
             rule=rule,
         )
     return number
+
+
+def known_number(
+    argument: str,
+    value: object,
+    *,
+    smallest: int,
+    largest: int = LARGEST_INTEGER,
+    unit: str = "",
+    fix: str,
+    why: str,
+    rule: str | None = None,
+) -> int:
+    """A whole number within limits that something is computed from at synth.
+
+    Args:
+        argument: The argument, as the user spells it.
+        value: What was given.
+        smallest: The smallest number allowed.
+        largest: The largest number allowed.
+        unit: What is counted; empty for a number that counts nothing.
+        fix: The likely fix of a number out of the limits.
+        why: What cannot be done with a number that is only known at deploy time.
+        rule: Id of the rule that has the same limits for templates.
+
+    Raises:
+        InvalidValueError: It is not a whole number, out of the limits, or only known at deploy time.
+    """
+    number = whole_number(argument, value, smallest=smallest, largest=largest, unit=unit, fix=fix, rule=rule)
+    if isinstance(number, Unknown):
+        raise InvalidValueError(
+            f"a number that is only known at deploy time {why}",
+            argument=argument,
+            fix="take the number from context instead of a parameter",
+        )
+    return number
+
+
+def exit_code(argument: str, value: object, *, fix: str) -> int:
+    """The exit code of a process that failed.
+
+    Args:
+        argument: The argument, as the user spells it.
+        value: What was given.
+        fix: The likely fix.
+
+    Raises:
+        InvalidValueError: It is 0, no exit code, or only known at deploy time.
+    """
+    return known_number(argument, value, smallest=1, largest=_LARGEST_EXIT_CODE, fix=fix, why="is no exit code")
 
 
 def whole(number: object) -> object:

@@ -12,20 +12,7 @@ from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.hardware.aws_limits import LARGEST_INTEGER
 
-__all__ = ["known_seconds", "whole_seconds"]
-
-
-def known_seconds(argument: str, value: cdk.Duration) -> int | Unknown:
-    """A duration in whole seconds; unknown for a token.
-
-    Args:
-        argument: The argument, as the user spells it.
-        value: What was given.
-
-    Raises:
-        InvalidValueError: It has a part of a second.
-    """
-    return whole_seconds(argument, value)
+__all__ = ["in_words", "whole_seconds"]
 
 
 def whole_seconds(
@@ -55,3 +42,18 @@ def whole_seconds(
             fix=f"cdk.Duration.seconds({min(max(ceil(seconds), smallest), largest)})",
         )
     return int(seconds)
+
+
+def in_words(seconds: int) -> str:
+    """A time as a person says it, rounded up to minutes.
+
+    Args:
+        seconds: How long it is.
+    """
+    minutes = ceil(seconds / 60)
+    for unit, of_minutes in (("day", 24 * 60), ("hour", 60)):
+        if minutes >= 2 * of_minutes or minutes == of_minutes:
+            count = minutes / of_minutes
+            if count.is_integer():
+                return f"{int(count)} {unit}{'s' if count > 1 else ''}"
+    return f"{minutes} minute{'s' if minutes > 1 else ''}"

@@ -1,7 +1,7 @@
 """How does work that ends get a host, how often is it tried again, and what starts it?
 
-`retries` is how often a job is run again, and for which causes; `states` is the state machine that does so, as plain
-data; `permissions` is what the machine may do; and `gpu_job` is the construct.
+`gpu_job` is the construct, on `started_job`, which is what starts it. `states` is its state machine as plain data, with
+the budgets of `retries`; `permissions` is what the machine may do; `data` is where a job reads, writes and resumes.
 """
 
 __all__ = []

@@ -16,7 +16,7 @@ from constructs import Construct
 
 from gpu_constructs.cdk.arguments import of_kind
 from gpu_constructs.cdk.atomic import creating, require_construct_id, rolled_back_on_error
-from gpu_constructs.cdk.durations import whole_seconds
+from gpu_constructs.cdk.durations import in_words, whole_seconds
 from gpu_constructs.cdk.given import construct_of
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
@@ -35,7 +35,6 @@ from gpu_constructs.jobs.states import (
     VARIABLES,
     JobRun,
     definition_of,
-    in_words,
     longest_seconds,
 )
 from gpu_constructs.placement import demand_of, task_slots

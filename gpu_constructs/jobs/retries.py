@@ -6,16 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from gpu_constructs.cdk.arguments import whole_number
+from gpu_constructs.cdk.arguments import exit_code, known_number
 from gpu_constructs.cdk.kinds import with_names_checked
 from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.fleet import Unknown
 
 __all__ = ["JobRetries"]
 
 _MOST = 100
 _MOST_CODES = 10
-_LARGEST_CODE = 255
 
 
 @with_names_checked
@@ -23,7 +21,7 @@ _LARGEST_CODE = 255
 class JobRetries:
     """How often a job is run again, for each cause by itself; a job that ended well is never run again.
 
-    Attributes:
+    Args:
         no_host: After no host came. ECS waits for one for 10 to 30 minutes each time, which cannot be configured, see
             https://github.com/aws/containers-roadmap/issues/2381.
         not_started: After a host came and the containers did not start, for example because an image was not pulled.
@@ -32,7 +30,7 @@ class JobRetries:
             twice after code 75. Any other code than 0 fails the job at once.
 
     Raises:
-        InvalidValueError: A number is not a whole one within its limits.
+        InvalidValueError: A number is not a whole one within its limits, or only known at deploy time.
     """
 
     no_host: int = 3
@@ -53,14 +51,7 @@ class JobRetries:
                 fix="exit_codes={75: 2}",
             )
         for code, times in codes.items():
-            if type(code) is not int or not 1 <= code <= _LARGEST_CODE:
-                raise InvalidValueError(
-                    f"expects an exit code, got {shown(code)}",
-                    argument="exit_codes",
-                    value=code,
-                    allowed=f"1 to {_LARGEST_CODE}; 0 ends well and is never run again",
-                    fix="exit_codes={75: 2}",
-                )
+            exit_code("exit_codes", code, fix="exit_codes={75: 2}")
             _times("exit_codes", times, fix=f"exit_codes={{{code}: 2}}")
         object.__setattr__(self, "exit_codes", MappingProxyType(dict(sorted(codes.items()))))
 
@@ -73,8 +64,4 @@ class JobRetries:
 
 
 def _times(argument: str, value: int, *, fix: str) -> None:
-    number = whole_number(argument, value, smallest=0, largest=_MOST, unit="retries", fix=fix)
-    if isinstance(number, Unknown):
-        raise InvalidValueError(
-            "a number that is only known at deploy time cannot be a budget", argument=argument, fix=fix
-        )
+    known_number(argument, value, smallest=0, largest=_MOST, unit="retries", fix=fix, why="bounds no retries")

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil
 from typing import Any
 
 from gpu_constructs.jobs.retries import JobRetries
 
-__all__ = ["LONGEST_EXECUTION_SECONDS", "VARIABLES", "JobRun", "definition_of", "in_words", "longest_seconds"]
+__all__ = ["LONGEST_EXECUTION_SECONDS", "VARIABLES", "JobRun", "definition_of", "longest_seconds"]
 
 NAME, ATTEMPT, INPUT, CHECKPOINTS = "JOB_NAME", "JOB_ATTEMPT", "JOB_INPUT", "JOB_CHECKPOINTS"
 VARIABLES = frozenset({NAME, ATTEMPT, INPUT, CHECKPOINTS})
@@ -364,18 +363,3 @@ def _is_there(path: str, *, there: bool = True) -> State:
 
 def _has_code(code: int) -> State:
     return {"And": [_is_there(_CODE), {"Variable": _CODE, "NumericEquals": code}]}
-
-
-def in_words(seconds: int) -> str:
-    """A time as a person says it, rounded up to minutes.
-
-    Args:
-        seconds: How long it is.
-    """
-    minutes = ceil(seconds / 60)
-    for unit, of_minutes in (("day", 24 * 60), ("hour", 60)):
-        if minutes >= 2 * of_minutes or minutes == of_minutes:
-            count = minutes / of_minutes
-            if count.is_integer():
-                return f"{int(count)} {unit}{'s' if count > 1 else ''}"
-    return f"{minutes} minute{'s' if minutes > 1 else ''}"

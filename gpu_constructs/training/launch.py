@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import aws_cdk as cdk
 
 from gpu_constructs.cdk.arguments import whole_number
-from gpu_constructs.cdk.durations import known_seconds, whole_seconds
+from gpu_constructs.cdk.durations import whole_seconds
 from gpu_constructs.cdk.kinds import names_checked, with_names_checked
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Unknown
@@ -146,7 +146,7 @@ class Launch:
 
     @property
     def _seconds(self) -> int | Unknown:
-        return known_seconds("join_within", self._join)
+        return whole_seconds("join_within", self._join)
 
     def command(self, command: Sequence[str], *, gpus: int) -> list[str]:
         """The command of the container.

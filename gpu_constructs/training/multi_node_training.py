@@ -18,7 +18,7 @@ from gpu_constructs.batch.retries import BatchRetries
 from gpu_constructs.batch.work import BatchWork, JobSettings, require_volumes
 from gpu_constructs.cdk.arguments import of_kind, texts
 from gpu_constructs.cdk.atomic import creating, require_construct_id, rolled_back_on_error
-from gpu_constructs.cdk.durations import known_seconds
+from gpu_constructs.cdk.durations import whole_seconds
 from gpu_constructs.cdk.given import construct_of
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.errors import InvalidValueError, shown
@@ -142,7 +142,7 @@ class MultiNodeTraining(BatchWork):
     ) -> None:
         require_construct_id(construct_id)
         limit = timeout or cdk.Duration.days(1)
-        seconds = known_seconds("timeout", limit)
+        seconds = whole_seconds("timeout", limit)
         chosen = of_kind("launch", launch, Launch, example="Launch.torchrun()")
         words = texts("command", command, example=_EXAMPLE)
         read = require_data("reads", reads, frozenset({CHECKPOINTS}))

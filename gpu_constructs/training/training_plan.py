@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from gpu_constructs.batch.environment import BatchEnvironment
 from gpu_constructs.batch.job_plan import Nodes
-from gpu_constructs.cdk.arguments import whole_number
-from gpu_constructs.errors import IncompatibleError, InvalidValueError
+from gpu_constructs.cdk.arguments import known_number
+from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.fleet import Unknown
 from gpu_constructs.hardware.aws_limits import MAX_JOB_NODES
 
@@ -25,13 +25,15 @@ def nodes_of(environments: Sequence[BatchEnvironment], hosts: int) -> Nodes:
         InvalidValueError: It is not a number of hosts that is known at synth.
         IncompatibleError: The environments have several types.
     """
-    number = whole_number("hosts", hosts, smallest=1, largest=MAX_JOB_NODES, unit="hosts", fix="hosts=2")
-    if isinstance(number, Unknown):
-        raise InvalidValueError(
-            "whether a gang can start does not follow from a number that is only known at deploy time",
-            argument="hosts",
-            fix="take the number from context instead of a parameter",
-        )
+    number = known_number(
+        "hosts",
+        hosts,
+        smallest=1,
+        largest=MAX_JOB_NODES,
+        unit="hosts",
+        fix="hosts=2",
+        why="does not say whether the gang can start",
+    )
     types = list(dict.fromkeys(one for each in environments for one in each.pool.instance_types))
     if len(types) > 1:
         raise IncompatibleError(

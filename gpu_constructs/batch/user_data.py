@@ -1,4 +1,4 @@
-"""How hosts of AWS Batch are set up: their launch template and the form of their user data.
+"""The form of user data that AWS Batch takes.
 
 https://docs.aws.amazon.com/batch/latest/userguide/launch-templates.html
 """
