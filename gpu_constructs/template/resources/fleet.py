@@ -64,7 +64,7 @@ def _read(stacks: Sequence[Stack], tasks: Sequence[Resource], remarks: Sequence[
         for each, name in zip(found_pools, pool_names, strict=True)
     ]
     texts = JsonTexts()
-    machines = StateMachines(texts, notes)
+    machines = StateMachines(texts, notes, may_run_tasks=bool(found_tasks))
     calls = [call for each in index.all(*STATE_MACHINES) for call in machines.calls(each)]
     names_of_pools = {each.resource.reference: name for each, name in zip(found_pools, pool_names, strict=True)}
     submitted = [*calls, *submitted_by_events(index, texts, notes)]

@@ -66,10 +66,17 @@ class StateCall:
 
 
 class StateMachines:
-    """Reads state machines, as long as they do not have more states than anybody means."""
+    """Reads state machines, as long as they do not have more states than anybody means.
 
-    def __init__(self, texts: JsonTexts, notes: Notes) -> None:
+    Args:
+        texts: Reads definitions that are texts.
+        notes: Where to put what could not be read.
+        may_run_tasks: Whether there is a task or a job that a definition in another place may run.
+    """
+
+    def __init__(self, texts: JsonTexts, notes: Notes, *, may_run_tasks: bool) -> None:
         self._texts = texts
+        self._may_run_tasks = may_run_tasks
         self._notes = notes
         self._left = RESOURCES
 
@@ -141,7 +148,7 @@ class StateMachines:
         if any(isinstance(each, str) and _CALLED.search(each) for each in pieces):
             self._note("this is not JSON that can be read, so what it runs is not checked", properties, _TEXT)
         elsewhere = next(filter(properties.has, _ELSEWHERE), None)
-        if elsewhere is not None:
+        if elsewhere is not None and self._may_run_tasks:
             self._note(
                 "the definition is in no file that was read, so what it runs is not checked", properties, elsewhere
             )

@@ -172,8 +172,9 @@ def test_a_definition_that_cannot_be_read_is_said(definition: str) -> None:
 @pytest.mark.parametrize("key", ["DefinitionS3Location", "DefinitionUri"])
 def test_a_definition_that_is_in_no_file_is_said(key: str) -> None:
     elsewhere = {"Type": "AWS::StepFunctions::StateMachine", "Properties": {key: {"Bucket": "b", "Key": "k"}}}
-    (remark,) = fleet({"Machine": elsewhere}).remarks
+    (remark,) = fleet({"Machine": elsewhere, "Task": TASK}).remarks
     assert f"{key}: the definition is in no file" in remark.text
+    assert fleet({"Machine": elsewhere}).remarks == ()  # there is no task that it might run
 
 
 def test_arguments_that_are_an_expression_are_said() -> None:
