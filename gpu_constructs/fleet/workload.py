@@ -112,7 +112,7 @@ class ServiceScaling:
         scheduled: The least and the most copies that scheduled actions set, None for one that they leave; only
             templates say so.
         metrics: The predefined metrics of `by`, with where each was written, likewise.
-        without_cluster: Where scalable targets name the service without its cluster, likewise.
+        misnamed: Where scalable targets name the service in another form than service/cluster/service, likewise.
     """
 
     most: int | Unknown
@@ -120,7 +120,7 @@ class ServiceScaling:
     by: tuple[str | Unknown, ...] = ()
     scheduled: tuple[tuple[int | Unknown | None, int | Unknown | None], ...] = field(default=(), compare=False)
     metrics: tuple[tuple[str, Origin], ...] = field(default=(), compare=False)
-    without_cluster: tuple[Origin, ...] = field(default=(), compare=False)
+    misnamed: tuple[Origin, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -97,17 +97,17 @@ def metric_exists(workload: Workload) -> Problems:
 
 @error(
     "GPU315",
-    question="does the scalable target of a service name the cluster?",
-    because="the ResourceId of a service is service/cluster/service, and Application Auto Scaling refuses one without "
-    "the cluster",
+    question="does the scalable target of a service name the cluster and the service?",
+    because="the ResourceId of a service is service/, the name of the cluster, a slash and the name of the service; "
+    "Application Auto Scaling refuses one without the cluster, and one with ARNs",
     source=_API,
 )
 def names_cluster(workload: Workload) -> Problems:
-    for origin in () if workload.scaling is None else workload.scaling.without_cluster:
+    for origin in () if workload.scaling is None else workload.scaling.misnamed:
         yield Problem(
             property_name="ResourceId",
             allowed="service/ClusterName/ServiceName",
-            message=f"the ResourceId of the scalable target of {workload.name} does not name the cluster",
+            message=f"the ResourceId of the scalable target of {workload.name} does not name its cluster and itself",
             fix="service/ClusterName/ServiceName",
             origin=origin,
         )

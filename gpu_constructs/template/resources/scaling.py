@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from gpu_constructs.fleet import STEPS_IN_PERCENT, UNKNOWN, Origin, ServiceScaling, Unknown
 from gpu_constructs.template.model import Reference, Resource, Text, Value
+from gpu_constructs.template.resources.clusters import CLUSTER
 from gpu_constructs.template.resources.index import Index, last_step
 from gpu_constructs.template.resources.section import Notes, Section
 
@@ -46,7 +47,7 @@ def scaled_services(index: Index, notes: Notes) -> Mapping[Reference, ServiceSca
                 most=_or_unknown(most),
                 least=_or_unknown(least),
                 scheduled=_scheduled(properties),
-                without_cluster=() if _may_name_cluster(properties.get("ResourceId")) else (resource.origin,),
+                misnamed=() if _may_be_id(properties.get("ResourceId"), index) else (resource.origin,),
             )
             before = found.get(service.reference)
             found[service.reference] = here if before is None else _both(before, here)
@@ -74,7 +75,7 @@ def _both(one: ServiceScaling, other: ServiceScaling) -> ServiceScaling:
         most=_of_both(max, one.most, other.most),
         least=_of_both(min, one.least, other.least),
         scheduled=(*one.scheduled, *other.scheduled),
-        without_cluster=(*one.without_cluster, *other.without_cluster),
+        misnamed=(*one.misnamed, *other.misnamed),
     )
 
 
@@ -117,15 +118,27 @@ def _scaled(properties: Section, index: Index) -> Resource | None:
     return None
 
 
-def _may_name_cluster(resource_id: Value) -> bool:
-    """Whether anything but the name of a service may follow ``service/``."""
+def _may_be_id(resource_id: Value, index: Index) -> bool:
+    """Whether a text may be ``service/``, the name of a cluster, a slash and the name of a service."""
     if isinstance(resource_id, str):
         return not resource_id.startswith(_BEGINS) or "/" in resource_id.removeprefix(_BEGINS)
     pieces = resource_id.pieces if isinstance(resource_id, Text) else ()
     match pieces:
         case [str(start), Reference(attribute="Name")]:
             return start != _BEGINS
-    return True
+        case [Reference() as first, *_] if index.at(first, CLUSTER) is not None:
+            return False
+    return not any(_is_arn(each, index) for each in pieces)
+
+
+def _is_arn(piece: Value, index: Index) -> bool:
+    """Whether a part of a text is the ARN of a cluster or a service, which ``Ref`` gives of a service."""
+    match piece:
+        case Reference(attribute="Arn"):
+            return index.at(piece, CLUSTER) is not None
+        case Reference(attribute=None):
+            return index.at(piece, SERVICE) is not None
+    return False
 
 
 def _name(resource_id: str) -> str:
