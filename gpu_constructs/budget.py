@@ -27,6 +27,7 @@ __all__ = [
     "NAME",
     "PACKED",
     "PAIRS",
+    "PATTERNS",
     "QUOTE",
     "READINGS",
     "READ_RESOURCES",
@@ -109,6 +110,10 @@ DESCRIBED = 5_000
 PACKED = 120_000_000
 """Squares of the numbers of different tasks that are packed onto the hosts of each pool, all of them together: time
 grows with that square. 5,000 services of one pool, each unlike the others, make 25 million."""
+
+PATTERNS = 100_000
+"""Patterns in placement constraints, each of which is compared with every instance type. 500 task definitions with ten
+constraints each, which is what a template and ECS take, rarely have more than 5,000."""
 
 ADMISSIONS = 5_000_000
 """Security groups and ranges of ports that are compared. 5,000 services, each with 5 target groups behind 5 groups and

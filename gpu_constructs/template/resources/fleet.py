@@ -19,6 +19,7 @@ from gpu_constructs.template.resources.json_texts import JsonTexts
 from gpu_constructs.template.resources.launch import Launches
 from gpu_constructs.template.resources.load_balancing import Balancing
 from gpu_constructs.template.resources.names import Names
+from gpu_constructs.template.resources.patterns import within_patterns
 from gpu_constructs.template.resources.pools import ecs_pools
 from gpu_constructs.template.resources.runs import Runs, workload_of
 from gpu_constructs.template.resources.scaling import SERVICE, scaled_services
@@ -43,7 +44,8 @@ def fleet_of(stacks: Sequence[Stack], *, tasks: Sequence[Resource] = (), remarks
     notes: Notes = []
     declared = declared_in(stacks, notes)
     with for_one_check(declared):
-        return replace(_read(stacks, tasks, remarks, notes), declared=tuple(declared.values()))
+        read = within_patterns(_read(stacks, tasks, remarks, notes))
+        return replace(read, declared=tuple(declared.values()))
 
 
 def _read(stacks: Sequence[Stack], tasks: Sequence[Resource], remarks: Sequence[Remark], notes: Notes) -> Fleet:

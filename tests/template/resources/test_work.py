@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import Fleet
+from gpu_constructs.fleet import UNKNOWN, Fleet
 from gpu_constructs.template import mentions
 from gpu_constructs.template.model import Reference, Resource
-from gpu_constructs.template.resources import schedules, security_groups
+from gpu_constructs.template.resources import patterns, schedules, security_groups
 from gpu_constructs.template.resources.index import Index
 from tests.template.resources.declared import fleet, joined
 
@@ -86,6 +86,24 @@ def test_beyond_the_budget_no_security_group_is_closed_and_that_is_noted(monkeyp
     assert [target.gap for each in found.workloads for target in each.targets].count(None) > 10
     (remark,) = found.remarks
     assert "more security groups than are compared" in remark.text
+
+
+def test_beyond_the_budget_no_pattern_is_judged_and_that_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = ["attribute:ecs.instance-type =~ g6.*", "attribute:ecs.instance-type !~ g5.*", "attribute:zone == a"]
+    constraints = [{"Type": "memberOf", "Expression": each} for each in written]
+    resources = {
+        "Task": _resource("ECS::TaskDefinition", PlacementConstraints=constraints),
+        "Service": _resource("ECS::Service", TaskDefinition={"Ref": "Task"}, PlacementConstraints=constraints),
+    }
+    monkeypatch.setattr(patterns, "PATTERNS", 4)
+    assert not fleet(resources).remarks
+    monkeypatch.setattr(patterns, "PATTERNS", 3)
+    found = fleet(resources)
+    (service,) = found.workloads
+    for holder in (*found.tasks, service, service.task):
+        assert [each.expression for each in holder.constraints] == [UNKNOWN, UNKNOWN, written[2]]
+    (remark,) = found.remarks
+    assert "4 patterns in placement constraints" in remark.text
 
 
 def test_a_group_is_read_once_for_all_its_capacity_providers(looked_up: list[str]) -> None:
