@@ -6,6 +6,7 @@ strategy, a launch type and constraints as a service does.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -13,6 +14,7 @@ from gpu_constructs.budget import RESOURCES
 from gpu_constructs.fleet import UNKNOWN, Container, Origin, Starter, Task, Unknown, Workload
 from gpu_constructs.template.model import Resource, Text, Value
 from gpu_constructs.template.resources.containers import requirements_of
+from gpu_constructs.template.resources.event_paths import before_event
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.json_texts import JsonTexts
 from gpu_constructs.template.resources.section import Notes, Section, given, is_list
@@ -26,6 +28,8 @@ _RULE = "AWS::Events::Rule"
 _SCHEDULE = "AWS::Scheduler::Schedule"
 _PIPE = "AWS::Pipes::Pipe"
 _UNIVERSAL = ":aws-sdk:ecs:runTask"
+# https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-transform-target-input.html
+_TOLD = re.compile(r"<[A-Za-z0-9_.-]{1,255}>")
 _OFF = frozenset({"DISABLED", "STOPPED"})
 _SIZES = ("ResourceRequirements", "Cpu", "Memory", "MemoryReservation")
 _SIZES_IN_API = ("resourceRequirements", '"cpu"', '"memory"', '"memoryReservation"')
@@ -94,7 +98,7 @@ class Runs:
                 yield from self._universal(resource, properties, target)
         for resource in self._index.all(_PIPE):
             properties = Section.of(resource, self._notes)
-            parameters = properties.section("TargetParameters").section("EcsTaskParameters")
+            parameters = before_event(properties.section("TargetParameters").section("EcsTaskParameters"))
             if parameters.keys:
                 yield Run(
                     resource=resource,
@@ -202,10 +206,12 @@ def _may_resize(value: Value) -> bool:
 
 
 def _capitalized(value: Value) -> Value:
-    """The same with the keys as CloudFormation writes them."""
+    """The same with the keys as CloudFormation writes them, and unknowns for what the event says."""
     if isinstance(value, Mapping):
         return {f"{key[:1].upper()}{key[1:]}": _capitalized(each) for key, each in value.items()}
-    return [_capitalized(each) for each in value] if is_list(value) else value
+    if is_list(value):
+        return [_capitalized(each) for each in value]
+    return UNKNOWN if isinstance(value, str) and _TOLD.search(value) else value
 
 
 def _others(task: Task | None, overrides: Section) -> tuple[tuple[str, Origin], ...]:

@@ -12,6 +12,7 @@ from operator import is_
 from gpu_constructs.fleet import UNKNOWN, Container, JobQueue, Starter, Submission, Task, Unknown
 from gpu_constructs.template.model import Reference, Resource, Text, Value
 from gpu_constructs.template.resources.batch_jobs import JOB_DEFINITION, job_container
+from gpu_constructs.template.resources.event_paths import before_event
 from gpu_constructs.template.resources.index import Index, place_of_arn
 from gpu_constructs.template.resources.job_queues import QUEUE, environments_of
 from gpu_constructs.template.resources.json_texts import JsonTexts
@@ -39,7 +40,7 @@ def submitted_by_events(index: Index, texts: JsonTexts, notes: Notes) -> Iterato
                 yield _submission(resource, str(each.text("Id")), each.section("BatchParameters"), each.get("Arn"))
     for resource in index.all(_PIPE):
         properties = Section.of(resource, notes)
-        parameters = properties.section("TargetParameters").section("BatchJobParameters")
+        parameters = before_event(properties.section("TargetParameters").section("BatchJobParameters"))
         if parameters.keys:
             yield _submission(resource, "Target", parameters, properties.get("Target"))
     for resource in index.all(_SCHEDULE):

@@ -199,3 +199,20 @@ def test_a_run_may_override_the_size_of_the_whole_task(overrides: Any, size: Any
     task = run(Nightly=schedule(EcsParameters={"TaskDefinitionArn": "train"}, Input=json.dumps(overrides))).task
     assert task is not None
     assert (task.cpu_limit, task.memory_limit_mib) == size
+
+
+def test_what_an_event_tells_a_pipe_is_unknown() -> None:
+    container = {"Name": "main", "ResourceRequirements": [{"Type": "GPU", "Value": "$.body.gpus"}]}
+    parameters = {"TaskDefinitionArn": "train", "Overrides": {"ContainerOverrides": [container]}}
+    pipe = {"Target": ARN, "TargetParameters": {"EcsTaskParameters": parameters}}
+    task = run(Pipe={"Type": "AWS::Pipes::Pipe", "Properties": pipe}).task
+    assert task is not None
+    assert task.containers[0].requirements == (ResourceRequirement(value=UNKNOWN),)
+
+
+def test_what_an_event_tells_a_rule_is_unknown() -> None:
+    gpus = {"containerOverrides": [{"name": "main", "resourceRequirements": [{"type": "GPU", "value": "<gpus>"}]}]}
+    transformer = {"InputPathsMap": {"gpus": "$.detail.gpus"}, "InputTemplate": json.dumps(gpus)}
+    task = run(Nightly=rule({**target(), "InputTransformer": transformer})).task
+    assert task is not None
+    assert task.containers[0].requirements == (ResourceRequirement(value=UNKNOWN),)
