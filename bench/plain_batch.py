@@ -75,15 +75,15 @@ def queue_with_job(scope: Construct, shared: Shared, pair: Pair) -> None:
 
 
 def _environment(scope: Construct, shared: Shared, pair: Pair, role: iam.Role) -> batch.CfnComputeEnvironment:
+    group = ec2.SecurityGroup(
+        scope,
+        "HostSecurityGroup",
+        vpc=cast("ec2.IVpc", shared.vpc),
+        description="Hosts of a queue of AWS Batch: no way in, any way out",
+    )
     template = ec2.LaunchTemplate(
         scope,
         "LaunchTemplate",
-        security_group=ec2.SecurityGroup(
-            scope,
-            "HostSecurityGroup",
-            vpc=cast("ec2.IVpc", shared.vpc),
-            description="Hosts of a queue of AWS Batch: no way in, any way out",
-        ),
         user_data=ec2.UserData.custom(_USER_DATA),
         block_devices=[
             ec2.BlockDevice(
@@ -115,6 +115,7 @@ def _environment(scope: Construct, shared: Shared, pair: Pair, role: iam.Role) -
             maxv_cpus=_HOSTS * _VCPUS,
             instance_role=profile.instance_profile_arn,
             subnets=subnets.subnet_ids,
+            security_group_ids=[group.security_group_id],
             ec2_configuration=[
                 batch.CfnComputeEnvironment.Ec2ConfigurationObjectProperty(
                     image_type="ECS_AL2023_NVIDIA",

@@ -42,7 +42,9 @@ def test_a_block_runs(page: str, block: str, tmp_path: Path, monkeypatch: pytest
     exec(compile(block, page, "exec"), {"__name__": "__main__"})  # noqa: S102 - it is our own
 
 
-@pytest.mark.parametrize("page", [*PAGES, "docs/batch.md", "docs/capacity.md", "docs/emulator.md", "CHANGELOG.md"])
+@pytest.mark.parametrize(
+    "page", [*PAGES, "docs/batch.md", "docs/capacity.md", "docs/emulator.md", "docs/training.md", "CHANGELOG.md"]
+)
 def test_a_link_leads_somewhere(page: str) -> None:
     for target, _ in _LINK.findall((ROOT / page).read_text()):
         assert ((ROOT / page).parent / target).exists(), target
@@ -58,6 +60,7 @@ def test_the_readme_is_short() -> None:
     [
         ("capacity.md", {"AWS::AutoScaling::WarmPool", "AWS::EC2::PlacementGroup"}),
         ("batch.md", {"AWS::Batch::SchedulingPolicy", "AWS::Scheduler::Schedule"}),
+        ("training.md", {"AWS::Batch::JobDefinition", "AWS::EFS::FileSystem"}),
     ],
 )
 def test_the_page_is_one_app_that_runs(page: str, types: set[str]) -> None:

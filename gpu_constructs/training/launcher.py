@@ -61,9 +61,12 @@ exec "$@"
 
 # Children make themselves known to the main node, which is reached by the key that the image has in ~/.ssh.
 _MPI = """\
-mkdir -p /run/sshd /tmp/nodes
-$(command -v sshd) -p "$PORT"
-ssh="ssh -p $PORT -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o BatchMode=yes"
+sshd=$(command -v sshd) || { echo "the image has no sshd" >&2; exit 127; }
+[ "$(id -u)" -ne 0 ] || mkdir -p /run/sshd
+"$sshd" -p "$PORT"
+options="-p $PORT -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o BatchMode=yes"
+found=${TMPDIR:-/tmp}/nodes
+mkdir -p "$found"
 waited=0
 wait_or_end() {
   [ "$waited" -lt "$JOIN_SECONDS" ] || { echo "after $JOIN_SECONDS seconds: $1" >&2; exit 1; }
@@ -71,16 +74,16 @@ wait_or_end() {
   waited=$((waited + 5))
 }
 if [ "$node" -ne "$AWS_BATCH_JOB_MAIN_NODE_INDEX" ]; then
-  until $ssh "$main" "mkdir -p /tmp/nodes && echo \\${SSH_CONNECTION%% *} > /tmp/nodes/$node"; do
+  until ssh $options "$main" "mkdir -p $found && echo \\${SSH_CONNECTION%% *} > $found/$node"; do
     wait_or_end "the main node does not answer"
   done
   exec tail -f /dev/null
 fi
-echo "$main" > "/tmp/nodes/$node"
-until [ "$(cat /tmp/nodes/* | wc -l)" -eq "$nodes" ]; do wait_or_end "not all of $nodes nodes have come"; done
-for each in $(seq 0 $((nodes - 1))); do echo "$(cat "/tmp/nodes/$each") slots=$PROCESSES"; done > /tmp/hosts
-exec mpirun --allow-run-as-root --hostfile /tmp/hosts -np $((nodes * PROCESSES)) \\
-  --mca plm_rsh_args "${ssh#ssh }" "$@"
+echo "$main" > "$found/$node"
+until [ "$(cat "$found"/* | wc -l)" -eq "$nodes" ]; do wait_or_end "not all of $nodes nodes have come"; done
+hosts=$(mktemp)
+for each in $(seq 0 $((nodes - 1))); do echo "$(cat "$found/$each") slots=$PROCESSES"; done > "$hosts"
+exec mpirun --allow-run-as-root --hostfile "$hosts" -np $((nodes * PROCESSES)) --mca plm_rsh_args "$options" "$@"
 """
 
 _SCRIPTS = {Tool.TORCHRUN: _TORCHRUN, Tool.DEEPSPEED: _DEEPSPEED, Tool.JAX: _JAX, Tool.MPI: _MPI}

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import aws_cdk as cdk
+import pytest
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
-from gpu_constructs import CapacityChoice, GpuBatchQueue, HostNetwork, MultiNodeTraining
+from gpu_constructs import BatchRetries, CapacityChoice, GpuBatchQueue, HostNetwork, MultiNodeTraining
 
 from .account import Account
+from .local import Local
 from .stage import Stage
 
 STACK = "Training"
@@ -92,3 +94,64 @@ def test_the_command_line_deploys_a_training_that_runs_on_all_its_hosts_and_ends
     assert (described["status"], len(described["attempts"])) == ("SUCCEEDED", 1)
     assert {status for _, status in _nodes(stage.account)} == {"STOPPED"}
     stage.cdk.destroy(assembly, STACK)
+
+
+def test_a_failed_node_neither_stops_nor_repeats_a_training_and_its_time_limit_does(
+    cloud: Local, tmp_path: Path
+) -> None:
+    stack = cloud.deploy_assembly(_assembly(tmp_path, timeout=cdk.Duration.minutes(6)), STACK)
+    cloud.switch("jobs/Train", "forever")
+    cloud.switch("nodes/Train", "2:1")
+    job = _submitted(cloud.account, stack.outputs)
+
+    _until(cloud.account, job, 10, "RUNNING")
+    for _ in range(3):
+        assert _look(cloud.account, job)["status"] == "RUNNING"
+    assert sorted(status for _, status in _nodes(cloud.account)) == ["RUNNING", "RUNNING", "STOPPED"]
+    described = _until(cloud.account, job, 20, "FAILED", "SUCCEEDED")
+    assert (described["status"], len(described["attempts"])) == ("FAILED", 1)
+    assert "timeout" in described["statusReason"]
+    assert {status for _, status in _nodes(cloud.account)} == {"STOPPED"}
+    cloud.destroy(stack)
+
+
+@pytest.mark.parametrize(
+    ("main", "nodes", "end"),
+    [("lost,0", "", ("SUCCEEDED", 2)), ("75,0", "1:lost", ("SUCCEEDED", 2)), ("1", "1:1", ("FAILED", 1))],
+    ids=["the main host is lost", "another host is lost and the main one says so", "a mistake"],
+)
+def test_a_training_is_tried_again_on_all_its_hosts_by_what_the_main_one_ends_with(
+    cloud: Local, tmp_path: Path, main: str, nodes: str, end: tuple[str, int]
+) -> None:
+    stack = cloud.deploy_assembly(_assembly(tmp_path, retries=BatchRetries(exit_codes=[75])), STACK)
+    cloud.switch("jobs/Train", main)
+    if nodes:
+        cloud.switch("nodes/Train", nodes)
+
+    described = _until(cloud.account, _submitted(cloud.account, stack.outputs), 40, "FAILED", "SUCCEEDED")
+
+    assert (described["status"], len(described["attempts"])) == end
+    cloud.destroy(stack)
+
+
+def test_without_a_host_for_each_node_none_starts_and_the_training_is_cancelled(cloud: Local, tmp_path: Path) -> None:
+    stack = cloud.deploy_assembly(_assembly(tmp_path), STACK)
+    cloud.switch("no-capacity", "g6.12xlarge")
+    job = _submitted(cloud.account, stack.outputs)
+
+    described = _until(cloud.account, job, 30, "FAILED", "SUCCEEDED")
+
+    assert (described["status"], described["attempts"]) == ("FAILED", [])
+    assert described["statusReason"] == "CAPACITY:INSUFFICIENT_INSTANCE_CAPACITY"
+    assert _nodes(cloud.account) == []
+    cloud.destroy(stack)
+
+
+def test_hosts_with_efa_start_in_one_placement_group(cloud: Local, tmp_path: Path) -> None:
+    stack = cloud.deploy_assembly(_assembly(tmp_path, "p5.48xlarge", HostNetwork.efa()), STACK)
+
+    job = _submitted(cloud.account, stack.outputs)
+
+    described = _until(cloud.account, job, 10, "SUCCEEDED", "FAILED")
+    assert (described["status"], described["statusReason"]) == ("SUCCEEDED", "Essential container in task exited")
+    cloud.destroy(stack)

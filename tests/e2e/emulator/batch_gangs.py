@@ -28,6 +28,10 @@ class EmulatedGang(EmulatedJob):
 
     network_mode = "awsvpc"
 
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self._children: dict[int, EmulatedTask] = {}
+
     @property
     def _nodes(self) -> dict[str, Any]:
         return dict(self.job_definition.node_properties or {})
@@ -54,7 +58,7 @@ class EmulatedGang(EmulatedJob):
         free = [each for each in environment.hosts if isinstance(place(demand, [each.free]), Placement)]
         if len(free) < self.number:
             return False
-        self._children: dict[int, EmulatedTask] = {}
+        self._children = {}
         self._definition = definition
         return super()._take(environment, definition, demand)
 

@@ -20,7 +20,7 @@ from .agent import AgentConfig, agent_config
 from .hosts import EcsHost, empty_host
 from .images import image
 from .instance_types import instance_type
-from .launching import LaunchError, choose, go_together
+from .launching import LaunchError, choose, go_together, interfaces_of, set_kinds
 from .placement import Demand, Host, reason_against
 
 if TYPE_CHECKING:
@@ -119,6 +119,12 @@ class EmulatedEnvironment(ComputeEnvironment):
         data = self._template
         if not (resources.get("securityGroupIds") or data.get("SecurityGroupIds") or data.get("NetworkInterfaces")):
             raise ValueError("security groups must be specified, here or in the launch template")
+        if resources.get("securityGroupIds") and data.get("NetworkInterfaces"):
+            # https://github.com/aws/aws-cdk/issues/21577
+            raise ValueError(
+                "Either compute environment Security Groups or Network Interfaces in Launch template are exclusively "
+                "allowed"
+            )
         if data.get("UserData") and "MIME-Version:" not in self._user_data:
             raise ValueError("user data in launch templates must be in the MIME multi-part archive format")
         if reasons := list(dict.fromkeys(launch_settings.refusals(self._settings(tuple(names))))):
@@ -212,6 +218,8 @@ class EmulatedEnvironment(ComputeEnvironment):
         settings = self._settings(types)
         choice = choose(self.where, settings, self._subnets, [])
         groups = self.resources.get("securityGroupIds") or settings.security_groups
+        subnet = choice.subnet or self._subnets[0]
+        interfaces = {"nics": interfaces_of(settings, subnet)} if settings.interfaces else {}
         instance = (
             ec2_backends[self.where.account_id][self.where.name]
             .run_instances(
@@ -221,9 +229,10 @@ class EmulatedEnvironment(ComputeEnvironment):
                 [],
                 instance_type=choice.instance_type,
                 is_instance_type_default=False,
-                subnet_id=(choice.subnet or self._subnets[0]).id,
+                subnet_id=subnet.id,
                 security_group_ids=list(groups),
                 tags={"instance": {"AWSBatchServiceTag": "batch"}},
+                **interfaces,
             )
             .instances[0]
         )
@@ -232,6 +241,7 @@ class EmulatedEnvironment(ComputeEnvironment):
         instance.missing_gpus = switches.next_missing_gpus(self.where)  # type: ignore[attr-defined]
         instance.ecs_managed = True  # type: ignore[attr-defined]  # it registers with no other cluster
         go_together(instance)
+        set_kinds(instance, settings)
         self.instances.append(instance)
 
     @property

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .autoscaling import EmulatedGroup
     from .resource import Region
 
-__all__ = ["Choice", "LaunchError", "choose", "go_together", "launch_one"]
+__all__ = ["Choice", "LaunchError", "choose", "go_together", "interfaces_of", "launch_one", "set_kinds"]
 
 IMAGE_GIB = 30
 """Root volume of an image, where a launch template says nothing of its size (that of the ECS image of AL2023)."""
@@ -157,15 +157,7 @@ def _run(group: EmulatedGroup, settings: LaunchSettings, choice: Choice) -> Inst
         }
         how["security_group_ids"] = list(data.get("SecurityGroupIds") or [])
     if settings.interfaces:
-        how["nics"] = [
-            {
-                "DeviceIndex": number,  # moto keys interfaces by this; the real indexes are set below
-                "SubnetId": item.get("SubnetId") or (subnet.id if subnet else None),
-                "Groups": list(item.get("Groups") or []),
-                "AssociatePublicIpAddress": str(item.get("AssociatePublicIpAddress")).lower() == "true",
-            }
-            for number, item in enumerate(sorted(settings.interfaces, key=_place))
-        ]
+        how["nics"] = interfaces_of(settings, subnet)
     if mappings := data.get("BlockDeviceMappings"):
         how["block_device_mappings"] = [_sized(each) for each in mappings]
     reservation = ec2.run_instances(
@@ -184,10 +176,28 @@ def _run(group: EmulatedGroup, settings: LaunchSettings, choice: Choice) -> Inst
     )
     instance = reservation.instances[0]
     go_together(instance)
+    set_kinds(instance, settings)
+    return instance
+
+
+def interfaces_of(settings: LaunchSettings, subnet: Subnet | None) -> list[dict[str, Any]]:
+    """The network interfaces of a launch template as moto takes them; `set_kinds` says afterwards what they are."""
+    return [
+        {
+            "DeviceIndex": number,  # moto keys interfaces by this; `set_kinds` sets the real ones
+            "SubnetId": item.get("SubnetId") or (subnet.id if subnet else None),
+            "Groups": list(item.get("Groups") or []),
+            "AssociatePublicIpAddress": str(item.get("AssociatePublicIpAddress")).lower() == "true",
+        }
+        for number, item in enumerate(sorted(settings.interfaces, key=_place))
+    ]
+
+
+def set_kinds(instance: Instance, settings: LaunchSettings) -> None:
+    """Make the interfaces of an instance what its launch template says, EFA or not."""
     for interface, item in zip(instance.nics.values(), sorted(settings.interfaces, key=_place), strict=False):
         interface.interface_type = str(item.get("InterfaceType") or "interface")
         interface.device_index = _place(item)[1]
-    return instance
 
 
 def _sized(mapping: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,97 @@
+"""The launcher as a container runs it: one process for each node, with the environment that AWS Batch gives it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import aws_cdk as cdk
+
+from gpu_constructs import Launch
+from tests.training.nodes import GETENT, JOB, MAIN, ended, started, written
+
+RECORD = f"""#!{sys.executable}
+import json, os, sys
+record = {{"argv": sys.argv[1:], "environment": dict(os.environ)}}
+if "--hostfile" in sys.argv:
+    record["hosts"] = open(sys.argv[sys.argv.index("--hostfile") + 1]).read().split("\\n")
+print(json.dumps(record))
+"""
+SSH = """#!/bin/sh
+for last; do :; done
+SSH_CONNECTION="10.0.0.$AWS_BATCH_JOB_NODE_INDEX 5 10.0.0.0 2222" exec sh -c "$last"
+"""
+
+
+def _recorded(command: Sequence[str], bin_: Path, **more: str) -> list[dict[str, object]]:
+    ends = ended([started(command, node, 3, bin_, **more) for node in range(3)])
+    assert [code for code, _ in ends] == [0, 0, 0]
+    return [json.loads(text) for _, text in ends]
+
+
+def test_torchrun_gets_a_static_rendezvous_on_the_main_node(tmp_path: Path) -> None:
+    bin_ = written(tmp_path, torchrun=RECORD, getent=GETENT)
+    command = Launch.torchrun(join_within=cdk.Duration.minutes(10)).command(["train.py", "--name", "a b"], gpus=8)
+    for node, record in enumerate(_recorded(command, bin_)):
+        # https://docs.pytorch.org/docs/stable/elastic/run.html
+        assert record["argv"] == [
+            *("--nnodes", "3", "--node-rank", str(node), "--nproc-per-node", "8"),
+            *("--rdzv-id", f"{JOB}-2", "--rdzv-conf", "timeout=600"),
+            *("--master-addr", MAIN, "--master-port", "29500"),
+            *("train.py", "--name", "a b"),
+        ]
+
+
+def test_deepspeed_gets_its_rank_and_a_file_of_all_nodes(tmp_path: Path) -> None:
+    bin_ = written(tmp_path, deepspeed=RECORD, getent=GETENT)
+    command = Launch.deepspeed(processes_per_host=4).command(["train.py"], gpus=8)
+    for node, record in enumerate(_recorded(command, bin_)):
+        argv = record["argv"]
+        assert isinstance(argv, list)
+        assert argv[2:] == [
+            *("--no_ssh", "--node_rank", str(node), "--master_addr", MAIN, "--master_port", "29500", "train.py")
+        ]
+        assert record["hosts"] == ["node-0 slots=4", "node-1 slots=4", "node-2 slots=4", ""]
+
+
+def test_mpirun_starts_on_the_main_node_once_all_others_have_come(tmp_path: Path) -> None:
+    nothing = "#!/bin/sh\n"
+    programs = {
+        "sshd": nothing,
+        "tail": nothing,
+        "id": f"{nothing}echo 1000\n",
+        "sleep": f"{nothing}exec /bin/sleep 0.1\n",
+    }
+    bin_ = written(tmp_path, mpirun=RECORD, ssh=SSH, getent=GETENT, **programs)
+    command = Launch.mpi(processes_per_host=8).command(["train", "-n", "1"], gpus=8)
+    main, *others = ended([started(command, node, 3, bin_, TMPDIR=str(tmp_path)) for node in range(3)])
+    record = json.loads(main[1])
+    assert record["hosts"] == [f"{MAIN} slots=8", "10.0.0.1 slots=8", "10.0.0.2 slots=8", ""]
+    assert record["argv"][3:5] == ["-np", "24"]
+    assert record["argv"][-3:] == ["train", "-n", "1"]
+    assert others == [(0, "")] * 2
+
+
+def test_a_node_that_no_other_comes_to_ends(tmp_path: Path) -> None:
+    nothing = "#!/bin/sh\n"
+    programs = {"sshd": nothing, "id": f"{nothing}echo 1000\n", "sleep": nothing, "mpirun": RECORD}
+    bin_ = written(tmp_path, ssh=SSH, getent=GETENT, **programs)
+    command = Launch.mpi(join_within=cdk.Duration.minutes(1)).command(["train"], gpus=8)
+    assert ended([started(command, 0, 2, bin_, TMPDIR=str(tmp_path))]) == [(1, "")]
+
+
+def test_checkpoints_of_a_job_are_in_one_directory_for_all_nodes(tmp_path: Path) -> None:
+    bin_ = written(tmp_path, train=RECORD, getent=GETENT)
+    for record in _recorded(Launch.jax().command(["train"], gpus=8), bin_, JOB_CHECKPOINTS="s3://bucket/checkpoints/"):
+        environment = record["environment"]
+        assert isinstance(environment, dict)
+        assert environment["JOB_CHECKPOINTS"] == f"s3://bucket/checkpoints/{JOB}/"
+        assert environment["JAX_COORDINATOR_ADDRESS"] == f"{MAIN}:29500"
+
+
+def test_a_main_node_without_an_address_says_so_by_its_exit_code(tmp_path: Path) -> None:
+    bin_ = written(tmp_path, torchrun=RECORD, getent="#!/bin/sh\nexit 2\n")
+    ((code, text),) = ended([started(Launch.torchrun().command(["train.py"], gpus=1), 0, 2, bin_)])
+    assert (code != 0, text) == (True, "")
