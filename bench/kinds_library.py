@@ -180,7 +180,7 @@ def _job(scope: Construct, cluster: GpuCluster, pair: Pair, capacity: _Capacitie
     image = ecs.ContainerImage.from_registry(CONTAINER_IMAGE)
     task.add_gpu_container("training", image=image, gpus=1, command=["nvidia-smi"])
     limit = cdk.Duration.hours(JOB_HOURS)
-    GpuJob(scope, f"Job{pair.number}", cluster=cluster, task_definition=task, time_limit=limit)
+    GpuJob(scope, f"Job{pair.number}", cluster=cluster, task_definition=task, timeout=limit)
 
 
 USUAL = Written(_add, _with_gpus)

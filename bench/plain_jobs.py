@@ -48,8 +48,7 @@ def job(scope: Construct, shared: Shared, pair: Pair) -> None:
         packed=True,
         environment={},
         checkpoints=None,
-        time_limit_seconds=JOB_HOURS * 3600,
-        time_limit=f"{JOB_HOURS} hours",
+        timeout_seconds=JOB_HOURS * 3600,
     )
     policy = permissions_of(
         partition=run.partition,

@@ -31,6 +31,6 @@ class BenchmarkJobsStack(cdk.Stack):
             image = ecs.ContainerImage.from_registry(IMAGE)
             task.add_gpu_container("training", image=image, gpus=gpus, command=["python", "-c", BENCHMARK])
             limit = cdk.Duration.hours(1)
-            job = GpuJob(self, f"Job{gpus}", cluster=cluster, task_definition=task, time_limit=limit)
+            job = GpuJob(self, f"Job{gpus}", cluster=cluster, task_definition=task, timeout=limit)
             cdk.CfnOutput(self, f"Start{gpus}Gpu", value=job.start_command())
         cdk.CfnOutput(self, "ClusterName", value=cluster.cluster.cluster_name)

@@ -46,7 +46,7 @@ class FineTuningStack(cdk.Stack):
             "Job",
             cluster=cluster,
             task_definition=tune,
-            time_limit=cdk.Duration.hours(8),
+            timeout=cdk.Duration.hours(8),
             reads={"TEXTS": JobData.s3(bucket, prefix="texts/")},
             writes={"TUNED": JobData.s3(bucket, prefix="tuned/")},
             checkpoints=JobData.directory("/root/.cache/huggingface/checkpoints"),  # on the file system

@@ -36,7 +36,7 @@ class RecommenderStack(cdk.Stack):
             "Job",
             cluster=cluster,
             task_definition=train,
-            time_limit=cdk.Duration.hours(6),
+            timeout=cdk.Duration.hours(6),
             reads={"DATA": JobData.s3(bucket, prefix="data/")},
             writes={"RESULTS": JobData.s3(bucket, prefix="results/")},
             checkpoints=JobData.s3(bucket, prefix="checkpoints/"),
@@ -45,4 +45,4 @@ class RecommenderStack(cdk.Stack):
         cdk.CfnOutput(self, "ImageUri", value=images.repository_uri_for_tag("1"))
         cdk.CfnOutput(self, "BucketName", value=bucket.bucket_name)
         cdk.CfnOutput(self, "ClusterName", value=cluster.cluster.cluster_name)
-        cdk.CfnOutput(self, "Start", value=job.start_command(given={"epochs": 30}))
+        cdk.CfnOutput(self, "Start", value=job.start_command(job_input={"epochs": 30}))

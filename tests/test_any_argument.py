@@ -139,7 +139,7 @@ def _doors_of_scaling(site: Site, task: public.GpuTaskDefinition) -> Iterator[Do
 def _doors_of_jobs(site: Site) -> Iterator[Door]:
     task = site.task(name="OfJob")
     task.add_gpu_container("train", image=site.image)
-    good: dict[str, Any] = {"cluster": site.cluster, "task_definition": task, "time_limit": cdk.Duration.hours(1)}
+    good: dict[str, Any] = {"cluster": site.cluster, "task_definition": task, "timeout": cdk.Duration.hours(1)}
     yield Door(public.GpuJob, {"scope": site.stack, "construct_id": "Odd", **good}, site.stack)
     yield Door(public.JobRetries, {})
     yield Door(public.JobData.s3, {"bucket": s3.Bucket.from_bucket_name(site.stack, "Data", "data-of-jobs")})

@@ -52,7 +52,7 @@ class JobEnd:
 def run_job(
     state_machine_arn: str,
     *,
-    given: Mapping[str, object] | None = None,
+    job_input: Mapping[str, object] | None = None,
     name: str | None = None,
     client: Callable[[str, str], Any] | None = None,
     poll_seconds: float = 15,
@@ -61,7 +61,7 @@ def run_job(
 
     Args:
         state_machine_arn: The state machine of the job.
-        given: What the job gets as ``JOB_INPUT``. By default an empty object.
+        job_input: What the job gets as ``JOB_INPUT``. By default an empty object.
         name: A name for it, which no other job of the last 90 days has. By default AWS makes one.
         client: A client of boto3, by service and region. By default those of boto3.
         poll_seconds: How long it waits between two looks.
@@ -80,7 +80,7 @@ def run_job(
     make = client or (lambda service, region: boto3.client(service, region_name=region))
     machines, region = make("stepfunctions", found["region"]), found["region"]
     named = {} if name is None else {"name": name}
-    started = machines.start_execution(stateMachineArn=state_machine_arn, input=json.dumps(given or {}), **named)
+    started = machines.start_execution(stateMachineArn=state_machine_arn, input=json.dumps(job_input or {}), **named)
     while (end := machines.describe_execution(executionArn=started["executionArn"]))["status"] == "RUNNING":
         time.sleep(poll_seconds)
     request = json.loads(machines.describe_state_machine(stateMachineArn=state_machine_arn)["definition"])

@@ -12,7 +12,7 @@ from gpu_constructs.cdk.kinds import checked, with_names_checked
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError, shown
 
-__all__ = ["JobData", "require_data"]
+__all__ = ["JobData", "JobPlaces"]
 
 
 @with_names_checked
@@ -84,22 +84,82 @@ class JobData:
             (self.bucket.grant_read_write if writes else self.bucket.grant_read)(role, f"{self.prefix}*")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobPlaces:
+    """All places of one job.
+
+    Attributes:
+        reads: Where its data are, by variable.
+        writes: Where its results go, by variable.
+        checkpoints: Where it keeps what it resumes from; None without.
+    """
+
+    reads: Mapping[str, JobData]
+    writes: Mapping[str, JobData]
+    checkpoints: JobData | None
+
+    @staticmethod
+    def of(
+        *,
+        reads: Mapping[str, JobData] | None,
+        writes: Mapping[str, JobData] | None,
+        checkpoints: JobData | None,
+        reserved: frozenset[str],
+    ) -> JobPlaces:
+        """The places as given.
+
+        Args:
+            reads: As given; None for none.
+            writes: As given; None for none.
+            checkpoints: As given.
+            reserved: Variables that the job has already.
+
+        Raises:
+            InvalidValueError: One is no place, or its variable is taken.
+        """
+        read = _by_variable("reads", reads, reserved)
+        written = _by_variable("writes", writes, reserved | {*read})
+        if checkpoints is not None and not isinstance(checkpoints, JobData):
+            raise InvalidValueError(
+                f"expects a JobData, got {shown(checkpoints)}",
+                argument="checkpoints",
+                value=checkpoints,
+                fix="checkpoints=JobData.s3(bucket, prefix='checkpoints/')",
+            )
+        return JobPlaces(reads=read, writes=written, checkpoints=checkpoints)
+
+    @property
+    def every(self) -> tuple[JobData, ...]:
+        """All of them."""
+        return (*self.reads.values(), *self._written)
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """What the variables of `reads` and `writes` say."""
+        return {name: each.location for name, each in (*self.reads.items(), *self.writes.items())}
+
+    @property
+    def _written(self) -> tuple[JobData, ...]:
+        return (*self.writes.values(), *(() if self.checkpoints is None else (self.checkpoints,)))
+
+    def grant(self, role: iam.IGrantable) -> None:
+        """Lets a role use them.
+
+        Args:
+            role: The role of the task.
+        """
+        for each in self.reads.values():
+            each.grant(role, writes=False)
+        for each in self._written:
+            each.grant(role, writes=True)
+
+
 def _is_plain(text: str) -> bool:
     """Whether a text stands for itself within a function of the Amazon States Language."""
     return is_token(text) or not set(text) & set("'{}\\")
 
 
-def require_data(argument: str, value: Mapping[str, JobData] | None, reserved: frozenset[str]) -> dict[str, JobData]:
-    """Places by variable.
-
-    Args:
-        argument: The argument, as the user spells it.
-        value: What was given; None for none.
-        reserved: Variables that a job has already.
-
-    Raises:
-        InvalidValueError: It is not that, or a variable is taken.
-    """
+def _by_variable(argument: str, value: Mapping[str, JobData] | None, reserved: frozenset[str]) -> dict[str, JobData]:
     example = "{'DATASET': JobData.s3(bucket, prefix='data/')}"
     given = {} if value is None else value
     if not isinstance(given, Mapping) or not all(isinstance(each, JobData) for each in given.values()):

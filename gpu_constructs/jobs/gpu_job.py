@@ -16,17 +16,17 @@ from constructs import Construct
 
 from gpu_constructs.cdk.arguments import of_kind
 from gpu_constructs.cdk.atomic import creating, require_construct_id, rolled_back_on_error
-from gpu_constructs.cdk.durations import in_words, whole_seconds
+from gpu_constructs.cdk.durations import whole_seconds
 from gpu_constructs.cdk.given import construct_of
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.cluster import GpuCluster
 from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.fleet import PoolKind, Starter, Unknown, Workload
+from gpu_constructs.fleet import PoolKind, Starter, Task, Unknown, Workload
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.hosts.given_cluster import require_gpu_cluster
-from gpu_constructs.jobs.data import JobData, require_data
+from gpu_constructs.jobs.data import JobData, JobPlaces
 from gpu_constructs.jobs.permissions import permissions_of
 from gpu_constructs.jobs.retries import JobRetries
 from gpu_constructs.jobs.started_job import StartedJob
@@ -42,6 +42,7 @@ from gpu_constructs.tasks.model_container import connect_caches
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.tasks.task_target import Capacity
 from gpu_constructs.tasks.workload import (
+    CapacityShare,
     capacity_used,
     require_accelerators,
     require_home,
@@ -77,7 +78,7 @@ class GpuJob(StartedJob):
         construct_id: Its id in that scope.
         cluster: The cluster whose capacity the task definition names.
         task_definition: What it runs.
-        time_limit: How long one attempt may take, with the time in which it waits for a host. Its task is then stopped,
+        timeout: How long one attempt may take, with the time in which it waits for a host. Its task is then stopped,
             and the job has failed.
         capacity: Which of the task definition's capacities it uses. By default all of them; of Auto Scaling groups and
             Managed Instances, a job uses one kind.
@@ -113,7 +114,7 @@ class GpuJob(StartedJob):
         *,
         cluster: GpuCluster,
         task_definition: GpuTaskDefinition,
-        time_limit: cdk.Duration,
+        timeout: cdk.Duration,
         capacity: Sequence[Capacity] | None = None,
         retries: JobRetries | None = None,
         container_name: str | None = None,
@@ -128,33 +129,15 @@ class GpuJob(StartedJob):
         require_gpu_cluster(cluster)
         require_accelerators(task_definition, instead="CDK's sfn_tasks.EcsRunTask")
         budgets = of_kind("retries", retries, JobRetries, example="JobRetries(lost_host=5)")
-        seconds = _limit(time_limit, budgets)
+        seconds = _seconds(timeout, budgets)
         container = _container(task_definition, container_name)
-        read, written = (
-            require_data("reads", reads, VARIABLES),
-            require_data("writes", writes, VARIABLES | {*(reads or ())}),
-        )
-        if checkpoints is not None and not isinstance(checkpoints, JobData):
-            raise InvalidValueError(
-                f"expects a JobData, got {shown(checkpoints)}",
-                argument="checkpoints",
-                value=checkpoints,
-                fix="checkpoints=JobData.s3(bucket, prefix='checkpoints/')",
-            )
+        places = JobPlaces.of(reads=reads, writes=writes, checkpoints=checkpoints, reserved=VARIABLES)
         _require_name(state_machine_name)
         cluster.hosts.require_same_region(scope)
         used = capacity_used(capacity, task_definition.capacity)
         task = task_definition.task_with_ports()
-        is_managed = used[0].pool.kind is PoolKind.MANAGED_INSTANCES
-        slots = [task_slots(task, each.pool) for each in used]
-        shares = shares_of(used, slots)
-        workload = Workload(
-            name=construct_id,
-            task=task,
-            starter=Starter.STATE_MACHINE,
-            strategy=tuple(each.item for each in shares),
-            network_configuration=bool(task.interfaces),
-        )
+        shares = shares_of(used, [task_slots(task, each.pool) for each in used])
+        workload = _workload(construct_id, task, shares)
         require_home(workload, used, cluster.cluster, _ARGUMENTS)
         require_allowed(workload, _ARGUMENTS)
         require_yes(workload, "GPU140", arguments=_ARGUMENTS)
@@ -166,37 +149,26 @@ class GpuJob(StartedJob):
             groups = self._groups(cluster, security_groups) if task.interfaces else []
             mounted = [ready for each in groups[:1] for ready in connect_caches(each, task_definition)]
             hosts = cluster.hosts
-            run = JobRun(
+            self._run: JobRun = JobRun(
                 partition=hosts.place[0],
                 cluster=hosts.cluster_arn,
                 task_definition=task_definition.task_definition_arn,
                 family=task_definition.family,
                 container=container,
-                strategy=[
-                    {
-                        "CapacityProvider": each.capacity.capacity_provider_name,
-                        "Weight": each.weight,
-                        **({"Base": each.base} if each.base else {}),
-                    }
-                    for each in shares
-                ],
+                strategy=_strategy(shares),
                 network=_network(cluster, groups, vpc_subnets) if task.interfaces else None,
-                packed=not is_managed,
-                environment={name: each.location for name, each in (read | written).items()},
+                packed=used[0].pool.kind is not PoolKind.MANAGED_INSTANCES,
+                environment=places.variables,
                 checkpoints=None if checkpoints is None else checkpoints.location,
-                time_limit_seconds=seconds,
-                time_limit=in_words(seconds),
+                timeout_seconds=seconds,
             )
             self.task_definition: GpuTaskDefinition = task_definition
-            self.state_machine: sfn.StateMachine = self._machine(hosts, run, budgets, state_machine_name)
+            self.state_machine: sfn.StateMachine = self._machine(hosts, self._run, budgets, state_machine_name)
             self.alarm: cloudwatch.Alarm = self._alarm()
-            kept = () if checkpoints is None else (checkpoints,)
-            self.data: tuple[JobData, ...] = (*read.values(), *written.values(), *kept)
-            for place, each in enumerate(self.data):
-                each.grant(task_definition.task_role, writes=place >= len(read))
+            self.data: tuple[JobData, ...] = places.every
+            places.grant(task_definition.task_role)
             # A provider cannot leave the cluster while a task uses it.
             self.state_machine.node.add_dependency(cluster.hosts.association.services_depend_on, *mounted)
-        self._run = run
         self._workload = workload
         self._cluster_name = cluster.hosts.cluster_name
 
@@ -261,14 +233,36 @@ class GpuJob(StartedJob):
         )
 
 
-def _limit(time_limit: cdk.Duration, retries: JobRetries) -> int:
-    """The limit in seconds, within which every attempt of an execution has to find its place."""
+def _workload(name: str, task: Task, shares: Sequence[CapacityShare]) -> Workload:
+    return Workload(
+        name=name,
+        task=task,
+        starter=Starter.STATE_MACHINE,
+        strategy=tuple(each.item for each in shares),
+        network_configuration=bool(task.interfaces),
+    )
+
+
+def _strategy(shares: Sequence[CapacityShare]) -> list[dict[str, object]]:
+    """The capacity provider strategy as the API has it."""
+    return [
+        {
+            "CapacityProvider": each.capacity.capacity_provider_name,
+            "Weight": each.weight,
+            **({"Base": each.base} if each.base else {}),
+        }
+        for each in shares
+    ]
+
+
+def _seconds(timeout: cdk.Duration, retries: JobRetries) -> int:
+    """The time of one attempt, of which one execution has room for all."""
     largest = (LONGEST_EXECUTION_SECONDS - longest_seconds(0, retries)) // retries.attempts
-    seconds = whole_seconds("time_limit", time_limit, smallest=60, largest=largest)
+    seconds = whole_seconds("timeout", timeout, smallest=60, largest=largest)
     if isinstance(seconds, Unknown):
         raise InvalidValueError(
-            "a limit that is only known at deploy time cannot bound the retries",
-            argument="time_limit",
+            "a time that is only known at deploy time does not bound the whole execution",
+            argument="timeout",
             fix="cdk.Duration.hours(6)",
         )
     return seconds

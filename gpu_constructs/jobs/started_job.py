@@ -41,19 +41,19 @@ class StartedJob(Construct):
     _cluster_name: str
 
     @checked
-    def start_command(self, *, given: Mapping[str, object] | None = None) -> str:
+    def start_command(self, *, job_input: Mapping[str, object] | None = None) -> str:
         """The command that starts the job now, as text for an output.
 
         Args:
-            given: What the job gets as ``JOB_INPUT``. By default an empty object.
+            job_input: What the job gets as ``JOB_INPUT``. By default an empty object.
 
         Raises:
             InvalidValueError: It cannot be written as JSON.
         """
         command = f"aws stepfunctions start-execution --state-machine-arn {self.state_machine.state_machine_arn}"
-        if given is None:
+        if job_input is None:
             return command
-        quoted = _text(given).replace("'", "'\\''")
+        quoted = _text(job_input).replace("'", "'\\''")
         return f"{command} --input '{quoted}'"
 
     def run_task_command(self) -> str:
@@ -81,7 +81,7 @@ class StartedJob(Construct):
         construct_id: str,
         *,
         schedule: scheduler.ScheduleExpression,
-        given: Mapping[str, object] | None = None,
+        job_input: Mapping[str, object] | None = None,
         schedule_name: str | None = None,
         enabled: bool = True,
     ) -> scheduler.Schedule:
@@ -92,7 +92,7 @@ class StartedJob(Construct):
         Args:
             construct_id: The id of the schedule in the job.
             schedule: When, such as ``scheduler.ScheduleExpression.cron(hour="2", minute="0")``.
-            given: What the job gets as ``JOB_INPUT``. By default an empty object.
+            job_input: What the job gets as ``JOB_INPUT``. By default an empty object.
             schedule_name: The name of the schedule. By default CloudFormation makes one.
             enabled: Whether it starts anything yet.
 
@@ -106,7 +106,7 @@ class StartedJob(Construct):
         require_construct_id(construct_id)
         example = "scheduler.ScheduleExpression.cron(hour='2', minute='0')"
         _require("schedule", schedule, scheduler.ScheduleExpression, example)
-        text = _text(given or {})
+        text = _text(job_input or {})
         queue_id = f"{construct_id}NotStarted"
         with creating(self, construct_id):
             queue = self._not_started(queue_id)
@@ -128,7 +128,7 @@ class StartedJob(Construct):
 
     @checked
     def run_from_queue(
-        self, construct_id: str, *, queue: sqs.IQueue, oldest: cdk.Duration | None = None
+        self, construct_id: str, *, queue: sqs.IQueue, max_message_age: cdk.Duration | None = None
     ) -> cloudwatch.Alarm:
         """Starts one job for each message of a queue, by EventBridge Pipes.
 
@@ -140,7 +140,7 @@ class StartedJob(Construct):
         Args:
             construct_id: The id of the pipe in the job.
             queue: The queue. Messages that start nothing go to its own dead-letter queue, if it has one.
-            oldest: How old its oldest message may be before the alarm goes off. By default 15 minutes.
+            max_message_age: How old its oldest message may be before the alarm goes off. By default 15 minutes.
 
         Returns:
             The alarm for a queue that does not move.
@@ -150,8 +150,8 @@ class StartedJob(Construct):
             RefusedByCdkError: CDK refuses it for another reason.
         """
         require_construct_id(construct_id)
-        limit = oldest or cdk.Duration.minutes(15)
-        whole_seconds("oldest", limit, smallest=60)
+        limit = max_message_age or cdk.Duration.minutes(15)
+        whole_seconds("max_message_age", limit, smallest=60)
         role_id, alarm_id = f"{construct_id}Role", f"{construct_id}Alarm"
         with creating(self, construct_id):
             role = iam.Role(self, role_id, assumed_by=iam.ServicePrincipal("pipes.amazonaws.com"))
@@ -231,7 +231,7 @@ class StartedJob(Construct):
 
     @checked
     def step(
-        self, scope: Construct, construct_id: str, *, given: sfn.TaskInput | None = None
+        self, scope: Construct, construct_id: str, *, job_input: sfn.TaskInput | None = None
     ) -> sfn_tasks.StepFunctionsStartExecution:
         """A step of a state machine of your own, which waits until the job has ended and fails with it.
 
@@ -241,21 +241,21 @@ class StartedJob(Construct):
         Args:
             scope: Where the step is defined.
             construct_id: Its id in that scope, which is the name of the state.
-            given: What the job gets as ``JOB_INPUT``. By default the input of the state.
+            job_input: What the job gets as ``JOB_INPUT``. By default the input of the state.
 
         Raises:
             InvalidValueError: An argument is wrong by itself.
             RefusedByCdkError: CDK refuses it for another reason.
         """
-        if given is not None:
-            _require("given", given, sfn.TaskInput, "sfn.TaskInput.from_object({'epochs': 3})")
+        if job_input is not None:
+            _require("job_input", job_input, sfn.TaskInput, "sfn.TaskInput.from_object({'epochs': 3})")
         with creating(scope, construct_id):
             return sfn_tasks.StepFunctionsStartExecution(
                 scope,
                 construct_id,
                 state_machine=self.state_machine,
                 integration_pattern=sfn.IntegrationPattern.RUN_JOB,
-                input=given,
+                input=job_input,
             )
 
     def _not_started(self, construct_id: str) -> sqs.Queue:
@@ -273,14 +273,14 @@ def _require(argument: str, value: object, kind: type, example: str) -> None:
         )
 
 
-def _text(given: Mapping[str, object]) -> str:
-    _require("given", given, Mapping, "{'epochs': 3}")
+def _text(job_input: Mapping[str, object]) -> str:
+    _require("job_input", job_input, Mapping, "{'epochs': 3}")
     try:
-        return json.dumps(given, allow_nan=False)
+        return json.dumps(job_input, allow_nan=False)
     except (TypeError, ValueError):
         raise InvalidValueError(
-            f"expects what can be written as JSON, got {shown(given)}",
-            argument="given",
-            value=given,
-            fix="given={'epochs': 3}",
+            f"expects what can be written as JSON, got {shown(job_input)}",
+            argument="job_input",
+            value=job_input,
+            fix="job_input={'epochs': 3}",
         ) from None

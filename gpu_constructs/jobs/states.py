@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gpu_constructs.cdk.durations import in_words
 from gpu_constructs.jobs.retries import JobRetries
 
 __all__ = ["LONGEST_EXECUTION_SECONDS", "VARIABLES", "JobRun", "definition_of", "longest_seconds"]
@@ -58,8 +59,7 @@ class JobRun:
         packed: Whether tasks are packed onto hosts, which Managed Instances do by themselves.
         environment: More variables of that container.
         checkpoints: Where each job has a directory to resume from; None without.
-        time_limit_seconds: How long one attempt may take.
-        time_limit: The same in words.
+        timeout_seconds: How long one attempt may take.
     """
 
     partition: str
@@ -72,8 +72,7 @@ class JobRun:
     packed: bool
     environment: Mapping[str, str]
     checkpoints: str | None
-    time_limit_seconds: int
-    time_limit: str
+    timeout_seconds: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,19 +163,19 @@ def definition_of(run: JobRun, retries: JobRetries) -> State:
     return {
         "Comment": f"Runs {run.container} on GPUs, up to {retries.attempts} times",
         "StartAt": "Begin",
-        "TimeoutSeconds": longest_seconds(run.time_limit_seconds, retries),
+        "TimeoutSeconds": longest_seconds(run.timeout_seconds, retries),
         "States": states,
     }
 
 
-def longest_seconds(time_limit_seconds: int, retries: JobRetries) -> int:
+def longest_seconds(timeout_seconds: int, retries: JobRetries) -> int:
     """How long an execution may take with every retry, after which Step Functions ends it.
 
     Args:
-        time_limit_seconds: How long one attempt may take.
+        timeout_seconds: How long one attempt may take.
         retries: How often it is run again.
     """
-    return retries.attempts * (time_limit_seconds + _LONG_PAUSE_SECONDS) + _MARGIN_SECONDS
+    return retries.attempts * (timeout_seconds + _LONG_PAUSE_SECONDS) + _MARGIN_SECONDS
 
 
 def _run(run: JobRun) -> State:
@@ -209,7 +208,7 @@ def _run(run: JobRun) -> State:
         "Parameters": request,
         "ResultSelector": {"task.$": "$"},
         "ResultPath": "$.ended",
-        "TimeoutSeconds": run.time_limit_seconds,
+        "TimeoutSeconds": run.timeout_seconds,
         "Catch": [{"ErrorEquals": ["States.ALL"], "ResultPath": "$.error", "Next": "Why"}],
         "Next": "ExitCode",
     }
@@ -271,7 +270,7 @@ def _rules(causes: Sequence[_Cause]) -> list[State]:
 
 def _stop(run: JobRun) -> State:
     """Ends the task of an attempt whose time is over; no page of AWS promises that a timeout does."""
-    words = f"it passed its time limit of {run.time_limit}"
+    words = f"it passed its time limit of {in_words(run.timeout_seconds)}"
     guarded: State = {
         "Retry": [{"ErrorEquals": ["States.ALL"], "IntervalSeconds": 5, "MaxAttempts": 5, "BackoffRate": 2}],
         "Catch": [{"ErrorEquals": ["States.ALL"], "ResultPath": "$.error", "Next": "TimeLimitNotStopped"}],

@@ -21,8 +21,7 @@ from gpu_constructs.cdk.atomic import creating, require_construct_id, rolled_bac
 from gpu_constructs.cdk.durations import whole_seconds
 from gpu_constructs.cdk.given import construct_of
 from gpu_constructs.cdk.kinds import checked
-from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.jobs.data import JobData, require_data
+from gpu_constructs.jobs.data import JobData, JobPlaces
 from gpu_constructs.jobs.states import CHECKPOINTS
 from gpu_constructs.tasks.gpu_needs import plan_needs
 from gpu_constructs.training.launch import Launch
@@ -145,15 +144,13 @@ class MultiNodeTraining(BatchWork):
         seconds = whole_seconds("timeout", limit)
         chosen = of_kind("launch", launch, Launch, example="Launch.torchrun()")
         words = texts("command", command, example=_EXAMPLE)
-        read = require_data("reads", reads, frozenset({CHECKPOINTS}))
-        written = require_data("writes", writes, frozenset({CHECKPOINTS, *read}))
-        _require_checkpoints(checkpoints)
+        places = JobPlaces.of(reads=reads, writes=writes, checkpoints=checkpoints, reserved=frozenset({CHECKPOINTS}))
         require_volumes(volumes)
         queue.require_share(share, scheduling_priority)
         nodes = nodes_of(queue.environments, hosts)
-        places = {name: each.location for name, each in (read | written).items()}
+        told = places.variables
         if checkpoints is not None:
-            places[CHECKPOINTS] = checkpoints.location
+            told[CHECKPOINTS] = checkpoints.location
         plan = plan_job(
             construct_id,
             JobSize(
@@ -170,7 +167,7 @@ class MultiNodeTraining(BatchWork):
                 ),
             ),
             pools=queue.pools,
-            environment={**places, **environment} if isinstance(environment, Mapping) else places or environment,
+            environment={**told, **environment} if isinstance(environment, Mapping) else told or environment,
             attempt_seconds=seconds,
             nodes=nodes,
         )
@@ -213,17 +210,5 @@ class MultiNodeTraining(BatchWork):
                 propagate_tags=True,
             )
             self._add_needs(self.job_definition)
-            for writes_there, given in ((False, read.values()), (True, (*written.values(), checkpoints))):
-                for each in filter(None, given):
-                    each.grant(self.job_role, writes=writes_there)
+            places.grant(self.job_role)
         queue.hosts.let_talk()
-
-
-def _require_checkpoints(checkpoints: JobData | None) -> None:
-    if checkpoints is not None and not isinstance(checkpoints, JobData):
-        raise InvalidValueError(
-            f"expects a JobData, got {shown(checkpoints)}",
-            argument="checkpoints",
-            value=checkpoints,
-            fix="checkpoints=JobData.s3(bucket, prefix='checkpoints/')",
-        )

@@ -57,7 +57,7 @@ def ended(clients: Clients, **arguments: Any) -> JobEnd:
 def test_a_job_that_ended_well() -> None:
     output = {"TaskArn": TASK, "Containers": [{"Name": "agent"}, {"Name": "train", "ExitCode": 0}]}
     clients = Clients(status="SUCCEEDED", output=json.dumps(output))
-    end = ended(clients, given={"epochs": 3}, name="one")
+    end = ended(clients, job_input={"epochs": 3}, name="one")
     assert (end.succeeded, end.exit_code, end.error, end.cause) == (True, 0, None, None)
     assert (end.task_arn, end.log_group, end.log_stream) == (TASK, "logs", "Train/train/0123abcd")
     assert (end.name, end.started, end.ended) == ("one", TIME, TIME)

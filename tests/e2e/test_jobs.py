@@ -95,7 +95,7 @@ def _deploy(cloud: Local, tmp_path: Path) -> Iterator[Deploy]:
 
     def deploy(
         *,
-        time_limit: cdk.Duration = LIMIT,
+        timeout: cdk.Duration = LIMIT,
         checkpoints: JobData | None = None,
         network_mode: ecs.NetworkMode | None = None,
         capacity: Callable[[GpuCluster], Sequence[Capacity]] = lambda cluster: [_l4(cluster)],
@@ -112,7 +112,7 @@ def _deploy(cloud: Local, tmp_path: Path) -> Iterator[Deploy]:
             "Job",
             cluster=cluster,
             task_definition=train,
-            time_limit=time_limit,
+            timeout=timeout,
             retries=RETRIES,
             checkpoints=checkpoints,
         )
@@ -188,7 +188,7 @@ def test_a_job_waits_out_a_shortage(deploy: Deploy, cloud: Local) -> None:
 
 
 def test_a_forgotten_job_is_ended_by_its_limit_and_gives_its_host_back(deploy: Deploy) -> None:
-    job = deploy(time_limit=cdk.Duration.hours(1))
+    job = deploy(timeout=cdk.Duration.hours(1))
     other = job.start("late")
     first = job.end(other, minutes=80)
     assert (first["error"], first["cause"]) == ("TimeLimit", "it passed its time limit of 1 hour")
@@ -219,10 +219,10 @@ def test_the_task_of_an_aborted_execution_is_stopped(deploy: Deploy, cloud: Loca
 def _every_start(stack: cdk.Stack, job: GpuJob) -> None:
     queue = sqs.Queue(stack, "Work", enforce_ssl=True)
     daily = scheduler.ScheduleExpression.rate(cdk.Duration.days(1))
-    job.run_on_schedule("Nightly", schedule=daily, schedule_name="nightly", given={"epochs": 3})
+    job.run_on_schedule("Nightly", schedule=daily, schedule_name="nightly", job_input={"epochs": 3})
     job.run_from_queue("Queued", queue=queue)
     rule = job.run_on_object("New", bucket=s3.Bucket.from_bucket_name(stack, "In", "scans-in"), prefix="scans/")
-    step = job.step(stack, "Embed", given=sfn.TaskInput.from_object({"step": True}))
+    step = job.step(stack, "Embed", job_input=sfn.TaskInput.from_object({"step": True}))
     mine = sfn.StateMachine(stack, "Mine", definition_body=sfn.DefinitionBody.from_chainable(step))
     cdk.CfnOutput(stack, "Queue", value=queue.queue_url)
     cdk.CfnOutput(stack, "Rule", value=rule.rule_name)

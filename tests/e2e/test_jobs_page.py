@@ -18,7 +18,7 @@ task = boto3.client("ecs").list_task_definitions()["taskDefinitionArns"][0]
 family = task.rpartition("/")[2].partition(":")[0]
 boto3.client("ssm").put_parameter(Name=f"/emulator/ends/{family}", Value="spot,0", Type="String")
 client = lambda service, region: boto3.client(service, region_name=region)
-end = run_job(outputs["Machine"], given={"epochs": 1}, client=client, poll_seconds=0)
+end = run_job(outputs["Machine"], job_input={"epochs": 1}, client=client, poll_seconds=0)
 print("exit code", end.exit_code, "in", end.log_stream)
 """
 COMMANDS = """

@@ -42,7 +42,7 @@ def _train(site: Site) -> GpuTaskDefinition:
 
 def job(site: Site, task: GpuTaskDefinition, **arguments: Any) -> GpuJob:
     return GpuJob(
-        site.stack, "Job", **{"cluster": site.cluster, "task_definition": task, "time_limit": HOURS, **arguments}
+        site.stack, "Job", **{"cluster": site.cluster, "task_definition": task, "timeout": HOURS, **arguments}
     )
 
 
@@ -114,8 +114,8 @@ def test_a_cache_lets_the_tasks_of_a_job_in(site: Site) -> None:
 @pytest.mark.parametrize(
     ("arguments", "argument", "fix"),
     [
-        ({"time_limit": cdk.Duration.seconds(5)}, "time_limit", "cdk.Duration.seconds(60)"),
-        ({"time_limit": cdk.Duration.days(365)}, "time_limit", "cdk.Duration.seconds("),
+        ({"timeout": cdk.Duration.seconds(5)}, "timeout", "cdk.Duration.seconds(60)"),
+        ({"timeout": cdk.Duration.days(365)}, "timeout", "cdk.Duration.seconds("),
         ({"container_name": "tain"}, "container_name", "leave it out"),
         ({"retries": 3}, "retries", "JobRetries("),
         ({"reads": {"JOB_NAME": JobData.directory("/data")}}, "reads", "DATASET"),
@@ -152,16 +152,16 @@ def test_a_budget_is_a_whole_number_for_a_cause(retries: dict[str, Any]) -> None
 
 def test_the_command_quotes_what_the_job_is_given(site: Site, train: GpuTaskDefinition) -> None:
     made = job(site, train)
-    assert made.start_command(given={"text": "it's"}).endswith("""--input '{"text": "it'\\''s"}'""")
+    assert made.start_command(job_input={"text": "it's"}).endswith("""--input '{"text": "it'\\''s"}'""")
     with pytest.raises(InvalidValueError, match="JSON"):
-        made.start_command(given={"text": object()})
+        made.start_command(job_input={"text": object()})
 
 
 def test_a_job_of_another_stack_runs_on_the_cluster(site: Site) -> None:
     other = cdk.Stack(site.app, "Other")
     task = GpuTaskDefinition(other, "Train", capacity=[site.l4])
     task.add_gpu_container("train", image=site.image)
-    GpuJob(other, "Job", cluster=site.cluster, task_definition=task, time_limit=HOURS)
+    GpuJob(other, "Job", cluster=site.cluster, task_definition=task, timeout=HOURS)
     read = read_stacks([site.app.synth().directory])
     (found,) = fleet_of(read.stacks, tasks=read.tasks).workloads
     assert [each.pool is not None for each in found.strategy] == [True]

@@ -24,8 +24,7 @@ RUN = JobRun(
     packed=True,
     environment={},
     checkpoints=None,
-    time_limit_seconds=3600,
-    time_limit="1 hour",
+    timeout_seconds=3600,
 )
 RETRIES = JobRetries(no_host=2, not_started=1, lost_host=3, exit_codes={75: 2})
 CONTEXT = {"Execution": {"Name": "one", "Input": {}}}

@@ -151,7 +151,7 @@ def build(stack: cdk.Stack, plan: Plan) -> Fleet:
             made_service = GpuService(stack, "Service", cluster=cluster, task_definition=task, **service)
             workloads.append(_named(made_service.workload, "Gpu"))
             limit = cdk.Duration.hours(1)
-            made_job = GpuJob(stack, "Job", cluster=cluster, task_definition=task, time_limit=limit)
+            made_job = GpuJob(stack, "Job", cluster=cluster, task_definition=task, timeout=limit)
             workloads.append(replace(_named(made_job.workload, "Gpu"), name="Job/StateMachine[Run]"))
         tasks.append(task.task)
     return Fleet(pools=tuple(_pool(each.pool, "Gpu") for each in made), tasks=tuple(tasks), workloads=tuple(workloads))

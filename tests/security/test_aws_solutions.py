@@ -109,7 +109,7 @@ def everything(nagged: Nagged) -> None:
     served.add_model_server(
         "vllm", server=ModelServer.vllm(model="Qwen/Qwen2.5-7B-Instruct"), cache=ModelCache.efs(files)
     )
-    job = GpuJob(nagged.stack, "Job", cluster=nagged.cluster, task_definition=served, time_limit=cdk.Duration.hours(1))
+    job = GpuJob(nagged.stack, "Job", cluster=nagged.cluster, task_definition=served, timeout=cdk.Duration.hours(1))
     job.run_on_schedule("Nightly", schedule=scheduler.ScheduleExpression.rate(cdk.Duration.days(1)))
     service = nagged.service("Service", served)
     service.add_application_load_balancer("Http", protocol=elbv2.ApplicationProtocol.HTTP)
