@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from datetime import datetime
 
 import aws_cdk as cdk
 
@@ -15,6 +16,7 @@ from stacks.fine_tuning import FineTuningStack
 from stacks.four_families import FourFamiliesStack
 from stacks.image_queue import ImageQueueStack
 from stacks.nvidia_smi import NvidiaSmiStack
+from stacks.pre_training import PreTrainingStack
 from stacks.recommender import RecommenderStack
 from stacks.tensorflow_benchmark import TensorflowBenchmarkStack
 
@@ -37,6 +39,9 @@ RecommenderStack(app, "recommender", hosts=int(context("recommender_hosts") or 4
 BenchmarkJobsStack(app, "benchmark-jobs", family=context("benchmark_family") or "g6")
 FourFamiliesStack(app, "four-families")
 FineTuningStack(app, "fine-tuning", instance_types=["p4de.24xlarge", "p5.48xlarge"])
+if context("capacity_block"):
+    zone, ends = context("capacity_block_zone"), datetime.fromisoformat(context("capacity_block_ends"))
+    PreTrainingStack(app, "pre-training", reservation_id=context("capacity_block"), zone=zone, ends=ends)
 if context("existing_cluster"):
     cluster, subnets = json.loads(context("existing_cluster")), json.loads(context("existing_subnets"))
     hosts = int(context("existing_cluster_hosts") or 2)

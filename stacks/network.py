@@ -10,15 +10,18 @@ from stacks.decided import decide
 __all__ = ["demo_vpc"]
 
 
-def demo_vpc(scope: Construct) -> ec2.Vpc:
-    """Defines a VPC over two zones with one NAT gateway, which costs money as long as the stack stands.
+def demo_vpc(scope: Construct, zone: str | None = None) -> ec2.Vpc:
+    """Defines a VPC with one NAT gateway, which costs money as long as the stack stands.
 
-    Zones are picked at deploy time, so that synthesizing looks nothing up and needs no account.
+    Args:
+        scope: Where it is defined.
+        zone: Its only zone. By default two are picked at deploy time, so that synthesizing needs no account.
     """
     vpc = ec2.Vpc(
         scope,
         "Vpc",
-        max_azs=2,
+        max_azs=2 if zone is None else None,
+        availability_zones=None if zone is None else [zone],
         nat_gateways=1,
         # True brings a custom resource on Lambda, and a role for it, into a demonstration.
         restrict_default_security_group=False,

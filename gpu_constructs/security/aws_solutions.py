@@ -31,9 +31,11 @@ from gpu_constructs.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cluster import GpuCluster
 from gpu_constructs.hardware.servers import variables_of_servers
+from gpu_constructs.jobs.data import JobData
 from gpu_constructs.jobs.gpu_job import GpuJob
 from gpu_constructs.serving.load_balanced_service import LoadBalancedService
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
+from gpu_constructs.training.multi_node_training import MultiNodeTraining
 
 __all__ = ["acknowledge_aws_solutions"]
 
@@ -120,6 +122,8 @@ def _found_in(construct: IConstruct) -> Iterator[_Finding]:
         yield from _of_service(construct)
     elif isinstance(construct, GpuJob):
         yield from _of_job(construct)
+    elif isinstance(construct, MultiNodeTraining):
+        yield from _of_data(construct.job_role, construct.data)
 
 
 def _of_cluster(cluster: GpuCluster) -> Iterator[_Finding]:
@@ -188,7 +192,7 @@ def _of_service(service: LoadBalancedService) -> Iterator[_Finding]:
 
 
 def _of_job(job: GpuJob) -> Iterator[_Finding]:
-    yield from _of_data(job)
+    yield from _of_data(job.task_definition.task_role, job.data)
     for machine in _defined(job, sfn.CfnStateMachine, "StateMachine"):
         yield machine, "SF1", "Step Functions keeps the history of each job for 90 days, with its error and its cause"
         yield machine, "SF2", "the job is one task of ECS, which X-Ray does not follow"
@@ -201,10 +205,10 @@ def _of_job(job: GpuJob) -> Iterator[_Finding]:
             yield queue.node.default_child, "SQS3", "it is the dead-letter queue of a schedule or a rule"
 
 
-def _of_data(job: GpuJob) -> Iterator[_Finding]:
-    """What CDK allows the task for its data; the same wildcards for anything else are its owner's."""
-    places = [(each.bucket, each.prefix) for each in job.data if each.bucket is not None]
-    for policy in _defined(job.task_definition.task_role, iam.CfnPolicy, "DefaultPolicy") if places else ():
+def _of_data(role: iam.IRole, data: Sequence[JobData]) -> Iterator[_Finding]:
+    """What CDK allows a job for its data; the same wildcards for anything else are its owner's."""
+    places = [(each.bucket, each.prefix) for each in data if each.bucket is not None]
+    for policy in _defined(role, iam.CfnPolicy, "DefaultPolicy") if places else ():
         arns = [arn for bucket, prefix in places for arn in (bucket.bucket_arn, bucket.arn_for_objects(f"{prefix}*"))]
         of_data = {_flat(_resolved(policy, each)) for each in arns}
         ours, theirs = set[str](), set[str]()

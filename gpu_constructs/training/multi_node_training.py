@@ -98,6 +98,7 @@ class MultiNodeTraining(BatchWork):
         share: The share of the queue that it counts against; None in a queue without shares.
         log_group: Where its logs go.
         job_role: What it may do on AWS.
+        data: Where it reads, writes and resumes.
         container: The container of each host.
         job_definition: The job definition.
     """
@@ -210,5 +211,6 @@ class MultiNodeTraining(BatchWork):
                 propagate_tags=True,
             )
             self._add_needs(self.job_definition)
+            self.data: tuple[JobData, ...] = places.every
             places.grant(self.job_role)
         queue.hosts.let_talk()

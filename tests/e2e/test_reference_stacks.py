@@ -14,7 +14,7 @@ import aws_cdk as cdk
 import pytest
 from stacks.existing_cluster import ExistingClusterStack
 
-from tests.stacks.stories import STORIES
+from tests.stacks.stories import BLOCK_ENDS, STORIES
 from tests.synthesis import Site
 
 from .account import Account
@@ -36,6 +36,7 @@ GIVEN = {
     "defaultCapacityProviderStrategy": [{"capacityProvider": "cpu", "weight": 1}],
 }
 """The cluster that is there already, as AWS prints it."""
+BLOCK = f"cr-{'1' * 17}"
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +48,9 @@ def changed(_stage: Stage) -> Path:
         "image_queue_hosts": "1",
         "recommender_hosts": "2",
         "benchmark_family": "p3",
+        "capacity_block": BLOCK,
+        "capacity_block_zone": "us-east-1a",
+        "capacity_block_ends": BLOCK_ENDS.isoformat(),
         "existing_cluster": json.dumps(GIVEN),
         "existing_cluster_hosts": "0",
         "existing_subnets": json.dumps(subnets),
@@ -299,3 +303,27 @@ def test_a_nightly_fine_tuning_goes_on_from_its_checkpoints_on_another_spot_host
     assert account.hosts(jobs.cluster) == ()
     assert len(jobs.tasks()) == 2
     stage.cdk.destroy(changed, "fine-tuning")
+
+
+def test_a_pre_training_runs_on_all_sixteen_hosts_of_a_capacity_block(stage: Stage, changed: Path) -> None:
+    account, batch = stage.account, stage.account.client("batch")
+    times = {"StartDate": "2025-12-31T11:30:00Z", "EndDate": BLOCK_ENDS.isoformat()}
+    block = {"InstanceType": "p5.48xlarge", "AvailabilityZone": "us-east-1a", "TotalInstanceCount": 16}
+    block |= {"ReservationType": "capacity-block", "InstanceMatchCriteria": "targeted", **times}
+    account.client("ssm").put_parameter(Name=f"/emulator/reservations/{BLOCK}", Value=json.dumps(block), Type="String")
+    words = shlex.split(stage.cdk.deploy(changed, "pre-training")["Submit"])
+    given = dict(zip(words[3::2], words[4::2], strict=True))
+    job = batch.submit_job(
+        jobName=given["--job-name"], jobQueue=given["--job-queue"], jobDefinition=given["--job-definition"]
+    )
+    hosts: set[str] = set()
+    for _ in range(20):
+        (described,) = batch.describe_jobs(jobs=[job["jobId"]])["jobs"]
+        reservations = account.client("ec2").describe_instances()["Reservations"]
+        instances = [each for reservation in reservations for each in reservation["Instances"]]
+        hosts |= {each["InstanceId"] for each in instances if each.get("CapacityReservationId") == BLOCK}
+        if described["status"] in {"FAILED", "SUCCEEDED"}:
+            break
+    assert (described["status"], len(hosts)) == ("SUCCEEDED", 16)
+    stage.cdk.destroy(changed, "pre-training")
+    account.client("ssm").delete_parameter(Name=f"/emulator/reservations/{BLOCK}")

@@ -16,6 +16,7 @@ from aws_cdk import aws_efs as efs
 from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
+from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_scheduler as scheduler
 
 from gpu_constructs import (
@@ -25,6 +26,7 @@ from gpu_constructs import (
     GpuService,
     GpuTaskDefinition,
     HostNetwork,
+    JobData,
     ModelCache,
     ModelServer,
     acknowledge_aws_solutions,
@@ -129,6 +131,21 @@ def test_what_a_user_decides_is_all_that_is_found(tmp_path: Path) -> None:
     assert nagged.findings() == {
         ("ELB2", "Service/Http/LoadBalancer/Resource"),
         ("ELB2", "Service/Tcp/LoadBalancer/Resource"),
+    }
+
+
+def test_the_data_of_a_job_is_not_found_and_what_its_task_may_do_elsewhere_is(tmp_path: Path) -> None:
+    nagged = Nagged(tmp_path)
+    task = nagged.task("Train", nagged.cluster.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1))
+    task.add_gpu_container("train", image=_IMAGE, gpus=1)
+    mine, other = (s3.Bucket.from_bucket_name(nagged.stack, name, name) for name in ("mine", "other"))
+    places = {"RESULTS": JobData.s3(mine, prefix="results/")}
+    limit = cdk.Duration.hours(1)
+    GpuJob(nagged.stack, "Job", cluster=nagged.cluster, task_definition=task, timeout=limit, writes=places)
+    other.grant_delete(task.task_role)
+    assert {rule for rule, _ in nagged.findings()} == {
+        "IAM5[Action::s3:DeleteObject*]",
+        "IAM5[Resource::arn:<AWS::Partition>:s3:::other/*]",
     }
 
 

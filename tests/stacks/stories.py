@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime, timezone
 
 import aws_cdk as cdk
 
@@ -13,9 +14,13 @@ from stacks.fine_tuning import FineTuningStack
 from stacks.four_families import FourFamiliesStack
 from stacks.image_queue import ImageQueueStack
 from stacks.nvidia_smi import NvidiaSmiStack
+from stacks.pre_training import PreTrainingStack
 from stacks.recommender import RecommenderStack
 
-__all__ = ["STORIES", "existing"]
+__all__ = ["BLOCK_ENDS", "STORIES", "existing"]
+
+BLOCK_ENDS = datetime(2026, 1, 18, 11, 30, tzinfo=timezone.utc)
+"""Of a Capacity Block that has begun where an emulator's time is that of a new account."""
 
 
 def existing(app: cdk.App, *, hosts: int = 2, kept: tuple[str, ...] = ("cpu",)) -> ExistingClusterStack:
@@ -41,5 +46,8 @@ STORIES: dict[str, Callable[[cdk.App], cdk.Stack]] = {
     "recommender": lambda app: RecommenderStack(app, "recommender", hosts=4),
     "benchmark-jobs": lambda app: BenchmarkJobsStack(app, "benchmark-jobs", family="g6"),
     "four-families": lambda app: FourFamiliesStack(app, "four-families"),
+    "pre-training": lambda app: PreTrainingStack(
+        app, "pre-training", reservation_id=f"cr-{'0' * 17}", zone="us-east-1a", ends=BLOCK_ENDS
+    ),
     "fine-tuning": lambda app: FineTuningStack(app, "fine-tuning", instance_types=["p4de.24xlarge", "p5.48xlarge"]),
 }

@@ -35,6 +35,9 @@ _NOT_MANAGED = {
     **CONTAINER_SETTINGS_REFUSED,
 }
 
+# Keys by which people name the types of hosts at a capacity provider.
+_TYPE_WORDS = frozenset({"instancefamily", "instancetype", "instancetypes", "launchtype"})
+
 
 def _sent_to_managed(context: Context) -> Problems:
     if all(each.kind is not PoolKind.MANAGED_INSTANCES for each in context.fleet.pools):
@@ -77,12 +80,27 @@ def _refused_there(task: Task) -> Problems:
         )
 
 
+def _of_providers(context: Context) -> Problems:
+    for pool in context.fleet.pools:
+        for key in pool.unknown_keys:
+            if plain(key) in _TYPE_WORDS:
+                yield Problem(
+                    about=pool,
+                    property_name=f"AutoScalingGroupProvider.{key}",
+                    message=f"a capacity provider has no key {brief(key)}: its hosts are those of its Auto Scaling "
+                    "group",
+                    fix="the type in the launch template of the group, or several in its MixedInstancesPolicy",
+                )
+
+
 @error(
     "GPU048",
-    question="are the keys of the task definition and its containers spelled as ECS spells them?",
+    question="are the keys of the task definition and its containers spelled as ECS spells them, and do capacity "
+    "providers leave the types of hosts to their groups?",
     because="CloudFormation refuses a key that the resource does not have (extraneous key is not permitted), and so "
     "does the AWS CLI",
     source=_CFN,
+    in_fleet=_of_providers,
 )
 def spelled(task: Task) -> Problems:
     for each in _unknown(task):
