@@ -23,7 +23,7 @@ from gpu_constructs.batch.retries import BatchRetries
 from gpu_constructs.batch.shares import FairShares
 from gpu_constructs.batch.work import JobSettings, require_volumes
 from gpu_constructs.capacity.choice import CapacityChoice
-from gpu_constructs.cdk.arguments import of_kind, whole_number
+from gpu_constructs.cdk.arguments import of_kind, require_kind, whole_number
 from gpu_constructs.cdk.atomic import creating, require_construct_id, rolled_back_on_error, stack_of
 from gpu_constructs.cdk.durations import whole_seconds
 from gpu_constructs.cdk.kinds import checked
@@ -113,13 +113,8 @@ class GpuBatchQueue(Construct):
         if update_timeout is not None:
             whole_seconds("update_timeout", update_timeout, smallest=60, largest=_LONGEST_UPDATE)
         whole_number("priority", priority, smallest=0, largest=MAX_JOB_QUEUE_PRIORITY, fix="priority=1")
-        if shares is not None and not isinstance(shares, FairShares):
-            raise InvalidValueError(
-                f"expects FairShares, got {shown(shares)}",
-                argument="shares",
-                value=shares,
-                fix="shares=FairShares(shares={'research': 3, 'nightly': 1})",
-            )
+        if shares is not None:
+            require_kind("shares", shares, FairShares, example="FairShares(shares={'research': 3, 'nightly': 1})")
         subnets = HostSubnets.of(vpc, vpc_subnets)
         stack = scope if isinstance(scope, cdk.Stack) else stack_of(scope)
         plans = _plans(environments, vpc, subnets, stack.region)

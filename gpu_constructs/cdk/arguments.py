@@ -22,6 +22,7 @@ __all__ = [
     "known_or",
     "name",
     "of_kind",
+    "require_kind",
     "texts",
     "variables",
     "whole",
@@ -263,6 +264,22 @@ def of_kind(argument: str, value: _Given | None, kind: type[_Given], *, example:
     """
     if value is None:
         return kind()
+    require_kind(argument, value, kind, example=example)
+    return value
+
+
+def require_kind(argument: str, value: object, kind: type, *, example: str) -> None:
+    """Refuses a value of another class.
+
+    Args:
+        argument: The argument, as the user spells it.
+        value: What was given.
+        kind: The class.
+        example: What it should look like.
+
+    Raises:
+        InvalidValueError: It is something else.
+    """
     if not isinstance(value, kind):
         raise InvalidValueError(
             f"expects a {kind.__name__}, got {shown(value)}",
@@ -270,4 +287,3 @@ def of_kind(argument: str, value: _Given | None, kind: type[_Given], *, example:
             value=value,
             fix=f"{argument}={example}",
         )
-    return value

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 
+from gpu_constructs.cdk.arguments import require_kind
 from gpu_constructs.cdk.kinds import checked, with_names_checked
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError, shown
@@ -119,13 +120,8 @@ class JobPlaces:
         """
         read = _by_variable("reads", reads, reserved)
         written = _by_variable("writes", writes, reserved | {*read})
-        if checkpoints is not None and not isinstance(checkpoints, JobData):
-            raise InvalidValueError(
-                f"expects a JobData, got {shown(checkpoints)}",
-                argument="checkpoints",
-                value=checkpoints,
-                fix="checkpoints=JobData.s3(bucket, prefix='checkpoints/')",
-            )
+        if checkpoints is not None:
+            require_kind("checkpoints", checkpoints, JobData, example="JobData.s3(bucket, prefix='checkpoints/')")
         return JobPlaces(reads=read, writes=written, checkpoints=checkpoints)
 
     @property

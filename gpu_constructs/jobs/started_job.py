@@ -19,6 +19,7 @@ from aws_cdk import aws_stepfunctions as sfn
 from aws_cdk import aws_stepfunctions_tasks as sfn_tasks
 from constructs import Construct
 
+from gpu_constructs.cdk.arguments import require_kind
 from gpu_constructs.cdk.atomic import creating, require_construct_id, rolled_back_on_error
 from gpu_constructs.cdk.durations import whole_seconds
 from gpu_constructs.cdk.kinds import checked
@@ -58,10 +59,7 @@ class StartedJob(Construct):
 
     def run_task_command(self) -> str:
         """The command that runs the task alone, once and without a time limit, as text for an output."""
-        items = (
-            ",".join(f"{key[:1].lower()}{key[1:]}={value}" for key, value in each.items())
-            for each in self._run.strategy
-        )
+        items = (",".join(f"{_written(key)}={value}" for key, value in each.items()) for each in self._run.strategy)
         command = (
             f"aws ecs run-task --cluster {self._cluster_name} --task-definition {self._run.family} "
             f"--capacity-provider-strategy {' '.join(items)}"
@@ -69,7 +67,7 @@ class StartedJob(Construct):
         if self._run.network is None:
             return command
         parts = ",".join(
-            f"{key[:1].lower()}{key[1:]}=[{','.join(values)}]"
+            f"{_written(key)}=[{','.join(values)}]"
             for key, values in self._run.network.items()
             if isinstance(values, list)
         )
@@ -105,7 +103,7 @@ class StartedJob(Construct):
         """
         require_construct_id(construct_id)
         example = "scheduler.ScheduleExpression.cron(hour='2', minute='0')"
-        _require("schedule", schedule, scheduler.ScheduleExpression, example)
+        require_kind("schedule", schedule, scheduler.ScheduleExpression, example=example)
         text = _text(job_input or {})
         queue_id = f"{construct_id}NotStarted"
         with creating(self, construct_id):
@@ -248,7 +246,7 @@ class StartedJob(Construct):
             RefusedByCdkError: CDK refuses it for another reason.
         """
         if job_input is not None:
-            _require("job_input", job_input, sfn.TaskInput, "sfn.TaskInput.from_object({'epochs': 3})")
+            require_kind("job_input", job_input, sfn.TaskInput, example="sfn.TaskInput.from_object({'epochs': 3})")
         with creating(scope, construct_id):
             return sfn_tasks.StepFunctionsStartExecution(
                 scope,
@@ -263,18 +261,13 @@ class StartedJob(Construct):
         return sqs.Queue(self, construct_id, enforce_ssl=True, retention_period=cdk.Duration.days(_KEPT_DAYS))
 
 
-def _require(argument: str, value: object, kind: type, example: str) -> None:
-    if not isinstance(value, kind):
-        raise InvalidValueError(
-            f"expects a {kind.__name__}, got {shown(value)}",
-            argument=argument,
-            value=value,
-            fix=f"{argument}={example}",
-        )
+def _written(name: str) -> str:
+    """The name of a field as the AWS CLI writes it."""
+    return f"{name[:1].lower()}{name[1:]}"
 
 
 def _text(job_input: Mapping[str, object]) -> str:
-    _require("job_input", job_input, Mapping, "{'epochs': 3}")
+    require_kind("job_input", job_input, Mapping, example="{'epochs': 3}")
     try:
         return json.dumps(job_input, allow_nan=False)
     except (TypeError, ValueError):

@@ -111,7 +111,7 @@ def has_vcpus(context: Context) -> Problems:
 
 @error(
     "GPU354",
-    question="have the instance types of a compute environment one architecture?",
+    question="do all instance types of a compute environment have one architecture?",
     because="the instance types of a compute environment must share one architecture; AWS Batch refuses x86 and ARM "
     "types together",
     source="https://docs.aws.amazon.com/batch/latest/APIReference/API_ComputeResource.html",

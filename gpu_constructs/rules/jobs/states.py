@@ -17,7 +17,7 @@ _MANY_RETRIES: Final = 100
 
 @warning(
     "GPU322",
-    question="does a state that runs a GPU task again after a failure stop doing so?",
+    question="does something limit how often a state runs a GPU task again?",
     because="Step Functions follows the way from a failure back to the state as long as nothing counts how often, and "
     "retries up to 99,999,999 times; each time a host with GPUs starts and is paid for",
     source="https://docs.aws.amazon.com/step-functions/latest/dg/concepts-error-handling.html",

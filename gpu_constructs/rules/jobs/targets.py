@@ -19,7 +19,7 @@ _REQUEST: Final = "Input"  # where a schedule that calls RunTask by its name has
 
 @error(
     "GPU352",
-    question="has the strategy of a target of EventBridge as few capacity providers as it takes?",
+    question="does EventBridge take all capacity providers in the strategy of its target?",
     because=f"rules, schedules and pipes take {MAX_TARGET_PROVIDERS} providers in a strategy, and refuse more, where "
     "ECS itself takes 20",
     source="https://docs.aws.amazon.com/scheduler/latest/APIReference/API_EcsParameters.html",
@@ -69,7 +69,7 @@ def names_a_job(context: Context) -> Problems:
 
 @error(
     "GPU359",
-    question="does what is overridden name a container of the task?",
+    question="does each override name a container of the task?",
     because="RunTask refuses an override for a container that is not in the task definition, and starts nothing",
     source="https://github.com/azavea/django-ecsmanage/issues/21",
 )

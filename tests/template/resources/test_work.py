@@ -100,6 +100,7 @@ def test_beyond_the_budget_no_pattern_is_judged_and_that_is_noted(monkeypatch: p
     monkeypatch.setattr(patterns, "PATTERNS", 3)
     found = fleet(resources)
     (service,) = found.workloads
+    assert service.task is not None
     for holder in (*found.tasks, service, service.task):
         assert [each.expression for each in holder.constraints] == [UNKNOWN, UNKNOWN, written[2]]
     (remark,) = found.remarks
