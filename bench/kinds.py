@@ -29,6 +29,7 @@ __all__ = [
     "MODEL",
     "PORT",
     "RESERVATION",
+    "TRAINING_HOSTS",
 ]
 
 _CAPACITIES = 4
@@ -50,6 +51,9 @@ MESSAGES_PER_TASK = 5
 
 JOB_HOURS = 6
 """The time limit of jobs."""
+
+TRAINING_HOSTS = 2
+"""Hosts of a training."""
 
 PORT = 8000
 """Where services listen."""
@@ -115,6 +119,7 @@ _HOSTS: Mapping[str, Hosts] = {
     "model server with cache": _G6,
     "scaled service": _G6,
     "queue of AWS Batch": _G6,
+    "training on several hosts": _G6,
     "job": _G6,
 }
 

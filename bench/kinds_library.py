@@ -24,6 +24,7 @@ from bench.kinds import (
     MODEL,
     PORT,
     RESERVATION,
+    TRAINING_HOSTS,
 )
 from bench.workloads import CONTAINER_IMAGE, Pair
 from gpu_constructs import (
@@ -41,6 +42,7 @@ from gpu_constructs import (
     ManagedGpuCapacity,
     ModelCache,
     ModelServer,
+    MultiNodeTraining,
     Purchase,
     ScaleBy,
     WarmHosts,
@@ -175,6 +177,18 @@ def _queue(scope: Construct, cluster: GpuCluster, pair: Pair, _: _Capacities) ->
     cdk.CfnOutput(scope, f"Queue{pair.number}Arn", value=queue.job_queue.job_queue_arn)
 
 
+def _training(scope: Construct, cluster: GpuCluster, pair: Pair, _: _Capacities) -> None:
+    zone = cluster.vpc.availability_zones[0]
+    hosts = CapacityChoice("Hosts", instance_types=list(pair.hosts.instance_types), max_instances=_MAX_INSTANCES)
+    subnets = ec2.SubnetSelection(availability_zones=[zone], subnet_type=ec2.SubnetType.PRIVATE_WITH_EGRESS)
+    queue = GpuBatchQueue(scope, f"Queue{pair.number}", vpc=cluster.vpc, vpc_subnets=subnets, environments=[hosts])
+    image = ecs.ContainerImage.from_registry(CONTAINER_IMAGE)
+    MultiNodeTraining(
+        scope, f"Train{pair.number}", queue=queue, hosts=TRAINING_HOSTS, image=image, command=["train.py"]
+    )
+    cdk.CfnOutput(scope, f"Queue{pair.number}Arn", value=queue.job_queue.job_queue_arn)
+
+
 def _job(scope: Construct, cluster: GpuCluster, pair: Pair, capacity: _Capacities) -> None:
     task = _define(scope, pair, capacity)
     image = ecs.ContainerImage.from_registry(CONTAINER_IMAGE)
@@ -235,6 +249,7 @@ WRITTEN: Mapping[str, Written] = MappingProxyType(
         "model server with cache": Written(_add, _with_gpus, _cached),
         "scaled service": Written(_add, _with_gpus, _scaled),
         "queue of AWS Batch": Written(lambda _cluster, _pair: [], _with_gpus, _queue),
+        "training on several hosts": Written(lambda _cluster, _pair: [], _with_gpus, _training),
         "job": Written(_add, _with_gpus, _job),
     }
 )

@@ -15,13 +15,16 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
+from bench.kinds import TRAINING_HOSTS
 from bench.plain_hosts import Shared, host_policy
 from bench.workloads import CONTAINER_IMAGE, Pair
+from gpu_constructs import Launch
 
-__all__ = ["queue_with_job"]
+__all__ = ["queue_with_job", "queue_with_training"]
 
 _HOSTS = 4
 _VCPUS = 4  # of g6.xlarge
+_OF_NODES = {"NCCL_SOCKET_IFNAME": "^lo,docker,ecs"}
 _WAIT = {
     batch.JobStateTimeLimitActionsReason.INSUFFICIENT_INSTANCE_CAPACITY: cdk.Duration.seconds(86400),
     batch.JobStateTimeLimitActionsReason.COMPUTE_ENVIRONMENT_MAX_RESOURCE: cdk.Duration.seconds(600),
@@ -48,7 +51,47 @@ EOF
 def queue_with_job(scope: Construct, shared: Shared, pair: Pair) -> None:
     """A queue with one compute environment, and a job with all GPUs of a host."""
     queue = Construct(scope, f"Queue{pair.number}")
-    clusters = cdk.Stack.of(scope).format_arn(service="ecs", resource="cluster", resource_name="AWSBatch*")
+    made = _queue(queue, shared, pair, _group(queue, shared))
+    train = Construct(queue, "Train")
+    batch.EcsJobDefinition(
+        train,
+        "Definition",
+        container=_container(train, pair),
+        timeout=cdk.Duration.days(1),
+        retry_attempts=3,
+        retry_strategies=_retries(),
+        propagate_tags=True,
+    )
+    cdk.CfnOutput(scope, f"Queue{pair.number}Arn", value=made.job_queue_arn)
+
+
+def queue_with_training(scope: Construct, shared: Shared, pair: Pair) -> None:
+    """A queue with one compute environment, and a training over several of its hosts."""
+    queue = Construct(scope, f"Queue{pair.number}")
+    group = _group(queue, shared)
+    made = _queue(queue, shared, pair, group, in_one_zone=True)
+    train = Construct(scope, f"Train{pair.number}")
+    # Text that is no work for CDK.
+    command = Launch.torchrun().command(["train.py"], gpus=1)
+    container = _container(train, pair, name=f"Train{pair.number}", command=command, **_OF_NODES)
+    batch.MultiNodeJobDefinition(
+        train,
+        "Definition",
+        instance_type=ec2.InstanceType(pair.hosts.instance_types[0]),
+        containers=[batch.MultiNodeContainer(container=container, start_node=0, end_node=TRAINING_HOSTS - 1)],
+        timeout=cdk.Duration.days(1),
+        retry_attempts=3,
+        retry_strategies=_retries(),
+        propagate_tags=True,
+    )
+    group.add_ingress_rule(cast("ec2.IPeer", group), ec2.Port.all_traffic(), "The other nodes of a multi-node job")
+    cdk.CfnOutput(scope, f"Queue{pair.number}Arn", value=made.job_queue_arn)
+
+
+def _queue(
+    queue: Construct, shared: Shared, pair: Pair, group: ec2.SecurityGroup, *, in_one_zone: bool = False
+) -> batch.JobQueue:
+    clusters = cdk.Stack.of(queue).format_arn(service="ecs", resource="cluster", resource_name="AWSBatch*")
     role = iam.Role(
         queue,
         "HostRole",
@@ -56,13 +99,13 @@ def queue_with_job(scope: Construct, shared: Shared, pair: Pair) -> None:
         description="Hosts of a queue of AWS Batch: ECS agent and Session Manager",
         inline_policies={"Host": host_policy(clusters)},
     )
-    made = batch.JobQueue(
+    return batch.JobQueue(
         queue,
         "Queue",
         priority=1,
         compute_environments=[
             batch.OrderedComputeEnvironment(
-                compute_environment=_environment(queue, shared, pair, role),
+                compute_environment=_environment(queue, shared, pair, role, group, in_one_zone=in_one_zone),
                 order=1,
             )
         ],
@@ -70,17 +113,20 @@ def queue_with_job(scope: Construct, shared: Shared, pair: Pair) -> None:
             batch.JobStateTimeLimitAction(reason=reason, max_time=time) for reason, time in _WAIT.items()
         ],
     )
-    _job(Construct(queue, "Train"), pair)
-    cdk.CfnOutput(scope, f"Queue{pair.number}Arn", value=made.job_queue_arn)
 
 
-def _environment(scope: Construct, shared: Shared, pair: Pair, role: iam.Role) -> batch.CfnComputeEnvironment:
-    group = ec2.SecurityGroup(
+def _group(scope: Construct, shared: Shared) -> ec2.SecurityGroup:
+    return ec2.SecurityGroup(
         scope,
         "HostSecurityGroup",
         vpc=cast("ec2.IVpc", shared.vpc),
         description="Hosts of a queue of AWS Batch: no way in, any way out",
     )
+
+
+def _environment(
+    scope: Construct, shared: Shared, pair: Pair, role: iam.Role, group: ec2.SecurityGroup, *, in_one_zone: bool
+) -> batch.CfnComputeEnvironment:
     template = ec2.LaunchTemplate(
         scope,
         "LaunchTemplate",
@@ -97,7 +143,7 @@ def _environment(scope: Construct, shared: Shared, pair: Pair, role: iam.Role) -
         http_put_response_hop_limit=1,
     )
     profile = iam.InstanceProfile(scope, "HostProfile", role=cast("iam.IRole", role))
-    subnets = shared.subnets()
+    subnets = shared.subnets(in_one_zone=in_one_zone)
     environment = batch.CfnComputeEnvironment(
         scope,
         "Environment",
@@ -131,20 +177,23 @@ def _environment(scope: Construct, shared: Shared, pair: Pair, role: iam.Role) -
     return environment
 
 
-def _job(scope: Construct, pair: Pair) -> None:
+def _container(
+    scope: Construct, pair: Pair, *, name: str = "Train", command: list[str] | None = None, **variables: str
+) -> batch.EcsEc2ContainerDefinition:
     share = pair.hosts.shares[0]
     principal = cast("iam.IPrincipal", iam.ServicePrincipal("ecs-tasks.amazonaws.com"))
     group = logs.LogGroup(
         scope, "Logs", retention=logs.RetentionDays.ONE_MONTH, removal_policy=cdk.RemovalPolicy.DESTROY
     )
-    container = batch.EcsEc2ContainerDefinition(
+    return batch.EcsEc2ContainerDefinition(
         scope,
         "Container",
         image=ecs.ContainerImage.from_registry(CONTAINER_IMAGE),
         cpu=share.cpu // 1024,
         memory=cdk.Size.mebibytes(share.memory_mib),
         gpu=1,
-        environment={"NVIDIA_DRIVER_CAPABILITIES": "compute,utility"},
+        command=command,
+        environment={"NVIDIA_DRIVER_CAPABILITIES": "compute,utility", **variables},
         linux_parameters=batch.LinuxParameters(
             scope, "LinuxParameters", shared_memory_size=cdk.Size.mebibytes(share.shared_memory_mib)
         ),
@@ -152,19 +201,14 @@ def _job(scope: Construct, pair: Pair) -> None:
             batch.Ulimit(name=batch.UlimitName.MEMLOCK, soft_limit=-1, hard_limit=-1),
             batch.Ulimit(name=batch.UlimitName.STACK, soft_limit=67108864, hard_limit=67108864),
         ],
-        logging=ecs.LogDrivers.aws_logs(stream_prefix="Train", log_group=cast("logs.ILogGroup", group)),
+        logging=ecs.LogDrivers.aws_logs(stream_prefix=name, log_group=cast("logs.ILogGroup", group)),
         job_role=cast("iam.IRole", iam.Role(scope, "JobRole", assumed_by=principal)),
     )
-    batch.EcsJobDefinition(
-        scope,
-        "Definition",
-        container=container,
-        timeout=cdk.Duration.days(1),
-        retry_attempts=3,
-        retry_strategies=[
-            batch.RetryStrategy.of(batch.Action.RETRY, batch.Reason.SPOT_INSTANCE_RECLAIMED),
-            batch.RetryStrategy.of(batch.Action.RETRY, batch.Reason.CANNOT_PULL_CONTAINER),
-            batch.RetryStrategy.of(batch.Action.EXIT, batch.Reason.custom(on_reason="*")),
-        ],
-        propagate_tags=True,
-    )
+
+
+def _retries() -> list[batch.RetryStrategy]:
+    return [
+        batch.RetryStrategy.of(batch.Action.RETRY, batch.Reason.SPOT_INSTANCE_RECLAIMED),
+        batch.RetryStrategy.of(batch.Action.RETRY, batch.Reason.CANNOT_PULL_CONTAINER),
+        batch.RetryStrategy.of(batch.Action.EXIT, batch.Reason.custom(on_reason="*")),
+    ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 
 import aws_cdk as cdk
 from aws_cdk import aws_batch as batch
@@ -21,7 +20,7 @@ from gpu_constructs.batch.job_plan import JobSize, plan_job
 from gpu_constructs.batch.queue_hosts import QueueHosts
 from gpu_constructs.batch.retries import BatchRetries
 from gpu_constructs.batch.shares import FairShares
-from gpu_constructs.batch.work import JobSettings, require_volumes
+from gpu_constructs.batch.work import DAY_SECONDS, JobSettings, require_volumes, seconds_of
 from gpu_constructs.capacity.choice import CapacityChoice
 from gpu_constructs.cdk.arguments import of_kind, require_kind, whole_number
 from gpu_constructs.cdk.atomic import creating, require_construct_id, rolled_back_on_error, stack_of
@@ -42,7 +41,6 @@ __all__ = ["GpuBatchQueue"]
 _SHORTEST_WAIT, _LONGEST_WAIT = 600, 86_400
 _LONGEST_UPDATE = 7200 * 60
 _UPDATE_MINUTES = 30
-_ATTEMPT_SECONDS = 86_400
 _IDS = frozenset({"HostProfile", "HostRole", "HostSecurityGroup", "Queue", "Shares"})
 _REASONS = batch.JobStateTimeLimitActionsReason
 _EXAMPLE = "environments=[CapacityChoice('L4', instance_types=['g6.xlarge'], max_instances=8)]"
@@ -145,9 +143,9 @@ class GpuBatchQueue(Construct):
                 job_state_time_limit_actions=[
                     batch.JobStateTimeLimitAction(reason=reason, max_time=after)
                     for reason, after in (
-                        (_REASONS.INSUFFICIENT_INSTANCE_CAPACITY, start_within or _seconds(_LONGEST_WAIT)),
-                        (_REASONS.COMPUTE_ENVIRONMENT_MAX_RESOURCE, _seconds(_SHORTEST_WAIT)),
-                        (_REASONS.JOB_RESOURCE_REQUIREMENT, _seconds(_SHORTEST_WAIT)),
+                        (_REASONS.INSUFFICIENT_INSTANCE_CAPACITY, start_within or seconds_of(_LONGEST_WAIT)),
+                        (_REASONS.COMPUTE_ENVIRONMENT_MAX_RESOURCE, seconds_of(_SHORTEST_WAIT)),
+                        (_REASONS.JOB_RESOURCE_REQUIREMENT, seconds_of(_SHORTEST_WAIT)),
                     )
                 ],
             )
@@ -253,13 +251,13 @@ class GpuBatchQueue(Construct):
             ),
             pools=self.pools,
             environment=environment,
-            attempt_seconds=_ATTEMPT_SECONDS if timeout is None else whole_seconds("timeout", timeout),
+            attempt_seconds=DAY_SECONDS if timeout is None else whole_seconds("timeout", timeout),
         )
         settings = JobSettings(
             image=image,
             command=command,
             secrets=secrets,
-            timeout=timeout or _seconds(_ATTEMPT_SECONDS),
+            timeout=timeout or seconds_of(DAY_SECONDS),
             retries=of_kind("retries", retries, BatchRetries, example="BatchRetries(attempts=5)"),
             share=share,
             # A queue with shares takes no job without one.
@@ -325,11 +323,6 @@ def _require_together(plans: Sequence[EnvironmentPlan]) -> None:
     pools = tuple(each.pool for each in plans)
     alone = Fleet(pools=pools, queues=(JobQueue(name="the queue", environments=environments),))
     raise_first(check(alone, rules=[find_rule("GPU357")]), {"ComputeEnvironmentOrder": "environments"})
-
-
-@cache  # nothing changes it, and it costs a call into Node
-def _seconds(number: int) -> cdk.Duration:
-    return cdk.Duration.seconds(number)
 
 
 def _plans(

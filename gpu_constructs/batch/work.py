@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, cast
 
 import aws_cdk as cdk
@@ -26,7 +27,10 @@ from gpu_constructs.tasks.gpu_needs import metadata_of
 if TYPE_CHECKING:
     from gpu_constructs.batch.queue import GpuBatchQueue
 
-__all__ = ["BatchWork", "JobSettings", "require_volumes"]
+__all__ = ["DAY_SECONDS", "BatchWork", "JobSettings", "require_volumes", "seconds_of"]
+
+DAY_SECONDS = 86_400
+"""How long an attempt may take by default."""
 
 # https://docs.aws.amazon.com/batch/latest/APIReference/API_SubmitJob.html
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
@@ -151,6 +155,16 @@ class BatchWork(Construct):
             f"--job-definition {self.job_definition.job_definition_arn}",
         ]
         return " ".join([*words, *([] if self.share is None else [f"--share-identifier {self.share}"])])
+
+
+@cache  # nothing changes it, and it costs a call into Node
+def seconds_of(number: int) -> cdk.Duration:
+    """A duration.
+
+    Args:
+        number: Its seconds.
+    """
+    return cdk.Duration.seconds(number)
 
 
 def require_volumes(volumes: object) -> None:

@@ -17,7 +17,7 @@ from gpu_constructs.training.launcher import Tool, script_of
 __all__ = ["Launch"]
 
 _DEFAULT_PORT = 29500
-_JOIN = cdk.Duration.minutes(30)
+_JOIN_SECONDS = 1800
 _SHELL = "/bin/sh"
 
 
@@ -57,7 +57,6 @@ class Launch:
         number = 1 if self.processes_per_host is None else self.processes_per_host
         counted = whole_number("processes_per_host", number, smallest=1, fix="leave it out for one for each GPU")
         port = whole_number("port", self.port, smallest=1024, largest=65535, fix=f"port={_DEFAULT_PORT}")
-        whole_seconds("join_within", self._join, smallest=1)
         if isinstance(counted, Unknown) or isinstance(port, Unknown) or isinstance(self._seconds, Unknown):
             raise InvalidValueError(
                 "the launcher is a text that is written at synth, and this value is only known at deploy time",
@@ -141,12 +140,8 @@ class Launch:
         return cls(tool=Tool.MPI, processes_per_host=processes_per_host, port=port, join_within=join_within)
 
     @property
-    def _join(self) -> cdk.Duration:
-        return self.join_within or _JOIN
-
-    @property
     def _seconds(self) -> int | Unknown:
-        return whole_seconds("join_within", self._join)
+        return _JOIN_SECONDS if self.join_within is None else whole_seconds("join_within", self.join_within, smallest=1)
 
     def command(self, command: Sequence[str], *, gpus: int) -> list[str]:
         """The command of the container.

@@ -15,7 +15,7 @@ from constructs import Construct
 from gpu_constructs.batch.job_plan import JobSize, plan_job
 from gpu_constructs.batch.queue import GpuBatchQueue
 from gpu_constructs.batch.retries import BatchRetries
-from gpu_constructs.batch.work import BatchWork, JobSettings, require_volumes
+from gpu_constructs.batch.work import DAY_SECONDS, BatchWork, JobSettings, require_volumes, seconds_of
 from gpu_constructs.cdk.arguments import of_kind, texts
 from gpu_constructs.cdk.atomic import creating, require_construct_id, rolled_back_on_error
 from gpu_constructs.cdk.durations import whole_seconds
@@ -141,8 +141,7 @@ class MultiNodeTraining(BatchWork):
         job_definition_name: str | None = None,
     ) -> None:
         require_construct_id(construct_id)
-        limit = timeout or cdk.Duration.days(1)
-        seconds = whole_seconds("timeout", limit)
+        seconds = DAY_SECONDS if timeout is None else whole_seconds("timeout", timeout)
         chosen = of_kind("launch", launch, Launch, example="Launch.torchrun()")
         words = texts("command", command, example=_EXAMPLE)
         places = JobPlaces.of(reads=reads, writes=writes, checkpoints=checkpoints, reserved=frozenset({CHECKPOINTS}))
@@ -178,7 +177,7 @@ class MultiNodeTraining(BatchWork):
             image=image,
             command=chosen.command(words, gpus=plan.gpus),
             secrets=secrets,
-            timeout=limit,
+            timeout=timeout or seconds_of(DAY_SECONDS),
             retries=of_kind("retries", retries, BatchRetries, example="BatchRetries(attempts=5)"),
             share=share,
             scheduling_priority=scheduling_priority,
@@ -204,7 +203,7 @@ class MultiNodeTraining(BatchWork):
                 containers=[
                     batch.MultiNodeContainer(container=self.container, start_node=0, end_node=nodes.number - 1)
                 ],
-                timeout=limit,
+                timeout=settings.timeout,
                 retry_attempts=settings.retries.attempts,
                 retry_strategies=settings.retries.conditions() or None,
                 scheduling_priority=scheduling_priority,
