@@ -141,3 +141,10 @@ def test_known_keys_and_those_of_other_rules_are_silent(task: Task) -> None:
 
 def test_a_huge_key_is_cut_short() -> None:
     assert len(only(known_keys, fleet_of(replace(TASK, unknown_keys=("x" * 100_000,)))).message) < 400
+
+
+def test_a_type_at_a_capacity_provider_is_an_error_and_another_key_is_not() -> None:
+    pool = replace(a_pool(), unknown_keys=("InstanceType", "ManagedRepair"))
+    finding = only(spelled, fleet_of(TASK, workloads=(service(TASK, pool),)))
+    assert (finding.rule, finding.severity) == ("GPU048", "error")
+    assert "a capacity provider has no key InstanceType" in finding.message
