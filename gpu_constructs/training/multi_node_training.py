@@ -21,6 +21,7 @@ from gpu_constructs.cdk.atomic import creating, require_construct_id, rolled_bac
 from gpu_constructs.cdk.durations import whole_seconds
 from gpu_constructs.cdk.given import construct_of
 from gpu_constructs.cdk.kinds import checked
+from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.jobs.data import JobData, JobPlaces
 from gpu_constructs.jobs.states import CHECKPOINTS
 from gpu_constructs.tasks.gpu_needs import plan_needs
@@ -141,6 +142,13 @@ class MultiNodeTraining(BatchWork):
         job_definition_name: str | None = None,
     ) -> None:
         require_construct_id(construct_id)
+        if not isinstance(queue, GpuBatchQueue):
+            raise InvalidValueError(
+                f"expects a GpuBatchQueue, got {shown(queue)}",
+                argument="queue",
+                value=queue,
+                fix="queue=GpuBatchQueue(self, 'Queue', vpc=vpc, environments=[…])",
+            )
         seconds = DAY_SECONDS if timeout is None else whole_seconds("timeout", timeout)
         chosen = of_kind("launch", launch, Launch, example="Launch.torchrun()")
         words = texts("command", command, example=_EXAMPLE)

@@ -110,6 +110,7 @@ FOREVER = cdk.Duration.hours(30)
         ({}, {"checkpoints": "/checkpoints"}, "JobData"),
         ({}, {"timeout": cdk.Duration.seconds(30)}, "60"),
         ({}, {"share": "research"}, "no shares"),
+        ({}, {"queue": "Queue"}, "expects a GpuBatchQueue"),
         (
             {
                 "purchase": Purchase.capacity_block(BLOCK, instances=4, starts=STARTS, ends=ENDS),

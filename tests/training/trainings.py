@@ -18,5 +18,5 @@ def hosts(site: Site, *types: str, name: str = "Queue", **arguments: Any) -> Gpu
 
 
 def train(site: Site, of: GpuBatchQueue, name: str = "Train", **arguments: Any) -> MultiNodeTraining:
-    given = {"hosts": 4, "image": site.image, "command": ["train.py"]}
-    return MultiNodeTraining(site.stack, name, queue=of, **{**given, **arguments})
+    given: dict[str, Any] = {"queue": of, "hosts": 4, "image": site.image, "command": ["train.py"]}
+    return MultiNodeTraining(site.stack, name, **{**given, **arguments})
