@@ -143,7 +143,14 @@ def test_a_task_without_gpus_is_refused(site: Site) -> None:
 
 @pytest.mark.parametrize(
     "retries",
-    [{"no_host": -1}, {"lost_host": 1.5}, {"exit_codes": {0: 1}}, {"exit_codes": {75: -1}}, {"exit_codes": 75}],
+    [
+        {"no_host": -1},
+        {"lost_host": 1.5},
+        {"not_started": cdk.Token.as_number({"Ref": "Number"})},
+        {"exit_codes": {0: 1}},
+        {"exit_codes": {75: -1}},
+        {"exit_codes": 75},
+    ],
 )
 def test_a_budget_is_a_whole_number_for_a_cause(retries: dict[str, Any]) -> None:
     with pytest.raises(InvalidValueError):

@@ -101,8 +101,12 @@ def test_beyond_the_budget_no_pattern_is_judged_and_that_is_noted(monkeypatch: p
     found = fleet(resources)
     (service,) = found.workloads
     assert service.task is not None
-    for holder in (*found.tasks, service, service.task):
-        assert [each.expression for each in holder.constraints] == [UNKNOWN, UNKNOWN, written[2]]
+    for found_constraints in (
+        *(each.constraints for each in found.tasks),
+        service.constraints,
+        service.task.constraints,
+    ):
+        assert [each.expression for each in found_constraints] == [UNKNOWN, UNKNOWN, written[2]]
     (remark,) = found.remarks
     assert "4 patterns in placement constraints" in remark.text
 
