@@ -18,7 +18,7 @@ from constructs import Construct
 from bench.kinds import TRAINING_HOSTS
 from bench.plain_hosts import Shared, host_policy
 from bench.workloads import CONTAINER_IMAGE, Pair
-from gpu_constructs import Launch
+from gpu_constructs import TrainingLauncher
 
 __all__ = ["queue_with_job", "queue_with_training"]
 
@@ -72,7 +72,7 @@ def queue_with_training(scope: Construct, shared: Shared, pair: Pair) -> None:
     made = _queue(queue, shared, pair, group, in_one_zone=True)
     train = Construct(scope, f"Train{pair.number}")
     # Text that is no work for CDK.
-    command = Launch.torchrun().command(["train.py"], gpus=1)
+    command = TrainingLauncher.torchrun().command(["train.py"], gpus=1)
     container = _container(train, pair, name=f"Train{pair.number}", command=command, **_OF_NODES)
     batch.MultiNodeJobDefinition(
         train,

@@ -64,8 +64,8 @@ if TYPE_CHECKING:
     from gpu_constructs.tasks.container_options import ContainerOptions as ContainerOptions
     from gpu_constructs.tasks.gpu_share import GpuShare as GpuShare
     from gpu_constructs.tasks.task_definition import GpuTaskDefinition as GpuTaskDefinition
-    from gpu_constructs.training.launch import Launch as Launch
     from gpu_constructs.training.multi_node_training import MultiNodeTraining as MultiNodeTraining
+    from gpu_constructs.training.training_launcher import TrainingLauncher as TrainingLauncher
 
 # Loaded when first asked for: importing aws_cdk starts a Node process, which the pure rooms do without.
 __version__ = "0.1.0"
@@ -104,7 +104,6 @@ _HOME = {
     "InvalidValueError": "errors",
     "JobData": "jobs.data",
     "JobRetries": "jobs.retries",
-    "Launch": "training.launch",
     "ManagedGpuCapacity": "managed.managed_gpu_capacity",
     "ManagedOperation": "managed.operation",
     "ManagedPurchase": "managed.purchase",
@@ -115,6 +114,7 @@ _HOME = {
     "Purchase": "capacity.purchase",
     "RefusedByCdkError": "errors",
     "ScaleBy": "serving.scaling",
+    "TrainingLauncher": "training.training_launcher",
     "UnknownNameError": "errors",
     "WarmHosts": "capacity.warm_hosts",
     "acknowledge_aws_solutions": "security.aws_solutions",
@@ -154,7 +154,6 @@ __all__ = [
     "InvalidValueError",
     "JobData",
     "JobRetries",
-    "Launch",
     "ManagedGpuCapacity",
     "ManagedOperation",
     "ManagedPurchase",
@@ -165,6 +164,7 @@ __all__ = [
     "Purchase",
     "RefusedByCdkError",
     "ScaleBy",
+    "TrainingLauncher",
     "UnknownNameError",
     "WarmHosts",
     "acknowledge_aws_solutions",

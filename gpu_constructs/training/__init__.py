@@ -1,7 +1,7 @@
 """How do several hosts train as one?
 
-`multi_node_training` puts the resources together; `training_plan` refuses a gang that cannot start; `launch` and
-`launcher` are how the processes of its hosts find each other.
+`multi_node_training` puts the resources together; `training_plan` refuses a gang that cannot start. By the
+`training_launcher` with its `launcher_script`, the processes of the hosts find each other.
 """
 
 __all__ = []

@@ -25,7 +25,7 @@ from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.jobs.data import JobData, JobPlaces
 from gpu_constructs.jobs.states import CHECKPOINTS
 from gpu_constructs.tasks.gpu_needs import plan_needs
-from gpu_constructs.training.launch import Launch
+from gpu_constructs.training.training_launcher import TrainingLauncher
 from gpu_constructs.training.training_plan import nodes_of, require_place, require_time
 
 __all__ = ["MultiNodeTraining"]
@@ -40,8 +40,9 @@ class MultiNodeTraining(BatchWork):
     launcher in the command of the container says to each who it is and where the main one is. The training ends with
     the main host, and AWS Batch then stops the others. It does not look at a host that fails
     (https://docs.aws.amazon.com/batch/latest/userguide/job-lifecycle.html): the processes on the others wait for it, as
-    long as `Launch.join_within` at the start, and later as long as their collectives have time (ten minutes in PyTorch
-    with NCCL); then they fail, the main one with them, and `retries` decide. `timeout` ends whatever waits longer.
+    long as `TrainingLauncher.join_within` at the start, and later as long as their collectives have time (ten minutes
+    in PyTorch with NCCL); then they fail, the main one with them, and `retries` decide. `timeout` ends whatever waits
+    longer.
 
     Each container has an interface of its own in the security group of the queue's hosts, which is opened to itself.
 
@@ -54,9 +55,9 @@ class MultiNodeTraining(BatchWork):
         hosts: How many.
         image: The image of its containers, with the framework; for EFA with libfabric and AWS's plugin for NCCL, which
             AWS's deep learning containers have.
-        command: What runs on each host, in the words of what `launch` starts: for ``torchrun`` a script and its
+        command: What runs on each host, in the words of what `launcher` starts: for ``torchrun`` a script and its
             arguments.
-        launch: What starts it. By default ``Launch.torchrun()``, one process for each GPU.
+        launcher: What starts it. By default ``TrainingLauncher.torchrun()``, one process for each GPU.
         gpus: Whole GPUs of each host. By default all: AWS Batch puts one container on each host.
         gpu_memory_gib: Memory in GiB that each GPU must have. By default any GPU will do.
         min_compute_capability: CUDA compute capability that its GPUs must have, as (major, minor). By default any.
@@ -114,7 +115,7 @@ class MultiNodeTraining(BatchWork):
         hosts: int,
         image: ecs.ContainerImage,
         command: Sequence[str],
-        launch: Launch | None = None,
+        launcher: TrainingLauncher | None = None,
         gpus: int | None = None,
         gpu_memory_gib: float | None = None,
         min_compute_capability: tuple[int, int] | None = None,
@@ -150,7 +151,7 @@ class MultiNodeTraining(BatchWork):
                 fix="queue=GpuBatchQueue(self, 'Queue', vpc=vpc, environments=[…])",
             )
         seconds = DAY_SECONDS if timeout is None else whole_seconds("timeout", timeout)
-        chosen = of_kind("launch", launch, Launch, example="Launch.torchrun()")
+        chosen = of_kind("launcher", launcher, TrainingLauncher, example="TrainingLauncher.torchrun()")
         words = texts("command", command, example=_EXAMPLE)
         places = JobPlaces.of(reads=reads, writes=writes, checkpoints=checkpoints, reserved=frozenset({CHECKPOINTS}))
         require_volumes(volumes)

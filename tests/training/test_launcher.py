@@ -9,7 +9,7 @@ from pathlib import Path
 
 import aws_cdk as cdk
 
-from gpu_constructs import Launch
+from gpu_constructs import TrainingLauncher
 from tests.training.nodes import GETENT, JOB, MAIN, ended, started, written
 
 RECORD = f"""#!{sys.executable}
@@ -33,7 +33,9 @@ def _recorded(command: Sequence[str], bin_: Path, **more: str) -> list[dict[str,
 
 def test_torchrun_gets_a_static_rendezvous_on_the_main_node(tmp_path: Path) -> None:
     bin_ = written(tmp_path, torchrun=RECORD, getent=GETENT)
-    command = Launch.torchrun(join_within=cdk.Duration.minutes(10)).command(["train.py", "--name", "a b"], gpus=8)
+    command = TrainingLauncher.torchrun(join_within=cdk.Duration.minutes(10)).command(
+        ["train.py", "--name", "a b"], gpus=8
+    )
     for node, record in enumerate(_recorded(command, bin_)):
         # https://docs.pytorch.org/docs/stable/elastic/run.html
         assert record["argv"] == [
@@ -46,7 +48,7 @@ def test_torchrun_gets_a_static_rendezvous_on_the_main_node(tmp_path: Path) -> N
 
 def test_deepspeed_gets_its_rank_and_a_file_of_all_nodes(tmp_path: Path) -> None:
     bin_ = written(tmp_path, deepspeed=RECORD, getent=GETENT)
-    command = Launch.deepspeed(processes_per_host=4).command(["train.py"], gpus=8)
+    command = TrainingLauncher.deepspeed(processes_per_host=4).command(["train.py"], gpus=8)
     for node, record in enumerate(_recorded(command, bin_)):
         argv = record["argv"]
         assert isinstance(argv, list)
@@ -65,7 +67,7 @@ def test_mpirun_starts_on_the_main_node_once_all_others_have_come(tmp_path: Path
         "sleep": f"{nothing}exec /bin/sleep 0.1\n",
     }
     bin_ = written(tmp_path, mpirun=RECORD, ssh=SSH, getent=GETENT, **programs)
-    command = Launch.mpi(processes_per_host=8).command(["train", "-n", "1"], gpus=8)
+    command = TrainingLauncher.mpi(processes_per_host=8).command(["train", "-n", "1"], gpus=8)
     main, *others = ended([started(command, node, 3, bin_, TMPDIR=str(tmp_path)) for node in range(3)])
     record = json.loads(main[1])
     assert record["hosts"] == [f"{MAIN} slots=8", "10.0.0.1 slots=8", "10.0.0.2 slots=8", ""]
@@ -78,13 +80,15 @@ def test_a_node_that_no_other_comes_to_ends(tmp_path: Path) -> None:
     nothing = "#!/bin/sh\n"
     programs = {"sshd": nothing, "id": f"{nothing}echo 1000\n", "sleep": nothing, "mpirun": RECORD}
     bin_ = written(tmp_path, ssh=SSH, getent=GETENT, **programs)
-    command = Launch.mpi(join_within=cdk.Duration.minutes(1)).command(["train"], gpus=8)
+    command = TrainingLauncher.mpi(join_within=cdk.Duration.minutes(1)).command(["train"], gpus=8)
     assert ended([started(command, 0, 2, bin_, TMPDIR=str(tmp_path))]) == [(1, "")]
 
 
 def test_checkpoints_of_a_job_are_in_one_directory_for_all_nodes(tmp_path: Path) -> None:
     bin_ = written(tmp_path, train=RECORD, getent=GETENT)
-    for record in _recorded(Launch.jax().command(["train"], gpus=8), bin_, JOB_CHECKPOINTS="s3://bucket/checkpoints/"):
+    for record in _recorded(
+        TrainingLauncher.jax().command(["train"], gpus=8), bin_, JOB_CHECKPOINTS="s3://bucket/checkpoints/"
+    ):
         environment = record["environment"]
         assert isinstance(environment, dict)
         assert environment["JOB_CHECKPOINTS"] == f"s3://bucket/checkpoints/{JOB}/"
@@ -93,5 +97,5 @@ def test_checkpoints_of_a_job_are_in_one_directory_for_all_nodes(tmp_path: Path)
 
 def test_a_main_node_without_an_address_says_so_by_its_exit_code(tmp_path: Path) -> None:
     bin_ = written(tmp_path, torchrun=RECORD, getent="#!/bin/sh\nexit 2\n")
-    ((code, text),) = ended([started(Launch.torchrun().command(["train.py"], gpus=1), 0, 2, bin_)])
+    ((code, text),) = ended([started(TrainingLauncher.torchrun().command(["train.py"], gpus=1), 0, 2, bin_)])
     assert (code != 0, text) == (True, "")

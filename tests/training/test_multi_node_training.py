@@ -12,7 +12,7 @@ from aws_cdk import aws_batch as batch
 from aws_cdk import aws_efs as efs
 from aws_cdk import aws_s3 as s3
 
-from gpu_constructs import CapacityChoice, GpuConstructsError, HostNetwork, JobData, Launch, Purchase
+from gpu_constructs import CapacityChoice, GpuConstructsError, HostNetwork, JobData, Purchase, TrainingLauncher
 from gpu_constructs.checking.report import findings_in
 from gpu_constructs.rules import Severity
 from gpu_constructs.template import fleet_of, read_stacks
@@ -144,17 +144,17 @@ def test_every_environment_of_the_queue_holds_the_gang(site: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    ("launch", "says"),
+    ("launcher", "says"),
     [
-        (lambda: Launch.torchrun(processes_per_host=0), "processes_per_host"),
-        (lambda: Launch.jax(port=80), "1024 to 65535"),
-        (lambda: Launch.mpi(join_within=cdk.Duration.millis(1500)), "whole seconds"),
-        (lambda: Launch(tool="torchrun"), "Launch.torchrun()"),  # type: ignore[arg-type]  # of a user without types
+        (lambda: TrainingLauncher.torchrun(processes_per_host=0), "processes_per_host"),
+        (lambda: TrainingLauncher.jax(port=80), "1024 to 65535"),
+        (lambda: TrainingLauncher.mpi(join_within=cdk.Duration.millis(1500)), "whole seconds"),
+        (lambda: TrainingLauncher(tool="torchrun"), "TrainingLauncher.torchrun()"),  # type: ignore[arg-type]  # of a user without types
     ],
 )
-def test_a_launch_out_of_its_limits_is_refused(launch: Any, says: str) -> None:
+def test_a_launcher_out_of_its_limits_is_refused(launcher: Any, says: str) -> None:
     with pytest.raises(GpuConstructsError, match=says.replace("(", r"\(").replace(")", r"\)")):
-        launch()
+        launcher()
 
 
 @pytest.mark.parametrize("efa", [False, True])

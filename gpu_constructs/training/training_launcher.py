@@ -12,9 +12,9 @@ from gpu_constructs.cdk.durations import whole_seconds
 from gpu_constructs.cdk.kinds import names_checked, with_names_checked
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Unknown
-from gpu_constructs.training.launcher import Tool, script_of
+from gpu_constructs.training.launcher_script import Tool, script_of
 
-__all__ = ["Launch"]
+__all__ = ["TrainingLauncher"]
 
 _DEFAULT_PORT = 29500
 _JOIN_SECONDS = 1800
@@ -23,7 +23,7 @@ _SHELL = "/bin/sh"
 
 @with_names_checked
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Launch:
+class TrainingLauncher:
     """What starts the processes of a training on each host. Made by one of the class methods; by default `torchrun`.
 
     The launcher is a script for ``/bin/sh`` in the command of the container, which every image with a shell can run.
@@ -52,7 +52,7 @@ class Launch:
                 f"expects a tool, got {shown(self.tool)}",
                 argument="tool",
                 value=self.tool,
-                fix="Launch.torchrun(), Launch.deepspeed(), Launch.jax() or Launch.mpi()",
+                fix="TrainingLauncher.torchrun(), .deepspeed(), .jax() or .mpi()",
             )
         number = 1 if self.processes_per_host is None else self.processes_per_host
         counted = whole_number("processes_per_host", number, smallest=1, fix="leave it out for one for each GPU")
@@ -72,16 +72,16 @@ class Launch:
         processes_per_host: int | None = None,
         port: int = _DEFAULT_PORT,
         join_within: cdk.Duration | None = None,
-    ) -> Launch:
+    ) -> TrainingLauncher:
         """``torchrun``, of PyTorch: the command is a script of Python and its arguments.
 
         Hosts have fixed ranks (static rendezvous): with its other backends rank 0, which writes checkpoints, may be on
         a host that is stopped as soon as the main one ends.
 
         Args:
-            processes_per_host: See `Launch`.
-            port: See `Launch`.
-            join_within: See `Launch`.
+            processes_per_host: See `TrainingLauncher`.
+            port: See `TrainingLauncher`.
+            join_within: See `TrainingLauncher`.
 
         Raises:
             InvalidValueError: An argument is out of its limits.
@@ -90,12 +90,12 @@ class Launch:
 
     @classmethod
     @names_checked
-    def deepspeed(cls, *, processes_per_host: int | None = None, port: int = _DEFAULT_PORT) -> Launch:
+    def deepspeed(cls, *, processes_per_host: int | None = None, port: int = _DEFAULT_PORT) -> TrainingLauncher:
         """``deepspeed`` without SSH: the command is a script of Python and its arguments.
 
         Args:
-            processes_per_host: See `Launch`.
-            port: See `Launch`.
+            processes_per_host: See `TrainingLauncher`.
+            port: See `TrainingLauncher`.
 
         Raises:
             InvalidValueError: An argument is out of its limits.
@@ -104,7 +104,7 @@ class Launch:
 
     @classmethod
     @names_checked
-    def jax(cls, *, port: int = _DEFAULT_PORT) -> Launch:
+    def jax(cls, *, port: int = _DEFAULT_PORT) -> TrainingLauncher:
         """JAX: the command runs once on each host, with all its GPUs.
 
         It calls ``jax.distributed.initialize(num_processes=…, process_id=…)`` with the variables ``JAX_NUM_PROCESSES``
@@ -112,7 +112,7 @@ class Launch:
         reads ``JAX_COORDINATOR_ADDRESS`` itself.
 
         Args:
-            port: See `Launch`.
+            port: See `TrainingLauncher`.
 
         Raises:
             InvalidValueError: The port is none.
@@ -123,16 +123,16 @@ class Launch:
     @names_checked
     def mpi(
         cls, *, processes_per_host: int | None = None, port: int = 2222, join_within: cdk.Duration | None = None
-    ) -> Launch:
+    ) -> TrainingLauncher:
         """``mpirun`` of Open MPI, on the main host: the command is a program and its arguments.
 
         The image has ``sshd`` with keys of its own, and a key in ``~/.ssh`` that it lets in itself; whoever can pull
         the image can read that key.
 
         Args:
-            processes_per_host: See `Launch`.
+            processes_per_host: See `TrainingLauncher`.
             port: The port of ``sshd`` on each host.
-            join_within: See `Launch`.
+            join_within: See `TrainingLauncher`.
 
         Raises:
             InvalidValueError: An argument is out of its limits.
