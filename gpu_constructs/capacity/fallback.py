@@ -26,7 +26,8 @@ class FallbackCapacity(Sequence[GpuCapacity]):
     because one provider of a strategy can have a base and the others have weights. That is decided when a task is
     created: ECS never moves a task that waits for a host to another provider, so a first capacity that EC2 has no hosts
     for keeps its tasks waiting
-    (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityProviderStrategyItem.html).
+    (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityProviderStrategyItem.html). The retries of a
+    `GpuJob` do not move to the next capacity either; a `GpuBatchQueue` does, with its environments.
     Where types are the same, ``Purchase.reservations()`` alone falls back to on demand by itself, host by host, and
     ``Purchase.spot()`` over several types falls back among these.
     """

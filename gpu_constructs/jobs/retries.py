@@ -23,7 +23,8 @@ class JobRetries:
 
     Args:
         no_host: After no host came. ECS waits for one for 10 to 30 minutes each time, which cannot be configured, see
-            https://github.com/aws/containers-roadmap/issues/2381.
+            https://github.com/aws/containers-roadmap/issues/2381. Each attempt has the same strategy: a retry does not
+            move to the next capacity of `GpuCluster.add_fallback`.
         not_started: After a host came and the containers did not start, for example because an image was not pulled.
         lost_host: After the host was interrupted by EC2 Spot, terminated, or failed.
         exit_codes: After the job's container ended with one of these codes, 1 to 255: ``{75: 2}`` runs it again up to

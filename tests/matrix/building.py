@@ -65,7 +65,7 @@ class Built:
         return re.sub(r"Case\d+(?!\d)", lambda found: f"{found[0]} ({self.names.get(found[0], '?')})", text)
 
 
-def build(folder: Path, cases: Sequence[Case]) -> Built:
+def build(folder: Path, cases: Sequence[Case], *, nagged: bool = True) -> Built:
     """Synthesizes all cases in one app, with cdk-nag and this library's own check as plugins.
 
     Every stack has a network of two Availability Zones and one cluster. The flags are those of a new app.
@@ -73,13 +73,15 @@ def build(folder: Path, cases: Sequence[Case]) -> Built:
     Args:
         folder: Where the cloud assembly goes.
         cases: What to build.
+        nagged: Whether cdk-nag is asked, which takes most of the time.
 
     Raises:
         AssertionError: cdk-nag or this library's own check has an error.
     """
     app = cdk.App(outdir=str(folder), context=Site.recommended_context())
-    cdk.Validations.of(app).add_plugins(cdk_nag.AwsSolutionsChecks())
-    acknowledge_aws_solutions(app)
+    if nagged:
+        cdk.Validations.of(app).add_plugins(cdk_nag.AwsSolutionsChecks())
+        acknowledge_aws_solutions(app)
     names: dict[str, str] = {}
     stacks: dict[str, bool] = {}
     for batch in (*_batches(cases, is_deployed=True), *_batches(cases, is_deployed=False)):

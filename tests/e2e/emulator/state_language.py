@@ -13,6 +13,7 @@ import json
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeAlias
 
 from jsonpath_ng.ext.parser import parse
@@ -242,9 +243,14 @@ def _filled(template: Any, given: Any, context: Json) -> Any:
     return template
 
 
+@cache  # a parser is made for each path, which takes longer than all else that an execution does
+def _parsed(path: str) -> Any:
+    return parse(path)
+
+
 def _found(path: str, given: Any, context: Json) -> list[Any]:
     data, inside = (context, path[1:]) if path.startswith("$$") else (given, path)
-    return [each.value for each in parse(inside).find(data)]
+    return [each.value for each in _parsed(inside).find(data)]
 
 
 def _evaluated(text: str, given: Any, context: Json) -> Any:
