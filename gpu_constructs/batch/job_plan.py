@@ -20,6 +20,7 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU, MIN_JOB_MEMORY_MIB
+from gpu_constructs.hardware.declared_values import MOST_DEVICES
 from gpu_constructs.placement.fit import refusals
 from gpu_constructs.rules import RULES, Severity, check
 from gpu_constructs.tasks.container_plan import known_variables
@@ -37,6 +38,7 @@ _DRIVER_CAPABILITIES = {"NVIDIA_DRIVER_CAPABILITIES": "compute,utility"}
 # In network mode awsvpc a container also has the interface ecs-eth0, which leads nowhere but to its host.
 _OF_NODES = {"NCCL_SOCKET_IFNAME": "^lo,docker,ecs"}
 _RESERVED = "AWS_BATCH"
+_WHY_KNOWN = "cannot be compared with hosts; AWS Batch takes another one with each submission"
 _LARGEST_SHARED_MEMORY_MIB = 65536  # it counts as the container's memory as it is used
 
 _ARGUMENTS: Mapping[str, str] = {
@@ -147,7 +149,16 @@ def plan_job(
         IncompatibleError: No environment of the queue has such GPUs.
         DoesNotFitError: The hosts of every environment of the queue have less of something than the job asks for.
     """
-    gpus = _whole("gpus", size.gpus, 1, "GPUs", "gpus=1; AWS Batch hands out whole GPUs by number", rule="GPU133")
+    gpus = known_number(
+        "gpus",
+        size.gpus,
+        smallest=1,
+        largest=MOST_DEVICES,
+        unit="GPUs",
+        fix="gpus=1; AWS Batch hands out whole GPUs by number",
+        why=_WHY_KNOWN,
+        rule="GPU133",
+    )
     flag("efa", size.efa, fix="efa=True")
     given = variables("environment", environment, of=str, example="{'NAME': 'value'}")
     reserved = next((each for each in given if each.startswith(_RESERVED)), None)
@@ -244,9 +255,8 @@ def _require_possible(task: Task, pools: Sequence[Pool]) -> None:
         )
 
 
-def _whole(argument: str, value: int, smallest: int, unit: str, fix: str, *, rule: str | None = None) -> int:
-    why = "cannot be compared with hosts; AWS Batch takes another one with each submission"
-    return known_number(argument, value, smallest=smallest, unit=unit, fix=fix, why=why, rule=rule)
+def _whole(argument: str, value: int, smallest: int, unit: str, fix: str) -> int:
+    return known_number(argument, value, smallest=smallest, unit=unit, fix=fix, why=_WHY_KNOWN)
 
 
 def _shared(given: int, memory_mib: int) -> int:

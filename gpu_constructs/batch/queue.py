@@ -20,7 +20,7 @@ from gpu_constructs.batch.job_plan import JobSize, plan_job
 from gpu_constructs.batch.queue_hosts import QueueHosts
 from gpu_constructs.batch.retries import BatchRetries
 from gpu_constructs.batch.shares import FairShares
-from gpu_constructs.batch.work import DAY_SECONDS, JobSettings, require_volumes, seconds_of
+from gpu_constructs.batch.work import DAY_SECONDS, JobSettings, require_name, require_volumes, seconds_of
 from gpu_constructs.capacity.choice import CapacityChoice
 from gpu_constructs.cdk.arguments import of_kind, require_kind, whole_number
 from gpu_constructs.cdk.atomic import creating, require_construct_id, rolled_back_on_error, stack_of
@@ -111,6 +111,7 @@ class GpuBatchQueue(Construct):
         if update_timeout is not None:
             whole_seconds("update_timeout", update_timeout, smallest=60, largest=_LONGEST_UPDATE)
         whole_number("priority", priority, smallest=0, largest=MAX_JOB_QUEUE_PRIORITY, fix="priority=1")
+        require_name("job_queue_name", job_queue_name)
         if shares is not None:
             require_kind("shares", shares, FairShares, example="FairShares(shares={'research': 3, 'nightly': 1})")
         subnets = HostSubnets.of(vpc, vpc_subnets)

@@ -10,7 +10,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_batch as batch
 from constructs import Construct
 
-from gpu_constructs.cdk.arguments import whole_number
+from gpu_constructs.cdk.arguments import known_number, whole_number
 from gpu_constructs.cdk.durations import whole_seconds
 from gpu_constructs.cdk.kinds import require_kinds, with_names_checked
 from gpu_constructs.errors import InvalidValueError, shown
@@ -20,7 +20,7 @@ __all__ = ["FairShares"]
 _IDENTIFIER = re.compile(r"[A-Za-z0-9]{1,255}")
 _LARGEST_SHARE = 1000
 _LARGEST_DECAY = 604_800  # one week
-_DIGITS = 4  # of a weight factor
+_DIGITS, _LARGEST_WEIGHT = 4, 999.9999  # of a weight factor
 
 
 @with_names_checked
@@ -62,7 +62,14 @@ class FairShares:
                     allowed="letters and digits, up to 255",
                     fix="shares={'research': 3, 'nightly': 1}",
                 )
-            whole_number("shares", share, smallest=1, largest=_LARGEST_SHARE, fix=f"{{{name!r}: 1}}")
+            known_number(
+                "shares",
+                share,
+                smallest=1,
+                largest=_LARGEST_SHARE,
+                fix=f"{{{name!r}: 1}}",
+                why="cannot be compared with the other shares",
+            )
         require_kinds(FairShares.__init__, {"decay": self.decay})
         if self.decay is not None:
             whole_seconds("decay", self.decay, largest=_LARGEST_DECAY)
@@ -82,7 +89,7 @@ class FairShares:
             share_decay=self.decay,
             # A smaller weight factor is a larger share.
             shares=[
-                batch.Share(share_identifier=name, weight_factor=round(most / share, _DIGITS))
+                batch.Share(share_identifier=name, weight_factor=min(round(most / share, _DIGITS), _LARGEST_WEIGHT))
                 for name, share in self.shares.items()
             ],
         )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, cast
 
@@ -19,21 +19,27 @@ from gpu_constructs.batch.job_plan import JobPlan
 from gpu_constructs.batch.retries import BatchRetries
 from gpu_constructs.cdk.given import construct_of
 from gpu_constructs.cdk.kinds import checked
+from gpu_constructs.cdk.refusal import require_yes
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.fleet import METADATA_KEY, Task
+from gpu_constructs.fleet import METADATA_KEY, UNKNOWN, Task
 from gpu_constructs.tasks.gpu_needs import metadata_of
 
 if TYPE_CHECKING:
     from gpu_constructs.batch.queue import GpuBatchQueue
 
-__all__ = ["DAY_SECONDS", "BatchWork", "JobSettings", "require_volumes", "seconds_of"]
+__all__ = ["DAY_SECONDS", "BatchWork", "JobSettings", "require_name", "require_volumes", "seconds_of"]
 
 DAY_SECONDS = 86_400
 """How long an attempt may take by default."""
 
 # https://docs.aws.amazon.com/batch/latest/APIReference/API_SubmitJob.html
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
+# https://docs.aws.amazon.com/batch/latest/APIReference/API_RegisterJobDefinition.html and API_CreateJobQueue.html
+_NAME_OF_RESOURCE = re.compile(r"[A-Za-z0-9_-]{1,128}")
+# https://docs.aws.amazon.com/batch/latest/userguide/service_limits.html
+_LARGEST_DEFINITION_KIB = 24
+_VISIBLE = "NVIDIA_VISIBLE_DEVICES"
 
 # What NVIDIA's own container images ask for: unlimited locked memory for pinned buffers, a 64 MiB stack
 # (https://docs.nvidia.com/deeplearning/frameworks/user-guide/).
@@ -81,6 +87,10 @@ class BatchWork(Construct):
     def __init__(
         self, scope: Construct, construct_id: str, *, queue: GpuBatchQueue, plan: JobPlan, settings: JobSettings
     ) -> None:
+        require_name("job_definition_name", settings.job_definition_name)
+        _require_user(settings.user)
+        _require_left_to_ecs(plan, settings)
+        _require_size(plan, settings)
         super().__init__(scope, construct_id)
         self.queue: GpuBatchQueue = queue
         self.task: Task = plan.task
@@ -167,6 +177,26 @@ def seconds_of(number: int) -> cdk.Duration:
     return cdk.Duration.seconds(number)
 
 
+def require_name(argument: str, name: str | None) -> None:
+    """Refuses what AWS Batch does not take as the name of a job queue or a job definition.
+
+    Args:
+        argument: The argument, as the user spells it.
+        name: As given; None where CloudFormation makes one.
+
+    Raises:
+        InvalidValueError: It is not such a name; a token passes.
+    """
+    if name is not None and not is_token(name) and not _NAME_OF_RESOURCE.fullmatch(name):
+        raise InvalidValueError(
+            f"{shown(name)} is not a name that AWS Batch takes",
+            argument=argument,
+            value=name,
+            allowed="letters, digits, hyphens and underscores, up to 128",
+            fix="leave it out, and CloudFormation makes one",
+        )
+
+
 def require_volumes(volumes: object) -> None:
     """Refuses volumes that are none of AWS Batch.
 
@@ -185,3 +215,43 @@ def require_volumes(volumes: object) -> None:
             value=volumes,
             fix="volumes=[batch.EcsVolume.host(name='data', container_path='/data', host_path='/mnt/data')]",
         )
+
+
+def _require_user(user: str | None) -> None:
+    if user == "":
+        raise InvalidValueError(
+            "got '', which names no user",
+            argument="user",
+            value=user,
+            fix="leave it out for the image's own, or user='1000'",
+        )
+
+
+def _require_left_to_ecs(plan: JobPlan, settings: JobSettings) -> None:
+    """Refuses a job that chooses its GPUs itself, in a variable or in a secret."""
+    secrets = settings.secrets or {}
+    (container,) = plan.task.containers
+    every = (*container.environment, *((name, UNKNOWN) for name in secrets))
+    task = replace(plan.task, containers=(replace(container, environment=every),))
+    arguments = {"Environment": "secrets" if _VISIBLE in secrets else "environment", "ResourceRequirements": "gpus"}
+    require_yes(task, "GPU037", arguments=arguments)
+
+
+def _require_size(plan: JobPlan, settings: JobSettings) -> None:
+    """Refuses text that alone is larger than a job definition; what only a deploy knows is not counted."""
+    command = settings.command or ()
+    variables = [text for pair in plan.environment.items() for text in pair]
+    sizes = {"command": _bytes(command), "environment": _bytes(variables)}
+    if sum(sizes.values()) > _LARGEST_DEFINITION_KIB * 1024:
+        larger = max(sizes, key=lambda each: sizes[each])
+        raise InvalidValueError(
+            f"command and environment have {sum(sizes.values())} bytes, more than a job definition of AWS Batch",
+            argument=larger,
+            value=command if larger == "command" else plan.environment,
+            allowed=f"{_LARGEST_DEFINITION_KIB} KiB for the whole job definition",
+            fix="keep the text in the image or in Amazon S3, and give its place",
+        )
+
+
+def _bytes(texts: Iterable[str]) -> int:
+    return sum(len(each.encode()) for each in texts if not is_token(each))

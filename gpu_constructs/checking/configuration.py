@@ -163,7 +163,12 @@ class _Reader:
         if not isinstance(value, dict):
             self.refuse(f"got {shown(value)}", key, name, allowed="an object", fix="{vcpus: …, memory_mib: …}")
         with for_one_check(found):
-            found.update(instance_types_of_declarations([declared_type_of(name, value)]))
+            # A number such as 10.10 loses its last digit; the text keeps it.
+            facts = {
+                each: (self._document.written((key, name, each)) if isinstance(fact, float) else None) or fact
+                for each, fact in value.items()
+            }
+            found.update(instance_types_of_declarations([declared_type_of(name, facts)]))
 
     def hosts(self, key: str, name: str, value: object, found: dict[str, Any]) -> None:
         """A number of hosts of a type."""

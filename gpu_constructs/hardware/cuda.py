@@ -7,6 +7,7 @@ GPU may still run, compiled at its start. Facts as of 2026-11-21.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "cuda_image",
     "first_branch",
     "is_dropped",
+    "is_target",
     "runs_on",
 ]
 
@@ -133,6 +135,9 @@ _FIRST_BRANCH = {11: 450, 12: 525, 13: 580}
 # Maxwell, Pascal and Volta: "removed offline compilation and library support" (CUDA 13.0).
 _DROPPED_IN = 13
 _FIRST_OF_13 = (7, 5)
+# The first compute capability with a target of each letter:
+# https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/compute-capabilities.html
+_FIRST_WITH_FEATURES: Mapping[str, Cuda] = {"a": (9, 0), "f": (10, 0)}
 
 
 def cuda_image(image: str) -> CudaImage | None:
@@ -192,6 +197,16 @@ def runs_on(compute_capability: Cuda, target: Cuda, features: str = "") -> bool:
     if features == "a":
         return compute_capability == target
     return compute_capability >= target and (features != "f" or compute_capability[0] == target[0])
+
+
+def is_target(target: Cuda, features: str = "") -> bool:
+    """Whether code can be compiled for a target.
+
+    Args:
+        target: The compute capability, as (major, minor).
+        features: The letter of the target.
+    """
+    return target >= _FIRST_WITH_FEATURES.get(features, target)
 
 
 def _of_release(releases: _Releases, tag: str) -> Cuda | None:

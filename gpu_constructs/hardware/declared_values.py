@@ -9,7 +9,10 @@ from gpu_constructs.budget import ENTRIES, NAME
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.hardware.model import Architecture
 
-__all__ = ["CHECKED_FIELDS", "checked_value"]
+__all__ = ["CHECKED_FIELDS", "MOST_DEVICES", "checked_value"]
+
+MOST_DEVICES = 1000
+"""More GPUs or Neuron devices than any host has."""
 
 _CAPABILITY = re.compile(r"([1-9][0-9]?)\.([0-9])")
 _MODEL = re.compile(rf"[A-Za-z0-9][A-Za-z0-9 ._-]{{0,{NAME - 1}}}")
@@ -52,6 +55,16 @@ def _numbers(smallest: int, largest: int) -> Callable[[object], tuple[int, ...] 
     return kept
 
 
+def _different(smallest: int, largest: int) -> Callable[[object], tuple[int, ...] | None]:
+    every = _numbers(smallest, largest)
+
+    def kept(value: object) -> tuple[int, ...] | None:
+        found = every(value)
+        return found if found is not None and len(set(found)) == len(found) else None
+
+    return kept
+
+
 def _architecture(value: object) -> str | None:
     return next((each.value for each in Architecture if value in (each, each.value)), None)
 
@@ -73,15 +86,15 @@ _FIELDS: Mapping[str, tuple[str, Callable[[object], object | None]]] = {
     "vcpus": ("a whole number from 1 to 10000", _number(1, 10_000)),
     "memory_mib": ("MiB as a whole number from 1 to 1000000000", _number(1, 10**9)),
     "architecture": ("x86_64 or arm64", _architecture),
-    "gpus": ("a whole number from 0 to 1000", _number(0, 1000)),
+    "gpus": (f"a whole number from 0 to {MOST_DEVICES}", _number(0, MOST_DEVICES)),
     "gpu_model": (_MODELS, _model),
     "gpu_memory_mib": ("MiB as a whole number from 1 to 100000000", _number(1, 10**8)),
-    "compute_capability": ("major and minor, such as (10, 3), or the string '10.3'", _capability),
-    "neuron_devices": ("a whole number from 0 to 1000", _number(0, 1000)),
+    "compute_capability": ("major and minor of one digit, such as (10, 3), or the string '10.3'", _capability),
+    "neuron_devices": (f"a whole number from 0 to {MOST_DEVICES}", _number(0, MOST_DEVICES)),
     "neuron_model": (_MODELS, _model),
     "neuron_cores": ("a whole number from 1 to 1000", _number(1, 1000)),
     "max_interfaces": ("a whole number from 1 to 1000", _number(1, 1000)),
-    "efa_cards": ("a list of indexes of network cards from 0, such as [0]", _numbers(0, 1000)),
+    "efa_cards": ("a list of indexes of network cards from 0, each once, such as [0]", _different(0, 1000)),
     "local_disks_gb": ("a list with the GB of each disk, such as [1900, 1900]", _numbers(1, 10**6)),
 }
 CHECKED_FIELDS = tuple(_FIELDS)

@@ -11,6 +11,7 @@ from gpu_constructs.budget import NAME
 from gpu_constructs.cdk.arguments import flag, gpu_memory_mib
 from gpu_constructs.errors import InvalidValueError, argument_named, shown
 from gpu_constructs.fleet import Container, GpuNeeds, Task
+from gpu_constructs.hardware.cuda import is_target
 from gpu_constructs.hardware.precision import precision as number_format
 
 __all__ = ["metadata_of", "plan_needs"]
@@ -19,6 +20,7 @@ __all__ = ["metadata_of", "plan_needs"]
 _OF_ONE_ARCHITECTURE = re.compile(r"(?:sm_|compute_)?([1-9][0-9]?)\.?([0-9])([af])")
 # "8.9", "sm_89"
 _OF_A_NUMBER = re.compile(r"(?:sm_?|compute_)?([1-9][0-9]?)\.?([0-9])")
+_MOST = 100
 
 
 def plan_needs(
@@ -76,16 +78,18 @@ def _written(container: Container) -> dict[str, object]:
 
 def _target(value: object) -> tuple[tuple[int, int], str]:
     match value:
-        case (int(major), int(minor)) if not isinstance(major, bool) and major > 0 and minor >= 0:
+        case (int(major), int(minor)) if not isinstance(major, bool) and 0 < major < _MOST and minor in range(10):
             return (major, minor), ""
     text = str(value)[:NAME] if isinstance(value, (str, float)) else ""
-    if found := _OF_ONE_ARCHITECTURE.fullmatch(text):
+    found = _OF_ONE_ARCHITECTURE.fullmatch(text)
+    if found and is_target((int(found[1]), int(found[2])), found[3]):
         return (int(found[1]), int(found[2])), found[3]
-    written = _OF_A_NUMBER.fullmatch(text)
+    written = _OF_A_NUMBER.fullmatch(text.rstrip("af"))
     raise InvalidValueError(
         f"expects major and minor, got {shown(value)}",
         argument="min_compute_capability",
         value=value,
-        allowed="two whole numbers, or text such as '10.0a' or 'sm_100a' for code of one architecture alone",
+        allowed="two whole numbers, the second of one digit, or text such as '10.0a' or 'sm_100a' for code of one "
+        "architecture alone, with a from 9.0 and f from 10.0",
         fix=f"min_compute_capability=({', '.join(written.groups() if written else ('8', '0'))})",
     )

@@ -6,6 +6,8 @@ from typing import Any
 
 import aws_cdk as cdk
 import pytest
+from aws_cdk import aws_batch as batch
+from aws_cdk import aws_secretsmanager as secretsmanager
 
 from gpu_constructs import (
     BatchRetries,
@@ -139,6 +141,16 @@ def test_a_job_that_no_environment_runs_is_refused_by_the_rule_that_check_uses(
         {"share": "research"},
         {"scheduling_priority": 10_000},
         {"timeout": 3600},
+        {"gpus": 10**9},
+        {"job_definition_name": "a b"},
+        {"job_definition_name": ""},
+        {"job_definition_name": "x" * 129},
+        {"user": ""},
+        {"command": ["x" * 25_000]},
+        {"environment": {"A": "x" * 25_000}},
+        {"environment": {"NVIDIA_VISIBLE_DEVICES": "all"}},
+        {"min_compute_capability": (8, 10)},
+        {"min_compute_capability": "8.9a"},
     ],
 )
 def test_wrong_values_of_a_job_are_refused_on_its_line(site: Site, wrong: dict[str, Any]) -> None:
@@ -146,8 +158,23 @@ def test_wrong_values_of_a_job_are_refused_on_its_line(site: Site, wrong: dict[s
     with pytest.raises(GpuConstructsError) as refused:
         job(site, made, **wrong)
     assert refused.value.argument == next(iter(wrong))
+    assert refused.value.fix
     assert made.node.try_find_child("Train") is None
     assert made.jobs == ()
+
+
+def test_a_secret_does_not_choose_the_gpus_of_a_job(site: Site) -> None:
+    made = queue(site)
+    secret = batch.Secret.from_secrets_manager(secretsmanager.Secret(site.stack, "Ids"))
+    with pytest.raises(GpuConstructsError, match="NVIDIA_VISIBLE_DEVICES") as refused:
+        job(site, made, secrets={"NVIDIA_VISIBLE_DEVICES": secret})
+    assert (refused.value.argument, refused.value.rule) == ("secrets", "GPU037")
+
+
+def test_a_name_from_elsewhere_is_taken(site: Site) -> None:
+    name = cdk.CfnParameter(site.stack, "Name").value_as_string
+    job(site, queue(site, job_queue_name=name), job_definition_name=name, user=name)
+    assert site.only(DEFINITION)["JobDefinitionName"] == {"Ref": "Name"}
 
 
 def test_in_a_queue_with_shares_a_job_counts_against_one(site: Site) -> None:

@@ -31,6 +31,7 @@ from tests.synthesis import Properties, Site
 
 ENVIRONMENT = "AWS::Batch::ComputeEnvironment"
 RESERVATION = "cr-0123456789abcdef0"
+A_NUMBER = cdk.Token.as_number({"Ref": "Share"})
 GROUP = "arn:aws:resource-groups:us-east-1:123456789012:group/gpus"
 
 
@@ -194,6 +195,8 @@ def test_what_a_compute_environment_cannot_be_is_refused_before_anything_is_defi
         {"start_within": cdk.Duration.days(2)},
         {"update_timeout": cdk.Duration.days(6)},
         {"priority": -1},
+        {"job_queue_name": "a b"},
+        {"job_queue_name": ""},
         {"shares": {"research": 1}},
     ],
 )
@@ -203,11 +206,18 @@ def test_wrong_values_of_a_queue_are_refused(site: Site, arguments: dict[str, An
     assert refused.value.argument == next(iter(arguments))
 
 
-@pytest.mark.parametrize("shares", [{}, {"a b": 1}, {"a": 0}, {"a": 1.5}, "a"])
+@pytest.mark.parametrize("shares", [{}, {"a b": 1}, {"a": 0}, {"a": 1.5}, "a", {"a": A_NUMBER}])
 def test_wrong_shares_are_refused(shares: Any) -> None:
     with pytest.raises(GpuConstructsError) as refused:
         FairShares(shares=shares)
     assert refused.value.argument == "shares"
+
+
+def test_the_smallest_share_of_the_largest_has_a_weight_that_batch_takes(site: Site) -> None:
+    queue(site, shares=FairShares(shares={"research": 1000, "nightly": 1}))
+    (policy,) = site.properties("AWS::Batch::SchedulingPolicy")
+    weights = [each["WeightFactor"] for each in policy["FairsharePolicy"]["ShareDistribution"]]
+    assert sorted(weights) == [1, 999.9999]
 
 
 def test_environments_are_one_to_three_of_one_architecture(site: Site) -> None:

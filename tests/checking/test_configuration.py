@@ -96,6 +96,10 @@ def test_no_value_of_a_parameter_is_shown() -> None:
             ":4: .*memory_mib: got '16 GiB'",
         ),
         ("instance_types:\n  g9.xlarge:\n    vcpus: 4\n    memory: 4", ":4: .*no 'memory'; .*did you mean memory_mib"),
+        (
+            "instance_types:\n  g9.xlarge: {vcpus: 4, memory_mib: 4, gpus: 1, gpu_model: X, compute_capability: 10.10}",
+            ":2: .*compute_capability: got '10.10'; allowed: .* of one digit",
+        ),
         ("instance_types: {g9: {vcpus: 4, memory_mib: 4}}", "'g9' cannot be an instance type"),
         ("instance_types: {g6.xlarge: {vcpus: 8, memory_mib: 16384}}", "declared with 8; fix: remove the declaration"),
         ("region: eu-west-1\nregion: eu-west-2", ":2: 'region' is written twice"),

@@ -121,6 +121,7 @@ FACTS: dict[str, Any] = {"vcpus": 4, "memory_mib": 16384}
         ),
         ({"neuron_cores": 8}, "neuron_cores: g9.xlarge has neuron_cores and no neuron_devices"),
         ({"efa_cards": "0"}, "efa_cards: got '0'; allowed: a list"),
+        ({"efa_cards": [0, 0]}, "efa_cards: got [0, 0]; allowed: a list of indexes of network cards from 0, each once"),
         ({"local_disks_gb": [0]}, "local_disks_gb: got [0]; allowed: a list"),
     ],
     ids=str,

@@ -193,8 +193,14 @@ def _has_no_agent(pool: Pool) -> bool:
 def _near(pool: Pool, folder: str) -> tuple[Way, ...]:
     """The images whose parameters have nearly this name, and that drive the types of the pool."""
     names = get_close_matches(folder[:LABEL], images_by_folder(), n=_MOST_NAMES, cutoff=_NEAR)
-    images = [*(images_by_folder()[each] for each in names), *_made_for_types(pool)]
-    driven = [each for each in dict.fromkeys(images) if all(may_run(each, one) for one in pool.instance_types)]
+    images = [*(images_by_folder()[each] for each in names), *_made_for_types(pool), *filter(is_supported, IMAGES)]
+    # The user data of Bottlerocket is TOML, which Amazon Linux does not read.
+    system = _BOTTLEROCKET if folder.startswith(_BOTTLEROCKET) else ""
+    driven = [
+        each
+        for each in dict.fromkeys(images)
+        if each.ssm_parameter.startswith(system) and all(may_run(each, one) for one in pool.instance_types)
+    ]
     return tuple(_with(pool, each, each.ssm_parameter) for each in driven)
 
 

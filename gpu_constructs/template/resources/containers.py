@@ -22,6 +22,7 @@ from gpu_constructs.fleet import (
 from gpu_constructs.fleet.keys import CONTAINER_KEYS
 from gpu_constructs.fleet.requirement import GPU, NEURON_DEVICE
 from gpu_constructs.hardware.aws_limits import LARGEST_PORT
+from gpu_constructs.hardware.cuda import is_target
 from gpu_constructs.hardware.managed_instances import CONTAINER_SETTINGS_REFUSED
 from gpu_constructs.template.resources.section import Section, given, is_list
 
@@ -280,6 +281,9 @@ def _note_range(mapping: Section) -> None:
 def _capability(section: Section) -> tuple[tuple[int, int] | None, str]:
     written = section.text("ComputeCapability")
     found = _CAPABILITY.fullmatch(written) if isinstance(written, str) else None
-    if isinstance(written, str) and found is None:
-        section.note("expects major and minor, such as '8.0'", written, "ComputeCapability")
-    return (None, "") if found is None else ((int(found[1]), int(found[2])), found[3])
+    if found is not None and is_target((int(found[1]), int(found[2])), found[3]):
+        return (int(found[1]), int(found[2])), found[3]
+    if isinstance(written, str):
+        expected = "expects major and minor, such as '8.0', with the letter a from 9.0 and f from 10.0"
+        section.note(expected, written, "ComputeCapability")
+    return None, ""

@@ -45,6 +45,11 @@ def test_a_parameter_with_a_json_document_is_an_error(parameter: str) -> None:
             "/aws/service/bottlerocket/aws-ecs-2-nvdia/x86_64/latest/image_id",
             "/aws/service/bottlerocket/aws-ecs-2-nvidia/x86_64/latest/",
         ),
+        # Nearer to no name, and still of the system that reads the same user data.
+        (
+            "/aws/service/bottlerocket/aws-ecs-gpu/latest/image_id",
+            "/aws/service/bottlerocket/aws-ecs-2-nvidia/x86_64/latest/",
+        ),
     ],
 )
 def test_a_parameter_that_nobody_knows_is_a_warning(parameter: str, fix: str) -> None:

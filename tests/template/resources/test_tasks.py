@@ -220,6 +220,7 @@ def test_needs_that_cloudformation_has_no_property_for_come_from_the_metadata() 
         {"gpu-constructs": {"Containers": {"c": {"GpuMemoryMib": -1}}}},
         {"gpu-constructs": {"Containers": {"c": {"ComputeCapability": "Ada"}}}},
         {"gpu-constructs": {"Containers": {"c": {"ComputeCapability": "9.0b"}}}},
+        {"gpu-constructs": {"Containers": {"c": {"ComputeCapability": "8.9a"}}}},
         {"gpu-constructs": {"Containers": {"c": {"gpu_memory": 1}}}},
     ],
 )
