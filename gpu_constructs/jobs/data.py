@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -14,6 +15,10 @@ from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError, shown
 
 __all__ = ["JobData", "JobPlaces"]
+
+_NOT_PLAIN = "quotes, braces, backslashes, control characters, . and .."
+# Variables with which a container finds its programs, libraries, credentials and GPUs.
+_IS_OF_CONTAINER = re.compile(r"(?:HOSTNAME|LD_LIBRARY_PATH|LD_PRELOAD|PATH)\Z|(?:AWS|ECS|NVIDIA)_")
 
 
 @with_names_checked
@@ -43,13 +48,13 @@ class JobData:
         Raises:
             InvalidValueError: The prefix does not end where a directory does.
         """
-        if prefix and (prefix.startswith("/") or not prefix.endswith("/") or not _is_plain(prefix)):
+        if prefix and (prefix.startswith("/") or not prefix.endswith("/") or not _is_plain(prefix, besides="*?")):
             raise InvalidValueError(
                 f"expects the beginning of keys up to a slash, got {shown(prefix)}",
                 argument="prefix",
                 value=prefix,
-                allowed="'data/', or nothing for the whole bucket; without quotes, braces and backslashes",
-                fix=f"prefix='{str(prefix).strip('/')}/'",
+                allowed=f"'data/', or nothing for the whole bucket; without wildcards, {_NOT_PLAIN}",
+                fix=f"prefix='{prefix.strip('/') if _is_plain(prefix, besides='*?') else 'data'}/'",
             )
         return JobData(location=f"s3://{bucket.bucket_name}/{prefix}", bucket=bucket, prefix=prefix)
 
@@ -69,7 +74,7 @@ class JobData:
                 f"expects an absolute path, got {shown(path)}",
                 argument="path",
                 value=path,
-                allowed="one without quotes, braces and backslashes",
+                allowed=f"one without {_NOT_PLAIN}",
                 fix="path='/checkpoints'",
             )
         return JobData(location=f"{path.rstrip('/')}/")
@@ -150,9 +155,12 @@ class JobPlaces:
             each.grant(role, writes=True)
 
 
-def _is_plain(text: str) -> bool:
-    """Whether a text stands for itself within a function of the Amazon States Language."""
-    return is_token(text) or not set(text) & set("'{}\\")
+def _is_plain(text: str, *, besides: str = "") -> bool:
+    """Whether a text stands for itself: in a function of the Amazon States Language, in a shell, and in a policy."""
+    if is_token(text):
+        return True
+    is_one_place = text.isprintable() and not {".", ".."} & {*text.split("/")}
+    return is_one_place and not {*text} & {*"'{}\\", *besides}
 
 
 def _by_variable(argument: str, value: Mapping[str, JobData] | None, reserved: frozenset[str]) -> dict[str, JobData]:
@@ -166,12 +174,13 @@ def _by_variable(argument: str, value: Mapping[str, JobData] | None, reserved: f
             fix=f"{argument}={example}",
         )
     for name in given:
-        if not isinstance(name, str) or not name.isidentifier() or name in reserved:
+        if not isinstance(name, str) or not name.isidentifier() or name in reserved or _IS_OF_CONTAINER.match(name):
             raise InvalidValueError(
                 f"{shown(name)} is not free as the name of a variable",
                 argument=argument,
                 value=name,
-                allowed=f"letters, digits and _, other than {', '.join(sorted(reserved))}",
+                allowed=f"letters, digits and _, other than {', '.join(sorted(reserved))} and variables of the shell, "
+                "the loader, ECS and NVIDIA",
                 fix=f"{argument}={example}",
             )
     return dict(given)

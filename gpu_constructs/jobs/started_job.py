@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import chain
 
 import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -20,10 +21,11 @@ from aws_cdk import aws_stepfunctions_tasks as sfn_tasks
 from constructs import Construct
 
 from gpu_constructs.cdk.arguments import require_kind
-from gpu_constructs.cdk.atomic import creating, require_construct_id, rolled_back_on_error
+from gpu_constructs.cdk.atomic import creating, require_construct_id, rolled_back_on_error, translated
 from gpu_constructs.cdk.durations import whole_seconds
 from gpu_constructs.cdk.kinds import checked
-from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.cdk.tokens import is_text_token, is_token, known_parts
+from gpu_constructs.errors import InvalidValueError, argument_named, shown
 from gpu_constructs.jobs.states import JobRun
 
 __all__ = ["StartedJob"]
@@ -32,6 +34,8 @@ __all__ = ["StartedJob"]
 _ATTEMPTS = 10
 _AGE_HOURS = 1
 _KEPT_DAYS = 14
+# https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_RunTask.html
+_MOST_CHARACTERS = 8192
 
 
 class StartedJob(Construct):
@@ -49,7 +53,8 @@ class StartedJob(Construct):
             job_input: What the job gets as ``JOB_INPUT``. By default an empty object.
 
         Raises:
-            InvalidValueError: It cannot be written as JSON.
+            InvalidValueError: It cannot be written as JSON, or an attempt cannot get it.
+            RefusedByCdkError: A text in it has a field of a state in its middle.
         """
         command = f"aws stepfunctions start-execution --state-machine-arn {self.state_machine.state_machine_arn}"
         if job_input is None:
@@ -269,7 +274,7 @@ def _written(name: str) -> str:
 def _text(job_input: Mapping[str, object]) -> str:
     require_kind("job_input", job_input, Mapping, example="{'epochs': 3}")
     try:
-        return json.dumps(job_input, allow_nan=False)
+        text = json.dumps(job_input, allow_nan=False)
     except (TypeError, ValueError):
         raise InvalidValueError(
             f"expects what can be written as JSON, got {shown(job_input)}",
@@ -277,3 +282,43 @@ def _text(job_input: Mapping[str, object]) -> str:
             value=job_input,
             fix="job_input={'epochs': 3}",
         ) from None
+    late = next((each for each in _leaves(job_input) if is_token(each) and not is_text_token(each)), None)
+    if late is not None:
+        raise InvalidValueError(
+            "has a number or a list that is only known at deploy time, and JSON that is written at synth takes text",
+            argument="job_input",
+            fix="value_as_string of the parameter, or cdk.Token.as_string(…) of any other token",
+        )
+    # A field that is not the whole of its text, CDK refuses itself.
+    with translated(), argument_named("job_input"):
+        paths = sfn.FieldUtils.find_referenced_paths(dict(job_input)) if is_token(text) else ()
+    if paths:
+        raise InvalidValueError(
+            f"{paths[0]} is a field of the input of a state, and here no state has one",
+            argument="job_input",
+            value=paths[0],
+            allowed="values that are known at synth or at deploy time",
+            fix="step(job_input=sfn.TaskInput.from_object(…)) in a state machine of your own",
+        )
+    # As Step Functions writes it; what only a deploy knows is not counted.
+    short = json.dumps(job_input, separators=(",", ":"), ensure_ascii=False)
+    size = len(known_parts(short))
+    if size > _MOST_CHARACTERS:
+        raise InvalidValueError(
+            f"has {size} characters, and ECS takes {_MOST_CHARACTERS} for all that an attempt overrides",
+            argument="job_input",
+            value=job_input,
+            allowed="about 8,000 characters",
+            fix="keep it in Amazon S3, and give its place",
+        )
+    return text
+
+
+def _leaves(value: object) -> Iterator[object]:
+    """The values in a JSON document that is not too deep for JSON."""
+    if isinstance(value, Mapping):
+        yield from chain.from_iterable(map(_leaves, value.values()))
+    elif isinstance(value, (list, tuple)):
+        yield from chain.from_iterable(map(_leaves, value))
+    else:
+        yield value

@@ -12,6 +12,8 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_efs as efs
 from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_scheduler as scheduler
+from aws_cdk import aws_stepfunctions as sfn
 from moto.stepfunctions.parser.asl.parse.asl_parser import AmazonStateLanguageParser
 
 from gpu_constructs import (
@@ -31,6 +33,7 @@ from gpu_constructs.template.resources.fleet import fleet_of
 from tests.synthesis import Site
 
 HOURS = cdk.Duration.hours(6)
+NIGHTLY = scheduler.ScheduleExpression.rate(cdk.Duration.days(1))
 
 
 @pytest.fixture(name="train")
@@ -119,6 +122,8 @@ def test_a_cache_lets_the_tasks_of_a_job_in(site: Site) -> None:
         ({"container_name": "tain"}, "container_name", "leave it out"),
         ({"retries": 3}, "retries", "JobRetries("),
         ({"reads": {"JOB_NAME": JobData.directory("/data")}}, "reads", "DATASET"),
+        ({"reads": {"PATH": JobData.directory("/data")}}, "reads", "DATASET"),
+        ({"writes": {"NVIDIA_VISIBLE_DEVICES": JobData.directory("/data")}}, "writes", "DATASET"),
         ({"writes": {"RESULTS": "/data"}}, "writes", "JobData"),
         ({"vpc_subnets": ec2.SubnetSelection()}, "vpc_subnets", ""),
         ({"security_groups": []}, "security_groups", ""),
@@ -162,6 +167,54 @@ def test_the_command_quotes_what_the_job_is_given(site: Site, train: GpuTaskDefi
     assert made.start_command(job_input={"text": "it's"}).endswith("""--input '{"text": "it'\\''s"}'""")
     with pytest.raises(InvalidValueError, match="JSON"):
         made.start_command(job_input={"text": object()})
+
+
+@pytest.mark.parametrize(
+    ("job_input", "words"),
+    [
+        ({"a": "x" * 9000}, "has 9008 characters"),
+        ({"a": sfn.JsonPath.string_at("$.x")}, r"\$\.x is a field"),
+        ({"a": [sfn.JsonPath.number_at("$.x")]}, "only known at deploy time"),
+        ({"a": sfn.JsonPath.list_at("$.x")}, "only known at deploy time"),
+    ],
+    ids=["long", "text", "number", "list"],
+)
+def test_an_input_that_no_attempt_can_get_is_refused(
+    site: Site, train: GpuTaskDefinition, job_input: dict[str, Any], words: str
+) -> None:
+    made = job(site, train)
+    before = len(made.node.find_all())
+    with pytest.raises(InvalidValueError, match=words) as refused:
+        made.start_command(job_input=job_input)
+    assert (refused.value.argument, bool(refused.value.fix)) == ("job_input", True)
+    with pytest.raises(InvalidValueError, match=words):
+        made.run_on_schedule("Nightly", schedule=NIGHTLY, job_input=job_input)
+    assert len(made.node.find_all()) == before
+
+
+def test_a_field_of_a_state_within_a_text_is_refused(site: Site, train: GpuTaskDefinition) -> None:
+    with pytest.raises(GpuConstructsError, match="entire string"):
+        job(site, train).start_command(job_input={"a": f"runs/{sfn.JsonPath.string_at('$.x')}"})
+
+
+def test_an_input_may_name_what_only_the_deploy_knows(site: Site, train: GpuTaskDefinition) -> None:
+    bucket = s3.Bucket(site.stack, "Bucket")
+    assert bucket.bucket_name in job(site, train).start_command(job_input={"bucket": bucket.bucket_name})
+
+
+@pytest.mark.parametrize("path", ["data", "/a\nb", "/a/../b", "/a/./b", "/a'b", ""])
+def test_a_directory_is_one_place(path: str) -> None:
+    with pytest.raises(InvalidValueError, match="absolute path") as refused:
+        JobData.directory(path)
+    assert refused.value.argument == "path"
+
+
+@pytest.mark.parametrize("prefix", ["/data/", "data", "a\nb/", "a/../b/", "a*/", "a?/", "{a}/"])
+def test_a_prefix_is_one_place(site: Site, prefix: str) -> None:
+    with pytest.raises(InvalidValueError, match="up to a slash") as refused:
+        JobData.s3(s3.Bucket(site.stack, "Bucket"), prefix=prefix)
+    assert refused.value.argument == "prefix"
+    assert refused.value.fix != f"prefix='{prefix}'"
 
 
 def test_a_job_of_another_stack_runs_on_the_cluster(site: Site) -> None:
