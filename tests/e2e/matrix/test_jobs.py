@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
@@ -89,8 +90,10 @@ def test_our_own_check_finds_nothing_that_is_not_known(built: Built) -> None:
 
 
 def test_cfn_lint_finds_nothing(built: Built, record_property: Record) -> None:
-    assert [each for each in lint(built, REGIONS[:1]) if each.split()[1] != _REDUNDANT] == []
-    record_property("linted", f"{len(built.stacks)} stacks in {REGIONS[0]}")
+    # The first has every kind, and the resources of a job are the same on all hosts, which have matrices of their own.
+    some = built if EVERYTHING else replace(built, stacks=built.stacks[:1])
+    assert [each for each in lint(some, REGIONS[:1]) if each.split()[1] != _REDUNDANT] == []
+    record_property("linted", f"{len(some.stacks)} stacks in {REGIONS[0]}")
 
 
 def test_every_job_runs_once_to_its_end_and_everything_can_be_destroyed(built: Built, record_property: Record) -> None:
