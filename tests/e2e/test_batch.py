@@ -22,7 +22,12 @@ STACK = "Batch"
 
 
 def _assembly(
-    folder: Path, *, types: tuple[str, ...] = ("g6.xlarge", "g6.2xlarge"), share: str | None = None, **of_job: Any
+    folder: Path,
+    *,
+    types: tuple[str, ...] = ("g6.xlarge", "g6.2xlarge"),
+    share: str | None = None,
+    shares: dict[str, int] | None = None,
+    **of_job: Any,
 ) -> Path:
     app = cdk.App(outdir=str(folder))
     stack = cdk.Stack(app, STACK)
@@ -34,7 +39,7 @@ def _assembly(
             CapacityChoice("Spot", instance_types=["g6.xlarge"], max_instances=2, purchase=Purchase.spot()),
             CapacityChoice("OnDemand", instance_types=types, max_instances=2),
         ],
-        shares=None if share is None else FairShares(shares={share: 1}),
+        shares=None if share is None else FairShares(shares=shares or {share: 1}),
         start_within=cdk.Duration.minutes(15),
     )
     image = ecs.ContainerImage.from_registry("nvidia/cuda:12.8.1-base-ubuntu24.04")
@@ -44,14 +49,14 @@ def _assembly(
     return folder
 
 
-def _submitted(account: Account, outputs: Any) -> str:
+def _submitted(account: Account, outputs: Any, **request: Any) -> str:
     """What `aws batch submit-job` does with the words of an output."""
     words = shlex.split(outputs["Submit"])
     assert words[:3] == ["aws", "batch", "submit-job"]
     given = dict(zip(words[3::2], words[4::2], strict=True))
     names = {"--job-name": "jobName", "--job-queue": "jobQueue", "--job-definition": "jobDefinition"}
     names["--share-identifier"] = "shareIdentifier"
-    submitted = account.client("batch").submit_job(**{names[key]: value for key, value in given.items()})
+    submitted = account.client("batch").submit_job(**{names[key]: value for key, value in given.items()} | request)
     return str(submitted["jobId"])
 
 
@@ -123,6 +128,61 @@ def test_where_there_is_no_spot_the_next_environment_takes_the_job(cloud: Local,
         cloud.account.client("batch").describe_jobs(jobs=[job])
     assert _instances(cloud.account) == []
     cloud.destroy(stack)
+
+
+def test_where_spot_is_full_the_next_environment_takes_the_jobs_that_wait(cloud: Local, tmp_path: Path) -> None:
+    stack = cloud.deploy_assembly(_assembly(tmp_path), STACK)
+    cloud.switch("jobs/Train", "forever")
+    jobs = [_submitted(cloud.account, stack.outputs) for _ in range(6)]
+
+    _after(cloud.account, jobs[0], 12)
+
+    assert sorted(market for _, market in _instances(cloud.account)) == ["on-demand", "on-demand", "spot", "spot"]
+    described = cloud.account.client("batch").describe_jobs(jobs=jobs)["jobs"]
+    assert [each["status"] for each in described] == ["RUNNING"] * 4 + ["RUNNABLE"] * 2
+    cloud.destroy(stack)
+
+
+def test_shares_get_what_the_policy_gives_them(cloud: Local, tmp_path: Path) -> None:
+    shares = {"research": 3, "product": 1}
+    stack = cloud.deploy_assembly(_assembly(tmp_path, share="product", shares=shares), STACK)
+    jobs = {
+        share: [_submitted(cloud.account, stack.outputs, shareIdentifier=share) for _ in range(24)]
+        for share in ("product", "research")
+    }
+
+    every = [each for of_share in jobs.values() for each in of_share]
+    for _ in range(20):
+        described = cloud.account.client("batch").describe_jobs(jobs=every)["jobs"]
+    by_id = {each["jobId"]: each["status"] for each in described}
+    research, product = (sum(by_id[each] == "SUCCEEDED" for each in jobs[share]) for share in ("research", "product"))
+
+    assert product >= 3
+    assert 2 <= research / product <= 4
+    cloud.destroy(stack)
+
+
+def test_within_a_share_the_higher_priority_comes_first(cloud: Local, tmp_path: Path) -> None:
+    stack = cloud.deploy_assembly(_assembly(tmp_path, share="research"), STACK)
+    low = [_submitted(cloud.account, stack.outputs) for _ in range(8)]
+    high = _submitted(cloud.account, stack.outputs, schedulingPriorityOverride=5)
+
+    assert _after(cloud.account, high, 8)["status"] == "SUCCEEDED"
+    last = cloud.account.client("batch").describe_jobs(jobs=low[-1:])["jobs"]
+    assert [each["status"] for each in last] == ["RUNNABLE"]
+    cloud.destroy(stack)
+
+
+def test_a_job_definition_with_a_name_of_its_own_gets_a_new_revision(cloud: Local, tmp_path: Path) -> None:
+    first = _assembly(tmp_path / "1", job_definition_name="sweep")
+    stack = cloud.deploy_assembly(first, STACK)
+    after = _assembly(tmp_path / "2", job_definition_name="sweep", timeout=cdk.Duration.hours(2))
+    updated = cloud.update(stack, json.loads((after / f"{STACK}.template.json").read_text()))
+
+    definitions = cloud.account.client("batch").describe_job_definitions(status="ACTIVE")["jobDefinitions"]
+    assert [(each["jobDefinitionName"], each["revision"]) for each in definitions] == [("sweep", 2)]
+    assert _after(cloud.account, _submitted(cloud.account, updated.outputs), 10)["status"] == "SUCCEEDED"
+    cloud.destroy(updated)
 
 
 def test_a_job_that_no_host_comes_for_is_cancelled_and_says_why(cloud: Local, tmp_path: Path) -> None:

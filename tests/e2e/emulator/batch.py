@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 from moto.batch import models, responses, urls
 from moto.batch.exceptions import ClientException
-from moto.batch.models import BatchBackend, Job
+from moto.batch.models import BatchBackend, Job, JobQueue
 
 from .batch_gangs import EmulatedGang
 from .batch_hosts import EmulatedEnvironment
 from .batch_jobs import ENDED, EmulatedJob
+from .batch_shares import ShareUsage
 from .resource import Region
 
 if TYPE_CHECKING:
@@ -24,6 +25,10 @@ __all__ = ["EmulatedBatch", "install"]
 
 class EmulatedBatch(BatchBackend):
     """AWS Batch in one account and region."""
+
+    def __init__(self, region_name: str, account_id: str) -> None:
+        super().__init__(region_name, account_id)
+        self._usage: dict[str, ShareUsage] = {}
 
     @property
     def _url_module(self) -> ModuleType:
@@ -64,7 +69,7 @@ class EmulatedBatch(BatchBackend):
                 "shareIdentifier must be specified for job queues with a fair-share scheduling policy, and for no other"
             )
         kind = EmulatedGang if definition.node_properties else EmulatedJob
-        job = kind(job_name, definition, queue, share)
+        job = kind(job_name, definition, queue, share or "", request.get("priority"))
         self._jobs[job.job_id] = cast("Job", job)
         queue.jobs.append(cast("Job", job))
         return job_name, job.job_id, job.arn
@@ -75,12 +80,24 @@ class EmulatedBatch(BatchBackend):
         for each in environments:
             each.register()
         for queue in sorted(self._job_queues.values(), key=lambda each: -int(each.priority)):
-            for job in cast("list[EmulatedJob]", queue.jobs):
-                if job.status not in ENDED:
-                    job.pass_a_minute(cast("list[EmulatedEnvironment]", queue.environments))
+            self._pass_a_minute_in(queue)
         for each in environments:
             each.end_idle()
             each.register()
+
+    def _pass_a_minute_in(self, queue: JobQueue) -> None:
+        jobs = [each for each in cast("list[EmulatedJob]", queue.jobs) if each.status not in ENDED]
+        environments = cast("list[EmulatedEnvironment]", queue.environments)
+        usage = self._usage.setdefault(queue.arn, ShareUsage())
+        usage.pass_a_minute(jobs)
+        waiting = [each for each in jobs if not each.is_on_hosts]
+        for each in [each for each in jobs if each.is_on_hosts]:
+            each.pass_a_minute(environments)
+        policy = self._scheduling_policies.get(queue.schedule_policy or "")
+        while waiting:
+            job = usage.first(waiting, jobs, None if policy is None else policy.fairshare_policy)
+            waiting.remove(job)
+            job.pass_a_minute(environments)
 
     def describe_jobs(self, jobs: list[str] | None) -> list[dict[str, Any]]:
         self.pass_a_minute()
@@ -98,6 +115,7 @@ def _submit(self: responses.BatchResponse) -> str:
         self._get_param("jobDefinition"),
         self._get_param("jobQueue"),
         share=self._get_param("shareIdentifier"),
+        priority=self._get_param("schedulingPriorityOverride"),
     )
     return json.dumps({"jobId": job_id, "jobName": name, "jobArn": arn})
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import switches
+from .batch_hosts import FULL
 from .batch_jobs import EmulatedJob
 from .placement import Demand, Placement, place
 
@@ -41,6 +42,10 @@ class EmulatedGang(EmulatedJob):
         return dict(self._nodes["nodeRangeProperties"][0]["container"])
 
     @property
+    def vcpus(self) -> int:
+        return self.number * super().vcpus
+
+    @property
     def number(self) -> int:
         """How many nodes it has."""
         return int(self._nodes["numNodes"])
@@ -64,12 +69,12 @@ class EmulatedGang(EmulatedJob):
 
     def _launch(self, environment: EmulatedEnvironment, demand: Demand) -> str | None:
         busy = sum(bool(each.tasks) for each in environment.hosts)
-        while (before := len(environment.running)) < self.number + busy:
+        while len(environment.running) < self.number + busy:
             reason = environment.launch_for(demand)
+            if reason == FULL and not busy:
+                return "MISCONFIGURATION:COMPUTE_ENVIRONMENT_MAX_RESOURCE"
             if reason is not None:
                 return reason
-            if len(environment.running) == before:
-                return None if busy else "MISCONFIGURATION:COMPUTE_ENVIRONMENT_MAX_RESOURCE"
         return None
 
     def _options(self, environment: EmulatedEnvironment) -> dict[str, Any]:

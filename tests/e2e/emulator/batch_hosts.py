@@ -30,7 +30,10 @@ if TYPE_CHECKING:
     from .resource import Properties, Region
     from .running import RunningEcs
 
-__all__ = ["EmulatedEnvironment"]
+__all__ = ["FULL", "EmulatedEnvironment"]
+
+FULL = "full"
+"""Why no host comes where all that may be there are: not a reason of AWS Batch, which tries the next environment."""
 
 IDLE_MINUTES = 10
 """Roughly how long a host without jobs stays; AWS states no number."""
@@ -196,7 +199,7 @@ class EmulatedEnvironment(ComputeEnvironment):
             return "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT"
         used = sum(instance_type(each.instance_type).vcpus for each in self.running)
         if used + -(-demand.cpu // 1024) > int(self.resources["maxvCpus"]):
-            return None if self.running else "MISCONFIGURATION:COMPUTE_ENVIRONMENT_MAX_RESOURCE"
+            return FULL if self.running else "MISCONFIGURATION:COMPUTE_ENVIRONMENT_MAX_RESOURCE"
         try:
             self._launch(tuple(fitting))
         except LaunchError as error:

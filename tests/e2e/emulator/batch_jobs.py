@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from moto.core.utils import unix_time_millis
 
 from . import switches
+from .batch_hosts import FULL
 from .demands import TaskDefinitionError
 from .placement import Demand, Placement, place
 from .tasks import EmulatedTask, task_demand
@@ -38,13 +39,15 @@ class EmulatedJob:
         name: Its name.
         definition: What it runs.
         queue: Its queue.
-        share: The share that it counts against, None in a queue without shares.
+        share: The share that it counts against, empty in a queue without shares.
+        priority: Its scheduling priority within its share; None for that of its definition.
     """
 
     network_mode = "host"
 
-    def __init__(self, name: str, definition: JobDefinition, queue: JobQueue, share: str | None) -> None:
+    def __init__(self, name: str, definition: JobDefinition, queue: JobQueue, share: str, priority: int | None) -> None:
         self.job_name, self.job_definition, self.job_queue, self.share = name, definition, queue, share
+        self.priority: int = getattr(definition, "scheduling_priority", 0) if priority is None else priority
         self.job_id = str(uuid.uuid4())
         where = definition.backend
         self.arn = f"arn:aws:batch:{where.region_name}:{where.account_id}:job/{self.job_id}"
@@ -62,9 +65,22 @@ class EmulatedJob:
     def _container(self) -> dict[str, Any]:
         return dict(self.job_definition.container_properties or {})
 
+    @property
+    def _asked(self) -> dict[str, str]:
+        return {each["type"]: each["value"] for each in self._container.get("resourceRequirements", ())}
+
+    @property
+    def vcpus(self) -> int:
+        """What an attempt takes of hosts."""
+        return int(self._asked["VCPU"])
+
+    @property
+    def is_on_hosts(self) -> bool:
+        """Whether an attempt has its hosts."""
+        return self.status in {"STARTING", "RUNNING"}
+
     def _task_definition(self, environment: EmulatedEnvironment) -> TaskDefinition:
-        properties = self._container
-        asked = {each["type"]: each["value"] for each in properties.get("resourceRequirements", ())}
+        properties, asked = self._container, self._asked
         gpus = [{"type": "GPU", "value": asked["GPU"]}] if "GPU" in asked else []
         container = {
             "name": "default",
@@ -88,7 +104,7 @@ class EmulatedJob:
         """Let happen what takes about a minute."""
         if self.status == "RUNNABLE":
             self._start(environments)
-        elif self.status in {"STARTING", "RUNNING"}:
+        elif self.is_on_hosts:
             self._go_on()
 
     def _start(self, environments: list[EmulatedEnvironment]) -> None:
@@ -104,9 +120,10 @@ class EmulatedJob:
                 return
             reason = None if environment.is_starting else self._launch(environment, demand)
             if reason is None:
-                return  # it waits for a host that comes, or for one that becomes free
+                return  # it waits for a host that comes
             reasons.append(reason)
-        self._wait(reasons[-1] if reasons else "")
+        if FULL not in reasons:  # else one of them may become free
+            self._wait(reasons[-1] if reasons else "")
 
     def _launch(self, environment: EmulatedEnvironment, demand: Demand) -> str | None:
         """Launch what it needs; returns why it does not come, None if it does."""
@@ -217,7 +234,7 @@ class EmulatedJob:
         return self.describe_short() | {
             "jobQueue": self.job_queue.arn,
             "attempts": self.attempts,
-            "shareIdentifier": self.share or "",
+            "shareIdentifier": self.share,
             "container": {
                 "image": self._container.get("image"),
                 "environment": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": ",".join(gpus.get("default", ()))}],

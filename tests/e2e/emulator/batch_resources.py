@@ -73,15 +73,20 @@ class JobQueue(Resource):
 
 
 class JobDefinition(Resource):
-    """``Ref`` gives the ARN of its revision. Every change registers a new one."""
+    """``Ref`` gives the ARN of its revision. Every change registers a new one and deregisters the old one."""
 
     type_name = "AWS::Batch::JobDefinition"
     name_property = "JobDefinitionName"
     attribute_names = frozenset({"JobDefinitionArn"})
-    create_only = frozenset({"*"})
+    create_only = frozenset({"JobDefinitionName"})
 
     @classmethod
     def create(cls, region: Region, name: str, properties: Properties) -> JobDefinition:
+        arn = cls._register(region, name, properties)
+        return cls(arn, {"JobDefinitionArn": arn})
+
+    @staticmethod
+    def _register(region: Region, name: str, properties: Properties) -> str:
         api = camel_case(properties)
         made = _batch(region).register_job_definition(
             def_name=name,
@@ -96,7 +101,16 @@ class JobDefinition(Resource):
             platform_capabilities=api.get("platformCapabilities", []),
             propagate_tags=api.get("propagateTags", False),
         )
-        return cls(made.arn, {"JobDefinitionArn": made.arn})
+        made.scheduling_priority = int(api.get("schedulingPriority", 0))  # type: ignore[attr-defined]
+        return str(made.arn)
+
+    def update(self, region: Region, properties: Properties) -> None:
+        # moto counts revisions from the newest that it has.
+        before = self.physical_resource_id
+        name = _batch(region)._job_definitions[before].name
+        self.physical_resource_id = self._register(region, name, properties)
+        self._attributes = {"JobDefinitionArn": self.physical_resource_id}
+        del _batch(region)._job_definitions[before]
 
     def remove(self, region: Region) -> None:
         del _batch(region)._job_definitions[self.physical_resource_id]
