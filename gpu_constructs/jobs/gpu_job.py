@@ -167,6 +167,8 @@ class GpuJob(StartedJob):
             self.alarm: cloudwatch.Alarm = self._alarm()
             self.data: tuple[JobData, ...] = places.every
             places.grant(task_definition.task_role)
+            # An execution goes on with the revision that it began with.
+            task_definition.keep_old_revisions()
             # A provider cannot leave the cluster while a task uses it.
             self.state_machine.node.add_dependency(cluster.hosts.association.services_depend_on, *mounted)
         self._workload = workload

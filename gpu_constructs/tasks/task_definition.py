@@ -281,6 +281,16 @@ class GpuTaskDefinition(CountedContainers):
         )
         return self._define(construct_id, image, plan, options)
 
+    def keep_old_revisions(self) -> None:
+        """Keeps the revisions that deploys replace, which something that runs goes on to start tasks of.
+
+        CloudFormation deregisters them otherwise, and ECS starts nothing of an INACTIVE revision, see
+        https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_DeregisterTaskDefinition.html. They cost nothing.
+        """
+        self._resource.add_override("UpdateReplacePolicy", "Retain")
+        # As without it; cfn-lint wants both or neither (W3011).
+        self._resource.add_override("DeletionPolicy", "Delete")
+
     def _define(
         self, construct_id: str, image: ecs.ContainerImage, plan: ContainerPlan, options: ContainerOptions
     ) -> ecs.ContainerDefinition:

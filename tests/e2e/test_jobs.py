@@ -169,6 +169,24 @@ def test_each_cause_has_a_budget_and_the_end_says_what_happened(
     assert len(job.tasks()) == attempts
 
 
+def test_a_job_that_runs_during_a_deploy_keeps_its_retries_and_its_image(
+    deploy: Deploy, cloud: Local, tmp_path: Path
+) -> None:
+    job = deploy()
+    execution = job.start("late")
+    cloud.minutes(job.cluster, 6)
+    template = (tmp_path / "Jobs.template.json").read_text()
+    cloud.update(job.stack, json.loads(template.replace("example/train:1", "example/train:2")))
+    cloud.switch("ends/train", "0")
+    cloud.account.client("ec2").terminate_instances(
+        InstanceIds=[each.instance_id for each in cloud.account.hosts(job.cluster)]
+    )
+    assert job.end(execution)["status"] == "SUCCEEDED"
+    job.end(job.start("0"))
+    assert [each["taskDefinitionArn"].rpartition(":")[2] for each in job.tasks()] == ["1", "1", "2"]
+    cloud.account.client("ecs").deregister_task_definition(taskDefinition="train:1")  # no stack has it any more
+
+
 def test_a_job_that_no_host_comes_for_ends_and_says_so(deploy: Deploy, cloud: Local) -> None:
     cloud.switch("no-capacity", "g6.xlarge")
     job = deploy()

@@ -182,7 +182,7 @@ class RunningEcs(EC2ContainerServiceBackend):
             count: How many tasks.
             request: ``launch_type``, ``strategy``, ``group``, ``constraints`` and ``options`` of the request.
         """
-        cluster, definition = self._get_cluster(cluster_str), self.describe_task_definition(definition_str)
+        cluster, definition = self._get_cluster(cluster_str), self._active_definition(definition_str)
         self._forget_terminated(cluster)
         providers = self.providers(cluster, request.get("launch_type"), request.get("strategy"), count)
         if providers[:1] == (None,) and not self.hosts(cluster.name):
@@ -241,6 +241,17 @@ class RunningEcs(EC2ContainerServiceBackend):
                 return task
         raise InvalidParameterException("The referenced task was not found.")
 
+    def _active_definition(self, name: str) -> TaskDefinition:
+        """The task definition of a new task or service.
+
+        "You can't use an INACTIVE task definition to run new tasks or create new services":
+        https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_DeregisterTaskDefinition.html
+        """
+        definition = self.describe_task_definition(name)
+        if definition.status != "ACTIVE":
+            raise InvalidParameterException("TaskDefinition is inactive")
+        return definition
+
     # Services
 
     def active_services(self, cluster_name: str) -> list[EmulatedService]:
@@ -254,7 +265,7 @@ class RunningEcs(EC2ContainerServiceBackend):
         name = settings["serviceName"]
         if any(service.name == name for service in self.active_services(cluster.name)):
             raise InvalidParameterException("Creation of service was not idempotent.")
-        definition = self.describe_task_definition(settings["taskDefinition"])
+        definition = self._active_definition(settings["taskDefinition"])
         # https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-ecs-service.html
         count = int(settings.get("desiredCount", 1))
         service = EmulatedService(cluster, name, definition, count, self, settings)
@@ -264,7 +275,7 @@ class RunningEcs(EC2ContainerServiceBackend):
     def update_service(self, service_properties: dict[str, Any]) -> Service:
         service = self._get_service(service_properties["cluster"], service_properties["service"].split("/")[-1])
         if definition := service_properties.get("task_definition"):
-            service.task_definition = self.describe_task_definition(definition).arn
+            service.task_definition = self._active_definition(definition).arn
         if service_properties.get("desired_count") is not None:
             service.desired_count = int(service_properties["desired_count"])
         return service

@@ -188,8 +188,9 @@ class StackResources(ResourceMap):
 
     def _delete_replaced(self, logical_id: str) -> None:
         if logical_id in self._replaced:
-            self._remove(logical_id, *self._replaced[logical_id])
-            del self._replaced[logical_id]
+            resource, definition = self._replaced.pop(logical_id)
+            # https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-attribute-updatereplacepolicy.html
+            self._remove(logical_id, resource, {**definition, "DeletionPolicy": definition.get("UpdateReplacePolicy")})
 
     def _remove(self, logical_id: str, resource: Any, definition: Template) -> None:
         if definition.get("DeletionPolicy") not in ("Retain", "RetainExceptOnCreate"):
