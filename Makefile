@@ -19,7 +19,7 @@ setup: $(READY) $(OLDEST) ## install everything that is locked, once
 demo: $(READY) ## deploy, update and destroy the reference stack on the local emulator
 	@python -m tests.e2e.demo
 
-emulator: $(READY) ## a shell in which cdk, aws and boto talk to a local emulator, for an app of your own
+emulator: $(READY) ## a shell in which cdk and boto talk to a local emulator, for an app of your own
 	@python -m tests.e2e.shell
 
 # The shipped data are judged by the day of the commit: a copy of it that is tested years later passes as it did.

@@ -34,5 +34,6 @@ def test_an_own_app_is_deployed_run_and_destroyed_as_the_page_says(tmp_path: Pat
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert "started arn:aws:ecs:" in ended.stdout
     assert re.search(r"^RUNNING \['GPU-", ended.stdout, re.MULTILINE)
+    assert "the job SUCCEEDED" in ended.stdout
     assert "Batch: destroyed" in ended.stderr + ended.stdout
     assert "Traceback" not in ended.stderr

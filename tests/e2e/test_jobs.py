@@ -139,6 +139,29 @@ def test_a_job_gets_a_host_from_zero_and_ends_well(deploy: Deploy, cloud: Local)
     assert task["containers"][0]["exitCode"] == 0
 
 
+def test_its_task_has_the_tags_of_the_task_definition(deploy: Deploy, cloud: Local) -> None:
+    job = deploy(adds=lambda stack, _: cdk.Tags.of(stack).add("team", "research"))
+    job.end(job.start("0"))
+    client = cloud.account.client("ecs")
+
+    (arn,) = client.list_tasks(cluster=job.cluster, desiredStatus="STOPPED")["taskArns"]
+    (task,) = client.describe_tasks(cluster=job.cluster, tasks=[arn], include=["TAGS"])["tasks"]
+
+    assert {"key": "team", "value": "research"} in task["tags"]
+    assert client.list_tasks(cluster=job.cluster)["taskArns"] == []
+
+
+@pytest.mark.parametrize(("ends", "last"), [("0", "ExecutionSucceeded"), ("9", "ExecutionFailed")])
+def test_the_history_of_an_execution_says_how_it_ended(deploy: Deploy, cloud: Local, ends: str, last: str) -> None:
+    job = deploy()
+    execution = job.start(ends)
+    history = cloud.account.client("stepfunctions").get_execution_history
+
+    assert [each["type"] for each in history(executionArn=execution)["events"]] == ["ExecutionStarted"]
+    job.end(execution)
+    assert [each["type"] for each in history(executionArn=execution)["events"]] == ["ExecutionStarted", last]
+
+
 @pytest.mark.parametrize("loss", ["spot", "host"])
 def test_a_job_that_loses_its_host_goes_on_on_another_one(deploy: Deploy, loss: str) -> None:
     job = deploy()

@@ -48,6 +48,21 @@ def test_a_container_that_waits_for_another_is_not_a_resource_that_waits(stacks:
     stacks.delete(stack)
 
 
+def test_a_bucket_with_objects_is_not_deleted(stacks: Stacks, account: Account) -> None:
+    bucket = {"Type": "AWS::S3::Bucket", "Properties": {"BucketName": "results-of-jobs"}}
+    stack = stacks.create({"Resources": {"Results": bucket}})
+    account.client("s3").put_object(Bucket="results-of-jobs", Key="raw/1", Body=b"1")
+
+    stacks.delete(stack)
+    assert stacks.end(stack) == (
+        "DELETE_FAILED",
+        "Results (AWS::S3::Bucket): The bucket you tried to delete is not empty: results-of-jobs",
+    )
+    account.client("s3").delete_object(Bucket="results-of-jobs", Key="raw/1")
+    stacks.delete(stack)
+    assert stacks.end(stack)[0] == "DELETE_COMPLETE"
+
+
 @pytest.mark.parametrize("name", ["aws-gpu", "ecsGpu", "Fargate-gpu"])
 def test_a_reserved_name_fails_the_capacity_provider(stacks: Stacks, name: str) -> None:
     template = cluster_template()

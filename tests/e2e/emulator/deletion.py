@@ -1,7 +1,7 @@
 """Deleting one resource of a stack as AWS does: the deletes that moto 5.2.5 lacks and the refusals it forgets.
 
-moto leaves route tables, gateways, addresses, endpoints and flow logs behind, and deletes subnets and VPCs that are
-still in use. What the emulator makes itself (`resource`) deletes itself.
+moto leaves route tables, gateways, addresses, endpoints and flow logs behind, deletes subnets and VPCs that are still
+in use, and keeps a bucket with objects without a word. What the emulator makes itself (`resource`) deletes itself.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 
 from moto.ec2.exceptions import DependencyViolationError
 from moto.ec2.models import EC2Backend, ec2_backends
+from moto.s3.models import FakeBucket
 
 from .resource import Region
 
@@ -32,6 +33,8 @@ def delete(resource: Any, definition: dict[str, Any], region: Region) -> None:
     if kind in EC2:
         EC2[kind](ec2_backends[region.account_id][region.name], resource, definition["Properties"])
         return
+    if kind == "AWS::S3::Bucket":
+        _require_empty(resource)
     if callable(getattr(resource, "delete", None)):
         resource.delete(region.account_id, region.name)
         return
@@ -39,6 +42,12 @@ def delete(resource: Any, definition: dict[str, Any], region: Region) -> None:
     if hasattr(by_class, "__isabstractmethod__"):
         raise NotImplementedError(f"the emulator cannot delete {kind}")
     by_class(resource.physical_resource_id, definition, region.account_id, region.name)
+
+
+def _require_empty(bucket: FakeBucket) -> None:
+    # A bucket with versions alone is not empty either: https://repost.aws/knowledge-center/delete-cf-stack-s3-bucket
+    if bucket.keys:
+        raise ValueError(f"The bucket you tried to delete is not empty: {bucket.name}")
 
 
 def _vpc(ec2: EC2Backend, vpc: Any, _: dict[str, Any]) -> None:

@@ -1,4 +1,7 @@
-"""The ECS API operations whose answers moto 5.2.5 shortens: RunTask without failures, services without a strategy."""
+"""The ECS API operations whose answers moto 5.2.5 shortens: RunTask without failures, services without a strategy.
+
+It also lists stopped tasks among those that run.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +26,7 @@ def _run_task(self: EC2ContainerServiceResponse) -> ActionResult:
         strategy=ask("capacityProviderStrategy"),
         group=ask("group"),
         constraints=ask("placementConstraints"),
+        propagate_tags=ask("propagateTags"),
         options={
             "overrides": ask("overrides"),
             "started_by": ask("startedBy") or "",
@@ -31,6 +35,15 @@ def _run_task(self: EC2ContainerServiceResponse) -> ActionResult:
         },
     )
     return ActionResult({"tasks": tasks, "failures": failures})
+
+
+def _list_tasks(self: EC2ContainerServiceResponse) -> ActionResult:
+    ask = self._get_param
+    # https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ListTasks.html
+    wanted = ask("desiredStatus") or "RUNNING"
+    filters = (ask("containerInstance"), ask("family"), ask("startedBy"), ask("serviceName"))
+    tasks = _backend(self).list_tasks(ask("cluster", "default"), *filters, wanted)
+    return ActionResult({"taskArns": [each.task_arn for each in tasks]})
 
 
 def _create_capacity_provider(self: EC2ContainerServiceResponse) -> ActionResult:
@@ -61,6 +74,7 @@ def install() -> None:
     """Answer these operations from the emulator."""
     operations: dict[str, Any] = {
         "create_capacity_provider": _create_capacity_provider,
+        "list_tasks": _list_tasks,
         "run_task": _run_task,
         "start_task": _start_task,
         "create_service": _create_service,

@@ -2,7 +2,7 @@
 
 moto 5.2.5 either runs no state or runs them in threads with a real clock. Here a machine goes on by a minute whenever a
 minute passes in the cluster of the task that it waits for, and whenever somebody describes the execution. Not modelled:
-roles, logs, histories, versions, express workflows, JSONata.
+roles, logs, the states in a history, versions, express workflows, JSONata.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ __all__ = ["Machine", "RunningExecution", "advance", "install", "pascal_case"]
 
 _SYNC, _NESTED = ":states:::ecs:runTask.sync", ":states:::states:startExecution.sync:2"
 _SDK = ":states:::aws-sdk:ecs:"
+_ENDS = {"SUCCEEDED": "Succeeded", "FAILED": "Failed", "TIMED_OUT": "TimedOut", "ABORTED": "Aborted"}
 
 
 class RunningExecution(Execution):
@@ -83,6 +84,22 @@ class RunningExecution(Execution):
             waits.stop("Task stopped by AWS Step Functions")
         self._end(status)
 
+    def get_execution_history(self, roleArn: str) -> list[dict[str, Any]]:  # noqa: N803 - moto's name
+        started = {
+            "timestamp": self.start_date,
+            "type": "ExecutionStarted",
+            "id": 1,
+            "previousEventId": 0,
+            "executionStartedEventDetails": {"input": self.execution_input, "roleArn": roleArn},
+        }
+        if self.status == "RUNNING":
+            return [started]
+        name = _ENDS[self.status]
+        said = {"output": self.output} if self.status == "SUCCEEDED" else {"error": self.error, "cause": self.cause}
+        details = {key: value for key, value in said.items() if value is not None}
+        ended = {"timestamp": self.stop_date, "type": f"Execution{name}", "id": 2, "previousEventId": 1}
+        return [started, {**ended, f"execution{name}EventDetails": details}]
+
     def _call(self, resource: str, given: Any, _: Mapping[str, Any]) -> Waiting:
         if resource.endswith(_SYNC):
             return self._run_task(given)
@@ -107,10 +124,11 @@ class RunningExecution(Execution):
                 strategy=asked.get("capacityProviderStrategy"),
                 group=asked.get("group"),
                 constraints=asked.get("placementConstraints"),
+                propagate_tags=asked.get("propagateTags"),
                 options={
                     "overrides": asked.get("overrides") or {},
                     "started_by": "AWS Step Functions",
-                    "tags": None,
+                    "tags": asked.get("tags"),
                     "networking_configuration": asked.get("networkConfiguration"),
                 },
             )

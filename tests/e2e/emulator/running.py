@@ -180,13 +180,21 @@ class RunningEcs(EC2ContainerServiceBackend):
             cluster_str: Name or ARN of the cluster.
             definition_str: Family, revision or ARN of the task definition.
             count: How many tasks.
-            request: ``launch_type``, ``strategy``, ``group``, ``constraints`` and ``options`` of the request.
+            request: ``launch_type``, ``strategy``, ``group``, ``constraints``, ``propagate_tags`` and ``options`` of
+                the request.
         """
         cluster, definition = self._get_cluster(cluster_str), self._active_definition(definition_str)
         self._forget_terminated(cluster)
         providers = self.providers(cluster, request.get("launch_type"), request.get("strategy"), count)
         if providers[:1] == (None,) and not self.hosts(cluster.name):
             raise InvalidParameterException("No Container Instances were found in your cluster.")
+        options = {**(request.get("options") or {})}
+        if request.get("propagate_tags") == "TASK_DEFINITION":
+            own = {each["key"] for each in options.get("tags") or ()}
+            options["tags"] = [
+                *(options.get("tags") or ()),
+                *(each for each in definition.tags or () if each["key"] not in own),
+            ]
         tasks: list[Task] = []
         failures: list[Failure] = []
         for provider in providers:
@@ -196,7 +204,7 @@ class RunningEcs(EC2ContainerServiceBackend):
                 group=request.get("group") or f"family:{definition.family}",
                 provider=provider,
                 constraints=request.get("constraints"),
-                options=request.get("options"),
+                options=options,
             )
             if isinstance(outcome, EmulatedTask):
                 tasks.append(outcome)
