@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -17,6 +17,8 @@ from gpu_constructs.errors import InvalidValueError, shown
 __all__ = ["JobEnd", "run_job"]
 
 _MACHINE = re.compile(r"arn:[\w-]+:states:(?P<region>[\w-]+):\d+:stateMachine:[\w-]+")
+_STARTED = re.compile(r"arn:[\w-]+:ecs:[\w-]+:\d+:task/[\w/-]+")
+_WITHOUT_LOGS = ("NoHost", "NotStarted")
 _TASK = re.compile(r"\(task (arn:[^)]+)\)$")
 
 
@@ -32,7 +34,7 @@ class JobEnd:
         cause: What happened, in words; None likewise.
         task_arn: Its last task; None where no task was started.
         log_group: Where the logs of its container are; None where it sends them elsewhere than to CloudWatch Logs.
-        log_stream: The stream of the last task; None likewise.
+        log_stream: The stream of the last task; None likewise, and where its containers did not start.
         started: When it was started.
         ended: When it ended.
     """
@@ -67,7 +69,8 @@ def run_job(
         poll_seconds: How long it waits between two looks.
 
     Raises:
-        InvalidValueError: It is not the ARN of a state machine.
+        InvalidValueError: It is not the ARN of the state machine of a job, or `job_input` cannot be written as JSON.
+            Nothing was started then.
     """
     found = _MACHINE.fullmatch(state_machine_arn) if isinstance(state_machine_arn, str) else None
     if found is None:
@@ -80,18 +83,22 @@ def run_job(
     make = client or (lambda service, region: boto3.client(service, region_name=region))
     machines, region = make("stepfunctions", found["region"]), found["region"]
     named = {} if name is None else {"name": name}
-    started = machines.start_execution(stateMachineArn=state_machine_arn, input=json.dumps(job_input or {}), **named)
+    text = _text(job_input or {})
+    definition, container = _run_in(
+        machines.describe_state_machine(stateMachineArn=state_machine_arn), state_machine_arn
+    )
+    started = machines.start_execution(stateMachineArn=state_machine_arn, input=text, **named)
     while (end := machines.describe_execution(executionArn=started["executionArn"]))["status"] == "RUNNING":
         time.sleep(poll_seconds)
-    request = json.loads(machines.describe_state_machine(stateMachineArn=state_machine_arn)["definition"])
-    run = request["States"]["Run"]["Parameters"]
-    container = run["Overrides"]["ContainerOverrides"][0]["Name"]
     task = json.loads(end.get("output") or "{}")
     failed_task = _TASK.search(end.get("cause") or "")
     task_arn = task.get("TaskArn") or (failed_task and failed_task[1])
+    if task_arn is None and end["status"] != "SUCCEEDED":
+        history = machines.get_execution_history(executionArn=started["executionArn"], reverseOrder=True)
+        task_arn = _last_submitted(history["events"])
     ecs = make("ecs", region)
-    described = ecs.describe_task_definition(taskDefinition=run["TaskDefinition"])["taskDefinition"]
-    group, stream = _logs(described, container, task_arn)
+    described = ecs.describe_task_definition(taskDefinition=definition)["taskDefinition"]
+    group, stream = _logs(described, container, None if end.get("error") in _WITHOUT_LOGS else task_arn)
     return JobEnd(
         name=end["name"],
         succeeded=end["status"] == "SUCCEEDED",
@@ -104,6 +111,38 @@ def run_job(
         started=end["startDate"],
         ended=end.get("stopDate"),
     )
+
+
+def _run_in(machine: Mapping[str, Any], arn: str) -> tuple[str, str]:
+    """The task definition that the machine of a job runs, and the container whose exit code is that of the job."""
+    try:
+        run = json.loads(machine["definition"])["States"]["Run"]["Parameters"]
+        return run["TaskDefinition"], run["Overrides"]["ContainerOverrides"][0]["Name"]
+    except (IndexError, KeyError, TypeError):
+        raise InvalidValueError(
+            f"{shown(arn)} is not the state machine of a GpuJob",
+            argument="state_machine_arn",
+            value=arn,
+            fix="job.state_machine.state_machine_arn as an output of its stack",
+        ) from None
+
+
+def _text(job_input: object) -> str:
+    try:
+        return json.dumps(job_input, allow_nan=False)
+    except (TypeError, ValueError):
+        raise InvalidValueError(
+            f"expects what can be written as JSON, got {shown(job_input)}",
+            argument="job_input",
+            value=job_input,
+            fix="job_input={'epochs': 3}",
+        ) from None
+
+
+def _last_submitted(events: Sequence[Mapping[str, Any]]) -> str | None:
+    """The last task that ECS answered with, from the events of an execution, the newest first."""
+    answers = (str(each.get("taskSubmittedEventDetails", {}).get("output")) for each in events)
+    return next((found[0] for found in map(_STARTED.search, answers) if found), None)
 
 
 def _exit_code(end: Mapping[str, Any], task: Mapping[str, Any], container: str) -> int | None:

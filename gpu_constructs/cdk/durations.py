@@ -35,7 +35,7 @@ def whole_seconds(
         return UNKNOWN
     if seconds % 1 or seconds < smallest or seconds > largest:
         raise InvalidValueError(
-            f"expects whole seconds, got {seconds:g} seconds",
+            f"expects whole seconds, got {seconds:.15g} seconds",
             argument=argument,
             value=seconds,
             allowed=f"{smallest} to {largest} seconds",

@@ -132,7 +132,7 @@ class JobPlaces:
     @property
     def every(self) -> tuple[JobData, ...]:
         """All of them."""
-        return (*self.reads.values(), *self._written)
+        return (*self.reads.values(), *self.written)
 
     @property
     def variables(self) -> dict[str, str]:
@@ -140,7 +140,8 @@ class JobPlaces:
         return {name: each.location for name, each in (*self.reads.items(), *self.writes.items())}
 
     @property
-    def _written(self) -> tuple[JobData, ...]:
+    def written(self) -> tuple[JobData, ...]:
+        """Those that it writes to."""
         return (*self.writes.values(), *(() if self.checkpoints is None else (self.checkpoints,)))
 
     def grant(self, role: iam.IGrantable) -> None:
@@ -151,7 +152,7 @@ class JobPlaces:
         """
         for each in self.reads.values():
             each.grant(role, writes=False)
-        for each in self._written:
+        for each in self.written:
             each.grant(role, writes=True)
 
 

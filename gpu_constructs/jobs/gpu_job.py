@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -16,7 +15,7 @@ from constructs import Construct
 
 from gpu_constructs.cdk.arguments import of_kind
 from gpu_constructs.cdk.atomic import creating, require_construct_id, rolled_back_on_error
-from gpu_constructs.cdk.durations import whole_seconds
+from gpu_constructs.cdk.durations import in_words, whole_seconds
 from gpu_constructs.cdk.given import construct_of
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
@@ -32,6 +31,7 @@ from gpu_constructs.jobs.retries import JobRetries
 from gpu_constructs.jobs.started_job import StartedJob
 from gpu_constructs.jobs.states import (
     LONGEST_EXECUTION_SECONDS,
+    NAME_FORM,
     VARIABLES,
     JobRun,
     definition_of,
@@ -52,8 +52,6 @@ from gpu_constructs.tasks.workload import (
 
 __all__ = ["GpuJob"]
 
-# https://docs.aws.amazon.com/step-functions/latest/apireference/API_CreateStateMachine.html
-_NAME = re.compile(r"[0-9A-Za-z_-]{1,80}", re.ASCII)
 _ARGUMENTS: Mapping[str, str] = {
     "CapacityProviderStrategy": "capacity",
     "NetworkMode awsvpc": "network_mode=ecs.NetworkMode.AWS_VPC",
@@ -166,6 +164,7 @@ class GpuJob(StartedJob):
             self.state_machine: sfn.StateMachine = self._machine(hosts, self._run, budgets, state_machine_name)
             self.alarm: cloudwatch.Alarm = self._alarm()
             self.data: tuple[JobData, ...] = places.every
+            self._places: JobPlaces = places
             places.grant(task_definition.task_role)
             # An execution goes on with the revision that it began with.
             task_definition.keep_old_revisions()
@@ -260,12 +259,21 @@ def _strategy(shares: Sequence[CapacityShare]) -> list[dict[str, object]]:
 def _seconds(timeout: cdk.Duration, retries: JobRetries) -> int:
     """The time of one attempt, of which one execution has room for all."""
     largest = (LONGEST_EXECUTION_SECONDS - longest_seconds(0, retries)) // retries.attempts
-    seconds = whole_seconds("timeout", timeout, smallest=60, largest=largest)
+    seconds = whole_seconds("timeout", timeout, smallest=60)
     if isinstance(seconds, Unknown):
         raise InvalidValueError(
             "a time that is only known at deploy time does not bound the whole execution",
             argument="timeout",
             fix="cdk.Duration.hours(6)",
+        )
+    if seconds > largest:
+        raise InvalidValueError(
+            f"{in_words(seconds)} for each of up to {retries.attempts} attempts are more than the 365 days that an "
+            "execution may take",
+            argument="timeout",
+            value=seconds,
+            allowed=f"up to {largest // 3600} hours with these retries",
+            fix=f"cdk.Duration.hours({largest // 3600}), or fewer retries, such as JobRetries(no_host=1, lost_host=2)",
         )
     return seconds
 
@@ -277,7 +285,7 @@ def _step_functions() -> iam.ServicePrincipal:
 
 def _require_name(name: str | None) -> None:
     """Refuses what Step Functions does not take as a name."""
-    if name is not None and not is_token(name) and not _NAME.fullmatch(name):
+    if name is not None and not is_token(name) and not NAME_FORM.fullmatch(name):
         raise InvalidValueError(
             f"{shown(name)} is not a name that Step Functions takes",
             argument="state_machine_name",

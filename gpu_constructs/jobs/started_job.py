@@ -25,8 +25,10 @@ from gpu_constructs.cdk.atomic import creating, require_construct_id, rolled_bac
 from gpu_constructs.cdk.durations import whole_seconds
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.tokens import is_text_token, is_token, known_parts
-from gpu_constructs.errors import InvalidValueError, argument_named, shown
-from gpu_constructs.jobs.states import JobRun
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
+from gpu_constructs.jobs.data import JobPlaces
+from gpu_constructs.jobs.schedules import like_time_zone, require_schedule
+from gpu_constructs.jobs.states import NAME_FORM, JobRun, variables_by_hand
 
 __all__ = ["StartedJob"]
 
@@ -43,6 +45,7 @@ class StartedJob(Construct):
 
     state_machine: sfn.StateMachine
     _run: JobRun
+    _places: JobPlaces
     _cluster_name: str
 
     @checked
@@ -59,15 +62,37 @@ class StartedJob(Construct):
         command = f"aws stepfunctions start-execution --state-machine-arn {self.state_machine.state_machine_arn}"
         if job_input is None:
             return command
-        quoted = _text(job_input).replace("'", "'\\''")
-        return f"{command} --input '{quoted}'"
+        return f"{command} --input {_quoted(_text(job_input))}"
 
-    def run_task_command(self) -> str:
-        """The command that runs the task alone, once and without a time limit, as text for an output."""
+    @checked
+    def run_task_command(self, *, job_input: Mapping[str, object] | None = None, job_name: str = "by-hand") -> str:
+        """The command that runs the task alone, once and without a time limit, as text for an output.
+
+        The container gets the same variables as in a job.
+
+        Args:
+            job_input: What it gets as ``JOB_INPUT``. By default an empty object.
+            job_name: What it gets as ``JOB_NAME``; with the name of a job, it resumes from that job's checkpoints.
+
+        Raises:
+            InvalidValueError: `job_input` cannot be written as JSON, or no job has such a name.
+        """
+        if not NAME_FORM.fullmatch(job_name):
+            raise InvalidValueError(
+                f"{shown(job_name)} is not a name of a job",
+                argument="job_name",
+                value=job_name,
+                allowed="letters, digits, _ and -, up to 80",
+                fix="leave it out for 'by-hand'",
+            )
         items = (",".join(f"{_written(key)}={value}" for key, value in each.items()) for each in self._run.strategy)
+        variables = variables_by_hand(self._run, name=job_name, job_input=_text(job_input or {}))
+        environment = [{"name": name, "value": value} for name, value in variables.items()]
+        overrides = {"containerOverrides": [{"name": self._run.container, "environment": environment}]}
         command = (
             f"aws ecs run-task --cluster {self._cluster_name} --task-definition {self._run.family} "
-            f"--capacity-provider-strategy {' '.join(items)}"
+            f"--capacity-provider-strategy {' '.join(items)} --propagate-tags TASK_DEFINITION "
+            f"--overrides {_quoted(json.dumps(overrides))}"
         )
         if self._run.network is None:
             return command
@@ -109,12 +134,15 @@ class StartedJob(Construct):
         require_construct_id(construct_id)
         example = "scheduler.ScheduleExpression.cron(hour='2', minute='0')"
         require_kind("schedule", schedule, scheduler.ScheduleExpression, example=example)
+        require_schedule(schedule, schedule_name)
         text = _text(job_input or {})
+        zone = schedule.time_zone
+        like = None if zone is None or is_token(zone.timezone_name) else like_time_zone(zone.timezone_name)
         queue_id = f"{construct_id}NotStarted"
         with creating(self, construct_id):
             queue = self._not_started(queue_id)
             with rolled_back_on_error(self, queue_id):
-                return scheduler.Schedule(
+                made = scheduler.Schedule(
                     self,
                     construct_id,
                     schedule=schedule,
@@ -128,6 +156,11 @@ class StartedJob(Construct):
                         max_event_age=cdk.Duration.hours(_AGE_HOURS),
                     ),
                 )
+        if zone is not None and like is not None:
+            meant = f"; did you mean {' or '.join(like)}?" if like else ""
+            text = f"the IANA database of this computer has no time zone {shown(zone.timezone_name)}{meant}"
+            cdk.Validations.of(made).add_warning("gpu-constructs::time-zone", text)
+        return made
 
     @checked
     def run_from_queue(
@@ -150,9 +183,11 @@ class StartedJob(Construct):
 
         Raises:
             InvalidValueError: An argument is wrong by itself.
+            IncompatibleError: The queue is in another region.
             RefusedByCdkError: CDK refuses it for another reason.
         """
         require_construct_id(construct_id)
+        self._require_here("queue", queue)
         limit = max_message_age or cdk.Duration.minutes(15)
         whole_seconds("max_message_age", limit, smallest=60)
         role_id, alarm_id = f"{construct_id}Role", f"{construct_id}Alarm"
@@ -195,7 +230,7 @@ class StartedJob(Construct):
         """Starts one job for each new object of a bucket, by EventBridge.
 
         A start that fails for an hour goes to a queue. ``JOB_INPUT`` is the event, with ``detail.bucket.name`` and
-        ``detail.object.key``. Do not write to the same prefix: each object would start another job.
+        ``detail.object.key``. The job does not write below that prefix: each object would start another job.
 
         Args:
             construct_id: The id of the rule in the job.
@@ -207,9 +242,22 @@ class StartedJob(Construct):
 
         Raises:
             InvalidValueError: An argument is wrong by itself.
+            IncompatibleError: The job writes there, or the bucket is in another region.
             RefusedByCdkError: CDK refuses it for another reason.
         """
         require_construct_id(construct_id)
+        self._require_here("bucket", bucket)
+        watched = f"s3://{bucket.bucket_name}/{prefix}"
+        for each in self._places.written:
+            if each.location.startswith(watched):
+                raise IncompatibleError(
+                    f"the job writes below {shown(each.prefix)} of the same bucket, so it would start itself again "
+                    "without an end",
+                    argument="prefix",
+                    value=prefix,
+                    allowed=f"one that {shown(each.prefix)} does not begin with",
+                    fix="prefix='in/' here, and JobData.s3(bucket, prefix='out/') for what it writes",
+                )
         queue_id = f"{construct_id}NotStarted"
         detail: dict[str, object] = {"bucket": {"name": [bucket.bucket_name]}}
         if prefix:
@@ -261,6 +309,18 @@ class StartedJob(Construct):
                 input=job_input,
             )
 
+    def _require_here(self, argument: str, source: s3.IBucket | sqs.IQueue) -> None:
+        """Refuses what is certain to be in another region, whose events come neither to a rule nor to a pipe here."""
+        there, here = source.env.region, cdk.Stack.of(self).region
+        if there != here and not is_token(there) and not is_token(here):
+            raise IncompatibleError(
+                f"it is in {there}, and the job in {here}, where nothing hears of it",
+                argument=argument,
+                value=there,
+                allowed=f"one in {here}",
+                fix=f"a {argument} in {here}, or the job in {there}",
+            )
+
     def _not_started(self, construct_id: str) -> sqs.Queue:
         """What could not be started."""
         return sqs.Queue(self, construct_id, enforce_ssl=True, retention_period=cdk.Duration.days(_KEPT_DAYS))
@@ -269,6 +329,12 @@ class StartedJob(Construct):
 def _written(name: str) -> str:
     """The name of a field as the AWS CLI writes it."""
     return f"{name[:1].lower()}{name[1:]}"
+
+
+def _quoted(text: str) -> str:
+    """A text as one word of a shell."""
+    escaped = text.replace("'", "'\\''")
+    return f"'{escaped}'"
 
 
 def _text(job_input: Mapping[str, object]) -> str:

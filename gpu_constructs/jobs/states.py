@@ -8,6 +8,7 @@ either, so both ends are read in the same way. Each cause has a counter of its o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,12 +16,24 @@ from typing import Any
 from gpu_constructs.cdk.durations import in_words
 from gpu_constructs.jobs.retries import JobRetries
 
-__all__ = ["LONGEST_EXECUTION_SECONDS", "VARIABLES", "JobRun", "definition_of", "longest_seconds"]
+__all__ = [
+    "LONGEST_EXECUTION_SECONDS",
+    "NAME_FORM",
+    "VARIABLES",
+    "JobRun",
+    "definition_of",
+    "longest_seconds",
+    "variables_by_hand",
+]
 
 NAME, ATTEMPT, INPUT, CHECKPOINTS = "JOB_NAME", "JOB_ATTEMPT", "JOB_INPUT", "JOB_CHECKPOINTS"
 VARIABLES = frozenset({NAME, ATTEMPT, INPUT, CHECKPOINTS})
 """Variables of the job's container: the execution, which attempt it is, from 0, the execution's input as JSON, and
 where it keeps what it resumes from."""
+
+NAME_FORM = re.compile(r"[0-9A-Za-z_-]{1,80}", re.ASCII)
+"""Of state machines and of executions:
+https://docs.aws.amazon.com/step-functions/latest/apireference/API_CreateStateMachine.html"""
 
 LONGEST_EXECUTION_SECONDS = 365 * 24 * 3600
 """https://docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html"""
@@ -176,6 +189,18 @@ def longest_seconds(timeout_seconds: int, retries: JobRetries) -> int:
         retries: How often it is run again.
     """
     return retries.attempts * (timeout_seconds + _LONG_PAUSE_SECONDS) + _MARGIN_SECONDS
+
+
+def variables_by_hand(run: JobRun, *, name: str, job_input: str) -> dict[str, str]:
+    """What a task that no state machine runs is given, as the first attempt of a job.
+
+    Args:
+        run: What a job runs.
+        name: In place of the name of an execution.
+        job_input: In place of its input, as JSON.
+    """
+    checkpoints = {} if run.checkpoints is None else {CHECKPOINTS: f"{run.checkpoints}{name}/"}
+    return {NAME: name, ATTEMPT: "0", INPUT: job_input, **run.environment, **checkpoints}
 
 
 def _run(run: JobRun) -> State:

@@ -26,6 +26,8 @@ class Clients:
 
     def __init__(self, **end: Any) -> None:
         self.given: dict[str, Any] = {}
+        self.definition: dict[str, Any] = DEFINITION
+        self.tasks: list[dict[str, str]] = []
         running = {"name": "one", "status": "RUNNING", "startDate": TIME}
         self._looks = iter([running, {**running, "stopDate": TIME, **end}])
 
@@ -41,7 +43,11 @@ class Clients:
         return next(self._looks)
 
     def describe_state_machine(self, **_: Any) -> dict[str, str]:
-        return {"definition": json.dumps(DEFINITION)}
+        return {"definition": json.dumps(self.definition)}
+
+    def get_execution_history(self, **_: Any) -> dict[str, Any]:
+        submitted = {"taskSubmittedEventDetails": {"output": json.dumps({"Tasks": self.tasks})}}
+        return {"events": [{"type": "ExecutionTimedOut"}, submitted]}
 
     def describe_task_definition(self, **_: Any) -> dict[str, Any]:
         options = {"awslogs-group": "logs", "awslogs-stream-prefix": "Train"}
@@ -74,6 +80,34 @@ def test_a_job_that_failed() -> None:
 def test_a_job_that_was_aborted_before_it_had_a_task() -> None:
     end = ended(Clients(status="ABORTED"))
     assert (end.error, end.exit_code, end.task_arn, end.log_stream) == ("ABORTED", None, None, None)
+
+
+def test_a_job_that_passed_its_limit_names_the_task_that_was_stopped() -> None:
+    clients = Clients(status="FAILED", error="TimeLimit", cause="it passed its time limit of 1 hour")
+    clients.tasks = [{"TaskArn": TASK}]
+    end = ended(clients)
+    assert (end.task_arn, end.log_stream) == (TASK, "Train/train/0123abcd")
+
+
+@pytest.mark.parametrize("error", ["NoHost", "NotStarted"])
+def test_a_container_that_did_not_start_has_no_logs(error: str) -> None:
+    end = ended(Clients(status="FAILED", error=error, cause=f"no host came: why (task {TASK})"))
+    assert (end.task_arn, end.log_stream) == (TASK, None)
+
+
+@pytest.mark.parametrize(
+    ("definition", "job_input", "argument"),
+    [
+        ({"States": {"Other": {"Type": "Succeed"}}}, {}, "state_machine_arn"),
+        (DEFINITION, {"x": object()}, "job_input"),
+    ],
+)
+def test_nothing_is_started_that_is_no_job(definition: Any, job_input: Any, argument: str) -> None:
+    clients = Clients()
+    clients.definition = definition
+    with pytest.raises(InvalidValueError) as refused:
+        ended(clients, job_input=job_input)
+    assert (refused.value.argument, clients.given) == (argument, {})
 
 
 def test_what_is_no_machine_is_refused() -> None:

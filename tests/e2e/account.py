@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -115,6 +116,10 @@ class Account:
                 {"capacityProvider": strategy["capacityProvider"], "weight": int(strategy["weight"])}
             ],
         }
+        if overrides := options.pop("--overrides", None):
+            request["overrides"] = json.loads(overrides)
+        if tags := options.pop("--propagate-tags", None):
+            request["propagateTags"] = tags
         if options:
             raise ValueError(f"options that the emulator's account does not know: {options}")
         return self.run(**request)

@@ -328,7 +328,14 @@ def test_a_job_runs_on_every_kind_of_capacity(deploy: Deploy, capacity: Any) -> 
 
 
 def test_the_command_of_an_output_starts_a_host(deploy: Deploy, cloud: Local) -> None:
-    job = deploy(adds=lambda stack, made: cdk.CfnOutput(stack, "RunTask", value=made.run_task_command()))
+    job = deploy(
+        checkpoints=JobData.directory("/checkpoints"),
+        adds=lambda stack, made: cdk.CfnOutput(stack, "RunTask", value=made.run_task_command(job_input={"who": "I'm"})),
+    )
     assert len(cloud.account.run_command(job.stack.outputs["RunTask"]).tasks) == 1
     cloud.minutes(job.cluster, 5)
     assert [each.status for each in cloud.account.tasks(job.cluster)] == ["RUNNING"]
+    (task,) = job.tasks()
+    names = ("JOB_NAME", "JOB_ATTEMPT", "JOB_INPUT", "JOB_CHECKPOINTS")
+    variables = [job.variable(task, each) for each in names]
+    assert variables == ["by-hand", "0", '{"who": "I\'m"}', "/checkpoints/by-hand/"]

@@ -8,18 +8,22 @@ from typing import Any
 
 import aws_cdk as cdk
 import pytest
+from aws_cdk import assertions
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_efs as efs
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_scheduler as scheduler
+from aws_cdk import aws_sqs as sqs
 from aws_cdk import aws_stepfunctions as sfn
 from moto.stepfunctions.parser.asl.parse.asl_parser import AmazonStateLanguageParser
 
 from gpu_constructs import (
+    GpuCluster,
     GpuConstructsError,
     GpuJob,
     GpuTaskDefinition,
+    IncompatibleError,
     InvalidValueError,
     JobData,
     JobRetries,
@@ -118,7 +122,7 @@ def test_a_cache_lets_the_tasks_of_a_job_in(site: Site) -> None:
     ("arguments", "argument", "fix"),
     [
         ({"timeout": cdk.Duration.seconds(5)}, "timeout", "cdk.Duration.seconds(60)"),
-        ({"timeout": cdk.Duration.days(365)}, "timeout", "cdk.Duration.seconds("),
+        ({"timeout": cdk.Duration.days(365)}, "timeout", "cdk.Duration.hours("),
         ({"container_name": "tain"}, "container_name", "leave it out"),
         ({"retries": 3}, "retries", "JobRetries("),
         ({"reads": {"JOB_NAME": JobData.directory("/data")}}, "reads", "DATASET"),
@@ -241,3 +245,75 @@ def test_sidecars_do_not_say_how_the_job_ended(site: Site) -> None:
     task.add_gpu_container("train", image=site.image)
     job(site, task)
     assert "@.Name == 'train'" in json.dumps(definition(site)["States"]["ExitCode"])
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "cron(0 2 * * *)",
+        "cron(0 2 * * * *)",
+        "cron(0 25 * * ? *)",
+        "cron(0 2 ? * 1-8 *)",
+        "rate(0 minutes)",
+        "rate(2 weeks)",
+        "at(2030-01-31)",
+        "0 2 * * ? *",
+    ],
+)
+def test_a_schedule_that_aws_does_not_take_is_refused(site: Site, train: GpuTaskDefinition, expression: str) -> None:
+    made = job(site, train)
+    with pytest.raises(InvalidValueError) as refused:
+        made.run_on_schedule("Nightly", schedule=scheduler.ScheduleExpression.expression(expression))
+    assert (refused.value.argument, refused.value.value) == ("schedule", expression)
+    assert made.node.try_find_child("NightlyNotStarted") is None
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["cron(0/15 8-17 ? * MON-FRI *)", "cron(0 2 L * ? 2030-2040)", "cron(0 2 ? * 6#3 *)", "rate(1 day)"],
+)
+def test_what_aws_takes_as_a_schedule_is_taken(site: Site, train: GpuTaskDefinition, expression: str) -> None:
+    job(site, train).run_on_schedule("Nightly", schedule=scheduler.ScheduleExpression.expression(expression))
+
+
+def test_a_misspelled_time_zone_and_a_name_with_a_blank(site: Site, train: GpuTaskDefinition) -> None:
+    made = job(site, train)
+    zone = cdk.TimeZone.of("Europe/Berln")
+    made.run_on_schedule("Nightly", schedule=scheduler.ScheduleExpression.cron(hour="2", time_zone=zone))
+    said = assertions.Match.string_like_regexp(r"no time zone 'Europe/Berln'; did you mean Europe/Berlin\b")
+    assertions.Annotations.from_stack(site.stack).has_warning("*", said)
+    rate = scheduler.ScheduleExpression.rate(cdk.Duration.days(1))
+    with pytest.raises(InvalidValueError, match="my night"):
+        made.run_on_schedule("Named", schedule=rate, schedule_name="my night")
+
+
+@pytest.mark.parametrize("place", ["writes", "checkpoints"])
+def test_a_job_that_its_own_results_would_start_is_refused(site: Site, train: GpuTaskDefinition, place: str) -> None:
+    bucket = s3.Bucket(site.stack, "Bucket")
+    out = JobData.s3(bucket, prefix="raw/out/")
+    made = job(site, train, **{place: {"RESULTS": out} if place == "writes" else out})
+    with pytest.raises(IncompatibleError, match="start itself again"):
+        made.run_on_object("New", bucket=bucket, prefix="raw/")
+    made.run_on_object("New", bucket=bucket, prefix="in/")
+
+
+def test_what_is_in_another_region_starts_nothing(site: Site) -> None:
+    here = cdk.Stack(site.app, "Here", env=cdk.Environment(region="us-east-1", account="123456789012"))
+    bucket = s3.Bucket.from_bucket_attributes(here, "Bucket", bucket_name="far", region="eu-west-1")
+    queue = sqs.Queue.from_queue_arn(here, "Queue", "arn:aws:sqs:eu-west-1:123456789012:far")
+    cluster = GpuCluster(here, "Cluster", vpc=ec2.Vpc(here, "Vpc"))
+    l4 = cluster.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
+    task = GpuTaskDefinition(here, "Train", capacity=[l4])
+    task.add_gpu_container("train", image=site.image)
+    made = GpuJob(here, "Job", cluster=cluster, task_definition=task, timeout=HOURS)
+    with pytest.raises(IncompatibleError, match="eu-west-1"):
+        made.run_on_object("New", bucket=bucket)
+    with pytest.raises(IncompatibleError, match="eu-west-1"):
+        made.run_from_queue("Queued", queue=queue)
+
+
+def test_a_timeout_with_too_many_attempts_says_both_ways_out(site: Site, train: GpuTaskDefinition) -> None:
+    with pytest.raises(InvalidValueError) as refused:
+        job(site, train, timeout=cdk.Duration.days(30))
+    assert "30 days for each of up to 16 attempts" in str(refused.value)
+    assert "or fewer retries" in str(refused.value)
