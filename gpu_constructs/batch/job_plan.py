@@ -63,6 +63,7 @@ _ARGUMENTS: Mapping[str, str] = {
     "Precision": "precision",
     "Nvlink": "nvlink",
     "Timeout.AttemptDurationSeconds": "timeout",
+    "AttemptDurationSeconds": "timeout",
     "NodeProperties.NumNodes": "hosts",
     "ComputeResources.Type": "queue",
 }

@@ -289,9 +289,11 @@ class GpuBatchQueue(Construct):
         names = () if self.shares is None else tuple(self.shares.shares)
         if share not in (names or (None,)):
             raise InvalidValueError(
-                "the queue has shares, and a job counts against one of them"
-                if names
-                else "the queue has no shares that a job could count against",
+                "the queue has no shares that a job could count against"
+                if not names
+                else "the queue has shares, and a job counts against one of them"
+                if share is None
+                else f"the queue has no share {shown(share)}",
                 argument="share",
                 value=share,
                 allowed=", ".join(names) or None,

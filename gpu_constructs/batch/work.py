@@ -143,6 +143,8 @@ class BatchWork(Construct):
     def submit_command(self, job_name: str | None = None) -> str:
         """The command line that submits it, for an output.
 
+        AWS Batch takes the newest revision of the job definition, so that the line stays right after a deploy.
+
         Args:
             job_name: What the job is called. By default its construct id.
 
@@ -158,11 +160,15 @@ class BatchWork(Construct):
                 allowed="letters, digits, hyphens and underscores, up to 128, the first a letter or a digit",
                 fix="job_name='nightly'",
             )
+        # The last part of the ARN is the revision.
+        definition = cdk.Stack.of(self).split_arn(
+            self.job_definition.job_definition_arn, cdk.ArnFormat.SLASH_RESOURCE_NAME
+        )
         words = [
             "aws batch submit-job",
             f"--job-name {name}",
             f"--job-queue {self.queue.job_queue.job_queue_arn}",
-            f"--job-definition {self.job_definition.job_definition_arn}",
+            f"--job-definition {definition.resource_name}",
         ]
         return " ".join([*words, *([] if self.share is None else [f"--share-identifier {self.share}"])])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import aws_cdk as cdk
@@ -177,10 +178,25 @@ def test_a_name_from_elsewhere_is_taken(site: Site) -> None:
     assert site.only(DEFINITION)["JobDefinitionName"] == {"Ref": "Name"}
 
 
+def test_a_timeout_is_spoken_of_as_the_argument_that_it_is(site: Site) -> None:
+    with pytest.raises(GpuConstructsError, match="fix: timeout of 60 or more") as refused:
+        job(site, queue(site), timeout=cdk.Duration.seconds(30))
+    assert "AttemptDurationSeconds" not in str(refused.value)
+
+
+def test_a_submission_names_no_revision_which_a_deploy_replaces(site: Site) -> None:
+    words = job(site, queue(site), job_definition_name="sweep").submit_command()
+    found = json.dumps(site.stack.resolve(words))
+    # Of arn:aws:batch:REGION:ACCOUNT:job-definition/NAME:REVISION, the name.
+    assert '{"Fn::Select": [5, {"Fn::Split": [":", {"Ref": "QueueTrainDefinition0461A211"}]}]}' in found
+
+
 def test_in_a_queue_with_shares_a_job_counts_against_one(site: Site) -> None:
     made = queue(site, shares=FairShares(shares={"research": 1}))
     with pytest.raises(GpuConstructsError, match="counts against one"):
         job(site, made)
+    with pytest.raises(GpuConstructsError, match=r"the queue has no share 'b'.*research"):
+        job(site, made, share="b")
     job(site, made, "Evaluate", share="research")
     found = job(site, made, share="research", scheduling_priority=3)
     assert found.submit_command("nightly-1").endswith("--share-identifier research")

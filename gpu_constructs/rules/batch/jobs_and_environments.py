@@ -109,9 +109,9 @@ def not_amazon_linux_2(pool: Pool) -> Problems:
     source=_CONFIGURATION,
 )
 def listed(pool: Pool) -> Problems:
-    there = _image_of_batch(pool)
+    there = _recorded_image(pool)
     unlisted = [each for each in pool.instance_types if each.traits.unsupported_by_batch]
-    if there is not None and there.name == "al2023-gpu" and unlisted:
+    if there is not None and there.name == "al2023-gpu" and unlisted:  # one that is pinned as well
         yield Problem(
             message=f"AWS Batch does not support {or_list(unlisted)} on ECS_AL2023_NVIDIA",
             fix="a newer type",
@@ -162,7 +162,7 @@ def long_enough(task: Task) -> Problems:
             fix="a longer AttemptDurationSeconds",
             ways=either(
                 (
-                    f"an AttemptDurationSeconds of {MIN_JOB_TIMEOUT_SECONDS} or more",
+                    f"AttemptDurationSeconds of {MIN_JOB_TIMEOUT_SECONDS} or more",
                     replace(task, attempt_seconds=MIN_JOB_TIMEOUT_SECONDS),
                 )
             ),
@@ -212,7 +212,11 @@ def _may_be_set_elsewhere(task: Task) -> bool:
 
 def _image_of_batch(pool: Pool) -> Image | None:
     """The image that AWS Batch itself provides for a compute environment."""
-    is_own = pool.details.names_image is True
-    if pool.kind is not PoolKind.BATCH or is_own or isinstance(pool.image, Unknown) or pool.image.release == "custom":
+    return None if pool.details.names_image is True else _recorded_image(pool)
+
+
+def _recorded_image(pool: Pool) -> Image | None:
+    """The image of a compute environment, unless somebody made it; a release of AWS's own may be named."""
+    if pool.kind is not PoolKind.BATCH or isinstance(pool.image, Unknown) or pool.image.release == "custom":
         return None
     return pool.image.image

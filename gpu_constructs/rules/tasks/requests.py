@@ -50,28 +50,17 @@ _API = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ResourceRe
 def countable(task: Task) -> Problems:
     for container, each in _entries(task):
         value = each.value
-        if not isinstance(value, str) or not is_gpu(each) or each.whole or each.is_all:
+        if not isinstance(value, str) or not is_gpu(each) or each.whole or each.is_all or each.part:
             continue
-        if not each.part:
-            message, fix, number = _miscounted(container, value)
-            yield Problem(
-                container=container,
-                message=message,
-                fix=_COUNT if number else fix,
-                ways=either((fix, _asking(task, container, each, ResourceRequirement(value=number)))) if number else (),
-                property_name="ResourceRequirements.Value",
-                value=value,
-            )
-        elif task.scheduler is Scheduler.BATCH:
-            yield Problem(
-                container=container,
-                message=f"container {container.name} asks AWS Batch for {shown(value)} of a GPU; a job reserves whole "
-                "physical GPUs",
-                property_name="ResourceRequirements.Value",
-                value=value,
-                fix=_COUNT,
-                ways=either(('{"Type": "GPU", "Value": "1"}', _asking(task, container, each, _ONE))),
-            )
+        message, fix, number = _miscounted(container, value)
+        yield Problem(
+            container=container,
+            message=message,
+            fix=_COUNT if number else fix,
+            ways=either((fix, _asking(task, container, each, ResourceRequirement(value=number)))) if number else (),
+            property_name="ResourceRequirements.Value",
+            value=value,
+        )
 
 
 @and_where_submitted

@@ -42,6 +42,9 @@ def test_old_types_are_not_on_the_list_of_the_gpu_image(name: str) -> None:
     assert list(found) == ["GPU106"]
     assert f"does not support {name} on ECS_AL2023_NVIDIA" in found["GPU106"].message
     assert asked(RULES, _environment("g5.xlarge", "g4dn.xlarge")) == {}
+    pinned = replace(_environment(name), details=LaunchDetails(names_image=True))
+    assert list(asked(RULES, pinned)) == ["GPU106"]
+    assert asked(RULES, _environment(name, release="custom")) == {}
 
 
 @pytest.mark.parametrize("form", [UserDataFormat.SHELL, UserDataFormat.CLOUD_CONFIG])
