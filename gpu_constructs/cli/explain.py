@@ -13,7 +13,8 @@ from gpu_constructs.checking.configuration import found_configuration
 from gpu_constructs.cli.inputs import add_inputs, reviewed
 from gpu_constructs.cli.output import add_format, json_text
 from gpu_constructs.cli.terminal import Line, show, width_of, wrapped
-from gpu_constructs.fleet import Fleet, PlacementConstraint, Pool, Task, Unknown
+from gpu_constructs.errors import UnknownNameError
+from gpu_constructs.fleet import Fleet, PlacementConstraint, Pool, Task, Unknown, Workload
 from gpu_constructs.fleet.naming import find_task
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.placement import alternatives, fit
@@ -47,7 +48,11 @@ exit codes:
 def define(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
     parser.epilog = _EXAMPLES
-    parser.add_argument("task", metavar="TASK", help="name, logical id, family or construct path of a task definition")
+    parser.add_argument(
+        "task",
+        metavar="TASK",
+        help="name, logical id, family or construct path of a task definition, or of what runs it",
+    )
     add_inputs(parser)
     add_format(parser)
 
@@ -59,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
         0 if it certainly fits wherever it is sent, something starts a host for it, and its images run there, else 1.
     """
     fleet = reviewed(arguments, found_configuration(arguments.config), rules=()).fleet
-    task = find_task(tasks_of(fleet), arguments.task, argument="TASK")
+    task = _task_called(fleet, arguments.task)
     routes = routes_of(fleet, task)
     senders = {each.workload.name for each in routes if each.workload is not None}
     waits = _found(fleet, _NO_FIRST_HOST, about=senders)
@@ -77,6 +82,28 @@ def run(arguments: argparse.Namespace) -> int:
         lines = _lines(task, answer, pools, _elsewhere(routes), width=width, waits=waits, fails=fails)
         show(lines, sys.stdout)
     return 0 if answer is True and not waits and not fails else 1
+
+
+def _task_called(fleet: Fleet, name: str) -> Task:
+    """The task definition of a name, or the one that a service or a job of that name runs.
+
+    Raises:
+        UnknownNameError: There is none.
+        InvalidValueError: There are several.
+    """
+    try:
+        return find_task(tasks_of(fleet), name, argument="TASK")
+    except UnknownNameError:
+        run = {each.task.name: each.task for each in fleet.workloads if each.task is not None and _is_part(each, name)}
+        if len(run) != 1:
+            raise
+        return next(iter(run.values()))
+
+
+def _is_part(workload: Workload, name: str) -> bool:
+    """Whether what runs a task is part of the construct of a name."""
+    path = None if workload.origin is None else workload.origin.construct_path
+    return path is not None and f"/{name}/" in f"/{path.rpartition('/')[0]}/"
 
 
 def _found(fleet: Fleet, *rules: str, about: Collection[str]) -> tuple[Finding, ...]:

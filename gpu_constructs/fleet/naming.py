@@ -94,5 +94,5 @@ def _names(thing: Pool | Task) -> Iterator[str]:
         path = thing.origin.construct_path
         if path is not None:
             yield path
-            # The path of the L2 construct, as the user knows it.
-            yield path.removesuffix("/Resource")
+            # The path of the L2 construct, as the user knows it; a job of AWS Batch has its definition inside.
+            yield path.removesuffix("/Resource").removesuffix("/Definition")

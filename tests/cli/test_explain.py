@@ -54,6 +54,19 @@ def test_a_task_goes_by_each_of_its_names(name: str, tmp_path: Path) -> None:
     assert main(["explain", name, written(template(), tmp_path / "t.json")]) == 0
 
 
+@pytest.mark.parametrize("name", ["Assistant", "Demo/Assistant"])
+def test_a_task_goes_by_the_construct_that_runs_it(name: str, tmp_path: Path) -> None:
+    body = template()
+    body["Resources"]["Service"]["Metadata"] = {"aws:cdk:path": "Demo/Assistant/Service"}
+    assert main(["explain", name, written(body, tmp_path / "t.json")]) == 0
+
+
+def test_a_job_of_batch_goes_by_its_construct(tmp_path: Path) -> None:
+    body = template()
+    body["Resources"]["Chat"]["Metadata"] = {"aws:cdk:path": "Demo/Queue/Sweep/Definition/Resource"}
+    assert main(["explain", "Sweep", written(body, tmp_path / "t.json")]) == 0
+
+
 def test_an_unknown_name_is_2_with_the_nearest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "Chatt", written(template(), tmp_path / "t.json")]) == 2
     assert "did you mean Chat" in capsys.readouterr().err

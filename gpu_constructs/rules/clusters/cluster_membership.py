@@ -122,8 +122,8 @@ def of_same_cluster(workload: Workload) -> Problems:
                 property_name="CapacityProviderStrategy",
                 value=pool.name,
                 message=f"the strategy of {workload.name} names {pool.name}, a capacity provider of the cluster "
-                f"{there}, and the service runs in {here}",
-                fix=f"run the service in {there}, or use a capacity provider of {here}",
+                f"{there}, and {workload.name} runs in {here}",
+                fix=f"run {workload.name} in {there}, or use a capacity provider of {here}",
             )
 
 

@@ -44,16 +44,16 @@ def test_a_provider_that_a_strategy_names_twice_is_told_once() -> None:
 @pytest.mark.parametrize(
     ("pool", "cluster", "words"),
     [
-        (hosts(), "web", "a capacity provider of the cluster gpu, and the service runs in web"),
-        (hosts(), None, "of the cluster gpu, and the service runs in default"),
-        (managed("gpu"), "web", "of the cluster gpu, and the service runs in web"),
+        (hosts(), "web", "a capacity provider of the cluster gpu, and chat-service runs in web"),
+        (hosts(), None, "of the cluster gpu, and chat-service runs in default"),
+        (managed("gpu"), "web", "of the cluster gpu, and chat-service runs in web"),
     ],
 )
 def test_a_provider_of_another_cluster_is_a_warning(pool: Pool, cluster: str | None, words: str) -> None:
     finding = only(RULES, running_on(pool, cluster=cluster))
     assert (finding.rule, finding.severity) == ("GPU143", Severity.WARNING)
     assert words in finding.message
-    assert finding.fix.startswith("run the service in gpu, or use a capacity provider of ")
+    assert finding.fix.startswith("run chat-service in gpu, or use a capacity provider of ")
 
 
 @pytest.mark.parametrize(
