@@ -16,7 +16,6 @@ from gpu_constructs import BatchRetries, CapacityChoice, FairShares, GpuBatchQue
 
 from .account import Account
 from .local import Local
-from .stage import Stage
 
 STACK = "Batch"
 
@@ -79,15 +78,14 @@ def _instances(account: Account) -> list[tuple[str, str]]:
     ]
 
 
-def test_the_command_line_deploys_a_queue_whose_job_starts_a_host_from_zero(stage: Stage, tmp_path: Path) -> None:
-    assembly = _assembly(tmp_path)
-    outputs = stage.cdk.deploy(assembly, STACK)
-    job = _submitted(stage.account, outputs)
+def test_a_job_starts_a_host_from_zero(cloud: Local, tmp_path: Path) -> None:
+    stack = cloud.deploy_assembly(_assembly(tmp_path), STACK)
+    job = _submitted(cloud.account, stack.outputs)
 
-    described = _after(stage.account, job, 10)
+    described = _after(cloud.account, job, 10)
 
     assert (described["status"], len(described["attempts"])) == ("SUCCEEDED", 1)
-    stage.cdk.destroy(assembly, STACK)
+    cloud.destroy(stack)
 
 
 @pytest.mark.parametrize(

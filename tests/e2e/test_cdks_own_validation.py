@@ -21,8 +21,8 @@ import pathlib, re, sys
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2, aws_ecs as ecs
 from gpu_constructs import GpuCluster, GpuShare, GpuTaskDefinition
-from stacks.nvidia_smi import NvidiaSmiStack
 from stacks.tensorflow_benchmark import TensorflowBenchmarkStack
+from tests.stacks.stories import STORIES
 
 def app(name):
     return cdk.App(outdir=f"{sys.argv[1]}/{name}")
@@ -42,7 +42,8 @@ def shares(app):
 reference = app("reference")
 for name in ("g6.48xlarge", "p3.2xlarge"):
     TensorflowBenchmarkStack(reference, "benchmark-" + name.replace(".", "-"), gpu_instance_types=[name])
-NvidiaSmiStack(reference, "nvidia-smi")
+for story in STORIES.values():
+    story(reference)
 reference.synth()
 
 (own,) = re.findall(r"```python\n(from aws_cdk.*?)```", pathlib.Path("docs/emulator.md").read_text(), re.DOTALL)

@@ -1,4 +1,8 @@
-"""The story of each reference stack on the emulator, with the real command line: deployed, used, updated, destroyed."""
+"""The story of each reference stack on the emulator: deployed, used, updated and destroyed.
+
+The real command line deploys where it is the point: parameters that stay at an update, hosts of a queue of AWS Batch, a
+cluster of others. Elsewhere CloudFormation gets the same templates.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ import json
 import shlex
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +27,12 @@ from .cdk_cli import CdkError
 from .deployed import Stacks
 from .inventory import inventory
 from .jobs_of_stories import Jobs, as_process
+from .local import Local
 from .plain_cluster import CLUSTER, THEIRS, plain_cluster
 from .requests_path import Arrival, send
 from .server import ROOT
 from .stage import Stage
+from .templates import Template
 from .test_updates import FORCED, IN_USE, MOVES
 from .test_updates import STACK as MOVED
 from .test_updates import assembly as moved_service
@@ -55,7 +62,9 @@ def changed(_stage: Stage) -> Path:
         "existing_cluster_hosts": "0",
         "existing_subnets": json.dumps(subnets),
     }
-    return _stage.cdk.synth("--all", context)
+    # `test_cdks_own_validation` has it for these stacks.
+    command_line = replace(_stage.cdk, environment={**_stage.cdk.environment, "CDK_VALIDATION": "false"})
+    return command_line.synth("--all", context)
 
 
 def assembly(folder: Path, make: Callable[[cdk.App], object]) -> Path:
@@ -63,6 +72,12 @@ def assembly(folder: Path, make: Callable[[cdk.App], object]) -> Path:
     app = cdk.App(outdir=str(folder), context=Site.recommended_context())
     make(app)
     return Path(app.synth().directory)
+
+
+def template(folder: Path, name: str) -> Template:
+    """What CloudFormation is given of one stack: the emulator needs no other file of it."""
+    read: Template = json.loads((folder / f"{name}.template.json").read_text())
+    return read
 
 
 def running(account: Account, cluster: str, *, minutes: int) -> int:
@@ -107,11 +122,12 @@ def test_the_chat_gets_requests_through_https_before_and_after_another_model(
 
 
 def test_messages_start_tasks_and_hosts_from_zero_and_without_them_both_leave(
-    stage: Stage, changed: Path, tmp_path: Path
+    cloud: Local, changed: Path, tmp_path: Path
 ) -> None:
-    account = stage.account
+    account = cloud.account
     sqs = account.client("sqs")
-    outputs = stage.cdk.deploy(assembly(tmp_path, STORIES["image-queue"]), "image-queue")
+    stack = cloud.deploy_assembly(assembly(tmp_path, STORIES["image-queue"]), "image-queue")
+    outputs = stack.outputs
     cluster, words = outputs["ClusterName"], shlex.split(outputs["SendPrompt"])
     assert words[:3] == ["aws", "sqs", "send-message"]
     prompt = dict(zip(words[3::2], words[4::2], strict=True))
@@ -132,13 +148,13 @@ def test_messages_start_tasks_and_hosts_from_zero_and_without_them_both_leave(
     assert running(account, cluster, minutes=20) == 0
     assert account.hosts(cluster) == ()
 
-    assert stage.cdk.deploy(changed, "image-queue") == outputs
+    assert cloud.update(stack, template(changed, "image-queue")).outputs == outputs
     assert bounds(account) == [(0, 1)]
     assert running(account, cluster, minutes=1) == 0
     ask(50)
     assert running(account, cluster, minutes=5) == 1
 
-    stage.cdk.destroy(changed, "image-queue")
+    cloud.destroy(stack)
     assert "QueueUrls" not in sqs.list_queues()
     assert [each["Name"] for each in account.client("s3").list_buckets()["Buckets"] if "images" in each["Name"]]
 
@@ -201,8 +217,9 @@ def test_the_command_line_says_what_is_in_use(stage: Stage, tmp_path: Path) -> N
 def test_a_recommender_is_trained_from_s3_to_s3_and_resumes_after_a_lost_host(
     stage: Stage, changed: Path, tmp_path: Path
 ) -> None:
-    account, s3 = stage.account, stage.account.client("s3")
-    outputs = stage.cdk.deploy(assembly(tmp_path, STORIES["recommender"]), "recommender")
+    account, s3, stacks = stage.account, stage.account.client("s3"), Stacks(stage.account)
+    stack = stacks.create(template(assembly(tmp_path, STORIES["recommender"]), "recommender"), "recommender")
+    outputs = stacks.outputs(stack)
     repository, _, tag = outputs["ImageUri"].rpartition("/")[2].partition(":")
     pushed = {"imageManifest": "{}", "imageManifestMediaType": "application/vnd.oci.image.manifest.v1+json"}
     account.client("ecr").put_image(repositoryName=repository, imageTag=tag, **pushed)
@@ -240,49 +257,53 @@ def test_a_recommender_is_trained_from_s3_to_s3_and_resumes_after_a_lost_host(
     assert dict(row.split(",") for row in rows) == lacks
     assert [each["stopCode"] for each in jobs.tasks()] == ["SpotInterruption", "EssentialContainerExited"]
 
-    assert stage.cdk.deploy(changed, "recommender") == outputs
+    stacks.update(stack, template(changed, "recommender"))
+    assert stacks.outputs(stack) == outputs
     groups = account.client("autoscaling").describe_auto_scaling_groups()["AutoScalingGroups"]
     assert [each["MaxSize"] for each in groups] == [2]
-    stage.cdk.destroy(changed, "recommender")
+    stacks.delete(stack)
     assert len(s3.list_objects_v2(Bucket=bucket, Prefix="data/")["Contents"]) == 2
 
 
-def test_three_jobs_train_on_hosts_with_as_many_gpus_as_each_asks_for(stage: Stage, changed: Path) -> None:
-    outputs = stage.cdk.deploy(changed, "benchmark-jobs")
-    jobs = Jobs(stage.account, outputs["ClusterName"])
-    assert stage.account.hosts(jobs.cluster) == ()
+def test_three_jobs_train_on_hosts_with_as_many_gpus_as_each_asks_for(cloud: Local, changed: Path) -> None:
+    stack = cloud.deploy_assembly(changed, "benchmark-jobs")
+    outputs = stack.outputs
+    jobs = Jobs(cloud.account, outputs["ClusterName"])
+    assert cloud.account.hosts(jobs.cluster) == ()
     executions = {gpus: jobs.start(outputs[f"Start{gpus}Gpu"]) for gpus in (1, 4, 8)}
     for task in jobs.tasks():
         jobs.ends(task, "0")
     placed: dict[str, int] = {}
     for _ in range(5):
-        types = {each.instance_id: each.instance_type for each in stage.account.hosts(jobs.cluster)}
+        types = {each.instance_id: each.instance_type for each in cloud.account.hosts(jobs.cluster)}
         placed |= {
-            types[str(each.instance_id)]: len(each.gpus) for each in stage.account.tasks(jobs.cluster) if each.gpus
+            types[str(each.instance_id)]: len(each.gpus) for each in cloud.account.tasks(jobs.cluster) if each.gpus
         }
     assert placed == {"p3.2xlarge": 1, "p3.8xlarge": 4, "p3.16xlarge": 8}
     assert {jobs.end(each)["status"] for each in executions.values()} == {"SUCCEEDED"}
-    assert running(stage.account, jobs.cluster, minutes=20) == 0
-    assert stage.account.hosts(jobs.cluster) == ()
-    stage.cdk.destroy(changed, "benchmark-jobs")
+    assert running(cloud.account, jobs.cluster, minutes=20) == 0
+    assert cloud.account.hosts(jobs.cluster) == ()
+    cloud.destroy(stack)
 
 
-def test_a_task_of_each_of_four_families_gets_a_host_of_its_own(stage: Stage, changed: Path) -> None:
-    outputs = stage.cdk.deploy(changed, "four-families")
-    cluster = outputs.pop("ClusterName")
-    for line in outputs.values():
-        stage.account.run_command(line)
-    assert running(stage.account, cluster, minutes=5) == 4
-    types = {each.instance_id: each.instance_type for each in stage.account.hosts(cluster)}
-    gpus = {types[str(each.instance_id)]: len(each.gpus) for each in stage.account.tasks(cluster)}
+def test_a_task_of_each_of_four_families_gets_a_host_of_its_own(cloud: Local, changed: Path) -> None:
+    stack = cloud.deploy_assembly(changed, "four-families")
+    cluster = stack.outputs["ClusterName"]
+    for line in stack.outputs.values():
+        if line != cluster:
+            cloud.account.run_command(line)
+    assert running(cloud.account, cluster, minutes=5) == 4
+    types = {each.instance_id: each.instance_type for each in cloud.account.hosts(cluster)}
+    gpus = {types[str(each.instance_id)]: len(each.gpus) for each in cloud.account.tasks(cluster)}
     assert gpus == {"g4dn.xlarge": 1, "p3.2xlarge": 1, "p4d.24xlarge": 8, "inf1.xlarge": 0}
-    stage.account.stop_all(cluster)
-    stage.cdk.destroy(changed, "four-families")
+    cloud.account.stop_all(cluster)
+    cloud.destroy(stack)
 
 
-def test_a_nightly_fine_tuning_goes_on_from_its_checkpoints_on_another_spot_host(stage: Stage, changed: Path) -> None:
-    account = stage.account
-    outputs = stage.cdk.deploy(changed, "fine-tuning")
+def test_a_nightly_fine_tuning_goes_on_from_its_checkpoints_on_another_spot_host(cloud: Local, changed: Path) -> None:
+    account = cloud.account
+    stack = cloud.deploy_assembly(changed, "fine-tuning")
+    outputs = stack.outputs
     jobs, machines = Jobs(account, outputs["ClusterName"]), account.client("stepfunctions")
     (schedule,) = account.client("scheduler").list_schedules()["Schedules"]
     account.client("ssm").put_parameter(Name="/emulator/due", Value=schedule["Name"], Type="String", Overwrite=True)
@@ -302,7 +323,7 @@ def test_a_nightly_fine_tuning_goes_on_from_its_checkpoints_on_another_spot_host
     assert running(account, jobs.cluster, minutes=20) == 0
     assert account.hosts(jobs.cluster) == ()
     assert len(jobs.tasks()) == 2
-    stage.cdk.destroy(changed, "fine-tuning")
+    cloud.destroy(stack)
 
 
 def test_a_pre_training_runs_on_all_sixteen_hosts_of_a_capacity_block(stage: Stage, changed: Path) -> None:

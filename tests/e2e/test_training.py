@@ -14,7 +14,6 @@ from gpu_constructs import BatchRetries, CapacityChoice, GpuBatchQueue, HostNetw
 
 from .account import Account
 from .local import Local
-from .stage import Stage
 
 STACK = "Training"
 HOSTS = 3
@@ -79,21 +78,18 @@ def _nodes(account: Account) -> list[tuple[str, str]]:
     return [(each["containerInstanceArn"], each["lastStatus"]) for each in tasks]
 
 
-def test_the_command_line_deploys_a_training_that_runs_on_all_its_hosts_and_ends_with_the_main_one(
-    stage: Stage, tmp_path: Path
-) -> None:
-    assembly = _assembly(tmp_path)
-    outputs = stage.cdk.deploy(assembly, STACK)
-    job = _submitted(stage.account, outputs)
+def test_a_training_runs_on_all_its_hosts_and_ends_with_the_main_one(cloud: Local, tmp_path: Path) -> None:
+    stack = cloud.deploy_assembly(_assembly(tmp_path), STACK)
+    job = _submitted(cloud.account, stack.outputs)
 
-    _until(stage.account, job, 10, "RUNNING")
-    nodes = _nodes(stage.account)
-    described = _until(stage.account, job, 10, "SUCCEEDED", "FAILED")
+    _until(cloud.account, job, 10, "RUNNING")
+    nodes = _nodes(cloud.account)
+    described = _until(cloud.account, job, 10, "SUCCEEDED", "FAILED")
 
     assert len({host for host, _ in nodes}) == len(nodes) == HOSTS
     assert (described["status"], len(described["attempts"])) == ("SUCCEEDED", 1)
-    assert {status for _, status in _nodes(stage.account)} == {"STOPPED"}
-    stage.cdk.destroy(assembly, STACK)
+    assert {status for _, status in _nodes(cloud.account)} == {"STOPPED"}
+    cloud.destroy(stack)
 
 
 def test_a_failed_node_neither_stops_nor_repeats_a_training_and_its_time_limit_does(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from datetime import date
+from functools import cache
 
 import pytest
 
@@ -78,14 +80,23 @@ def test_every_type_of_the_sources_is_in_the_catalogue_or_has_a_reason() -> None
     assert named - EVERY.keys() == reviewed()["not_in_the_catalogue"].keys()
 
 
+@cache
+def fields_of() -> dict[str, set[tuple[str, str]]]:
+    """What is said of each type: the repository and the field."""
+    said_of_types: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
+    for source in SETS:
+        repository = str(header(source).get("repository"))
+        for said in statements(source):
+            said_of_types[said.name].add((repository, said.field))
+    return said_of_types
+
+
 def said_of(each: InstanceType, fact: str) -> bool:
     """Whether a source that the catalogue does not have a fact of a type from was compared with it."""
     own = each.sources.get("network", "") if fact in {"EFA interfaces", "network interfaces"} else ""
     return any(
-        said.name == each.name and said.field in FACTS[fact] and FIELDS[said.field](each) is not None
-        for source in SETS
-        if str(header(source).get("repository")) not in own
-        for said in statements(source)
+        field in FACTS[fact] and repository not in own and FIELDS[field](each) is not None
+        for repository, field in fields_of().get(each.name, ())
     )
 
 
