@@ -134,9 +134,9 @@ def family(name: str) -> tuple[InstanceType, ...]:
         raise UnknownNameError(f"{shown(name)} is an accelerator, not an instance family", value=name, nearest=having)
     wanted = name.strip().lower().partition(".")[0]
     nearest = (wanted,) if wanted in _families() else nearest_families(wanted, _families())
-    raise UnknownNameError(
-        f"no instance family {shown(name)} in the catalogue of {RECORDED}", value=name, nearest=nearest
-    )
+    otherwise = "" if nearest else "one of gpu_constructs.hardware.families(), such as g6"
+    problem = f"no instance family {shown(name)} in the catalogue of {RECORDED}"
+    raise UnknownNameError(problem, value=name, nearest=nearest, otherwise=otherwise)
 
 
 @cache
