@@ -134,6 +134,7 @@ def plan_job(
     environment: Mapping[str, str] | None,
     attempt_seconds: int | Unknown,
     nodes: Nodes | None = None,
+    words: Mapping[str, str] | None = None,
 ) -> JobPlan:
     """Checks a job by the rules that files are checked with.
 
@@ -144,6 +145,7 @@ def plan_job(
         environment: Its environment variables, as given.
         attempt_seconds: Its time limit.
         nodes: The hosts that it has at once; None for one host.
+        words: What arguments of its own are called, by property.
 
     Raises:
         InvalidValueError: An argument is wrong by itself.
@@ -211,7 +213,7 @@ def plan_job(
     asked = replace(asked, cpu=vcpus * CPU_UNITS_PER_VCPU, memory_limit_mib=memory, shared_memory_mib=shared)
     task = replace(task, containers=(asked,))
     with argument_named("vcpus and memory_mib"):
-        _require_possible(task, pools)
+        _require_possible(task, pools, words)
     return JobPlan(
         task=task,
         gpus=gpus,
@@ -241,11 +243,14 @@ def _able(task: Task, pools: Sequence[Pool]) -> list[Pool]:
     return found
 
 
-def _require_possible(task: Task, pools: Sequence[Pool]) -> None:
+def _require_possible(task: Task, pools: Sequence[Pool], words: Mapping[str, str] | None = None) -> None:
     """Refuses a job that no environment of its queue can run."""
     # A multi-node job has to work on each of them.
     for each in [[one] for one in pools] if task.is_multi_node else [pools]:
-        raise_first(check(Fleet(pools=tuple(each), tasks=(task,), is_whole=True), rules=_ERRORS), _ARGUMENTS)
+        raise_first(
+            check(Fleet(pools=tuple(each), tasks=(task,), is_whole=True), rules=_ERRORS),
+            {**_ARGUMENTS, **(words or {})},
+        )
     if not any(not refusals(task, one, pool) for pool in pools for one in types_for(task, pool)):
         raise IncompatibleError(
             f"no compute environment of the queue has hosts for {task.name}",

@@ -28,7 +28,7 @@ node=$AWS_BATCH_JOB_NODE_INDEX
 nodes=$AWS_BATCH_JOB_NUM_NODES
 main=${AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS:-$(
   getent hosts "$(cat /etc/hostname)" | { read -r address _ && echo "$address"; }
-)}
+)} || { echo "getent hosts finds no address of this host, $(cat /etc/hostname)" >&2; exit 1; }
 job=${AWS_BATCH_JOB_ID%%#*}
 [ -z "${JOB_CHECKPOINTS-}" ] || export JOB_CHECKPOINTS="$JOB_CHECKPOINTS$job/"
 echo "node $node of $nodes, main node $main" >&2
@@ -59,7 +59,9 @@ export JAX_COORDINATOR_ADDRESS="$main:$PORT" JAX_NUM_PROCESSES="$nodes" JAX_PROC
 exec "$@"
 """
 
-# Children make themselves known to the main node, which is reached by the key that the image has in ~/.ssh.
+# Children make themselves known to the main node, which is reached by the key that the image has in ~/.ssh. What sshd
+# starts has none of the variables of the container, and credentials of one task are not those of another: each process
+# reads what its own node has written down. As the first process of a container, sh ends at SIGTERM by a trap alone.
 _MPI = """\
 sshd=$(command -v sshd) || { echo "the image has no sshd" >&2; exit 127; }
 [ "$(id -u)" -ne 0 ] || mkdir -p /run/sshd
@@ -67,6 +69,7 @@ sshd=$(command -v sshd) || { echo "the image has no sshd" >&2; exit 127; }
 options="-p $PORT -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o BatchMode=yes"
 found=${TMPDIR:-/tmp}/nodes
 mkdir -p "$found"
+(umask 077 && export -p > "$found.env")
 waited=0
 wait_or_end() {
   [ "$waited" -lt "$JOIN_SECONDS" ] || { echo "after $JOIN_SECONDS seconds: $1" >&2; exit 1; }
@@ -77,13 +80,17 @@ if [ "$node" -ne "$AWS_BATCH_JOB_MAIN_NODE_INDEX" ]; then
   until ssh $options "$main" "mkdir -p $found && echo \\${SSH_CONNECTION%% *} > $found/$node"; do
     wait_or_end "the main node does not answer"
   done
-  exec tail -f /dev/null
+  tail -f /dev/null &
+  trap 'kill $!; exit 143' TERM
+  wait
+  exit 0
 fi
 echo "$main" > "$found/$node"
 until [ "$(cat "$found"/* | wc -l)" -eq "$nodes" ]; do wait_or_end "not all of $nodes nodes have come"; done
 hosts=$(mktemp)
 for each in $(seq 0 $((nodes - 1))); do echo "$(cat "$found/$each") slots=$PROCESSES"; done > "$hosts"
-exec mpirun --allow-run-as-root --hostfile "$hosts" -np $((nodes * PROCESSES)) --mca plm_rsh_args "$options" "$@"
+exec mpirun --allow-run-as-root --hostfile "$hosts" -np $((nodes * PROCESSES)) --mca plm_rsh_args "$options" \\
+  /bin/sh -c '. "$0" && exec "$@"' "$found.env" "$@"
 """
 
 _SCRIPTS = {Tool.TORCHRUN: _TORCHRUN, Tool.DEEPSPEED: _DEEPSPEED, Tool.JAX: _JAX, Tool.MPI: _MPI}

@@ -16,7 +16,7 @@ from gpu_constructs.batch.job_plan import JobSize, plan_job
 from gpu_constructs.batch.queue import GpuBatchQueue
 from gpu_constructs.batch.retries import BatchRetries
 from gpu_constructs.batch.work import DAY_SECONDS, BatchWork, JobSettings, require_volumes, seconds_of
-from gpu_constructs.cdk.arguments import of_kind, texts
+from gpu_constructs.cdk.arguments import of_kind
 from gpu_constructs.cdk.atomic import creating, require_construct_id, rolled_back_on_error
 from gpu_constructs.cdk.durations import whole_seconds
 from gpu_constructs.cdk.given import construct_of
@@ -25,12 +25,11 @@ from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.jobs.data import JobData, JobPlaces
 from gpu_constructs.jobs.states import CHECKPOINTS
 from gpu_constructs.tasks.gpu_needs import plan_needs
+from gpu_constructs.training.launch_plan import require_launch, require_mounted, words_of
 from gpu_constructs.training.training_launcher import TrainingLauncher
-from gpu_constructs.training.training_plan import nodes_of, require_place, require_time
+from gpu_constructs.training.training_plan import gang_words, nodes_of, require_place, require_time
 
 __all__ = ["MultiNodeTraining"]
-
-_EXAMPLE = "['train.py', '--epochs', '3']"
 
 
 class MultiNodeTraining(BatchWork):
@@ -56,7 +55,7 @@ class MultiNodeTraining(BatchWork):
         image: The image of its containers, with the framework; for EFA with libfabric and AWS's plugin for NCCL, which
             AWS's deep learning containers have.
         command: What runs on each host, in the words of what `launcher` starts: for ``torchrun`` a script and its
-            arguments.
+            arguments. An entry point of the image has to end in ``exec "$@"``.
         launcher: What starts it. By default ``TrainingLauncher.torchrun()``, one process for each GPU.
         gpus: Whole GPUs of each host. By default all: AWS Batch puts one container on each host.
         gpu_memory_gib: Memory in GiB that each GPU must have. By default any GPU will do.
@@ -75,7 +74,8 @@ class MultiNodeTraining(BatchWork):
             same on all hosts and in each attempt of one job, and another one for each job.
         timeout: How long one attempt may take, a minute or more, on all hosts together. By default a day.
         retries: How often it is tried again, and after what. By default twice, after the main host or its image failed.
-            What the training has done without a checkpoint is lost.
+            What the training has done without a checkpoint is lost. ``torchrun`` ends with exit code 1 after every
+            failure on any host, so that ``exit_codes=[1]`` repeats mistakes as well as lost hosts.
         share: The share of the queue that it counts against; needed in a queue with shares.
         scheduling_priority: Its priority among the jobs of its share, 0 to 9999, where the queue has shares.
         job_role: What it may do on AWS. By default a role that may use the places above and nothing else.
@@ -152,9 +152,11 @@ class MultiNodeTraining(BatchWork):
             )
         seconds = DAY_SECONDS if timeout is None else whole_seconds("timeout", timeout)
         chosen = of_kind("launcher", launcher, TrainingLauncher, example="TrainingLauncher.torchrun()")
-        words = texts("command", command, example=_EXAMPLE)
+        words = words_of(command, chosen)
+        tries = of_kind("retries", retries, BatchRetries, example="BatchRetries(attempts=5)")
         places = JobPlaces.of(reads=reads, writes=writes, checkpoints=checkpoints, reserved=frozenset({CHECKPOINTS}))
         require_volumes(volumes)
+        require_mounted(checkpoints, volumes)
         queue.require_share(share, scheduling_priority)
         nodes = nodes_of(queue.environments, hosts)
         told = places.variables
@@ -179,7 +181,9 @@ class MultiNodeTraining(BatchWork):
             environment={**told, **environment} if isinstance(environment, Mapping) else told or environment,
             attempt_seconds=seconds,
             nodes=nodes,
+            words=gang_words(queue.pools, nodes),
         )
+        require_launch(chosen, gpus=plan.gpus, attempt_seconds=seconds, retries=tries)
         require_place(queue.environments)
         require_time(queue.environments, seconds)
         settings = JobSettings(
@@ -187,7 +191,7 @@ class MultiNodeTraining(BatchWork):
             command=chosen.command(words, gpus=plan.gpus),
             secrets=secrets,
             timeout=timeout or seconds_of(DAY_SECONDS),
-            retries=of_kind("retries", retries, BatchRetries, example="BatchRetries(attempts=5)"),
+            retries=tries,
             share=share,
             scheduling_priority=scheduling_priority,
             job_role=job_role,

@@ -33,7 +33,8 @@ class TrainingLauncher:
         tool: What starts the processes.
         processes_per_host: How many there are; None for one for each GPU.
         port: The port of the main host where the others join.
-        join_within: How long hosts wait for each other; None for half an hour. A host may still pull its image.
+        join_within: How long hosts wait for each other with `torchrun` and `mpi`; None for half an hour. A host may
+            still pull its image.
     """
 
     tool: Tool = Tool.TORCHRUN
@@ -93,6 +94,8 @@ class TrainingLauncher:
     def deepspeed(cls, *, processes_per_host: int | None = None, port: int = _DEFAULT_PORT) -> TrainingLauncher:
         """``deepspeed`` without SSH: the command is a script of Python and its arguments.
 
+        The script sets how long hosts wait for each other: ``deepspeed.init_distributed(timeout=…)``.
+
         Args:
             processes_per_host: See `TrainingLauncher`.
             port: See `TrainingLauncher`.
@@ -127,7 +130,7 @@ class TrainingLauncher:
         """``mpirun`` of Open MPI, on the main host: the command is a program and its arguments.
 
         The image has ``sshd`` with keys of its own, and a key in ``~/.ssh`` that it lets in itself; whoever can pull
-        the image can read that key.
+        the image can read that key. Each process gets the variables of the container on its own host.
 
         Args:
             processes_per_host: See `TrainingLauncher`.
@@ -142,6 +145,12 @@ class TrainingLauncher:
     @property
     def _seconds(self) -> int | Unknown:
         return _JOIN_SECONDS if self.join_within is None else whole_seconds("join_within", self.join_within, smallest=1)
+
+    @property
+    def waits_seconds(self) -> int | None:
+        """How long hosts wait for each other; None where that was not given."""
+        seconds = None if self.join_within is None else self._seconds
+        return None if isinstance(seconds, Unknown) else seconds
 
     def command(self, command: Sequence[str], *, gpus: int) -> list[str]:
         """The command of the container.

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from gpu_constructs.batch.environment import BatchEnvironment
 from gpu_constructs.batch.job_plan import Nodes
 from gpu_constructs.cdk.arguments import known_number
 from gpu_constructs.errors import IncompatibleError
-from gpu_constructs.fleet import Unknown
+from gpu_constructs.fleet import Pool, Unknown
 from gpu_constructs.hardware.aws_limits import MAX_JOB_NODES
 
-__all__ = ["nodes_of", "require_place", "require_time"]
+__all__ = ["gang_words", "nodes_of", "require_place", "require_time"]
 
 
 def nodes_of(environments: Sequence[BatchEnvironment], hosts: int) -> Nodes:
@@ -43,6 +43,20 @@ def nodes_of(environments: Sequence[BatchEnvironment], hosts: int) -> Nodes:
             fix="a GpuBatchQueue with environments of one instance type",
         )
     return Nodes(number=number, host=types[0])
+
+
+def gang_words(pools: Sequence[Pool], nodes: Nodes) -> Mapping[str, str]:
+    """What a fix about a number of vCPUs or nodes is for the arguments of a training, which counts hosts.
+
+    Args:
+        pools: The environments of its queue.
+        nodes: Its hosts.
+    """
+    largest = (each.max_instances for each in pools)
+    return {
+        f"MaxvCpus {nodes.number * nodes.host.vcpus}": f"max_instances={nodes.number}",
+        **{f"NumNodes {most}": f"hosts={most}" for most in largest if not isinstance(most, Unknown)},
+    }
 
 
 def require_place(environments: Sequence[BatchEnvironment]) -> None:

@@ -10,7 +10,7 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
-from gpu_constructs import BatchRetries, CapacityChoice, GpuBatchQueue, HostNetwork, MultiNodeTraining
+from gpu_constructs import BatchRetries, CapacityChoice, GpuBatchQueue, HostNetwork, MultiNodeTraining, TrainingLauncher
 
 from .account import Account
 from .local import Local
@@ -119,7 +119,9 @@ def test_a_failed_node_neither_stops_nor_repeats_a_training_and_its_time_limit_d
 def test_a_training_is_tried_again_on_all_its_hosts_by_what_the_main_one_ends_with(
     cloud: Local, tmp_path: Path, main: str, nodes: str, end: tuple[str, int]
 ) -> None:
-    stack = cloud.deploy_assembly(_assembly(tmp_path, retries=BatchRetries(exit_codes=[75])), STACK)
+    stack = cloud.deploy_assembly(
+        _assembly(tmp_path, launcher=TrainingLauncher.jax(), retries=BatchRetries(exit_codes=[75])), STACK
+    )
     cloud.switch("jobs/Train", main)
     if nodes:
         cloud.switch("nodes/Train", nodes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -76,6 +77,39 @@ def test_mpirun_starts_on_the_main_node_once_all_others_have_come(tmp_path: Path
     assert others == [(0, "")] * 2
 
 
+def test_what_mpirun_starts_has_the_variables_of_the_container_on_its_own_node(tmp_path: Path) -> None:
+    # As sshd starts it: with nothing but what the daemon of Open MPI adds.
+    bare = """#!/bin/sh
+while [ "$1" != /bin/sh ]; do shift; done
+exec env -i PATH="$PATH" OMPI_COMM_WORLD_RANK=3 "$@"
+"""
+    nothing = "#!/bin/sh\n"
+    programs = {"sshd": nothing, "id": f"{nothing}echo 1000\n", "sleep": nothing, "ssh": SSH}
+    bin_ = written(tmp_path, mpirun=bare, train=RECORD, getent=GETENT, **programs)
+    command = TrainingLauncher.mpi().command(["train", "a b"], gpus=8)
+    node = started(command, 0, 1, bin_, TMPDIR=str(tmp_path), JOB_CHECKPOINTS="/shared/", TEXT="it's\ntwo lines")
+    ((code, text),) = ended([node])
+    record = json.loads(text)
+    assert (code, record["argv"]) == (0, ["a b"])
+    found = record["environment"]
+    assert (found["JOB_CHECKPOINTS"], found["TEXT"]) == (f"/shared/{JOB}/", "it's\ntwo lines")
+    assert found["OMPI_COMM_WORLD_RANK"] == "3"
+    assert (tmp_path / "nodes.env").stat().st_mode & 0o077 == 0
+
+
+def test_a_node_of_mpi_ends_when_it_is_stopped(tmp_path: Path) -> None:
+    nothing = "#!/bin/sh\n"
+    programs = {"sshd": nothing, "id": f"{nothing}echo 1000\n", "sleep": nothing, "ssh": SSH}
+    bin_ = written(tmp_path, getent=GETENT, **programs)
+    command = TrainingLauncher.mpi().command(["train"], gpus=8)
+    with started(command, 1, 2, bin_, TMPDIR=str(tmp_path)) as node:
+        while not (tmp_path / "nodes" / "1").exists():
+            time.sleep(0.05)
+        time.sleep(0.5)
+        node.terminate()
+    assert node.returncode == 143
+
+
 def test_a_node_that_no_other_comes_to_ends(tmp_path: Path) -> None:
     nothing = "#!/bin/sh\n"
     programs = {"sshd": nothing, "id": f"{nothing}echo 1000\n", "sleep": nothing, "mpirun": RECORD}
@@ -95,7 +129,9 @@ def test_checkpoints_of_a_job_are_in_one_directory_for_all_nodes(tmp_path: Path)
         assert environment["JAX_COORDINATOR_ADDRESS"] == f"{MAIN}:29500"
 
 
-def test_a_main_node_without_an_address_says_so_by_its_exit_code(tmp_path: Path) -> None:
+def test_a_main_node_without_an_address_says_so(tmp_path: Path) -> None:
     bin_ = written(tmp_path, torchrun=RECORD, getent="#!/bin/sh\nexit 2\n")
-    ((code, text),) = ended([started(TrainingLauncher.torchrun().command(["train.py"], gpus=1), 0, 2, bin_)])
-    assert (code != 0, text) == (True, "")
+    with started(TrainingLauncher.torchrun().command(["train.py"], gpus=1), 0, 2, bin_) as node:
+        text, reason = node.communicate(timeout=60)
+    assert (node.returncode, text) == (1, "")
+    assert "getent hosts finds no address of this host" in reason

@@ -12,7 +12,15 @@ from aws_cdk import aws_batch as batch
 from aws_cdk import aws_efs as efs
 from aws_cdk import aws_s3 as s3
 
-from gpu_constructs import CapacityChoice, GpuConstructsError, HostNetwork, JobData, Purchase, TrainingLauncher
+from gpu_constructs import (
+    BatchRetries,
+    CapacityChoice,
+    GpuConstructsError,
+    HostNetwork,
+    JobData,
+    Purchase,
+    TrainingLauncher,
+)
 from gpu_constructs.checking.report import findings_in
 from gpu_constructs.rules import Severity
 from gpu_constructs.template import fleet_of, read_stacks
@@ -70,11 +78,16 @@ def test_a_training_is_told_its_places_and_may_use_them(site: Site) -> None:
         hosts(site),
         reads={"DATA": JobData.s3(bucket, prefix="data/")},
         writes={"RESULTS": JobData.s3(bucket, prefix="results/")},
-        checkpoints=JobData.directory("/checkpoints"),
+        checkpoints=JobData.directory("/shared/checkpoints"),
+        volumes=[batch.EcsVolume.host(name="shared", container_path="/shared", host_path="/mnt/lustre")],
         environment={"SEED": "1", "NCCL_SOCKET_IFNAME": "eth0"},
     )
     found = variables(site)
-    assert (found["JOB_CHECKPOINTS"], found["SEED"], found["NCCL_SOCKET_IFNAME"]) == ("/checkpoints/", "1", "eth0")
+    assert (found["JOB_CHECKPOINTS"], found["SEED"], found["NCCL_SOCKET_IFNAME"]) == (
+        "/shared/checkpoints/",
+        "1",
+        "eth0",
+    )
     assert {"DATA", "RESULTS"} <= found.keys()
     policies = str(site.properties("AWS::IAM::Policy"))
     assert "results/*" in policies
@@ -90,6 +103,7 @@ def test_its_hosts_share_a_file_system(site: Site) -> None:
 
 
 SPOT = Purchase.spot()
+MINUTES = cdk.Duration.minutes(10)
 FOREVER = cdk.Duration.hours(30)
 
 
@@ -107,7 +121,20 @@ FOREVER = cdk.Duration.hours(30)
         ({}, {"gpu_memory_gib": 80}, "memory"),
         ({}, {"environment": {"AWS_BATCH_X": "1"}}, "AWS_BATCH"),
         ({}, {"command": "train.py"}, "command"),
+        ({}, {"hosts": 5}, "fix: max_instances=5, or hosts=4"),
         ({}, {"checkpoints": "/checkpoints"}, "JobData"),
+        ({}, {"checkpoints": JobData.directory("/shared/checkpoints")}, "/shared/checkpoints/ is in none of the vol"),
+        ({}, {"command": []}, "names nothing to start"),
+        ({}, {"command": ["python3.11", "train.py"]}, r"torchrun, which takes .* fix: command=\['train.py'\]"),
+        ({}, {"command": ["torchrun", "--nnodes=4", "train.py"]}, r"fix: command=\['train.py', '--epochs', '3'\]"),
+        ({}, {"command": ["mpirun", "train"], "launcher": TrainingLauncher.mpi()}, r"fix: command=\['train'\]"),
+        ({}, {"launcher": TrainingLauncher.torchrun(processes_per_host=8)}, "8 processes on each host, which has 4"),
+        (
+            {},
+            {"launcher": TrainingLauncher.torchrun(join_within=cdk.Duration.hours(1)), "timeout": MINUTES},
+            "hosts wait 3600 seconds for each other, and an attempt ends after 600",
+        ),
+        ({}, {"retries": BatchRetries(exit_codes=[75])}, "torchrun ends with 1 whatever its script ends with"),
         ({}, {"timeout": cdk.Duration.seconds(30)}, "60"),
         ({}, {"share": "research"}, "no shares"),
         ({}, {"queue": "Queue"}, "expects a GpuBatchQueue"),
@@ -131,6 +158,21 @@ def test_a_gang_that_cannot_start_or_end_is_refused_on_the_line(
     with pytest.raises(GpuConstructsError, match=says):
         train(site, made, **asked)
     assert site.properties(DEFINITION) == []
+
+
+@pytest.mark.parametrize(
+    ("launcher", "command", "codes"),
+    [
+        (TrainingLauncher.torchrun(), ["-m", "train"], [1]),
+        (TrainingLauncher.torchrun(), ["--no-python", "train"], [137]),
+        (TrainingLauncher.jax(), ["python", "train.py"], [75]),
+    ],
+)
+def test_what_a_launcher_can_start_and_end_with_is_taken(
+    site: Site, launcher: TrainingLauncher, command: list[str], codes: list[int]
+) -> None:
+    train(site, hosts(site), launcher=launcher, command=command, retries=BatchRetries(exit_codes=codes))
+    assert container(site)["Command"][4:] == command
 
 
 def test_every_environment_of_the_queue_holds_the_gang(site: Site) -> None:

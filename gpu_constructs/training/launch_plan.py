@@ -1,0 +1,126 @@
+"""What a launcher was asked to start, checked before anything is made of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+
+from aws_cdk import aws_batch as batch
+
+from gpu_constructs.batch.retries import BatchRetries
+from gpu_constructs.cdk.arguments import texts
+from gpu_constructs.cdk.tokens import is_token
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
+from gpu_constructs.fleet import Unknown
+from gpu_constructs.jobs.data import JobData
+from gpu_constructs.training.launcher_script import Tool
+from gpu_constructs.training.training_launcher import TrainingLauncher
+
+__all__ = ["require_launch", "require_mounted", "words_of"]
+
+_EXAMPLE = "['train.py', '--epochs', '3']"
+_START_PYTHON = frozenset({Tool.TORCHRUN, Tool.DEEPSPEED})
+# What each of them would run as a script, or a second time. JAX's starts any program.
+_STARTS_ITSELF = {
+    Tool.TORCHRUN: re.compile(r"python[0-9.]*|torchrun|deepspeed|accelerate"),
+    Tool.DEEPSPEED: re.compile(r"python[0-9.]*|torchrun|deepspeed|accelerate"),
+    Tool.MPI: re.compile(r"mpirun|mpiexec"),
+}
+_OWN_CODE = 1  # of an exception in Python, which is how torchrun ends whatever its processes ended with
+_FIRST_OF_SHELL = 126  # and of signals: what happens to torchrun itself
+
+
+def words_of(command: Sequence[str], launcher: TrainingLauncher) -> list[str]:
+    """The command of a training.
+
+    Args:
+        command: As given.
+        launcher: What starts it.
+
+    Raises:
+        InvalidValueError: It is no list of text, is empty, or begins with what the launcher starts itself.
+    """
+    words = texts("command", command, example=_EXAMPLE)
+    if not words:
+        raise InvalidValueError("names nothing to start", argument="command", value=words, fix=f"command={_EXAMPLE}")
+    itself = _STARTS_ITSELF.get(launcher.tool)
+    if itself is not None and itself.fullmatch(PurePosixPath(words[0]).name):
+        takes = "a script of Python" if launcher.tool in _START_PYTHON else "a program"
+        rest = words[1:]
+        raise InvalidValueError(
+            f"begins with {shown(words[0])}, and the launcher starts {launcher.tool.value}, which takes {takes} and "
+            "its arguments",
+            argument="command",
+            value=words,
+            fix=f"command={rest if rest and not rest[0].startswith('-') else _EXAMPLE}",
+        )
+    return words
+
+
+def require_launch(
+    launcher: TrainingLauncher, *, gpus: int, attempt_seconds: int | Unknown, retries: BatchRetries
+) -> None:
+    """Refuses a launcher that does not go together with the other arguments of a training.
+
+    Args:
+        launcher: What starts the processes.
+        gpus: GPUs of each host.
+        attempt_seconds: The time limit of an attempt.
+        retries: What it is tried again after.
+
+    Raises:
+        IncompatibleError: It has more processes than GPUs, waits longer than an attempt takes, or never ends with an
+            exit code.
+    """
+    processes = launcher.processes_per_host
+    if launcher.tool in _START_PYTHON and processes is not None and processes > gpus:
+        raise IncompatibleError(
+            f"{launcher.tool.value} starts {processes} processes on each host, which has {gpus} GPUs for them",
+            argument="processes_per_host",
+            value=processes,
+            allowed=f"1 to {gpus}",
+            fix="leave it out for one for each GPU",
+        )
+    waits = launcher.waits_seconds
+    if waits is not None and isinstance(attempt_seconds, int) and waits >= attempt_seconds:
+        raise IncompatibleError(
+            f"hosts wait {waits} seconds for each other, and an attempt ends after {attempt_seconds}",
+            argument="join_within",
+            value=waits,
+            allowed=f"less than {attempt_seconds} seconds",
+            fix="a shorter join_within, or a longer timeout",
+        )
+    lost = [each for each in retries.exit_codes if _OWN_CODE < each < _FIRST_OF_SHELL]
+    if launcher.tool is Tool.TORCHRUN and lost:
+        raise IncompatibleError(
+            f"torchrun ends with {_OWN_CODE} whatever its script ends with, so that {lost[0]} never repeats a training",
+            argument="exit_codes",
+            value=lost[0],
+            allowed=f"{_OWN_CODE}, or {_FIRST_OF_SHELL} to 255",
+            fix=f"exit_codes=[{_OWN_CODE}], which repeats mistakes as well, or another launcher",
+        )
+
+
+def require_mounted(checkpoints: JobData | None, volumes: Sequence[batch.EcsVolume] | None) -> None:
+    """Refuses checkpoints in a directory that ends with its container.
+
+    Args:
+        checkpoints: As given.
+        volumes: What containers mount.
+
+    Raises:
+        IncompatibleError: The directory is in none of the volumes.
+    """
+    if checkpoints is None or checkpoints.bucket is not None or is_token(checkpoints.location):
+        return
+    mounted = [each.container_path for each in volumes or ()]
+    directory = PurePosixPath(checkpoints.location)
+    if not any(is_token(each) or directory.is_relative_to(each) for each in mounted):
+        raise IncompatibleError(
+            f"{checkpoints.location} is in none of the volumes, so that checkpoints end with their container",
+            argument="checkpoints",
+            value=checkpoints.location,
+            allowed=", ".join(mounted) or None,
+            fix=f"batch.EcsVolume.efs(name='shared', container_path={str(directory)!r}, …) in volumes",
+        )
