@@ -276,6 +276,7 @@ class Task:
             they run instead of it; only templates say so.
         nodes: Hosts that a multi-node parallel job of AWS Batch has at once, each with one copy; None for other tasks.
         node_types: Instance types that the nodes of such a job name; empty where they name none.
+        node_groups: Those of each range of its nodes, where it is the range that stands for all; only templates say so.
         missed_node: A node of such a job that none of its ranges names, or its main node where there are not so many;
             None where there is none. Only templates say so.
         scheduler: Who places it; an AWS Batch job definition is a task as well.
@@ -311,6 +312,7 @@ class Task:
     submissions: tuple[Task, ...] = field(default=(), compare=False)
     nodes: int | Unknown | None = None
     node_types: tuple[str | Unknown, ...] = ()
+    node_groups: tuple[tuple[str | Unknown, ...], ...] = field(default=(), compare=False)
     missed_node: int | None = field(default=None, compare=False)
     scheduler: Scheduler = Scheduler.ECS
     origin: Origin | None = field(default=None, compare=False, repr=False)

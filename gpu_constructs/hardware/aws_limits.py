@@ -33,6 +33,7 @@ __all__ = [
     "MAX_JOB_CONDITIONS",
     "MAX_JOB_NODES",
     "MAX_JOB_QUEUE_PRIORITY",
+    "MAX_NODE_GROUPS",
     "MAX_PERCENT",
     "MAX_PLACEMENT_CONSTRAINTS",
     "MAX_QUEUE_ENVIRONMENTS",
@@ -269,6 +270,9 @@ MAX_JOB_CONDITIONS = 5
 
 MAX_JOB_NODES = 1000
 """Nodes of a multi-node parallel job (https://docs.aws.amazon.com/batch/latest/userguide/service_limits.html)."""
+
+MAX_NODE_GROUPS = 5
+"""Ranges of nodes of a multi-node job (https://docs.aws.amazon.com/batch/latest/userguide/mnp-node-groups.html)."""
 
 MAX_QUEUE_ENVIRONMENTS = 3
 """Compute environments of a queue of AWS Batch (https://docs.aws.amazon.com/batch/latest/APIReference/API_CreateJobQueue.html)."""

@@ -348,6 +348,7 @@ NOT_REFUSED: Mapping[str, str] = {
     "GPU352": "no construct makes targets",
     "GPU359": "no construct overrides containers",
     "GPU355": "a training has one range of all its nodes",
+    "GPU361": "a training has one range of all its nodes",
     "GPU354": "the types of an environment are those of one image",
     "GPU358": "the allocation strategy goes with Purchase",
     "GPU301": "capacity of Managed Instances names its cluster alone",

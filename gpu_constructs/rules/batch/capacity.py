@@ -18,6 +18,7 @@ _RUNNABLE = "https://docs.aws.amazon.com/batch/latest/userguide/job_stuck_in_run
 _MOST_NAMED = 4
 _BEST_FIT, _ORDERED = "BEST_FIT", "BEST_FIT_PROGRESSIVE_ORDERED"
 _ON_DEMAND, _ON_SPOT = "BEST_FIT_PROGRESSIVE", "SPOT_PRICE_CAPACITY_OPTIMIZED"
+_FOR_SPOT = "SPOT"
 _TYPES = {"Spot": "SPOT", "of ECS Managed Instances": "ECS_MANAGED_INSTANCES"}
 
 
@@ -40,8 +41,14 @@ def nodes_stay(context: Context) -> Problems:
                 message=f"{task.name} is a multi-node job, and every compute environment here is "
                 f"{' or '.join(dict.fromkeys(kinds))}, where AWS Batch does not run multi-node jobs",
                 allowed="EC2",
-                fix="Type EC2, in a compute environment for these jobs",
+                fix=f"{_on_demand(pools[0])}, in a compute environment for these jobs",
             )
+
+
+def _on_demand(pool: Pool) -> str:
+    """What changes a compute environment to one on demand: strategies for Spot Instances are refused there."""
+    is_for_spot = isinstance(pool.allocation, str) and pool.allocation.startswith(_FOR_SPOT)
+    return f"Type EC2 with AllocationStrategy {_ON_DEMAND}" if is_for_spot else "Type EC2"
 
 
 def _without_gangs(pool: Pool) -> str:
@@ -143,7 +150,7 @@ def allocates(pool: Pool) -> Problems:
     name, option = pool.allocation, pool.bought.option
     if isinstance(name, Unknown) or not carries_gpus(pool):
         return
-    if option is PurchaseOption.ON_DEMAND and name.startswith("SPOT"):
+    if option is PurchaseOption.ON_DEMAND and name.startswith(_FOR_SPOT):
         yield Problem(
             property_name="ComputeResources.AllocationStrategy",
             value=name,

@@ -12,6 +12,7 @@ from gpu_constructs.fleet import Pool, Scheduler, Task, Unknown
 from gpu_constructs.placement.destinations import by_hand, pools_by_hand, unassigned
 from gpu_constructs.rules.change import Way, either
 from gpu_constructs.rules.context import Context
+from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 _A_DAY = 86_400
@@ -49,8 +50,8 @@ def holds_the_gang(context: Context) -> Problems:
 @error(
     "GPU341",
     question="do the nodes of a multi-node job name one instance type?",
-    because="AWS Batch limits the instance types of a range of nodes to one",
-    source="https://docs.aws.amazon.com/batch/latest/APIReference/API_NodeRangeProperty.html",
+    because="AWS Batch limits the instance types of a range of nodes to one, and all ranges of a job must use the same",
+    source="https://docs.aws.amazon.com/batch/latest/userguide/mnp-node-groups.html",
 )
 def names_one_type(task: Task) -> Problems:
     if len(task.node_types) > 1:
@@ -62,6 +63,26 @@ def names_one_type(task: Task) -> Problems:
             one_value=True,
             fix="one of them",
             ways=() if isinstance(first, Unknown) else either((f"{first} alone", replace(task, node_types=(first,)))),
+        )
+        return
+    of_ranges = [each for group in task.node_groups for each in group if isinstance(each, str)]
+    types = tuple(dict.fromkeys(of_ranges))
+    if len(types) > 1 and all(len(each) <= 1 for each in task.node_groups):
+        yield Problem(
+            property_name="InstanceTypes",
+            value=types[1],
+            message=f"{task.name} and the other ranges of its nodes name {and_list(types)}, and all nodes of a job "
+            "must have one instance type",
+            fix="one of them in all ranges",
+            ways=(
+                tuple(
+                    Way(
+                        text=f"{each} in all ranges",
+                        things=(replace(task, node_types=(each,), node_groups=((each,),) * len(task.node_groups)),),
+                    )
+                    for each in types
+                ),
+            ),
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -9,6 +10,7 @@ from gpu_constructs.budget import NAME, brief
 from gpu_constructs.fleet import Pool, PoolKind, ProviderList, Unknown, Workload
 from gpu_constructs.hardware.aws_limits import MAX_CLUSTER_PROVIDERS
 from gpu_constructs.rules.context import Context
+from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 _STRATEGY = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityProviderStrategyItem.html"
@@ -65,20 +67,23 @@ def associated(workload: Workload) -> Problems:
 )
 def of_the_cluster(context: Context) -> Problems:
     for workload in context.fleet.workloads:
+        by_fix: dict[str, list[str]] = {}
         for name in workload.missing_providers:
+            by_fix.setdefault(_meant(context, workload, name), []).append(name)
+        for fix, names in by_fix.items():
             yield Problem(
                 about=workload,
                 property_name="CapacityProviderStrategy",
-                value=name,
-                message=f"the strategy of {workload.name} names {brief(name)}, which no list of capacity providers "
-                f"associates with the cluster {_named(workload.cluster)}",
-                fix=_association(context, workload, name),
+                value=names if len(names) > 1 else names[0],
+                message=f"the strategy of {workload.name} names {and_list(map(brief, names))}, which no list of "
+                f"capacity providers associates with the cluster {_named(workload.cluster)}",
+                fix=fix or _association(workload, names),
                 involves=tuple(item.pool for item in workload.strategy if item.pool is not None),
             )
 
 
-def _association(context: Context, workload: Workload, name: str) -> str:
-    """What gives a strategy a provider of its cluster: the name that was meant, the other cluster, or a list."""
+def _meant(context: Context, workload: Workload, name: str) -> str:
+    """What gives a strategy another provider: the name that was meant, or the other cluster; empty without either."""
     cluster = _named(workload.cluster)
     there = context.once(_clusters_of_providers)
     if name in there:
@@ -86,9 +91,12 @@ def _association(context: Context, workload: Workload, name: str) -> str:
         return f"run {workload.name} in the cluster {other}, or use a capacity provider of {cluster}"
     own = context.once(_providers_of_clusters).get(workload.cluster, ())[:MAX_CLUSTER_PROVIDERS]
     meant = get_close_matches(name[:NAME], own, n=1, cutoff=0.7)
-    if meant:
-        return meant[0]
-    return f"add {brief(name)} to CapacityProviders of AWS::ECS::ClusterCapacityProviderAssociations of {cluster}"
+    return meant[0] if meant else ""
+
+
+def _association(workload: Workload, names: Iterable[str]) -> str:
+    added, cluster = and_list(map(brief, names)), _named(workload.cluster)
+    return f"add {added} to CapacityProviders of AWS::ECS::ClusterCapacityProviderAssociations of {cluster}"
 
 
 def _clusters_of_providers(context: Context) -> dict[str, str | Unknown | None]:

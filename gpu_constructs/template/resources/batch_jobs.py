@@ -54,15 +54,25 @@ def batch_tasks(index: Index, notes: Notes) -> Iterator[tuple[Resource, str, Tas
             origin=resource.origin,
         )
         ranges = properties.section("NodeProperties").sections("NodeRangeProperties")
-        for number, each in enumerate(ranges):
+        read = [(each, _task(each, "Container", common)) for each in ranges]
+        # What is true of all ranges is said of one of them.
+        speaker = next((number for number, (_, task) in enumerate(read) if task is not None and task.wants_gpu), 0)
+        for number, (each, task) in enumerate(read):
             nodes = each.text("TargetNodes")
             which = nodes if isinstance(nodes, str) else str(number)
-            task = _task(each, "Container", common)
             if task is not None:
-                if number == 0:
-                    task = replace(task, missed_node=_missed_node(properties.section("NodeProperties")))
                 named = f"[{which}]" if len(ranges) > 1 else ""
-                yield resource, named, replace(_with_needs(task, resource, notes), origin=each.origin)
+                speaks = number == speaker
+                yield (
+                    resource,
+                    named,
+                    replace(
+                        _with_needs(task, resource, notes),
+                        node_groups=tuple(_types_of_range(one) for one in ranges) if speaks else (),
+                        missed_node=_missed_node(properties.section("NodeProperties")) if speaks else None,
+                        origin=each.origin,
+                    ),
+                )
         task = _task(properties, "ContainerProperties", common)
         if task is not None:
             yield resource, "", _with_needs(task, resource, notes)
@@ -104,6 +114,10 @@ def _node_types(section: Section, container: Section) -> tuple[str | Unknown, ..
     """The types that nodes name: those of the range, or the one of its container, which is the older form."""
     older = container.text("InstanceType")
     return section.texts("InstanceTypes") or (() if older is None else (older,))
+
+
+def _types_of_range(section: Section) -> tuple[str | Unknown, ...]:
+    return _node_types(section, section.section("Container"))
 
 
 def _retries(section: Section) -> RetryStrategy:

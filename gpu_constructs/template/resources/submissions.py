@@ -134,6 +134,9 @@ class Submissions:
         nodes = given(request.section(_OF_NODES).integer("NumNodes"), task.nodes) if task.is_multi_node else None
         if environments is None and containers is task.containers and nodes == task.nodes:
             return task
+        # Types that a part of the nodes gets instead are not told apart.
+        if any(each.has("InstanceTypes") for each in request.section(_OF_NODES).sections("NodePropertyOverrides")):
+            task = replace(task, node_types=(), node_groups=())
         key = next(filter(request.has, ("ContainerOverrides", _OF_ECS, _OF_NODES)), _OF_ECS)
         origin = task.origin if containers is task.containers else request.origin.at(key)
         return replace(task, name=name, environments=environments, containers=containers, nodes=nodes, origin=origin)

@@ -36,6 +36,14 @@ def test_multi_node_jobs_on_spot_alone_are_an_error() -> None:
     assert "is a multi-node job" in only(nodes_stay, _fleet(NODES, SPOT)).message
 
 
+def test_the_fix_of_spot_names_the_strategy_too_that_goes_only_with_it() -> None:
+    there = "in a compute environment for these jobs"
+    assert only(nodes_stay, _fleet(NODES, SPOT)).fix == f"Type EC2, {there}"
+    for_spot = replace(SPOT, allocation="SPOT_CAPACITY_OPTIMIZED")
+    fix = f"Type EC2 with AllocationStrategy BEST_FIT_PROGRESSIVE, {there}"
+    assert only(nodes_stay, _fleet(NODES, for_spot)).fix == fix
+
+
 @pytest.mark.parametrize(
     "fleet",
     [

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from gpu_constructs.checking.report import check_files
+from gpu_constructs.rules.batch.gangs import names_one_type
+from tests.rules.batch.test_jobs import job
+from tests.rules.given import fleet_of, gpu, only, said
 from tools.rule_examples import example_of
+
+GANG = replace(job(gpu("1"), cpu=4096), nodes=4)
 
 
 def found(rule: str, part: str) -> list[str]:
@@ -57,3 +64,30 @@ def test_managed_instances_run_no_gang() -> None:
         "{InstanceRequirements: {AllowedInstanceTypes: [g6.xlarge]}}}}",
     )
     assert any("of ECS Managed Instances, where AWS Batch does not run" in each for each in found("GPU294", part))
+
+
+@pytest.mark.parametrize(
+    ("other", "is_found"),
+    [
+        ("InstanceTypes: [g6.2xlarge]", True),
+        ("Container: {InstanceType: g6.2xlarge}", True),
+        ("InstanceTypes: [g6.xlarge]", False),
+        ("InstanceTypes: [!Ref Type]", False),
+        ("Container: {}", False),
+    ],
+)
+def test_all_ranges_of_nodes_have_one_type(other: str, is_found: bool) -> None:
+    whole = '- TargetNodes: "0:"'
+    part = example_of("GPU341").right
+    assert whole in part
+    image = "" if "Container" in other else ", Container: {Image: x}"
+    both = f'- {{TargetNodes: "1:", {other}{image}}}\n          - TargetNodes: "0:0"'
+    messages = found("GPU341", part.replace(whole, both) + "Parameters: {Type: {Type: String}}\n")
+    words = "Job[0:0] and the other ranges of its nodes name g6.2xlarge and g6.xlarge"
+    assert [words in each for each in messages] == [True] * is_found
+
+
+def test_the_fix_is_one_type_for_all_ranges() -> None:
+    ranges = (("g6.xlarge",), ("g6.2xlarge",))
+    assert "g6.xlarge in all ranges" in only(names_one_type, fleet_of(replace(GANG, node_groups=ranges))).fix
+    assert said(names_one_type, fleet_of(replace(GANG, node_groups=(*ranges[:1], ())))) == []

@@ -10,7 +10,7 @@ import pytest
 
 from gpu_constructs.checking.report import check_files
 from gpu_constructs.fleet import UNKNOWN
-from gpu_constructs.rules.batch.node_ranges import names_all_nodes
+from gpu_constructs.rules.batch.node_ranges import few_ranges, names_all_nodes
 from tests.rules.batch.test_jobs import job
 from tests.rules.given import container, fleet_of, gpu, only, said
 from tests.template.resources.declared import fleet
@@ -49,6 +49,17 @@ def test_ranges_are_read_together(ranges: list[Any], main: int, missed: int | No
     nodes = {"NumNodes": 4, "MainNode": main, "NodeRangeProperties": written}
     tasks = fleet({"Job": {"Type": "AWS::Batch::JobDefinition", "Properties": {"NodeProperties": nodes}}}).tasks
     assert [each.missed_node for each in tasks] == [missed, *[None] * (len(tasks) - 1)]
+
+
+@pytest.mark.parametrize(("count", "is_found"), [(5, False), (6, True)])
+def test_ranges_are_few(count: int, is_found: bool) -> None:
+    one = {"Image": "x", "ResourceRequirements": [{"Type": "GPU", "Value": "1"}]}
+    ranges = [{"TargetNodes": f"{each}:{each}", "Container": one} for each in range(count)]
+    ranges[0] = {**ranges[0], "Container": {"Image": "x"}}  # a main node without GPUs
+    nodes = {"NumNodes": count, "MainNode": 0, "NodeRangeProperties": ranges}
+    job = {"Type": "AWS::Batch::JobDefinition", "Properties": {"NodeProperties": nodes}}
+    findings = said(few_ranges, fleet({"Job": job}))
+    assert [(each.subject, each.allowed) for each in findings] == [("Job[1:1]", "1 to 5")] * is_found
 
 
 def found(**overrides: Any) -> list[tuple[str, str]]:

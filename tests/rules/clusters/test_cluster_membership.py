@@ -125,9 +125,9 @@ def test_managed_instances_of_a_strategy_are_of_no_group() -> None:
 
 
 class TestProvidersThatTheClusterDoesNotHave:
-    def of(self, name: str, **changes: Any) -> list[Finding]:
+    def of(self, *names: str, **changes: Any) -> list[Finding]:
         pool = a_pool(provider="gpu-l4", **{"cluster": "prod", "associated": True, **changes})
-        fleet = running_on(pool, cluster="prod", missing_providers=(name,))
+        fleet = running_on(pool, cluster="prod", missing_providers=names)
         return said(of_the_cluster, fleet)
 
     def test_are_refused(self) -> None:
@@ -137,6 +137,12 @@ class TestProvidersThatTheClusterDoesNotHave:
         assert finding.fix == (
             "add Other to CapacityProviders of AWS::ECS::ClusterCapacityProviderAssociations of prod"
         )
+
+    def test_are_said_together_where_one_change_mends_them(self) -> None:
+        first, second = self.of("Other", "gpu-14", "Third")
+        assert "names Other and Third, which" in first.message
+        assert (first.value, first.fix.partition(" to ")[0]) == (["Other", "Third"], "add Other and Third")
+        assert second.fix == "gpu-l4"
 
     def test_may_be_misspelt(self) -> None:
         assert self.of("gpu-14")[0].fix == "gpu-l4"
