@@ -49,7 +49,7 @@ class FineTuningStack(cdk.Stack):
             timeout=cdk.Duration.hours(8),
             reads={"TEXTS": JobData.s3(bucket, prefix="texts/")},
             writes={"TUNED": JobData.s3(bucket, prefix="tuned/")},
-            checkpoints=JobData.directory("/root/.cache/huggingface/checkpoints"),  # on the file system
+            checkpoints=JobData.directory("/root/.cache/huggingface/checkpoints"),  # on what goes with the stack
         )
         job.run_on_schedule("Nightly", schedule=scheduler.ScheduleExpression.cron(hour="1", minute="0"))
         decide(bucket, NO_ACCESS_LOGS)

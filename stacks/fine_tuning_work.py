@@ -26,5 +26,6 @@ trainer.save_model("/tmp/tuned")
 WORK = """pip install awscli==1.42.60 datasets==4.4.1 peft==0.18.0 transformers==4.57.1 accelerate==1.11.0 &&
 aws s3 sync --only-show-errors "$TEXTS" /tmp/texts &&
 torchrun --standalone --nproc-per-node 8 --no-python python -c "$TUNE" &&
-aws s3 sync --only-show-errors /tmp/tuned "$TUNED$JOB_NAME"
+aws s3 sync --only-show-errors /tmp/tuned "$TUNED$JOB_NAME" &&
+rm -rf "$JOB_CHECKPOINTS"
 """

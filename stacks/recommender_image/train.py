@@ -2,12 +2,15 @@
 
 Reads lines of ``customer,product`` from DATA and writes ``customer,product,product,…`` to RESULTS. A job that lost its
 host goes on from JOB_CHECKPOINTS. It computes on the GPU where CuPy is installed, and with NumPy elsewhere.
+
+A toy: it holds a number for each customer and product, bought or not, which suits some ten thousand of each.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Iterator
 from importlib import import_module
 from importlib.util import find_spec
@@ -28,13 +31,17 @@ def place(variable: str, name: str = "") -> dict[str, str]:
     return {"Bucket": bucket, "Key": f"{prefix}{name}"}
 
 
-def lines() -> Iterator[list[str]]:
-    """Each line of each object of the data set."""
+def purchases() -> Iterator[tuple[str, str]]:
+    """The customer and the product of each line of each object of the data set, without blank lines."""
     data = place("DATA")
     pages = s3.get_paginator("list_objects_v2").paginate(Bucket=data["Bucket"], Prefix=data["Key"])
     for each in (each for page in pages for each in page.get("Contents", ())):
         body = s3.get_object(Bucket=data["Bucket"], Key=each["Key"])["Body"]
-        yield from (line.decode().split(",") for line in body.iter_lines())
+        for line in (text for read in body.iter_lines() if (text := read.decode().strip())):
+            customer, comma, product = line.partition(",")
+            if not comma or "," in product:
+                sys.exit(f"s3://{data['Bucket']}/{each['Key']}: expects lines of customer,product, got {line!r}")
+            yield customer, product
 
 
 def solved(bought: Any, factors: Any) -> Any:
@@ -45,11 +52,14 @@ def solved(bought: Any, factors: Any) -> Any:
 def main() -> None:
     """Trains, and writes what each customer may like."""
     asked = {**DEFAULTS, **json.loads(os.environ.get("JOB_INPUT", "{}"))}
-    pairs = [tuple(line) for line in lines()]
+    pairs = list(purchases())
+    if not pairs:
+        sys.exit(f"{os.environ['DATA']} has no lines of customer,product")
     customers, products = (sorted(set(column)) for column in zip(*pairs, strict=True))
+    row, column = ({name: at for at, name in enumerate(names)} for names in (customers, products))
     bought = np.zeros((len(customers), len(products)))
     for customer, product in pairs:
-        bought[customers.index(customer), products.index(product)] = 1
+        bought[row[customer], column[product]] = 1
 
     checkpoint, done = place("JOB_CHECKPOINTS", "factors.json"), 0
     factors = np.random.RandomState(0).rand(len(products), asked["factors"])
@@ -69,7 +79,7 @@ def main() -> None:
     # What a customer has bought already comes last.
     scores = solved(bought, factors) @ factors.T - 10 * bought
     best = np.argsort(-scores, axis=1)[:, : asked["recommended"]].tolist()
-    rows = [",".join([name, *(products[each] for each in row)]) for name, row in zip(customers, best, strict=True)]
+    rows = [",".join([name, *(products[each] for each in liked)]) for name, liked in zip(customers, best, strict=True)]
     s3.put_object(**place("RESULTS", f"{os.environ['JOB_NAME']}.csv"), Body="\n".join(rows))
 
 

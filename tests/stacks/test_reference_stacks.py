@@ -123,7 +123,8 @@ def test_cdk_nag_finds_nothing_that_is_not_acknowledged(tmp_path: Path) -> None:
 def test_the_app_and_its_stories_are_short() -> None:
     lengths = {path.name: len(path.read_text().splitlines()) for path in [ROOT / "app.py", *ROOT.glob("stacks/*.py")]}
     assert lengths["app.py"] < 60
-    assert [name for name, lines in lengths.items() if lines >= 60] == ["tensorflow_benchmark.py"]
+    # given.py reads the command line and has no stack.
+    assert sorted(name for name, lines in lengths.items() if lines >= 60) == ["given.py", "tensorflow_benchmark.py"]
 
 
 @pytest.mark.parametrize("story", STORIES)
