@@ -15,9 +15,10 @@ from bench.kinds import JOB_HOURS
 from bench.plain_hosts import Shared, capacity
 from bench.plain_tasks import training_task
 from bench.workloads import CONTAINER_IMAGE, Pair
+from gpu_constructs.jobs.job_run import JobRun
 from gpu_constructs.jobs.permissions import permissions_of
 from gpu_constructs.jobs.retries import JobRetries
-from gpu_constructs.jobs.states import JobRun, definition_of
+from gpu_constructs.jobs.states import definition_of
 
 __all__ = ["job"]
 

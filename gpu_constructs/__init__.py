@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from gpu_constructs.tasks.container_options import ContainerOptions as ContainerOptions
     from gpu_constructs.tasks.gpu_share import GpuShare as GpuShare
     from gpu_constructs.tasks.task_definition import GpuTaskDefinition as GpuTaskDefinition
+    from gpu_constructs.training.cluster_training import ClusterTraining as ClusterTraining
     from gpu_constructs.training.multi_node_training import MultiNodeTraining as MultiNodeTraining
     from gpu_constructs.training.training_launcher import TrainingLauncher as TrainingLauncher
 
@@ -74,6 +75,7 @@ __version__ = "0.1.0"
 _HOME = {
     "BatchRetries": "batch.retries",
     "CapacityChoice": "capacity.choice",
+    "ClusterTraining": "training.cluster_training",
     "ContainerOptions": "tasks.container_options",
     "CpuService": "serving.cpu_service",
     "DeclaredInstanceType": "hardware.declared",
@@ -124,6 +126,7 @@ _HOME = {
 __all__ = [
     "BatchRetries",
     "CapacityChoice",
+    "ClusterTraining",
     "ContainerOptions",
     "CpuService",
     "DeclaredInstanceType",

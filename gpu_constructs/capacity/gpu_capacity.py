@@ -33,6 +33,7 @@ from gpu_constructs.hardware import Architecture
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.hosts.given_cluster import require_gpu_cluster
 from gpu_constructs.hosts.providers import strategy_item
+from gpu_constructs.hosts.subnets import HostSubnets
 from gpu_constructs.rules import check_alone
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ class GpuCapacity(Construct):
 
     Attributes:
         hosts: What all hosts of the cluster share.
+        subnets: Where its hosts run.
         cluster: The cluster that its hosts join.
         encryption_key: Of its hosts' volumes and of the default log groups of tasks; None for keys of AWS.
         architecture: Processor architecture of its hosts.
@@ -84,6 +86,7 @@ class GpuCapacity(Construct):
             )
             user_data = ec2.UserData.custom("\n".join(before_join))
             self.hosts: ClusterHosts = hosts
+            self.subnets: HostSubnets = plan.subnets
             self.cluster: ecs.ICluster = hosts.cluster
             self.encryption_key: kms.IKey | None = hosts.encryption_key
             self.architecture: Architecture = plan.machine_image.host_image.image.architecture

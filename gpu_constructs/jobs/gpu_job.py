@@ -2,41 +2,30 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 
 import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ec2 as ec2
-from aws_cdk import aws_iam as iam
 from aws_cdk import aws_stepfunctions as sfn
 from constructs import Construct
 
 from gpu_constructs.cdk.arguments import of_kind
 from gpu_constructs.cdk.atomic import creating, require_construct_id, rolled_back_on_error
-from gpu_constructs.cdk.durations import in_words, whole_seconds
-from gpu_constructs.cdk.given import construct_of
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
-from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.cluster import GpuCluster
 from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.fleet import PoolKind, Starter, Task, Unknown, Workload
-from gpu_constructs.hosts.cluster_hosts import ClusterHosts
+from gpu_constructs.fleet import PoolKind, Starter, Task, Workload
 from gpu_constructs.hosts.given_cluster import require_gpu_cluster
 from gpu_constructs.jobs.data import JobData, JobPlaces
-from gpu_constructs.jobs.permissions import permissions_of
+from gpu_constructs.jobs.job_run import NAME_FORM, VARIABLES, JobRun, variables_by_hand
+from gpu_constructs.jobs.machine import alarm_of, attempt_seconds, machine_of_tasks, require_machine_name
 from gpu_constructs.jobs.retries import JobRetries
-from gpu_constructs.jobs.started_job import StartedJob
-from gpu_constructs.jobs.states import (
-    LONGEST_EXECUTION_SECONDS,
-    NAME_FORM,
-    VARIABLES,
-    JobRun,
-    definition_of,
-    longest_seconds,
-)
+from gpu_constructs.jobs.started_job import StartedJob, quoted, text_of
+from gpu_constructs.jobs.states import definition_of
 from gpu_constructs.placement import demand_of, task_slots
 from gpu_constructs.tasks.model_container import connect_caches
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
@@ -127,10 +116,10 @@ class GpuJob(StartedJob):
         require_gpu_cluster(cluster)
         require_accelerators(task_definition, instead="CDK's sfn_tasks.EcsRunTask")
         budgets = of_kind("retries", retries, JobRetries, example="JobRetries(lost_host=5)")
-        seconds = _seconds(timeout, budgets)
+        seconds = attempt_seconds("timeout", timeout, budgets.attempts)
         container = _container(task_definition, container_name)
         places = JobPlaces.of(reads=reads, writes=writes, checkpoints=checkpoints, reserved=VARIABLES)
-        _require_name(state_machine_name)
+        require_machine_name(state_machine_name)
         cluster.hosts.require_same_region(scope)
         used = capacity_used(capacity, task_definition.capacity)
         task = task_definition.task_with_ports()
@@ -161,8 +150,10 @@ class GpuJob(StartedJob):
                 timeout_seconds=seconds,
             )
             self.task_definition: GpuTaskDefinition = task_definition
-            self.state_machine: sfn.StateMachine = self._machine(hosts, self._run, budgets, state_machine_name)
-            self.alarm: cloudwatch.Alarm = self._alarm()
+            self.state_machine: sfn.StateMachine = machine_of_tasks(
+                self, hosts, task_definition, definition_of(self._run, budgets), state_machine_name
+            )
+            self.alarm: cloudwatch.Alarm = alarm_of(self, self.state_machine)
             self.data: tuple[JobData, ...] = places.every
             self._places: JobPlaces = places
             places.grant(task_definition.task_role)
@@ -178,60 +169,49 @@ class GpuJob(StartedJob):
         """One copy of its task on its capacity, as the value that every check reads."""
         return replace(self._workload, task=self.task_definition.task)
 
+    @checked
+    def run_task_command(self, *, job_input: Mapping[str, object] | None = None, job_name: str = "by-hand") -> str:
+        """The command that runs the task alone, once and without a time limit, as text for an output.
+
+        The container gets the same variables as in a job.
+
+        Args:
+            job_input: What it gets as ``JOB_INPUT``. By default an empty object.
+            job_name: What it gets as ``JOB_NAME``; with the name of a job, it resumes from that job's checkpoints.
+
+        Raises:
+            InvalidValueError: `job_input` cannot be written as JSON, or no job has such a name.
+        """
+        if not NAME_FORM.fullmatch(job_name):
+            raise InvalidValueError(
+                f"{shown(job_name)} is not a name of a job",
+                argument="job_name",
+                value=job_name,
+                allowed="letters, digits, _ and -, up to 80",
+                fix="leave it out for 'by-hand'",
+            )
+        items = (",".join(f"{_written(key)}={value}" for key, value in each.items()) for each in self._run.strategy)
+        variables = variables_by_hand(self._run, name=job_name, job_input=text_of(job_input or {}))
+        environment = [{"name": name, "value": value} for name, value in variables.items()]
+        overrides = {"containerOverrides": [{"name": self._run.container, "environment": environment}]}
+        command = (
+            f"aws ecs run-task --cluster {self._cluster_name} --task-definition {self._run.family} "
+            f"--capacity-provider-strategy {' '.join(items)} --propagate-tags TASK_DEFINITION "
+            f"--overrides {quoted(json.dumps(overrides))}"
+        )
+        if self._run.network is None:
+            return command
+        parts = ",".join(
+            f"{_written(key)}=[{','.join(values)}]"
+            for key, values in self._run.network.items()
+            if isinstance(values, list)
+        )
+        return f"{command} --network-configuration 'awsvpcConfiguration={{{parts}}}'"
+
     def _groups(self, cluster: GpuCluster, given: Sequence[ec2.ISecurityGroup] | None) -> Sequence[ec2.ISecurityGroup]:
         if given is not None:
             return given
         return [ec2.SecurityGroup(self, "SecurityGroup", vpc=cluster.hosts.vpc, description="A job: no way in")]
-
-    def _machine(self, hosts: ClusterHosts, run: JobRun, retries: JobRetries, name: str | None) -> sfn.StateMachine:
-        task = self.task_definition
-        partition, region, account = hosts.place
-        policy = permissions_of(
-            partition=partition,
-            region=region,
-            account=account,
-            cluster_arn=run.cluster,
-            cluster_name=hosts.cluster_name,
-            family=run.family,
-            roles=[task.task_role.role_arn, task.obtain_execution_role().role_arn],
-        )
-        role = construct_of(
-            iam.Role,
-            iam.RoleProps,
-            self,
-            "Role",
-            assumed_by=_step_functions(),
-            inline_policies={"Run": iam.PolicyDocument.from_json(policy)},
-        )
-        return construct_of(
-            sfn.StateMachine,
-            sfn.StateMachineProps,
-            self,
-            "StateMachine",
-            state_machine_name=name,
-            role=role,
-            definition_body=sfn.DefinitionBody.from_string(hosts.stack.to_json_string(definition_of(run, retries))),
-        )
-
-    def _alarm(self) -> cloudwatch.Alarm:
-        """Jobs that failed, and executions that passed the time of all their attempts."""
-        machine = {"StateMachineArn": self.state_machine.state_machine_arn}
-        counted = {
-            name: cloudwatch.Metric(namespace="AWS/States", metric_name=metric, dimensions_map=machine, statistic="Sum")
-            for name, metric in (("failed", "ExecutionsFailed"), ("late", "ExecutionsTimedOut"))
-        }
-        return cloudwatch.Alarm(
-            self,
-            "Alarm",
-            alarm_description="Jobs that failed for good; the cause of each execution says why",
-            metric=cloudwatch.MathExpression(
-                expression="FILL(failed, 0) + FILL(late, 0)", using_metrics=counted, label="Failed jobs"
-            ),
-            threshold=1,
-            evaluation_periods=1,
-            comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
-            treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
-        )
 
 
 def _workload(name: str, task: Task, shares: Sequence[CapacityShare]) -> Workload:
@@ -244,6 +224,11 @@ def _workload(name: str, task: Task, shares: Sequence[CapacityShare]) -> Workloa
     )
 
 
+def _written(name: str) -> str:
+    """The name of a field as the AWS CLI writes it."""
+    return f"{name[:1].lower()}{name[1:]}"
+
+
 def _strategy(shares: Sequence[CapacityShare]) -> list[dict[str, object]]:
     """The capacity provider strategy as the API has it."""
     return [
@@ -254,45 +239,6 @@ def _strategy(shares: Sequence[CapacityShare]) -> list[dict[str, object]]:
         }
         for each in shares
     ]
-
-
-def _seconds(timeout: cdk.Duration, retries: JobRetries) -> int:
-    """The time of one attempt, of which one execution has room for all."""
-    largest = (LONGEST_EXECUTION_SECONDS - longest_seconds(0, retries)) // retries.attempts
-    seconds = whole_seconds("timeout", timeout, smallest=60)
-    if isinstance(seconds, Unknown):
-        raise InvalidValueError(
-            "a time that is only known at deploy time does not bound the whole execution",
-            argument="timeout",
-            fix="cdk.Duration.hours(6)",
-        )
-    if seconds > largest:
-        raise InvalidValueError(
-            f"{in_words(seconds)} for each of up to {retries.attempts} attempts are more than the 365 days that an "
-            "execution may take",
-            argument="timeout",
-            value=seconds,
-            allowed=f"up to {largest // 3600} hours with these retries",
-            fix=f"cdk.Duration.hours({largest // 3600}), or fewer retries, such as JobRetries(no_host=1, lost_host=2)",
-        )
-    return seconds
-
-
-@cache
-def _step_functions() -> iam.ServicePrincipal:
-    return iam.ServicePrincipal("states.amazonaws.com")
-
-
-def _require_name(name: str | None) -> None:
-    """Refuses what Step Functions does not take as a name."""
-    if name is not None and not is_token(name) and not NAME_FORM.fullmatch(name):
-        raise InvalidValueError(
-            f"{shown(name)} is not a name that Step Functions takes",
-            argument="state_machine_name",
-            value=name,
-            allowed="letters, digits, _ and -, up to 80",
-            fix="leave it out, and CloudFormation makes one",
-        )
 
 
 def _container(task_definition: GpuTaskDefinition, name: str | None) -> str:

@@ -28,9 +28,8 @@ from gpu_constructs.cdk.tokens import is_text_token, is_token, known_parts
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
 from gpu_constructs.jobs.data import JobPlaces
 from gpu_constructs.jobs.schedules import like_time_zone, require_schedule
-from gpu_constructs.jobs.states import NAME_FORM, JobRun, variables_by_hand
 
-__all__ = ["StartedJob"]
+__all__ = ["StartedJob", "quoted", "text_of"]
 
 # A job that could not even be started is tried again for an hour, and then kept for two weeks.
 _ATTEMPTS = 10
@@ -44,9 +43,7 @@ class StartedJob(Construct):
     """A job with its state machine, and everything that may start it."""
 
     state_machine: sfn.StateMachine
-    _run: JobRun
     _places: JobPlaces
-    _cluster_name: str
 
     @checked
     def start_command(self, *, job_input: Mapping[str, object] | None = None) -> str:
@@ -62,46 +59,7 @@ class StartedJob(Construct):
         command = f"aws stepfunctions start-execution --state-machine-arn {self.state_machine.state_machine_arn}"
         if job_input is None:
             return command
-        return f"{command} --input {_quoted(_text(job_input))}"
-
-    @checked
-    def run_task_command(self, *, job_input: Mapping[str, object] | None = None, job_name: str = "by-hand") -> str:
-        """The command that runs the task alone, once and without a time limit, as text for an output.
-
-        The container gets the same variables as in a job.
-
-        Args:
-            job_input: What it gets as ``JOB_INPUT``. By default an empty object.
-            job_name: What it gets as ``JOB_NAME``; with the name of a job, it resumes from that job's checkpoints.
-
-        Raises:
-            InvalidValueError: `job_input` cannot be written as JSON, or no job has such a name.
-        """
-        if not NAME_FORM.fullmatch(job_name):
-            raise InvalidValueError(
-                f"{shown(job_name)} is not a name of a job",
-                argument="job_name",
-                value=job_name,
-                allowed="letters, digits, _ and -, up to 80",
-                fix="leave it out for 'by-hand'",
-            )
-        items = (",".join(f"{_written(key)}={value}" for key, value in each.items()) for each in self._run.strategy)
-        variables = variables_by_hand(self._run, name=job_name, job_input=_text(job_input or {}))
-        environment = [{"name": name, "value": value} for name, value in variables.items()]
-        overrides = {"containerOverrides": [{"name": self._run.container, "environment": environment}]}
-        command = (
-            f"aws ecs run-task --cluster {self._cluster_name} --task-definition {self._run.family} "
-            f"--capacity-provider-strategy {' '.join(items)} --propagate-tags TASK_DEFINITION "
-            f"--overrides {_quoted(json.dumps(overrides))}"
-        )
-        if self._run.network is None:
-            return command
-        parts = ",".join(
-            f"{_written(key)}=[{','.join(values)}]"
-            for key, values in self._run.network.items()
-            if isinstance(values, list)
-        )
-        return f"{command} --network-configuration 'awsvpcConfiguration={{{parts}}}'"
+        return f"{command} --input {quoted(text_of(job_input))}"
 
     @checked
     def run_on_schedule(
@@ -135,7 +93,7 @@ class StartedJob(Construct):
         example = "scheduler.ScheduleExpression.cron(hour='2', minute='0')"
         require_kind("schedule", schedule, scheduler.ScheduleExpression, example=example)
         require_schedule(schedule, schedule_name)
-        text = _text(job_input or {})
+        text = text_of(job_input or {})
         zone = schedule.time_zone
         like = None if zone is None or is_token(zone.timezone_name) else like_time_zone(zone.timezone_name)
         queue_id = f"{construct_id}NotStarted"
@@ -326,18 +284,25 @@ class StartedJob(Construct):
         return sqs.Queue(self, construct_id, enforce_ssl=True, retention_period=cdk.Duration.days(_KEPT_DAYS))
 
 
-def _written(name: str) -> str:
-    """The name of a field as the AWS CLI writes it."""
-    return f"{name[:1].lower()}{name[1:]}"
+def quoted(text: str) -> str:
+    """A text as one word of a shell.
 
-
-def _quoted(text: str) -> str:
-    """A text as one word of a shell."""
+    Args:
+        text: The text.
+    """
     escaped = text.replace("'", "'\\''")
     return f"'{escaped}'"
 
 
-def _text(job_input: Mapping[str, object]) -> str:
+def text_of(job_input: Mapping[str, object]) -> str:
+    """The input of a job as JSON.
+
+    Args:
+        job_input: As given.
+
+    Raises:
+        InvalidValueError: It cannot be written as JSON, or has values that no job gets.
+    """
     require_kind("job_input", job_input, Mapping, example="{'epochs': 3}")
     try:
         text = json.dumps(job_input, allow_nan=False)

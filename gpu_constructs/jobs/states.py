@@ -8,32 +8,35 @@ either, so both ends are read in the same way. Each cause has a counter of its o
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from gpu_constructs.cdk.durations import in_words
+from gpu_constructs.jobs.job_run import ATTEMPT, CHECKPOINTS, INPUT, NAME, JobRun
 from gpu_constructs.jobs.retries import JobRetries
+from gpu_constructs.jobs.state_parts import (
+    State,
+    call_ecs,
+    choice_state,
+    each_task,
+    fail_state,
+    is_there,
+    pass_state,
+    text_is,
+    text_matches,
+)
 
 __all__ = [
     "LONGEST_EXECUTION_SECONDS",
-    "NAME_FORM",
-    "VARIABLES",
-    "JobRun",
+    "LOST",
+    "Cause",
     "definition_of",
     "longest_seconds",
-    "variables_by_hand",
+    "machine_of",
+    "run_task",
+    "stop_tasks",
+    "time_limit",
 ]
-
-NAME, ATTEMPT, INPUT, CHECKPOINTS = "JOB_NAME", "JOB_ATTEMPT", "JOB_INPUT", "JOB_CHECKPOINTS"
-VARIABLES = frozenset({NAME, ATTEMPT, INPUT, CHECKPOINTS})
-"""Variables of the job's container: the execution, which attempt it is, from 0, the execution's input as JSON, and
-where it keeps what it resumes from."""
-
-NAME_FORM = re.compile(r"[0-9A-Za-z_-]{1,80}", re.ASCII)
-"""Of state machines and of executions:
-https://docs.aws.amazon.com/step-functions/latest/apireference/API_CreateStateMachine.html"""
 
 LONGEST_EXECUTION_SECONDS = 365 * 24 * 3600
 """https://docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html"""
@@ -44,7 +47,6 @@ _LONG_PAUSE_SECONDS = 600
 # Stopping the task, and the states in between.
 _MARGIN_SECONDS = 600
 
-State = dict[str, Any]
 _STATES = "arn:{}:states::"
 _TASK = "$.ended.task"
 _CODE = "$.ended.codes[0]"
@@ -53,43 +55,13 @@ _CODE = "$.ended.codes[0]"
 # https://docs.aws.amazon.com/step-functions/latest/dg/connect-ecs.html
 _NO_ROOM = ("AmazonECS.Unknown", "ECS.AmazonECSException", "ECS.ClientException")
 _OF_AWS = ("AmazonECS.ServerException", "ECS.ServerException", "ECS.ThrottlingException")
-_LOST = ("InfrastructureHealth", "SpotInterruption", "TerminationNotice")
+LOST = ("InfrastructureHealth", "SpotInterruption", "TerminationNotice")
+"""Why ECS stopped a task whose host is gone."""
 _BY_HAND = ("ServiceSchedulerInitiated", "UserInitiated")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JobRun:
-    """What each attempt of a job runs.
-
-    Attributes:
-        partition: The partition of AWS.
-        cluster: The ARN of the cluster.
-        task_definition: The ARN of the task definition.
-        family: Its family.
-        container: The container whose exit code is that of the job.
-        strategy: Items of the capacity provider strategy, as the API has them.
-        network: The configuration of ``awsvpc``, as the API has it; None in other modes.
-        packed: Whether tasks are packed onto hosts, which Managed Instances do by themselves.
-        environment: More variables of that container.
-        checkpoints: Where each job has a directory to resume from; None without.
-        timeout_seconds: How long one attempt may take.
-    """
-
-    partition: str
-    cluster: str
-    task_definition: str
-    family: str
-    container: str
-    strategy: Sequence[Mapping[str, object]]
-    network: Mapping[str, object] | None
-    packed: bool
-    environment: Mapping[str, str]
-    checkpoints: str | None
-    timeout_seconds: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Cause:
+class Cause:
     """Why an attempt did not end well.
 
     Attributes:
@@ -124,8 +96,8 @@ class _Cause:
         again = f" {self.retries + 1} times" if self.retries else ""
         words, task = self.words.replace("<times>", again), f"{_TASK}.TaskArn"
         if self.of_task:
-            return _fail(self.name, f"{words} (task {{}})", *self.values, task)
-        return _fail(self.name, words, *self.values)
+            return fail_state(self.name, f"{words} (task {{}})", *self.values, task)
+        return fail_state(self.name, words, *self.values)
 
 
 def definition_of(run: JobRun, retries: JobRetries) -> State:
@@ -135,80 +107,123 @@ def definition_of(run: JobRun, retries: JobRetries) -> State:
         run: What each attempt runs.
         retries: How often it is run again.
     """
-    of_error, of_task = tuple(_causes_of_errors(retries)), tuple(_causes_of_tasks(run, retries))
-    causes = [*of_error, *of_task]
-    counters = list(dict.fromkeys(each.name for each in causes if each.retries))
-    states: State = {
+    words = time_limit(run)
+    running = {
+        **run_task(run, {}),
+        "TimeoutSeconds": run.timeout_seconds,
+        "Catch": [{"ErrorEquals": ["States.ALL"], "ResultPath": "$.error", "Next": "Why"}],
+        "Next": "ExitCode",
+    }
+    return machine_of(
+        run,
+        retries,
+        states={
+            "Run": running,
+            # No page of AWS promises that a timeout ends the task.
+            **stop_tasks(run, words, following="TimeLimit", failed=("TimeLimitNotStopped", words)),
+        },
+        rules=[
+            {**text_is("$.error.Error", "States.Timeout"), "Next": "FindTasks"},
+            {
+                "And": [text_is("$.error.Error", "States.TaskFailed"), text_matches("$.error.Cause", "{*")],
+                "Next": "Read",
+            },
+        ],
+    )
+
+
+def machine_of(
+    run: JobRun,
+    retries: JobRetries,
+    *,
+    states: State,
+    rules: Sequence[State],
+    causes: Sequence[Cause] = (),
+) -> State:
+    """A state machine that runs something, reads why it ended, and runs it again or not.
+
+    Args:
+        run: What each attempt runs.
+        retries: How often it is run again.
+        states: ``Run``, which leaves its end in ``$.ended.task`` or ``$.error``, and what follows it.
+        rules: What the error of an attempt leads to, before the causes.
+        causes: Why an attempt may fail, next to what ECS answers.
+    """
+    of_error = (*causes, *_causes_of_errors(retries))
+    of_task = tuple(_causes_of_tasks(run, retries))
+    every = [*of_error, *of_task]
+    counters = list(dict.fromkeys(each.name for each in every if each.retries))
+    attempts = retries.attempts + sum(each.retries for each in causes)
+    all_states: State = {
         "Begin": {
             "Type": "Pass",
             "Parameters": {"retries": dict.fromkeys(("Attempt", *counters), 0)},
             "Next": "Run",
         },
-        "Run": _run(run),
-        "Why": _choice(
-            [
-                {**_is("$.error.Error", "States.Timeout"), "Next": "FindTasks"},
-                {"And": [_is("$.error.Error", "States.TaskFailed"), _matches("$.error.Cause", "{*")], "Next": "Read"},
-                *_rules(of_error),
-            ],
-            "NotAccepted",
-        ),
-        "Read": _pass({"task.$": "States.StringToJson($.error.Cause)"}, "$.ended", "ExitCode"),
-        "ExitCode": _pass(
+        "Why": choice_state([*rules, *_rules(of_error)], "NotAccepted"),
+        "Read": pass_state({"task.$": "States.StringToJson($.error.Cause)"}, "$.ended", "ExitCode"),
+        "ExitCode": pass_state(
             {"task.$": _TASK, "codes.$": f"{_TASK}.Containers[?(@.Name == '{run.container}')].ExitCode"},
             "$.ended",
             "Judge",
         ),
-        "Judge": _choice(_rules(of_task), "Ended"),
+        "Judge": choice_state(_rules(of_task), "Ended"),
         "Pause": {"Type": "Wait", "Seconds": _PAUSE_SECONDS, "Next": "Run"},
         "LongPause": {"Type": "Wait", "Seconds": _LONG_PAUSE_SECONDS, "Next": "Run"},
         "Succeeded": {"Type": "Pass", "InputPath": _TASK, "End": True},
-        "NotAccepted": _fail("NotAccepted", "ECS did not accept the task: {}: {}", "$.error.Error", "$.error.Cause"),
-        "Ended": _fail("Ended", "the task ended: {} (task {})", f"{_TASK}.StoppedReason", f"{_TASK}.TaskArn"),
-        **_stop(run),
+        "NotAccepted": fail_state(
+            "NotAccepted", "ECS did not accept the task: {}: {}", "$.error.Error", "$.error.Cause"
+        ),
+        "Ended": fail_state("Ended", "the task ended: {} (task {})", f"{_TASK}.StoppedReason", f"{_TASK}.TaskArn"),
+        "TimeLimit": {"Type": "Fail", "Error": "TimeLimit", "Cause": time_limit(run)},
+        **states,
     }
-    for each in causes:
+    for each in every:
         if each.name != "Succeeded":
-            states[each.name] = each.fails()
+            all_states[each.name] = each.fails()
         if each.retries:
             counted = {f"{name}.$": _counted(name, each.name) for name in ("Attempt", *counters)}
-            states[f"{each.name}Again"] = _pass(counted, "$.retries", each.pause)
+            all_states[f"{each.name}Again"] = pass_state(counted, "$.retries", each.pause)
     return {
-        "Comment": f"Runs {run.container} on GPUs, up to {retries.attempts} times",
+        "Comment": f"Runs {run.container} on GPUs, up to {attempts} times",
         "StartAt": "Begin",
-        "TimeoutSeconds": longest_seconds(run.timeout_seconds, retries),
-        "States": states,
+        "TimeoutSeconds": longest_seconds(run.timeout_seconds, attempts),
+        "States": all_states,
     }
 
 
-def longest_seconds(timeout_seconds: int, retries: JobRetries) -> int:
+def time_limit(run: JobRun) -> str:
+    """What is said of an attempt whose time is over.
+
+    Args:
+        run: What it runs.
+    """
+    return f"it passed its time limit of {in_words(run.timeout_seconds)}"
+
+
+def longest_seconds(timeout_seconds: int, attempts: int) -> int:
     """How long an execution may take with every retry, after which Step Functions ends it.
 
     Args:
         timeout_seconds: How long one attempt may take.
-        retries: How often it is run again.
+        attempts: How many there are at most.
     """
-    return retries.attempts * (timeout_seconds + _LONG_PAUSE_SECONDS) + _MARGIN_SECONDS
+    return attempts * (timeout_seconds + _LONG_PAUSE_SECONDS) + _MARGIN_SECONDS
 
 
-def variables_by_hand(run: JobRun, *, name: str, job_input: str) -> dict[str, str]:
-    """What a task that no state machine runs is given, as the first attempt of a job.
+def run_task(run: JobRun, more: Mapping[str, str]) -> State:
+    """A state that runs the task and waits until it ends; without a word about what follows.
 
     Args:
-        run: What a job runs.
-        name: In place of the name of an execution.
-        job_input: In place of its input, as JSON.
+        run: What it runs.
+        more: More variables of the container, by name, each with the path of its value.
     """
-    checkpoints = {} if run.checkpoints is None else {CHECKPOINTS: f"{run.checkpoints}{name}/"}
-    return {NAME: name, ATTEMPT: "0", INPUT: job_input, **run.environment, **checkpoints}
-
-
-def _run(run: JobRun) -> State:
     environment = [
         {"Name": NAME, "Value.$": "$$.Execution.Name"},
         {"Name": ATTEMPT, "Value.$": "States.Format('{}', $.retries.Attempt)"},
         {"Name": INPUT, "Value.$": "States.JsonToString($$.Execution.Input)"},
         *({"Name": name, "Value": value} for name, value in run.environment.items()),
+        *({"Name": name, "Value.$": path} for name, path in more.items()),
     ]
     if run.checkpoints is not None:
         # The same for each attempt of one execution.
@@ -233,123 +248,99 @@ def _run(run: JobRun) -> State:
         "Parameters": request,
         "ResultSelector": {"task.$": "$"},
         "ResultPath": "$.ended",
-        "TimeoutSeconds": run.timeout_seconds,
-        "Catch": [{"ErrorEquals": ["States.ALL"], "ResultPath": "$.error", "Next": "Why"}],
-        "Next": "ExitCode",
     }
 
 
-def _causes_of_errors(retries: JobRetries) -> Iterator[_Cause]:
+def _causes_of_errors(retries: JobRetries) -> Iterator[Cause]:
     """What ECS answers to RunTask itself."""
     for errors, name, times, words, pause in (
         (_NO_ROOM, "NoRoom", retries.no_host, "ECS did not take the task<times>: {}", "LongPause"),
         (_OF_AWS, "EcsFailed", retries.not_started, "ECS failed to start the task<times>: {}", "Pause"),
     ):
-        when = {"Or": [_is("$.error.Error", each) for each in errors]}
-        yield _Cause(
+        when = {"Or": [text_is("$.error.Error", each) for each in errors]}
+        yield Cause(
             name=name, when=when, retries=times, words=words, values=("$.error.Cause",), pause=pause, of_task=False
         )
 
 
-def _causes_of_tasks(run: JobRun, retries: JobRetries) -> Iterator[_Cause]:
+def _causes_of_tasks(run: JobRun, retries: JobRetries) -> Iterator[Cause]:
     """What the description of a stopped task says; the first that is true counts."""
     stop, reason = f"{_TASK}.StopCode", f"{_TASK}.StoppedReason"
-    not_started = {"And": [_is_there(stop), _is(stop, "TaskFailedToStart")]}
-    never_placed = {"And": [*not_started["And"], _is_there(f"{_TASK}.ContainerInstanceArn", there=False)]}
+    not_started = {"And": [is_there(stop), text_is(stop, "TaskFailedToStart")]}
+    never_placed = {"And": [*not_started["And"], is_there(f"{_TASK}.ContainerInstanceArn", there=False)]}
     container = run.container
-    yield _Cause(
+    yield Cause(
         name="NoHost", when=never_placed, retries=retries.no_host, words="no host came<times>: {}", values=(reason,)
     )
-    yield _Cause(
+    yield Cause(
         name="NotStarted",
         when=not_started,
         retries=retries.not_started,
         words="a host came, and the containers did not start<times>: {}",
         values=(reason,),
     )
-    yield _Cause(
+    yield Cause(
         name="LostHost",
-        when={"And": [_is_there(stop), {"Or": [_is(stop, each) for each in _LOST]}]},
+        when={"And": [is_there(stop), {"Or": [text_is(stop, each) for each in LOST]}]},
         retries=retries.lost_host,
         words="its host was lost<times>: {}",
         values=(reason,),
     )
-    yield _Cause(
+    yield Cause(
         name="Stopped",
-        when={"And": [_is_there(stop), {"Or": [_is(stop, each) for each in _BY_HAND]}]},
+        when={"And": [is_there(stop), {"Or": [text_is(stop, each) for each in _BY_HAND]}]},
         retries=0,
         words="the task was stopped: {}",
         values=(reason,),
     )
-    yield _Cause(name="Succeeded", when=_has_code(0), retries=0, words="")
+    yield Cause(name="Succeeded", when=_has_code(0), retries=0, words="")
     for code, times in retries.exit_codes.items():
         words = f"the container {container} ended<times> with exit code {code}"
-        yield _Cause(name=f"ExitCode{code}", when=_has_code(code), retries=times, words=words)
+        yield Cause(name=f"ExitCode{code}", when=_has_code(code), retries=times, words=words)
     words = f"the container {container} ended with exit code {{}}"
-    yield _Cause(name="OtherExitCode", when=_is_there(_CODE), retries=0, words=words, values=(_CODE,))
+    yield Cause(name="OtherExitCode", when=is_there(_CODE), retries=0, words=words, values=(_CODE,))
 
 
-def _rules(causes: Sequence[_Cause]) -> list[State]:
+def _rules(causes: Sequence[Cause]) -> list[State]:
     return [rule for each in causes for rule in ([each.again()] if each.retries else []) + [each.last()]]
 
 
-def _stop(run: JobRun) -> State:
-    """Ends the task of an attempt whose time is over; no page of AWS promises that a timeout does."""
-    words = f"it passed its time limit of {in_words(run.timeout_seconds)}"
-    guarded: State = {
-        "Retry": [{"ErrorEquals": ["States.ALL"], "IntervalSeconds": 5, "MaxAttempts": 5, "BackoffRate": 2}],
-        "Catch": [{"ErrorEquals": ["States.ALL"], "ResultPath": "$.error", "Next": "TimeLimitNotStopped"}],
-    }
-    sdk = f"{_STATES.format(run.partition)}:aws-sdk:ecs"
-    stop = {
-        "Type": "Task",
-        "Resource": f"{sdk}:stopTask",
-        "Parameters": {"Cluster": run.cluster, "Task.$": "$.task.TaskArn", "Reason": words},
-        "End": True,
-    }
+def stop_tasks(run: JobRun, reason: str, *, following: str, failed: tuple[str, str]) -> State:
+    """States that stop what an execution still runs, from ``FindTasks`` on.
+
+    Args:
+        run: What it runs.
+        reason: What ECS says of the tasks.
+        following: The next state.
+        failed: The error where that does not succeed, and the beginning of its cause.
+    """
+    name, words = failed
+    guard = {"Catch": [{"ErrorEquals": ["States.ALL"], "ResultPath": "$.notStopped", "Next": name}]}
+    described = {"Cluster": run.cluster, "Tasks.$": "$.found.TaskArns"}
+    listed = {"Cluster": run.cluster, "Family": run.family, "DesiredStatus": "RUNNING"}
+    stopped = {"Cluster": run.cluster, "Task.$": "$.task.TaskArn", "Reason": reason}
     ours = {"Variable": "$.task.Group", "StringEqualsPath": "$.group", "Next": "StopTask"}
+    each = {
+        "IsOurs": choice_state([ours], "IsAnother"),
+        "StopTask": {**call_ecs(run.partition, "stopTask", stopped), "End": True},
+        "IsAnother": {"Type": "Succeed"},
+    }
     return {
         "FindTasks": {
-            "Type": "Task",
-            "Resource": f"{sdk}:listTasks",
-            "Parameters": {"Cluster": run.cluster, "Family": run.family, "DesiredStatus": "RUNNING"},
+            **call_ecs(run.partition, "listTasks", listed),
             "ResultPath": "$.found",
-            **guarded,
+            **guard,
             "Next": "AnyTask",
         },
-        "AnyTask": _choice([{**_is_there("$.found.TaskArns[0]"), "Next": "LookAtTasks"}], "TimeLimit"),
+        "AnyTask": choice_state([{**is_there("$.found.TaskArns[0]"), "Next": "LookAtTasks"}], following),
         "LookAtTasks": {
-            "Type": "Task",
-            "Resource": f"{sdk}:describeTasks",
-            "Parameters": {"Cluster": run.cluster, "Tasks.$": "$.found.TaskArns"},
+            **call_ecs(run.partition, "describeTasks", described),
             "ResultPath": "$.found",
-            **guarded,
+            **guard,
             "Next": "EachTask",
         },
-        "EachTask": {
-            "Type": "Map",
-            "ItemsPath": "$.found.Tasks",
-            "ItemSelector": {
-                "task.$": "$$.Map.Item.Value",
-                "group.$": "States.Format('job:{}', $$.Execution.Name)",
-            },
-            "ItemProcessor": {
-                "ProcessorConfig": {"Mode": "INLINE"},
-                "StartAt": "IsOurs",
-                "States": {
-                    "IsOurs": _choice([ours], "IsAnother"),
-                    "StopTask": stop,
-                    "IsAnother": {"Type": "Succeed"},
-                },
-            },
-            "ResultPath": None,
-            **guarded,
-            "Next": "TimeLimit",
-        },
-        "TimeLimit": {"Type": "Fail", "Error": "TimeLimit", "Cause": words},
-        "TimeLimitNotStopped": _fail(
-            "TimeLimitNotStopped", f"{words}, and its task could not be stopped: {{}}", "$.error.Cause"
-        ),
+        "EachTask": {**each_task("stopped", each, start="IsOurs"), **guard, "Next": following},
+        name: fail_state(name, f"{words}, and its tasks could not be stopped: {{}}", "$.notStopped.Cause"),
     }
 
 
@@ -358,32 +349,5 @@ def _counted(name: str, cause: str) -> str:
     return f"States.MathAdd({path}, 1)" if name in {"Attempt", cause} else path
 
 
-def _pass(parameters: State, result: str, following: str) -> State:
-    return {"Type": "Pass", "Parameters": parameters, "ResultPath": result, "Next": following}
-
-
-def _choice(rules: list[State], default: str) -> State:
-    return {"Type": "Choice", "Choices": rules, "Default": default}
-
-
-def _fail(name: str, words: str, *values: str) -> State:
-    if not values:
-        return {"Type": "Fail", "Error": name, "Cause": words}
-    quoted = words.replace("'", "\\'")
-    return {"Type": "Fail", "Error": name, "CausePath": f"States.Format('{quoted}', {', '.join(values)})"}
-
-
-def _is(path: str, text: str) -> State:
-    return {"Variable": path, "StringEquals": text}
-
-
-def _matches(path: str, pattern: str) -> State:
-    return {"Variable": path, "StringMatches": pattern}
-
-
-def _is_there(path: str, *, there: bool = True) -> State:
-    return {"Variable": path, "IsPresent": there}
-
-
 def _has_code(code: int) -> State:
-    return {"And": [_is_there(_CODE), {"Variable": _CODE, "NumericEquals": code}]}
+    return {"And": [is_there(_CODE), {"Variable": _CODE, "NumericEquals": code}]}

@@ -23,7 +23,7 @@ from gpu_constructs.cdk.given import construct_of
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.jobs.data import JobData, JobPlaces
-from gpu_constructs.jobs.states import CHECKPOINTS
+from gpu_constructs.jobs.job_run import CHECKPOINTS
 from gpu_constructs.tasks.gpu_needs import plan_needs
 from gpu_constructs.training.launch_plan import require_launch, require_mounted, words_of
 from gpu_constructs.training.training_launcher import TrainingLauncher

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpu_constructs.jobs.job_run import JobRun
 from gpu_constructs.jobs.retries import JobRetries
-from gpu_constructs.jobs.states import JobRun, definition_of
+from gpu_constructs.jobs.states import definition_of
 from tests.e2e.emulator.state_language import StateError, Waiting, run_machine
 
 RUN = JobRun(

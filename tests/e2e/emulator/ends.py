@@ -2,7 +2,8 @@
 
 ``/emulator/ends/<family>`` has an end for each task of a family that comes to run, in that order, such as
 ``spot,1,0``: an exit code, ``spot`` for an interruption of its host, ``host`` for the loss of its host, ``start`` for
-containers that do not start, ``late`` for a task that goes on. The last one stays. Without it, tasks go on.
+containers that do not start, ``late`` for a task that goes on; ``9*0`` is the exit code 0 after nine minutes more. The
+last one stays. Without it, tasks go on.
 """
 
 from __future__ import annotations
@@ -40,7 +41,10 @@ def _end(ecs: RunningEcs, task: EmulatedTask) -> None:
         task.end = _next(ecs, task.family)
         return  # it runs for a minute
     assert task.host is not None
-    if task.end.isdigit():
+    minutes, _, end = task.end.rpartition("*")
+    if minutes:
+        task.end = f"{int(minutes) - 1}*{end}" if int(minutes) > 1 else end
+    elif task.end.isdigit():
         task.exit(int(task.end))
     elif task.end == "start":
         task.stop("CannotPullContainerError: pull access denied", "TaskFailedToStart")

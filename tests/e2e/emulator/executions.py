@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -40,7 +41,7 @@ class RunningExecution(Execution):
         self.where = Region(backend.account_id, backend.region_name)
         definition = json.loads(machine.definition)
         self._minutes_left = definition.get("TimeoutSeconds", FOREVER_SECONDS) / 60
-        self.waits_for: EmulatedTask | RunningExecution | None = None
+        self.waits_for: list[EmulatedTask | RunningExecution] = []
         context = {
             "Execution": {"Id": self.execution_arn, "Name": name, "Input": json.loads(given)},
             "StateMachine": {"Id": machine.arn, "Name": machine.name},
@@ -51,7 +52,7 @@ class RunningExecution(Execution):
     @property
     def cluster(self) -> str | None:
         """The cluster of the task that it waits for; None where it waits for none."""
-        waits = self.waits_for
+        waits = next(iter(self.waits_for), None)
         return waits.cluster if isinstance(waits, RunningExecution) else None if waits is None else waits.cluster_name
 
     def advance(self) -> None:
@@ -72,16 +73,16 @@ class RunningExecution(Execution):
                 self.stop(status="TIMED_OUT")
 
     def _end(self, status: str) -> None:
-        self.status, self.stop_date, self.waits_for = status, utcnow(), None
+        self.status, self.stop_date, self.waits_for = status, utcnow(), []
 
     def stop(self, *_: Any, status: str = "ABORTED", **__: Any) -> None:
         """End it; what it waits for ends as well, which AWS attempts
         (https://docs.aws.amazon.com/step-functions/latest/dg/connect-to-resource.html)."""
-        waits = self.waits_for
-        if isinstance(waits, RunningExecution):
-            waits.stop()
-        elif waits is not None and waits.last_status != "STOPPED":
-            waits.stop("Task stopped by AWS Step Functions")
+        for waits in self.waits_for:
+            if isinstance(waits, RunningExecution):
+                waits.stop()
+            elif waits.last_status != "STOPPED":
+                waits.stop("Task stopped by AWS Step Functions")
         self._end(status)
 
     def get_execution_history(self, roleArn: str) -> list[dict[str, Any]]:  # noqa: N803 - moto's name
@@ -113,6 +114,14 @@ class RunningExecution(Execution):
     def _ecs(self) -> RunningEcs:
         return cast("RunningEcs", ecs_backends[self.where.account_id][self.where.name])
 
+    @contextmanager
+    def _waiting_for(self, what: EmulatedTask | RunningExecution) -> Iterator[None]:
+        self.waits_for.append(what)
+        try:
+            yield
+        finally:
+            self.waits_for = [each for each in self.waits_for if each is not what]
+
     def _run_task(self, given: Any) -> Waiting:
         asked = camel_case(given)
         try:
@@ -138,15 +147,14 @@ class RunningExecution(Execution):
             raise StateError("AmazonECS.Unknown", "; ".join(each.reason for each in failures))
         task = tasks[0]
         assert isinstance(task, EmulatedTask)
-        self.waits_for = task
-        while task.last_status != "STOPPED":
-            yield
-        self.waits_for = None
-        described = pascal_case(task.as_described)
+        with self._waiting_for(task):
+            while task.last_status != "STOPPED":
+                yield
+        described = json.loads(json.dumps(pascal_case(task.as_described), default=str))
         if task.stop_code != "EssentialContainerExited" or any(
             each.get("ExitCode") for each in described["Containers"]
         ):
-            raise StateError("States.TaskFailed", json.dumps(described, default=str))
+            raise StateError("States.TaskFailed", json.dumps(described))
         return described
 
     def _start_execution(self, given: Any) -> Waiting:
@@ -155,12 +163,11 @@ class RunningExecution(Execution):
         text = given_input if isinstance(given_input, str) else json.dumps(given_input)
         started = machines.start_execution(given["StateMachineArn"], given.get("Name", ""), text)
         assert isinstance(started, RunningExecution)
-        self.waits_for = started
-        while started.status == "RUNNING":
-            yield
-            if started.cluster is None:
-                started.advance()
-        self.waits_for = None
+        with self._waiting_for(started):
+            while started.status == "RUNNING":
+                yield
+                if started.cluster is None:
+                    started.advance()
         described = {"ExecutionArn": started.execution_arn, "Name": started.name, "Status": started.status}
         if started.status != "SUCCEEDED":
             cause = {**described, "Error": started.error, "Cause": started.cause}

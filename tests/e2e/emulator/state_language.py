@@ -105,7 +105,8 @@ class _Step:
 
     def _fail(self) -> Waiting:
         yield from ()
-        raise StateError(self.state["Error"], self.state.get("Cause") or self._value(self.state["CausePath"]))
+        said = (self.state.get(key) or self._value(self.state[f"{key}Path"]) for key in ("Error", "Cause"))
+        raise StateError(*said)
 
     def _choice(self) -> Waiting:
         yield from ()
@@ -121,13 +122,18 @@ class _Step:
         return self._next(self._output(result))
 
     def _map(self) -> Waiting:
-        results = []
+        machines = []
         for number, item in enumerate(self._value(self.state.get("ItemsPath", "$"))):
             context = {**self.context, "Map": {"Item": {"Index": number, "Value": item}}}
             selector = self.state.get("ItemSelector")
             given = item if selector is None else _filled(selector, self.given, context)
-            results.append((yield from run_machine(self.state["ItemProcessor"], given, context, self.call)))
-        return self._next(self._output(results))
+            machines.append(run_machine(self.state["ItemProcessor"], given, context, self.call))
+        return self._next(self._output((yield from _together(machines))))
+
+    def _parallel(self) -> Waiting:
+        given = self._input()
+        machines = [run_machine(each, given, self.context, self.call) for each in self.state["Branches"]]
+        return self._next(self._output((yield from _together(machines))))
 
     def _next(self, data: Any) -> tuple[str, Any]:
         return self.state.get("Next", ""), data
@@ -182,6 +188,22 @@ OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
 def _wait(seconds: float) -> Iterator[None]:
     for _ in range(max(1, round(seconds / 60))):
         yield
+
+
+def _together(machines: list[Waiting]) -> Waiting:
+    """Run machines at once; the first that fails ends all, and what their tasks do goes on."""
+    results: list[Any] = [None] * len(machines)
+    running = dict(enumerate(machines))
+    while running:
+        for number, machine in list(running.items()):
+            try:
+                next(machine)
+            except StopIteration as end:  # noqa: PERF203 - each machine may end
+                results[number] = end.value
+                del running[number]
+        if running:
+            yield
+    return results
 
 
 def _within(seconds: float, steps: Waiting) -> Waiting:

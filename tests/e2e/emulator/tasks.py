@@ -127,11 +127,16 @@ class EmulatedTask(Task):
         self.bindings = self._bound(host)
         self.last_status = "PENDING"
 
+    @property
+    def _address(self) -> str | None:
+        """The address of its own network interface; None without."""
+        attachments: list[Any] = getattr(self, "attachments", [])
+        details = [each for attachment in attachments for each in attachment["details"]]
+        return next((each["value"] for each in details if each["name"] == "privateIPv4Address"), None)
+
     def _bound(self, host: EcsHost) -> list[dict[str, Any]]:
         """Where each container port is reached: an address or a host, and a port; a dynamic one is the next free."""
-        attachments: list[Any] = self.attachments
-        details = [each for attachment in attachments for each in attachment["details"]]
-        address = next((each["value"] for each in details if each["name"] == "privateIPv4Address"), None)
+        address = self._address
         taken = {each["hostPort"] for task in host.tasks for each in task.bindings}
         free = (port for port in range(FIRST_DYNAMIC_PORT, LAST_DYNAMIC_PORT + 1) if port not in taken)
         return [
@@ -205,6 +210,7 @@ class EmulatedTask(Task):
                 "image": definition.get("image"),
                 "lastStatus": self._last_status,
                 "cpu": str(definition.get("cpu", 0)),
+                "networkInterfaces": [{"privateIpv4Address": self._address}] if self._address else [],
                 "gpuIds": list(gpus.get(definition["name"], ())),
                 **({} if getattr(self, "exit_code", None) is None else {"exitCode": self.exit_code}),
                 "networkBindings": [

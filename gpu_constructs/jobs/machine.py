@@ -1,0 +1,147 @@
+"""The state machine of a job as a resource: what it may do, and the alarm for jobs that failed."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import aws_cdk as cdk
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_stepfunctions as sfn
+from constructs import Construct
+
+from gpu_constructs.cdk.durations import in_words, whole_seconds
+from gpu_constructs.cdk.given import construct_of
+from gpu_constructs.cdk.tokens import is_token
+from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.fleet import Unknown
+from gpu_constructs.hosts.cluster_hosts import ClusterHosts
+from gpu_constructs.jobs.job_run import NAME_FORM
+from gpu_constructs.jobs.permissions import permissions_of
+from gpu_constructs.jobs.state_parts import State
+from gpu_constructs.jobs.states import LONGEST_EXECUTION_SECONDS, longest_seconds
+from gpu_constructs.tasks.task_definition import GpuTaskDefinition
+
+__all__ = ["alarm_of", "attempt_seconds", "machine_of_tasks", "require_machine_name"]
+
+
+def machine_of_tasks(
+    scope: Construct, hosts: ClusterHosts, task: GpuTaskDefinition, definition: State, name: str | None
+) -> sfn.StateMachine:
+    """Defines a state machine that runs the tasks of one task definition, and its role.
+
+    Args:
+        scope: Where they are defined.
+        hosts: The hosts of the cluster.
+        task: The task definition.
+        definition: What the machine does.
+        name: Its name; None if CloudFormation makes one.
+    """
+    partition, region, account = hosts.place
+    policy = permissions_of(
+        partition=partition,
+        region=region,
+        account=account,
+        cluster_arn=hosts.cluster_arn,
+        cluster_name=hosts.cluster_name,
+        family=task.family,
+        roles=[task.task_role.role_arn, task.obtain_execution_role().role_arn],
+    )
+    role = construct_of(
+        iam.Role,
+        iam.RoleProps,
+        scope,
+        "Role",
+        assumed_by=_step_functions(),
+        inline_policies={"Run": iam.PolicyDocument.from_json(policy)},
+    )
+    return construct_of(
+        sfn.StateMachine,
+        sfn.StateMachineProps,
+        scope,
+        "StateMachine",
+        state_machine_name=name,
+        role=role,
+        definition_body=sfn.DefinitionBody.from_string(hosts.stack.to_json_string(definition)),
+    )
+
+
+def alarm_of(scope: Construct, machine: sfn.StateMachine) -> cloudwatch.Alarm:
+    """Defines an alarm for jobs that failed, and for executions that passed the time of all their attempts.
+
+    Args:
+        scope: Where it is defined.
+        machine: The state machine.
+    """
+    dimensions = {"StateMachineArn": machine.state_machine_arn}
+    counted = {
+        name: cloudwatch.Metric(namespace="AWS/States", metric_name=metric, dimensions_map=dimensions, statistic="Sum")
+        for name, metric in (("failed", "ExecutionsFailed"), ("late", "ExecutionsTimedOut"))
+    }
+    return cloudwatch.Alarm(
+        scope,
+        "Alarm",
+        alarm_description="Jobs that failed for good; the cause of each execution says why",
+        metric=cloudwatch.MathExpression(
+            expression="FILL(failed, 0) + FILL(late, 0)", using_metrics=counted, label="Failed jobs"
+        ),
+        threshold=1,
+        evaluation_periods=1,
+        comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+        treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+    )
+
+
+def require_machine_name(name: str | None) -> None:
+    """Refuses what Step Functions does not take as a name.
+
+    Args:
+        name: The name; None for one that CloudFormation makes.
+
+    Raises:
+        InvalidValueError: It is none.
+    """
+    if name is not None and not is_token(name) and not NAME_FORM.fullmatch(name):
+        raise InvalidValueError(
+            f"{shown(name)} is not a name that Step Functions takes",
+            argument="state_machine_name",
+            value=name,
+            allowed="letters, digits, _ and -, up to 80",
+            fix="leave it out, and CloudFormation makes one",
+        )
+
+
+def attempt_seconds(argument: str, timeout: cdk.Duration, attempts: int) -> int:
+    """The time of one attempt, of which one execution has room for all.
+
+    Args:
+        argument: The argument, as the user spells it.
+        timeout: The time.
+        attempts: How many there are at most.
+
+    Raises:
+        InvalidValueError: It is less than a minute, too long, or only known at deploy time.
+    """
+    largest = (LONGEST_EXECUTION_SECONDS - longest_seconds(0, attempts)) // attempts
+    seconds = whole_seconds(argument, timeout, smallest=60)
+    if isinstance(seconds, Unknown):
+        raise InvalidValueError(
+            "a time that is only known at deploy time does not bound the whole execution",
+            argument=argument,
+            fix="cdk.Duration.hours(6)",
+        )
+    if seconds > largest:
+        raise InvalidValueError(
+            f"{in_words(seconds)} for each of up to {attempts} attempts are more than the 365 days that an "
+            "execution may take",
+            argument=argument,
+            value=seconds,
+            allowed=f"up to {largest // 3600} hours with these retries",
+            fix=f"cdk.Duration.hours({largest // 3600}), or fewer retries, such as JobRetries(no_host=1, lost_host=2)",
+        )
+    return seconds
+
+
+@cache
+def _step_functions() -> iam.ServicePrincipal:
+    return iam.ServicePrincipal("states.amazonaws.com")

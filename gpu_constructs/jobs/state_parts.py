@@ -1,0 +1,105 @@
+"""Parts of a state machine in the Amazon States Language, with JSONPath."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+__all__ = [
+    "State",
+    "call_ecs",
+    "choice_state",
+    "each_task",
+    "fail_state",
+    "is_there",
+    "pass_state",
+    "text_is",
+    "text_matches",
+]
+
+State: TypeAlias = dict[str, Any]
+
+
+def pass_state(parameters: State, result: str, following: str) -> State:
+    """A state that makes a value.
+
+    Args:
+        parameters: The value, as the language has it.
+        result: Where it goes.
+        following: The next state.
+    """
+    return {"Type": "Pass", "Parameters": parameters, "ResultPath": result, "Next": following}
+
+
+def choice_state(rules: list[State], default: str) -> State:
+    """A state that chooses the next one.
+
+    Args:
+        rules: The first that is true says which.
+        default: The next state where none is true.
+    """
+    return {"Type": "Choice", "Choices": rules, "Default": default}
+
+
+def fail_state(name: str, words: str, *values: str) -> State:
+    """The end of an execution that failed.
+
+    Args:
+        name: Its error.
+        words: Its cause, with ``{}`` in the place of each value.
+        *values: Paths of the values.
+    """
+    if not values:
+        return {"Type": "Fail", "Error": name, "Cause": words}
+    quoted = words.replace("'", "\\'")
+    return {"Type": "Fail", "Error": name, "CausePath": f"States.Format('{quoted}', {', '.join(values)})"}
+
+
+def text_is(path: str, text: str) -> State:
+    """A rule of a choice: a text is this one."""
+    return {"Variable": path, "StringEquals": text}
+
+
+def text_matches(path: str, pattern: str) -> State:
+    """A rule of a choice: a text is like this one, with ``*`` for any letters."""
+    return {"Variable": path, "StringMatches": pattern}
+
+
+def is_there(path: str, *, there: bool = True) -> State:
+    """A rule of a choice: a path has a value."""
+    return {"Variable": path, "IsPresent": there}
+
+
+def call_ecs(partition: str, action: str, parameters: State) -> State:
+    """A state that asks ECS something, and tries again where ECS is busy.
+
+    Args:
+        partition: The partition of AWS.
+        action: What it asks, such as ``listTasks``.
+        parameters: The request.
+    """
+    return {
+        "Type": "Task",
+        "Resource": f"arn:{partition}:states:::aws-sdk:ecs:{action}",
+        "Parameters": parameters,
+        "Retry": [{"ErrorEquals": ["States.ALL"], "IntervalSeconds": 5, "MaxAttempts": 5, "BackoffRate": 2}],
+    }
+
+
+def each_task(name: str, states: State, *, start: str) -> State:
+    """A state that looks at each task of ``$.found``, with the group that the tasks of this execution are in.
+
+    Args:
+        name: Where the results go. Without a place they would be the output: CDK leaves out a ``ResultPath`` of null.
+        states: What it does with one, as ``$.task``, and the group as ``$.group``.
+        start: The first of them.
+    """
+    return {
+        "Type": "Map",
+        "ItemsPath": "$.found.Tasks",
+        "ItemSelector": {
+            "task.$": "$$.Map.Item.Value",
+            "group.$": "States.Format('job:{}', $$.Execution.Name)",
+        },
+        "ItemProcessor": {"ProcessorConfig": {"Mode": "INLINE"}, "StartAt": start, "States": states},
+        "ResultPath": f"$.{name}",
+    }

@@ -1,0 +1,250 @@
+"""A training over several hosts of one capacity of a cluster of ECS, made a gang by a state machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import aws_cdk as cdk
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_logs as logs
+from aws_cdk import aws_stepfunctions as sfn
+from constructs import Construct
+
+from gpu_constructs.batch.work import DAY_SECONDS
+from gpu_constructs.capacity.gpu_capacity import GpuCapacity
+from gpu_constructs.cdk.arguments import of_kind, texts, variables
+from gpu_constructs.cdk.atomic import creating, require_construct_id, rolled_back_on_error
+from gpu_constructs.cdk.kinds import checked
+from gpu_constructs.cluster import GpuCluster
+from gpu_constructs.errors import InvalidValueError
+from gpu_constructs.fleet import Starter, StrategyItem, Workload
+from gpu_constructs.hosts.given_cluster import require_gpu_cluster
+from gpu_constructs.jobs.data import JobData, JobPlaces
+from gpu_constructs.jobs.job_run import CHECKPOINTS, VARIABLES, JobRun
+from gpu_constructs.jobs.machine import alarm_of, attempt_seconds, machine_of_tasks, require_machine_name
+from gpu_constructs.jobs.retries import JobRetries
+from gpu_constructs.jobs.started_job import StartedJob
+from gpu_constructs.tasks.task_definition import GpuTaskDefinition
+from gpu_constructs.tasks.workload import require_home
+from gpu_constructs.training.gang_plan import Hosts, hosts_of
+from gpu_constructs.training.gang_states import RESERVED, Gang, attempts_of, gang_definition_of
+from gpu_constructs.training.training_launcher import TrainingLauncher
+
+__all__ = ["ClusterTraining"]
+
+_CONTAINER = "train"
+_START_SECONDS = 1800
+# Interfaces of awsvpc tasks that lead to their host alone (`batch.job_plan`).
+_NCCL = {"NCCL_SOCKET_IFNAME": "^lo,docker,ecs"}
+
+
+class ClusterTraining(StartedJob):
+    """Defines a training over several hosts of a cluster of ECS, and the state machine that runs it.
+
+    For a cluster that you keep. ECS has no gangs: it starts each task by itself, as its host comes. The state machine
+    starts the main task, waits until it runs, and starts one on each other host with its address. All are stopped when
+    the main one ends, when another one fails, and when not all run within `start_within`; then `retries` decide. The
+    execution ends with the end of the main task, or with that of the one that failed.
+
+    What AWS Batch does and this cannot (`MultiNodeTraining`): hosts that came are paid for while the others still come,
+    and two trainings at once on one capacity can hold the hosts of each other until `start_within` is over.
+
+    Each task has all GPUs of its host, and an interface of its own in a security group that is opened to itself. The
+    container gets the variables of a `GpuJob` and those of AWS Batch that a `TrainingLauncher` reads, such as
+    ``AWS_BATCH_JOB_NODE_INDEX``.
+
+    Args:
+        scope: Where it is defined.
+        construct_id: Its id in that scope.
+        cluster: The cluster of the capacity.
+        capacity: Hosts of an Auto Scaling group, in subnets of one Availability Zone, from `GpuCluster.add_capacity`.
+            Of spot hosts, one that is interrupted ends the attempt on all, which a warning says.
+        hosts: How many of them, 2 to 40.
+        image: The image of its containers, with the framework; for EFA with libfabric and AWS's plugin for NCCL.
+        command: What runs on each host, in the words of what `launcher` starts.
+        launcher: What starts it. By default ``TrainingLauncher.torchrun()``, one process for each GPU.
+        gpu_memory_gib: Memory in GiB that each GPU must have. By default any GPU will do.
+        min_compute_capability: CUDA compute capability that its GPUs must have, as (major, minor). By default any.
+        precision: The narrowest number format that it computes in, such as ``bf16``. By default any GPU will do.
+        nvlink: Whether the GPUs of each host must be joined by NVLink.
+        environment: Environment variables.
+        secrets: Environment variables from Secrets Manager or Parameter Store.
+        reads: Where its data are, by the variable that containers get. The task role may read them.
+        writes: Where its results go, likewise. The task role may read and write them.
+        checkpoints: Where it keeps what it resumes from. Containers get ``JOB_CHECKPOINTS``, a directory there, the
+            same on all hosts and in each attempt of one execution, and another one for each execution.
+        timeout: How long one attempt may take, with the time in which hosts come. By default a day.
+        start_within: How long it may take until all hosts run, of which the pull of a large image is a part. By
+            default half an hour.
+        retries: How often it is run again, for each cause; ``no_host`` is also that of hosts that did not run in time.
+        task_role: What it may do on AWS. By default a role that may use the places above and nothing else.
+        execution_role: What ECS uses to pull its image and write its logs. By default a role is made.
+        log_retention: How long its log group keeps its logs. By default a month.
+        state_machine_name: The name of the machine. By default CloudFormation makes one.
+
+    Raises:
+        InvalidValueError: An argument is wrong by itself.
+        IncompatibleError: The capacity cannot hold the gang: too few hosts, different GPUs, or several zones.
+        DoesNotFitError: Its hosts have less of something than the container asks for.
+        RefusedByCdkError: CDK refuses it.
+
+    Attributes:
+        state_machine: Each execution of it is one training.
+        alarm: Goes off when a training has failed.
+        task_definition: What each host runs; volumes are added to it.
+        security_group: That of the tasks.
+        hosts: How many hosts it has.
+        data: Where it reads, writes and resumes.
+    """
+
+    @checked
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        cluster: GpuCluster,
+        capacity: GpuCapacity,
+        hosts: int,
+        image: ecs.ContainerImage,
+        command: Sequence[str],
+        launcher: TrainingLauncher | None = None,
+        gpu_memory_gib: float | None = None,
+        min_compute_capability: tuple[int, int] | None = None,
+        precision: str | None = None,
+        nvlink: bool = False,
+        environment: Mapping[str, str] | None = None,
+        secrets: Mapping[str, ecs.Secret] | None = None,
+        reads: Mapping[str, JobData] | None = None,
+        writes: Mapping[str, JobData] | None = None,
+        checkpoints: JobData | None = None,
+        timeout: cdk.Duration | None = None,
+        start_within: cdk.Duration | None = None,
+        retries: JobRetries | None = None,
+        task_role: iam.IRole | None = None,
+        execution_role: iam.IRole | None = None,
+        log_retention: logs.RetentionDays = logs.RetentionDays.ONE_MONTH,
+        state_machine_name: str | None = None,
+    ) -> None:
+        require_construct_id(construct_id)
+        require_gpu_cluster(cluster)
+        gang = hosts_of(capacity, hosts)
+        chosen = of_kind("launcher", launcher, TrainingLauncher, example="TrainingLauncher.torchrun()")
+        words = texts("command", command, example="['train.py', '--epochs', '3']")
+        budgets = of_kind("retries", retries, JobRetries, example="JobRetries(lost_host=5)")
+        attempts = attempts_of(budgets)
+        seconds = DAY_SECONDS if timeout is None else attempt_seconds("timeout", timeout, attempts)
+        start_seconds = (
+            min(_START_SECONDS, seconds)
+            if start_within is None
+            else attempt_seconds("start_within", start_within, attempts)
+        )
+        places = JobPlaces.of(reads=reads, writes=writes, checkpoints=checkpoints, reserved=VARIABLES)
+        given = variables("environment", environment, of=str, example="{'NAME': 'value'}")
+        _require_free(given)
+        require_machine_name(state_machine_name)
+        cluster.hosts.require_same_region(scope)
+        told = {**_NCCL, **given, **places.variables}
+        if checkpoints is not None:
+            # The launcher adds the name of the execution.
+            told[CHECKPOINTS] = checkpoints.location
+        with creating(scope, construct_id):
+            super().__init__(scope, construct_id)
+        with rolled_back_on_error(scope, construct_id):
+            task = GpuTaskDefinition(
+                self,
+                "Task",
+                capacity=[capacity],
+                network_mode=ecs.NetworkMode.AWS_VPC,
+                log_retention=log_retention,
+                task_role=task_role,
+                execution_role=execution_role,
+            )
+            task.add_gpu_container(
+                _CONTAINER,
+                image=image,
+                gpus=gang.gpus,
+                gpu_memory_gib=gpu_memory_gib,
+                min_compute_capability=min_compute_capability,
+                precision=precision,
+                nvlink=nvlink,
+                efa=gang.has_efa,
+                command=chosen.command(words, gpus=gang.gpus),
+                environment=told,
+                secrets=secrets,
+            )
+            self.task_definition: GpuTaskDefinition = task
+            self.hosts: int = gang.number
+            item = StrategyItem(provider=capacity.pool.provider_name, pool=capacity.pool, weight=1)
+            self._item = item
+            require_home(self.workload, [capacity], cluster.cluster, {"Strategy": "capacity"})
+            self.security_group: ec2.SecurityGroup = _group(self, cluster)
+            run = JobRun(
+                partition=cluster.hosts.place[0],
+                cluster=cluster.hosts.cluster_arn,
+                task_definition=task.task_definition_arn,
+                family=task.family,
+                container=_CONTAINER,
+                strategy=[{"CapacityProvider": capacity.capacity_provider_name, "Weight": 1}],
+                network={
+                    "Subnets": [each.subnet_id for each in capacity.subnets.subnets],
+                    "SecurityGroups": [self.security_group.security_group_id],
+                },
+                packed=False,
+                environment={},
+                checkpoints=None,
+                timeout_seconds=seconds,
+            )
+            definition = gang_definition_of(Gang(run=run, hosts=gang.number, start_seconds=start_seconds), budgets)
+            self.state_machine: sfn.StateMachine = machine_of_tasks(
+                self, cluster.hosts, task, definition, state_machine_name
+            )
+            self.alarm: cloudwatch.Alarm = alarm_of(self, self.state_machine)
+            self.data: tuple[JobData, ...] = places.every
+            self._places: JobPlaces = places
+            places.grant(task.task_role)
+            # An execution goes on with the revision that it began with.
+            task.keep_old_revisions()
+            # A provider cannot leave the cluster while a task uses it.
+            self.state_machine.node.add_dependency(cluster.hosts.association.services_depend_on)
+            _warn(self, gang)
+
+    @property
+    def workload(self) -> Workload:
+        """One of its tasks on its capacity, as the value that every check reads."""
+        return Workload(
+            name=self.node.id,
+            task=self.task_definition.task,
+            starter=Starter.STATE_MACHINE,
+            strategy=(self._item,),
+            network_configuration=True,
+        )
+
+
+def _group(scope: Construct, cluster: GpuCluster) -> ec2.SecurityGroup:
+    group = ec2.SecurityGroup(scope, "SecurityGroup", vpc=cluster.hosts.vpc, description="The hosts of a training")
+    group.add_ingress_rule(group, ec2.Port.all_traffic(), "The other hosts of the training")
+    return group
+
+
+def _require_free(environment: Mapping[str, str]) -> None:
+    taken = next((each for each in environment if each in VARIABLES or each.startswith(RESERVED)), None)
+    if taken is not None:
+        raise InvalidValueError(
+            f"{taken} is a variable that the training gets by itself",
+            argument="environment",
+            value=taken,
+            fix="another name",
+        )
+
+
+def _warn(scope: Construct, gang: Hosts) -> None:
+    if gang.is_spot:
+        cdk.Annotations.of(scope).add_warning_v2(
+            "gpu-constructs:ClusterTraining.spot",
+            f"one interrupted spot host ends the training on all {gang.number}, and retries start it again from its "
+            "last checkpoint; on demand, a reservation or a Capacity Block has no such interruptions",
+        )

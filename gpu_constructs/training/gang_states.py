@@ -1,0 +1,255 @@
+"""The state machine of a training on a cluster of ECS: the main host first, then the others, and all ended as one.
+
+ECS starts each task by itself, so the machine makes a gang of them. Three branches run at once: the main task; the
+others, which start when the main one runs and its address is known; and a look, once, at whether all have started in
+time. The first that ends ends all three, what still runs is stopped, and its end is read like that of any job.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpu_constructs.cdk.durations import in_words
+from gpu_constructs.jobs.job_run import JobRun
+from gpu_constructs.jobs.retries import JobRetries
+from gpu_constructs.jobs.state_parts import (
+    State,
+    call_ecs,
+    choice_state,
+    each_task,
+    fail_state,
+    is_there,
+    pass_state,
+    text_is,
+    text_matches,
+)
+from gpu_constructs.jobs.states import LOST, Cause, machine_of, run_task, stop_tasks, time_limit
+
+__all__ = ["RESERVED", "Gang", "attempts_of", "gang_definition_of"]
+
+_LOOK_SECONDS = 15
+# A host that was lost makes the others fail: what ECS says of it comes first, and counts.
+_MAIN_SECONDS = 60
+# A host that fails may do so because the main one has ended or failed, whose own end comes first, and counts.
+_OTHER_SECONDS = 120
+_ENDED, _LATE, _TIME = "TaskEnded", "NotTogether", "TimeLimit"
+_STOPPED = "the training has ended on another host"
+RESERVED = "AWS_BATCH"
+"""How the variables begin that the launcher reads."""
+# In AWS Batch's words.
+_RANK, _WORLD, _MAIN, _ADDRESS = (
+    "AWS_BATCH_JOB_NODE_INDEX",
+    "AWS_BATCH_JOB_NUM_NODES",
+    "AWS_BATCH_JOB_MAIN_NODE_INDEX",
+    "AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS",
+)
+_OF_ATTEMPT = {
+    "AWS_BATCH_JOB_ID": "$$.Execution.Name",
+    "AWS_BATCH_JOB_ATTEMPT": "States.Format('{}', States.MathAdd($.retries.Attempt, 1))",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gang:
+    """Tasks that run as one, each on a host of its own.
+
+    Attributes:
+        run: What each of them runs.
+        hosts: How many there are.
+        start_seconds: How long they may take until all run.
+    """
+
+    run: JobRun
+    hosts: int
+    start_seconds: int
+
+
+def attempts_of(retries: JobRetries) -> int:
+    """How often a gang runs at most: not to come together is counted apart.
+
+    Args:
+        retries: How often it is run again.
+    """
+    return retries.attempts + retries.no_host
+
+
+def gang_definition_of(gang: Gang, retries: JobRetries) -> State:
+    """The definition of the state machine.
+
+    Args:
+        gang: What each attempt runs.
+        retries: How often it is run again.
+    """
+    run = gang.run
+    failed = ("TasksNotStopped", "the training ended")
+    running: State = {
+        "Type": "Parallel",
+        "Branches": [_main(gang), _others(gang), _look(gang)],
+        "Catch": [{"ErrorEquals": ["States.ALL"], "ResultPath": "$.error", "Next": "Settle"}],
+        "Next": "NotAccepted",
+    }
+    late = Cause(
+        name=_LATE,
+        when=text_is("$.error.Error", _LATE),
+        retries=retries.no_host,
+        words=f"not all {gang.hosts} hosts ran<times> within {in_words(gang.start_seconds)}",
+        pause="LongPause",
+        of_task=False,
+    )
+    return machine_of(
+        run,
+        retries,
+        states={
+            "Run": running,
+            # A task that was being started is in the list by then.
+            "Settle": _wait(_LOOK_SECONDS, "FindTasks"),
+            **stop_tasks(run, _STOPPED, following="Why", failed=failed),
+        },
+        rules=[
+            {**text_is("$.error.Error", _TIME), "Next": _TIME},
+            {**text_is("$.error.Error", _ENDED), "Next": "Read"},
+        ],
+        causes=[late],
+    )
+
+
+def _main(gang: Gang) -> State:
+    """Runs the main task; every end is an error, because it ends the other branches."""
+    run = gang.run
+    numbers = {_RANK: "States.Format('{}', 0)", **_world(gang)}
+    states = {
+        "Main": {
+            **run_task(run, numbers),
+            "TimeoutSeconds": run.timeout_seconds,
+            "Catch": [
+                {"ErrorEquals": ["States.Timeout"], "ResultPath": "$.error", "Next": "MainIsLate"},
+                {"ErrorEquals": ["States.ALL"], "ResultPath": "$.error", "Next": "MainFailed"},
+            ],
+            "Next": "MainEnded",
+        },
+        "MainEnded": _raised("States.JsonToString($.ended.task)"),
+        "MainIsLate": fail_state(_TIME, time_limit(run)),
+        "MainFailed": choice_state([{**_is_of_task(), "Next": "OthersFirst"}], "MainNotRun"),
+        "OthersFirst": _wait(_MAIN_SECONDS, "MainSays"),
+        "MainSays": _raised("$.error.Cause"),
+        "MainNotRun": _passed_on(),
+    }
+    return {"StartAt": "Main", "States": states}
+
+
+def _others(gang: Gang) -> State:
+    """Waits until the main task runs, and runs the others with its address."""
+    run = gang.run
+    address = "$.main.Tasks[0].Containers[0].NetworkInterfaces[0].PrivateIpv4Address"
+    running = text_is("$.main.Tasks[0].LastStatus", "RUNNING")
+    mine = {"Variable": "$.task.Group", "StringEqualsPath": "$.group", "Next": "IsMain"}
+    each = {
+        "IsOurMain": choice_state([mine], "IsOfAnother"),
+        "IsMain": {"Type": "Pass", "Parameters": {"is": "main", "arn.$": "$.task.TaskArn"}, "End": True},
+        "IsOfAnother": {"Type": "Pass", "Parameters": {"is": "another"}, "End": True},
+    }
+    asked = {"Cluster": run.cluster, "Tasks.$": "$.arns"}
+    states = {
+        "WaitForMain": _wait(_LOOK_SECONDS, "FindMain"),
+        **_listed(run, "FindMain", "AnyMain", "LookAtFound", none="WaitForMain", following="WhichIsMain"),
+        "WhichIsMain": {**each_task("seen", each, start="IsOurMain"), "Next": "MainArn"},
+        "MainArn": pass_state({"arns.$": "$.seen[?(@.is == 'main')].arn", "retries.$": "$.retries"}, "$", "HasMain"),
+        "HasMain": choice_state([{**is_there("$.arns[0]"), "Next": "AskMain"}], "WaitForMain"),
+        "AskMain": {
+            **call_ecs(run.partition, "describeTasks", asked),
+            "ResultPath": "$.main",
+            "Next": "MainRuns",
+        },
+        "MainRuns": choice_state(
+            [{"And": [is_there("$.main.Tasks[0]"), running, is_there(address)], "Next": "Ranks"}], "MainWaits"
+        ),
+        "MainWaits": _wait(_LOOK_SECONDS * 2, "AskMain"),
+        "Ranks": {"Type": "Pass", "Result": list(range(1, gang.hosts)), "ResultPath": "$.ranks", "Next": "Others"},
+        "Others": {
+            "Type": "Map",
+            "ItemsPath": "$.ranks",
+            "ItemSelector": {"rank.$": "$$.Map.Item.Value", "address.$": address, "retries.$": "$.retries"},
+            "ItemProcessor": _other(gang),
+            "ResultPath": "$.others",
+            "End": True,
+        },
+    }
+    return {"StartAt": "WaitForMain", "States": states}
+
+
+def _other(gang: Gang) -> State:
+    """Runs one of the others, which fails the training if it fails."""
+    numbers = {_RANK: "States.Format('{}', $.rank)", **_world(gang), _ADDRESS: "$.address"}
+    code = "$.ended.task.StopCode"
+    lost = {"And": [is_there(code), {"Or": [text_is(code, each) for each in LOST]}], "Next": "OtherLost"}
+    exited = {"And": [is_there(code), text_is(code, "EssentialContainerExited")], "Next": "MainFirst"}
+    states = {
+        "Other": {
+            **run_task(gang.run, numbers),
+            "TimeoutSeconds": gang.run.timeout_seconds,
+            "Catch": [{"ErrorEquals": ["States.ALL"], "ResultPath": "$.error", "Next": "OtherFailed"}],
+            "Next": "OtherEnded",
+        },
+        "OtherEnded": choice_state([lost], "OtherDone"),
+        "OtherLost": _raised("States.JsonToString($.ended.task)"),
+        "OtherDone": {"Type": "Succeed"},
+        "OtherFailed": choice_state([{**_is_of_task(), "Next": "ReadOther"}], "OtherNotRun"),
+        "ReadOther": pass_state({"task.$": "States.StringToJson($.error.Cause)"}, "$.ended", "HowOtherEnded"),
+        "HowOtherEnded": choice_state([exited], "OtherSays"),
+        "MainFirst": _wait(_OTHER_SECONDS, "OtherSays"),
+        "OtherSays": _raised("$.error.Cause"),
+        "OtherNotRun": _passed_on(),
+    }
+    return {"ProcessorConfig": {"Mode": "INLINE"}, "StartAt": "Other", "States": states}
+
+
+def _look(gang: Gang) -> State:
+    """Looks once whether all tasks run: ECS lets those that came first wait for the others as long as it likes."""
+    mine = {"Variable": "$.task.Group", "StringEqualsPath": "$.group"}
+    runs = text_is("$.task.LastStatus", "RUNNING")
+    late = {"And": [mine, {"Not": runs}], "Next": "IsLate"}
+    words = f"a task did not run within {in_words(gang.start_seconds)}"
+    each = {
+        "IsOurs": choice_state([late], "IsFine"),
+        "IsLate": fail_state(_LATE, words),
+        "IsFine": {"Type": "Succeed"},
+    }
+    states = {
+        "WaitForAll": _wait(gang.start_seconds, "FindAll"),
+        **_listed(gang.run, "FindAll", "AnyOfAll", "LookAtAll", none="AllRun", following="EachRuns"),
+        "EachRuns": {**each_task("all", each, start="IsOurs"), "Next": "AllRun"},
+        "AllRun": {"Type": "Succeed"},
+    }
+    return {"StartAt": "WaitForAll", "States": states}
+
+
+def _listed(run: JobRun, find: str, found: str, look: str, *, none: str, following: str) -> State:
+    """States that describe the tasks of the family which are meant to run."""
+    listed = {"Cluster": run.cluster, "Family": run.family, "DesiredStatus": "RUNNING"}
+    described = {"Cluster": run.cluster, "Tasks.$": "$.found.TaskArns"}
+    return {
+        find: {**call_ecs(run.partition, "listTasks", listed), "ResultPath": "$.found", "Next": found},
+        found: choice_state([{**is_there("$.found.TaskArns[0]"), "Next": look}], none),
+        look: {**call_ecs(run.partition, "describeTasks", described), "ResultPath": "$.found", "Next": following},
+    }
+
+
+def _world(gang: Gang) -> dict[str, str]:
+    return {_WORLD: f"States.Format('{{}}', {gang.hosts})", _MAIN: "States.Format('{}', 0)", **_OF_ATTEMPT}
+
+
+def _is_of_task() -> State:
+    """Whether the error is that of a task, whose description is the cause."""
+    return {"And": [text_is("$.error.Error", "States.TaskFailed"), text_matches("$.error.Cause", "{*")]}
+
+
+def _raised(cause: str) -> State:
+    return {"Type": "Fail", "Error": _ENDED, "CausePath": cause}
+
+
+def _passed_on() -> State:
+    return {"Type": "Fail", "ErrorPath": "$.error.Error", "CausePath": "$.error.Cause"}
+
+
+def _wait(seconds: int, following: str) -> State:
+    return {"Type": "Wait", "Seconds": seconds, "Next": following}

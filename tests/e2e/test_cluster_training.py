@@ -1,0 +1,169 @@
+"""Trainings on the hosts of a cluster, on the emulator: hosts come from zero, all run, one fails, and all end."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
+from gpu_constructs import ClusterTraining, GpuCluster, JobRetries
+
+from .account import Account
+from .local import Local
+from .stage import Stage
+
+STACK = "Training"
+HOSTS = 3
+RETRIES = JobRetries(no_host=1, not_started=1, lost_host=2, exit_codes={75: 1})
+
+
+def _assembly(folder: Path, **arguments: Any) -> Path:
+    app = cdk.App(outdir=str(folder))
+    stack = cdk.Stack(app, STACK)
+    cluster = GpuCluster(stack, "Cluster", vpc=ec2.Vpc(stack, "Vpc", max_azs=1))
+    hosts = cluster.add_capacity("Hosts", instance_types=["g6.12xlarge"], max_instances=HOSTS)
+    image = ecs.ContainerImage.from_registry("pytorch/pytorch:2.8.0-cuda12.8-cudnn9-runtime")
+    training = ClusterTraining(
+        stack,
+        "Train",
+        cluster=cluster,
+        capacity=hosts,
+        hosts=HOSTS,
+        image=image,
+        command=["train.py"],
+        retries=RETRIES,
+        **arguments,
+    )
+    cdk.CfnOutput(stack, "Start", value=training.start_command())
+    cdk.CfnOutput(stack, "ClusterName", value=cluster.cluster.cluster_name)
+    cdk.CfnOutput(stack, "Family", value=training.task_definition.family)
+    app.synth()
+    return folder
+
+
+def _started(account: Account, outputs: Any) -> str:
+    machine = shlex.split(outputs["Start"])[-1]
+    started = account.client("stepfunctions").start_execution(stateMachineArn=machine, input="{}")
+    return str(started["executionArn"])
+
+
+def _ended(account: Account, outputs: Any, execution: str = "") -> dict[str, Any]:
+    """What an execution says when it is over."""
+    client, execution = account.client("stepfunctions"), execution or _started(account, outputs)
+    for _ in range(600):
+        described: dict[str, Any] = client.describe_execution(executionArn=execution)
+        if described["status"] != "RUNNING":
+            return described
+    raise AssertionError("still running")
+
+
+def _tasks(account: Account, cluster: str) -> list[dict[str, str]]:
+    """Every task that ever ran: its rank, the address of the main one, its host, its status and its attempt."""
+    client = account.client("ecs")
+    arns = [
+        each
+        for status in ("RUNNING", "STOPPED")
+        for each in client.list_tasks(cluster=cluster, desiredStatus=status)["taskArns"]
+    ]
+    tasks = client.describe_tasks(cluster=cluster, tasks=arns)["tasks"] if arns else []
+    return [
+        {
+            "host": each.get("containerInstanceArn", ""),
+            "status": each["lastStatus"],
+            **{
+                variable["name"].removeprefix("AWS_BATCH_JOB_"): variable["value"]
+                for variable in each["overrides"]["containerOverrides"][0]["environment"]
+            },
+        }
+        for each in tasks
+    ]
+
+
+def test_the_command_line_deploys_a_training_whose_hosts_start_from_zero_and_end_with_the_main_one(
+    stage: Stage, tmp_path: Path
+) -> None:
+    assembly = _assembly(tmp_path)
+    outputs = stage.cdk.deploy(assembly, STACK)
+    assert stage.account.hosts(outputs["ClusterName"]) == ()
+    stage.account.client("ssm").put_parameter(
+        Name=f"/emulator/ends/{outputs['Family']}", Value="9*0,late", Type="String", Overwrite=True
+    )
+
+    end = _ended(stage.account, outputs)
+
+    assert end["status"] == "SUCCEEDED", end.get("cause")
+    tasks = _tasks(stage.account, outputs["ClusterName"])
+    assert sorted(each["NODE_INDEX"] for each in tasks) == ["0", "1", "2"]
+    assert {each["NUM_NODES"] for each in tasks} == {"3"}
+    assert len({each["host"] for each in tasks}) == HOSTS
+    assert {each["status"] for each in tasks} == {"STOPPED"}
+    (address,) = {each["MAIN_NODE_PRIVATE_IPV4_ADDRESS"] for each in tasks if each["NODE_INDEX"] != "0"}
+    assert address.startswith("10.")
+    assert json.loads(end["output"])["Containers"][0]["ExitCode"] == 0
+    stage.account.client("ssm").delete_parameter(Name=f"/emulator/ends/{outputs['Family']}")
+    stage.cdk.destroy(assembly, STACK)
+
+
+@pytest.mark.parametrize(
+    ("ends", "end", "tasks"),
+    [
+        ("late,75,late,9*0,0", "SUCCEEDED", 6),
+        ("late,spot,late,9*0,late", "SUCCEEDED", 6),
+        ("3*1,spot,late,9*0,late", "SUCCEEDED", 6),
+        ("9*0,7*1", "SUCCEEDED", 3),
+        ("late,1", "OtherExitCode", 3),
+        ("late,start,late,late,start", "NotStarted", 6),
+    ],
+    ids=[
+        "an exit code",
+        "a lost host",
+        "a lost host, and the main one fails of it",
+        "an end that the others take for a failure",
+        "a mistake",
+        "an image that is not there",
+    ],
+)
+def test_a_host_that_fails_ends_the_training_on_all_and_it_is_tried_again_within_a_budget(
+    cloud: Local, tmp_path: Path, ends: str, end: str, tasks: int
+) -> None:
+    stack = cloud.deploy_assembly(_assembly(tmp_path), STACK)
+    cloud.switch(f"ends/{stack.outputs['Family']}", ends)
+
+    said = _ended(cloud.account, stack.outputs)
+
+    assert said.get("error", said["status"]) == end, said.get("cause")
+    found = _tasks(cloud.account, stack.outputs["ClusterName"])
+    assert (len(found), {each["status"] for each in found}) == (tasks, {"STOPPED"})
+    cloud.destroy(stack)
+
+
+def test_hosts_that_came_are_given_back_where_the_others_do_not_come_in_time(cloud: Local, tmp_path: Path) -> None:
+    stack = cloud.deploy_assembly(_assembly(tmp_path, start_within=cdk.Duration.minutes(12)), STACK)
+    cluster, execution = stack.outputs["ClusterName"], _started(cloud.account, stack.outputs)
+    while not cloud.account.hosts(cluster):
+        pass
+    cloud.switch("no-capacity", "g6.12xlarge")
+
+    said = _ended(cloud.account, stack.outputs, execution)
+
+    assert (said["error"], said["cause"]) == ("NotTogether", "not all 3 hosts ran 2 times within 12 minutes")
+    tasks = _tasks(cloud.account, cluster)
+    assert {each["status"] for each in tasks} == {"STOPPED"}
+    assert {each["host"] != "" for each in tasks} == {True, False}
+    cloud.destroy(stack)
+
+
+def test_a_time_limit_ends_a_training_on_all_its_hosts(cloud: Local, tmp_path: Path) -> None:
+    stack = cloud.deploy_assembly(_assembly(tmp_path, timeout=cdk.Duration.minutes(20)), STACK)
+
+    said = _ended(cloud.account, stack.outputs)
+
+    assert (said["error"], said["cause"]) == ("TimeLimit", "it passed its time limit of 20 minutes")
+    tasks = _tasks(cloud.account, stack.outputs["ClusterName"])
+    assert (len(tasks), {each["status"] for each in tasks}) == (HOSTS, {"STOPPED"})
+    cloud.destroy(stack)
