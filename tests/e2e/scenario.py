@@ -21,6 +21,7 @@ from .server import ROOT
 __all__ = ["BENCHMARK", "Findings", "Scenario", "Step", "Story", "UnexpectedError"]
 
 PATIENCE_MINUTES = 40
+_WAITING_MINUTES = 25  # after 30, the emulator gives a task up, as ECS does after 10 to 30
 """How many times the emulator is looked at before something counts as never happening; each look is a minute of AWS."""
 
 CONSTRAINT = "MemberOf placement constraint unsatisfied."
@@ -211,7 +212,7 @@ class Scenario:
             taskDefinition=definition,
             capacityProviderStrategy=[{"capacityProvider": provider, "weight": 1}],
         ).tasks
-        for _ in range(PATIENCE_MINUTES):
+        for _ in range(_WAITING_MINUTES):
             status = self._task(waiting).status
             expect(status == "PROVISIONING", f"on the capacity provider, the task of 8 GPUs is {status}")
         after, tasks = self.account.hosts(self._cluster), self.account.tasks(self._cluster)
@@ -219,7 +220,7 @@ class Scenario:
         ecs.stop_task(cluster=self._cluster, task=waiting)
         ecs.deregister_task_definition(taskDefinition=definition)
         line = (
-            f"on its capacity provider: still PROVISIONING after {PATIENCE_MINUTES} minutes of the emulator's time; no "
+            f"on its capacity provider: still PROVISIONING after {_WAITING_MINUTES} minutes of the emulator's time; no "
             "host was added, and the one that was idle was scaled in"
         )
         return Findings((*_reasons(outcome.failures), line), after, tasks)

@@ -100,7 +100,7 @@ def ends(task: Task) -> Problems:
             property_name="Timeout.AttemptDurationSeconds",
             message=f"{task.name} has no time limit, and a node that fails leaves all others waiting",
             fix="a Timeout",
-            ways=either((f"an AttemptDurationSeconds of {_A_DAY}, a day", replace(task, attempt_seconds=_A_DAY))),
+            ways=either((f"AttemptDurationSeconds of {_A_DAY}, a day", replace(task, attempt_seconds=_A_DAY))),
         )
 
 
