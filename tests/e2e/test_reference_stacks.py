@@ -1,7 +1,7 @@
 """The story of each reference stack on the emulator: deployed, used, updated and destroyed.
 
-The real command line deploys where it is the point: parameters that stay at an update, hosts of a queue of AWS Batch, a
-cluster of others. Elsewhere CloudFormation gets the same templates.
+The real command line deploys where it is the point: parameters that stay at an update, a refusal of CloudFormation, a
+queue of AWS Batch. Elsewhere CloudFormation gets the same templates.
 """
 
 from __future__ import annotations
@@ -159,8 +159,8 @@ def test_messages_start_tasks_and_hosts_from_zero_and_without_them_both_leave(
     assert [each["Name"] for each in account.client("s3").list_buckets()["Buckets"] if "images" in each["Name"]]
 
 
-def test_an_existing_cluster_gains_gpus_and_is_given_back(stage: Stage, changed: Path, tmp_path: Path) -> None:
-    account, stacks = stage.account, Stacks(stage.account)
+def test_an_existing_cluster_gains_gpus_and_is_given_back(cloud: Local, changed: Path, tmp_path: Path) -> None:
+    account, stacks = cloud.account, Stacks(cloud.account)
     theirs = plain_cluster(tmp_path / "theirs") / f"{THEIRS}.template.json"
     network = stacks.outputs(stacks.create(json.loads(theirs.read_text()), THEIRS))
     before, ecs = inventory(account.client), account.client("ecs")
@@ -182,9 +182,9 @@ def test_an_existing_cluster_gains_gpus_and_is_given_back(stage: Stage, changed:
         return assembly(tmp_path / folder, make)
 
     assert described() == GIVEN
-    outputs = stage.cdk.deploy(synth("first"), "existing-cluster")
+    stack = cloud.deploy_assembly(synth("first"), "existing-cluster")
     assert described() == {**GIVEN, "capacityProviders": ["cpu", "gpu-l4"]}
-    (check,) = account.run_command(outputs["CheckRunTask"]).tasks
+    (check,) = account.run_command(stack.outputs["CheckRunTask"]).tasks
     assert running(account, CLUSTER, minutes=5) == 2
     types = {each.instance_id: each.instance_type for each in account.hosts(CLUSTER)}
     where = {each.arn: types[str(each.instance_id)] for each in account.tasks(CLUSTER)}
@@ -194,9 +194,9 @@ def test_an_existing_cluster_gains_gpus_and_is_given_back(stage: Stage, changed:
     assert (synth("again") / name).read_text() == (tmp_path / "first" / name).read_text()
 
     ecs.stop_task(cluster=CLUSTER, task=check)
-    stage.cdk.deploy(changed, "existing-cluster")
+    cloud.update(stack, template(changed, "existing-cluster"))
     assert described() == GIVEN
-    stage.cdk.destroy(changed, "existing-cluster")
+    cloud.destroy(stack)
     assert described() == GIVEN
     assert inventory(account.client) == before
     stacks.delete(THEIRS)
