@@ -17,7 +17,6 @@ from syrupy.extensions.json import JSONSnapshotExtension
 from gpu_constructs import DoesNotFitError, acknowledge_aws_solutions
 from stacks.fine_tuning import FineTuningStack
 from stacks.fine_tuning_work import TUNE, WORK
-from stacks.pre_training_work import PROGRAM
 from stacks.tensorflow_benchmark import TensorflowBenchmarkStack
 from tests.stacks.stories import STORIES, existing
 from tests.synthesis import ROOT, Site
@@ -154,9 +153,8 @@ def test_the_worker_of_the_queue_is_a_program(site: Site) -> None:
     compile(program[-3], "worker", "exec")
 
 
-def test_the_programs_of_the_trainings_are_some() -> None:
-    for program in (TUNE, PROGRAM):
-        compile(program, "train", "exec")
+def test_the_program_of_the_fine_tuning_is_one() -> None:
+    compile(TUNE, "train", "exec")
     subprocess.run(["/bin/sh", "-n", "-c", WORK], check=True)
 
 
