@@ -71,6 +71,8 @@ class EfsVolume:
         transit_encryption: ``ENABLED`` or ``DISABLED``, as written; None if nothing was, which is off.
         access_point: The access point that it is mounted through; None if there is none.
         iam: ``ENABLED`` or ``DISABLED``, as written; None if nothing was, which is off.
+        wants_iam: Whether a policy of the file system certainly lets no client mount it without a role. Only templates
+            say so.
         origin: Where it was written.
     """
 
@@ -79,6 +81,7 @@ class EfsVolume:
     transit_encryption: str | Unknown | None = None
     access_point: str | Unknown | None = None
     iam: str | Unknown | None = None
+    wants_iam: bool = False
     origin: Origin | None = field(default=None, compare=False, repr=False)
 
 

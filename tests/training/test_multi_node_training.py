@@ -102,6 +102,23 @@ def test_its_hosts_share_a_file_system(site: Site) -> None:
     assert container(site)["MountPoints"][0]["ContainerPath"] == "/checkpoints"
 
 
+@pytest.mark.parametrize("with_role", [False, True])
+def test_a_file_system_with_grants_is_mounted_with_the_job_role(site: Site, *, with_role: bool) -> None:
+    files = efs.FileSystem(site.stack, "Files", vpc=site.vpc, encrypted=True)
+    made = hosts(site)
+    files.connections.allow_default_port_from(made.hosts.security_group)
+    volume = batch.EcsVolume.efs(
+        name="shared",
+        container_path="/shared",
+        file_system=files,
+        use_job_role=with_role,
+        enable_transit_encryption=with_role,
+    )
+    files.grant_root_access(train(site, made, volumes=[volume]).job_role)
+    found = [each.rule for each in findings_in([site.app.synth().directory]) if each.severity is not Severity.INFO]
+    assert found == ([] if with_role else ["GPU346"])
+
+
 SPOT = Purchase.spot()
 MINUTES = cdk.Duration.minutes(10)
 FOREVER = cdk.Duration.hours(30)

@@ -126,6 +126,25 @@ def plugins_are_there(context: Context) -> Iterator[Problem]:
             )
 
 
+@warning(
+    "GPU346",
+    question="does a task mount a file system of EFS that has a policy with its role?",
+    because="a file system with a policy lets in those alone whom the policy allows to mount it, and a client without "
+    "IAM is none of the roles in it, so that the mount is denied and the task or job does not start",
+    source="https://docs.aws.amazon.com/efs/latest/ug/iam-access-control-nfs-efs.html",
+)
+def mounted_with_a_role(task: Task) -> Iterator[Problem]:
+    for volume in task.efs_volumes:
+        if volume.wants_iam and task.wants_gpu and volume.iam in {None, "DISABLED"}:
+            yield Problem(
+                message=f"{task.name} mounts {brief(volume.name)} without IAM, and the policy of the file system lets "
+                "no such client mount it",
+                fix="TransitEncryption: ENABLED, IAM: ENABLED in its AuthorizationConfig, and a role that may mount it",
+                property_name="AuthorizationConfig",
+                origin=volume.origin,
+            )
+
+
 def _adds_no_plugin(pool: Pool) -> bool:
     return pool.has_image_of_aws and HostAction.INSTALLS in pool.user_data.actions_never_taken
 

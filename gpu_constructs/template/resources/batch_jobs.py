@@ -18,6 +18,7 @@ from gpu_constructs.template.resources.containers import (
     has_open_name,
     requirements_of,
 )
+from gpu_constructs.template.resources.efs_volumes import efs_volumes_of
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.section import Notes, Section, given
 from gpu_constructs.template.resources.tasks import amount_of, architecture_of, needs_in
@@ -54,7 +55,7 @@ def batch_tasks(index: Index, notes: Notes) -> Iterator[tuple[Resource, str, Tas
             origin=resource.origin,
         )
         ranges = properties.section("NodeProperties").sections("NodeRangeProperties")
-        read = [(each, _task(each, "Container", common)) for each in ranges]
+        read = [(each, _task(each, "Container", common, index)) for each in ranges]
         # What is true of all ranges is said of one of them.
         speaker = next((number for number, (_, task) in enumerate(read) if task is not None and task.wants_gpu), 0)
         for number, (each, task) in enumerate(read):
@@ -73,7 +74,7 @@ def batch_tasks(index: Index, notes: Notes) -> Iterator[tuple[Resource, str, Tas
                         origin=each.origin,
                     ),
                 )
-        task = _task(properties, "ContainerProperties", common)
+        task = _task(properties, "ContainerProperties", common, index)
         if task is not None:
             yield resource, "", _with_needs(task, resource, notes)
 
@@ -133,7 +134,7 @@ def _retries(section: Section) -> RetryStrategy:
     )
 
 
-def _task(section: Section, container_key: str, common: Task) -> Task | None:
+def _task(section: Section, container_key: str, common: Task, index: Index) -> Task | None:
     """The task of one container, or of several; None where it is none of ECS."""
     properties = section.section("EcsProperties").sections("TaskProperties")
     if properties:
@@ -155,6 +156,7 @@ def _task(section: Section, container_key: str, common: Task) -> Task | None:
         operating_system=platform.text("OperatingSystemFamily"),
         ipc_mode=ipc,
         used_keys=() if ipc is None else ("IpcMode",),
+        efs_volumes=tuple(efs_volumes_of(task, index)),
     )
 
 

@@ -54,7 +54,9 @@ def _read(stacks: Sequence[Stack], tasks: Sequence[Resource], remarks: Sequence[
     clusters = Clusters(index, names, notes)
 
     roles = TaskRoles(index)
-    found_tasks = [(each, "", task_of(each, each.logical_id, notes, roles)) for each in index.all(TASK_DEFINITION)]
+    found_tasks = [
+        (each, "", task_of(each, each.logical_id, notes, roles, index)) for each in index.all(TASK_DEFINITION)
+    ]
     found_tasks += batch_tasks(index, notes)
     task_names = names.unique([(resource, suffix) for resource, suffix, _ in found_tasks])
     launches = Launches(index, notes, clusters.named)

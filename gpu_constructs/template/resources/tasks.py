@@ -20,7 +20,6 @@ from gpu_constructs.fleet import (
     METADATA_KEY,
     UNKNOWN,
     DockerVolume,
-    EfsVolume,
     GpuNeeds,
     PlacementConstraint,
     Task,
@@ -38,6 +37,8 @@ from gpu_constructs.template.resources.containers import (
     unknown_keys,
     used_settings,
 )
+from gpu_constructs.template.resources.efs_volumes import efs_volumes_of
+from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.section import Notes, Section, given
 from gpu_constructs.template.resources.task_roles import TaskRoles
 
@@ -70,7 +71,7 @@ _CPU_UNITS = {"": 1, "vCPU": CPU_UNITS_PER_VCPU}
 _MIB = {"": 1, "GB": 1024}
 
 
-def task_of(resource: Resource, name: str, notes: Notes, roles: TaskRoles) -> Task:
+def task_of(resource: Resource, name: str, notes: Notes, roles: TaskRoles, index: Index) -> Task:
     """Reads a task definition."""
     properties = Section.of(resource, notes)
     network_mode = given(properties.text("NetworkMode"), "bridge")
@@ -102,9 +103,7 @@ def task_of(resource: Resource, name: str, notes: Notes, roles: TaskRoles) -> Ta
         used_keys=(*used_settings(properties, TASK_SETTINGS_REFUSED), *volumes),
         volumes=UNKNOWN if resource.is_part else _names_of(properties.sections("Volumes")),
         is_empty=properties.get("ContainerDefinitions") in (None, []),
-        efs_volumes=tuple(
-            _efs_volume(each) for each in properties.sections("Volumes") if each.has("EFSVolumeConfiguration")
-        ),
+        efs_volumes=tuple(efs_volumes_of(properties, index)),
         docker_volumes=tuple(_docker_volumes(properties)),
         has_execution_role=UNKNOWN if resource.is_part else properties.has("ExecutionRoleArn"),
         has_task_role=UNKNOWN if resource.is_part else properties.has("TaskRoleArn"),
@@ -125,20 +124,6 @@ def _compatibilities(properties: Section) -> tuple[str, ...]:
     """Launch types that it must be valid for; none where one of them is only known at deploy time."""
     found = properties.texts("RequiresCompatibilities")
     return tuple(each for each in found if isinstance(each, str)) if UNKNOWN not in found else ()
-
-
-def _efs_volume(volume: Section) -> EfsVolume:
-    settings = volume.section("EFSVolumeConfiguration")
-    authorization = settings.section("AuthorizationConfig")
-    name = volume.text("Name")
-    return EfsVolume(
-        name=name if isinstance(name, str) else "",
-        root_directory=settings.text("RootDirectory"),
-        transit_encryption=settings.text("TransitEncryption"),
-        access_point=authorization.text("AccessPointId"),
-        iam=authorization.text("IAM"),
-        origin=settings.origin,
-    )
 
 
 def _docker_volumes(properties: Section) -> Iterator[DockerVolume]:
