@@ -16,6 +16,7 @@ from dataclasses import replace
 from gpu_constructs.budget import PAIRS
 from gpu_constructs.fleet import (
     UNKNOWN,
+    ComputeEnvironment,
     Fleet,
     PlacementConstraint,
     Pool,
@@ -43,6 +44,7 @@ __all__ = [
     "assignments",
     "by_hand",
     "carries_gpus",
+    "environments_by_hand",
     "gpu_workloads",
     "is_complete",
     "items_with_tasks",
@@ -235,6 +237,12 @@ def pools_by_hand(fleet: Fleet, task: Task) -> tuple[Pool, ...]:
     """
     pools = _by_scheduler(fleet)[task.scheduler]
     return pools if task.environments is None else tuple([each for each in pools if each.name in task.environments])
+
+
+def environments_by_hand(fleet: Fleet, task: Task) -> tuple[ComputeEnvironment, ...]:
+    """Compute environments besides the pools that a job may be placed on."""
+    names = task.environments
+    return tuple([each for each in fleet.environments if names is None or each.name in names])
 
 
 def carries_gpus(pool: Pool) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from gpu_constructs.budget import brief
 from gpu_constructs.fleet import Pool, PoolKind, PurchaseOption, Scheduler, Task, Unknown
 from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU
-from gpu_constructs.placement.destinations import by_hand, carries_gpus, pools_by_hand, unassigned
+from gpu_constructs.placement.destinations import by_hand, carries_gpus, environments_by_hand, pools_by_hand, unassigned
 from gpu_constructs.rules.change import Way, either
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list
@@ -70,9 +70,8 @@ def has_gpus(context: Context) -> Problems:
     if not fleet.is_whole or not fleet.environments:
         return
     for task in unassigned(fleet):
-        names = task.environments
-        environments = [each for each in fleet.environments if names is None or each.name in names]
-        others = [each for each in fleet.strays if each.kind is PoolKind.BATCH and names is None]
+        environments = environments_by_hand(fleet, task)
+        others = [each for each in fleet.strays if each.kind is PoolKind.BATCH and task.environments is None]
         is_known = bool(environments) and not others and not pools_by_hand(fleet, task)
         lacks_gpus = is_known and all(each.lacks_gpus for each in environments)
         if lacks_gpus and task.scheduler is Scheduler.BATCH and not _asks_for_zero(task):

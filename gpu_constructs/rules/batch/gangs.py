@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from gpu_constructs.budget import brief
 from gpu_constructs.fleet import Pool, Scheduler, Task, Unknown
+from gpu_constructs.hardware import known_type
 from gpu_constructs.placement.destinations import by_hand, pools_by_hand, unassigned
 from gpu_constructs.rules.change import Way, either
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.lists import and_list
+from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 _A_DAY = 86_400
@@ -87,6 +89,39 @@ def names_one_type(task: Task) -> Problems:
 
 
 @warning(
+    "GPU362",
+    question="do the compute environments of a multi-node job have the instance type that its nodes name?",
+    because="a job whose requirements no compute environment of its queue meets stays RUNNABLE "
+    "(MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT)",
+    source="https://docs.aws.amazon.com/batch/latest/userguide/job_stuck_in_runnable.html",
+    unless=("GPU294", "GPU341", "GPU061", "GPU063"),
+)
+def has_the_type(context: Context) -> Problems:
+    for task, _, pools in _gangs(context):
+        there = tuple(dict.fromkeys(each.name for pool in pools for each in pool.instance_types))
+        name = task.node_types[0] if len(task.node_types) == 1 else None
+        is_known = all(each.types_are_known for each in pools)
+        if isinstance(name, str) and is_known and name not in there and task.wants_gpu and not _is_metal(name):
+            groups = len(task.node_groups)
+            yield Problem(
+                about=task,
+                involves=(pools[0],),
+                property_name="InstanceTypes",
+                value=name,
+                message=f"the nodes of {task.name} are to be {brief(name)}, and {and_list(p.name for p in pools)} "
+                f"{'has' if len(pools) == 1 else 'have'} {and_list(there)}",
+                allowed=or_list(there),
+                fix="a type that the compute environment has",
+                ways=(
+                    tuple(
+                        Way(text=each, things=(replace(task, node_types=(each,), node_groups=((each,),) * groups),))
+                        for each in there
+                    ),
+                ),
+            )
+
+
+@warning(
     "GPU342",
     question="does a multi-node job with GPUs have a time limit?",
     because="AWS Batch watches the main node alone: where another one fails, the job neither stops nor is tried again, "
@@ -140,3 +175,9 @@ def _gangs(context: Context) -> Iterator[tuple[Task, int, tuple[Pool, ...]]]:
         pools = pools_by_hand(context.fleet, task) if task.scheduler is Scheduler.BATCH else ()
         if isinstance(task.nodes, int) and pools and by_hand(context.fleet, task).is_closed:
             yield task, task.nodes, pools
+
+
+def _is_metal(name: str) -> bool:
+    """Whether it is a bare metal type, which a family in InstanceTypes may or may not have."""
+    known = known_type(name)
+    return known is not None and known.bare_metal

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from gpu_constructs.budget import brief
-from gpu_constructs.fleet import Task, Unknown, Workload
+from gpu_constructs.fleet import Fleet, Scheduler, Task, Unknown, Workload
 from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS
 from gpu_constructs.placement import demand_of
 from gpu_constructs.placement.destinations import (
     EC2_LAUNCH_TYPES,
+    environments_by_hand,
     items_with_tasks,
     pools_of,
 )
@@ -73,6 +74,15 @@ def _requires_ec2(task: Task) -> bool:
     return "EC2" in task.compatibilities and not {"FARGATE", "EXTERNAL"} & {*task.compatibilities}
 
 
+def _of_environments(fleet: Fleet, task: Task) -> Iterator[str]:
+    """What is missing of a task that has no pool: of AWS Batch, a GPU job is held against environments with GPUs."""
+    there = environments_by_hand(fleet, task) if task.scheduler is Scheduler.BATCH else ()
+    if not there or (not fleet.is_whole and task.wants_gpu):
+        yield "its hosts"
+    elif task.wants_gpu:
+        yield from (f"the hosts of {brief(each.name)}" for each in there if not each.lacks_gpus)
+
+
 def _missing(context: Context, route: Route) -> Iterator[str]:
     """What of the hosts of a task the files do not define."""
     for each in route.destinations:
@@ -81,7 +91,7 @@ def _missing(context: Context, route: Route) -> Iterator[str]:
     workload = route.workload
     if workload is None:
         if not route.destinations and not route.elsewhere and "EXTERNAL" not in route.task.compatibilities:
-            yield "its hosts"
+            yield from _of_environments(context.fleet, route.task)
     elif workload.strategy:
         for item in items_with_tasks(workload.strategy):
             if item.pool is None and item.provider not in FARGATE_PROVIDERS:

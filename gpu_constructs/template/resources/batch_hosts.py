@@ -104,6 +104,7 @@ def _pool(resource: Resource, section: Section, launches: Launches, networks: Ne
     return Pool(
         name=resource.logical_id,
         image=UNKNOWN if is_managed else _image_of_batch(section, choice.instance_types) if own is None else own,
+        image_written=launch.image_written if launch is not None and _is_of_launch(section) else None,
         details=NOTHING_SAID if own is None else LaunchDetails(names_image=True),
         # Whatever Batch prefers may be among those that are always there.
         min_instances=0
@@ -162,6 +163,13 @@ def _own_image(section: Section, launch: HostSetup | None) -> HostImage | Unknow
     if launch is not None and (launch.image_written or not isinstance(launch.image, Unknown)):
         return launch.image
     return None
+
+
+def _is_of_launch(section: Section) -> bool:
+    """Whether the image is the one of the launch template, because nothing takes its place."""
+    configured = section.sections("Ec2Configuration")
+    overrides = any(each.has("ImageIdOverride") or each.is_unknown for each in configured)
+    return not overrides and not section.has("ImageId")
 
 
 def _image_of_batch(section: Section, types: tuple[InstanceType, ...]) -> HostImage | Unknown:

@@ -91,3 +91,21 @@ def test_the_fix_is_one_type_for_all_ranges() -> None:
     ranges = (("g6.xlarge",), ("g6.2xlarge",))
     assert "g6.xlarge in all ranges" in only(names_one_type, fleet_of(replace(GANG, node_groups=ranges))).fix
     assert said(names_one_type, fleet_of(replace(GANG, node_groups=(*ranges[:1], ())))) == []
+
+
+@pytest.mark.parametrize(
+    ("types", "named", "is_found"),
+    [
+        ("[g6.xlarge]", "g5.xlarge", True),
+        ("[g6]", "g5.xlarge", True),
+        ("[g6]", "g6.48xlarge", False),
+        ("[g5g]", "g5g.metal", False),  # a family may have its bare metal type
+        ("[!Ref Type, g6.xlarge]", "g5.xlarge", False),
+        ("[g6.xlarge]", "!Ref Type", False),
+    ],
+)
+def test_the_type_that_nodes_name_is_one_of_a_compute_environment(types: str, named: str, is_found: bool) -> None:
+    part = example_of("GPU362").right.replace("[g6.xlarge]", f"[{named}]").removeprefix("Resources:\n")
+    there = f"Resources:\n  Environment: {{Properties: {{ComputeResources: {{InstanceTypes: {types}}}}}}}\n{part}"
+    messages = found("GPU362", f"{there}Parameters: {{Type: {{Type: String}}}}\n")
+    assert ["nodes of Job are to be g5.xlarge, and Environment has" in each for each in messages] == [True] * is_found

@@ -6,6 +6,7 @@ import pytest
 
 from gpu_constructs.checking.report import check_files
 from gpu_constructs.rules import Severity
+from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from tools.rule_examples import example_of
 
 _RESERVED = """
@@ -53,3 +54,47 @@ def test_hosts_that_never_start_or_register_are_an_error(part: str, rule: str, p
     assert finding.property_name == property_name
     assert finding.origin is not None
     assert property_name.split(".")[1] in finding.origin.path
+
+
+_LAUNCHED = """
+Resources:
+  Template:
+    Type: AWS::EC2::LaunchTemplate
+    Properties: {LaunchTemplateData: {ImageId: /aws/service/ecs/optimized-ami/amazon-linux-2023/gpu/recommended}}
+  Environment:
+    Properties: {ComputeResources: {Ec2Configuration: null, LaunchTemplate: {LaunchTemplateId: !Ref Template}}}
+"""
+_OVERRIDDEN = "{ImageIdOverride: ami-0123456789abcdef0, ImageType: ECS_AL2023_NVIDIA}"
+
+
+def rules_of(part: str) -> list[str]:
+    findings = check_files(["-"], stdin=example_of("GPU296").file(part).encode()).findings
+    return [each.rule for each in findings if each.severity is Severity.ERROR or each.rule == UNCHECKED]
+
+
+def test_an_image_of_a_launch_template_is_looked_at_where_nothing_takes_its_place() -> None:
+    assert rules_of(_LAUNCHED) == ["GPU360"]
+    assert rules_of(_LAUNCHED.replace("Ec2Configuration: null", f"Ec2Configuration: [{_OVERRIDDEN}]")) == []
+    assert rules_of(_LAUNCHED.replace("Ec2Configuration: null", "ImageId: ami-0123456789abcdef0")) == []
+
+
+_ON_CPU = """  Job:
+    Properties:
+      ContainerProperties: {ResourceRequirements: [{Type: VCPU, Value: "1"}, {Type: MEMORY, Value: "900"}]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("environment", "of_gpu_job"),
+    [
+        ("ComputeResources: {InstanceTypes: [optimal]}", ["GPU295"]),
+        ("ComputeResources: {InstanceTypes: [default_x86_64]}", ["GPU295"]),
+        ("{Type: UNMANAGED, ComputeResources: null}", [UNCHECKED]),
+    ],
+)
+def test_a_job_without_gpus_is_checked_where_its_environment_is_in_the_file(
+    environment: str, of_gpu_job: list[str]
+) -> None:
+    part = f"Resources:\n  Environment:\n    Properties:\n      {environment}\n"
+    assert rules_of(part) == of_gpu_job
+    assert rules_of(part + _ON_CPU) == []
