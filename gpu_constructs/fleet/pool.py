@@ -180,6 +180,8 @@ class Pool(HostSetup):
             templates say so.
         has_no_route_out: Whether its subnets certainly have no route, as far as the files show their network.
         missing_endpoints: Services of AWS that its hosts need and cannot reach, as far as the files show their network.
+        has_emptied_group: Whether it names no security groups for the interfaces of containers, and the default one of
+            its VPC lets nothing in, of a compute environment; only templates say so.
         origin: Where it was written.
     """
 
@@ -211,6 +213,7 @@ class Pool(HostSetup):
     scaling_numbers: tuple[tuple[str, int], ...] = field(default=(), compare=False)
     has_no_route_out: bool = field(default=False, compare=False)
     missing_endpoints: tuple[str, ...] = field(default=(), compare=False)
+    has_emptied_group: bool = field(default=False, compare=False)
     origin: Origin | None = field(default=None, compare=False, repr=False)
 
     def __hash__(self) -> int:

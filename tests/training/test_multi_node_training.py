@@ -9,12 +9,14 @@ from typing import Any
 import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_batch as batch
+from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_efs as efs
 from aws_cdk import aws_s3 as s3
 
 from gpu_constructs import (
     BatchRetries,
     CapacityChoice,
+    GpuBatchQueue,
     GpuConstructsError,
     HostNetwork,
     JobData,
@@ -117,6 +119,14 @@ def test_a_file_system_with_grants_is_mounted_with_the_job_role(site: Site, *, w
     files.grant_root_access(train(site, made, volumes=[volume]).job_role)
     found = [each.rule for each in findings_in([site.app.synth().directory]) if each.severity is not Severity.INFO]
     assert found == ([] if with_role else ["GPU346"])
+
+
+def test_hosts_with_efa_are_in_the_default_group_which_cdk_may_have_emptied(site: Site) -> None:
+    vpc = ec2.Vpc(site.stack, "Restricted", max_azs=1, restrict_default_security_group=True)
+    choice = CapacityChoice("Hosts", instance_types=["p5.48xlarge"], max_instances=4, network=HostNetwork.efa())
+    train(site, GpuBatchQueue(site.stack, "Queue", vpc=vpc, environments=[choice]))
+    found = [each.rule for each in findings_in([site.app.synth().directory]) if each.severity is not Severity.INFO]
+    assert found == ["GPU347"]
 
 
 SPOT = Purchase.spot()

@@ -169,6 +169,30 @@ def near_each_other(context: Context) -> Problems:
             )
 
 
+@warning(
+    "GPU347",
+    question="can the nodes of a multi-node job with GPUs reach each other?",
+    because="the interfaces of a multi-node job are in the security groups of its compute environment, or in the "
+    "default one of the VPC where it names none, as with EFA; CDK takes the rules of that group away where Vpc "
+    "restricts it",
+    source="https://docs.aws.amazon.com/batch/latest/userguide/mnp-ce.html",
+    unless=("GPU294",),
+)
+def reach_each_other(context: Context) -> Problems:
+    for task, nodes, pools in _gangs(context):
+        closed = [each for each in pools if each.has_emptied_group]
+        if nodes > 1 and task.wants_gpu and closed:
+            yield Problem(
+                about=closed[0],
+                involves=(task,),
+                property_name="ComputeResources.SecurityGroupIds",
+                message=f"the {nodes} nodes of {task.name} are in the default security group of the VPC of "
+                f"{closed[0].name}, which lets nothing in",
+                fix="restrict_default_security_group=False of ec2.Vpc, a rule that opens the group to itself, or "
+                "SecurityGroupIds where hosts have no EFA",
+            )
+
+
 def _gangs(context: Context) -> Iterator[tuple[Task, int, tuple[Pool, ...]]]:
     """Multi-node jobs with their nodes and every compute environment that they may run on."""
     for task in unassigned(context.fleet):

@@ -124,6 +124,7 @@ def _pool(resource: Resource, section: Section, launches: Launches, networks: Ne
         missing_endpoints=networks.missing_endpoints(
             subnets, may_have_address=launch is None or launch.details.may_have_address
         ),
+        has_emptied_group=not section.has("SecurityGroupIds") and networks.have_emptied_group(subnets),
         has_provider=False,
         max_vcpus=section.integer("MaxvCpus"),
         allocation=UNKNOWN if is_managed else given(section.text("AllocationStrategy"), "BEST_FIT"),

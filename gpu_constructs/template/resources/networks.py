@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 
 from gpu_constructs.template.model import Reference, Resource, Text, Value
@@ -13,7 +14,9 @@ __all__ = ["Networks"]
 
 _ASSOCIATION = "AWS::EC2::SubnetRouteTableAssociation"
 _ENDPOINT = "AWS::EC2::VPCEndpoint"
+_EMPTIED_GROUP = "Custom::VpcRestrictDefaultSG"  # of CDK: ec2.Vpc(restrict_default_security_group=True)
 _HOSTED_ZONE = "AWS::Route53::HostedZone"
+_INGRESS = "AWS::EC2::SecurityGroupIngress"
 _INTERNET_GATEWAY = "AWS::EC2::InternetGateway"
 _PROPAGATION = "AWS::EC2::VPNGatewayRoutePropagation"
 _ROUTE = "AWS::EC2::Route"
@@ -60,6 +63,22 @@ class Networks:
             subnets: Where the hosts run.
         """
         return self._vpc_without_route(subnets) is not None
+
+    def have_emptied_group(self, subnets: Value) -> bool:
+        """Whether CDK takes all rules of the default security group of their VPC away, and nothing adds one to it.
+
+        Args:
+            subnets: Where the hosts run.
+        """
+        found = [self._subnet(each) for each in subnets] if is_list(subnets) else []
+        vpcs = [None if each is None else self._index.find(each.properties.get("VpcId"), _VPC) for each in found]
+        first = vpcs[0] if vpcs else None
+        if first is None:
+            return False
+        group = replace(first.reference, attribute="DefaultSecurityGroup")  # subnets of one environment have one VPC
+        emptied = [each.properties.get("DefaultSecurityGroupId") for each in self._index.all(_EMPTIED_GROUP)]
+        opened = [each.properties.get("GroupId") for each in self._index.all(_INGRESS)]
+        return group in emptied and group not in opened
 
     def _vpc_without_route(self, subnets: Value, *, without_address: bool = False) -> Reference | None:
         """The VPC of subnets that have no route; a route may lead anywhere, so only they are without a way out.

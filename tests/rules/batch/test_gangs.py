@@ -12,6 +12,8 @@ from tests.rules.batch.test_jobs import job
 from tests.rules.given import fleet_of, gpu, only, said
 from tools.rule_examples import example_of
 
+_DEFAULT = "!GetAtt Vpc.DefaultSecurityGroup"
+_OPEN = f'{{Type: "AWS::EC2::SecurityGroupIngress", Properties: {{GroupId: {_DEFAULT}, IpProtocol: "-1"}}}}'
 GANG = replace(job(gpu("1"), cpu=4096), nodes=4)
 
 
@@ -55,6 +57,23 @@ def test_what_is_not_known_is_not_called_several_types_a_missing_limit_or_far_ho
     unknown = ("[!Ref SubnetA], PlacementGroup: !Ref Near", "[!Ref SubnetA, subnet-12345678]")
     assert right("GPU343", unknown) == []
     assert right("GPU343", (", PlacementGroup: !Ref Near", "")) == []  # in one zone
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("SecurityGroupIds: null", "SecurityGroupIds: [sg-12345678]"),
+        ("{VpcId: !Ref Vpc,", "{VpcId: vpc-12345678,"),
+        ("[!Ref Subnet]", "[subnet-12345678]"),
+        ("Custom::VpcRestrictDefaultSG", "Custom::Other"),
+        ("NumNodes: 2", "NumNodes: 1"),
+        ("  Restricted:", f"  Open: {_OPEN}\n  Restricted:"),
+    ],
+)
+def test_a_default_group_that_may_let_nodes_in_is_fine(old: str, new: str) -> None:
+    example = example_of("GPU347")
+    assert old in example.wrong
+    assert found("GPU347", example.wrong.replace(old, new)) == []
 
 
 def test_managed_instances_run_no_gang() -> None:
