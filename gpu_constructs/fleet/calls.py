@@ -43,6 +43,7 @@ class Step:
         way_back: States that lead from its failure back to it, the last one before it last; None where there is no such
             way, or something on it may end it.
         way_around: The same from its success.
+        way_polled: The same from where a job was seen to have failed that it does not wait for itself.
         origin: Where it was written.
     """
 
@@ -54,6 +55,7 @@ class Step:
     retries: int | Unknown = 0
     way_back: tuple[str, ...] | None = None
     way_around: tuple[str, ...] | None = None
+    way_polled: tuple[str, ...] | None = None
     origin: Origin | None = field(default=None, compare=False, repr=False)
 
 

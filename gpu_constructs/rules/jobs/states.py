@@ -24,18 +24,22 @@ _MANY_RETRIES: Final = 100
 )
 def stops_at_some_time(context: Context) -> Problems:
     for step, task in _gpu_steps(context):
-        for way, when in ((step.way_back, "fails"), (step.way_around, "ends")):
-            if step.waits and way is not None:
+        for way, when, start in (
+            (step.way_back if step.waits else None, "fails", "a Retry"),
+            (step.way_around if step.waits else None, "ends", "a Retry"),
+            (step.way_polled, "fails", "a Resource with .sync and a Retry"),
+        ):
+            if way is not None:
                 by_way = f" by way of {', '.join(map(brief, way))}" if way else ""
                 yield Problem(
                     about=step.name,
                     origin=step.origin,
                     involves=(task,),
-                    property_name="Catch" if when == "fails" else "Next",
+                    property_name="Catch" if way is step.way_back else "Next",
                     message=f"each time that {task.name} {when}, {brief(step.name)} starts it again{by_way}, and "
                     "nothing counts how often",
-                    fix="a Retry with MaxAttempts in place of the way back, a Choice that counts, or TimeoutSeconds of "
-                    "the whole state machine",
+                    fix=f"{start} with MaxAttempts in place of the way back, a Choice that counts, or TimeoutSeconds "
+                    "of the whole state machine",
                 )
                 break
         if step.waits and isinstance(step.retries, int) and step.retries > _MANY_RETRIES:

@@ -23,6 +23,7 @@ _DEFAULT_RETRIES = 3
 _EXPRESS = "EXPRESS"
 _NOWHERE = Origin(resource="")
 _PASSING = frozenset({"Pass", "Wait"})
+_POLLS = (":batch:describeJobs",)
 # Calls that say that something failed, and decide nothing.
 _NOTICES = (":sns:publish", ":sqs:sendMessage", ":events:putEvents")
 
@@ -67,6 +68,7 @@ def _step(call: StateCall, name: str, task: Task | None, *, ends_itself: bool) -
         retries=max((_retries(_entry(each)) for each in _failing(call.frames)), key=known),
         way_back=None if whole else _way_back(call.frames),
         way_around=None if whole else _way(call.frames[0], state.get("Next")),
+        way_polled=None if whole or call.pattern else _way_polled(call.frames[0]),
         origin=state.origin,
     )
 
@@ -132,8 +134,41 @@ def _way(frame: Frame, first: Value) -> tuple[str, ...] | None:
     return tuple(way)
 
 
+def _way_polled(frame: Frame) -> tuple[str, ...] | None:
+    """The states from a job that was submitted back to where it was, by way of a choice of what to do if it failed."""
+    name, states = frame
+    way: list[str] = []
+    at, is_polled = states[name].get("Next"), False
+    while at != name:
+        state = states.get(at) if isinstance(at, str) else None
+        if not isinstance(at, str) or state is None or at in way or len(way) >= FOLLOWED:
+            return None
+        way.append(at)
+        if is_polled and state.get("Type") == "Choice":
+            at = _where_failed(_entry((at, states)))
+        elif _passes(state) or _calls(state, _POLLS):
+            is_polled = is_polled or _calls(state, _POLLS)
+            at = state.get("Next")
+        else:
+            return None
+    return tuple(way) if is_polled else None
+
+
+def _where_failed(choice: Section) -> Value:
+    """Where a choice of the status alone goes on with a job that failed; None if it may decide by something else."""
+    rules = choice.sections("Choices")
+    variables = {each.text("Variable") for each in rules}
+    statuses = [each.text("StringEquals") for each in rules]
+    if len(variables) != 1 or not all(isinstance(each, str) for each in statuses):
+        return None
+    return next((each.get("Next") for each, status in zip(rules, statuses, strict=True) if status == "FAILED"), None)
+
+
 def _passes(state: Mapping[str, Value]) -> bool:
+    return state.get("Type") in _PASSING or _calls(state, _NOTICES)
+
+
+def _calls(state: Mapping[str, Value], names: tuple[str, ...]) -> bool:
     resource = state.get("Resource")
     called = resource.pieces[-1] if isinstance(resource, Text) else resource
-    is_notice = isinstance(called, str) and called.endswith(_NOTICES)
-    return state.get("Type") in _PASSING or (state.get("Type") == "Task" and is_notice)
+    return state.get("Type") == "Task" and isinstance(called, str) and called.endswith(names)

@@ -43,6 +43,7 @@ def test_a_limit_that_may_be_there_is_one(limit: Any) -> None:
         ({"way_back": ()}, "each time that chat fails, Machine[Train] starts it again, and nothing counts how often"),
         ({"way_back": ("A", "B")}, "by way of A, B"),
         ({"way_around": ("Pause",)}, "each time that chat ends"),
+        ({"way_polled": ("Look",), "waits": False}, "each time that chat fails, Machine[Train] starts it again by way"),
         ({"retries": 101}, "again up to 101 times when it fails"),
     ],
 )

@@ -228,3 +228,27 @@ def test_a_policy_of_fair_shares_makes_shares(policy: Any, shares: Any) -> None:
     assert found.has_shares is shares
     (plain,) = fleet({"Queue": QUEUE}).queues
     assert plain.has_shares is False
+
+
+def _choice(**failed: Any) -> dict[str, Any]:
+    status = "$.Jobs[0].Status"
+    succeeded = {"Variable": status, "StringEquals": "SUCCEEDED", "Next": "Done"}
+    rules = [succeeded, {"Variable": status, "StringEquals": "FAILED", "Next": "Train", **failed}]
+    return {"Type": "Choice", "Choices": rules, "Default": "Pause"}
+
+
+@pytest.mark.parametrize(
+    ("choice", "way"),
+    [
+        (_choice(), ("Pause", "Look", "Which")),
+        (_choice(Next="Done"), None),
+        (_choice(Variable="$.times"), None),
+        (_choice(StringEquals=None, NumericLessThan=3), None),
+    ],
+)
+def test_a_job_that_is_looked_at_may_be_submitted_again_and_again(choice: Any, way: Any) -> None:
+    look = {"Type": "Task", "Resource": "arn:aws:states:::aws-sdk:batch:describeJobs", "Next": "Which"}
+    states = {"Pause": {**PAUSE, "Next": "Look"}, "Look": look, "Which": choice, "Done": {"Type": "Succeed"}}
+    submit = {"Resource": "arn:aws:states:::batch:submitJob", "Parameters": SUBMIT, "Next": "Pause"}
+    assert [each.way_polled for each in read(submit, others=states).steps] == [way]
+    assert [each.way_polled for each in read(submit, others=states, top={"TimeoutSeconds": 9}).steps] == [None]
