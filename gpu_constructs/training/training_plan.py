@@ -10,6 +10,7 @@ from gpu_constructs.cdk.arguments import known_number
 from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.fleet import Pool, Unknown
 from gpu_constructs.hardware.aws_limits import MAX_JOB_NODES
+from gpu_constructs.rules.evidence.lists import and_list, or_list
 
 __all__ = ["gang_words", "nodes_of", "require_place", "require_time"]
 
@@ -36,17 +37,22 @@ def nodes_of(environments: Sequence[BatchEnvironment], hosts: int) -> Nodes:
     )
     types = list(dict.fromkeys(one for each in environments for one in each.pool.instance_types))
     if len(types) > 1:
+        names = [each.name for each in types]
+        has = and_list(
+            f"{each.pool.name} has {and_list(one.name for one in each.pool.instance_types)}" for each in environments
+        )
         raise IncompatibleError(
-            "all hosts of a training are of one type, and the queue has several",
+            f"all hosts of a training are of one type, and {has}",
             argument="queue",
-            value=[each.name for each in types],
-            fix="a GpuBatchQueue with environments of one instance type",
+            value=names,
+            allowed=or_list(names),
+            fix=f"a GpuBatchQueue with instance_types=[{names[0]!r}] alone",
         )
     return Nodes(number=number, host=types[0])
 
 
 def gang_words(pools: Sequence[Pool], nodes: Nodes) -> Mapping[str, str]:
-    """What a fix about a number of vCPUs or nodes is for the arguments of a training, which counts hosts.
+    """What a fix about an environment, vCPUs or nodes is for the arguments of a training, which counts hosts.
 
     Args:
         pools: The environments of its queue.
@@ -54,6 +60,7 @@ def gang_words(pools: Sequence[Pool], nodes: Nodes) -> Mapping[str, str]:
     """
     largest = (each.max_instances for each in pools)
     return {
+        "Type EC2": "a CapacityChoice without spot hosts",
         f"MaxvCpus {nodes.number * nodes.host.vcpus}": f"max_instances={nodes.number}",
         **{f"NumNodes {most}": f"hosts={most}" for most in largest if not isinstance(most, Unknown)},
     }

@@ -47,7 +47,7 @@ def test_a_job_of_aws_batch_mounts_it_likewise(*, multi_node: bool) -> None:
     ranges = {"NumNodes": 2, "NodeRangeProperties": [{"TargetNodes": "0:", "Container": container}]}
     of_job = {"NodeProperties": ranges} if multi_node else {"ContainerProperties": container}
     job = {"Type": "AWS::Batch::JobDefinition", "Properties": of_job}
-    with_task = {"Task": {"Volumes": []}}
+    with_task: dict[str, Any] = {"Task": {"Volumes": []}}
     assert severities("GPU346", with_task, Job=job) == ["warning"]
     container["Volumes"][0]["EfsVolumeConfiguration"]["AuthorizationConfig"] = {"Iam": "ENABLED"}
     assert severities("GPU346", with_task, Job=job) == []
