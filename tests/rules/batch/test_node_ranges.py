@@ -92,3 +92,24 @@ def _gpus(nodes: str) -> dict[str, Any]:
 )
 def test_a_gang_is_judged_as_it_is_submitted(overrides: dict[str, Any], errors: list[tuple[str, str]]) -> None:
     assert found(**overrides) == errors
+
+
+def test_types_that_a_submission_changes_are_not_judged() -> None:
+    overrides = {"NodePropertyOverrides": [{"TargetNodes": "0:", "InstanceTypes": ["g6.xlarge"]}]}
+    parameters = {"JobName": "x", "JobQueue": "queue", "JobDefinition": "Job", "NodeOverrides": overrides}
+    state = {"Type": "Task", "Resource": "arn:aws:states:::batch:submitJob", "Parameters": parameters, "End": True}
+    one = {"TargetNodes": "0:", "InstanceTypes": ["g5.xlarge"], "Container": {"Image": "x"}}
+    nodes = {"NumNodes": 2, "MainNode": 0, "NodeRangeProperties": [one]}
+    definition = {"DefinitionString": json.dumps({"StartAt": "Train", "States": {"Train": state}})}
+    found = fleet(
+        {
+            "Job": {
+                "Type": "AWS::Batch::JobDefinition",
+                "Properties": {"JobDefinitionName": "Job", "NodeProperties": nodes},
+            },
+            "Machine": {"Type": "AWS::StepFunctions::StateMachine", "Properties": definition},
+        }
+    )
+    (task,) = found.tasks
+    assert task.node_types == ("g5.xlarge",)
+    assert [(each.node_types, each.node_groups) for each in task.submissions] == [((), ())]
