@@ -37,6 +37,10 @@ def job(scope: Construct, shared: Shared, pair: Pair) -> None:
         gpus=1,
         command=["nvidia-smi"],
     )
+    # A job that runs during a deploy is tried again with the revision that it began with.
+    definition = cast("ecs.CfnTaskDefinition", task.node.default_child)
+    definition.cfn_options.update_replace_policy = cdk.CfnDeletionPolicy.RETAIN
+    definition.cfn_options.deletion_policy = cdk.CfnDeletionPolicy.DELETE
     stack = cdk.Stack.of(scope)
     run = JobRun(
         partition=stack.partition,
