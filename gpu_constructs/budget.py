@@ -111,7 +111,7 @@ PACKED = 120_000_000
 """Squares of the numbers of different tasks that are packed onto the hosts of each pool, all of them together: time
 grows with that square. 5,000 services of one pool, each unlike the others, make 25 million."""
 
-PATTERNS = 100_000
+PATTERNS = 60_000
 """Patterns in placement constraints, each of which is compared with every instance type. 500 task definitions with ten
 constraints each, which is what a template and ECS take, rarely have more than 5,000."""
 
