@@ -26,7 +26,7 @@ from gpu_constructs.rules import RULES, Severity, check
 from gpu_constructs.tasks.container_plan import known_variables
 from gpu_constructs.tasks.efa_container import efa_devices, efa_variables
 from gpu_constructs.tasks.fit import require_fit, require_met
-from gpu_constructs.tasks.host_share import share_of_host, types_for
+from gpu_constructs.tasks.host_share import default_shared_memory_mib, share_of_host, types_for
 
 __all__ = ["JobPlan", "JobSize", "Nodes", "plan_job"]
 
@@ -39,7 +39,6 @@ _DRIVER_CAPABILITIES = {"NVIDIA_DRIVER_CAPABILITIES": "compute,utility"}
 _OF_NODES = {"NCCL_SOCKET_IFNAME": "^lo,docker,ecs"}
 _RESERVED = "AWS_BATCH"
 _WHY_KNOWN = "cannot be compared with hosts; AWS Batch takes another one with each submission"
-_LARGEST_SHARED_MEMORY_MIB = 65536  # it counts as the container's memory as it is used
 
 _ARGUMENTS: Mapping[str, str] = {
     **ARGUMENTS,
@@ -206,9 +205,7 @@ def plan_job(
         else _whole("memory_mib", size.memory_mib, MIN_JOB_MEMORY_MIB, "MiB", "leave it out for the same share")
     )
     shared = (
-        max(1, min(memory // 2, _LARGEST_SHARED_MEMORY_MIB))
-        if size.shared_memory_mib is None
-        else _shared(size.shared_memory_mib, memory)
+        default_shared_memory_mib(memory) if size.shared_memory_mib is None else _shared(size.shared_memory_mib, memory)
     )
     asked = replace(asked, cpu=vcpus * CPU_UNITS_PER_VCPU, memory_limit_mib=memory, shared_memory_mib=shared)
     task = replace(task, containers=(asked,))

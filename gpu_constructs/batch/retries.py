@@ -27,10 +27,11 @@ class BatchRetries:
     (https://docs.aws.amazon.com/batch/latest/userguide/job_retries.html).
 
     Args:
-        attempts: Attempts altogether, 1 to 10. With 1 it is never tried again.
+        attempts: Attempts altogether, 1 to 10; with 1 it is never tried again. By default three.
         exit_codes: Exit codes after which the work wants to be tried again, such as ``[75]``, two at most; 0 is
-            success.
-        image_not_pulled: Whether it is tried again where its image could not be pulled, as when a registry is busy.
+            success. By default none.
+        image_not_pulled: Whether it is tried again where its image could not be pulled, as when a registry is busy. By
+            default it is.
 
     Raises:
         InvalidValueError: An argument is out of these limits.

@@ -24,7 +24,7 @@ from gpu_constructs.tasks.container_values import (
 )
 from gpu_constructs.tasks.efa_container import efa_devices, efa_variables
 from gpu_constructs.tasks.fit import require_fit
-from gpu_constructs.tasks.host_share import share_of_host
+from gpu_constructs.tasks.host_share import default_shared_memory_mib, share_of_host
 
 __all__ = [
     "ContainerPlan",
@@ -33,8 +33,6 @@ __all__ = [
     "require_container_name",
     "with_container",
 ]
-
-_LARGEST_DEFAULT_SHARED_MEMORY_MIB = 65536  # it counts as the container's memory as it is used
 
 _ARGUMENTS: Mapping[str, str] = {
     **REFUSED_ON_MANAGED,
@@ -324,8 +322,7 @@ def _shared_memory(
         return None
     memory_mib = container.memory_mib
     if given is None:
-        largest = _LARGEST_DEFAULT_SHARED_MEMORY_MIB
-        return largest if isinstance(memory_mib, Unknown) else max(1, min(memory_mib // 2, largest))
+        return default_shared_memory_mib(memory_mib)
     largest = LARGEST_INTEGER if isinstance(memory_mib, Unknown) else memory_mib
     fix = "leave it out for half of the container's memory, which it is part of"
     return known_or(given, whole_number("shared_memory_mib", given, smallest=1, largest=largest, unit="MiB", fix=fix))

@@ -16,8 +16,9 @@ from gpu_constructs.placement import (
 )
 from gpu_constructs.placement.fit import refusals
 
-__all__ = ["share_of_host", "types_for"]
+__all__ = ["default_shared_memory_mib", "share_of_host", "types_for"]
 
+_LARGEST_DEFAULT_SHARED_MEMORY_MIB = 65536  # it counts as the container's memory as it is used
 _FITTING = frozenset({PoolKind.BATCH, PoolKind.MANAGED_INSTANCES})
 
 
@@ -114,3 +115,9 @@ def _in_words(task: Task, demand: Demand) -> str:
     if demand.shared_memory_mib is not None:
         return f"{demand.shared_memory_mib} MiB of one GPU"
     return f"{demand.part:g} of a GPU" if demand.part else f"{task.least_gpus} GPUs"
+
+
+def default_shared_memory_mib(memory_mib: int | Unknown) -> int:
+    """Size of ``/dev/shm`` in MiB where none is given: half of the container's memory, 64 GiB at most."""
+    largest = _LARGEST_DEFAULT_SHARED_MEMORY_MIB
+    return largest if isinstance(memory_mib, Unknown) else max(1, min(memory_mib // 2, largest))
