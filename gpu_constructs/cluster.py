@@ -10,27 +10,23 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from constructs import Construct
+from typing_extensions import Unpack
 
-from gpu_constructs.capacity.choice import CapacityChoice
+from gpu_constructs.capacity.choice import CapacityChoice, CapacityOptions
 from gpu_constructs.capacity.fallback import FallbackCapacity, plan_order
 from gpu_constructs.capacity.family import FamilyCapacity, plan_family
 from gpu_constructs.capacity.gpu_capacity import GpuCapacity
-from gpu_constructs.capacity.images import GpuMachineImage
-from gpu_constructs.capacity.network import HostNetwork
 from gpu_constructs.capacity.plan import CapacityPlan, plan_capacity
-from gpu_constructs.capacity.purchase import Purchase
-from gpu_constructs.capacity.scaling import HostScaling
-from gpu_constructs.capacity.storage import HostStorage
 from gpu_constructs.capacity.user_data import OFF_ACCELERATORS
-from gpu_constructs.cdk.arguments import name as require_name
 from gpu_constructs.cdk.arguments import texts
 from gpu_constructs.cdk.atomic import creating, require_free_ids, rolled_back_on_error
 from gpu_constructs.cdk.kinds import checked
+from gpu_constructs.cdk.overrides import naming
 from gpu_constructs.cdk.validation import GpuChecks
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.hosts.as_cluster import AsCluster
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
-from gpu_constructs.hosts.given_cluster import network_of, require_new, require_own_id
+from gpu_constructs.hosts.given_cluster import NewClusterOptions, network_of, options_of_new, require_own_id
 from gpu_constructs.hosts.providers import require_strategy
 from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity
 from gpu_constructs.managed.need import HostNeed
@@ -66,14 +62,8 @@ class GpuCluster(AsCluster):
             without NAT. By default not.
         encryption_key: A symmetric key for EBS volumes of hosts and default log groups of tasks, whose policy is added
             to; docs/security.md says what an imported one must allow. By default keys of AWS.
-        cluster_name: Name of a new cluster. By default CloudFormation makes one.
-        container_insights_v2: CloudWatch Container Insights of a new cluster. By default enhanced, with metrics for
-            each task and container.
-        default_cloud_map_namespace: The namespace of a new cluster that services are found in. By default none.
-        enable_fargate_capacity_providers: Whether a new cluster has ``FARGATE`` and ``FARGATE_SPOT`` as well. By
-            default not.
-        execute_command_configuration: How a new cluster encrypts and logs ECS Exec. By default as ECS does.
-        managed_storage_configuration: How a new cluster encrypts storage that ECS manages. By default as ECS does.
+        **options: What only a new cluster is given, explained at `NewClusterOptions`: its name, Container Insights, ECS
+            Exec.
 
     Raises:
         InvalidValueError: Neither or not the right kind of `vpc` and `cluster`, a VPC without private subnets, or an
@@ -86,6 +76,7 @@ class GpuCluster(AsCluster):
         hosts: What the hosts share.
     """
 
+    @naming(NewClusterOptions)
     @checked
     def __init__(
         self,
@@ -99,28 +90,13 @@ class GpuCluster(AsCluster):
         vpc_subnets: ec2.SubnetSelection | None = None,
         associate_public_ip_address: bool = False,
         encryption_key: kms.IKey | None = None,
-        cluster_name: str | None = None,
-        container_insights_v2: ecs.ContainerInsights | None = None,
-        default_cloud_map_namespace: ecs.CloudMapNamespaceOptions | None = None,
-        enable_fargate_capacity_providers: bool | None = None,
-        execute_command_configuration: ecs.ExecuteCommandConfiguration | None = None,
-        managed_storage_configuration: ecs.ManagedStorageConfiguration | None = None,
+        **options: Unpack[NewClusterOptions],
     ) -> None:
         if vpc is None and cluster is None:
             raise InvalidValueError(
                 "a cluster needs a network, and none was given", argument="vpc", fix='vpc=ec2.Vpc(self, "Vpc")'
             )
-        if cluster is not None:
-            require_new(
-                cluster_name=cluster_name,
-                container_insights_v2=container_insights_v2,
-                default_cloud_map_namespace=default_cloud_map_namespace,
-                enable_fargate_capacity_providers=enable_fargate_capacity_providers,
-                execute_command_configuration=execute_command_configuration,
-                managed_storage_configuration=managed_storage_configuration,
-            )
-        if cluster_name is not None:
-            require_name("cluster_name", cluster_name, fix="leave it out, and CloudFormation makes one")
+        of_new = options_of_new(options, is_new=cluster is None)
         if keep_capacity_providers is not None:
             texts("keep_capacity_providers", keep_capacity_providers, example="['FARGATE']")
         if default_strategy is not None:
@@ -128,17 +104,7 @@ class GpuCluster(AsCluster):
         with creating(scope, construct_id):
             super().__init__(scope, construct_id)
         with rolled_back_on_error(scope, construct_id):
-            of_hosts = getattr(cluster, "cluster", cluster) or ecs.Cluster(
-                self,
-                "Cluster",
-                vpc=vpc,
-                cluster_name=cluster_name,
-                container_insights_v2=container_insights_v2 or ecs.ContainerInsights.ENHANCED,
-                default_cloud_map_namespace=default_cloud_map_namespace,
-                enable_fargate_capacity_providers=enable_fargate_capacity_providers,
-                execute_command_configuration=execute_command_configuration,
-                managed_storage_configuration=managed_storage_configuration,
-            )
+            of_hosts = getattr(cluster, "cluster", cluster) or ecs.Cluster(self, "Cluster", vpc=vpc, **of_new)
             self.hosts: ClusterHosts = ClusterHosts(
                 self,
                 cluster=of_hosts,
@@ -197,6 +163,7 @@ class GpuCluster(AsCluster):
         """The security group of all hosts, which lets nothing in by itself."""
         return self.hosts.security_group
 
+    @naming(CapacityOptions, like=CapacityChoice)
     @checked
     def add_capacity(
         self,
@@ -204,15 +171,8 @@ class GpuCluster(AsCluster):
         *,
         instance_types: Sequence[str],
         max_instances: int,
-        min_instances: int = 0,
-        image: GpuMachineImage | None = None,
-        purchase: Purchase | None = None,
-        scaling: HostScaling | None = None,
-        storage: HostStorage | None = None,
-        network: HostNetwork | None = None,
-        check_gpus_at_boot: bool = False,
-        vpc_subnets: ec2.SubnetSelection | None = None,
         capacity_provider_name: str | None = None,
+        **options: Unpack[CapacityOptions],
     ) -> GpuCapacity:
         """Defines a capacity provider over instance types of one shape, CPU types included.
 
@@ -222,19 +182,10 @@ class GpuCluster(AsCluster):
                 same number of accelerators of one vendor and the same architecture, because ECS managed scaling looks
                 at the smallest only.
             max_instances: Hosts at most. From zero, ECS starts two at once unless this is 1.
-            min_instances: Hosts that are always there. By default none.
-            image: The machine image. By default the ECS image that drives the types, pinned to the newest release that
-                this version of the library knows.
-            purchase: How the hosts are bought. By default on demand.
-            scaling: How hosts come and leave. By default as the tasks want them, none kept prepared, none protected.
-            storage: Where hosts keep images and scratch data. By default on an encrypted gp3 volume of 100 GiB.
-            network: How the hosts are connected. By default by one plain interface; with EFA for work over many.
-            check_gpus_at_boot: Whether a host that finds fewer GPUs than its type has is replaced before it gets a
-                task, with an alarm, `GpuCapacity.boot_check`. On Amazon Linux 2023, with a way to the endpoints of Auto
-                Scaling and CloudWatch. By default not.
-            vpc_subnets: Subnets of these hosts. By default those of the cluster.
             capacity_provider_name: Name of the provider, which it keeps for life: for another name, or for none, add
                 another capacity and remove this one in the next deploy. By default CloudFormation makes one.
+            **options: The other arguments, explained at `CapacityOptions`: hosts at least, their image, how they are
+                bought, come and leave, store and are connected.
 
         Raises:
             UnknownNameError: An instance type does not exist; the nearest names are in the message.
@@ -246,15 +197,8 @@ class GpuCluster(AsCluster):
             construct_id,
             instance_types=instance_types,
             max_instances=max_instances,
-            min_instances=min_instances,
-            image=image,
-            purchase=purchase,
-            scaling=scaling,
-            storage=storage,
-            network=network,
-            check_gpus_at_boot=check_gpus_at_boot,
-            vpc_subnets=vpc_subnets,
             capacity_provider_name=capacity_provider_name,
+            **options,
         )
         require_own_id(construct_id)
         plan = plan_capacity(choice, self.hosts)
@@ -316,20 +260,14 @@ class GpuCluster(AsCluster):
         self._capacities.append(capacity)
         return capacity
 
+    @naming(CapacityOptions, like=CapacityChoice)
     @checked
     def add_family(
         self,
         family: str,
         *,
         max_instances: int,
-        min_instances: int = 0,
-        image: GpuMachineImage | None = None,
-        purchase: Purchase | None = None,
-        scaling: HostScaling | None = None,
-        storage: HostStorage | None = None,
-        network: HostNetwork | None = None,
-        check_gpus_at_boot: bool = False,
-        vpc_subnets: ec2.SubnetSelection | None = None,
+        **options: Unpack[CapacityOptions],
     ) -> FamilyCapacity:
         """Defines one capacity provider for each GPU shape of a family, with every type of that shape in it.
 
@@ -339,14 +277,7 @@ class GpuCluster(AsCluster):
         Args:
             family: A family of instance types, such as ``g6`` or ``p6-b200``.
             max_instances: Hosts at most, for each shape.
-            min_instances: Hosts that are always there, for each shape. By default none.
-            image: The machine image. By default as in `add_capacity`.
-            purchase: How the hosts are bought. By default on demand.
-            scaling: How hosts come and leave. By default as in `add_capacity`.
-            storage: Where hosts keep images and scratch data. By default as in `add_capacity`.
-            network: How the hosts are connected. By default as in `add_capacity`.
-            check_gpus_at_boot: Whether a host counts its GPUs before it gets a task. By default not.
-            vpc_subnets: Subnets of these hosts. By default those of the cluster.
+            **options: The other arguments, explained at `CapacityOptions`; `min_instances` is for each shape as well.
 
         Returns:
             The capacities by GPUs of a host: ``cluster.add_family("g6", max_instances=2)[4]``.
@@ -356,19 +287,7 @@ class GpuCluster(AsCluster):
             InvalidValueError: An argument is wrong by itself.
             IncompatibleError: No ECS image drives the family, or `image` cannot.
         """
-        choice = CapacityChoice(
-            "Family",
-            instance_types=(),
-            max_instances=max_instances,
-            min_instances=min_instances,
-            image=image,
-            purchase=purchase,
-            scaling=scaling,
-            storage=storage,
-            network=network,
-            check_gpus_at_boot=check_gpus_at_boot,
-            vpc_subnets=vpc_subnets,
-        )
+        choice = CapacityChoice("Family", instance_types=(), max_instances=max_instances, **options)
         plans = plan_family(family, choice, self.hosts)
         return FamilyCapacity(dict(zip(plans, self._make_all(list(plans.values())), strict=True)))
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, fields
 
 from aws_cdk import aws_ec2 as ec2
+from typing_extensions import TypedDict
 
 from gpu_constructs.capacity.boot_check import GpuCount
 from gpu_constructs.capacity.images import GpuMachineImage
@@ -18,7 +19,7 @@ from gpu_constructs.cdk.arguments import of_kind
 from gpu_constructs.cdk.atomic import require_construct_id
 from gpu_constructs.cdk.kinds import with_names_checked
 
-__all__ = ["CapacityChoice", "CapacityParts"]
+__all__ = ["CapacityChoice", "CapacityOptions", "CapacityParts"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +43,33 @@ class CapacityParts:
     def __iter__(self) -> Iterator[HostPart]:
         """The parts, in the order in which they are asked: what a part needs to know of others comes before it."""
         return (getattr(self, each.name) for each in fields(self))
+
+
+class CapacityOptions(TypedDict, total=False):
+    """Arguments that `GpuCluster.add_capacity`, `GpuCluster.add_family` and `CapacityChoice` share.
+
+    Attributes:
+        min_instances: Hosts that are always there. By default none.
+        image: The machine image. By default the ECS image that drives the types, pinned to the newest release that
+            this version of the library knows.
+        purchase: How the hosts are bought. By default on demand.
+        scaling: How hosts come and leave. By default as the tasks want them, none kept prepared, none protected.
+        storage: Where hosts keep images and scratch data. By default on an encrypted gp3 volume of 100 GiB.
+        network: How the hosts are connected. By default by one plain interface; with EFA for work over many.
+        check_gpus_at_boot: Whether a host that finds fewer GPUs than its type has is replaced before it gets a task,
+            with an alarm, `GpuCapacity.boot_check`. On Amazon Linux 2023, with a way to the endpoints of Auto Scaling
+            and CloudWatch. By default not.
+        vpc_subnets: Subnets of these hosts. By default those of the cluster.
+    """
+
+    min_instances: int
+    image: GpuMachineImage | None
+    purchase: Purchase | None
+    scaling: HostScaling | None
+    storage: HostStorage | None
+    network: HostNetwork | None
+    check_gpus_at_boot: bool
+    vpc_subnets: ec2.SubnetSelection | None
 
 
 @with_names_checked

@@ -28,18 +28,22 @@ def called_like(original: Callable[..., object]) -> Callable[[_Override], _Overr
     return shown_as_original
 
 
-def naming(options: type[Mapping[str, object]]) -> Callable[[_Override], _Override]:
+def naming(
+    options: type[Mapping[str, object]], *, like: Callable[..., object] | None = None
+) -> Callable[[_Override], _Override]:
     """Makes ``help`` and editors show each argument of a typed mapping that a method takes as ``**options``.
 
     Args:
         options: The ``TypedDict`` with the arguments.
+        like: What has the same arguments, with their defaults. By default each is None.
     """
+    defaults = {} if like is None else inspect.signature(like).parameters
 
     def shown_by_name(method: _Override) -> _Override:
         signature = inspect.signature(method)
         own = [each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
         named = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=hint)
+            defaults.get(name, inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=hint))
             for name, hint in get_type_hints(options).items()
         ]
         method.__signature__ = signature.replace(parameters=[*own, *named])  # type: ignore[attr-defined] # of any callable

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
+from typing_extensions import TypedDict
 
+from gpu_constructs.cdk.arguments import name as require_name
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 
-__all__ = ["network_of", "require_gpu_cluster", "require_new", "require_own_id"]
+__all__ = ["NewClusterOptions", "network_of", "options_of_new", "require_gpu_cluster", "require_own_id"]
 
 _IDS = frozenset(
     {
@@ -24,6 +28,27 @@ _IDS = frozenset(
     }
 )
 """Construct ids of what a cluster defines itself, some of it later."""
+
+
+class NewClusterOptions(TypedDict, total=False):
+    """Arguments of `ecs.Cluster` that `GpuCluster` takes for a new cluster, under CDK's names.
+
+    Attributes:
+        cluster_name: Its name. By default CloudFormation makes one.
+        container_insights_v2: CloudWatch Container Insights. By default enhanced, with metrics for each task and
+            container.
+        default_cloud_map_namespace: The namespace that services are found in. By default none.
+        enable_fargate_capacity_providers: Whether it has ``FARGATE`` and ``FARGATE_SPOT`` as well. By default not.
+        execute_command_configuration: How it encrypts and logs ECS Exec. By default as ECS does.
+        managed_storage_configuration: How it encrypts storage that ECS manages. By default as ECS does.
+    """
+
+    cluster_name: str | None
+    container_insights_v2: ecs.ContainerInsights | None
+    default_cloud_map_namespace: ecs.CloudMapNamespaceOptions | None
+    enable_fargate_capacity_providers: bool | None
+    execute_command_configuration: ecs.ExecuteCommandConfiguration | None
+    managed_storage_configuration: ecs.ManagedStorageConfiguration | None
 
 
 def require_gpu_cluster(cluster: object) -> None:
@@ -44,23 +69,29 @@ def require_gpu_cluster(cluster: object) -> None:
         )
 
 
-def require_new(**given: object) -> None:
-    """Refuses what only a new cluster is given.
+def options_of_new(options: NewClusterOptions, *, is_new: bool) -> NewClusterOptions:
+    """What a new cluster is given, with the library's default for Container Insights.
 
     Args:
-        given: Arguments for a new cluster; None where one was left out.
+        options: As the user gave them.
+        is_new: Whether there is a new cluster.
 
     Raises:
-        InvalidValueError: One of them was given.
+        InvalidValueError: One was given for a cluster that is there, or the name is wrong by itself.
     """
-    for argument, value in given.items():
-        if value is not None:
-            raise InvalidValueError(
-                "an existing cluster keeps its own settings",
-                argument=argument,
-                value=value,
-                fix="leave it out, or change the cluster where it is defined",
-            )
+    given = {argument: value for argument, value in options.items() if value is not None}
+    if given and not is_new:
+        argument, value = next(iter(given.items()))
+        raise InvalidValueError(
+            "an existing cluster keeps its own settings",
+            argument=argument,
+            value=value,
+            fix="leave it out, or change the cluster where it is defined",
+        )
+    name = options.get("cluster_name")
+    if name is not None:
+        require_name("cluster_name", name, fix="leave it out, and CloudFormation makes one")
+    return cast("NewClusterOptions", {"container_insights_v2": ecs.ContainerInsights.ENHANCED, **given})
 
 
 def require_own_id(construct_id: str) -> None:
