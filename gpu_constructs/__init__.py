@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from gpu_constructs.managed.storage import ManagedStorage as ManagedStorage
     from gpu_constructs.models.model_cache import ModelCache as ModelCache
     from gpu_constructs.models.model_server import ModelServer as ModelServer
+    from gpu_constructs.monitoring.gpu_monitoring import GpuMonitoring as GpuMonitoring
     from gpu_constructs.security.aws_solutions import acknowledge_aws_solutions as acknowledge_aws_solutions
     from gpu_constructs.security.host_endpoints import HostEndpoints as HostEndpoints
     from gpu_constructs.service import GpuService as GpuService
@@ -91,6 +92,7 @@ _HOME = {
     "GpuConstructsError": "errors",
     "GpuJob": "jobs.gpu_job",
     "GpuMachineImage": "capacity.images",
+    "GpuMonitoring": "monitoring.gpu_monitoring",
     "GpuService": "service",
     "GpuShare": "tasks.gpu_share",
     "GpuTaskDefinition": "tasks.task_definition",
@@ -142,6 +144,7 @@ __all__ = [
     "GpuConstructsError",
     "GpuJob",
     "GpuMachineImage",
+    "GpuMonitoring",
     "GpuService",
     "GpuShare",
     "GpuTaskDefinition",

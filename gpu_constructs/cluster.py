@@ -9,6 +9,8 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
+from aws_cdk import aws_logs as logs
+from aws_cdk import aws_sns as sns
 from constructs import Construct
 from typing_extensions import Unpack
 
@@ -34,6 +36,7 @@ from gpu_constructs.managed.operation import ManagedOperation
 from gpu_constructs.managed.plan import plan_managed
 from gpu_constructs.managed.purchase import ManagedPurchase
 from gpu_constructs.managed.storage import ManagedStorage
+from gpu_constructs.monitoring.gpu_monitoring import GpuMonitoring
 
 __all__ = ["GpuCluster"]
 
@@ -119,6 +122,7 @@ class GpuCluster(AsCluster):
             )
             self.cluster = self.hosts.cluster
         self._capacities: list[GpuCapacity | ManagedGpuCapacity] = []
+        self._monitoring: GpuMonitoring | None = None
         GpuChecks.add_to(self)
 
     @property
@@ -308,6 +312,51 @@ class GpuCluster(AsCluster):
             IncompatibleError: The choices have different architectures, or one of them is impossible.
         """
         return FallbackCapacity(self._make_all(plan_order(construct_id, order, self.hosts)))
+
+    @property
+    def monitoring(self) -> GpuMonitoring | None:
+        """What `add_monitoring` added; None before."""
+        return self._monitoring
+
+    @checked
+    def add_monitoring(
+        self,
+        construct_id: str,
+        *,
+        notify: sns.ITopic | None = None,
+        per_gpu: bool = False,
+        image: ecs.ContainerImage | None = None,
+        log_retention: logs.RetentionDays = logs.RetentionDays.ONE_MONTH,
+    ) -> GpuMonitoring:
+        """Measures the GPUs of all hosts in Auto Scaling groups, before and after this line, by a daemon.
+
+        Args:
+            construct_id: Its id under the cluster.
+            notify: Who is told of alarms. By default alarms only change their color.
+            per_gpu: Whether each GPU of each host has metrics of its own, which CloudWatch bills one by one. By default
+                they are in the log alone.
+            image: Another image for the daemon, with Python 3 and boto3, such as a copy in a registry of your own. By
+                default that of AWS Lambda for Python, from the public registry of AWS.
+            log_retention: How long measurements and events are kept. By default a month.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself, or the cluster has monitoring.
+        """
+        if self._monitoring is not None:
+            raise InvalidValueError(
+                "the cluster has monitoring already", argument="construct_id", value=construct_id, fix="leave it out"
+            )
+        self._monitoring = GpuMonitoring(
+            self,
+            construct_id,
+            hosts=self.hosts,
+            capacities=lambda: self.capacities,
+            notify=notify,
+            per_gpu=per_gpu,
+            image=image,
+            log_retention=log_retention,
+        )
+        return self._monitoring
 
     def _make_all(self, plans: Sequence[CapacityPlan]) -> list[GpuCapacity]:
         """Makes all of these capacities, or none."""

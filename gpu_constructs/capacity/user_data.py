@@ -15,6 +15,7 @@ from gpu_constructs.placement import ASSUMED_RESERVE_MIB
 
 __all__ = [
     "OFF_ACCELERATORS",
+    "ON_NVIDIA",
     "agent_lines",
     "around_join",
     "host_attributes",
@@ -32,6 +33,9 @@ _KERNEL_FILE = "/etc/sysctl.d/60-nvidia.conf"
 
 OFF_ACCELERATORS = f"attribute:{_VENDOR} == {_NONE} or attribute:{_VENDOR} !exists"
 """The placement constraint that keeps tasks off hosts with accelerators; hosts of others have no such attribute."""
+
+ON_NVIDIA = f"attribute:{_VENDOR} == {Vendor.NVIDIA.value}"
+"""The placement constraint of tasks that are for hosts with NVIDIA GPUs alone."""
 
 # Memory is kept for the agent and the driver's daemons; tasks in network mode awsvpc cannot reach the instance role
 # (bridge tasks are kept from it by the metadata hop limit of the launch template); a host that is about to be reclaimed

@@ -26,6 +26,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3 as s3
+from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 from typing_extensions import Unpack
@@ -76,6 +77,7 @@ _EXAMPLES: Mapping[type, str] = {
     kms.IKey: "kms.Key(self, 'Key')",
     logs.ILogGroup: "logs.LogGroup(self, 'Logs')",
     s3.IBucket: "s3.Bucket(self, 'Logs')",
+    sns.ITopic: "sns.Topic(self, 'Alarms')",
     sqs.IQueue: "sqs.Queue(self, 'Work')",
 }
 """A value of each kind that has no members to name."""
@@ -115,6 +117,7 @@ _ATTRIBUTES: Mapping[type, str] = {
     kms.IKey: "key_arn",
     logs.ILogGroup: "log_group_name",
     s3.IBucket: "bucket_arn",
+    sns.ITopic: "topic_arn",
     sqs.IQueue: "queue_arn",
 }
 """An attribute that every construct of an interface has."""

@@ -1,0 +1,7 @@
+"""What do the GPUs of a cluster do, what waits for them, and what fails?
+
+`gpu_monitoring` is the construct that `GpuCluster.add_monitoring` makes. `metrics` is the table of what is measured, by
+the script `collector` in the tasks of `daemon`; `cluster_events` keeps what ECS reports.
+"""
+
+__all__ = []

@@ -1,0 +1,72 @@
+"""What ECS reports of a cluster, kept in a log group."""
+
+from __future__ import annotations
+
+import aws_cdk as cdk
+from aws_cdk import aws_events as events
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+
+from gpu_constructs.hosts.cluster_hosts import ClusterHosts
+
+__all__ = ["ClusterEvents"]
+
+
+class ClusterEvents(Construct):
+    """Keeps the events of a cluster in a log group, from where Logs Insights and metric filters read them.
+
+    https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs_cwe_events.html
+
+    Args:
+        scope: Where it is defined.
+        construct_id: Its id in that scope.
+        hosts: The hosts of the cluster.
+        log_group: Where they are kept.
+
+    Attributes:
+        log_group: Where they are kept.
+        rule: The rule of EventBridge.
+    """
+
+    def __init__(self, scope: Construct, construct_id: str, *, hosts: ClusterHosts, log_group: logs.LogGroup) -> None:
+        super().__init__(scope, construct_id)
+        self.log_group: logs.LogGroup = log_group
+        # Events of deployments have no clusterArn; their resource, the service, has the name of the cluster in it.
+        services = hosts.stack.format_arn(service="ecs", resource="service", resource_name=f"{hosts.cluster_name}/")
+        self.rule: events.CfnRule = events.CfnRule(
+            self,
+            "Rule",
+            description="What ECS reports of the cluster: services, deployments, ends of tasks, health of hosts",
+            event_pattern={
+                "source": ["aws.ecs"],
+                "$or": [
+                    {
+                        "detail-type": ["ECS Service Action", "ECS Container Instance Health Change"],
+                        "detail": {"clusterArn": [hosts.cluster_arn]},
+                    },
+                    {
+                        "detail-type": ["ECS Task State Change"],
+                        "detail": {"clusterArn": [hosts.cluster_arn], "lastStatus": ["STOPPED"]},
+                    },
+                    {"detail-type": ["ECS Deployment State Change"], "resources": [{"prefix": services}]},
+                ],
+            },
+            targets=[events.CfnRule.TargetProperty(id="Logs", arn=self._arn_of_logs(hosts))],
+        )
+        log_group.add_to_resource_policy(
+            iam.PolicyStatement(
+                principals=[iam.ServicePrincipal("events.amazonaws.com")],
+                actions=["logs:CreateLogStream", "logs:PutLogEvents"],
+                resources=[log_group.log_group_arn],
+            )
+        )
+
+    def _arn_of_logs(self, hosts: ClusterHosts) -> str:
+        """The ARN of the log group as EventBridge takes it, without the ``:*`` of CloudFormation's."""
+        return hosts.stack.format_arn(
+            service="logs",
+            resource="log-group",
+            resource_name=self.log_group.log_group_name,
+            arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME,
+        )
