@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from aws_cdk import aws_batch as batch
+from aws_cdk import aws_ecs as ecs
 
+from gpu_constructs.batch.job_options import JobSettings
 from gpu_constructs.batch.job_plan import JobPlan
-from gpu_constructs.batch.work import BatchWork, JobSettings
-from gpu_constructs.cdk.given import construct_of
+from gpu_constructs.batch.work import BatchWork
 
 if TYPE_CHECKING:
     from gpu_constructs.batch.queue import GpuBatchQueue
@@ -31,19 +33,17 @@ class GpuBatchJob(BatchWork):
         job_definition: The job definition.
     """
 
-    def __init__(self, queue: GpuBatchQueue, construct_id: str, *, plan: JobPlan, settings: JobSettings) -> None:
-        super().__init__(queue, construct_id, queue=queue, plan=plan, settings=settings)
-        self.job_definition: batch.EcsJobDefinition = construct_of(
-            batch.EcsJobDefinition,
-            batch.EcsJobDefinitionProps,
-            self,
-            "Definition",
-            job_definition_name=settings.job_definition_name,
-            container=self.container,
-            timeout=settings.timeout,
-            retry_attempts=settings.retries.attempts,
-            retry_strategies=settings.retries.conditions() or None,
-            scheduling_priority=settings.scheduling_priority,
-            propagate_tags=True,
+    def __init__(
+        self,
+        queue: GpuBatchQueue,
+        construct_id: str,
+        *,
+        plan: JobPlan,
+        image: ecs.ContainerImage,
+        command: Sequence[str] | None,
+        settings: JobSettings,
+    ) -> None:
+        super().__init__(queue, construct_id, queue=queue, plan=plan, image=image, command=command, settings=settings)
+        self.job_definition: batch.EcsJobDefinition = self._define(
+            batch.EcsJobDefinition, batch.EcsJobDefinitionProps, settings, container=self.container
         )
-        self._add_needs(self.job_definition)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from gpu_constructs.batch.job_options import JobOptions
 from gpu_constructs.cdk.arguments import flag, known_number, variables
 from gpu_constructs.cdk.refusal import ARGUMENTS, raise_first
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named
@@ -26,6 +27,7 @@ from gpu_constructs.rules import RULES, Severity, check
 from gpu_constructs.tasks.container_plan import known_variables
 from gpu_constructs.tasks.efa_container import efa_devices, efa_variables
 from gpu_constructs.tasks.fit import require_fit, require_met
+from gpu_constructs.tasks.gpu_needs import plan_needs
 from gpu_constructs.tasks.host_share import default_shared_memory_mib, share_of_host, types_for
 
 __all__ = ["JobPlan", "JobSize", "Nodes", "plan_job"]
@@ -87,6 +89,28 @@ class JobSize:
     shared_memory_mib: int | None
     efa: bool
     needs: GpuNeeds | None
+
+    @staticmethod
+    def of(options: JobOptions, *, gpus: int, efa: bool) -> JobSize:
+        """The size as given.
+
+        Args:
+            options: The arguments of the job.
+            gpus: Whole GPUs.
+            efa: Whether it talks to containers on other hosts through Elastic Fabric Adapters.
+
+        Raises:
+            InvalidValueError: A need of its GPUs is wrong by itself.
+            UnknownNameError: There is no such number format.
+        """
+        return JobSize(
+            gpus=gpus,
+            vcpus=options.get("vcpus"),
+            memory_mib=options.get("memory_mib"),
+            shared_memory_mib=options.get("shared_memory_mib"),
+            efa=efa,
+            needs=plan_needs(options),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

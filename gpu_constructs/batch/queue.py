@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import aws_cdk as cdk
 from aws_cdk import aws_batch as batch
@@ -10,22 +10,23 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
-from aws_cdk import aws_logs as logs
 from constructs import Construct
+from typing_extensions import Unpack
 
 from gpu_constructs.batch.environment import BatchEnvironment
 from gpu_constructs.batch.environment_plan import EnvironmentPlan, plan_environment
 from gpu_constructs.batch.job import GpuBatchJob
+from gpu_constructs.batch.job_options import JobOptions, JobSettings, seconds_of
 from gpu_constructs.batch.job_plan import JobSize, plan_job
 from gpu_constructs.batch.queue_hosts import QueueHosts
-from gpu_constructs.batch.retries import BatchRetries
 from gpu_constructs.batch.shares import FairShares
-from gpu_constructs.batch.work import DAY_SECONDS, JobSettings, require_name, require_volumes, seconds_of
+from gpu_constructs.batch.work import require_name
 from gpu_constructs.capacity.choice import CapacityChoice
-from gpu_constructs.cdk.arguments import of_kind, require_kind, whole_number
+from gpu_constructs.cdk.arguments import require_kind, whole_number
 from gpu_constructs.cdk.atomic import creating, require_construct_id, rolled_back_on_error, stack_of
 from gpu_constructs.cdk.durations import whole_seconds
 from gpu_constructs.cdk.kinds import checked
+from gpu_constructs.cdk.overrides import naming
 from gpu_constructs.cdk.refusal import raise_first
 from gpu_constructs.cdk.validation import GpuChecks
 from gpu_constructs.errors import InvalidValueError, shown
@@ -33,7 +34,6 @@ from gpu_constructs.fleet import Fleet, JobQueue, Pool, QueuedEnvironment
 from gpu_constructs.hardware.aws_limits import MAX_JOB_QUEUE_PRIORITY
 from gpu_constructs.hosts.subnets import HostSubnets
 from gpu_constructs.rules import check, find_rule
-from gpu_constructs.tasks.gpu_needs import plan_needs
 
 __all__ = ["GpuBatchQueue"]
 
@@ -163,6 +163,7 @@ class GpuBatchQueue(Construct):
         """Its jobs so far, in the order in which they were added."""
         return tuple(self._jobs)
 
+    @naming(JobOptions)
     @checked
     def add_job(
         self,
@@ -171,27 +172,8 @@ class GpuBatchQueue(Construct):
         image: ecs.ContainerImage,
         command: Sequence[str] | None = None,
         gpus: int = 1,
-        gpu_memory_gib: float | None = None,
-        min_compute_capability: tuple[int, int] | None = None,
-        precision: str | None = None,
-        nvlink: bool = False,
-        vcpus: int | None = None,
-        memory_mib: int | None = None,
-        shared_memory_mib: int | None = None,
         efa: bool = False,
-        environment: Mapping[str, str] | None = None,
-        secrets: Mapping[str, batch.Secret] | None = None,
-        timeout: cdk.Duration | None = None,
-        retries: BatchRetries | None = None,
-        share: str | None = None,
-        scheduling_priority: int | None = None,
-        job_role: iam.IRole | None = None,
-        execution_role: iam.IRole | None = None,
-        log_group: logs.ILogGroup | None = None,
-        log_retention: logs.RetentionDays = logs.RetentionDays.ONE_MONTH,
-        volumes: Sequence[batch.EcsVolume] | None = None,
-        user: str | None = None,
-        job_definition_name: str | None = None,
+        **options: Unpack[JobOptions],
     ) -> GpuBatchJob:
         """Defines a job that has whole GPUs to itself on one host of an environment of this queue.
 
@@ -200,31 +182,10 @@ class GpuBatchQueue(Construct):
             image: The image of its container.
             command: Command. By default the image's own.
             gpus: Whole GPUs, 1 or more.
-            gpu_memory_gib: Memory in GiB that each of its GPUs must have. By default any GPU will do.
-            min_compute_capability: CUDA compute capability that its GPUs must have, as (major, minor). By default any.
-            precision: The narrowest number format that it computes in, such as ``bf16``. By default any GPU will do.
-            nvlink: Whether its GPUs must be joined by NVLink.
-            vcpus: vCPUs. By default the share of the smallest host that goes with its GPUs.
-            memory_mib: Memory in MiB; the job is stopped if it takes more. By default the same share.
-            shared_memory_mib: Size of ``/dev/shm`` in MiB. By default half of the memory, 64 GiB at most.
             efa: Whether it talks to containers on other hosts through Elastic Fabric Adapters, which every environment
                 that it fits must have.
-            environment: Environment variables.
-            secrets: Environment variables from Secrets Manager or Parameter Store.
-            timeout: How long one attempt may take, a minute or more; then it ends, and is not tried again. By default a
-                day.
-            retries: How often it is tried again, and after what. By default twice, after its host or its image failed.
-            share: The share of the queue that it counts against; needed in a queue with shares.
-            scheduling_priority: Its priority among the jobs of its share, 0 to 9999, where the queue has shares. By
-                default 0, the lowest.
-            job_role: What it may do on AWS. By default a role that may do nothing.
-            execution_role: What ECS uses to pull its image and write its logs. By default a role is made and granted
-                that.
-            log_group: Where its logs go. By default a log group is defined that is deleted with the stack.
-            log_retention: How long the default log group keeps them. By default a month.
-            volumes: Volumes of its container, such as ``batch.EcsVolume.host(…)``.
-            user: Who it runs as. By default the image's own.
-            job_definition_name: Name of the job definition. By default CloudFormation makes one.
+            **options: The other arguments, explained at `JobOptions` and `GpuNeedOptions`: what it needs of each GPU,
+                CPU and memory, variables, time limit, retries, share, roles, logs, volumes.
 
         Raises:
             InvalidValueError: An argument is wrong by itself.
@@ -232,47 +193,17 @@ class GpuBatchQueue(Construct):
             DoesNotFitError: The hosts of every environment have less of something than the job asks for.
         """
         require_construct_id(construct_id)
-        require_volumes(volumes)
-        self.require_share(share, scheduling_priority)
-        needs = plan_needs(
-            gpu_memory_gib=gpu_memory_gib,
-            min_compute_capability=min_compute_capability,
-            precision=precision,
-            nvlink=nvlink,
-        )
+        settings = JobSettings.of(options)
+        self.require_share(options.get("share"), options.get("scheduling_priority"))
         plan = plan_job(
             construct_id,
-            JobSize(
-                gpus=gpus,
-                vcpus=vcpus,
-                memory_mib=memory_mib,
-                shared_memory_mib=shared_memory_mib,
-                efa=efa,
-                needs=needs,
-            ),
+            JobSize.of(options, gpus=gpus, efa=efa),
             pools=self.pools,
-            environment=environment,
-            attempt_seconds=DAY_SECONDS if timeout is None else whole_seconds("timeout", timeout),
-        )
-        settings = JobSettings(
-            image=image,
-            command=command,
-            secrets=secrets,
-            timeout=timeout or seconds_of(DAY_SECONDS),
-            retries=of_kind("retries", retries, BatchRetries, example="BatchRetries(attempts=5)"),
-            share=share,
-            # A queue with shares takes no job without one.
-            scheduling_priority=0 if share is not None and scheduling_priority is None else scheduling_priority,
-            job_role=job_role,
-            execution_role=execution_role,
-            log_group=log_group,
-            log_retention=log_retention,
-            volumes=volumes,
-            user=user,
-            job_definition_name=job_definition_name,
+            environment=options.get("environment"),
+            attempt_seconds=settings.attempt_seconds,
         )
         with creating(self, construct_id):
-            job = GpuBatchJob(self, construct_id, plan=plan, settings=settings)
+            job = GpuBatchJob(self, construct_id, plan=plan, image=image, command=command, settings=settings)
         self._jobs.append(job)
         return job
 

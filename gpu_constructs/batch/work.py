@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache
-from typing import TYPE_CHECKING, cast
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_batch as batch
@@ -15,8 +14,8 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
+from gpu_constructs.batch.job_options import JobSettings
 from gpu_constructs.batch.job_plan import JobPlan
-from gpu_constructs.batch.retries import BatchRetries
 from gpu_constructs.cdk.given import construct_of
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.refusal import require_yes
@@ -28,10 +27,7 @@ from gpu_constructs.tasks.gpu_needs import metadata_of
 if TYPE_CHECKING:
     from gpu_constructs.batch.queue import GpuBatchQueue
 
-__all__ = ["DAY_SECONDS", "BatchWork", "JobSettings", "require_name", "require_volumes", "seconds_of"]
-
-DAY_SECONDS = 86_400
-"""How long an attempt may take by default."""
+__all__ = ["BatchWork", "require_name"]
 
 # https://docs.aws.amazon.com/batch/latest/APIReference/API_SubmitJob.html
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
@@ -41,32 +37,14 @@ _NAME_OF_RESOURCE = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _LARGEST_DEFINITION_KIB = 24
 _VISIBLE = "NVIDIA_VISIBLE_DEVICES"
 
+_Definition = TypeVar("_Definition", batch.EcsJobDefinition, batch.MultiNodeJobDefinition)
+
 # What NVIDIA's own container images ask for: unlimited locked memory for pinned buffers, a 64 MiB stack
 # (https://docs.nvidia.com/deeplearning/frameworks/user-guide/).
 _ULIMITS = [
     batch.Ulimit(name=batch.UlimitName.MEMLOCK, soft_limit=-1, hard_limit=-1),
     batch.Ulimit(name=batch.UlimitName.STACK, soft_limit=67108864, hard_limit=67108864),
 ]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobSettings:
-    """What a job is besides its size; the arguments of `GpuBatchQueue.add_job`."""
-
-    image: ecs.ContainerImage
-    command: Sequence[str] | None
-    secrets: Mapping[str, batch.Secret] | None
-    timeout: cdk.Duration
-    retries: BatchRetries
-    share: str | None
-    scheduling_priority: int | None
-    job_role: iam.IRole | None
-    execution_role: iam.IRole | None
-    log_group: logs.ILogGroup | None
-    log_retention: logs.RetentionDays
-    volumes: Sequence[batch.EcsVolume] | None
-    user: str | None
-    job_definition_name: str | None
 
 
 class BatchWork(Construct):
@@ -85,26 +63,36 @@ class BatchWork(Construct):
     job_definition: batch.IJobDefinition
 
     def __init__(
-        self, scope: Construct, construct_id: str, *, queue: GpuBatchQueue, plan: JobPlan, settings: JobSettings
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        queue: GpuBatchQueue,
+        plan: JobPlan,
+        image: ecs.ContainerImage,
+        command: Sequence[str] | None,
+        settings: JobSettings,
     ) -> None:
-        require_name("job_definition_name", settings.job_definition_name)
-        _require_user(settings.user)
-        _require_left_to_ecs(plan, settings)
-        _require_size(plan, settings)
+        options = settings.options
+        secrets, volumes = options.get("secrets"), options.get("volumes")
+        require_name("job_definition_name", options.get("job_definition_name"))
+        _require_user(options.get("user"))
+        _require_left_to_ecs(plan, secrets or {})
+        _require_size(plan, command or ())
         super().__init__(scope, construct_id)
         self.queue: GpuBatchQueue = queue
         self.task: Task = plan.task
-        self.share: str | None = settings.share
-        self.log_group: logs.ILogGroup = settings.log_group or construct_of(
+        self.share: str | None = options.get("share")
+        self.log_group: logs.ILogGroup = options.get("log_group") or construct_of(
             logs.LogGroup,
             logs.LogGroupProps,
             self,
             "Logs",
-            retention=settings.log_retention,
+            retention=options.get("log_retention", logs.RetentionDays.ONE_MONTH),
             encryption_key=queue.hosts.encryption_key,
             removal_policy=cdk.RemovalPolicy.DESTROY,
         )
-        self.job_role: iam.IRole = settings.job_role or iam.Role(
+        self.job_role: iam.IRole = options.get("job_role") or iam.Role(
             self, "JobRole", assumed_by=iam.ServicePrincipal("ecs-tasks.amazonaws.com")
         )
         linux = batch.LinuxParameters(
@@ -117,27 +105,29 @@ class BatchWork(Construct):
             batch.EcsEc2ContainerDefinitionProps,
             self,
             "Container",
-            image=settings.image,
-            command=None if settings.command is None else list(settings.command),
+            image=image,
+            command=None if command is None else list(command),
             cpu=plan.vcpus,
             memory=cdk.Size.mebibytes(plan.memory_mib),
             gpu=plan.gpus,
             environment=plan.environment,
-            secrets=None if settings.secrets is None else dict(settings.secrets),
+            secrets=None if secrets is None else dict(secrets),
             linux_parameters=linux,
             ulimits=_ULIMITS,
             logging=ecs.LogDrivers.aws_logs(stream_prefix=construct_id, log_group=self.log_group),
             job_role=self.job_role,
-            execution_role=settings.execution_role,
-            volumes=None if settings.volumes is None else list(settings.volumes),
-            user=settings.user,
+            execution_role=options.get("execution_role"),
+            volumes=None if volumes is None else list(volumes),
+            user=options.get("user"),
         )
 
-    def _add_needs(self, definition: Construct) -> None:
-        """Writes down what the job needs of each GPU, which no property of a job definition says."""
+    def _define(self, kind: type[_Definition], props: type, settings: JobSettings, **own: object) -> _Definition:
+        """The job definition, with what the job needs of each GPU, which none of its properties says."""
+        definition = construct_of(kind, props, self, "Definition", **settings.definition(), **own)
         needs = metadata_of(self.task)
         if needs is not None:
             cast("batch.CfnJobDefinition", definition.node.default_child).add_metadata(METADATA_KEY, needs)
+        return definition
 
     @checked
     def submit_command(self, job_name: str | None = None) -> str:
@@ -173,16 +163,6 @@ class BatchWork(Construct):
         return " ".join([*words, *([] if self.share is None else [f"--share-identifier {self.share}"])])
 
 
-@cache  # nothing changes it, and it costs a call into Node
-def seconds_of(number: int) -> cdk.Duration:
-    """A duration.
-
-    Args:
-        number: Its seconds.
-    """
-    return cdk.Duration.seconds(number)
-
-
 def require_name(argument: str, name: str | None) -> None:
     """Refuses what AWS Batch does not take as the name of a job queue or a job definition.
 
@@ -203,26 +183,6 @@ def require_name(argument: str, name: str | None) -> None:
         )
 
 
-def require_volumes(volumes: object) -> None:
-    """Refuses volumes that are none of AWS Batch.
-
-    Args:
-        volumes: As given.
-
-    Raises:
-        InvalidValueError: They are something else.
-    """
-    if volumes is not None and not (
-        isinstance(volumes, (list, tuple)) and all(isinstance(each, batch.EcsVolume) for each in volumes)
-    ):
-        raise InvalidValueError(
-            f"expects a list of batch.EcsVolume, got {shown(volumes)}",
-            argument="volumes",
-            value=volumes,
-            fix="volumes=[batch.EcsVolume.host(name='data', container_path='/data', host_path='/mnt/data')]",
-        )
-
-
 def _require_user(user: str | None) -> None:
     if user == "":
         raise InvalidValueError(
@@ -233,9 +193,8 @@ def _require_user(user: str | None) -> None:
         )
 
 
-def _require_left_to_ecs(plan: JobPlan, settings: JobSettings) -> None:
+def _require_left_to_ecs(plan: JobPlan, secrets: Mapping[str, batch.Secret]) -> None:
     """Refuses a job that chooses its GPUs itself, in a variable or in a secret."""
-    secrets = settings.secrets or {}
     (container,) = plan.task.containers
     every = (*container.environment, *((name, UNKNOWN) for name in secrets))
     task = replace(plan.task, containers=(replace(container, environment=every),))
@@ -243,9 +202,8 @@ def _require_left_to_ecs(plan: JobPlan, settings: JobSettings) -> None:
     require_yes(task, "GPU037", arguments=arguments)
 
 
-def _require_size(plan: JobPlan, settings: JobSettings) -> None:
+def _require_size(plan: JobPlan, command: Sequence[str]) -> None:
     """Refuses text that alone is larger than a job definition; what only a deploy knows is not counted."""
-    command = settings.command or ()
     variables = [text for pair in plan.environment.items() for text in pair]
     sizes = {"command": _bytes(command), "environment": _bytes(variables)}
     if sum(sizes.values()) > _LARGEST_DEFINITION_KIB * 1024:

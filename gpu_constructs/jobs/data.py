@@ -8,13 +8,14 @@ from dataclasses import dataclass
 
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
+from typing_extensions import TypedDict
 
 from gpu_constructs.cdk.arguments import require_kind
 from gpu_constructs.cdk.kinds import checked, with_names_checked
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError, shown
 
-__all__ = ["JobData", "JobPlaces"]
+__all__ = ["DataOptions", "JobData", "JobPlaces"]
 
 _NOT_PLAIN = "quotes, braces, backslashes, control characters, . and .."
 # Variables with which a container finds its programs, libraries, credentials and GPUs.
@@ -90,6 +91,21 @@ class JobData:
             (self.bucket.grant_read_write if writes else self.bucket.grant_read)(role, f"{self.prefix}*")
 
 
+class DataOptions(TypedDict, total=False):
+    """Arguments that `GpuJob`, `ClusterTraining` and `MultiNodeTraining` share: where they read, write and resume.
+
+    Attributes:
+        reads: Where its data are, by the variable that its containers get. Their role may read them.
+        writes: Where its results go, likewise. Their role may read and write them.
+        checkpoints: Where it keeps what it resumes from. Its containers get ``JOB_CHECKPOINTS``, a directory there, the
+            same on all hosts and in each attempt of one job, and another one for each job.
+    """
+
+    reads: Mapping[str, JobData] | None
+    writes: Mapping[str, JobData] | None
+    checkpoints: JobData | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobPlaces:
     """All places of one job.
@@ -105,26 +121,19 @@ class JobPlaces:
     checkpoints: JobData | None
 
     @staticmethod
-    def of(
-        *,
-        reads: Mapping[str, JobData] | None,
-        writes: Mapping[str, JobData] | None,
-        checkpoints: JobData | None,
-        reserved: frozenset[str],
-    ) -> JobPlaces:
+    def of(options: DataOptions, *, reserved: frozenset[str]) -> JobPlaces:
         """The places as given.
 
         Args:
-            reads: As given; None for none.
-            writes: As given; None for none.
-            checkpoints: As given.
+            options: As given.
             reserved: Variables that the job has already.
 
         Raises:
             InvalidValueError: One is no place, or its variable is taken.
         """
-        read = _by_variable("reads", reads, reserved)
-        written = _by_variable("writes", writes, reserved | {*read})
+        read = _by_variable("reads", options.get("reads"), reserved)
+        written = _by_variable("writes", options.get("writes"), reserved | {*read})
+        checkpoints = options.get("checkpoints")
         if checkpoints is not None:
             require_kind("checkpoints", checkpoints, JobData, example="JobData.s3(bucket, prefix='checkpoints/')")
         return JobPlaces(reads=read, writes=written, checkpoints=checkpoints)

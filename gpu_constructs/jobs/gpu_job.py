@@ -11,16 +11,18 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_stepfunctions as sfn
 from constructs import Construct
+from typing_extensions import Unpack
 
 from gpu_constructs.cdk.arguments import of_kind
 from gpu_constructs.cdk.atomic import creating, require_construct_id, rolled_back_on_error
 from gpu_constructs.cdk.kinds import checked
+from gpu_constructs.cdk.overrides import naming
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.cluster import GpuCluster
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import PoolKind, Starter, Task, Workload
 from gpu_constructs.hosts.given_cluster import require_gpu_cluster
-from gpu_constructs.jobs.data import JobData, JobPlaces
+from gpu_constructs.jobs.data import DataOptions, JobData, JobPlaces
 from gpu_constructs.jobs.job_run import NAME_FORM, VARIABLES, JobRun, variables_by_hand
 from gpu_constructs.jobs.machine import alarm_of, attempt_seconds, machine_of_tasks, require_machine_name
 from gpu_constructs.jobs.retries import JobRetries
@@ -72,13 +74,10 @@ class GpuJob(StartedJob):
         retries: How often it is run again, for each cause. By default three times after no host came, five times after
             its host was lost, and never after a failure of its own.
         container_name: The container whose exit code is that of the job. By default the first with GPUs.
-        reads: Where its data are, by the variable that the container gets. The task role may read them.
-        writes: Where its results go, likewise. The task role may read and write them.
-        checkpoints: Where it keeps what it resumes from. The container gets ``JOB_CHECKPOINTS``, a directory there,
-            the same in each attempt of one job and another one for each job.
         state_machine_name: The name of the machine. By default CloudFormation makes one.
         security_groups: Of tasks in network mode ``awsvpc``. By default one is made, which lets nothing in.
         vpc_subnets: Of tasks in network mode ``awsvpc``. By default those of the hosts.
+        **options: Where it reads, writes and resumes: `reads`, `writes` and `checkpoints`, explained at `DataOptions`.
 
     Raises:
         InvalidValueError: An argument is wrong by itself, or the task definition has no GPU container yet.
@@ -93,6 +92,7 @@ class GpuJob(StartedJob):
         data: Where it reads, writes and resumes.
     """
 
+    @naming(DataOptions)
     @checked
     def __init__(
         self,
@@ -105,12 +105,10 @@ class GpuJob(StartedJob):
         capacity: Sequence[Capacity] | None = None,
         retries: JobRetries | None = None,
         container_name: str | None = None,
-        reads: Mapping[str, JobData] | None = None,
-        writes: Mapping[str, JobData] | None = None,
-        checkpoints: JobData | None = None,
         state_machine_name: str | None = None,
         security_groups: Sequence[ec2.ISecurityGroup] | None = None,
         vpc_subnets: ec2.SubnetSelection | None = None,
+        **options: Unpack[DataOptions],
     ) -> None:
         require_construct_id(construct_id)
         require_gpu_cluster(cluster)
@@ -118,7 +116,7 @@ class GpuJob(StartedJob):
         budgets = of_kind("retries", retries, JobRetries, example="JobRetries(lost_host=5)")
         seconds = attempt_seconds("timeout", timeout, budgets.attempts)
         container = _container(task_definition, container_name)
-        places = JobPlaces.of(reads=reads, writes=writes, checkpoints=checkpoints, reserved=VARIABLES)
+        places = JobPlaces.of(options, reserved=VARIABLES)
         require_machine_name(state_machine_name)
         cluster.hosts.require_same_region(scope)
         used = capacity_used(capacity, task_definition.capacity)
@@ -146,7 +144,7 @@ class GpuJob(StartedJob):
                 network=_network(cluster, groups, vpc_subnets) if task.interfaces else None,
                 packed=used[0].pool.kind is not PoolKind.MANAGED_INSTANCES,
                 environment=places.variables,
-                checkpoints=None if checkpoints is None else checkpoints.location,
+                checkpoints=None if places.checkpoints is None else places.checkpoints.location,
                 timeout_seconds=seconds,
             )
             self.task_definition: GpuTaskDefinition = task_definition

@@ -9,7 +9,9 @@ import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
 from typing_extensions import TypedDict
 
-__all__ = ["ContainerOptions", "PassedOn", "ServerOptions", "passed_on"]
+from gpu_constructs.tasks.gpu_needs import GpuNeedOptions
+
+__all__ = ["ContainerOptions", "GpuContainerOptions", "PassedOn", "passed_on"]
 
 
 class PassedOn(TypedDict, total=False):
@@ -116,21 +118,8 @@ class ContainerOptions(PassedOn, total=False):
     logging: ecs.LogDriver | None
 
 
-class ServerOptions(ContainerOptions, total=False):
-    """Arguments of `GpuTaskDefinition.add_model_server` that are those of `GpuTaskDefinition.add_gpu_container`.
-
-    Attributes:
-        gpu_memory_gib: Memory in GiB that each of its GPUs must have.
-        min_compute_capability: CUDA compute capability that its GPUs must have, as (major, minor), or text such as
-            ``"10.0a"`` for code of one architecture alone.
-        precision: The narrowest number format that it computes in, or that its weights are in.
-        nvlink: Whether its GPUs must be joined by NVLink.
-    """
-
-    gpu_memory_gib: float | None
-    min_compute_capability: tuple[int, int] | str | None
-    precision: str | None
-    nvlink: bool
+class GpuContainerOptions(ContainerOptions, GpuNeedOptions, total=False):
+    """Arguments of `GpuTaskDefinition.add_gpu_container` that `GpuTaskDefinition.add_model_server` takes as well."""
 
 
 def passed_on(options: ContainerOptions) -> PassedOn:

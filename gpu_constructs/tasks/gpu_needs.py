@@ -6,6 +6,9 @@ ECS places by the number of GPUs alone, so every host that the task may be place
 from __future__ import annotations
 
 import re
+from typing import cast
+
+from typing_extensions import TypedDict
 
 from gpu_constructs.budget import NAME
 from gpu_constructs.cdk.arguments import flag, gpu_memory_mib
@@ -14,7 +17,7 @@ from gpu_constructs.fleet import Container, GpuNeeds, Task
 from gpu_constructs.hardware.cuda import is_target
 from gpu_constructs.hardware.precision import precision as number_format
 
-__all__ = ["metadata_of", "plan_needs"]
+__all__ = ["GpuNeedOptions", "metadata_of", "needs_among", "plan_needs"]
 
 # "10.0a", "sm_100a", "compute_100f"
 _OF_ONE_ARCHITECTURE = re.compile(r"(?:sm_|compute_)?([1-9][0-9]?)\.?([0-9])([af])")
@@ -23,27 +26,54 @@ _OF_A_NUMBER = re.compile(r"(?:sm_?|compute_)?([1-9][0-9]?)\.?([0-9])")
 _MOST = 100
 
 
-def plan_needs(
-    *,
-    gpu_memory_gib: float | None,
-    min_compute_capability: tuple[int, int] | str | None,
-    precision: str | None,
-    nvlink: bool,
-) -> GpuNeeds | None:
+class GpuNeedOptions(TypedDict, total=False):
+    """What a container, a job or a training may need of each of its GPUs.
+
+    Attributes:
+        gpu_memory_gib: Memory in GiB that each of its GPUs must have, measured by what EC2 reports: an L4 has 22.3 GiB,
+            not 24. By default any GPU will do.
+        min_compute_capability: CUDA compute capability that its GPUs must have, as (major, minor). Code for ``sm_100a``
+            runs on 10.0 alone and code for ``sm_100f`` on 10.x: say so with ``"10.0a"`` or ``"10.0f"``. By default any.
+        precision: The narrowest number format that it computes in, such as ``bf16`` or ``fp8``; GPUs that only emulate
+            it are refused. Where weights alone are in a format, name that: ``awq``, ``bitsandbytes``, ``fp8-weights``,
+            ``gptq`` or ``mxfp4``. By default any GPU will do.
+        nvlink: Whether its GPUs must be joined by NVLink, as tensor parallelism over several wants it. By default not.
+    """
+
+    gpu_memory_gib: float | None
+    min_compute_capability: tuple[int, int] | str | None
+    precision: str | None
+    nvlink: bool
+
+
+def needs_among(options: GpuNeedOptions) -> GpuNeedOptions:
+    """Those of some arguments that are needs.
+
+    Args:
+        options: What the user gave.
+    """
+    given = {name: value for name, value in options.items() if name in GpuNeedOptions.__annotations__}
+    return cast("GpuNeedOptions", given)
+
+
+def plan_needs(options: GpuNeedOptions) -> GpuNeeds | None:
     """The needs of a container, None where it has none.
 
-    The arguments are those of `GpuTaskDefinition.add_gpu_container`.
+    Args:
+        options: What the user gave, other arguments as well.
 
     Raises:
         InvalidValueError: One is wrong by itself, or only known at deploy time.
         UnknownNameError: There is no such number format.
     """
+    nvlink, precision = options.get("nvlink", False), options.get("precision")
+    memory_gib, capability = options.get("gpu_memory_gib"), options.get("min_compute_capability")
     flag("nvlink", nvlink, fix="nvlink=True")
     with argument_named("precision"):
         known = None if precision is None else number_format(precision).name
-    target = (None, "") if min_compute_capability is None else _target(min_compute_capability)
+    target = (None, "") if capability is None else _target(capability)
     needs = GpuNeeds(
-        memory_mib=None if gpu_memory_gib is None else gpu_memory_mib(gpu_memory_gib),
+        memory_mib=None if memory_gib is None else gpu_memory_mib(memory_gib),
         compute_capability=target[0],
         compute_features=target[1],
         precision=known,

@@ -117,14 +117,8 @@ def _require_room(
         options=copying,
         environment=None,
     )
-    needs = plan_needs(
-        gpu_memory_gib=arguments.get("gpu_memory_gib"),
-        min_compute_capability=arguments.get("min_compute_capability"),
-        precision=arguments.get("precision"),
-        nvlink=arguments.get("nvlink", False),
-    )
     name = arguments.get("container_name") or construct_id
-    plan_gpu_container(name, task=before, pools=pools, gpus=gpus, needs=needs, options=arguments)
+    plan_gpu_container(name, task=before, pools=pools, gpus=gpus, needs=plan_needs(arguments), options=arguments)
     rehearse_whole(task, construct_id, passed_on(arguments))
 
 

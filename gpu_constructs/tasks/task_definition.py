@@ -23,7 +23,7 @@ from gpu_constructs.models.model_cache import ModelCache
 from gpu_constructs.models.model_server import ModelServer
 from gpu_constructs.models.served_container import served_container
 from gpu_constructs.tasks.accelerated_container import define_container, write_requirement
-from gpu_constructs.tasks.container_options import ContainerOptions, ServerOptions
+from gpu_constructs.tasks.container_options import ContainerOptions, GpuContainerOptions
 from gpu_constructs.tasks.container_plan import ContainerPlan
 from gpu_constructs.tasks.counted_containers import CountedContainers
 from gpu_constructs.tasks.gpu_ask import Gpus
@@ -144,7 +144,7 @@ class GpuTaskDefinition(CountedContainers):
         self.volumes_of_caches: dict[CacheStorage, str] = {}
         self.services: list[Runner] = []
 
-    @naming(ContainerOptions)
+    @naming(GpuContainerOptions)
     @checked
     def add_gpu_container(
         self,
@@ -152,11 +152,7 @@ class GpuTaskDefinition(CountedContainers):
         *,
         image: ecs.ContainerImage,
         gpus: Gpus = 1,
-        gpu_memory_gib: float | None = None,
-        min_compute_capability: tuple[int, int] | str | None = None,
-        precision: str | None = None,
-        nvlink: bool = False,
-        **options: Unpack[ContainerOptions],
+        **options: Unpack[GpuContainerOptions],
     ) -> ecs.ContainerDefinition:
         """Adds a container that has GPUs to itself, or a share of one.
 
@@ -169,17 +165,9 @@ class GpuTaskDefinition(CountedContainers):
             image: Its image.
             gpus: Whole GPUs, 1 or more; ``"ALL"`` for every GPU of the host; a `GpuShare` for a share of one; on hosts
                 with a part of a GPU that part, such as 0.25 on g6f.2xlarge. All containers of a task ask in one way.
-            gpu_memory_gib: Memory in GiB that each of its GPUs must have, measured by what EC2 reports: an L4 has
-                22.3 GiB, not 24. By default any GPU will do.
-            min_compute_capability: CUDA compute capability that its GPUs must have, as (major, minor). Code for
-                ``sm_100a`` runs on 10.0 alone and code for ``sm_100f`` on 10.x: say so with ``"10.0a"`` or ``"10.0f"``.
-                By default any.
-            precision: The narrowest number format that it computes in, such as ``bf16`` or ``fp8``; GPUs that only
-                emulate it are refused. Where weights alone are in a format, name that: ``awq``, ``bitsandbytes``,
-                ``fp8-weights``, ``gptq`` or ``mxfp4``. By default any GPU will do.
-            nvlink: Whether its GPUs must be joined by NVLink, as tensor parallelism over several wants it.
-            **options: Every argument of `ContainerOptions`: those of CDK's ``add_container`` under the same names, and
-                `efa`, `memory_mib` and `shared_memory_mib`.
+            **options: What it needs of each GPU, explained at `GpuNeedOptions`, and every argument of
+                `ContainerOptions`: those of CDK's ``add_container`` under the same names, `efa`, `memory_mib` and
+                `shared_memory_mib`.
 
         Returns:
             The container; ports, mounts and dependencies are added to it as to any other.
@@ -189,12 +177,7 @@ class GpuTaskDefinition(CountedContainers):
             IncompatibleError: The capacity has no such GPUs, or cannot share them.
             DoesNotFitError: The smallest host of a capacity has less of something than the task asks for.
         """
-        needs = plan_needs(
-            gpu_memory_gib=gpu_memory_gib,
-            min_compute_capability=min_compute_capability,
-            precision=precision,
-            nvlink=nvlink,
-        )
+        needs = plan_needs(options)
         self._require_new(construct_id)
         plan = plan_gpu_container(
             options.get("container_name") or construct_id,
@@ -206,7 +189,7 @@ class GpuTaskDefinition(CountedContainers):
         )
         return self._define(construct_id, image, plan, options)
 
-    @naming(ServerOptions)
+    @naming(GpuContainerOptions)
     @checked
     def add_model_server(
         self,
@@ -215,7 +198,7 @@ class GpuTaskDefinition(CountedContainers):
         server: ModelServer,
         gpus: Gpus = 1,
         cache: ModelCache | None = None,
-        **options: Unpack[ServerOptions],
+        **options: Unpack[GpuContainerOptions],
     ) -> ecs.ContainerDefinition:
         """Adds a container that serves a model: `add_gpu_container` with the image, port and command of a server.
 

@@ -12,21 +12,24 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from aws_cdk import aws_stepfunctions as sfn
 from constructs import Construct
+from typing_extensions import Unpack
 
-from gpu_constructs.batch.work import DAY_SECONDS
+from gpu_constructs.batch.job_options import DAY_SECONDS
 from gpu_constructs.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.cdk.arguments import of_kind, texts, variables
 from gpu_constructs.cdk.atomic import creating, require_construct_id, rolled_back_on_error
 from gpu_constructs.cdk.kinds import checked
+from gpu_constructs.cdk.overrides import naming
 from gpu_constructs.cluster import GpuCluster
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.fleet import Starter, StrategyItem, Workload
 from gpu_constructs.hosts.given_cluster import require_gpu_cluster
-from gpu_constructs.jobs.data import JobData, JobPlaces
+from gpu_constructs.jobs.data import DataOptions, JobData, JobPlaces
 from gpu_constructs.jobs.job_run import CHECKPOINTS, VARIABLES, JobRun
 from gpu_constructs.jobs.machine import alarm_of, attempt_seconds, machine_of_tasks, require_machine_name
 from gpu_constructs.jobs.retries import JobRetries
 from gpu_constructs.jobs.started_job import StartedJob
+from gpu_constructs.tasks.gpu_needs import GpuNeedOptions, needs_among
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.tasks.workload import require_home
 from gpu_constructs.training.gang_plan import Hosts, hosts_of
@@ -39,6 +42,10 @@ _CONTAINER = "train"
 _START_SECONDS = 1800
 # Interfaces of awsvpc tasks that lead to their host alone (`batch.job_plan`).
 _NCCL = {"NCCL_SOCKET_IFNAME": "^lo,docker,ecs"}
+
+
+class ClusterTrainingOptions(GpuNeedOptions, DataOptions, total=False):
+    """Arguments of `ClusterTraining` that other jobs have as well."""
 
 
 class ClusterTraining(StartedJob):
@@ -66,16 +73,8 @@ class ClusterTraining(StartedJob):
         image: The image of its containers, with the framework; for EFA with libfabric and AWS's plugin for NCCL.
         command: What runs on each host, in the words of what `launcher` starts.
         launcher: What starts it. By default ``TrainingLauncher.torchrun()``, one process for each GPU.
-        gpu_memory_gib: Memory in GiB that each GPU must have. By default any GPU will do.
-        min_compute_capability: CUDA compute capability that its GPUs must have, as (major, minor). By default any.
-        precision: The narrowest number format that it computes in, such as ``bf16``. By default any GPU will do.
-        nvlink: Whether the GPUs of each host must be joined by NVLink.
         environment: Environment variables.
         secrets: Environment variables from Secrets Manager or Parameter Store.
-        reads: Where its data are, by the variable that containers get. The task role may read them.
-        writes: Where its results go, likewise. The task role may read and write them.
-        checkpoints: Where it keeps what it resumes from. Containers get ``JOB_CHECKPOINTS``, a directory there, the
-            same on all hosts and in each attempt of one execution, and another one for each execution.
         timeout: How long one attempt may take, with the time in which hosts come. By default a day.
         start_within: How long it may take until all hosts run, of which the pull of a large image is a part. By
             default half an hour.
@@ -84,6 +83,8 @@ class ClusterTraining(StartedJob):
         execution_role: What ECS uses to pull its image and write its logs. By default a role is made.
         log_retention: How long its log group keeps its logs. By default a month.
         state_machine_name: The name of the machine. By default CloudFormation makes one.
+        **options: What it needs of each GPU, explained at `GpuNeedOptions`, and where it reads, writes and resumes, at
+            `DataOptions`; each execution is a job with checkpoints of its own.
 
     Raises:
         InvalidValueError: An argument is wrong by itself.
@@ -100,6 +101,7 @@ class ClusterTraining(StartedJob):
         data: Where it reads, writes and resumes.
     """
 
+    @naming(ClusterTrainingOptions)
     @checked
     def __init__(
         self,
@@ -112,15 +114,8 @@ class ClusterTraining(StartedJob):
         image: ecs.ContainerImage,
         command: Sequence[str],
         launcher: TrainingLauncher | None = None,
-        gpu_memory_gib: float | None = None,
-        min_compute_capability: tuple[int, int] | None = None,
-        precision: str | None = None,
-        nvlink: bool = False,
         environment: Mapping[str, str] | None = None,
         secrets: Mapping[str, ecs.Secret] | None = None,
-        reads: Mapping[str, JobData] | None = None,
-        writes: Mapping[str, JobData] | None = None,
-        checkpoints: JobData | None = None,
         timeout: cdk.Duration | None = None,
         start_within: cdk.Duration | None = None,
         retries: JobRetries | None = None,
@@ -128,6 +123,7 @@ class ClusterTraining(StartedJob):
         execution_role: iam.IRole | None = None,
         log_retention: logs.RetentionDays = logs.RetentionDays.ONE_MONTH,
         state_machine_name: str | None = None,
+        **options: Unpack[ClusterTrainingOptions],
     ) -> None:
         require_construct_id(construct_id)
         require_gpu_cluster(cluster)
@@ -142,15 +138,15 @@ class ClusterTraining(StartedJob):
             if start_within is None
             else attempt_seconds("start_within", start_within, attempts)
         )
-        places = JobPlaces.of(reads=reads, writes=writes, checkpoints=checkpoints, reserved=VARIABLES)
+        places = JobPlaces.of(options, reserved=VARIABLES)
         given = variables("environment", environment, of=str, example="{'NAME': 'value'}")
         _require_free(given)
         require_machine_name(state_machine_name)
         cluster.hosts.require_same_region(scope)
         told = {**_NCCL, **given, **places.variables}
-        if checkpoints is not None:
+        if places.checkpoints is not None:
             # The launcher adds the name of the execution.
-            told[CHECKPOINTS] = checkpoints.location
+            told[CHECKPOINTS] = places.checkpoints.location
         with creating(scope, construct_id):
             super().__init__(scope, construct_id)
         with rolled_back_on_error(scope, construct_id):
@@ -167,14 +163,11 @@ class ClusterTraining(StartedJob):
                 _CONTAINER,
                 image=image,
                 gpus=gang.gpus,
-                gpu_memory_gib=gpu_memory_gib,
-                min_compute_capability=min_compute_capability,
-                precision=precision,
-                nvlink=nvlink,
                 efa=gang.has_efa,
                 command=chosen.command(words, gpus=gang.gpus),
                 environment=told,
                 secrets=secrets,
+                **needs_among(options),
             )
             self.task_definition: GpuTaskDefinition = task
             self.hosts: int = gang.number

@@ -4,32 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import aws_cdk as cdk
 from aws_cdk import aws_batch as batch
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
-from aws_cdk import aws_iam as iam
-from aws_cdk import aws_logs as logs
 from constructs import Construct
+from typing_extensions import Unpack
 
+from gpu_constructs.batch.job_options import JobOptions, JobSettings
 from gpu_constructs.batch.job_plan import JobSize, plan_job
 from gpu_constructs.batch.queue import GpuBatchQueue
-from gpu_constructs.batch.retries import BatchRetries
-from gpu_constructs.batch.work import DAY_SECONDS, BatchWork, JobSettings, require_volumes, seconds_of
+from gpu_constructs.batch.work import BatchWork
 from gpu_constructs.cdk.arguments import of_kind
 from gpu_constructs.cdk.atomic import creating, require_construct_id, rolled_back_on_error
-from gpu_constructs.cdk.durations import whole_seconds
-from gpu_constructs.cdk.given import construct_of
 from gpu_constructs.cdk.kinds import checked
+from gpu_constructs.cdk.overrides import naming
 from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.jobs.data import JobData, JobPlaces
+from gpu_constructs.jobs.data import DataOptions, JobData, JobPlaces
 from gpu_constructs.jobs.job_run import CHECKPOINTS
-from gpu_constructs.tasks.gpu_needs import plan_needs
 from gpu_constructs.training.launch_plan import require_launch, require_mounted, words_of
 from gpu_constructs.training.training_launcher import TrainingLauncher
 from gpu_constructs.training.training_plan import gang_words, nodes_of, require_place, require_time
 
 __all__ = ["MultiNodeTraining"]
+
+
+class TrainingOptions(JobOptions, DataOptions, total=False):
+    """Arguments of `MultiNodeTraining` that are those of a job of AWS Batch, and its places."""
 
 
 class MultiNodeTraining(BatchWork):
@@ -41,7 +41,8 @@ class MultiNodeTraining(BatchWork):
     (https://docs.aws.amazon.com/batch/latest/userguide/job-lifecycle.html): the processes on the others wait for it, as
     long as `TrainingLauncher.join_within` at the start, and later as long as their collectives have time (ten minutes
     in PyTorch with NCCL); then they fail, the main one with them, and `retries` decide. `timeout` ends whatever waits
-    longer.
+    longer. What it has done without a checkpoint is lost. ``torchrun`` ends with exit code 1 after every failure on any
+    host, so that ``exit_codes=[1]`` in `retries` repeats mistakes as well as lost hosts.
 
     Each container has an interface of its own in the security group of the queue's hosts, which is opened to itself.
 
@@ -58,34 +59,10 @@ class MultiNodeTraining(BatchWork):
             arguments. An entry point of the image has to end in ``exec "$@"``.
         launcher: What starts it. By default ``TrainingLauncher.torchrun()``, one process for each GPU.
         gpus: Whole GPUs of each host. By default all: AWS Batch puts one container on each host.
-        gpu_memory_gib: Memory in GiB that each GPU must have. By default any GPU will do.
-        min_compute_capability: CUDA compute capability that its GPUs must have, as (major, minor). By default any.
-        precision: The narrowest number format that it computes in, such as ``bf16``. By default any GPU will do.
-        nvlink: Whether the GPUs of each host must be joined by NVLink.
-        vcpus: vCPUs of each host. By default the share that goes with its GPUs.
-        memory_mib: Memory in MiB of each host. By default the same share.
-        shared_memory_mib: Size of ``/dev/shm`` in MiB. By default half of the memory, 64 GiB at most.
         efa: Whether containers get the Elastic Fabric Adapters of their host. By default if hosts have them.
-        environment: Environment variables.
-        secrets: Environment variables from Secrets Manager or Parameter Store.
-        reads: Where its data are, by the variable that containers get. The job role may read them.
-        writes: Where its results go, likewise. The job role may read and write them.
-        checkpoints: Where it keeps what it resumes from. Containers get ``JOB_CHECKPOINTS``, a directory there, the
-            same on all hosts and in each attempt of one job, and another one for each job.
-        timeout: How long one attempt may take, a minute or more, on all hosts together. By default a day.
-        retries: How often it is tried again, and after what. By default twice, after the main host or its image failed.
-            What the training has done without a checkpoint is lost. ``torchrun`` ends with exit code 1 after every
-            failure on any host, so that ``exit_codes=[1]`` repeats mistakes as well as lost hosts.
-        share: The share of the queue that it counts against; needed in a queue with shares.
-        scheduling_priority: Its priority among the jobs of its share, 0 to 9999, where the queue has shares.
-        job_role: What it may do on AWS. By default a role that may use the places above and nothing else.
-        execution_role: What ECS uses to pull its image and write its logs. By default a role is made.
-        log_group: Where its logs go. By default a log group is defined that is deleted with the stack.
-        log_retention: How long the default log group keeps them. By default a month.
-        volumes: What all its hosts share, such as ``batch.EcsVolume.efs(…)``, or ``batch.EcsVolume.host(…)`` of a
-            directory where hosts mount FSx for Lustre.
-        user: Who it runs as. By default the image's own.
-        job_definition_name: Name of the job definition. By default CloudFormation makes one.
+        **options: The other arguments, explained at `JobOptions`, `GpuNeedOptions` and `DataOptions`: of each container
+            and of its GPUs, variables, time limit, retries, share, roles, logs, volumes, and where the training reads,
+            writes and resumes. All its hosts share `volumes`.
 
     Raises:
         InvalidValueError: An argument is wrong by itself.
@@ -105,6 +82,7 @@ class MultiNodeTraining(BatchWork):
         job_definition: The job definition.
     """
 
+    @naming(TrainingOptions)
     @checked
     def __init__(
         self,
@@ -117,30 +95,8 @@ class MultiNodeTraining(BatchWork):
         command: Sequence[str],
         launcher: TrainingLauncher | None = None,
         gpus: int | None = None,
-        gpu_memory_gib: float | None = None,
-        min_compute_capability: tuple[int, int] | None = None,
-        precision: str | None = None,
-        nvlink: bool = False,
-        vcpus: int | None = None,
-        memory_mib: int | None = None,
-        shared_memory_mib: int | None = None,
         efa: bool | None = None,
-        environment: Mapping[str, str] | None = None,
-        secrets: Mapping[str, batch.Secret] | None = None,
-        reads: Mapping[str, JobData] | None = None,
-        writes: Mapping[str, JobData] | None = None,
-        checkpoints: JobData | None = None,
-        timeout: cdk.Duration | None = None,
-        retries: BatchRetries | None = None,
-        share: str | None = None,
-        scheduling_priority: int | None = None,
-        job_role: iam.IRole | None = None,
-        execution_role: iam.IRole | None = None,
-        log_group: logs.ILogGroup | None = None,
-        log_retention: logs.RetentionDays = logs.RetentionDays.ONE_MONTH,
-        volumes: Sequence[batch.EcsVolume] | None = None,
-        user: str | None = None,
-        job_definition_name: str | None = None,
+        **options: Unpack[TrainingOptions],
     ) -> None:
         require_construct_id(construct_id)
         if not isinstance(queue, GpuBatchQueue):
@@ -150,79 +106,53 @@ class MultiNodeTraining(BatchWork):
                 value=queue,
                 fix="queue=GpuBatchQueue(self, 'Queue', vpc=vpc, environments=[…])",
             )
-        seconds = DAY_SECONDS if timeout is None else whole_seconds("timeout", timeout)
+        settings = JobSettings.of(options)
         chosen = of_kind("launcher", launcher, TrainingLauncher, example="TrainingLauncher.torchrun()")
         words = words_of(command, chosen)
-        tries = of_kind("retries", retries, BatchRetries, example="BatchRetries(attempts=5)")
-        places = JobPlaces.of(reads=reads, writes=writes, checkpoints=checkpoints, reserved=frozenset({CHECKPOINTS}))
-        require_volumes(volumes)
-        require_mounted(checkpoints, volumes)
-        queue.require_share(share, scheduling_priority)
+        places = JobPlaces.of(options, reserved=frozenset({CHECKPOINTS}))
+        require_mounted(places.checkpoints, options.get("volumes"))
+        queue.require_share(options.get("share"), options.get("scheduling_priority"))
         nodes = nodes_of(queue.environments, hosts)
-        told = places.variables
-        if checkpoints is not None:
-            told[CHECKPOINTS] = checkpoints.location
+        told, environment = places.variables, options.get("environment")
+        if places.checkpoints is not None:
+            told[CHECKPOINTS] = places.checkpoints.location
         plan = plan_job(
             construct_id,
-            JobSize(
+            JobSize.of(
+                options,
                 gpus=nodes.host.gpus if gpus is None else gpus,
-                vcpus=vcpus,
-                memory_mib=memory_mib,
-                shared_memory_mib=shared_memory_mib,
                 efa=all(any(one.is_efa for one in each.interfaces) for each in queue.pools) if efa is None else efa,
-                needs=plan_needs(
-                    gpu_memory_gib=gpu_memory_gib,
-                    min_compute_capability=min_compute_capability,
-                    precision=precision,
-                    nvlink=nvlink,
-                ),
             ),
             pools=queue.pools,
             environment={**told, **environment} if isinstance(environment, Mapping) else told or environment,
-            attempt_seconds=seconds,
+            attempt_seconds=settings.attempt_seconds,
             nodes=nodes,
             words=gang_words(queue.pools, nodes),
         )
-        require_launch(chosen, gpus=plan.gpus, attempt_seconds=seconds, retries=tries)
+        require_launch(chosen, gpus=plan.gpus, attempt_seconds=settings.attempt_seconds, retries=settings.retries)
         require_place(queue.environments)
-        require_time(queue.environments, seconds)
-        settings = JobSettings(
-            image=image,
-            command=chosen.command(words, gpus=plan.gpus),
-            secrets=secrets,
-            timeout=timeout or seconds_of(DAY_SECONDS),
-            retries=tries,
-            share=share,
-            scheduling_priority=scheduling_priority,
-            job_role=job_role,
-            execution_role=execution_role,
-            log_group=log_group,
-            log_retention=log_retention,
-            volumes=volumes,
-            user=user,
-            job_definition_name=job_definition_name,
-        )
+        require_time(queue.environments, settings.attempt_seconds)
         with creating(scope, construct_id):
-            super().__init__(scope, construct_id, queue=queue, plan=plan, settings=settings)
+            super().__init__(
+                scope,
+                construct_id,
+                queue=queue,
+                plan=plan,
+                image=image,
+                command=chosen.command(words, gpus=plan.gpus),
+                settings=settings,
+            )
         with rolled_back_on_error(scope, construct_id):
             self.hosts: int = nodes.number
-            self.job_definition: batch.MultiNodeJobDefinition = construct_of(
+            self.job_definition: batch.MultiNodeJobDefinition = self._define(
                 batch.MultiNodeJobDefinition,
                 batch.MultiNodeJobDefinitionProps,
-                self,
-                "Definition",
-                job_definition_name=job_definition_name,
+                settings,
                 instance_type=ec2.InstanceType(nodes.host.name),
                 containers=[
                     batch.MultiNodeContainer(container=self.container, start_node=0, end_node=nodes.number - 1)
                 ],
-                timeout=settings.timeout,
-                retry_attempts=settings.retries.attempts,
-                retry_strategies=settings.retries.conditions() or None,
-                scheduling_priority=scheduling_priority,
-                propagate_tags=True,
             )
-            self._add_needs(self.job_definition)
             self.data: tuple[JobData, ...] = places.every
             places.grant(self.job_role)
         queue.hosts.let_talk()

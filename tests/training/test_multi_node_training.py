@@ -16,6 +16,7 @@ from aws_cdk import aws_s3 as s3
 from gpu_constructs import (
     BatchRetries,
     CapacityChoice,
+    FairShares,
     GpuBatchQueue,
     GpuConstructsError,
     HostNetwork,
@@ -53,6 +54,11 @@ def test_a_training_has_whole_hosts_of_the_one_type_of_its_queue(site: Site) -> 
     assert found["RetryStrategy"]["Attempts"] == 3
     asked = {each["Type"]: each["Value"] for each in container(site)["ResourceRequirements"]}
     assert (asked["GPU"], asked["VCPU"], container(site)["InstanceType"]) == ("4", "48", "g6.12xlarge")
+
+
+def test_in_a_queue_with_shares_a_training_has_a_priority_without_which_aws_batch_refuses_it(site: Site) -> None:
+    train(site, hosts(site, shares=FairShares(shares={"research": 1})), share="research")
+    assert site.only(DEFINITION)["SchedulingPriority"] == 0
 
 
 def test_hosts_and_containers_reach_each_other_and_nothing_else_reaches_them(site: Site) -> None:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpu_constructs import CapacityChoice, GpuBatchQueue, HostNetwork, MultiNodeTraining
+from gpu_constructs import CapacityChoice, FairShares, GpuBatchQueue, HostNetwork, MultiNodeTraining
 from tests.batch.queues import one_zone, queue
 from tests.synthesis import Site
 
 __all__ = ["hosts", "train"]
 
 
-def hosts(site: Site, *types: str, name: str = "Queue", **arguments: Any) -> GpuBatchQueue:
+def hosts(
+    site: Site, *types: str, name: str = "Queue", shares: FairShares | None = None, **arguments: Any
+) -> GpuBatchQueue:
     given = {"max_instances": 4, "network": HostNetwork(placement_group=True), "vpc_subnets": one_zone(site)}
     choice = CapacityChoice("Hosts", instance_types=list(types) or ["g6.12xlarge"], **{**given, **arguments})
-    return queue(site, choice, name=name)
+    return queue(site, choice, name=name, shares=shares)
 
 
 def train(site: Site, of: GpuBatchQueue, name: str = "Train", **arguments: Any) -> MultiNodeTraining:
