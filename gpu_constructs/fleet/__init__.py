@@ -9,7 +9,7 @@ many of it and where, `origin` where each was written, `unknown` what is only kn
 `group` say how hosts are bought and scaled, `naming` finds a pool or a task by the name that a user gives.
 """
 
-from gpu_constructs.fleet.calls import JobQueue, QueuedEnvironment, Starter, Step, Submission
+from gpu_constructs.fleet.calls import Gang, GangMember, JobQueue, QueuedEnvironment, Starter, Step, Submission
 from gpu_constructs.fleet.group import GroupSettings, HostUpdate, LaunchHook, UpdateMethod, WarmPool
 from gpu_constructs.fleet.host import (
     GPU_SUPPORT,
@@ -101,6 +101,8 @@ __all__ = [
     "DockerVolume",
     "EfsVolume",
     "Fleet",
+    "Gang",
+    "GangMember",
     "GpuNeeds",
     "GroupSettings",
     "HostAction",

@@ -1,6 +1,6 @@
 """What starts work that ends: states of state machines, and what is submitted to queues of AWS Batch.
 
-Only templates say so. How many copies such a call of ``RunTask`` starts, and where, is a `Workload`.
+Only templates say so, except for gangs. How many copies such a call of ``RunTask`` starts, and where, is a `Workload`.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from enum import Enum
 
 from gpu_constructs.fleet.origin import Origin
 from gpu_constructs.fleet.task import Task
-from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
+from gpu_constructs.fleet.unknown import UNKNOWN, Unknown, total
 from gpu_constructs.hardware import Architecture
 
-__all__ = ["JobQueue", "QueuedEnvironment", "Starter", "Step", "Submission"]
+__all__ = ["Gang", "GangMember", "JobQueue", "QueuedEnvironment", "Starter", "Step", "Submission"]
 
 
 class Starter(Enum):
@@ -57,6 +57,47 @@ class Step:
     way_around: tuple[str, ...] | None = None
     way_polled: tuple[str, ...] | None = None
     origin: Origin | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GangMember:
+    """Tasks of a gang that one state starts.
+
+    Attributes:
+        workload: What the run of the state is called among the workloads.
+        count: How many tasks it starts, of all iterations of the map around it.
+        at_once: How many of them can run at once where the map has fewer iterations at once; else None.
+        waits: Whether the state waits until its task ends, so that the others are stopped when it fails.
+        is_limited: Whether something ends its waiting at some time.
+    """
+
+    workload: str
+    count: int | Unknown = 1
+    at_once: int | None = None
+    waits: bool = True
+    is_limited: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gang:
+    """Tasks of one start that wait for each other: they are told of the others, as by ``WORLD_SIZE``.
+
+    Attributes:
+        name: The state that starts all of them, behind the name of its state machine.
+        members: The states within that start them.
+        can_stop: Whether the state machine stops tasks itself.
+        origin: Where it was written.
+    """
+
+    name: str
+    members: tuple[GangMember, ...]
+    can_stop: bool = field(default=False, compare=False)
+    origin: Origin | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def tasks(self) -> int | Unknown:
+        """How many tasks it has."""
+        return total(each.count for each in self.members)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from gpu_constructs.errors import InvalidValueError
-from gpu_constructs.fleet.calls import JobQueue, Starter, Step, Submission
+from gpu_constructs.fleet.calls import Gang, JobQueue, Starter, Step, Submission
 from gpu_constructs.fleet.origin import Origin
 from gpu_constructs.fleet.pool import Pool
 from gpu_constructs.fleet.task import PlacementConstraint, Task
@@ -304,6 +304,7 @@ class Fleet:
         strays: Hosts that the files mention or hint at, and of which they do not say what they are or which cluster
             they join: those of an imported cluster, of a capacity provider by name, of an image with a cluster of its
             own. They may take what no pool takes.
+        gangs: Tasks of one start that wait for each other, on hosts of ECS.
         queues: Queues of AWS Batch; only templates say so, as the two that follow.
         steps: States of state machines that run tasks or jobs.
         submissions: What submits jobs to queues, or has a queue as its target.
@@ -319,6 +320,7 @@ class Fleet:
     remarks: tuple[Remark, ...] = field(default=(), compare=False)
     environments: tuple[ComputeEnvironment, ...] = field(default=(), compare=False)
     strays: tuple[Pool, ...] = field(default=(), compare=False)
+    gangs: tuple[Gang, ...] = ()
     queues: tuple[JobQueue, ...] = field(default=(), compare=False)
     steps: tuple[Step, ...] = field(default=(), compare=False)
     submissions: tuple[Submission, ...] = field(default=(), compare=False)

@@ -22,7 +22,8 @@ from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.overrides import naming
 from gpu_constructs.cluster import GpuCluster
 from gpu_constructs.errors import InvalidValueError
-from gpu_constructs.fleet import Starter, StrategyItem, Workload
+from gpu_constructs.fleet import Gang as GangOfTasks
+from gpu_constructs.fleet import GangMember, Starter, StrategyItem, Workload
 from gpu_constructs.hosts.given_cluster import require_gpu_cluster
 from gpu_constructs.jobs.data import DataOptions, JobData, JobPlaces
 from gpu_constructs.jobs.job_run import CHECKPOINTS, VARIABLES, JobRun
@@ -214,6 +215,18 @@ class ClusterTraining(StartedJob):
             starter=Starter.STATE_MACHINE,
             strategy=(self._item,),
             network_configuration=True,
+        )
+
+    @property
+    def gang(self) -> GangOfTasks:
+        """All its tasks as one start, as the value that every check reads."""
+        machine = f"{self.node.id}/{self.state_machine.node.id}"
+        return GangOfTasks(
+            name=f"{machine}[Run]",
+            members=(
+                GangMember(workload=f"{machine}[Main]"),
+                GangMember(workload=f"{machine}[Other]", count=self.hosts - 1),
+            ),
         )
 
 

@@ -8,11 +8,9 @@ from gpu_constructs.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.cdk.arguments import known_number
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet.purchase import PARTLY_SPOT
+from gpu_constructs.hardware.aws_limits import MAX_INLINE_ITERATIONS
 
 __all__ = ["Hosts", "hosts_of"]
-
-_MOST = 40
-"""Iterations of one inline Map that run at once: https://docs.aws.amazon.com/step-functions/latest/dg/state-map.html"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +53,7 @@ def hosts_of(capacity: GpuCapacity, hosts: int) -> Hosts:
         "hosts",
         hosts,
         smallest=2,
-        largest=_MOST,
+        largest=MAX_INLINE_ITERATIONS,
         unit="hosts",
         fix="hosts=2, or a GpuJob for one host",
         why="does not say whether the gang can start",

@@ -63,7 +63,7 @@ def stops_at_some_time(context: Context) -> Problems:
     because="the definition of a state machine has no time limit unless it sets one: while no host comes, or the task "
     "hangs, the execution waits, and the host is paid for",
     source="https://docs.aws.amazon.com/step-functions/latest/dg/sfn-stuck-execution.html",
-    unless=("GPU356",),
+    unless=("GPU356", "GPU345"),
 )
 def has_a_time_limit(context: Context) -> Problems:
     for step, task in _gpu_steps(context):

@@ -13,6 +13,7 @@ from gpu_constructs.template.resources.batch_hosts import batch_pools, other_env
 from gpu_constructs.template.resources.batch_jobs import batch_tasks
 from gpu_constructs.template.resources.clusters import Clusters
 from gpu_constructs.template.resources.declarations import declared_in
+from gpu_constructs.template.resources.gangs import gangs_of
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.job_queues import job_queues
 from gpu_constructs.template.resources.json_texts import JsonTexts
@@ -94,10 +95,8 @@ def _read(stacks: Sequence[Stack], tasks: Sequence[Resource], remarks: Sequence[
         [*((each, "") for each in found_services), *((each.resource, each.suffix) for each in found_runs)]
     )
     service_names, run_names = called[: len(found_services)], called[len(found_services) :]
-    workloads = (
-        *map(services.workload, found_services, service_names),
-        *(workload_of(run, name, services) for run, name in zip(found_runs, run_names, strict=True)),
-    )
+    runs = tuple(workload_of(run, name, services) for run, name in zip(found_runs, run_names, strict=True))
+    workloads = (*map(services.workload, found_services, service_names), *runs)
     queues = dict(
         job_queues(index, names, {each.resource.reference: each.pool for each in found_pools}, names_of_pools)
     )
@@ -116,6 +115,9 @@ def _read(stacks: Sequence[Stack], tasks: Sequence[Resource], remarks: Sequence[
             pools=[pool for _, pool in pools],
             providers=pools_by_provider,
             workloads=workloads,
+        ),
+        gangs=tuple(
+            gangs_of((each.call, run) for each, run in zip(found_runs, runs, strict=True) if each.call is not None)
         ),
         queues=tuple(queues.values()),
         steps=tuple(steps_of(named_calls, all_submissions, services.task)),

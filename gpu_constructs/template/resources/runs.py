@@ -50,6 +50,7 @@ class Run:
         overrides: What it changes about the task.
         is_off: Whether it is turned off.
         lacks_role: Whether it certainly names no role, which EventBridge needs.
+        call: The state that it is; None where it is none.
     """
 
     resource: Resource
@@ -62,6 +63,7 @@ class Run:
     overrides: Section
     is_off: bool = False
     lacks_role: bool = False
+    call: StateCall | None = None
 
 
 class Runs:
@@ -113,7 +115,8 @@ class Runs:
                 )
         for call in self._calls:
             if call.action == RUN_TASK:
-                yield _called(call.resource, f"[{call.state}]", Starter.STATE_MACHINE, call.request)
+                run = _called(call.resource, f"[{call.state}]", Starter.STATE_MACHINE, call.request)
+                yield replace(run, call=call)
 
     def _target(self, resource: Resource, suffix: str, starter: Starter, properties: Section, target: Section) -> Run:
         parameters = target.section("EcsParameters")

@@ -13,7 +13,7 @@ from gpu_constructs.template.model import Text, Value
 from gpu_constructs.template.resources.section import Section, given
 from gpu_constructs.template.resources.state_machines import CALLBACK, Frame, StateCall
 
-__all__ = ["steps_of"]
+__all__ = ["has_limit", "steps_of"]
 
 _LIMITS = ("TimeoutSeconds", "TimeoutSecondsPath")
 _HEARTBEATS = ("HeartbeatSeconds", "HeartbeatSecondsPath")
@@ -55,22 +55,30 @@ def _ends_itself(job: Submission) -> bool:
 
 
 def _step(call: StateCall, name: str, task: Task | None, *, ends_itself: bool) -> Step:
-    state = Section(call.state_values, call.request.resource, call.request.path[:-1], [])
-    machine = Section(call.definition, call.request.resource, (), [])
-    keys = (*_LIMITS, *(_HEARTBEATS if call.pattern == CALLBACK else ()))
-    whole = machine.has("TimeoutSeconds")
+    whole = _is_limited_whole(call)
     return Step(
         name=name,
         task=task,
         waits=bool(call.pattern),
         is_express=_is_express(call),
-        is_limited=ends_itself or whole or any(map(state.has, keys)),
+        is_limited=ends_itself or has_limit(call),
         retries=max((_retries(_entry(each)) for each in _failing(call.frames)), key=known),
         way_back=None if whole else _way_back(call.frames),
-        way_around=None if whole else _way(call.frames[0], state.get("Next")),
+        way_around=None if whole else _way(call.frames[0], call.state_values.get("Next")),
         way_polled=None if whole or call.pattern else _way_polled(call.frames[0]),
-        origin=state.origin,
+        origin=call.request.resource.at(*call.request.path[:-1]),
     )
+
+
+def has_limit(call: StateCall) -> bool:
+    """Whether a time limit ends a state that waits: its own, or that of its whole state machine."""
+    state = Section(call.state_values, call.request.resource)
+    keys = (*_LIMITS, *(_HEARTBEATS if call.pattern == CALLBACK else ()))
+    return _is_limited_whole(call) or any(map(state.has, keys))
+
+
+def _is_limited_whole(call: StateCall) -> bool:
+    return Section(call.definition, call.request.resource).has("TimeoutSeconds")
 
 
 def _is_express(call: StateCall) -> bool | Unknown:

@@ -1,0 +1,72 @@
+"""Gangs on hosts of ECS, whose tasks wait for each other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gpu_constructs.fleet import UNKNOWN, Fleet, Gang, GangMember, Starter
+from gpu_constructs.rules import Severity
+from gpu_constructs.rules.jobs.gangs import ends_together, runs_at_once
+from tests.rules.given import GPU_TASK, a_pool, container, on_launch_type, only, running_on, said, task_of
+
+MEMBER = GangMember(workload="Train[Host]", count=5)
+
+
+def _gang(*members: GangMember, can_stop: bool = False, **changes: Any) -> Fleet:
+    """A gang whose tasks take a host of one GPU each, of which there are four."""
+    given = {"starter": Starter.STATE_MACHINE, "name": "Train[Host]", **changes}
+    fleet = running_on(a_pool(max_instances=4), **given)
+    return replace(fleet, gangs=(Gang(name="Train[Run]", members=members or (MEMBER,), can_stop=can_stop),))
+
+
+def test_a_gang_has_a_host_for_each_task() -> None:
+    finding = only(runs_at_once, _gang())
+    assert "Train[Run] starts 5 tasks that wait for each other, and Hosts holds 4 at MaxSize" in finding.message
+    assert finding.fix == "raise MaxSize of Hosts to 5"
+    assert said(runs_at_once, _gang(replace(MEMBER, count=4))) == []
+
+
+def test_members_share_their_hosts() -> None:
+    main, others = GangMember(workload="Train[Main]"), replace(MEMBER, count=4)
+    fleet = _gang(main, others)
+    (run,) = fleet.workloads
+    assert (
+        "starts 5 tasks"
+        in only(runs_at_once, replace(fleet, workloads=(run, replace(run, name="Train[Main]")))).message
+    )
+
+
+def test_a_number_that_only_the_run_knows_is_not_judged() -> None:
+    assert said(runs_at_once, _gang(replace(MEMBER, count=UNKNOWN))) == []
+
+
+def test_other_hosts_may_join_a_cluster_whose_hosts_are_not_named() -> None:
+    open_fleet = on_launch_type(a_pool(max_instances=4), task=GPU_TASK, name="Train[Host]")
+    finding = only(runs_at_once, replace(open_fleet, gangs=_gang().gangs))
+    assert finding.severity is Severity.WARNING
+
+
+def test_a_gang_without_gpus_is_not_meant() -> None:
+    for rule in (runs_at_once, ends_together):
+        endless = replace(MEMBER, is_limited=False)
+        assert said(rule, _gang(endless, task=task_of(container()))) == []
+
+
+def test_a_map_runs_all_of_a_gang_at_once() -> None:
+    finding = only(runs_at_once, _gang(replace(MEMBER, count=4, at_once=2)))
+    assert "its map runs 2 at once" in finding.message
+    assert finding.fix == "no MaxConcurrency"
+
+
+@pytest.mark.parametrize(
+    ("changes", "property_name"),
+    [({"waits": False, "is_limited": False}, "Resource"), ({"is_limited": False}, "TimeoutSeconds")],
+)
+def test_a_gang_ends_when_one_of_it_does(changes: dict[str, Any], property_name: str) -> None:
+    member = replace(MEMBER, count=4, **changes)
+    assert only(ends_together, _gang(member)).property_name == property_name
+    assert said(ends_together, _gang(member, can_stop=True)) == []
+    assert said(ends_together, _gang(replace(MEMBER, count=4))) == []
