@@ -70,7 +70,7 @@ fuzz: $(READY) ## hold the proof against an exhaustive search, and throw texts a
 	@python -m bench.oracle --examples 30000 --worlds 10000
 	@python -m bench.fuzz --runs 5000
 	@TIMES=20 pytest tests/properties/test_two_readers.py tests/properties/test_five_doors.py tests/properties/test_fixes.py \
-		tests/acceptance/test_values_of_the_deploy.py tests/rules/test_causes.py tests/template/test_hostile.py \
+		tests/acceptance/test_stored_values_of_good_templates.py tests/rules/test_causes.py tests/template/test_hostile.py \
 		tests/template/resources/test_hostile_values.py tests/test_lint.py
 
 catalogue: $(READY) ## make the data of instance types and prices anew, and say what changed and what nobody has curated

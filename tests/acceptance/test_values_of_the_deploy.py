@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 import json
-from collections import Counter
-from collections.abc import Iterator, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,40 +10,16 @@ import pytest
 
 from gpu_constructs.checking.report import check_files
 from gpu_constructs.hardware import image
-from gpu_constructs.rules import RULES, Severity, check
-from gpu_constructs.template import Inputs, fleet_of
-from gpu_constructs.template.documents.yaml_text import parse_yaml
-from tests.examples import times
+from gpu_constructs.rules import Severity
+from tests.acceptance.stored_values import AMI, REF, STORED, WRITTEN, changed, errors, part
 
-GOOD = sorted(each for each in (Path(__file__).parent / "good").iterdir() if each.is_file())
-ERRORS = tuple(each for each in RULES if each.severity is Severity.ERROR)
-AMI = image("al2023-gpu").ssm_parameter
-
-STORED = {
-    "StoredText": {"Type": "AWS::SSM::Parameter::Value<String>", "Default": "/my/text"},
-    "StoredTexts": {"Type": "AWS::SSM::Parameter::Value<List<String>>", "Default": "/my/texts"},
-    "StoredAmi": {"Type": "AWS::SSM::Parameter::Value<AWS::EC2::Image::Id>", "Default": AMI},
-}
-REF = {"Ref": "StoredText"}
-WRITTEN = "{{resolve:ssm:/my/text}}"
 SECURE = "{{resolve:ssm-secure:/my/text:3}}"
 OF_SECRETS_MANAGER = "{{resolve:secretsmanager:mine:SecretString:key}}"
 LOOKED_UP = "dummy-value-for-/my/text"
 
 
-def part(text: str) -> dict[str, str]:
-    return {"Fn::Sub": text}
-
-
 def joined(*pieces: Any) -> dict[str, Any]:
     return {"Fn::Join": ["", list(pieces)]}
-
-
-def errors(template: Mapping[str, Any]) -> set[str]:
-    """Rules that find an error with the default values of all parameters; other values bring warnings alone."""
-    stacks = Inputs(["-"], stdin=json.dumps(template).encode()).stacks()
-    fleet = fleet_of(stacks.stacks, tasks=stacks.tasks, remarks=stacks.remarks)
-    return {each.rule for each in check(fleet, rules=ERRORS, fixes=False) if each.severity is Severity.ERROR}
 
 
 def cluster() -> dict[str, Any]:
@@ -173,15 +145,6 @@ def cluster() -> dict[str, Any]:
             },
         },
     }
-
-
-def changed(node: Any, path: tuple[str | int, ...], value: Any) -> Any:
-    """A copy with another value in one place; it shares the other parts."""
-    if not path:
-        return value
-    copied = copy.copy(node)
-    copied[path[0]] = changed(node.get(path[0]) if isinstance(node, dict) else node[path[0]], path[1:], value)
-    return copied
 
 
 DATA = "Resources.Template.Properties.LaunchTemplateData."
@@ -337,72 +300,3 @@ def test_what_exists_under_an_undecided_condition_is_checked(condition: Any, tmp
     told = found(condition)
     assert {("GPU020", "Broken", Severity.ERROR), ("GPU020", "Odd", Severity.ERROR)} <= set(told)
     assert told == found(asked)
-
-
-@cache
-def template_in(path: Path) -> object:
-    return parse_yaml(path.read_text(encoding="utf-8"), file=path.name)[0]
-
-
-_NAMES = ("Ref", "Condition", "Fn::GetAtt")
-
-
-def scalars(node: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    """Places of texts and numbers; what names a part of the template is none."""
-    if isinstance(node, dict):
-        for key, child in node.items():
-            if key not in _NAMES and not key.startswith("Fn::"):
-                yield from scalars(child, (*path, key))
-    elif isinstance(node, list):
-        for index, child in enumerate(node):
-            yield from scalars(child, (*path, index))
-    elif node is not None:
-        yield path
-
-
-WAYS = 3  # to store a value
-TRIED = times(WAYS)
-"""How often a property of a type of resources is tried, over all good templates: once with each of the ways."""
-
-
-@cache
-def tried_places() -> Mapping[Path, list[tuple[int, tuple[str | int, ...]]]]:
-    """The places to try in each template, each with the number of times that its property was tried before."""
-    met: Counter[tuple[str, ...]] = Counter()
-    places: dict[Path, list[tuple[int, tuple[str | int, ...]]]] = {}
-    for path in GOOD:
-        template = template_in(path)
-        # A task definition by itself is registered without CloudFormation, which resolves nothing in it.
-        resources = template.get("Resources", {}) if isinstance(template, dict) else {}
-        for place in scalars(resources):
-            if place[1] == "Properties":
-                name = (resources[place[0]]["Type"], *(each for each in place[2:] if isinstance(each, str)))
-                if met[name] < TRIED:
-                    places.setdefault(path, []).append((met[name], place))
-                met[name] += 1
-    return places
-
-
-@pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)
-def test_no_scalar_of_a_good_template_becomes_an_error_when_it_is_stored(path: Path) -> None:
-    for number, place in tried_places().get(path, ()):
-        template: Any = template_in(path)
-        good = {**template, "Parameters": {**(template.get("Parameters") or {}), **STORED}}
-        # The beginning alone says that a role's name is another one, and that user data is not encoded.
-        is_certain = place[-1] in {"RoleName", "UserData"}
-        value = (REF, WRITTEN, REF if is_certain else part("a-${StoredText}"))[number % WAYS]
-        found = errors(changed(good, ("Resources", *place), value))
-        assert found == set(), (place, value)
-
-
-@pytest.mark.parametrize("path", GOOD, ids=lambda path: path.stem)
-def test_no_parameter_of_a_good_template_brings_an_error_when_it_is_stored(path: Path) -> None:
-    template = template_in(path)
-    parameters = template.get("Parameters") if isinstance(template, dict) else None
-    for name, declared in parameters.items() if isinstance(parameters, dict) else ():
-        assert isinstance(template, dict)
-        assert isinstance(declared, dict)
-        several = "List" in str(declared.get("Type"))
-        kind = "List<String>" if several else "String"
-        stored = {"Type": f"AWS::SSM::Parameter::Value<{kind}>", "Default": "/x"}
-        assert errors(changed(template, ("Parameters", name), stored)) == set(), name
