@@ -18,7 +18,7 @@ from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Unknown
 from gpu_constructs.tasks.gpu_needs import GpuNeedOptions
 
-__all__ = ["DAY_SECONDS", "JobOptions", "JobSettings", "seconds_of"]
+__all__ = ["DAY_SECONDS", "JobOptions", "JobSettings", "require_volumes", "seconds_of"]
 
 DAY_SECONDS = 86_400
 """How long an attempt may take by default."""
@@ -92,7 +92,7 @@ class JobSettings:
             InvalidValueError: One of them is wrong.
         """
         timeout = options.get("timeout")
-        _require_volumes(options.get("volumes"))
+        require_volumes(options.get("volumes"))
         return JobSettings(
             options=options,
             attempt_seconds=DAY_SECONDS if timeout is None else whole_seconds("timeout", timeout),
@@ -127,7 +127,15 @@ def seconds_of(number: int) -> cdk.Duration:
     return cdk.Duration.seconds(number)
 
 
-def _require_volumes(volumes: object) -> None:
+def require_volumes(volumes: object) -> None:
+    """Refuses volumes that are none of AWS Batch.
+
+    Args:
+        volumes: As given.
+
+    Raises:
+        InvalidValueError: They are something else.
+    """
     if volumes is not None and not (
         isinstance(volumes, (list, tuple)) and all(isinstance(each, batch.EcsVolume) for each in volumes)
     ):

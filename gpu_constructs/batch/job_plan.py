@@ -30,15 +30,15 @@ from gpu_constructs.tasks.fit import require_fit, require_met
 from gpu_constructs.tasks.gpu_needs import plan_needs
 from gpu_constructs.tasks.host_share import default_shared_memory_mib, share_of_host, types_for
 
-__all__ = ["JobPlan", "JobSize", "Nodes", "plan_job"]
+__all__ = ["NCCL_OF_TASKS", "JobPlan", "JobSize", "Nodes", "arguments_of", "plan_job"]
 
 ONLY_CONTAINER = "default"
 """What AWS Batch calls the container of a job that has one."""
 
 _ERRORS = tuple(each for each in RULES if each.severity is Severity.ERROR)
 _DRIVER_CAPABILITIES = {"NVIDIA_DRIVER_CAPABILITIES": "compute,utility"}
-# In network mode awsvpc a container also has the interface ecs-eth0, which leads nowhere but to its host.
-_OF_NODES = {"NCCL_SOCKET_IFNAME": "^lo,docker,ecs"}
+NCCL_OF_TASKS: Mapping[str, str] = {"NCCL_SOCKET_IFNAME": "^lo,docker,ecs"}
+"""In network mode ``awsvpc`` a container also has the interface ecs-eth0, which leads nowhere but to its host."""
 _RESERVED = "AWS_BATCH"
 _WHY_KNOWN = "cannot be compared with hosts; AWS Batch takes another one with each submission"
 
@@ -215,7 +215,7 @@ def plan_job(
     )
     able = _able(task, pools)
     devices, defaults = (efa_devices(able), efa_variables(able)) if size.efa else ((), {})
-    every = {**_DRIVER_CAPABILITIES, **defaults, **(_OF_NODES if nodes else {}), **given}
+    every = {**_DRIVER_CAPABILITIES, **defaults, **(NCCL_OF_TASKS if nodes else {}), **given}
     asked = replace(asked, devices=devices, environment=known_variables(every), cpu=0, memory_limit_mib=0)
     share = share_of_host(replace(task, containers=(asked,)), able, least_memory_mib=MIN_JOB_MEMORY_MIB)
     vcpus = (
@@ -246,6 +246,16 @@ def plan_job(
     )
 
 
+def arguments_of(name: str) -> Mapping[str, str]:
+    """Arguments of a job by property, and what the job is called whose container has a name of AWS Batch.
+
+    Args:
+        name: The construct id of the job.
+    """
+    container = f"container {ONLY_CONTAINER}"
+    return {**_ARGUMENTS, f"{container} of {name}": name, container: name}
+
+
 def _able(task: Task, pools: Sequence[Pool]) -> list[Pool]:
     """The environments that AWS Batch may place a job in, which all have to meet its needs: it counts GPUs only."""
     (asked,) = task.containers
@@ -255,12 +265,13 @@ def _able(task: Task, pools: Sequence[Pool]) -> list[Pool]:
         for pool in pools
         if (types := tuple(each for each in pool.instance_types if not refusals(plain, each, pool)))
     ]
+    words = arguments_of(task.name)
     if not found:
         with argument_named("gpus"):
             _require_possible(plain, pools)
     for pool in found:
-        require_fit(task, [replace(pool, instance_types=(each,)) for each in pool.instance_types], _ARGUMENTS)
-    require_met(task, found)
+        require_fit(task, [replace(pool, instance_types=(each,)) for each in pool.instance_types], words)
+    require_met(task, found, words)
     return found
 
 
@@ -270,7 +281,7 @@ def _require_possible(task: Task, pools: Sequence[Pool], words: Mapping[str, str
     for each in [[one] for one in pools] if task.is_multi_node else [pools]:
         raise_first(
             check(Fleet(pools=tuple(each), tasks=(task,), is_whole=True), rules=_ERRORS),
-            {**_ARGUMENTS, **(words or {})},
+            {**arguments_of(task.name), **(words or {})},
         )
     if not any(not refusals(task, one, pool) for pool in pools for one in types_for(task, pool)):
         raise IncompatibleError(

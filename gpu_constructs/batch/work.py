@@ -15,7 +15,7 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from gpu_constructs.batch.job_options import JobSettings
-from gpu_constructs.batch.job_plan import JobPlan
+from gpu_constructs.batch.job_plan import JobPlan, arguments_of
 from gpu_constructs.cdk.given import construct_of
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.refusal import require_yes
@@ -198,7 +198,7 @@ def _require_left_to_ecs(plan: JobPlan, secrets: Mapping[str, batch.Secret]) -> 
     (container,) = plan.task.containers
     every = (*container.environment, *((name, UNKNOWN) for name in secrets))
     task = replace(plan.task, containers=(replace(container, environment=every),))
-    arguments = {"Environment": "secrets" if _VISIBLE in secrets else "environment", "ResourceRequirements": "gpus"}
+    arguments = {**arguments_of(task.name), "Environment": "secrets" if _VISIBLE in secrets else "environment"}
     require_yes(task, "GPU037", arguments=arguments)
 
 

@@ -210,9 +210,12 @@ def texts(argument: str, value: Sequence[str], *, example: str) -> list[str]:
         InvalidValueError: It is not a list, or something in it is not text.
     """
     if isinstance(value, str) or not isinstance(value, Sequence) or not all(isinstance(each, str) for each in value):
-        split = f"{shown(value.split())}, or " if isinstance(value, str) else ""
+        split = value.split() if isinstance(value, str) else []
         raise InvalidValueError(
-            f"expects a list of text, got {shown(value)}", argument=argument, value=value, fix=f"{split}{example}"
+            f"expects a list of text, got {shown(value)}",
+            argument=argument,
+            value=value,
+            fix=shown(split) if split else example,
         )
     return list(value)
 

@@ -89,6 +89,14 @@ _FROM: Mapping[tuple[type, type], str] = {
 }
 """What makes the kind of what users give instead."""
 
+_DURATIONS: Mapping[str, str] = {
+    "join_within": "cdk.Duration.minutes(40)",
+    "start_within": "cdk.Duration.minutes(40)",
+    "timeout": "cdk.Duration.hours(6)",
+}
+"""Arguments that take a minute or more, with an example."""
+_MINUTE = 60
+
 _LISTS_OF_TEXT: Mapping[str, str] = {
     "command": "['sh', '-c', 'nvidia-smi']",
     "dns_search_domains": "['example.internal']",
@@ -97,6 +105,9 @@ _LISTS_OF_TEXT: Mapping[str, str] = {
     "entry_point": "['python', '-u']",
 }
 """Arguments of containers that are lists of text, with an example; others have checks of their own."""
+
+_MEANT_BY: Mapping[str, str] = {"command": "launcher"}
+"""What another argument gives a meaning: a function that has both checks the first itself."""
 
 _OTHER_NAMES: Mapping[str, str] = {"gpu_count": "gpus", "memory_mib": "memory_limit_mib"}
 """What an argument is called where it has another name."""
@@ -200,7 +211,7 @@ def require_kinds(function: Callable[..., object], named: Mapping[str, object]) 
     _require_names(function, named)
     kinds = _kinds_of(function)
     for argument, value in named.items():
-        if argument in kinds:
+        if argument in kinds and _MEANT_BY.get(argument) not in kinds:
             _require(argument, value, kinds[argument])
 
 
@@ -270,14 +281,14 @@ def _require(argument: str, value: object, kinds: tuple[object, ...]) -> None:
     elif _is_generic(kind, Sequence):
         _require_list(argument, value, get_args(kind)[0])
     elif isinstance(kind, type) and not _is_of(value, kind):
-        _refuse(argument, value, _with_article(_written(kind)), _fix(value, kind), allowed=_members(kind))
+        _refuse(argument, value, _with_article(_written(kind)), _fix(argument, value, kind), allowed=_members(kind))
 
 
 def _require_mapping(argument: str, value: object, of: object) -> None:
     if not isinstance(value, Mapping):
         _refuse(argument, value, "a mapping", f"{argument}={{'NAME': …}}")
     elif isinstance(of, type):
-        example = repr("value") if of is str else _EXAMPLES.get(of, f"{of.__name__}(…)")
+        example = repr("value") if of is str else _EXAMPLES.get(of, f"{_written(of)}(…)")
         variables(argument, value, of=of, example=f"{{'NAME': {example}}}")
 
 
@@ -353,7 +364,9 @@ def _with_article(name: str) -> str:
     return f"{'an' if name[0] in 'aeio' else 'a'} {name}"
 
 
-def _fix(value: object, kind: type) -> str:
+def _fix(argument: str, value: object, kind: type) -> str:
+    if argument in _DURATIONS and not (isinstance(value, (int, float)) and value >= _MINUTE):
+        return _DURATIONS[argument]
     if issubclass(kind, Enum):
         wanted = _plain(value)
         return f"{_written(kind)}.{next((each.name for each in kind if _plain(each.name) == wanted), _first(kind))}"

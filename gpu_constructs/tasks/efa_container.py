@@ -70,6 +70,6 @@ def efa_variables(pools: Sequence[Pool]) -> dict[str, str]:
 
 def _with_efa(pool: Pool) -> str:
     if any(efa_layout(each) for each in pool.instance_types):
-        return "add_capacity with network=HostNetwork.efa()"
+        return "the capacity with network=HostNetwork.efa()"
     types = ", ".join(each.name for each in pool.instance_types) or pool.name
     return f"capacity of a type with EFA, such as p5en.48xlarge, with network=HostNetwork.efa(): {types} has none"

@@ -56,7 +56,7 @@ def require_fit(task: Task, pools: Sequence[Pool], arguments: Mapping[str, str] 
             raise_any(check(_alone(task, starting), rules=_FIT), {**_ARGUMENTS, **words, **(arguments or {})})
 
 
-def require_met(task: Task, pools: Sequence[Pool]) -> None:
+def require_met(task: Task, pools: Sequence[Pool], arguments: Mapping[str, str] | None = None) -> None:
     """Refuses a task with a need that the GPUs of a host do not meet on which it may be placed.
 
     Memory is a question of `require_fit`, because ECS Managed Instances launch a host that has enough.
@@ -64,13 +64,14 @@ def require_met(task: Task, pools: Sequence[Pool]) -> None:
     Args:
         task: What is to run.
         pools: Where it may run.
+        arguments: Arguments by property, where they differ from those of containers with accelerators.
 
     Raises:
         DoesNotFitError: The GPUs of a type in a pool do not meet a need.
     """
     if any(each.needs is not None for each in task.containers):
         for pool in pools:
-            raise_any(check(_alone(task, pool), rules=_NEEDS), _ARGUMENTS)
+            raise_any(check(_alone(task, pool), rules=_NEEDS), {**_ARGUMENTS, **(arguments or {})})
 
 
 def _alone(task: Task, pool: Pool) -> Fleet:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import aws_cdk as cdk
+from aws_cdk import aws_batch as batch
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
@@ -14,14 +16,15 @@ from aws_cdk import aws_stepfunctions as sfn
 from constructs import Construct
 from typing_extensions import Unpack
 
-from gpu_constructs.batch.job_options import DAY_SECONDS
+from gpu_constructs.batch.job_options import DAY_SECONDS, require_volumes
+from gpu_constructs.batch.job_plan import NCCL_OF_TASKS
 from gpu_constructs.capacity.gpu_capacity import GpuCapacity
-from gpu_constructs.cdk.arguments import of_kind, texts, variables
+from gpu_constructs.cdk.arguments import of_kind, variables
 from gpu_constructs.cdk.atomic import creating, require_construct_id, rolled_back_on_error
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.overrides import naming
 from gpu_constructs.cluster import GpuCluster
-from gpu_constructs.errors import InvalidValueError
+from gpu_constructs.errors import GpuConstructsError, InvalidValueError
 from gpu_constructs.fleet import Gang as GangOfTasks
 from gpu_constructs.fleet import GangMember, Starter, StrategyItem, Workload
 from gpu_constructs.hosts.given_cluster import require_gpu_cluster
@@ -33,16 +36,17 @@ from gpu_constructs.jobs.started_job import StartedJob
 from gpu_constructs.tasks.gpu_needs import GpuNeedOptions, needs_among
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.tasks.workload import require_home
+from gpu_constructs.training.block_time import latest_start, require_time
 from gpu_constructs.training.gang_plan import Hosts, hosts_of
 from gpu_constructs.training.gang_states import RESERVED, Gang, attempts_of, gang_definition_of
+from gpu_constructs.training.launch_plan import require_launch, require_mounted, words_of
+from gpu_constructs.training.shared_volumes import mount_volumes
 from gpu_constructs.training.training_launcher import TrainingLauncher
 
 __all__ = ["ClusterTraining"]
 
-_CONTAINER = "train"
+_TASK, _CONTAINER = "Task", "train"
 _START_SECONDS = 1800
-# Interfaces of awsvpc tasks that lead to their host alone (`batch.job_plan`).
-_NCCL = {"NCCL_SOCKET_IFNAME": "^lo,docker,ecs"}
 
 
 class ClusterTrainingOptions(GpuNeedOptions, DataOptions, total=False):
@@ -82,7 +86,10 @@ class ClusterTraining(StartedJob):
         retries: How often it is run again, for each cause; ``no_host`` is also that of hosts that did not run in time.
         task_role: What it may do on AWS. By default a role that may use the places above and nothing else.
         execution_role: What ECS uses to pull its image and write its logs. By default a role is made.
-        log_retention: How long its log group keeps its logs. By default a month.
+        log_group: Where its logs go. By default a log group is defined that is deleted with the stack.
+        log_retention: How long the default log group keeps them. By default a month.
+        volumes: What all its hosts share, such as ``batch.EcsVolume.efs(…)``, or ``batch.EcsVolume.host(…)`` of a
+            directory where hosts mount FSx for Lustre.
         state_machine_name: The name of the machine. By default CloudFormation makes one.
         **options: What it needs of each GPU, explained at `GpuNeedOptions`, and where it reads, writes and resumes, at
             `DataOptions`; each execution is a job with checkpoints of its own.
@@ -96,7 +103,7 @@ class ClusterTraining(StartedJob):
     Attributes:
         state_machine: Each execution of it is one training.
         alarm: Goes off when a training has failed.
-        task_definition: What each host runs; volumes are added to it.
+        task_definition: What each host runs.
         security_group: That of the tasks.
         hosts: How many hosts it has.
         data: Where it reads, writes and resumes.
@@ -122,7 +129,9 @@ class ClusterTraining(StartedJob):
         retries: JobRetries | None = None,
         task_role: iam.IRole | None = None,
         execution_role: iam.IRole | None = None,
+        log_group: logs.ILogGroup | None = None,
         log_retention: logs.RetentionDays = logs.RetentionDays.ONE_MONTH,
+        volumes: Sequence[batch.EcsVolume] | None = None,
         state_machine_name: str | None = None,
         **options: Unpack[ClusterTrainingOptions],
     ) -> None:
@@ -130,7 +139,7 @@ class ClusterTraining(StartedJob):
         require_gpu_cluster(cluster)
         gang = hosts_of(capacity, hosts)
         chosen = of_kind("launcher", launcher, TrainingLauncher, example="TrainingLauncher.torchrun()")
-        words = texts("command", command, example="['train.py', '--epochs', '3']")
+        words = words_of(command, chosen)
         budgets = of_kind("retries", retries, JobRetries, example="JobRetries(lost_host=5)")
         attempts = attempts_of(budgets)
         seconds = DAY_SECONDS if timeout is None else attempt_seconds("timeout", timeout, attempts)
@@ -139,28 +148,34 @@ class ClusterTraining(StartedJob):
             if start_within is None
             else attempt_seconds("start_within", start_within, attempts)
         )
+        require_launch(chosen, gpus=gang.gpus, attempt_seconds=seconds, exit_codes=budgets.exit_codes)
+        require_time(capacity.pool.name, capacity.pool.bought.block, seconds)
+        require_volumes(volumes)
         places = JobPlaces.of(options, reserved=VARIABLES)
+        if volumes:
+            require_mounted(places.checkpoints, volumes)
         given = variables("environment", environment, of=str, example="{'NAME': 'value'}")
         _require_free(given)
         require_machine_name(state_machine_name)
         cluster.hosts.require_same_region(scope)
-        told = {**_NCCL, **given, **places.variables}
+        told = {**NCCL_OF_TASKS, **given, **places.variables}
         if places.checkpoints is not None:
             # The launcher adds the name of the execution.
             told[CHECKPOINTS] = places.checkpoints.location
         with creating(scope, construct_id):
             super().__init__(scope, construct_id)
-        with rolled_back_on_error(scope, construct_id):
+        with rolled_back_on_error(scope, construct_id), _in_words_of(construct_id):
             task = GpuTaskDefinition(
                 self,
-                "Task",
+                _TASK,
                 capacity=[capacity],
                 network_mode=ecs.NetworkMode.AWS_VPC,
+                log_group=log_group,
                 log_retention=log_retention,
                 task_role=task_role,
                 execution_role=execution_role,
             )
-            task.add_gpu_container(
+            container = task.add_gpu_container(
                 _CONTAINER,
                 image=image,
                 gpus=gang.gpus,
@@ -170,6 +185,7 @@ class ClusterTraining(StartedJob):
                 secrets=secrets,
                 **needs_among(options),
             )
+            mount_volumes(task, container, volumes or ())
             self.task_definition: GpuTaskDefinition = task
             self.hosts: int = gang.number
             item = StrategyItem(provider=capacity.pool.provider_name, pool=capacity.pool, weight=1)
@@ -204,7 +220,7 @@ class ClusterTraining(StartedJob):
             task.keep_old_revisions()
             # A provider cannot leave the cluster while a task uses it.
             self.state_machine.node.add_dependency(cluster.hosts.association.services_depend_on)
-            _warn(self, gang)
+            _warn(self, gang, latest_start(capacity.pool.bought.block, seconds))
 
     @property
     def workload(self) -> Workload:
@@ -247,10 +263,23 @@ def _require_free(environment: Mapping[str, str]) -> None:
         )
 
 
-def _warn(scope: Construct, gang: Hosts) -> None:
+@contextmanager
+def _in_words_of(training: str) -> Iterator[None]:
+    """Says in refusals what the user has called a training, whose task and container have names of this library."""
+    try:
+        yield
+    except GpuConstructsError as error:
+        error.problem = error.problem.replace(f"container {_CONTAINER} of {_TASK} ", f"{training} ")
+        error.problem = error.problem.replace(f"{_TASK} ", f"{training} ")
+        raise
+
+
+def _warn(scope: Construct, gang: Hosts, late: str | None) -> None:
     if gang.is_spot:
         cdk.Annotations.of(scope).add_warning_v2(
             "gpu-constructs:ClusterTraining.spot",
             f"one interrupted spot host ends the training on all {gang.number}, and retries start it again from its "
             "last checkpoint; on demand, a reservation or a Capacity Block has no such interruptions",
         )
+    if late is not None:
+        cdk.Annotations.of(scope).add_warning_v2("gpu-constructs:ClusterTraining.block", late)

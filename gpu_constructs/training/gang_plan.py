@@ -8,9 +8,12 @@ from gpu_constructs.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.cdk.arguments import known_number
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet.purchase import PARTLY_SPOT
+from gpu_constructs.hardware import Vendor
 from gpu_constructs.hardware.aws_limits import MAX_INLINE_ITERATIONS
 
 __all__ = ["Hosts", "hosts_of"]
+
+_LEAST = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,26 +55,33 @@ def hosts_of(capacity: GpuCapacity, hosts: int) -> Hosts:
     number = known_number(
         "hosts",
         hosts,
-        smallest=2,
+        smallest=_LEAST,
         largest=MAX_INLINE_ITERATIONS,
         unit="hosts",
-        fix="hosts=2, or a GpuJob for one host",
+        fix=_fix_of(hosts),
         why="does not say whether the gang can start",
     )
     if isinstance(pool.max_instances, int) and number > pool.max_instances:
+        many = pool.max_instances >= _LEAST
         raise IncompatibleError(
             f"{pool.name} has {pool.max_instances} hosts at most, and the training runs on {number} at once",
             argument="hosts",
             value=number,
             allowed=f"up to {pool.max_instances}",
-            fix=f"max_instances={number} of {pool.name}",
+            fix=f"max_instances={number} of {pool.name}" + (f", or hosts={pool.max_instances}" if many else ""),
         )
     devices = {each.accelerators for each in pool.instance_types}
     first = next(iter(devices), None)
-    if not pool.types_are_known or len(devices) > 1 or first is None or first.partition < 1:
+    if (
+        not pool.types_are_known
+        or len(devices) > 1
+        or first is None
+        or first.partition < 1
+        or first.vendor is not Vendor.NVIDIA
+    ):
         raise IncompatibleError(
-            "all hosts of a training have the same whole GPUs, and the types of this capacity do not, or are only "
-            "known at deploy time",
+            "all hosts of a training have the same whole GPUs of NVIDIA, and the types of this capacity do not, or are "
+            "only known at deploy time",
             argument="capacity",
             value=list(capacity.instance_type_names),
             fix="capacity of one instance type with GPUs",
@@ -89,4 +99,15 @@ def hosts_of(capacity: GpuCapacity, hosts: int) -> Hosts:
         gpus=first.count,
         has_efa=any(each.is_efa for each in pool.interfaces),
         is_spot=pool.bought.option in PARTLY_SPOT,
+    )
+
+
+def _fix_of(hosts: object) -> str:
+    if type(hosts) is not int or hosts < 1:
+        return f"hosts={_LEAST}"
+    one = hosts < _LEAST
+    return (
+        f"a GpuJob for one host, or hosts={_LEAST}"
+        if one
+        else f"hosts={MAX_INLINE_ITERATIONS}, or a MultiNodeTraining for more"
     )

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 
 from aws_cdk import aws_batch as batch
 
-from gpu_constructs.batch.retries import BatchRetries
 from gpu_constructs.cdk.arguments import texts
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
@@ -59,7 +58,7 @@ def words_of(command: Sequence[str], launcher: TrainingLauncher) -> list[str]:
 
 
 def require_launch(
-    launcher: TrainingLauncher, *, gpus: int, attempt_seconds: int | Unknown, retries: BatchRetries
+    launcher: TrainingLauncher, *, gpus: int, attempt_seconds: int | Unknown, exit_codes: Iterable[int]
 ) -> None:
     """Refuses a launcher that does not go together with the other arguments of a training.
 
@@ -67,7 +66,7 @@ def require_launch(
         launcher: What starts the processes.
         gpus: GPUs of each host.
         attempt_seconds: The time limit of an attempt.
-        retries: What it is tried again after.
+        exit_codes: Those that it is tried again after.
 
     Raises:
         IncompatibleError: It has more processes than GPUs, waits longer than an attempt takes, or never ends with an
@@ -91,14 +90,14 @@ def require_launch(
             allowed=f"less than {attempt_seconds} seconds",
             fix="a shorter join_within, or a longer timeout",
         )
-    lost = [each for each in retries.exit_codes if _OWN_CODE < each < _FIRST_OF_SHELL]
+    lost = [each for each in exit_codes if _OWN_CODE < each < _FIRST_OF_SHELL]
     if launcher.tool is Tool.TORCHRUN and lost:
         raise IncompatibleError(
             f"torchrun ends with {_OWN_CODE} whatever its script ends with, so that {lost[0]} never repeats a training",
             argument="exit_codes",
             value=lost[0],
             allowed=f"{_OWN_CODE}, or {_FIRST_OF_SHELL} to 255",
-            fix=f"exit_codes=[{_OWN_CODE}], which repeats mistakes as well, or another launcher",
+            fix=f"exit code {_OWN_CODE}, which repeats mistakes as well, or another launcher",
         )
 
 

@@ -21,9 +21,10 @@ from gpu_constructs.cdk.overrides import naming
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.jobs.data import DataOptions, JobData, JobPlaces
 from gpu_constructs.jobs.job_run import CHECKPOINTS
+from gpu_constructs.training.block_time import require_time
 from gpu_constructs.training.launch_plan import require_launch, require_mounted, words_of
 from gpu_constructs.training.training_launcher import TrainingLauncher
-from gpu_constructs.training.training_plan import gang_words, nodes_of, require_place, require_time
+from gpu_constructs.training.training_plan import gang_words, nodes_of, require_place
 
 __all__ = ["MultiNodeTraining"]
 
@@ -129,9 +130,11 @@ class MultiNodeTraining(BatchWork):
             nodes=nodes,
             words=gang_words(queue.pools, nodes),
         )
-        require_launch(chosen, gpus=plan.gpus, attempt_seconds=settings.attempt_seconds, retries=settings.retries)
+        seconds = settings.attempt_seconds
+        require_launch(chosen, gpus=plan.gpus, attempt_seconds=seconds, exit_codes=settings.retries.exit_codes)
         require_place(queue.environments)
-        require_time(queue.environments, settings.attempt_seconds)
+        for each in queue.environments:
+            require_time(each.pool.name, each.purchase.block, seconds)
         with creating(scope, construct_id):
             super().__init__(
                 scope,

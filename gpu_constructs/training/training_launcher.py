@@ -9,7 +9,7 @@ import aws_cdk as cdk
 
 from gpu_constructs.cdk.arguments import whole_number
 from gpu_constructs.cdk.durations import whole_seconds
-from gpu_constructs.cdk.kinds import names_checked, with_names_checked
+from gpu_constructs.cdk.kinds import names_checked, require_kinds, with_names_checked
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Unknown
 from gpu_constructs.training.launcher_script import Tool, script_of
@@ -55,6 +55,7 @@ class TrainingLauncher:
                 value=self.tool,
                 fix="TrainingLauncher.torchrun(), .deepspeed(), .jax() or .mpi()",
             )
+        require_kinds(TrainingLauncher.__init__, {"join_within": self.join_within})
         number = 1 if self.processes_per_host is None else self.processes_per_host
         counted = whole_number("processes_per_host", number, smallest=1, fix="leave it out for one for each GPU")
         port = whole_number("port", self.port, smallest=1024, largest=65535, fix=f"port={_DEFAULT_PORT}")

@@ -12,7 +12,7 @@ from gpu_constructs.fleet import Pool, Unknown
 from gpu_constructs.hardware.aws_limits import MAX_JOB_NODES
 from gpu_constructs.rules.evidence.lists import and_list, or_list
 
-__all__ = ["gang_words", "nodes_of", "require_place", "require_time"]
+__all__ = ["gang_words", "nodes_of", "require_place"]
 
 
 def nodes_of(environments: Sequence[BatchEnvironment], hosts: int) -> Nodes:
@@ -24,7 +24,7 @@ def nodes_of(environments: Sequence[BatchEnvironment], hosts: int) -> Nodes:
 
     Raises:
         InvalidValueError: It is not a number of hosts that is known at synth.
-        IncompatibleError: The environments have several types.
+        IncompatibleError: The environments have several types, or one without GPUs.
     """
     number = known_number(
         "hosts",
@@ -32,7 +32,7 @@ def nodes_of(environments: Sequence[BatchEnvironment], hosts: int) -> Nodes:
         smallest=1,
         largest=MAX_JOB_NODES,
         unit="hosts",
-        fix="hosts=2",
+        fix=f"hosts={MAX_JOB_NODES}" if type(hosts) is int and hosts > MAX_JOB_NODES else "hosts=2",
         why="does not say whether the gang can start",
     )
     types = list(dict.fromkeys(one for each in environments for one in each.pool.instance_types))
@@ -48,6 +48,13 @@ def nodes_of(environments: Sequence[BatchEnvironment], hosts: int) -> Nodes:
             allowed=or_list(names),
             fix=f"a GpuBatchQueue with instance_types=[{names[0]!r}] alone",
         )
+    if types[0].gpus < 1:
+        raise IncompatibleError(
+            f"each host of a training has whole GPUs, and {types[0]} has none that AWS Batch hands out",
+            argument="queue",
+            value=types[0].name,
+            fix="a GpuBatchQueue with a type that has GPUs, such as instance_types=['g6.12xlarge']",
+        )
     return Nodes(number=number, host=types[0])
 
 
@@ -60,7 +67,8 @@ def gang_words(pools: Sequence[Pool], nodes: Nodes) -> Mapping[str, str]:
     """
     largest = (each.max_instances for each in pools)
     return {
-        "Type EC2": "a CapacityChoice without spot hosts",
+        "Type EC2": "hosts on demand or bought in advance",
+        "Type EC2, in a compute environment for these jobs": "a CapacityChoice without spot hosts",
         f"MaxvCpus {nodes.number * nodes.host.vcpus}": f"max_instances={nodes.number}",
         **{f"NumNodes {most}": f"hosts={most}" for most in largest if not isinstance(most, Unknown)},
     }
@@ -84,30 +92,4 @@ def require_place(environments: Sequence[BatchEnvironment]) -> None:
                 argument="queue",
                 value=zones,
                 fix="vpc_subnets=ec2.SubnetSelection(availability_zones=[…]) with the zone that has the hosts",
-            )
-
-
-def require_time(environments: Sequence[BatchEnvironment], seconds: int | Unknown) -> None:
-    """Refuses a time limit that is longer than a Capacity Block is there.
-
-    Args:
-        environments: Those of the queue.
-        seconds: The time limit of an attempt.
-
-    Raises:
-        IncompatibleError: A block ends before an attempt that starts with it has to.
-    """
-    for each in environments:
-        schedule = each.purchase.schedule
-        if schedule is None or schedule.grows is None or isinstance(seconds, Unknown):
-            continue
-        there = int((schedule.drains - schedule.grows).total_seconds())
-        if seconds > there:
-            raise IncompatibleError(
-                f"an attempt may take {seconds // 60} minutes, and the Capacity Block of {each.pool.name} is there for "
-                f"{there // 60}",
-                argument="timeout",
-                value=seconds,
-                allowed=f"up to {there} seconds",
-                fix=f"timeout=cdk.Duration.minutes({there // 60}), and checkpoints",
             )

@@ -11,7 +11,7 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
-from gpu_constructs import ClusterTraining, GpuCluster, JobRetries
+from gpu_constructs import ClusterTraining, GpuCluster, JobRetries, TrainingLauncher
 
 from .account import Account
 from .local import Local
@@ -36,6 +36,7 @@ def _assembly(folder: Path, **arguments: Any) -> Path:
         hosts=HOSTS,
         image=image,
         command=["train.py"],
+        launcher=TrainingLauncher.jax(),
         retries=RETRIES,
         **arguments,
     )

@@ -55,8 +55,8 @@ def test_the_launch_template_says_how_many_there_are_not_the_type() -> None:
 @pytest.mark.parametrize(
     ("pool", "words"),
     [
-        (a_pool("p5.48xlarge", interfaces=(NetworkInterface(),)), "add_capacity with network=HostNetwork.efa()"),
-        (a_pool("p5.48xlarge"), "add_capacity with network=HostNetwork.efa()"),
+        (a_pool("p5.48xlarge", interfaces=(NetworkInterface(),)), "the capacity with network=HostNetwork.efa()"),
+        (a_pool("p5.48xlarge"), "the capacity with network=HostNetwork.efa()"),
         (a_pool("g6.xlarge", interfaces=(NetworkInterface(),)), "such as p5en.48xlarge"),
         (a_pool("g6.xlarge"), "g6.xlarge has none"),
         (a_pool("p5.48xlarge", kind=PoolKind.MANAGED_INSTANCES), "the hosts of Hosts have no Elastic Fabric Adapter"),

@@ -145,19 +145,26 @@ FOREVER = cdk.Duration.hours(30)
     [
         ({}, {"hosts": 5}, "Train starts on 5 hosts at once, and Hosts has 4 at most"),
         ({}, {"hosts": 0}, "0"),
-        ({}, {"hosts": 1001}, "1 to 1000"),
+        ({}, {"hosts": 1001}, "1 to 1000; fix: hosts=1000"),
+        ({"instance_types": ["trn1.32xlarge"]}, {}, "^queue: .* trn1.32xlarge has none that AWS Batch hands out"),
         (
             {"instance_types": ["g6.12xlarge", "g5.12xlarge"]},
             {},
             "of one type, and Hosts has g6.12xlarge and g5.12xlarge; allowed: g6.12xlarge or g5.12xlarge",
         ),
-        ({"purchase": SPOT, "network": None}, {}, "multi-node job.* fix: a CapacityChoice without spot hosts"),
+        (
+            {"purchase": SPOT, "network": None},
+            {},
+            "multi-node job.*; allowed: hosts on demand or bought in advance; fix: a CapacityChoice without spot hosts",
+        ),
         ({"vpc_subnets": None, "network": None}, {}, "in one Availability Zone, and the subnets of Hosts are in 2"),
         ({}, {"gpus": 8}, "GPU"),
-        ({}, {"efa": True}, "no Elastic Fabric Adapter"),
-        ({}, {"gpu_memory_gib": 80}, "memory"),
+        ({}, {"efa": True}, r"no Elastic Fabric Adapter; fix: the capacity with network=HostNetwork.efa\(\)"),
+        ({}, {"gpu_memory_gib": 80}, "gpu_memory_gib: Train needs 80 GiB of memory"),
         ({}, {"environment": {"AWS_BATCH_X": "1"}}, "AWS_BATCH"),
-        ({}, {"command": "train.py"}, "command"),
+        ({}, {"command": "train.py 3"}, r"command: .*; fix: \['train.py', '3'\]$"),
+        ({}, {"command": None}, r"command: .*; fix: \['train.py', '--epochs', '3'\]$"),
+        ({}, {"environment": {"NVIDIA_VISIBLE_DEVICES": "all"}}, "environment: Train sets NVIDIA_VISIBLE_DEVICES"),
         ({}, {"hosts": 5}, "fix: max_instances=5, or hosts=4"),
         ({}, {"checkpoints": "/checkpoints"}, "JobData"),
         ({}, {"checkpoints": JobData.directory("/shared/checkpoints")}, "/shared/checkpoints/ is in none of the vol"),
@@ -173,6 +180,7 @@ FOREVER = cdk.Duration.hours(30)
         ),
         ({}, {"retries": BatchRetries(exit_codes=[75])}, "torchrun ends with 1 whatever its script ends with"),
         ({}, {"timeout": cdk.Duration.seconds(30)}, "60"),
+        ({}, {"timeout": "6h"}, r"fix: cdk.Duration.hours\(6\)"),
         ({}, {"share": "research"}, "no shares"),
         ({}, {"queue": "Queue"}, "expects a GpuBatchQueue"),
         (
@@ -228,6 +236,7 @@ def test_every_environment_of_the_queue_holds_the_gang(site: Site) -> None:
         (lambda: TrainingLauncher.torchrun(processes_per_host=0), "processes_per_host"),
         (lambda: TrainingLauncher.jax(port=80), "1024 to 65535"),
         (lambda: TrainingLauncher.mpi(join_within=cdk.Duration.millis(1500)), "whole seconds"),
+        (lambda: TrainingLauncher.torchrun(join_within=40), "fix: cdk.Duration.minutes(40)"),  # type: ignore[arg-type]  # of a user without types
         (lambda: TrainingLauncher(tool="torchrun"), "TrainingLauncher.torchrun()"),  # type: ignore[arg-type]  # of a user without types
     ],
 )

@@ -40,7 +40,7 @@ def nodes_stay(context: Context) -> Problems:
                 value=_TYPES[kinds[0]],
                 message=f"{task.name} is a multi-node job, and every compute environment here is "
                 f"{' or '.join(dict.fromkeys(kinds))}, where AWS Batch does not run multi-node jobs",
-                allowed="EC2",
+                allowed="Type EC2",
                 fix=f"{_on_demand(pools[0])}, in a compute environment for these jobs",
             )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from gpu_constructs.errors import shown
@@ -17,16 +17,17 @@ from gpu_constructs.fleet import (
     Unknown,
     UserDataFormat,
 )
-from gpu_constructs.hardware import Image, OperatingSystem, image, instance_type
+from gpu_constructs.hardware import Image, InstanceType, OperatingSystem, Vendor, find, image
 from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU, MIN_JOB_TIMEOUT_SECONDS
 from gpu_constructs.rules.change import Way, either
 from gpu_constructs.rules.evidence.accelerated import and_where_submitted, is_gpu
-from gpu_constructs.rules.evidence.fixes import EXAMPLE_TYPES, of_types, with_container
+from gpu_constructs.rules.evidence.fixes import of_types, with_container
 from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 _API = "https://docs.aws.amazon.com/batch/latest/APIReference/API_ResourceRequirement.html"
 _ONE_GPU = '{"Type": "GPU", "Value": "1"}'
+_MOST_TYPES = 4
 _CONFIGURATION = "https://docs.aws.amazon.com/batch/latest/APIReference/API_Ec2Configuration.html"
 
 
@@ -117,13 +118,25 @@ def listed(pool: Pool) -> Problems:
             fix="a newer type",
             ways=(
                 tuple(
-                    Way(text=f"a newer type, such as {each}", things=(of_types(pool, (instance_type(each),)),))
-                    for each in EXAMPLE_TYPES
+                    Way(text=f"a newer type, such as {each}", things=(of_types(pool, (each,)),))
+                    for each in _newer(pool.instance_types)[:_MOST_TYPES]
                 ),
             ),
             property_name="InstanceTypes",
             value=[each.name for each in unlisted],
         )
+
+
+def _newer(types: Sequence[InstanceType]) -> list[InstanceType]:
+    """Types with as many GPUs of as much memory as the largest of some has, and with EFA where all have it."""
+    found = find(
+        vendor=Vendor.NVIDIA,
+        architecture=types[0].architecture,
+        min_gpus=max(each.gpus for each in types),
+        gpu_memory_mib=max(each.gpu_memory_mib or 0 for each in types),
+        efa=True if all(each.network.efa_supported for each in types) else None,
+    )
+    return [each for each in found if each.is_offered_anywhere and not each.traits.unsupported_by_batch]
 
 
 @error(

@@ -36,6 +36,11 @@ def test_an_image_of_ones_own_is_not_refused() -> None:
     assert asked(rules_of(images), named)["GPU003"].fix.startswith("image al2023-gpu")
 
 
+def test_a_newer_type_has_as_many_gpus_and_the_network_of_the_old_one() -> None:
+    efa = asked(RULES, _environment("p3dn.24xlarge"))["GPU106"]
+    assert efa.fix.startswith("a newer type, such as p4d.24xlarge")
+
+
 @pytest.mark.parametrize("name", ["p3.2xlarge", "g3.4xlarge"])
 def test_old_types_are_not_on_the_list_of_the_gpu_image(name: str) -> None:
     found = asked(RULES, _environment(name, "g5.xlarge"))

@@ -1,0 +1,53 @@
+"""What the tasks of a training on a cluster share, given in the words of AWS Batch, as `MultiNodeTraining` takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from aws_cdk import aws_batch as batch
+from aws_cdk import aws_ecs as ecs
+
+from gpu_constructs.tasks.task_definition import GpuTaskDefinition
+
+__all__ = ["mount_volumes"]
+
+
+def mount_volumes(
+    task: GpuTaskDefinition, container: ecs.ContainerDefinition, volumes: Sequence[batch.EcsVolume]
+) -> None:
+    """Adds volumes to a task, and mounts them in its container.
+
+    Args:
+        task: The task.
+        container: Its container.
+        volumes: Directories of hosts, and file systems of EFS.
+
+    Raises:
+        InvalidValueError: Two volumes have one name.
+    """
+    for each in volumes:
+        name = each.name
+        task.add_volume(name=name, **_source(each))
+        container.add_mount_points(
+            ecs.MountPoint(container_path=each.container_path, read_only=bool(each.readonly), source_volume=name)
+        )
+
+
+def _source(volume: batch.EcsVolume) -> dict[str, Any]:
+    if isinstance(volume, batch.EfsVolume):
+        return {"efs_volume_configuration": _of_efs(volume)}
+    return {"host": ecs.Host(source_path=volume.host_path if isinstance(volume, batch.HostVolume) else None)}
+
+
+def _of_efs(volume: batch.EfsVolume) -> ecs.EfsVolumeConfiguration:
+    point, with_role = volume.access_point_id, volume.use_job_role
+    return ecs.EfsVolumeConfiguration(
+        file_system_id=volume.file_system.file_system_id,
+        root_directory=volume.root_directory,
+        transit_encryption="ENABLED" if volume.enable_transit_encryption else None,
+        transit_encryption_port=volume.transit_encryption_port,
+        authorization_config=ecs.AuthorizationConfig(access_point_id=point, iam="ENABLED" if with_role else None)
+        if point or with_role
+        else None,
+    )
