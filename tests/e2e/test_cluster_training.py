@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from aws_cdk import aws_ecs as ecs
 from gpu_constructs import ClusterTraining, GpuCluster, JobRetries, TrainingLauncher
 
 from .account import Account
+from .deployed_jobs import Jobs
 from .local import Local
 from .stage import Stage
 
@@ -47,41 +48,25 @@ def _assembly(folder: Path, **arguments: Any) -> Path:
     return folder
 
 
-def _started(account: Account, outputs: Any) -> str:
-    machine = shlex.split(outputs["Start"])[-1]
-    started = account.client("stepfunctions").start_execution(stateMachineArn=machine, input="{}")
-    return str(started["executionArn"])
+def _jobs(account: Account, outputs: Mapping[str, str]) -> Jobs:
+    return Jobs(account, outputs["ClusterName"])
 
 
-def _ended(account: Account, outputs: Any, execution: str = "") -> dict[str, Any]:
+def _ended(account: Account, outputs: Mapping[str, str]) -> dict[str, Any]:
     """What an execution says when it is over."""
-    client, execution = account.client("stepfunctions"), execution or _started(account, outputs)
-    for _ in range(600):
-        described: dict[str, Any] = client.describe_execution(executionArn=execution)
-        if described["status"] != "RUNNING":
-            return described
-    raise AssertionError("still running")
+    jobs = _jobs(account, outputs)
+    return jobs.end(jobs.start_as(outputs["Start"]))
 
 
-def _tasks(account: Account, cluster: str) -> list[dict[str, str]]:
-    """Every task that ever ran: its rank, the address of the main one, its host, its status and its attempt."""
-    client = account.client("ecs")
-    arns = [
-        each
-        for status in ("RUNNING", "STOPPED")
-        for each in client.list_tasks(cluster=cluster, desiredStatus=status)["taskArns"]
-    ]
-    tasks = client.describe_tasks(cluster=cluster, tasks=arns)["tasks"] if arns else []
+def _tasks(jobs: Jobs) -> list[dict[str, str]]:
+    """Every task that ever ran: its host, its status, and its variables without the beginning that AWS Batch has."""
     return [
         {
             "host": each.get("containerInstanceArn", ""),
             "status": each["lastStatus"],
-            **{
-                variable["name"].removeprefix("AWS_BATCH_JOB_"): variable["value"]
-                for variable in each["overrides"]["containerOverrides"][0]["environment"]
-            },
+            **{name.removeprefix("AWS_BATCH_JOB_"): value for name, value in jobs.environment(each).items()},
         }
-        for each in tasks
+        for each in jobs.tasks()
     ]
 
 
@@ -98,7 +83,7 @@ def test_the_command_line_deploys_a_training_whose_hosts_start_from_zero_and_end
     end = _ended(stage.account, outputs)
 
     assert end["status"] == "SUCCEEDED", end.get("cause")
-    tasks = _tasks(stage.account, outputs["ClusterName"])
+    tasks = _tasks(_jobs(stage.account, outputs))
     assert sorted(each["NODE_INDEX"] for each in tasks) == ["0", "1", "2"]
     assert {each["NUM_NODES"] for each in tasks} == {"3"}
     assert len({each["host"] for each in tasks}) == HOSTS
@@ -138,22 +123,23 @@ def test_a_host_that_fails_ends_the_training_on_all_and_it_is_tried_again_within
     said = _ended(cloud.account, stack.outputs)
 
     assert said.get("error", said["status"]) == end, said.get("cause")
-    found = _tasks(cloud.account, stack.outputs["ClusterName"])
+    found = _tasks(_jobs(cloud.account, stack.outputs))
     assert (len(found), {each["status"] for each in found}) == (tasks, {"STOPPED"})
     cloud.destroy(stack)
 
 
 def test_hosts_that_came_are_given_back_where_the_others_do_not_come_in_time(cloud: Local, tmp_path: Path) -> None:
     stack = cloud.deploy_assembly(_assembly(tmp_path, start_within=cdk.Duration.minutes(12)), STACK)
-    cluster, execution = stack.outputs["ClusterName"], _started(cloud.account, stack.outputs)
-    while not cloud.account.hosts(cluster):
+    jobs = _jobs(cloud.account, stack.outputs)
+    execution = jobs.start_as(stack.outputs["Start"])
+    while not cloud.account.hosts(jobs.cluster):
         pass
     cloud.switch("no-capacity", "g6.12xlarge")
 
-    said = _ended(cloud.account, stack.outputs, execution)
+    said = jobs.end(execution)
 
     assert (said["error"], said["cause"]) == ("NotTogether", "not all 3 hosts ran 2 times within 12 minutes")
-    tasks = _tasks(cloud.account, cluster)
+    tasks = _tasks(jobs)
     assert {each["status"] for each in tasks} == {"STOPPED"}
     assert {each["host"] != "" for each in tasks} == {True, False}
     cloud.destroy(stack)
@@ -165,6 +151,6 @@ def test_a_time_limit_ends_a_training_on_all_its_hosts(cloud: Local, tmp_path: P
     said = _ended(cloud.account, stack.outputs)
 
     assert (said["error"], said["cause"]) == ("TimeLimit", "it passed its time limit of 20 minutes")
-    tasks = _tasks(cloud.account, stack.outputs["ClusterName"])
+    tasks = _tasks(_jobs(cloud.account, stack.outputs))
     assert (len(tasks), {each["status"] for each in tasks}) == (HOSTS, {"STOPPED"})
     cloud.destroy(stack)

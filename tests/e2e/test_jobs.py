@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,53 +31,29 @@ from gpu_constructs import (
 )
 from gpu_constructs.tasks.task_target import Capacity
 
+from .deployed_jobs import Jobs
 from .local import Deployed, Local
 
 LIMIT = cdk.Duration.hours(6)
 RETRIES = JobRetries(no_host=1, not_started=1, lost_host=2, exit_codes={75: 1})
 
 
-class Job:
+@dataclass(frozen=True)
+class Job(Jobs):
     """One job that is deployed."""
 
-    def __init__(self, cloud: Local, stack: Deployed) -> None:
-        self.cloud, self.stack = cloud, stack
-        self.cluster, self.machine = stack.outputs["ClusterName"], stack.outputs["Machine"]
-        self._step_functions = cloud.account.client("stepfunctions")
+    cloud: Local
+    stack: Deployed
 
-    def start(self, ends: str = "", given: Any = None) -> str:
+    @property
+    def machine(self) -> str:
+        """Its state machine."""
+        return self.stack.outputs["Machine"]
+
+    def run(self, ends: str) -> str:
         """Starts it; its tasks end like this."""
-        if ends:
-            self.cloud.switch("ends/train", ends)
-        started = self._step_functions.start_execution(stateMachineArn=self.machine, input=json.dumps(given or {}))
-        return str(started["executionArn"])
-
-    def end(self, execution: str, minutes: int = 600) -> dict[str, Any]:
-        """What it says when it is over."""
-        for _ in range(minutes):
-            described: dict[str, Any] = self._step_functions.describe_execution(executionArn=execution)
-            if described["status"] != "RUNNING":
-                return described
-        raise AssertionError(f"still running after {minutes} minutes")
-
-    def tasks(self) -> list[dict[str, Any]]:
-        """Every task that it ever ran, in that order."""
-        ecs_client = self.cloud.account.client("ecs")
-        arns = [
-            arn
-            for status in ("RUNNING", "STOPPED")
-            for arn in ecs_client.list_tasks(cluster=self.cluster, desiredStatus=status)["taskArns"]
-        ]
-        found: list[dict[str, Any]] = (
-            ecs_client.describe_tasks(cluster=self.cluster, tasks=arns)["tasks"] if arns else []
-        )
-        return sorted(found, key=lambda each: str(each["createdAt"]))
-
-    @staticmethod
-    def variable(task: dict[str, Any], name: str) -> str:
-        """A variable that the job's container was given."""
-        (container,) = task["overrides"]["containerOverrides"]
-        return str(next(each["value"] for each in container["environment"] if each["name"] == name))
+        self.cloud.switch("ends/train", ends)
+        return self.start(self.machine)
 
 
 Deploy = Callable[..., Job]
@@ -120,7 +97,8 @@ def _deploy(cloud: Local, tmp_path: Path) -> Iterator[Deploy]:
         cdk.CfnOutput(stack, "ClusterName", value=cluster.cluster.cluster_name)
         cdk.CfnOutput(stack, "Machine", value=job.state_machine.state_machine_arn)
         app.synth()
-        deployed.append(Job(cloud, cloud.deploy_assembly(tmp_path, "Jobs")))
+        made = cloud.deploy_assembly(tmp_path, "Jobs")
+        deployed.append(Job(cloud.account, made.outputs["ClusterName"], cloud, made))
         return deployed[-1]
 
     yield deploy
@@ -132,7 +110,7 @@ def _deploy(cloud: Local, tmp_path: Path) -> Iterator[Deploy]:
 def test_a_job_gets_a_host_from_zero_and_ends_well(deploy: Deploy, cloud: Local) -> None:
     job = deploy()
     assert cloud.account.hosts(job.cluster) == ()
-    end = job.end(job.start("0"))
+    end = job.end(job.run("0"))
     assert end["status"] == "SUCCEEDED"
     (task,) = job.tasks()
     assert json.loads(end["output"])["TaskArn"] == task["taskArn"]
@@ -141,7 +119,7 @@ def test_a_job_gets_a_host_from_zero_and_ends_well(deploy: Deploy, cloud: Local)
 
 def test_its_task_has_the_tags_of_the_task_definition(deploy: Deploy, cloud: Local) -> None:
     job = deploy(adds=lambda stack, _: cdk.Tags.of(stack).add("team", "research"))
-    job.end(job.start("0"))
+    job.end(job.run("0"))
     client = cloud.account.client("ecs")
 
     (arn,) = client.list_tasks(cluster=job.cluster, desiredStatus="STOPPED")["taskArns"]
@@ -154,7 +132,7 @@ def test_its_task_has_the_tags_of_the_task_definition(deploy: Deploy, cloud: Loc
 @pytest.mark.parametrize(("ends", "last"), [("0", "ExecutionSucceeded"), ("9", "ExecutionFailed")])
 def test_the_history_of_an_execution_says_how_it_ended(deploy: Deploy, cloud: Local, ends: str, last: str) -> None:
     job = deploy()
-    execution = job.start(ends)
+    execution = job.run(ends)
     history = cloud.account.client("stepfunctions").get_execution_history
 
     assert [each["type"] for each in history(executionArn=execution)["events"]] == ["ExecutionStarted"]
@@ -165,11 +143,11 @@ def test_the_history_of_an_execution_says_how_it_ended(deploy: Deploy, cloud: Lo
 @pytest.mark.parametrize("loss", ["spot", "host"])
 def test_a_job_that_loses_its_host_goes_on_on_another_one(deploy: Deploy, loss: str) -> None:
     job = deploy()
-    end = job.end(job.start(f"{loss},0"))
+    end = job.end(job.run(f"{loss},0"))
     assert end["status"] == "SUCCEEDED"
     assert [each["stopCode"] for each in job.tasks()][-1] == "EssentialContainerExited"
-    assert [job.variable(each, "JOB_ATTEMPT") for each in job.tasks()] == ["0", "1"]
-    assert len({job.variable(each, "JOB_NAME") for each in job.tasks()}) == 1
+    assert [job.environment(each)["JOB_ATTEMPT"] for each in job.tasks()] == ["0", "1"]
+    assert len({job.environment(each)["JOB_NAME"] for each in job.tasks()}) == 1
 
 
 @pytest.mark.parametrize(
@@ -186,7 +164,7 @@ def test_each_cause_has_a_budget_and_the_end_says_what_happened(
     deploy: Deploy, ends: str, attempts: int, error: str, words: str
 ) -> None:
     job = deploy()
-    end = job.end(job.start(ends))
+    end = job.end(job.run(ends))
     assert (end["status"], end["error"]) == ("FAILED", error)
     assert re.fullmatch(rf"{words} \(task {job.tasks()[-1]['taskArn']}\)", end["cause"])
     assert len(job.tasks()) == attempts
@@ -196,7 +174,7 @@ def test_a_job_that_runs_during_a_deploy_keeps_its_retries_and_its_image(
     deploy: Deploy, cloud: Local, tmp_path: Path
 ) -> None:
     job = deploy()
-    execution = job.start("late")
+    execution = job.run("late")
     cloud.minutes(job.cluster, 6)
     template = (tmp_path / "Jobs.template.json").read_text()
     cloud.update(job.stack, json.loads(template.replace("example/train:1", "example/train:2")))
@@ -205,7 +183,7 @@ def test_a_job_that_runs_during_a_deploy_keeps_its_retries_and_its_image(
         InstanceIds=[each.instance_id for each in cloud.account.hosts(job.cluster)]
     )
     assert job.end(execution)["status"] == "SUCCEEDED"
-    job.end(job.start("0"))
+    job.end(job.run("0"))
     assert [each["taskDefinitionArn"].rpartition(":")[2] for each in job.tasks()] == ["1", "1", "2"]
     cloud.account.client("ecs").deregister_task_definition(taskDefinition="train:1")  # no stack has it any more
 
@@ -213,7 +191,7 @@ def test_a_job_that_runs_during_a_deploy_keeps_its_retries_and_its_image(
 def test_a_job_that_no_host_comes_for_ends_and_says_so(deploy: Deploy, cloud: Local) -> None:
     cloud.switch("no-capacity", "g6.xlarge")
     job = deploy()
-    end = job.end(job.start("0"))
+    end = job.end(job.run("0"))
     assert end["error"] == "NoHost"
     assert end["cause"].startswith("no host came 2 times: Timeout waiting for capacity (task ")
     assert len(job.tasks()) == 2
@@ -222,7 +200,7 @@ def test_a_job_that_no_host_comes_for_ends_and_says_so(deploy: Deploy, cloud: Lo
 def test_a_job_waits_out_a_shortage(deploy: Deploy, cloud: Local) -> None:
     cloud.switch("no-capacity", "g6.xlarge")
     job = deploy()
-    execution = job.start("0")
+    execution = job.run("0")
     cloud.minutes(job.cluster, 40)
     cloud.switch("no-capacity", "nothing")
     assert job.end(execution)["status"] == "SUCCEEDED"
@@ -230,7 +208,7 @@ def test_a_job_waits_out_a_shortage(deploy: Deploy, cloud: Local) -> None:
 
 def test_a_forgotten_job_is_ended_by_its_limit_and_gives_its_host_back(deploy: Deploy) -> None:
     job = deploy(timeout=cdk.Duration.hours(1))
-    other = job.start("late")
+    other = job.run("late")
     first = job.end(other, minutes=80)
     assert (first["error"], first["cause"]) == ("TimeLimit", "it passed its time limit of 1 hour")
     (task,) = job.tasks()
@@ -239,7 +217,7 @@ def test_a_forgotten_job_is_ended_by_its_limit_and_gives_its_host_back(deploy: D
 
 def test_a_job_that_somebody_stops_is_not_run_again(deploy: Deploy, cloud: Local) -> None:
     job = deploy()
-    execution = job.start("late")
+    execution = job.run("late")
     cloud.minutes(job.cluster, 6)
     cloud.account.stop_all(job.cluster)
     end = job.end(execution)
@@ -250,7 +228,7 @@ def test_a_job_that_somebody_stops_is_not_run_again(deploy: Deploy, cloud: Local
 
 def test_the_task_of_an_aborted_execution_is_stopped(deploy: Deploy, cloud: Local) -> None:
     job = deploy()
-    execution = job.start("late")
+    execution = job.run("late")
     cloud.minutes(job.cluster, 6)
     cloud.account.client("stepfunctions").stop_execution(executionArn=execution)
     assert job.end(execution)["status"] == "ABORTED"
@@ -282,7 +260,7 @@ def test_a_schedule_a_queue_an_object_and_a_step_start_a_job(deploy: Deploy, clo
     assert job.end(mine)["status"] == "SUCCEEDED"
     for execution in client("stepfunctions").list_executions(stateMachineArn=job.machine)["executions"]:
         assert job.end(execution["executionArn"])["status"] == "SUCCEEDED"
-    given = [json.loads(job.variable(each, "JOB_INPUT")) for each in job.tasks()]
+    given = [json.loads(job.environment(each)["JOB_INPUT"]) for each in job.tasks()]
     (message,) = next(each for each in given if isinstance(each, list))
     assert message["body"] == "a scan"
     assert [each for each in given if isinstance(each, dict)] == [{"step": True}, {"epochs": 3}, event]
@@ -293,15 +271,15 @@ def test_a_schedule_a_queue_an_object_and_a_step_start_a_job(deploy: Deploy, clo
 def test_each_attempt_of_a_job_resumes_from_one_place(deploy: Deploy) -> None:
     job = deploy(checkpoints=JobData.directory("/checkpoints"))
     for _ in range(2):
-        assert job.end(job.start("spot,0"))["status"] == "SUCCEEDED"
-    places = [job.variable(each, "JOB_CHECKPOINTS") for each in job.tasks()]
-    assert places[0] == places[1] == f"/checkpoints/{job.variable(job.tasks()[0], 'JOB_NAME')}/"
+        assert job.end(job.run("spot,0"))["status"] == "SUCCEEDED"
+    places = [job.environment(each)["JOB_CHECKPOINTS"] for each in job.tasks()]
+    assert places[0] == places[1] == f"/checkpoints/{job.environment(job.tasks()[0])['JOB_NAME']}/"
     assert places[2] == places[3] != places[0]
 
 
 def test_tasks_with_network_interfaces_run_in_the_subnets_of_the_hosts(deploy: Deploy) -> None:
     job = deploy(network_mode=ecs.NetworkMode.AWS_VPC)
-    assert job.end(job.start("0"))["status"] == "SUCCEEDED"
+    assert job.end(job.run("0"))["status"] == "SUCCEEDED"
 
 
 @pytest.mark.parametrize(
@@ -324,7 +302,7 @@ def test_tasks_with_network_interfaces_run_in_the_subnets_of_the_hosts(deploy: D
 )
 def test_a_job_runs_on_every_kind_of_capacity(deploy: Deploy, capacity: Any) -> None:
     job = deploy(capacity=capacity)
-    assert job.end(job.start("0"))["status"] == "SUCCEEDED"
+    assert job.end(job.run("0"))["status"] == "SUCCEEDED"
 
 
 def test_the_command_of_an_output_starts_a_host(deploy: Deploy, cloud: Local) -> None:
@@ -337,5 +315,5 @@ def test_the_command_of_an_output_starts_a_host(deploy: Deploy, cloud: Local) ->
     assert [each.status for each in cloud.account.tasks(job.cluster)] == ["RUNNING"]
     (task,) = job.tasks()
     names = ("JOB_NAME", "JOB_ATTEMPT", "JOB_INPUT", "JOB_CHECKPOINTS")
-    variables = [job.variable(task, each) for each in names]
+    variables = [job.environment(task)[each] for each in names]
     assert variables == ["by-hand", "0", '{"who": "I\'m"}', "/checkpoints/by-hand/"]

@@ -25,8 +25,8 @@ from tests.synthesis import Site
 from .account import Account
 from .cdk_cli import CdkError
 from .deployed import Stacks
+from .deployed_jobs import Jobs, as_process
 from .inventory import inventory
-from .jobs_of_stories import Jobs, as_process
 from .local import Local
 from .plain_cluster import CLUSTER, THEIRS, plain_cluster
 from .requests_path import Arrival, send
@@ -236,7 +236,7 @@ def test_a_recommender_is_trained_from_s3_to_s3_and_resumes_after_a_lost_host(
         return as_process(ROOT / "stacks" / "recommender_image" / "train.py", environment)
 
     assert account.hosts(jobs.cluster) == ()
-    execution = jobs.start(outputs["Start"].replace("30", "3000"))
+    execution = jobs.start_as(outputs["Start"].replace("30", "3000"))
     (first,) = jobs.tasks()
     jobs.ends(first, "spot")
     with train(first) as process:
@@ -270,7 +270,7 @@ def test_three_jobs_train_on_hosts_with_as_many_gpus_as_each_asks_for(cloud: Loc
     outputs = stack.outputs
     jobs = Jobs(cloud.account, outputs["ClusterName"])
     assert cloud.account.hosts(jobs.cluster) == ()
-    executions = {gpus: jobs.start(outputs[f"Start{gpus}Gpu"]) for gpus in (1, 4, 8)}
+    executions = {gpus: jobs.start_as(outputs[f"Start{gpus}Gpu"]) for gpus in (1, 4, 8)}
     for task in jobs.tasks():
         jobs.ends(task, "0")
     placed: dict[str, int] = {}

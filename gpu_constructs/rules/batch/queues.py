@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpu_constructs.budget import brief
-from gpu_constructs.fleet import JobQueue, Pool, Submission
+from gpu_constructs.fleet import JobQueue, Submission
 from gpu_constructs.hardware.aws_limits import (
     JOB_ARRAY_SIZE,
     JOB_WAIT_SECONDS,
@@ -14,7 +12,6 @@ from gpu_constructs.hardware.aws_limits import (
     MAX_QUEUE_ENVIRONMENTS,
     MIN_JOB_TIMEOUT_SECONDS,
 )
-from gpu_constructs.placement.destinations import carries_gpus
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error
@@ -49,8 +46,8 @@ def accepted_numbers(context: Context) -> Problems:
                         fix=f"{name} of {_range(least, most)}",
                     )
     least, most = JOB_WAIT_SECONDS
-    for queue, _ in _gpu_queues(context):
-        for value in queue.wait_seconds:
+    for queue in context.fleet.queues:
+        for value in queue.wait_seconds if context.gpu_pools(queue) else ():
             if isinstance(value, int) and not least <= value <= most:
                 yield Problem(
                     about=queue.name,
@@ -65,15 +62,6 @@ def accepted_numbers(context: Context) -> Problems:
 
 def _range(least: int, most: int) -> str:
     return f"{least} or more" if most == LARGEST_INTEGER else f"{least} to {most:,}"
-
-
-def _gpu_queues(context: Context) -> Iterator[tuple[JobQueue, tuple[Pool, ...]]]:
-    """Queues with hosts that have GPUs, and those hosts."""
-    with_gpus = {each.name: each for each in context.fleet.pools if carries_gpus(each)}
-    for queue in context.fleet.queues:
-        there = tuple([with_gpus[each.name] for each in queue.environments if each.name in with_gpus])
-        if there:
-            yield queue, there
 
 
 @error(
@@ -138,9 +126,9 @@ def _unshared(submission: Submission, queue: JobQueue) -> tuple[str, str, bool]:
     source="https://docs.aws.amazon.com/batch/latest/APIReference/API_ComputeEnvironmentOrder.html",
 )
 def go_together(context: Context) -> Problems:
-    for queue, there in _gpu_queues(context):
-        problem = _apart(queue)
-        if problem:
+    for queue in context.fleet.queues:
+        problem, there = _apart(queue), context.gpu_pools(queue)
+        if problem and there:
             yield Problem(
                 about=queue.name,
                 origin=queue.origin,

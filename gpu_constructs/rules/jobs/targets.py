@@ -7,7 +7,6 @@ from typing import Final
 from gpu_constructs.budget import brief
 from gpu_constructs.fleet import Starter, Workload
 from gpu_constructs.hardware.aws_limits import MAX_TARGET_PROVIDERS
-from gpu_constructs.placement.destinations import carries_gpus
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import is_accelerated
 from gpu_constructs.rules.evidence.lists import and_list
@@ -47,10 +46,9 @@ def few_providers(workload: Workload) -> Problems:
     source="https://docs.aws.amazon.com/scheduler/latest/UserGuide/managing-targets-templated.html",
 )
 def names_a_job(context: Context) -> Problems:
-    with_gpus = {each.name for each in context.fleet.pools if carries_gpus(each)}
     for each in context.fleet.submissions:
         queue = each.queue
-        if queue is None or each.names_job or with_gpus.isdisjoint(one.name for one in queue.environments):
+        if queue is None or each.names_job or not context.gpu_pools(queue):
             continue
         # Of rules: https://github.com/aws/aws-cdk/issues/7137
         is_schedule = each.starter is Starter.SCHEDULE

@@ -38,15 +38,19 @@ class Jobs:
         found = ecs.describe_tasks(cluster=self.cluster, tasks=arns)["tasks"] if arns else []
         return sorted(found, key=lambda each: str(each["createdAt"]))
 
-    def start(self, command: str) -> str:
+    def start(self, machine: str, text: str = "{}") -> str:
+        """Starts an execution of a state machine with this input."""
+        started = self.account.client("stepfunctions").start_execution(stateMachineArn=machine, input=text)
+        return str(started["executionArn"])
+
+    def start_as(self, command: str) -> str:
         """Does what an ``aws stepfunctions start-execution`` line of a stack's outputs does."""
         words = shlex.split(command)
         assert words[:3] == ["aws", "stepfunctions", "start-execution"]
         options = dict(zip(words[3::2], words[4::2], strict=True))
         machine, given = options.pop("--state-machine-arn"), options.pop("--input", "{}")
         assert options == {}
-        machines = self.account.client("stepfunctions")
-        return str(machines.start_execution(stateMachineArn=machine, input=given)["executionArn"])
+        return self.start(machine, given)
 
     def attempt(self, execution: str, number: int, minutes: int = 20) -> dict[str, Any]:
         """The task of an attempt from 0, before it has a host."""
@@ -56,7 +60,7 @@ class Jobs:
                 return tasks[number]
         raise AssertionError(f"no attempt {number} after {minutes} minutes")
 
-    def end(self, execution: str, minutes: int = 100) -> dict[str, Any]:
+    def end(self, execution: str, minutes: int = 600) -> dict[str, Any]:
         """What a job says when it is over."""
         for _ in range(minutes):
             said: dict[str, Any] = self.account.client("stepfunctions").describe_execution(executionArn=execution)
