@@ -9,7 +9,18 @@ many of it and where, `origin` where each was written, `unknown` what is only kn
 `group` say how hosts are bought and scaled, `naming` finds a pool or a task by the name that a user gives.
 """
 
-from gpu_constructs.fleet.calls import Gang, GangMember, JobQueue, QueuedEnvironment, Starter, Step, Submission
+from gpu_constructs.fleet.calls import (
+    Gang,
+    GangMember,
+    JobQueue,
+    LostState,
+    QueuedEnvironment,
+    Starter,
+    StateMachine,
+    StateNumber,
+    Step,
+    Submission,
+)
 from gpu_constructs.fleet.group import GroupSettings, HostUpdate, LaunchHook, UpdateMethod, WarmPool
 from gpu_constructs.fleet.host import (
     GPU_SUPPORT,
@@ -114,6 +125,7 @@ __all__ = [
     "LaunchDetails",
     "LaunchHook",
     "LocalDiskUse",
+    "LostState",
     "NetworkInterface",
     "NvidiaMps",
     "Origin",
@@ -138,6 +150,8 @@ __all__ = [
     "Shape",
     "SourceLine",
     "Starter",
+    "StateMachine",
+    "StateNumber",
     "Step",
     "StrategyItem",
     "Submission",

@@ -13,7 +13,18 @@ from gpu_constructs.fleet.task import Task
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown, total
 from gpu_constructs.hardware import Architecture
 
-__all__ = ["Gang", "GangMember", "JobQueue", "QueuedEnvironment", "Starter", "Step", "Submission"]
+__all__ = [
+    "Gang",
+    "GangMember",
+    "JobQueue",
+    "LostState",
+    "QueuedEnvironment",
+    "Starter",
+    "StateMachine",
+    "StateNumber",
+    "Step",
+    "Submission",
+]
 
 
 class Starter(Enum):
@@ -56,6 +67,63 @@ class Step:
     way_back: tuple[str, ...] | None = None
     way_around: tuple[str, ...] | None = None
     way_polled: tuple[str, ...] | None = None
+    origin: Origin | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateNumber:
+    """A number that a state of a state machine has.
+
+    Attributes:
+        state: The name of the state.
+        key: Its key, as ``TimeoutSeconds`` or ``Retry.MaxAttempts``.
+        value: The number as written.
+        origin: Where the state or its retrier was written.
+    """
+
+    state: str
+    key: str
+    value: float
+    origin: Origin | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LostState:
+    """A state of a state machine with a way that leads nowhere, or to which no way leads.
+
+    Attributes:
+        state: The name of the state; empty for the start.
+        key: The key that says where to go on, as ``Next`` or ``Catch.Next``; empty where no way leads to it.
+        target: The state that it names, which is not there; None where it names none.
+        names: The states that are there.
+        origin: Where it was written.
+    """
+
+    state: str
+    key: str = ""
+    target: str | None = None
+    names: tuple[str, ...] = ()
+    origin: Origin | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateMachine:
+    """The definition of a state machine that runs tasks or jobs.
+
+    Attributes:
+        name: How the user calls it.
+        tasks: What it runs, as far as the files that were read define it.
+        numbers: Numbers of its states.
+        lost: Its states that lead nowhere, or to which no way leads.
+        misplaced: Fields that the kind of their state does not have: the state, the kind and the field.
+        origin: Where it was written.
+    """
+
+    name: str
+    tasks: tuple[Task, ...] = ()
+    numbers: tuple[StateNumber, ...] = ()
+    lost: tuple[LostState, ...] = ()
+    misplaced: tuple[tuple[str, str, str, Origin], ...] = ()
     origin: Origin | None = field(default=None, compare=False, repr=False)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from gpu_constructs.errors import InvalidValueError
-from gpu_constructs.fleet.calls import Gang, JobQueue, Starter, Step, Submission
+from gpu_constructs.fleet.calls import Gang, JobQueue, Starter, StateMachine, Step, Submission
 from gpu_constructs.fleet.origin import Origin
 from gpu_constructs.fleet.pool import Pool
 from gpu_constructs.fleet.task import PlacementConstraint, Task
@@ -305,8 +305,9 @@ class Fleet:
             they join: those of an imported cluster, of a capacity provider by name, of an image with a cluster of its
             own. They may take what no pool takes.
         gangs: Tasks of one start that wait for each other, on hosts of ECS.
-        queues: Queues of AWS Batch; only templates say so, as the two that follow.
+        queues: Queues of AWS Batch; only templates say so, as the three that follow.
         steps: States of state machines that run tasks or jobs.
+        machines: State machines that run tasks or jobs.
         submissions: What submits jobs to queues, or has a queue as its target.
         declared: Instance types that the files declare, those of no host among them.
         is_whole: Whether everything that was given could be read and is meant to be everything, so that tasks run on
@@ -323,6 +324,7 @@ class Fleet:
     gangs: tuple[Gang, ...] = ()
     queues: tuple[JobQueue, ...] = field(default=(), compare=False)
     steps: tuple[Step, ...] = field(default=(), compare=False)
+    machines: tuple[StateMachine, ...] = field(default=(), compare=False)
     submissions: tuple[Submission, ...] = field(default=(), compare=False)
     declared: tuple[InstanceType, ...] = field(default=(), compare=False)
     is_whole: bool = False

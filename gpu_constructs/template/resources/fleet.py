@@ -13,6 +13,7 @@ from gpu_constructs.template.resources.batch_hosts import batch_pools, other_env
 from gpu_constructs.template.resources.batch_jobs import batch_tasks
 from gpu_constructs.template.resources.clusters import Clusters
 from gpu_constructs.template.resources.declarations import declared_in
+from gpu_constructs.template.resources.definitions import definitions_of
 from gpu_constructs.template.resources.gangs import gangs_of
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.job_queues import job_queues
@@ -101,6 +102,7 @@ def _read(stacks: Sequence[Stack], tasks: Sequence[Resource], remarks: Sequence[
         job_queues(index, names, {each.resource.reference: each.pool for each in found_pools}, names_of_pools)
     )
     all_submissions = tuple(submissions.all(services.tasks, queues))
+    steps = tuple(steps_of(named_calls, all_submissions, services.task))
     stray = [each for each in found if each.is_stray]
     return Fleet(
         pools=tuple(pool for _, pool in pools),
@@ -120,7 +122,8 @@ def _read(stacks: Sequence[Stack], tasks: Sequence[Resource], remarks: Sequence[
             gangs_of((each.call, run) for each, run in zip(found_runs, runs, strict=True) if each.call is not None)
         ),
         queues=tuple(queues.values()),
-        steps=tuple(steps_of(named_calls, all_submissions, services.task)),
+        steps=steps,
+        machines=tuple(definitions_of(named_calls, {each.name: each.task for each in steps})),
         submissions=all_submissions,
         remarks=(*remarks, *dict.fromkeys(notes)),
     )
