@@ -36,6 +36,7 @@ from gpu_constructs.managed.operation import ManagedOperation
 from gpu_constructs.managed.plan import plan_managed
 from gpu_constructs.managed.purchase import ManagedPurchase
 from gpu_constructs.managed.storage import ManagedStorage
+from gpu_constructs.monitoring.alarm_limits import AlarmLimits
 from gpu_constructs.monitoring.gpu_monitoring import GpuMonitoring
 
 __all__ = ["GpuCluster"]
@@ -208,7 +209,7 @@ class GpuCluster(AsCluster):
         plan = plan_capacity(choice, self.hosts)
         self.hosts.association.require_free(capacity_provider_name)
         capacity = GpuCapacity(self, construct_id, hosts=self.hosts, plan=plan)
-        self._capacities.append(capacity)
+        self._has_now([capacity])
         return capacity
 
     @checked
@@ -261,7 +262,7 @@ class GpuCluster(AsCluster):
         )
         self.hosts.association.require_free_name(capacity_provider_name)
         capacity = ManagedGpuCapacity(self, construct_id, hosts=self.hosts, plan=plan)
-        self._capacities.append(capacity)
+        self._has_now([capacity])
         return capacity
 
     @naming(CapacityOptions, like=CapacityChoice)
@@ -324,6 +325,7 @@ class GpuCluster(AsCluster):
         construct_id: str,
         *,
         notify: sns.ITopic | None = None,
+        alarms: AlarmLimits | None = None,
         per_gpu: bool = False,
         image: ecs.ContainerImage | None = None,
         log_retention: logs.RetentionDays = logs.RetentionDays.ONE_MONTH,
@@ -333,6 +335,8 @@ class GpuCluster(AsCluster):
         Args:
             construct_id: Its id under the cluster.
             notify: Who is told of alarms. By default alarms only change their color.
+            alarms: From when on alarms go off, and which there are: ``AlarmLimits(idle_minutes=None)``. By default
+                all of them.
             per_gpu: Whether each GPU of each host has metrics of its own, which CloudWatch bills one by one. By default
                 they are in the log alone.
             image: Another image for the daemon, with Python 3 and boto3, such as a copy in a registry of your own. By
@@ -352,6 +356,7 @@ class GpuCluster(AsCluster):
             hosts=self.hosts,
             capacities=lambda: self.capacities,
             notify=notify,
+            alarms=alarms,
             per_gpu=per_gpu,
             image=image,
             log_retention=log_retention,
@@ -364,5 +369,11 @@ class GpuCluster(AsCluster):
         require_free_ids(self, *names)
         with rolled_back_on_error(self, *names), self.hosts.association.joined_together():
             made = [GpuCapacity(self, plan.pool.name, hosts=self.hosts, plan=plan) for plan in plans]
-        self._capacities += made
+        self._has_now(made)
         return made
+
+    def _has_now(self, made: Sequence[GpuCapacity | ManagedGpuCapacity]) -> None:
+        self._capacities += made
+        if self._monitoring is not None:
+            for each in made:
+                self._monitoring.watch(each)

@@ -25,10 +25,10 @@ from gpu_constructs.jobs.state_parts import (
     text_is,
     text_matches,
 )
+from gpu_constructs.monitoring.event_counts import LOST_HOST, PASSED_ITS_TIME_LIMIT
 
 __all__ = [
     "LONGEST_EXECUTION_SECONDS",
-    "LOST",
     "Cause",
     "definition_of",
     "longest_seconds",
@@ -55,8 +55,6 @@ _CODE = "$.ended.codes[0]"
 # https://docs.aws.amazon.com/step-functions/latest/dg/connect-ecs.html
 _NO_ROOM = ("AmazonECS.Unknown", "ECS.AmazonECSException", "ECS.ClientException")
 _OF_AWS = ("AmazonECS.ServerException", "ECS.ServerException", "ECS.ThrottlingException")
-LOST = ("InfrastructureHealth", "SpotInterruption", "TerminationNotice")
-"""Why ECS stopped a task whose host is gone."""
 _BY_HAND = ("ServiceSchedulerInitiated", "UserInitiated")
 
 
@@ -198,7 +196,7 @@ def time_limit(run: JobRun) -> str:
     Args:
         run: What it runs.
     """
-    return f"it passed its time limit of {in_words(run.timeout_seconds)}"
+    return f"{PASSED_ITS_TIME_LIMIT} of {in_words(run.timeout_seconds)}"
 
 
 def longest_seconds(timeout_seconds: int, attempts: int) -> int:
@@ -281,7 +279,7 @@ def _causes_of_tasks(run: JobRun, retries: JobRetries) -> Iterator[Cause]:
     )
     yield Cause(
         name="LostHost",
-        when={"And": [is_there(stop), {"Or": [text_is(stop, each) for each in LOST]}]},
+        when={"And": [is_there(stop), {"Or": [text_is(stop, each) for each in LOST_HOST]}]},
         retries=retries.lost_host,
         words="its host was lost<times>: {}",
         values=(reason,),

@@ -9,6 +9,7 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
+from gpu_constructs.monitoring.event_counts import BLOCK_WARNINGS, COUNTED, SPOT_WARNINGS, namespace_of_events
 
 __all__ = ["ClusterEvents"]
 
@@ -26,12 +27,14 @@ class ClusterEvents(Construct):
 
     Attributes:
         log_group: Where they are kept.
-        rule: The rule of EventBridge.
+        rule: The rule of EventBridge for what ECS reports.
+        rule_of_ec2: The rule for what EC2 reports, of the whole region.
     """
 
     def __init__(self, scope: Construct, construct_id: str, *, hosts: ClusterHosts, log_group: logs.LogGroup) -> None:
         super().__init__(scope, construct_id)
         self.log_group: logs.LogGroup = log_group
+        target = events.CfnRule.TargetProperty(id="Logs", arn=self._arn_of_logs(hosts))
         # Events of deployments have no clusterArn; their resource, the service, has the name of the cluster in it.
         services = hosts.stack.format_arn(service="ecs", resource="service", resource_name=f"{hosts.cluster_name}/")
         self.rule: events.CfnRule = events.CfnRule(
@@ -52,8 +55,35 @@ class ClusterEvents(Construct):
                     {"detail-type": ["ECS Deployment State Change"], "resources": [{"prefix": services}]},
                 ],
             },
-            targets=[events.CfnRule.TargetProperty(id="Logs", arn=self._arn_of_logs(hosts))],
+            targets=[target],
         )
+        self.rule_of_ec2: events.CfnRule = events.CfnRule(
+            self,
+            "Ec2Rule",
+            description="What EC2 takes back: Spot instances and Capacity Blocks of the region",
+            event_pattern={"source": ["aws.ec2"], "detail-type": [*SPOT_WARNINGS, *BLOCK_WARNINGS]},
+            targets=[target],
+        )
+        for each in COUNTED.values():
+            logs.CfnMetricFilter(
+                self,
+                each.metric,
+                log_group_name=log_group.log_group_name,
+                filter_pattern=each.filter_pattern,
+                metric_transformations=[
+                    logs.CfnMetricFilter.MetricTransformationProperty(
+                        metric_namespace=namespace_of_events(hosts.cluster_name),
+                        metric_name=each.metric,
+                        metric_value="1",
+                        unit="Count",
+                        dimensions=[
+                            logs.CfnMetricFilter.DimensionProperty(key=key, value=path)
+                            for key, path in each.dimensions.items()
+                        ]
+                        or None,
+                    )
+                ],
+            )
         log_group.add_to_resource_policy(
             iam.PolicyStatement(
                 principals=[iam.ServicePrincipal("events.amazonaws.com")],

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import aws_cdk as cdk
+from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_logs as logs
@@ -16,8 +17,13 @@ from gpu_constructs.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.cdk.atomic import creating, rolled_back_on_error
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity
+from gpu_constructs.monitoring.alarm_limits import AlarmLimits
+from gpu_constructs.monitoring.alarm_table import alarms_of_cluster, alarms_of_pool
+from gpu_constructs.monitoring.alarms import ClusterAlarms
 from gpu_constructs.monitoring.cluster_events import ClusterEvents
 from gpu_constructs.monitoring.daemon import collector_task
+from gpu_constructs.monitoring.dashboard import dashboard_of
+from gpu_constructs.monitoring.watched import GROUP_METRICS, WatchedCluster, WatchedPool
 
 __all__ = ["GpuMonitoring"]
 
@@ -35,7 +41,6 @@ class GpuMonitoring(Construct):
         task_definition: The daemon's task.
         service: The daemon: one task on each host with NVIDIA GPUs.
         dashboard: The dashboard.
-        alarms: The alarms, by name.
     """
 
     def __init__(
@@ -46,6 +51,7 @@ class GpuMonitoring(Construct):
         hosts: ClusterHosts,
         capacities: Capacities,
         notify: sns.ITopic | None = None,
+        alarms: AlarmLimits | None = None,
         image: ecs.ContainerImage | None = None,
         per_gpu: bool = False,
         log_retention: logs.RetentionDays = logs.RetentionDays.ONE_MONTH,
@@ -55,6 +61,7 @@ class GpuMonitoring(Construct):
         with rolled_back_on_error(scope, construct_id):
             self.hosts: ClusterHosts = hosts
             self.notify: sns.ITopic | None = notify
+            self._pools: list[WatchedPool] = []
             self._capacities = capacities
             self._per_gpu = per_gpu
             self._log_retention = log_retention
@@ -75,8 +82,18 @@ class GpuMonitoring(Construct):
                 max_healthy_percent=100,
             )
             self.service.node.add_dependency(hosts.association.services_depend_on)
-            self.dashboard: cloudwatch.Dashboard | None = self._dashboard()
-            self.alarms: Mapping[str, cloudwatch.Alarm] = self._alarms()
+            self._limits = alarms or AlarmLimits()
+            self._alarms = ClusterAlarms(self, "Alarms", notify=notify)
+            self._alarms.add(alarms_of_cluster(self._watched(), self._limits))
+            for each in capacities():
+                self.watch(each)
+            self.dashboard: cloudwatch.CfnDashboard = dashboard_of(
+                self,
+                "Dashboard",
+                stack=hosts.stack,
+                cluster=self._watched,
+                alarms=lambda: [each.alarm_arn for each in self.alarms.values()],
+            )
 
     @property
     def capacities(self) -> Sequence[GpuCapacity | ManagedGpuCapacity]:
@@ -92,12 +109,45 @@ class GpuMonitoring(Construct):
             removal_policy=cdk.RemovalPolicy.DESTROY,
         )
 
-    def _dashboard(self) -> cloudwatch.Dashboard | None:
-        return None
+    @property
+    def alarms(self) -> Mapping[str, cloudwatch.Alarm]:
+        """The alarms, by their ids under ``Alarms``; those of a capacity begin with its id, as ``L4TasksWait``."""
+        return self._alarms.by_name
 
-    def _alarms(self) -> Mapping[str, cloudwatch.Alarm]:
-        return {}
+    def watch(self, capacity: GpuCapacity | ManagedGpuCapacity) -> None:
+        """Defines the alarms of a capacity, and lets its Auto Scaling group send what they need.
+
+        Args:
+            capacity: A capacity of the cluster, which calls this itself for those that come later.
+        """
+        if isinstance(capacity, GpuCapacity):
+            group = cast("autoscaling.CfnAutoScalingGroup", capacity.auto_scaling_group.node.default_child)
+            group.metrics_collection = [
+                autoscaling.CfnAutoScalingGroup.MetricsCollectionProperty(
+                    granularity="1Minute", metrics=list(GROUP_METRICS)
+                )
+            ]
+        pool = _watched_pool(capacity, self.hosts.cluster_name)
+        self._pools.append(pool)
+        self._alarms.add(alarms_of_pool(pool, self._limits))
+
+    def _watched(self) -> WatchedCluster:
+        return WatchedCluster(
+            name=self.hosts.cluster_name,
+            region=self.hosts.stack.region,
+            event_log=self.events.log_group.log_group_name,
+            pools=tuple(self._pools),
+        )
 
     def add_recovery(self) -> None:
         """Replaces hosts whose GPUs fail."""
         raise NotImplementedError
+
+
+def _watched_pool(capacity: GpuCapacity | ManagedGpuCapacity, cluster_name: str) -> WatchedPool:
+    return WatchedPool(
+        pool=capacity.pool,
+        cluster_name=cluster_name,
+        provider_name=capacity.capacity_provider_name,
+        group_name=capacity.auto_scaling_group.auto_scaling_group_name if isinstance(capacity, GpuCapacity) else None,
+    )

@@ -23,7 +23,8 @@ from gpu_constructs.jobs.state_parts import (
     text_is,
     text_matches,
 )
-from gpu_constructs.jobs.states import LOST, Cause, machine_of, run_task, stop_tasks, time_limit
+from gpu_constructs.jobs.states import Cause, machine_of, run_task, stop_tasks, time_limit
+from gpu_constructs.monitoring.event_counts import LOST_HOST
 
 __all__ = ["RESERVED", "Gang", "attempts_of", "gang_definition_of"]
 
@@ -181,7 +182,7 @@ def _other(gang: Gang) -> State:
     """Runs one of the others, which fails the training if it fails."""
     numbers = {_RANK: "States.Format('{}', $.rank)", **_world(gang), _ADDRESS: "$.address"}
     code = "$.ended.task.StopCode"
-    lost = {"And": [is_there(code), {"Or": [text_is(code, each) for each in LOST]}], "Next": "OtherLost"}
+    lost = {"And": [is_there(code), {"Or": [text_is(code, each) for each in LOST_HOST]}], "Next": "OtherLost"}
     exited = {"And": [is_there(code), text_is(code, "EssentialContainerExited")], "Next": "MainFirst"}
     states = {
         "Other": {

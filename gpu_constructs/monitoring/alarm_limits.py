@@ -1,0 +1,86 @@
+"""From when on the alarms of a monitored cluster go off, and which of them it has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpu_constructs.cdk.arguments import flag, whole_number
+from gpu_constructs.cdk.kinds import with_names_checked
+from gpu_constructs.errors import InvalidValueError
+from gpu_constructs.fleet import Unknown
+
+__all__ = ["AlarmLimits"]
+
+_DAY_MINUTES = 24 * 60
+"""What an alarm looks at, at most: https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_PutMetricAlarm.html
+"""
+
+# Argument, what it counts, the smallest, the largest, an example.
+_NUMBERS = (
+    ("tasks_wait_minutes", "minutes", 1, _DAY_MINUTES, 30),
+    ("placement_failures", "failures", 1, 1000, 1),
+    ("idle_minutes", "minutes", 5, _DAY_MINUTES, 60),
+    ("idle_percent", "percent", 1, 99, 5),
+    ("at_maximum_minutes", "minutes", 1, _DAY_MINUTES, 60),
+    ("failed_gpus", "faults", 1, 1000, 1),
+    ("missing_gpus", "GPUs", 1, 16, 1),
+    ("interruptions_per_hour", "tasks", 1, 100_000, 3),
+    ("jobs_over_time", "jobs", 1, 1000, 1),
+)
+
+
+@with_names_checked
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlarmLimits:
+    """From when on each alarm goes off; None leaves an alarm out.
+
+    What each one means, and what to do then, is in docs/monitoring.md.
+
+    Args:
+        tasks_wait_minutes: Minutes in which tasks of a capacity want more hosts than it has. By default 15: hosts of
+            most types take their first task within 10, and ECS gives up on a task that is in no service after 10 to 30
+            (containers-roadmap issue 2381). No alarm goes off where no host would fit the task, since ECS then asks for
+            none; that is for `placement_failures`.
+        placement_failures: Tasks in five minutes that services could not place. By default 1.
+        idle_minutes: Minutes in which tasks hold GPUs of a capacity and use less than `idle_percent` of them. By
+            default 60. The GPUs of a capacity are taken together: one idle GPU next to busy ones raises no alarm.
+        idle_percent: Use of GPUs below which they count as idle. By default 5.
+        at_maximum_minutes: Minutes in which a capacity has all hosts that it may have. By default 30. A capacity whose
+            hosts are always all there, such as a Capacity Block, has no such alarm.
+        failed_gpus: Faults in a minute after which a host has to be replaced. By default 1.
+        missing_gpus: GPUs that a host has less than its type. By default 1.
+        interruptions_per_hour: Tasks in an hour that ended with their hosts. By default 3. Of services, ECS moves most
+            tasks before EC2 takes a Spot host, so that fewer tasks than hosts may be lost.
+        jobs_over_time: Jobs in five minutes that were ended by their time limits. By default 1.
+        capacity_block_ends: Whether an alarm goes off 40 minutes before a Capacity Block ends. By default it does.
+            The page of EC2 has had two names for that event; the alarm takes both.
+
+    Raises:
+        InvalidValueError: A number is not within its limits, or only known at deploy time.
+    """
+
+    tasks_wait_minutes: int | None = 15
+    placement_failures: int | None = 1
+    idle_minutes: int | None = 60
+    idle_percent: int = 5
+    at_maximum_minutes: int | None = 30
+    failed_gpus: int | None = 1
+    missing_gpus: int | None = 1
+    interruptions_per_hour: int | None = 3
+    jobs_over_time: int | None = 1
+    capacity_block_ends: bool = True
+
+    def __post_init__(self) -> None:
+        flag("capacity_block_ends", self.capacity_block_ends)
+        for argument, unit, smallest, largest, example in _NUMBERS:
+            given = getattr(self, argument)
+            if given is None:
+                continue
+            fix = f"{argument}={example}"
+            number = whole_number(argument, given, smallest=smallest, largest=largest, unit=unit, fix=fix)
+            if isinstance(number, Unknown):
+                raise InvalidValueError(
+                    "the periods of an alarm are written at synth, so this number must be known then",
+                    argument=argument,
+                    fix=fix,
+                )

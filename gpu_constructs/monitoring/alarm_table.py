@@ -1,0 +1,283 @@
+"""The alarms of a monitored cluster, as one table: what each says, when it goes off, and what to do then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from gpu_constructs.monitoring.alarm_limits import AlarmLimits
+from gpu_constructs.monitoring.event_counts import COUNTED
+from gpu_constructs.monitoring.series import Formula
+from gpu_constructs.monitoring.watched import WatchedCluster, WatchedPool
+
+__all__ = ["ALARMS", "AlarmKind", "Comparison", "PlannedAlarm", "Watch", "alarms_of_cluster", "alarms_of_pool"]
+
+_PAGE = "docs/monitoring.md"
+_FIVE_MINUTES = 300
+
+
+class Comparison(Enum):
+    """How a bad value compares with the threshold, by the names that CDK has for it."""
+
+    ABOVE = "GREATER_THAN_THRESHOLD"
+    AT_LEAST = "GREATER_THAN_OR_EQUAL_TO_THRESHOLD"
+    BELOW = "LESS_THAN_THRESHOLD"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watch:
+    """When an alarm goes off.
+
+    Attributes:
+        formula: What it watches.
+        threshold: What the value of a period is compared with.
+        comparison: How a bad one compares.
+        period_seconds: One period.
+        periods: How many it looks at.
+        bad_periods: How many of them are bad.
+    """
+
+    formula: Formula
+    threshold: float
+    comparison: Comparison = Comparison.AT_LEAST
+    period_seconds: int = 60
+    periods: int = 1
+    bad_periods: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlarmKind:
+    """An alarm.
+
+    Attributes:
+        id: Its construct id; of the alarm of a capacity, what follows the id of that.
+        says: What is the case when it goes off.
+        runbook: What to do then, in a line.
+        of_cluster: When it goes off, as an alarm of the cluster; None where each capacity has one.
+        of_pool: The same for a capacity; None where the cluster has one, or this capacity needs none.
+        source: Where AWS describes what it watches.
+        doubt: What no page of AWS promises; empty where nothing is open.
+    """
+
+    id: str
+    says: str
+    runbook: str
+    of_cluster: Callable[[WatchedCluster, AlarmLimits], Watch | None] | None = None
+    of_pool: Callable[[WatchedPool, AlarmLimits], Watch | None] | None = None
+    source: str
+    doubt: str = ""
+
+    @property
+    def page(self) -> str:
+        """Where the guide says more."""
+        return f"{_PAGE}#{self.says.lower().replace(' ', '-').replace(',', '')}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedAlarm:
+    """One alarm to define.
+
+    Attributes:
+        id: Its construct id.
+        description: What people read when it goes off.
+        watch: When it does.
+    """
+
+    id: str
+    description: str
+    watch: Watch
+
+
+def alarms_of_cluster(cluster: WatchedCluster, limits: AlarmLimits) -> Iterator[PlannedAlarm]:
+    """The alarms that a cluster has whatever its capacities are.
+
+    Args:
+        cluster: The cluster.
+        limits: From when on they go off.
+    """
+    for kind in ALARMS:
+        watch = kind.of_cluster and kind.of_cluster(cluster, limits)
+        if watch is not None:
+            yield PlannedAlarm(id=kind.id, description=_description(kind, cluster.name), watch=watch)
+
+
+def alarms_of_pool(pool: WatchedPool, limits: AlarmLimits) -> Iterator[PlannedAlarm]:
+    """The alarms of one capacity.
+
+    Args:
+        pool: The capacity.
+        limits: From when on they go off.
+    """
+    for kind in ALARMS:
+        watch = kind.of_pool and kind.of_pool(pool, limits)
+        if watch is not None:
+            whose = f"capacity {pool.title} of {pool.cluster_name}"
+            yield PlannedAlarm(id=f"{pool.title}{kind.id}", description=_description(kind, whose), watch=watch)
+
+
+def _description(kind: AlarmKind, whose: str) -> str:
+    return f"{kind.says} ({whose}). {kind.runbook} {kind.page}"
+
+
+def _tasks_wait(pool: WatchedPool, limits: AlarmLimits) -> Watch | None:
+    minutes = limits.tasks_wait_minutes
+    if minutes is None or pool.group_name is None:
+        return None
+    # With a target below 100, ECS keeps the value there; above 100, tasks need hosts that are not there yet.
+    return Watch(
+        formula=Formula.of(pool.demand, "Hosts needed, of those there are"),
+        threshold=100,
+        comparison=Comparison.ABOVE,
+        periods=minutes,
+        bad_periods=minutes,
+    )
+
+
+def _idle(pool: WatchedPool, limits: AlarmLimits) -> Watch | None:
+    if limits.idle_minutes is None or not pool.is_measured:
+        return None
+    periods = limits.idle_minutes * 60 // _FIVE_MINUTES
+    # GPUs times their average use is what all use together, divided by those that tasks hold: the use of these.
+    series = {
+        "there": pool.gpu_series("GPUs"),
+        "reserved": pool.gpu_series("GPUsReserved"),
+        "use": pool.gpu_series("GPUUtilization"),
+    }
+    return Watch(
+        formula=Formula(expression="IF(reserved > 0, there * use / reserved)", label="Use of held GPUs", series=series),
+        threshold=limits.idle_percent,
+        comparison=Comparison.BELOW,
+        period_seconds=_FIVE_MINUTES,
+        periods=periods,
+        bad_periods=periods,
+    )
+
+
+def _at_maximum(pool: WatchedPool, limits: AlarmLimits) -> Watch | None:
+    minutes = limits.at_maximum_minutes
+    if minutes is None or pool.group_name is None or pool.is_fixed:
+        return None
+    series = {"wanted": pool.group_series("GroupDesiredCapacity"), "most": pool.group_series("GroupMaxSize")}
+    return Watch(
+        # A group that a schedule has taken to none is not full.
+        formula=Formula(expression="IF(most > 0 AND wanted >= most, 1, 0)", label="Is at its maximum", series=series),
+        threshold=1,
+        periods=minutes,
+        bad_periods=minutes,
+    )
+
+
+def _failed(cluster: WatchedCluster, limits: AlarmLimits) -> Watch | None:
+    if limits.failed_gpus is None:
+        return None
+    series = {"xids": cluster.gpu_series("FatalXids"), "unhealthy": cluster.gpu_series("UnhealthyGPUs")}
+    formula = Formula(expression="MAX([xids, unhealthy])", label="Faults of GPUs", series=series)
+    return Watch(formula=formula, threshold=limits.failed_gpus)
+
+
+def _missing(cluster: WatchedCluster, limits: AlarmLimits) -> Watch | None:
+    if limits.missing_gpus is None:
+        return None
+    # Of the host that lacks most. A driver that still loads is no reason: three minutes of five.
+    formula = Formula.of(cluster.gpu_series("MissingGPUs", "Maximum"), "GPUs that a host lacks")
+    return Watch(formula=formula, threshold=limits.missing_gpus, periods=5, bad_periods=3)
+
+
+def _block_ends(pool: WatchedPool, limits: AlarmLimits) -> Watch | None:
+    if not limits.capacity_block_ends or pool.block is None:
+        return None
+    formula = Formula.of(pool.block_warnings(pool.block), COUNTED["BlockWarnings"].says)
+    return Watch(formula=formula, threshold=1, period_seconds=_FIVE_MINUTES)
+
+
+def _counts(
+    metric: str, limit: Callable[[AlarmLimits], int | None], period_seconds: int = _FIVE_MINUTES
+) -> Callable[[WatchedCluster, AlarmLimits], Watch | None]:
+    """An alarm for so many events in a period."""
+
+    def watch(cluster: WatchedCluster, limits: AlarmLimits) -> Watch | None:
+        most = limit(limits)
+        if most is None:
+            return None
+        formula = Formula.of(cluster.events(metric), COUNTED[metric].says)
+        return Watch(formula=formula, threshold=most, period_seconds=period_seconds)
+
+    return watch
+
+
+_ECS_EVENTS = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs_service_events.html"
+_GROUPS = "https://docs.aws.amazon.com/autoscaling/ec2/userguide/ec2-auto-scaling-metrics.html"
+_XIDS = "https://docs.nvidia.com/deploy/xid-errors/index.html"
+
+ALARMS: tuple[AlarmKind, ...] = (
+    AlarmKind(
+        id="TasksWait",
+        says="Tasks wait longer than hosts need to start",
+        runbook="Look at the activity of the Auto Scaling group: EC2 may have no capacity, or the hosts do not join.",
+        of_pool=_tasks_wait,
+        source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-auto-scaling.html",
+        doubt="ECS asks for no host where no type of the capacity fits the task, and the alarm stays silent then",
+    ),
+    AlarmKind(
+        id="CannotPlace",
+        says="A service cannot place tasks",
+        runbook="Read the reason in the dashboard: RESOURCE:GPU, an attribute or a constraint.",
+        of_cluster=_counts("PlacementFailures", lambda limits: limits.placement_failures),
+        source=_ECS_EVENTS,
+    ),
+    AlarmKind(
+        id="IdleGpus",
+        says="GPUs are held and idle",
+        runbook="Find the service in the dashboard, and scale it in or move it to a smaller host.",
+        of_pool=_idle,
+        source="docs/monitoring.md",
+        doubt="the GPUs of a capacity count together, so that one idle GPU next to busy ones raises no alarm",
+    ),
+    AlarmKind(
+        id="AtMaximum",
+        says="A capacity has all hosts that it may have",
+        runbook="Raise max_instances, or look for what holds hosts that it does not need.",
+        of_pool=_at_maximum,
+        source=_GROUPS,
+    ),
+    AlarmKind(
+        id="GpuFailed",
+        says="A GPU has failed",
+        runbook="Drain the host and end it, unless recovery already does.",
+        of_cluster=_failed,
+        source=_XIDS,
+    ),
+    AlarmKind(
+        id="MissingGpus",
+        says="A host has fewer GPUs than its type",
+        runbook="Drain the host and end it; check_gpus_at_boot keeps such hosts away from the start.",
+        of_cluster=_missing,
+        source=_XIDS,
+    ),
+    AlarmKind(
+        id="Interruptions",
+        says="Tasks are lost with their hosts",
+        runbook="Give the capacity more instance types or an on-demand base, and jobs checkpoints.",
+        of_cluster=_counts("LostTasks", lambda limits: limits.interruptions_per_hour, 3600),
+        source=COUNTED["LostTasks"].source,
+        doubt=COUNTED["LostTasks"].doubt,
+    ),
+    AlarmKind(
+        id="JobsOverTime",
+        says="A job was ended by its time limit",
+        runbook="Read its log: it hangs, or it needs more time or a checkpoint to resume from.",
+        of_cluster=_counts("JobsOverTime", lambda limits: limits.jobs_over_time),
+        source=COUNTED["JobsOverTime"].source,
+        doubt=COUNTED["JobsOverTime"].doubt,
+    ),
+    AlarmKind(
+        id="BlockEnds",
+        says="A Capacity Block is about to end",
+        runbook="Its hosts end 30 minutes before the block does: let jobs write checkpoints now.",
+        of_pool=_block_ends,
+        source=COUNTED["BlockWarnings"].source,
+        doubt=COUNTED["BlockWarnings"].doubt,
+    ),
+)
+"""Every alarm, in the order in which the guide has them."""

@@ -1,0 +1,87 @@
+"""The alarms of a monitored cluster as resources."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from types import MappingProxyType
+
+import aws_cdk as cdk
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_cloudwatch_actions as actions
+from aws_cdk import aws_sns as sns
+from constructs import Construct
+
+from gpu_constructs.monitoring.alarm_table import PlannedAlarm
+from gpu_constructs.monitoring.series import Formula, Series
+
+__all__ = ["ClusterAlarms"]
+
+
+class ClusterAlarms(Construct):
+    """Holds the alarms of a cluster and of its capacities.
+
+    Args:
+        scope: The monitoring.
+        construct_id: Its id in that scope.
+        notify: Who is told when one goes off; None for no one.
+    """
+
+    def __init__(self, scope: Construct, construct_id: str, *, notify: sns.ITopic | None) -> None:
+        super().__init__(scope, construct_id)
+        self._action = None if notify is None else actions.SnsAction(notify)
+        self._made: dict[str, cloudwatch.Alarm] = {}
+
+    @property
+    def by_name(self) -> Mapping[str, cloudwatch.Alarm]:
+        """The alarms, by their construct ids."""
+        return MappingProxyType(self._made)
+
+    def add(self, planned: Iterable[PlannedAlarm]) -> None:
+        """Defines alarms.
+
+        Args:
+            planned: What they watch.
+        """
+        for each in planned:
+            watch = each.watch
+            alarm = cloudwatch.Alarm(
+                self,
+                each.id,
+                alarm_description=each.description,
+                metric=_metric(watch.formula, watch.period_seconds),
+                threshold=watch.threshold,
+                evaluation_periods=watch.periods,
+                datapoints_to_alarm=watch.bad_periods,
+                comparison_operator=cloudwatch.ComparisonOperator[watch.comparison.value],
+                # Without hosts there are no measurements, and without trouble there are no events.
+                treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+            )
+            if self._action is not None:
+                alarm.add_alarm_action(self._action)
+            self._made[each.id] = alarm
+
+
+def _metric(formula: Formula, period_seconds: int) -> cloudwatch.IMetric:
+    period = _seconds(period_seconds)
+    if formula.itself is not None:
+        return _metric_of(formula.itself, period)
+    metrics = {name: _metric_of(each, period) for name, each in formula.series.items()}
+    return cloudwatch.MathExpression(
+        expression=formula.expression, using_metrics=metrics, label=formula.label, period=period
+    )
+
+
+def _metric_of(series: Series, period: cdk.Duration) -> cloudwatch.IMetric:
+    return cloudwatch.Metric(
+        namespace=series.namespace,
+        metric_name=series.name,
+        dimensions_map=dict(series.dimensions),
+        statistic=series.statistic,
+        period=period,
+    )
+
+
+@cache
+def _seconds(seconds: int) -> cdk.Duration:
+    return cdk.Duration.seconds(seconds)

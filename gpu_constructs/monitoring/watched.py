@@ -1,0 +1,160 @@
+"""What a monitored cluster is made of, as the dashboard and the alarms name it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gpu_constructs.fleet import Pool, PoolKind, PurchaseOption, Unknown
+from gpu_constructs.monitoring.event_counts import BLOCK_DIMENSION, COUNTED, namespace_of_events
+from gpu_constructs.monitoring.metrics import METRIC_NAMESPACE, METRICS
+from gpu_constructs.monitoring.series import Series
+
+__all__ = ["GROUP_METRICS", "PERIOD_SECONDS", "WatchedCluster", "WatchedPool"]
+
+PERIOD_SECONDS = 300
+"""Of the dashboard: CloudWatch keeps such values for 63 days, those of a minute for 15.
+
+https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/cloudwatch_concepts.html
+"""
+
+GROUP_METRICS = ("GroupDesiredCapacity", "GroupInServiceInstances", "GroupMaxSize")
+"""Metrics that the Auto Scaling groups of a monitored cluster send; they cost nothing.
+
+https://docs.aws.amazon.com/autoscaling/ec2/userguide/ec2-auto-scaling-metrics.html
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchedPool:
+    """The hosts of one capacity provider.
+
+    Attributes:
+        pool: What it can launch.
+        cluster_name: The cluster.
+        provider_name: The name of its provider, which may be a token.
+        group_name: The name of its Auto Scaling group, likewise; None on Managed Instances.
+    """
+
+    pool: Pool
+    cluster_name: str
+    provider_name: str
+    group_name: str | None
+
+    @property
+    def title(self) -> str:
+        """What people know it by."""
+        return self.pool.name
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether its hosts have GPUs that the daemon measures."""
+        of_type = self.pool.instance_types
+        return self.pool.kind is PoolKind.AUTO_SCALING_GROUP and (not of_type or of_type[0].gpus > 0)
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether it has as many hosts as it may have all the time, or as long as they are bought for."""
+        pool = self.pool
+        always = pool.min_instances == pool.max_instances and not isinstance(pool.max_instances, Unknown)
+        return always or pool.bought.option is PurchaseOption.CAPACITY_BLOCK
+
+    @property
+    def block(self) -> str | None:
+        """The reservation of its Capacity Block; None without one, and where it is only known at deploy time."""
+        bought = self.pool.bought
+        if bought.option is not PurchaseOption.CAPACITY_BLOCK or bought.reservation is None:
+            return None
+        return bought.reservation.id if isinstance(bought.reservation.id, str) else None
+
+    def gpu_series(self, name: str, statistic: str | None = None) -> Series:
+        """A metric of the daemon.
+
+        Args:
+            name: Its name.
+            statistic: The statistic. By default the one that says it of all hosts.
+        """
+        return Series(
+            namespace=METRIC_NAMESPACE,
+            name=name,
+            dimensions={"ClusterName": self.cluster_name, "CapacityProviderName": self.provider_name},
+            statistic=statistic or METRICS[name].statistic.value,
+        )
+
+    def group_series(self, name: str) -> Series:
+        """A metric of the Auto Scaling group.
+
+        Args:
+            name: Its name, one of `GROUP_METRICS`.
+        """
+        assert self.group_name is not None  # noqa: S101 - whoever asks has looked
+        return Series(namespace="AWS/AutoScaling", name=name, dimensions={"AutoScalingGroupName": self.group_name})
+
+    def block_warnings(self, reservation_id: str) -> Series:
+        """The number of warnings that a Capacity Block ends.
+
+        Args:
+            reservation_id: Its reservation.
+        """
+        return Series(
+            namespace=namespace_of_events(self.cluster_name),
+            name="BlockWarnings",
+            dimensions={BLOCK_DIMENSION: reservation_id},
+            statistic="Sum",
+        )
+
+    @property
+    def demand(self) -> Series:
+        """How many hosts its tasks need, in percent of those that it has.
+
+        https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-auto-scaling.html
+        """
+        return Series(
+            namespace="AWS/ECS/ManagedScaling",
+            name="CapacityProviderReservation",
+            dimensions={"ClusterName": self.cluster_name, "CapacityProviderName": self.provider_name},
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchedCluster:
+    """A cluster.
+
+    Attributes:
+        name: Its name, which may be a token.
+        region: Its region, likewise.
+        event_log: The name of the log group of its events, likewise.
+        pools: Its capacities.
+    """
+
+    name: str
+    region: str
+    event_log: str
+    pools: tuple[WatchedPool, ...] = ()
+
+    @property
+    def measured(self) -> Iterator[WatchedPool]:
+        """Pools whose GPUs the daemon measures."""
+        return (each for each in self.pools if each.is_measured)
+
+    def gpu_series(self, name: str, statistic: str | None = None) -> Series:
+        """A metric of the daemon, of all hosts of the cluster.
+
+        Args:
+            name: Its name.
+            statistic: The statistic. By default the one that says it of all hosts.
+        """
+        return Series(
+            namespace=METRIC_NAMESPACE,
+            name=name,
+            dimensions={"ClusterName": self.name},
+            statistic=statistic or METRICS[name].statistic.value,
+        )
+
+    def events(self, metric: str) -> Series:
+        """The number of some events.
+
+        Args:
+            metric: Which of `COUNTED`.
+        """
+        return Series(namespace=namespace_of_events(self.name), name=COUNTED[metric].metric, statistic="Sum")

@@ -1,0 +1,386 @@
+"""The widgets of the dashboard, as one list.
+
+The shape of a dashboard: https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/CloudWatch-Dashboard-Body-Structure.html
+Every graph has values of five minutes, whatever time it shows (``periodOverride``), so that a sum over them, divided by
+five, is what there was in a minute.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import ClassVar
+
+from gpu_constructs.fleet import PoolKind
+from gpu_constructs.hardware.prices import dollars
+from gpu_constructs.monitoring.event_counts import BLOCK_WARNINGS, LOST_HOST, SPOT_WARNINGS
+from gpu_constructs.monitoring.metrics import METRIC_NAMESPACE
+from gpu_constructs.monitoring.series import Formula, Series
+from gpu_constructs.monitoring.watched import PERIOD_SECONDS, WatchedCluster, WatchedPool
+from gpu_constructs.placement.prices import Cost, cost_of
+
+__all__ = ["AlarmStates", "Graph", "Table", "Text", "Widget", "body_of", "widgets_of"]
+
+COLUMNS = 24
+_MOST_ALARMS = 100
+_MINUTES = PERIOD_SECONDS // 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Widget(ABC):
+    """A part of the dashboard.
+
+    Attributes:
+        kind: Its type, as CloudWatch names it.
+        width: Columns, of 24.
+        height: Rows.
+    """
+
+    kind: ClassVar[str]
+    width: int = 8
+    height: int = 6
+
+    @abstractmethod
+    def properties(self, cluster: WatchedCluster) -> dict[str, object]:
+        """What its type has besides its place.
+
+        Args:
+            cluster: The cluster.
+        """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Text(Widget):
+    """Text.
+
+    Attributes:
+        markdown: In Markdown.
+    """
+
+    kind: ClassVar[str] = "text"
+    markdown: str
+
+    def properties(self, cluster: WatchedCluster) -> dict[str, object]:  # noqa: ARG002 - it is of no region
+        """The text."""
+        return {"markdown": self.markdown}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlarmStates(Widget):
+    """The states of alarms.
+
+    Attributes:
+        title: Above it.
+        arns: The alarms.
+    """
+
+    kind: ClassVar[str] = "alarm"
+    title: str
+    arns: Sequence[str]
+
+    def properties(self, cluster: WatchedCluster) -> dict[str, object]:  # noqa: ARG002 - an ARN has its region
+        """The alarms."""
+        return {"title": self.title, "alarms": list(self.arns)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Graph(Widget):
+    """Lines over time.
+
+    Attributes:
+        title: Above it.
+        lines: The lines.
+        unit: What the axis counts.
+        stacked: Whether the lines stand on each other.
+    """
+
+    kind: ClassVar[str] = "metric"
+    title: str
+    lines: Sequence[Formula]
+    unit: str
+    stacked: bool = False
+
+    def properties(self, cluster: WatchedCluster) -> dict[str, object]:
+        """The metrics and expressions."""
+        return {
+            "title": self.title,
+            "region": cluster.region,
+            "view": "timeSeries",
+            "stacked": self.stacked,
+            "period": PERIOD_SECONDS,
+            "yAxis": {"left": {"min": 0, "label": self.unit, "showUnits": False}},
+            "metrics": [each for number, line in enumerate(self.lines) for each in _metrics_of(line, number)],
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table(Widget):
+    """What a query of CloudWatch Logs Insights finds in the events of the cluster.
+
+    Attributes:
+        title: Above it.
+        query: The commands.
+    """
+
+    kind: ClassVar[str] = "log"
+    title: str
+    query: Sequence[str]
+
+    def properties(self, cluster: WatchedCluster) -> dict[str, object]:
+        """The query."""
+        query = " | ".join((f"SOURCE '{cluster.event_log}'", *self.query))
+        return {"title": self.title, "region": cluster.region, "query": query, "view": "table"}
+
+
+def widgets_of(cluster: WatchedCluster, alarms: Sequence[str] = ()) -> list[Widget]:
+    """Every widget of the dashboard, in the order in which they stand.
+
+    Args:
+        cluster: The cluster.
+        alarms: The ARNs of its alarms.
+    """
+    return [
+        Text(width=COLUMNS, height=3 + len(cluster.pools) // 2, markdown=_about(cluster)),
+        *([AlarmStates(title="Alarms", arns=alarms[:_MOST_ALARMS], width=COLUMNS, height=3)] if alarms else []),
+        *(_gpus_of(each) for each in cluster.measured),
+        Graph(title="GPUs held by services", lines=_by_service(cluster, "GPUUtilization", "SampleCount"), unit="GPUs"),
+        Graph(title="GPU use by service", lines=_by_service(cluster, "GPUUtilization", "Average"), unit="%"),
+        Graph(title="GPU memory by service", lines=_by_service(cluster, "GPUMemoryUtilization", "Average"), unit="%"),
+        Graph(
+            title="Tasks of services that wait",
+            lines=[_search(cluster, "ECS/ContainerInsights", "PendingTaskCount", "Maximum")],
+            unit="tasks",
+        ),
+        Graph(
+            title="Hosts that tasks need, of those there are",
+            lines=[Formula.of(each.demand, each.title) for each in cluster.pools if each.group_name is not None],
+            unit="%",
+        ),
+        Graph(
+            title="Tasks that were not placed, and that did not start",
+            lines=[
+                Formula.of(cluster.events("PlacementFailures"), "placements that failed"),
+                Formula.of(cluster.events("TasksNotStarted"), "tasks that did not start"),
+            ],
+            unit="events",
+        ),
+        Table(title="Why services cannot place tasks", query=_WHY_NOT_PLACED, width=12),
+        Table(title="Why tasks did not start", query=_WHY_NOT_STARTED, width=12),
+        Graph(
+            title="Spot interruptions, and tasks that ended with their hosts",
+            lines=[
+                Formula.of(cluster.events("SpotInterruptions"), "Spot interruptions in the region"),
+                Formula.of(cluster.events("LostTasks"), "tasks that ended with their hosts"),
+            ],
+            unit="events",
+            width=12,
+        ),
+        Table(title="The last interruptions and ends of Capacity Blocks", query=_INTERRUPTIONS, width=12),
+        Graph(
+            title="Price per hour, at on-demand list prices",
+            lines=list(_prices(cluster)),
+            unit="US dollars",
+            stacked=True,
+            width=12,
+        ),
+        Graph(title="Faults of GPUs", lines=_faults(cluster), unit="faults", width=12),
+        *(
+            Graph(
+                title=title,
+                lines=[Formula.of(each.gpu_series(name, statistic), each.title) for each in cluster.measured],
+                unit=unit,
+                width=12,
+            )
+            for title, name, statistic, unit in (
+                ("Temperature of the hottest GPU", "GPUTemperature", "Maximum", "°C"),
+                ("Power of the average GPU", "GPUPowerDraw", "Average", "W"),
+            )
+        ),
+    ]
+
+
+def body_of(cluster: WatchedCluster, alarms: Sequence[str] = ()) -> dict[str, object]:
+    """The body of the dashboard.
+
+    Args:
+        cluster: The cluster.
+        alarms: The ARNs of its alarms.
+    """
+    placed = [
+        {
+            "type": each.kind,
+            "x": x,
+            "y": y,
+            "width": each.width,
+            "height": each.height,
+            "properties": each.properties(cluster),
+        }
+        for each, (x, y) in _places(widgets_of(cluster, alarms))
+    ]
+    return {"start": "-PT12H", "periodOverride": "inherit", "widgets": placed}
+
+
+def _places(widgets: Sequence[Widget]) -> Iterator[tuple[Widget, tuple[int, int]]]:
+    """Rows from left to right, each as high as its highest widget."""
+    x = y = height = 0
+    for each in widgets:
+        if x + each.width > COLUMNS:
+            x, y, height = 0, y + height, 0
+        yield each, (x, y)
+        x, height = x + each.width, max(height, each.height)
+
+
+def _gpus_of(pool: WatchedPool) -> Graph:
+    there = f"there / {_MINUTES}"
+    series = {"there": pool.gpu_series("GPUs"), "reserved": pool.gpu_series("GPUsReserved")}
+    used = {"there": series["there"], "use": pool.gpu_series("GPUUtilization")}
+    return Graph(
+        title=f"GPUs of {pool.title}",
+        lines=[
+            Formula(expression=there, label="existing", series={"there": series["there"]}),
+            Formula(expression=f"reserved / {_MINUTES}", label="reserved", series={"reserved": series["reserved"]}),
+            Formula(expression=f"{there} * use / 100", label="used", series=used),
+        ],
+        unit="GPUs",
+    )
+
+
+def _by_service(cluster: WatchedCluster, name: str, statistic: str) -> list[Formula]:
+    """Of hosts of Auto Scaling groups by the daemon, and of Managed Instances by Container Insights."""
+    lines = [_search(cluster, METRIC_NAMESPACE, name, statistic)]
+    if statistic == "SampleCount":
+        # The daemon measures each GPU once a minute.
+        return [Formula(expression=f"{each.expression} / {_MINUTES}", label=each.label) for each in lines]
+    if any(each.pool.kind is PoolKind.MANAGED_INSTANCES for each in cluster.pools):
+        lines.append(_search(cluster, "ECS/ContainerInsights", f"Task{name}", statistic))
+    return lines
+
+
+def _search(cluster: WatchedCluster, namespace: str, name: str, statistic: str) -> Formula:
+    """A line for each service that there is.
+
+    https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/search-expression-syntax.html
+    """
+    schema = f"{{{namespace},ClusterName,ServiceName}}"
+    found = f'{schema} ClusterName="{cluster.name}" MetricName="{name}"'
+    return Formula(expression=f"SEARCH('{found}', '{statistic}', {PERIOD_SECONDS})", label="${PROP('Dim.ServiceName')}")
+
+
+def _faults(cluster: WatchedCluster) -> list[Formula]:
+    return [
+        Formula.of(cluster.gpu_series(name), label)
+        for name, label in (
+            ("FatalXids", "fatal Xids"),
+            ("ApplicationXids", "Xids of applications"),
+            ("UncorrectedEccErrors", "uncorrected ECC errors"),
+        )
+    ]
+
+
+def _prices(cluster: WatchedCluster) -> Iterator[Formula]:
+    for each in cluster.pools:
+        cost = _cost(each)
+        if cost is not None and not _is_paid_in_advance(cost):
+            of_type = f" (hosts of {cost.price.instance_type})" if cost.is_least else ""
+            yield Formula(
+                expression=f"hosts * {cost.price.usd_per_hour}",
+                label=f"{each.title}{' (Spot costs less)' if cost.is_spot else of_type}",
+                series={"hosts": each.group_series("GroupInServiceInstances")},
+            )
+
+
+def _cost(pool: WatchedPool) -> Cost | None:
+    return None if pool.group_name is None else cost_of(pool.pool, 1)
+
+
+def _is_paid_in_advance(cost: Cost) -> bool:
+    return cost.is_list_price_only and not cost.is_spot
+
+
+def _about(cluster: WatchedCluster) -> str:
+    """What the graphs cannot say, above all which prices are known."""
+    used = "A GPU counts as used for the part of a minute in which anything runs on it."
+    rows = [f"| {each.title} | {_types(each)} | {_price(each)} |" for each in cluster.pools]
+    return "\n".join(
+        [
+            f"**GPUs of cluster {cluster.name}.** {used}",
+            "",
+            "| capacity | instance types | price of a host |",
+            "|---|---|---|",
+            *rows,
+        ]
+    )
+
+
+def _types(pool: WatchedPool) -> str:
+    names = [each.name for each in pool.pool.instance_types]
+    more = len(names) - 3
+    return ", ".join(names[:3]) + (f" and {more} more" if more > 0 else "") or "known at deploy time"
+
+
+def _price(pool: WatchedPool) -> str:
+    if pool.group_name is None:
+        return "not known: ECS chooses the type"
+    cost = _cost(pool)
+    if cost is None:
+        return "not known: no public list has the price of every type"
+    price = cost.price
+    text = f"{'from ' if cost.is_least else ''}{dollars(price.usd_per_hour)} an hour ({price.region}, {price.day})"
+    if cost.is_spot:
+        return f"{text}; Spot costs less"
+    if _is_paid_in_advance(cost):
+        return f"{text}, which a Capacity Block is not bought at"
+    return text
+
+
+def _one_of(name: str, values: Sequence[str]) -> str:
+    """A condition of CloudWatch Logs Insights.
+
+    https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_QuerySyntax-Filter.html
+    """
+    return f"{name} in {json.dumps(values)}"
+
+
+_WHY_NOT_PLACED = (
+    f"filter {_one_of('detail.eventName', ['SERVICE_TASK_PLACEMENT_FAILURE'])}",
+    "stats count(*) as times by resources.0 as service, detail.reason as reason",
+    "sort times desc",
+    "limit 20",
+)
+_WHY_NOT_STARTED = (
+    f"filter {_one_of('detail.stopCode', ['TaskFailedToStart'])}",
+    "stats count(*) as times by detail.group as task_group, detail.stoppedReason as reason",
+    "sort times desc",
+    "limit 20",
+)
+_LOSSES = " or ".join(
+    (_one_of("`detail-type`", [*SPOT_WARNINGS, *BLOCK_WARNINGS]), _one_of("detail.stopCode", LOST_HOST))
+)
+_WHAT = "coalesce(`detail.instance-id`, `detail.capacity-reservation-id`, detail.stoppedReason)"
+_INTERRUPTIONS = (
+    f"filter {_LOSSES}",
+    f"fields @timestamp, `detail-type` as event, {_WHAT} as what",
+    "sort @timestamp desc",
+    "limit 20",
+)
+
+
+def _metrics_of(line: Formula, number: int) -> Iterator[list[object]]:
+    """One line as ``metrics`` has it; ids begin with a lower-case letter and are unique in a graph."""
+    if line.itself is not None:
+        yield _metric(line.itself, {"label": line.label})
+        return
+    expression = line.expression
+    for name, series in line.series.items():
+        expression = re.sub(rf"\b{name}\b", f"{name}{number}", expression)
+        yield _metric(series, {"id": f"{name}{number}", "visible": False})
+    yield [{"expression": expression, "id": f"line{number}", "label": line.label}]
+
+
+def _metric(series: Series, options: Mapping[str, object]) -> list[object]:
+    dimensions = chain.from_iterable(series.dimensions.items())
+    return [series.namespace, series.name, *dimensions, {"stat": series.statistic, **options}]
