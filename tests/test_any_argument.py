@@ -153,6 +153,24 @@ def _doors_of_jobs(site: Site) -> Iterator[Door]:
     yield Door(job.step, {"scope": site.stack, "construct_id": "Odd"}, site.stack)
 
 
+def _doors_of_trainings(site: Site) -> Iterator[Door]:
+    one_zone = ec2.SubnetSelection(subnets=site.vpc.private_subnets[:1])
+    common: dict[str, Any] = {"instance_types": ["g6.12xlarge"], "max_instances": 2, "vpc_subnets": one_zone}
+    queue = public.GpuBatchQueue(
+        site.stack, "Gangs", vpc=site.vpc, environments=[public.CapacityChoice("Gang", **common)]
+    )
+    capacity = site.cluster.add_capacity("Gang", **common)
+    at: dict[str, Any] = {"scope": site.stack, "construct_id": "Odd"}
+    work: dict[str, Any] = {"hosts": 2, "image": site.image, "command": ["train.py"]}
+    yield Door(public.MultiNodeTraining, {**at, **work, "queue": queue}, site.stack)
+    yield Door(public.ClusterTraining, {**at, **work, "cluster": site.cluster, "capacity": capacity}, site.stack)
+    yield Door(public.TrainingLauncher, {})
+    yield Door(public.TrainingLauncher.torchrun, {})
+    yield Door(public.TrainingLauncher.deepspeed, {})
+    yield Door(public.TrainingLauncher.jax, {})
+    yield Door(public.TrainingLauncher.mpi, {})
+
+
 def _doors_of_servers(site: Site) -> Iterator[Door]:
     shared, image = site.task(name="Served"), site.image
     weights = s3.Bucket.from_bucket_name(site.stack, "Weights", "weights")
@@ -209,7 +227,8 @@ def test_no_odd_value_meets_a_raw_error(site: Site) -> None:
     constructs = (site.app, site.l4, efs.FileSystem(site.stack, "Files", vpc=site.vpc))
     answers = (
         (f"{door.call.__qualname__}({argument}={shown(value)})", _raw(door, argument, value))
-        for door in (*_doors(site), *_doors_of_batch(site), *_doors_of_servers(site), *_doors_of_jobs(site))
+        for doors in (_doors, _doors_of_batch, _doors_of_servers, _doors_of_jobs, _doors_of_trainings)
+        for door in doors(site)
         for argument in _named(door)
         for value in (*ODD, *constructs)
     )
