@@ -282,6 +282,8 @@ class Task:
         node_groups: Those of each range of its nodes, where it is the range that stands for all; only templates say so.
         missed_node: A node of such a job that none of its ranges names, or its main node where there are not so many;
             None where there is none. Only templates say so.
+        ranged_nodes: How many nodes the ranges of such a job go up to, each with an upper end, so that no submission
+            can change their number; None where one is open. Only templates say so.
         scheduler: Who places it; an AWS Batch job definition is a task as well.
         origin: Where it was written.
     """
@@ -317,6 +319,7 @@ class Task:
     node_types: tuple[str | Unknown, ...] = ()
     node_groups: tuple[tuple[str | Unknown, ...], ...] = field(default=(), compare=False)
     missed_node: int | None = field(default=None, compare=False)
+    ranged_nodes: int | None = field(default=None, compare=False)
     scheduler: Scheduler = Scheduler.ECS
     origin: Origin | None = field(default=None, compare=False, repr=False)
 

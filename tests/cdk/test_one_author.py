@@ -347,6 +347,7 @@ NOT_REFUSED: Mapping[str, str] = {
     "GPU300": "no construct makes rules",
     "GPU352": "no construct makes targets",
     "GPU359": "no construct overrides containers",
+    "GPU349": "a training has one range of all its nodes",
     "GPU355": "a training has one range of all its nodes",
     "GPU361": "a training has one range of all its nodes",
     "GPU354": "the types of an environment are those of one image",

@@ -1,10 +1,11 @@
-"""Ranges of nodes of a multi-node job: how many there are, and whether they name each node."""
+"""Ranges of nodes of a multi-node job: how many there are, which nodes they name, and whether that can change."""
 
 from __future__ import annotations
 
 from gpu_constructs.fleet import Task
 from gpu_constructs.hardware.aws_limits import MAX_NODE_GROUPS
-from gpu_constructs.rules.rule import Problem, Problems, error
+from gpu_constructs.rules.context import Context
+from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 
 @error(
@@ -26,6 +27,49 @@ def names_all_nodes(task: Task) -> Problems:
         else f"{task.name} has {nodes} nodes, counted from 0, and its main node is {missed}",
         fix='a range up to the last node, such as "0:"' if exists else "MainNode 0",
     )
+
+
+@warning(
+    "GPU348",
+    question="do the ranges of a multi-node job end with its last node?",
+    because="nodes are counted from 0, so that 0:3 are four: a range that ends at the number of nodes was counted from "
+    "1, or is for a job of more nodes, and its job starts on fewer hosts than its ranges say",
+    source="https://docs.aws.amazon.com/batch/latest/APIReference/API_NodeRangeProperty.html",
+    unless=("GPU355",),
+)
+def ends_with_its_nodes(task: Task) -> Problems:
+    ends, nodes = task.ranged_nodes, task.nodes
+    if ends is not None and isinstance(nodes, int) and ends > nodes and task.wants_gpu:
+        yield Problem(
+            property_name="TargetNodes",
+            value=ends - 1,
+            message=f"{task.name} has {nodes} nodes, counted from 0, and a range of them ends with node {ends - 1}",
+            allowed=f"0 to {nodes - 1}",
+            fix=f'a range up to node {nodes - 1}, such as "0:", or NumNodes {ends}',
+        )
+
+
+@error(
+    "GPU349",
+    question="can the number of nodes of a multi-node job be another one in a submission?",
+    because="AWS Batch takes another number where a range of the job definition has an open upper boundary alone, and "
+    "refuses the submission otherwise",
+    source="https://docs.aws.amazon.com/batch/latest/APIReference/API_NodeOverrides.html",
+)
+def changes_an_open_range(context: Context) -> Problems:
+    for task in context.fleet.tasks:
+        for each in task.submissions:
+            number = each.nodes
+            if task.ranged_nodes is not None and isinstance(number, int) and number != task.nodes and task.wants_gpu:
+                yield Problem(
+                    about=each,
+                    involves=(task,),
+                    property_name="NodeOverrides.NumNodes",
+                    value=number,
+                    message=f"{each.name} asks for {number} nodes, and the ranges of {task.name} end with node "
+                    f"{task.ranged_nodes - 1}",
+                    fix=f"TargetNodes with an open end in {task.name}, or no NumNodes in the submission",
+                )
 
 
 @error(

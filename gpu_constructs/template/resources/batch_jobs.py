@@ -71,6 +71,7 @@ def batch_tasks(index: Index, notes: Notes) -> Iterator[tuple[Resource, str, Tas
                         _with_needs(task, resource, notes),
                         node_groups=tuple(_types_of_range(one) for one in ranges) if speaks else (),
                         missed_node=_missed_node(properties.section("NodeProperties")) if speaks else None,
+                        ranged_nodes=_ranged_nodes(properties.section("NodeProperties")) if speaks else None,
                         origin=each.origin,
                     ),
                 )
@@ -94,15 +95,28 @@ def _missed_node(section: Section) -> int | None:
     if isinstance(main, int) and main >= count:
         return main
     node = 0
+    ranges = _ranges(section)
     # From the lowest, each range goes on where the one before it ends, or overrides a part of it.
-    ranges = [_RANGE.fullmatch(str(each)) for each in section.known_texts("NodeRangeProperties", "TargetNodes")]
-    if len(ranges) < len(section.sections("NodeRangeProperties")) or None in ranges:
-        return None
-    for first, last in sorted((int(each[1] or 0), int(each[2] or count - 1)) for each in ranges if each is not None):
+    for first, last in sorted((first, count - 1 if last is None else last) for first, last in ranges):
         if first > node:
             break
         node = max(node, last + 1)
-    return node if node < count else None
+    return node if ranges and node < count else None
+
+
+def _ranged_nodes(section: Section) -> int | None:
+    """How many nodes all ranges go up to; None where one is open, or not known."""
+    ends = [last for _, last in _ranges(section)]
+    return None if not ends or None in ends else 1 + max(each for each in ends if each is not None)
+
+
+def _ranges(section: Section) -> list[tuple[int, int | None]]:
+    """The first and the last node of each range, None for an open end; empty where not all are known."""
+    ranges = [_RANGE.fullmatch(str(each)) for each in section.known_texts("NodeRangeProperties", "TargetNodes")]
+    if len(ranges) < len(section.sections("NodeRangeProperties")):
+        return []
+    read = [(int(each[1] or 0), int(each[2]) if each[2] else None) for each in ranges if each is not None]
+    return read if len(read) == len(ranges) else []
 
 
 def _with_needs(task: Task, resource: Resource, notes: Notes) -> Task:
