@@ -11,7 +11,14 @@ from constructs import Construct
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.monitoring.event_counts import BLOCK_WARNINGS, COUNTED, SPOT_WARNINGS, namespace_of_events
 
-__all__ = ["ClusterEvents"]
+__all__ = ["FAULT_DETAIL_TYPE", "FAULT_SOURCE", "ClusterEvents"]
+
+FAULT_SOURCE = "gpu-constructs"
+"""Source of the events that the daemon sends to the default event bus, one for each fault of a GPU."""
+FAULT_DETAIL_TYPE = "GPU Fault"
+"""Their detail type. The detail has ``clusterArn``, ``containerInstanceArn``, ``ec2InstanceId``,
+``capacityProviderName``, ``gpuIndex``, ``gpuUuid``, ``xid`` and ``reason``; null where it is not known.
+"""
 
 
 class ClusterEvents(Construct):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
 from aws_cdk import aws_ecs as ecs
@@ -10,16 +12,29 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from gpu_constructs.capacity.user_data import ON_NVIDIA
+from gpu_constructs.fleet import Container, PlacementConstraint, Task
+from gpu_constructs.hardware.xid import APPLICATION_XIDS, FATAL_XIDS
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
-from gpu_constructs.monitoring.metrics import METRIC_NAMESPACE
+from gpu_constructs.monitoring.cluster_events import FAULT_DETAIL_TYPE, FAULT_SOURCE
+from gpu_constructs.monitoring.metrics import METRIC_NAMESPACE, METRICS
 
-__all__ = ["DEFAULT_IMAGE", "collector_task"]
+__all__ = ["DEFAULT_IMAGE", "collector_task", "program"]
 
 DEFAULT_IMAGE = "public.ecr.aws/lambda/python:3.13.2026.06.05.14"
 """Python with boto3, for x86 and arm64: https://docs.aws.amazon.com/lambda/latest/dg/python-image.html"""
 
-_CPU_UNITS = 64
-_MEMORY_MIB = 256
+_PARTS = ("readings", "ecs_host", "collector")
+_OF_THIS_PROJECT = re.compile(r"^from (?:__future__|gpu_constructs[\w.]*) import (?:\([^)]*\)|[^\n]*)\n", re.MULTILINE)
+
+_HOST_ROOT = "/host"
+# https://github.com/aws/amazon-ecs-agent/blob/dev/ecs-agent/gpu/types/types.go: ``GPUMetricsDirPath``.
+_METRICS_FOLDER = "/var/run/ecs/gpu"
+
+
+def program() -> str:
+    """The program of the container: its parts as one text, without what they import from each other."""
+    texts = (Path(__file__).with_name(f"{each}.py").read_text(encoding="utf-8") for each in _PARTS)
+    return "from __future__ import annotations\n" + "\n".join(_OF_THIS_PROJECT.sub("", each) for each in texts)
 
 
 def collector_task(
@@ -29,6 +44,8 @@ def collector_task(
     hosts: ClusterHosts,
     log_group: logs.ILogGroup,
     image: ecs.ContainerImage | None,
+    per_gpu: bool,
+    privileged: bool,
 ) -> ecs.Ec2TaskDefinition:
     """Defines the task of the daemon.
 
@@ -38,28 +55,70 @@ def collector_task(
         hosts: The hosts of the cluster.
         log_group: Where its lines go, of which CloudWatch makes metrics.
         image: Another image with Python 3 and boto3.
+        per_gpu: Whether each GPU of each host has metrics of its own.
+        privileged: Whether it asks the driver, instead of reading what the ECS agent shares.
     """
+    # In mode host it has no interface of its own, of which hosts have few, and reaches the agent at localhost.
     task_definition = ecs.Ec2TaskDefinition(
         scope,
         construct_id,
         network_mode=ecs.NetworkMode.HOST,
         placement_constraints=[ecs.PlacementConstraint.member_of(ON_NVIDIA)],
     )
-    task_definition.add_container(
+    container = task_definition.add_container(
         "collector",
         image=image or ecs.ContainerImage.from_registry(DEFAULT_IMAGE),
         entry_point=["python3", "-c"],
-        command=[Path(__file__).with_name("collector.py").read_text(encoding="utf-8")],
-        cpu=_CPU_UNITS,
-        memory_limit_mib=_MEMORY_MIB,
-        environment={"CLUSTER": hosts.cluster_name, "NAMESPACE": METRIC_NAMESPACE},
-        logging=ecs.LogDrivers.aws_logs(stream_prefix="gpus", log_group=log_group),
+        command=[program()],
+        cpu=DAEMON.cpu,
+        memory_limit_mib=DAEMON.memory_mib,
+        environment={
+            "AWS_REGION": hosts.stack.region,
+            "CLUSTER": hosts.cluster_name,
+            "NAMESPACE": METRIC_NAMESPACE,
+            "UNITS": json.dumps({each.name: each.unit for each in METRICS.values()}, separators=(",", ":")),
+            "FATAL_XIDS": json.dumps(FATAL_XIDS, separators=(",", ":")),
+            "APPLICATION_XIDS": json.dumps(APPLICATION_XIDS, separators=(",", ":")),
+            "EVENT_SOURCE": FAULT_SOURCE,
+            "EVENT_TYPE": FAULT_DETAIL_TYPE,
+            "PER_GPU": "true" if per_gpu else "false",
+            "HOST_ROOT": _HOST_ROOT if privileged else "",
+            "METRICS_FILE": f"{_METRICS_FOLDER}/gpu-metrics.json",
+        },
+        # Lines wait for a host that is slow to send them, instead of being lost.
+        logging=ecs.LogDrivers.aws_logs(
+            stream_prefix="gpus", log_group=log_group, mode=ecs.AwsLogDriverMode.BLOCKING
+        ),
+        privileged=privileged or None,
+        readonly_root_filesystem=True,
     )
-    task_definition.add_to_task_role_policy(
-        iam.PolicyStatement(
-            actions=["events:PutEvents"],
-            resources=[hosts.stack.format_arn(service="events", resource="event-bus", resource_name="default")],
-            conditions={"StringEquals": {"events:source": "gpu-constructs"}},
-        )
-    )
+    # The folder, not the file: the agent replaces the file.
+    source, target = ("/", _HOST_ROOT) if privileged else (_METRICS_FOLDER, _METRICS_FOLDER)
+    task_definition.add_volume(name="host", host=ecs.Host(source_path=source))
+    container.add_mount_points(ecs.MountPoint(source_volume="host", container_path=target, read_only=True))
+    for each in _permissions(hosts):
+        task_definition.add_to_task_role_policy(each)
     return task_definition
+
+
+def _permissions(hosts: ClusterHosts) -> tuple[iam.PolicyStatement, ...]:
+    """What it may do: ask about hosts and tasks of the cluster, and report faults."""
+    stack, cluster = hosts.stack, hosts.cluster_name
+    of_cluster = {"ArnEquals": {"ecs:cluster": hosts.cluster_arn}}
+    return (
+        iam.PolicyStatement(
+            sid="AskAboutHost",
+            actions=["ecs:DescribeContainerInstances", "ecs:DescribeTasks"],
+            resources=[
+                stack.format_arn(service="ecs", resource=kind, resource_name=f"{cluster}/*")
+                for kind in ("container-instance", "task")
+            ],
+            conditions=of_cluster,
+        ),
+        iam.PolicyStatement(
+            sid="ReportFaults",
+            actions=["events:PutEvents"],
+            resources=[stack.format_arn(service="events", resource="event-bus", resource_name="default")],
+            conditions={"StringEquals": {"events:source": FAULT_SOURCE, "events:detail-type": FAULT_DETAIL_TYPE}},
+        ),
+    )
