@@ -327,10 +327,16 @@ class GpuCluster(AsCluster):
         notify: sns.ITopic | None = None,
         alarms: AlarmLimits | None = None,
         per_gpu: bool = False,
+        privileged: bool = True,
         image: ecs.ContainerImage | None = None,
         log_retention: logs.RetentionDays = logs.RetentionDays.ONE_MONTH,
     ) -> GpuMonitoring:
         """Measures the GPUs of all hosts in Auto Scaling groups, before and after this line, by a daemon.
+
+        One small task on each host with NVIDIA GPUs, which takes no GPU. Its CPU and memory are taken off the share of
+        a host that containers get by default, wherever this line stands. On ECS Managed Instances there is none:
+        Container Insights, enhanced by default, measures GPUs there. On a cluster of another stack or an imported one,
+        it runs on the hosts of this library alone, which say in an attribute that they have NVIDIA GPUs.
 
         Args:
             construct_id: Its id under the cluster.
@@ -339,6 +345,12 @@ class GpuCluster(AsCluster):
                 all of them.
             per_gpu: Whether each GPU of each host has metrics of its own, which CloudWatch bills one by one. By default
                 they are in the log alone.
+            privileged: Whether the daemon asks the driver, with ``nvidia-smi`` and the kernel log of the host: it is
+                then privileged, and sees the files of the host, read-only. Without, it reads what the ECS agent of a
+                GPU image of Amazon Linux 2023 writes to ``/var/run/ecs/gpu`` (amazon-ecs-agent pull requests 5040 and
+                5052): no source says which release of the image was the first to do so, it has no ECC errors, and of a
+                fault it has the Xid without the GPU. On Bottlerocket neither way is confirmed. What cannot be read is
+                said in the log.
             image: Another image for the daemon, with Python 3 and boto3, such as a copy in a registry of your own. By
                 default that of AWS Lambda for Python, from the public registry of AWS.
             log_retention: How long measurements and events are kept. By default a month.
@@ -358,6 +370,7 @@ class GpuCluster(AsCluster):
             notify=notify,
             alarms=alarms,
             per_gpu=per_gpu,
+            privileged=privileged,
             image=image,
             log_retention=log_retention,
         )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import Protocol
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
@@ -17,17 +18,26 @@ from gpu_constructs.cdk.arguments import name as require_name
 from gpu_constructs.cdk.atomic import stack_of
 from gpu_constructs.cdk.tokens import is_token, known_text
 from gpu_constructs.errors import IncompatibleError
-from gpu_constructs.fleet import UNKNOWN, Unknown
+from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, Unknown
+from gpu_constructs.hardware import Vendor
 from gpu_constructs.hosts.association import ClusterAssociation
 from gpu_constructs.hosts.encryption import let_key_be_used
 from gpu_constructs.hosts.host_permissions import host_permissions
 from gpu_constructs.hosts.managed_roles import ManagedRoles
 from gpu_constructs.hosts.subnets import HostSubnets
 from gpu_constructs.hosts.vpcs import require_storage_in
+from gpu_constructs.placement import NOTHING_KEPT, FairShare
 
-__all__ = ["ClusterHosts"]
+__all__ = ["ClusterHosts", "Resizable"]
 
 _NO_CONTROLLER = "@aws-cdk/aws-ecs:disableExplicitDeploymentControllerForCircuitBreaker"
+
+
+class Resizable(Protocol):
+    """A task definition whose sizes follow what daemons leave of its hosts."""
+
+    def room_for_daemons(self, share: FairShare) -> Callable[[], None]:
+        """What makes room for them, once it is called."""
 
 
 class ClusterHosts:
@@ -59,6 +69,8 @@ class ClusterHosts:
         encryption_key: For the volumes of hosts and the logs of tasks; None for keys of AWS.
         vpc: Where the hosts run.
         subnets: Subnets of the hosts.
+        kept: What daemons keep of each host with NVIDIA GPUs, before tasks share it.
+        tasks: Task definitions for the hosts, so far.
     """
 
     def __init__(
@@ -91,6 +103,8 @@ class ClusterHosts:
         self.subnets: HostSubnets = HostSubnets.of(vpc, vpc_subnets)
         self._chosen_subnets: list[HostSubnets] = []
         self._let_into: set[efs.IFileSystem] = set()
+        self.kept: FairShare = NOTHING_KEPT
+        self.tasks: list[Resizable] = []
         self._connections: dict[ec2.IConnectable, ec2.Connections] = {}
         self._seen_without_groups: dict[str, ecs.ICluster] = {}
         is_own = isinstance(cluster, ecs.Cluster) and (is_new or cluster.stack == self.stack)
@@ -294,6 +308,38 @@ class ClusterHosts:
         if not self._reserved_prefix:
             return None
         return "cp-" + cdk.Names.unique_resource_name(scope, max_length=200, allowed_special_characters="-_")
+
+    def keeps_on(self, pool: Pool) -> bool:
+        """Whether daemons run on the hosts of a pool: those of Auto Scaling groups that have NVIDIA GPUs.
+
+        Args:
+            pool: What a capacity can launch.
+        """
+        is_group = pool.kind is not PoolKind.MANAGED_INSTANCES
+        return is_group and any(
+            each.accelerators is not None and each.accelerators.vendor is Vendor.NVIDIA for each in pool.instance_types
+        )
+
+    def room_for_daemons(self, share: FairShare) -> Callable[[], None]:
+        """Keeps CPU and memory of each host with NVIDIA GPUs for daemons, in task definitions before and after.
+
+        Args:
+            share: What the daemons take.
+
+        Returns:
+            What does so, and can no longer fail.
+
+        Raises:
+            InvalidValueError: Nothing of a share of a host would be left for a container.
+        """
+        changes = [each.room_for_daemons(share) for each in self.tasks]
+
+        def keep() -> None:
+            self.kept = share
+            for change in changes:
+                change()
+
+        return keep
 
     @cached_property
     def managed_roles(self) -> ManagedRoles:

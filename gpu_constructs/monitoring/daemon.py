@@ -12,17 +12,23 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from gpu_constructs.capacity.user_data import ON_NVIDIA
-from gpu_constructs.fleet import Container, PlacementConstraint, Task
+from gpu_constructs.fleet import Container, PlacementConstraint, Task, Workload
+from gpu_constructs.hardware.aws_limits import MAX_PERCENT
 from gpu_constructs.hardware.xid import APPLICATION_XIDS, FATAL_XIDS
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.monitoring.cluster_events import FAULT_DETAIL_TYPE, FAULT_SOURCE
 from gpu_constructs.monitoring.metrics import METRIC_NAMESPACE, METRICS
+from gpu_constructs.placement import FairShare
 
-__all__ = ["DEFAULT_IMAGE", "collector_task", "program"]
+__all__ = ["DEFAULT_IMAGE", "KEPT", "collector_task", "daemon_workload", "program"]
 
 DEFAULT_IMAGE = "public.ecr.aws/lambda/python:3.13.2026.06.05.14"
 """Python with boto3, for x86 and arm64: https://docs.aws.amazon.com/lambda/latest/dg/python-image.html"""
 
+KEPT = FairShare(cpu=64, memory_mib=256)
+"""What it keeps of its host: a sixteenth of a vCPU, and twice the memory that Python takes with boto3."""
+
+_CONTAINER = "collector"
 _PARTS = ("readings", "ecs_host", "collector")
 _OF_THIS_PROJECT = re.compile(r"^from (?:__future__|gpu_constructs[\w.]*) import (?:\([^)]*\)|[^\n]*)\n", re.MULTILINE)
 
@@ -66,12 +72,12 @@ def collector_task(
         placement_constraints=[ecs.PlacementConstraint.member_of(ON_NVIDIA)],
     )
     container = task_definition.add_container(
-        "collector",
+        _CONTAINER,
         image=image or ecs.ContainerImage.from_registry(DEFAULT_IMAGE),
         entry_point=["python3", "-c"],
         command=[program()],
-        cpu=DAEMON.cpu,
-        memory_limit_mib=DAEMON.memory_mib,
+        cpu=KEPT.cpu,
+        memory_limit_mib=KEPT.memory_mib,
         environment={
             "AWS_REGION": hosts.stack.region,
             "CLUSTER": hosts.cluster_name,
@@ -86,9 +92,7 @@ def collector_task(
             "METRICS_FILE": f"{_METRICS_FOLDER}/gpu-metrics.json",
         },
         # Lines wait for a host that is slow to send them, instead of being lost.
-        logging=ecs.LogDrivers.aws_logs(
-            stream_prefix="gpus", log_group=log_group, mode=ecs.AwsLogDriverMode.BLOCKING
-        ),
+        logging=ecs.LogDrivers.aws_logs(stream_prefix="gpus", log_group=log_group, mode=ecs.AwsLogDriverMode.BLOCKING),
         privileged=privileged or None,
         readonly_root_filesystem=True,
     )
@@ -99,6 +103,27 @@ def collector_task(
     for each in _permissions(hosts):
         task_definition.add_to_task_role_policy(each)
     return task_definition
+
+
+def daemon_workload(name: str) -> Workload:
+    """The daemon as the value that every check reads.
+
+    Args:
+        name: What it is called.
+    """
+    return Workload(
+        name=name,
+        task=Task(
+            name=name,
+            containers=(Container(name=_CONTAINER, cpu=KEPT.cpu, memory_limit_mib=KEPT.memory_mib),),
+            network_mode="host",
+            constraints=(PlacementConstraint(type="memberOf", expression=ON_NVIDIA),),
+        ),
+        launch_type="EC2",
+        daemon=True,
+        min_healthy_percent=0,
+        max_healthy_percent=MAX_PERCENT,
+    )
 
 
 def _permissions(hosts: ClusterHosts) -> tuple[iam.PolicyStatement, ...]:

@@ -15,13 +15,15 @@ from constructs import Construct
 
 from gpu_constructs.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.cdk.atomic import creating, rolled_back_on_error
+from gpu_constructs.fleet import Workload
+from gpu_constructs.hardware.aws_limits import MAX_PERCENT
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity
 from gpu_constructs.monitoring.alarm_limits import AlarmLimits
 from gpu_constructs.monitoring.alarm_table import alarms_of_cluster, alarms_of_pool
 from gpu_constructs.monitoring.alarms import ClusterAlarms
 from gpu_constructs.monitoring.cluster_events import ClusterEvents
-from gpu_constructs.monitoring.daemon import collector_task
+from gpu_constructs.monitoring.daemon import KEPT, collector_task, daemon_workload
 from gpu_constructs.monitoring.dashboard import dashboard_of
 from gpu_constructs.monitoring.watched import GROUP_METRICS, WatchedCluster, WatchedPool
 
@@ -54,8 +56,10 @@ class GpuMonitoring(Construct):
         alarms: AlarmLimits | None = None,
         image: ecs.ContainerImage | None = None,
         per_gpu: bool = False,
+        privileged: bool = True,
         log_retention: logs.RetentionDays = logs.RetentionDays.ONE_MONTH,
     ) -> None:
+        keep_room = hosts.room_for_daemons(KEPT)
         with creating(scope, construct_id):
             super().__init__(scope, construct_id)
         with rolled_back_on_error(scope, construct_id):
@@ -63,14 +67,19 @@ class GpuMonitoring(Construct):
             self.notify: sns.ITopic | None = notify
             self._pools: list[WatchedPool] = []
             self._capacities = capacities
-            self._per_gpu = per_gpu
             self._log_retention = log_retention
             self.log_group: logs.LogGroup = self._make_log_group("Logs")
             self.events: ClusterEvents = ClusterEvents(
                 self, "Events", hosts=hosts, log_group=self._make_log_group("EventLogs")
             )
             self.task_definition: ecs.Ec2TaskDefinition = collector_task(
-                self, "Collector", hosts=hosts, log_group=self.log_group, image=image
+                self,
+                "Collector",
+                hosts=hosts,
+                log_group=self.log_group,
+                image=image,
+                per_gpu=per_gpu,
+                privileged=privileged,
             )
             self.service: ecs.Ec2Service = ecs.Ec2Service(
                 self,
@@ -78,8 +87,9 @@ class GpuMonitoring(Construct):
                 cluster=hosts.cluster_for_managed_tasks,
                 task_definition=self.task_definition,
                 daemon=True,
+                # One host has room for one of them; GPUs are not measured while it is replaced.
                 min_healthy_percent=0,
-                max_healthy_percent=100,
+                max_healthy_percent=MAX_PERCENT,
             )
             self.service.node.add_dependency(hosts.association.services_depend_on)
             self._limits = alarms or AlarmLimits()
@@ -94,11 +104,18 @@ class GpuMonitoring(Construct):
                 cluster=self._watched,
                 alarms=lambda: [each.alarm_arn for each in self.alarms.values()],
             )
+            # Last, since sizes in task definitions are not taken back if something is refused after it.
+            keep_room()
 
     @property
     def capacities(self) -> Sequence[GpuCapacity | ManagedGpuCapacity]:
         """Every capacity of the cluster so far, those included that were added after the monitoring."""
         return self._capacities()
+
+    @property
+    def workload(self) -> Workload:
+        """The daemon, as the value that every check reads."""
+        return daemon_workload(self.node.id)
 
     def _make_log_group(self, construct_id: str) -> logs.LogGroup:
         return logs.LogGroup(

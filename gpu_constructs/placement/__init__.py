@@ -19,6 +19,7 @@ from gpu_constructs.placement.demand import Demand, demand_of
 from gpu_constructs.placement.fit import fit, fit_on
 from gpu_constructs.placement.host import (
     ASSUMED_RESERVE_MIB,
+    NOTHING_KEPT,
     FairShare,
     cpu_units,
     expected_memory_mib,
@@ -35,6 +36,7 @@ from gpu_constructs.placement.rollout import Rollout, can_go_on, rollout, rollou
 
 __all__ = [
     "ASSUMED_RESERVE_MIB",
+    "NOTHING_KEPT",
     "Assumption",
     "Counts",
     "Demand",

@@ -11,6 +11,7 @@ from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU
 
 __all__ = [
     "ASSUMED_RESERVE_MIB",
+    "NOTHING_KEPT",
     "FairShare",
     "cpu_units",
     "expected_memory_mib",
@@ -46,15 +47,19 @@ doubts, never for a refusal.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FairShare:
-    """CPU and memory that belong to a number of GPUs on the smallest host.
+    """CPU and memory, such as what belongs to a number of GPUs on the smallest host.
 
     Attributes:
         cpu: CPU units, 1024 to a vCPU.
         memory_mib: Memory in MiB.
     """
 
-    cpu: int
-    memory_mib: int
+    cpu: int = 0
+    memory_mib: int = 0
+
+
+NOTHING_KEPT = FairShare()
+"""What daemons keep of a host that has none."""
 
 
 def most_memory_mib(instance_type: InstanceType, reserved_mib: int = ASSUMED_RESERVE_MIB) -> int:
@@ -81,12 +86,16 @@ def cpu_units(instance_type: InstanceType) -> int:
     return instance_type.vcpus * CPU_UNITS_PER_VCPU
 
 
-def share_of(parts: Mapping[InstanceType, Fraction]) -> FairShare:
+def share_of(parts: Mapping[InstanceType, Fraction], kept: FairShare = NOTHING_KEPT) -> FairShare:
     """The CPU and memory that go with a part of a host; the smallest of them.
 
     Memory is a part of what a host is expected to register, see `expected_memory_mib`.
+
+    Args:
+        parts: The part of each type.
+        kept: What daemons keep of every host, before it is shared.
     """
     return FairShare(
-        cpu=min(int(cpu_units(each) * part) for each, part in parts.items()),
-        memory_mib=min(int(expected_memory_mib(each) * part) for each, part in parts.items()),
+        cpu=min(int((cpu_units(each) - kept.cpu) * part) for each, part in parts.items()),
+        memory_mib=min(int((expected_memory_mib(each) - kept.memory_mib) * part) for each, part in parts.items()),
     )

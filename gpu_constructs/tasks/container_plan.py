@@ -14,6 +14,7 @@ from gpu_constructs.cdk.tokens import is_token, known_text
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import UNKNOWN, Container, Pool, PoolKind, Task, Unknown, total
 from gpu_constructs.hardware.aws_limits import LARGEST_INTEGER, MIN_CONTAINER_MEMORY_MIB
+from gpu_constructs.placement import NOTHING_KEPT, FairShare
 from gpu_constructs.tasks.container_options import ContainerOptions
 from gpu_constructs.tasks.container_values import (
     REFUSED_ON_MANAGED,
@@ -28,9 +29,11 @@ from gpu_constructs.tasks.host_share import default_shared_memory_mib, share_of_
 
 __all__ = [
     "ContainerPlan",
+    "DefaultSize",
     "finish_plan",
     "known_variables",
     "require_container_name",
+    "share_for",
     "with_container",
 ]
 
@@ -54,6 +57,21 @@ _FIX_SHARE = "leave it out for the share of the host that goes with its accelera
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DefaultSize:
+    """What of a container's size was not given, so that it follows what the hosts have for it.
+
+    Attributes:
+        cpu: Whether its CPU.
+        memory: Whether its memory.
+        shared_memory: Whether the size of its ``/dev/shm``.
+    """
+
+    cpu: bool = False
+    memory: bool = False
+    shared_memory: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerPlan:
     """A container that may be made, with every default filled in.
 
@@ -69,6 +87,7 @@ class ContainerPlan:
         devices: Paths of devices of the host, the same in the container.
         capabilities: Linux capabilities in addition to Docker's own.
         ulimits: Names of the limits that are raised.
+        default_size: What of its size was not given.
     """
 
     container: Container
@@ -82,6 +101,7 @@ class ContainerPlan:
     devices: tuple[str, ...] = ()
     capabilities: tuple[str, ...] = ()
     ulimits: tuple[str, ...] = ()
+    default_size: DefaultSize = DefaultSize()
 
 
 def finish_plan(
@@ -93,6 +113,7 @@ def finish_plan(
     variables_by_default: Mapping[str, str],
     arguments: Mapping[str, str],
     given: Mapping[str, object],
+    kept: FairShare = NOTHING_KEPT,
 ) -> ContainerPlan:
     """Gives a container that asks for accelerators everything else, and checks it against the smallest hosts.
 
@@ -104,6 +125,7 @@ def finish_plan(
         variables_by_default: Environment variables that it gets where nothing else was given.
         arguments: The other arguments by property, see `gpu_constructs.cdk.refusal.ARGUMENTS`.
         given: Their values as given, by argument.
+        kept: What daemons keep of every host, before it is shared.
 
     Raises:
         InvalidValueError: An argument is wrong by itself.
@@ -138,7 +160,7 @@ def finish_plan(
     named = {"ContainerDefinitions.Memory": size.argument}
     require_fit(with_container(task, asked), pools, named)
     if cpu is None or size.is_shared:
-        share = share_of_host(with_container(task, _unsized(asked)), pools, least_memory_mib=MIN_CONTAINER_MEMORY_MIB)
+        share = share_for(asked, task=task, pools=pools, kept=kept)
         asked = replace(
             asked,
             cpu=share.cpu if cpu is None else asked.cpu,
@@ -162,7 +184,28 @@ def finish_plan(
         environment=every,
         devices=asked.devices,
         ulimits=("memlock",) if efa else (),
+        default_size=DefaultSize(
+            cpu=cpu is None,
+            memory=size.is_shared,
+            shared_memory=shared is not None and options.get("shared_memory_mib") is None,
+        ),
     )
+
+
+def share_for(container: Container, *, task: Task, pools: Sequence[Pool], kept: FairShare) -> FairShare:
+    """The share of a host that a container gets where its size was not given.
+
+    Args:
+        container: The container, with what it asks of accelerators.
+        task: The containers before it.
+        pools: Where the task may run.
+        kept: What daemons keep of every host, before it is shared.
+
+    Raises:
+        InvalidValueError: The share is not known before the deploy, or the other containers take all of it.
+    """
+    unsized = replace(container, cpu=0, memory_limit_mib=0, memory_reservation_mib=None)
+    return share_of_host(with_container(task, unsized), pools, least_memory_mib=MIN_CONTAINER_MEMORY_MIB, kept=kept)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -290,10 +333,6 @@ def _as_far_as_known(
 def _hidden(options: ContainerOptions) -> Mapping[str, str]:
     """The argument of an environment variable that is a secret."""
     return {"Environment": "secrets"} if "NVIDIA_VISIBLE_DEVICES" in (options.get("secrets") or ()) else {}
-
-
-def _unsized(container: Container) -> Container:
-    return replace(container, cpu=0, memory_limit_mib=0, memory_reservation_mib=None)
 
 
 def _shared_memory(

@@ -15,11 +15,12 @@ from gpu_constructs.cdk.kinds import require_kinds
 from gpu_constructs.cdk.overrides import called_like
 from gpu_constructs.cdk.same_object import stays_itself
 from gpu_constructs.errors import InvalidValueError
-from gpu_constructs.fleet import Container, Pool, Task
+from gpu_constructs.fleet import Container, Pool, Task, Unknown
 from gpu_constructs.tasks.log_router import Containers
 from gpu_constructs.tasks.named_volumes import NamedVolumes
 from gpu_constructs.tasks.proxy_room import require_known_size, with_proxy, write_size
 from gpu_constructs.tasks.rehearsal import rehearse
+from gpu_constructs.tasks.room_for_daemons import SharedSize
 from gpu_constructs.tasks.sidecar import plan_sidecar, require_no_gpus
 
 __all__ = ["CountedContainers", "Ports"]
@@ -46,6 +47,7 @@ class CountedContainers(NamedVolumes):
     log_group: logs.ILogGroup
     _pools: Sequence[Pool]
     _so_far: Containers
+    _shared_sizes: Mapping[str | Unknown, SharedSize] = MappingProxyType({})
     _watched: Mapping[ecs.ContainerDefinition, Ports] = MappingProxyType({})
     _has_more_ports = False
     _has_unwatched = False
@@ -100,6 +102,25 @@ class CountedContainers(NamedVolumes):
         """Gives it a size with room for its containers and the proxy of Service Connect."""
         self._so_far.task = with_proxy(self._so_far.task)
         write_size(self._resource, self.task)
+
+    def resize(self, task: Task) -> None:
+        """Writes other sizes into its containers.
+
+        Args:
+            task: The same containers with their new sizes.
+        """
+        for index, (before, after) in enumerate(zip(self._so_far.task.containers, task.containers, strict=True)):
+            sizes = {
+                "Cpu": (before.cpu, after.cpu),
+                "Memory": (before.memory_limit_mib, after.memory_limit_mib),
+                "LinuxParameters.SharedMemorySize": (before.shared_memory_mib, after.shared_memory_mib),
+            }
+            for name, (then, now) in sizes.items():
+                if now != then:
+                    self._resource.add_property_override(f"ContainerDefinitions.{index}.{name}", now)
+        self._so_far.task = task
+        if task.memory_limit_mib is not None:
+            write_size(self._resource, self.task)
 
     def _count(
         self, construct_id: str, container: Container, logging: ecs.LogDriver | None, *, is_router: bool = False

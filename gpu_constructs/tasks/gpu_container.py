@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from gpu_constructs.fleet import Container, GpuNeeds, Pool, Task
+from gpu_constructs.placement import FairShare
 from gpu_constructs.tasks.container_options import ContainerOptions
 from gpu_constructs.tasks.container_plan import (
     ContainerPlan,
@@ -33,7 +34,14 @@ _ARGUMENTS: Mapping[str, str] = {
 
 
 def plan_gpu_container(
-    name: str, *, task: Task, pools: Sequence[Pool], gpus: Gpus, needs: GpuNeeds | None, options: ContainerOptions
+    name: str,
+    *,
+    task: Task,
+    pools: Sequence[Pool],
+    gpus: Gpus,
+    needs: GpuNeeds | None,
+    options: ContainerOptions,
+    kept: FairShare,
 ) -> ContainerPlan:
     """Checks a container against the smallest host of every pool.
 
@@ -44,6 +52,7 @@ def plan_gpu_container(
         gpus: What it asks of GPUs, as given.
         needs: What it needs of each GPU besides.
         options: The other arguments.
+        kept: What daemons keep of every host.
 
     Raises:
         InvalidValueError: An argument is wrong by itself.
@@ -63,6 +72,7 @@ def plan_gpu_container(
         variables_by_default=_DRIVER_CAPABILITIES,
         arguments=_ARGUMENTS,
         given={"gpus": gpus},
+        kept=kept,
     )
     require_met(with_container(task, asked), pools)
     return replace(plan, gpu_count=ask.gpu_count, requirement=ask.written, ulimits=_ULIMITS)

@@ -9,6 +9,7 @@ from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.fleet import Pool, PoolKind, Task, Unknown
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.placement import (
+    NOTHING_KEPT,
     Demand,
     FairShare,
     demand_of,
@@ -42,7 +43,9 @@ def types_for(task: Task, pool: Pool) -> tuple[InstanceType, ...]:
     return fitting or (max(types, key=lambda each: (each.gpus, each.memory_mib)),)
 
 
-def share_of_host(task: Task, pools: Sequence[Pool], *, least_memory_mib: int) -> FairShare:
+def share_of_host(
+    task: Task, pools: Sequence[Pool], *, least_memory_mib: int, kept: FairShare = NOTHING_KEPT
+) -> FairShare:
     """What is left for the newest container of the share that goes with the accelerators of the whole task.
 
     So that CPU and memory never keep out a task for which the accelerators have room: of a host with N GPUs each GPU
@@ -54,6 +57,7 @@ def share_of_host(task: Task, pools: Sequence[Pool], *, least_memory_mib: int) -
         task: The task with its newest container, whose CPU and memory are still 0.
         pools: Where it may run.
         least_memory_mib: The least that a container can have.
+        kept: What daemons keep of every host, before it is shared.
 
     Raises:
         InvalidValueError: The share is not known before the deploy, or the other containers take all of it.
@@ -83,7 +87,7 @@ def share_of_host(task: Task, pools: Sequence[Pool], *, least_memory_mib: int) -
             argument="cpu and memory_mib",
             fix="give both cpu and memory_mib",
         )
-    whole = share_of(known)
+    whole = share_of(known, kept)
     left = FairShare(cpu=whole.cpu - cpu, memory_mib=whole.memory_mib - memory)
     if left.cpu < 0 or left.memory_mib < least_memory_mib:
         raise InvalidValueError(

@@ -11,11 +11,11 @@ from gpu_constructs.fleet import Container, Task
 from gpu_constructs.tasks.container_plan import with_container
 from gpu_constructs.tasks.container_values import host_ports
 
-__all__ = ["Containers"]
+__all__ = ["LOG_ROUTER", "Containers"]
 
 # What CDK adds at synth where a container logs with FireLens and there is no log router (``renderContainers`` of
 # aws-cdk-lib 2.275).
-_LOG_ROUTER = Container(name="log-router", memory_reservation_mib=50)
+LOG_ROUTER = Container(name="log-router", memory_reservation_mib=50)
 
 
 @dataclass(slots=True)
@@ -42,7 +42,7 @@ class Containers:
         """
         if self.have_router or not (self.route_logs or isinstance(logging, ecs.FireLensLogDriver)):
             return self.task
-        return with_container(self.task, _LOG_ROUTER)
+        return with_container(self.task, LOG_ROUTER)
 
     def add(
         self, construct_id: str, container: Container, logging: ecs.LogDriver | None, *, is_router: bool = False

@@ -118,7 +118,15 @@ def _require_room(
         environment=None,
     )
     name = arguments.get("container_name") or construct_id
-    plan_gpu_container(name, task=before, pools=pools, gpus=gpus, needs=plan_needs(arguments), options=arguments)
+    plan_gpu_container(
+        name,
+        task=before,
+        pools=pools,
+        gpus=gpus,
+        needs=plan_needs(arguments),
+        options=arguments,
+        kept=task.kept_by_daemons,
+    )
     rehearse_whole(task, construct_id, passed_on(arguments))
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
@@ -22,9 +23,10 @@ from gpu_constructs.models.cache_storage import CacheStorage, Runner
 from gpu_constructs.models.model_cache import ModelCache
 from gpu_constructs.models.model_server import ModelServer
 from gpu_constructs.models.served_container import served_container
+from gpu_constructs.placement import NOTHING_KEPT, FairShare
 from gpu_constructs.tasks.accelerated_container import define_container, write_requirement
 from gpu_constructs.tasks.container_options import ContainerOptions, GpuContainerOptions
-from gpu_constructs.tasks.container_plan import ContainerPlan
+from gpu_constructs.tasks.container_plan import ContainerPlan, DefaultSize
 from gpu_constructs.tasks.counted_containers import CountedContainers
 from gpu_constructs.tasks.gpu_ask import Gpus
 from gpu_constructs.tasks.gpu_container import plan_gpu_container
@@ -33,6 +35,7 @@ from gpu_constructs.tasks.log_router import Containers
 from gpu_constructs.tasks.model_container import add_served_container
 from gpu_constructs.tasks.neuron_container import NeuronDevices, plan_neuron_container
 from gpu_constructs.tasks.proxy_room import require_known_size, with_proxy
+from gpu_constructs.tasks.room_for_daemons import SharedSize, beside_daemons
 from gpu_constructs.tasks.task_target import Capacity, Landing, encryption_key_of, landing_on
 
 __all__ = ["GpuTaskDefinition"]
@@ -139,6 +142,9 @@ class GpuTaskDefinition(CountedContainers):
         self.landing: Landing = landing
         task = landing.task(construct_id, family=family, network_mode=mode, ipc_mode=ipc_mode)
         self._so_far = Containers(with_proxy(task) if service_connect else task)
+        hosts = {id(each.hosts): each.hosts for each in capacity}
+        for each in hosts.values():
+            each.tasks.append(self)
         self._has_main_container = False
         self.server: ModelServer | None = None
         self.volumes_of_caches: dict[CacheStorage, str] = {}
@@ -186,6 +192,7 @@ class GpuTaskDefinition(CountedContainers):
             gpus=gpus,
             needs=needs,
             options=options,
+            kept=self.kept_by_daemons,
         )
         return self._define(construct_id, image, plan, options)
 
@@ -274,6 +281,28 @@ class GpuTaskDefinition(CountedContainers):
         # As without it; cfn-lint wants both or neither (W3011).
         self._resource.add_override("DeletionPolicy", "Delete")
 
+    @property
+    def kept_by_daemons(self) -> FairShare:
+        """What daemons keep of the hosts that its tasks may get, before they share it."""
+        return next((each.hosts.kept for each in self.capacity if each.hosts.keeps_on(each.pool)), NOTHING_KEPT)
+
+    def room_for_daemons(self, share: FairShare) -> Callable[[], None]:
+        """Makes room for daemons on its hosts in sizes that were not given.
+
+        Args:
+            share: What daemons keep of each host with NVIDIA GPUs.
+
+        Returns:
+            What does so, and can no longer fail.
+
+        Raises:
+            InvalidValueError: Its other containers take all of the share of a host that is left.
+        """
+        task = self._so_far.task
+        if any(each.hosts.keeps_on(each.pool) for each in self.capacity):
+            task = beside_daemons(task, self._shared_sizes, pools=self._pools, kept=share)
+        return partial(self.resize, task)
+
     def _define(
         self, construct_id: str, image: ecs.ContainerImage, plan: ContainerPlan, options: ContainerOptions
     ) -> ecs.ContainerDefinition:
@@ -287,6 +316,10 @@ class GpuTaskDefinition(CountedContainers):
             self.default_container = container
         self._has_main_container = True
         self._watch(container, plan.container.name, options.get("port_mappings"))
+        default, before = plan.default_size, self._so_far.before(options.get("logging"))
+        if default != DefaultSize():
+            shared = SharedSize(default, has_router=before is not self._so_far.task)
+            self._shared_sizes = {**self._shared_sizes, plan.container.name: shared}
         self._count(construct_id, plan.container, options.get("logging"))
         needs = metadata_of(plan.task)
         if plan.container.needs is not None and needs is not None:
