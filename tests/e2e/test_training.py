@@ -10,6 +10,7 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
+from botocore.exceptions import ClientError
 from gpu_constructs import BatchRetries, CapacityChoice, GpuBatchQueue, HostNetwork, MultiNodeTraining, TrainingLauncher
 
 from .account import Account
@@ -43,12 +44,12 @@ def _assembly(folder: Path, types: str = "g6.12xlarge", network: HostNetwork | N
     return folder
 
 
-def _submitted(account: Account, outputs: Any) -> str:
+def _submitted(account: Account, outputs: Any, **more: Any) -> str:
     words = shlex.split(outputs["Submit"])
     given = dict(zip(words[3::2], words[4::2], strict=True))
-    submitted = account.client("batch").submit_job(
-        jobName=given["--job-name"], jobQueue=given["--job-queue"], jobDefinition=given["--job-definition"]
-    )
+    names = {"jobName": "--job-name", "jobQueue": "--job-queue", "jobDefinition": "--job-definition"}
+    request = {key: given[name] for key, name in names.items()}
+    submitted = account.client("batch").submit_job(**request, **more)
     return str(submitted["jobId"])
 
 
@@ -92,12 +93,13 @@ def test_a_training_runs_on_all_its_hosts_and_ends_with_the_main_one(cloud: Loca
     cloud.destroy(stack)
 
 
+@pytest.mark.parametrize("failed", ["2:1", "2:image"], ids=["its command fails", "its image is not pulled"])
 def test_a_failed_node_neither_stops_nor_repeats_a_training_and_its_time_limit_does(
-    cloud: Local, tmp_path: Path
+    cloud: Local, tmp_path: Path, failed: str
 ) -> None:
     stack = cloud.deploy_assembly(_assembly(tmp_path, timeout=cdk.Duration.minutes(6)), STACK)
     cloud.switch("jobs/Train", "forever")
-    cloud.switch("nodes/Train", "2:1")
+    cloud.switch("nodes/Train", failed)
     job = _submitted(cloud.account, stack.outputs)
 
     _until(cloud.account, job, 10, "RUNNING")
@@ -113,8 +115,20 @@ def test_a_failed_node_neither_stops_nor_repeats_a_training_and_its_time_limit_d
 
 @pytest.mark.parametrize(
     ("main", "nodes", "end"),
-    [("lost,0", "", ("SUCCEEDED", 2)), ("75,0", "1:lost", ("SUCCEEDED", 2)), ("1", "1:1", ("FAILED", 1))],
-    ids=["the main host is lost", "another host is lost and the main one says so", "a mistake"],
+    [
+        ("lost,0", "", ("SUCCEEDED", 2)),
+        ("image,0", "", ("SUCCEEDED", 2)),
+        ("75,0", "1:lost", ("SUCCEEDED", 2)),
+        ("75,1", "1:image", ("FAILED", 2)),
+        ("1", "1:1", ("FAILED", 1)),
+    ],
+    ids=[
+        "the main host is lost",
+        "the image of the main host is not pulled",
+        "another host is lost and the main one says so",
+        "the image of another host is never pulled and the main one says so, then fails",
+        "a mistake",
+    ],
 )
 def test_a_training_is_tried_again_on_all_its_hosts_by_what_the_main_one_ends_with(
     cloud: Local, tmp_path: Path, main: str, nodes: str, end: tuple[str, int]
@@ -129,6 +143,13 @@ def test_a_training_is_tried_again_on_all_its_hosts_by_what_the_main_one_ends_wi
     described = _until(cloud.account, _submitted(cloud.account, stack.outputs), 40, "FAILED", "SUCCEEDED")
 
     assert (described["status"], len(described["attempts"])) == end
+    cloud.destroy(stack)
+
+
+def test_the_number_of_hosts_is_that_of_the_definition(cloud: Local, tmp_path: Path) -> None:
+    stack = cloud.deploy_assembly(_assembly(tmp_path), STACK)
+    with pytest.raises(ClientError, match="NumNodes override can only be applied if"):
+        _submitted(cloud.account, stack.outputs, nodeOverrides={"numNodes": 2})
     cloud.destroy(stack)
 
 

@@ -68,8 +68,12 @@ class EmulatedBatch(BatchBackend):
             raise ClientException(
                 "shareIdentifier must be specified for job queues with a fair-share scheduling policy, and for no other"
             )
-        kind = EmulatedGang if definition.node_properties else EmulatedJob
-        job = kind(job_name, definition, queue, share or "", request.get("priority"))
+        given = (job_name, definition, queue, share or "", request.get("priority"))
+        job = EmulatedGang(*given) if definition.node_properties else EmulatedJob(*given)
+        if nodes := request.get("nodes"):
+            if not isinstance(job, EmulatedGang):
+                raise ClientException("nodeOverrides are for multi-node parallel jobs")
+            job.change(nodes)
         self._jobs[job.job_id] = cast("Job", job)
         queue.jobs.append(cast("Job", job))
         return job_name, job.job_id, job.arn
@@ -116,6 +120,7 @@ def _submit(self: responses.BatchResponse) -> str:
         self._get_param("jobQueue"),
         share=self._get_param("shareIdentifier"),
         priority=self._get_param("schedulingPriorityOverride"),
+        nodes=self._get_param("nodeOverrides"),
     )
     return json.dumps({"jobId": job_id, "jobName": name, "jobArn": arn})
 

@@ -3,16 +3,19 @@
 https://docs.aws.amazon.com/batch/latest/userguide/job-lifecycle.html: it starts where there are hosts for all of it;
 the main node comes first, the others when that one runs; with the main node all others are stopped. A node that fails
 changes nothing, which ``/emulator/nodes/<name>`` (`switches`) makes happen: ``2:1`` for exit code 1 of node 2,
-``2:lost`` for its host. Whether the main one then fails or waits is for `batch_jobs` to be told, as for any job.
+``2:image`` for its image, which is not pulled, ``2:lost`` for its host. Whether the main one then fails or waits is for
+`batch_jobs` to be told, as for any job.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from moto.batch.exceptions import ClientException
+
 from . import switches
 from .batch_hosts import FULL
-from .batch_jobs import EmulatedJob
+from .batch_jobs import NOT_PULLED, EmulatedJob
 from .placement import Demand, Placement, place
 
 if TYPE_CHECKING:
@@ -32,6 +35,27 @@ class EmulatedGang(EmulatedJob):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         self._children: dict[int, EmulatedTask] = {}
+        self._number = int(self._nodes["numNodes"])
+
+    def change(self, overrides: dict[str, Any]) -> None:
+        """``nodeOverrides`` of SubmitJob, of which the number of nodes is modelled.
+
+        https://docs.aws.amazon.com/batch/latest/APIReference/API_NodeOverrides.html, in the words of
+        https://github.com/aws/aws-cdk/issues/29415.
+        """
+        if overrides.keys() - {"numNodes"}:
+            raise ClientException(f"not modelled here: {', '.join(sorted(overrides))}")
+        ranges = [each["targetNodes"].partition(":") for each in self._nodes["nodeRangeProperties"]]
+        if not any(colon and not last for _, colon, last in ranges):
+            raise ClientException(
+                "NumNodes override can only be applied if the job definition has at least 1 target node without a "
+                "range_end i.e (:) or (range_start:)."
+            )
+        number = int(overrides["numNodes"])
+        lowest = max(int(self._nodes["mainNode"]), *(int(first or 0) for first, _, _ in ranges))
+        if number <= lowest:
+            raise ClientException(f"{number} nodes do not have the node {lowest} of the job definition")
+        self._number = number
 
     @property
     def _nodes(self) -> dict[str, Any]:
@@ -48,7 +72,7 @@ class EmulatedGang(EmulatedJob):
     @property
     def number(self) -> int:
         """How many nodes it has."""
-        return int(self._nodes["numNodes"])
+        return self._number
 
     def _start(self, environments: list[EmulatedEnvironment]) -> None:
         named = self._container.get("instanceType")
@@ -116,14 +140,16 @@ class EmulatedGang(EmulatedJob):
         for each in (switches.read(environment.where, f"nodes/{self.job_name}") or "").split(","):
             index, _, how = each.partition(":")
             child = self._children.get(int(index or 0))
-            if child is None or child.last_status != "RUNNING":
+            if child is None or child.last_status != ("PENDING" if how == "image" else "RUNNING"):
                 continue
-            if how == "lost":
+            if how == "image":
+                child.stop(NOT_PULLED, "TaskFailedToStart")
+            elif how == "lost":
                 assert child.host is not None
                 lost = child.host.ec2_instance_id
                 environment.terminate(next(one for one in environment.running if one.id == lost))
             else:
-                child.stop("Essential container in task exited", "EssentialContainerExited")
+                child.exit(int(how))
 
     def _stop_children(self) -> None:
         for each in self._children.values():
@@ -135,4 +161,4 @@ class EmulatedGang(EmulatedJob):
         self._stop_children()
 
     def describe(self) -> dict[str, Any]:
-        return super().describe() | {"nodeProperties": self._nodes}
+        return super().describe() | {"nodeProperties": self._nodes | {"numNodes": self.number}}

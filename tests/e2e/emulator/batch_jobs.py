@@ -1,7 +1,8 @@
 """A job of AWS Batch: its attempts, each a task on a host of an environment of its queue.
 
 moto 5.2.5 runs a container of Docker in a thread. Here an attempt takes a minute and ends as ``/emulator/jobs/<name>``
-(`switches`) says, with one word for each attempt: an exit code, ``lost`` (its host is terminated), ``forever``. Without
+(`switches`) says, with one word for each attempt: an exit code, ``lost`` (its host is terminated), ``image`` (it
+is not pulled), ``forever``. Without
 that, it ends with exit code 0. Not modelled: arrays, dependencies, overrides.
 """
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from .batch_hosts import EmulatedEnvironment
 
 __all__ = ["EmulatedJob"]
+
+NOT_PULLED = "CannotPullContainerError: pull access denied"
 
 ENDED = frozenset({"FAILED", "SUCCEEDED"})
 MINUTE = 60
@@ -158,6 +161,9 @@ class EmulatedJob:
         assert task is not None
         if task.last_status == "STOPPED":
             self._attempt_failed(str(task.stopped_reason), None)
+        elif task.last_status == "PENDING" and self._word == "image":
+            task.stop("Task failed to start", "TaskFailedToStart")
+            self._attempt_failed(str(task.stopped_reason), None, NOT_PULLED)
         elif task.last_status == "PENDING":
             task.begin()
             self.status = "RUNNING" if task.last_status == "RUNNING" else self.status
@@ -165,11 +171,16 @@ class EmulatedJob:
             self._minutes += 1
             self._end_of_attempt(task)
 
+    @property
+    def _word(self) -> str:
+        """How this attempt ends."""
+        assert self._environment is not None
+        said = (switches.read(self._environment.where, f"jobs/{self.job_name}") or "").split(",")
+        return said[min(len(self.attempts), len(said) - 1)] or "0"
+
     def _end_of_attempt(self, task: EmulatedTask) -> None:
-        environment = self._environment
+        environment, word = self._environment, self._word
         assert environment is not None
-        said = (switches.read(environment.where, f"jobs/{self.job_name}") or "").split(",")
-        word = said[min(len(self.attempts), len(said) - 1)] or "0"
         limit = (self.job_definition.timeout or {}).get("attemptDurationSeconds")
         if word == "forever":
             if limit and self._minutes * MINUTE >= int(limit):
@@ -190,16 +201,16 @@ class EmulatedJob:
             task.stop("Essential container in task exited", "EssentialContainerExited")
             self._attempt_failed(str(task.stopped_reason), int(word))
 
-    def _attempted(self, reason: str, code: int | None) -> None:
-        container = {"exitCode": code} if code is not None else {}
+    def _attempted(self, reason: str, code: int | None, why: str = "") -> None:
+        container = {**({"exitCode": code} if code is not None else {}), **({"reason": why} if why else {})}
         assert self._task is not None
         arn = self._task.container_instance_arn
         self.attempts.append({"statusReason": reason, "container": {**container, "containerInstanceArn": arn}})
 
-    def _attempt_failed(self, reason: str, code: int | None) -> None:
-        self._attempted(reason, code)
+    def _attempt_failed(self, reason: str, code: int | None, why: str = "") -> None:
+        self._attempted(reason, code, why)
         strategy = self.job_definition.retry_strategy or {}
-        if len(self.attempts) < int(strategy.get("attempts", 1)) and _retries(strategy, reason, code):
+        if len(self.attempts) < int(strategy.get("attempts", 1)) and _retries(strategy, reason, code, why):
             self.status, self.status_reason = "RUNNABLE", reason
         else:
             self._end("FAILED", reason)
@@ -244,9 +255,9 @@ class EmulatedJob:
         }
 
 
-def _retries(strategy: dict[str, Any], status_reason: str, code: int | None) -> bool:
+def _retries(strategy: dict[str, Any], status_reason: str, code: int | None, why: str) -> bool:
     """What the first condition says that an attempt meets; without one, it is retried."""
-    found = {"onStatusReason": status_reason, "onReason": "", "onExitCode": "" if code is None else str(code)}
+    found = {"onStatusReason": status_reason, "onReason": why, "onExitCode": "" if code is None else str(code)}
     for condition in strategy.get("evaluateOnExit") or ():
         if all(fnmatchcase(found[key], pattern) for key, pattern in condition.items() if key in found):
             return str(condition["action"]).upper() == "RETRY"
