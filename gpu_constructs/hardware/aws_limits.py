@@ -53,6 +53,7 @@ __all__ = [
     "PROXY_MEMORY_MIB",
     "RESERVED_PORTS",
     "RESERVED_PROVIDER_PREFIXES",
+    "SHARE_NUMBERS",
     "SPOT_NOTICE_SECONDS",
     "STATE_NUMBERS",
     "USUAL_DYNAMIC_PORTS",
@@ -301,6 +302,15 @@ MAX_QUEUE_ENVIRONMENTS = 3
 
 MAX_JOB_QUEUE_PRIORITY = 9999
 """Priority of jobs, and of queues, of AWS Batch: https://docs.aws.amazon.com/batch/latest/userguide/service_limits.html"""
+
+SHARE_NUMBERS: Mapping[str, tuple[float, float]] = {
+    "ComputeReservation": (0, 99),
+    "Priority": (0, MAX_JOB_QUEUE_PRIORITY),
+    "ShareDecaySeconds": (0, 604_800),
+    "WeightFactor": (0.0001, 999.9999),
+}
+"""The least and the largest value of the numbers of a queue and its fair-share policy
+(https://docs.aws.amazon.com/batch/latest/APIReference/API_FairsharePolicy.html and API_ShareAttributes.html)."""
 
 BATCH_TYPE_WORDS = frozenset({"default_arm64", "default_x86_64", "optimal"})
 """Words for whatever AWS Batch prefers at the time, all of it without accelerators.

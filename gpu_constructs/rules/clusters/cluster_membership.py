@@ -46,15 +46,20 @@ _DEFAULT = _Part(
     source=_STRATEGY,
 )
 def associated(workload: Workload) -> Problems:
-    for pool in _pools_with_known_cluster(workload):
-        if pool.associated is False and pool.cluster == workload.cluster:
-            yield Problem(
-                property_name="CapacityProviderStrategy",
-                value=pool.name,
-                message=f"the strategy of {workload.name} names {pool.name}, which is not among the capacity providers "
-                f"of the cluster {_named(workload.cluster)}",
-                fix=f"add {pool.name} to CapacityProviders of AWS::ECS::ClusterCapacityProviderAssociations",
-            )
+    names = [
+        pool.name
+        for pool in _pools_with_known_cluster(workload)
+        if pool.associated is False and pool.cluster == workload.cluster
+    ]
+    if names:
+        yield Problem(
+            property_name="CapacityProviderStrategy",
+            value=names if len(names) > 1 else names[0],
+            message=f"the strategy of {workload.name} names {and_list(names)}, which "
+            f"{'is' if len(names) == 1 else 'are'} not among the capacity providers of the cluster "
+            f"{_named(workload.cluster)}",
+            fix=f"add {and_list(names)} to CapacityProviders of AWS::ECS::ClusterCapacityProviderAssociations",
+        )
 
 
 @error(

@@ -5,11 +5,13 @@ https://docs.aws.amazon.com/batch/latest/APIReference/API_CreateJobQueue.html
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
-from gpu_constructs.fleet import UNKNOWN, JobQueue, Pool, QueuedEnvironment, Unknown
+from gpu_constructs.fleet import UNKNOWN, JobQueue, Origin, Pool, QueuedEnvironment, Unknown
 from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS
-from gpu_constructs.template.model import Reference, Resource
+from gpu_constructs.template.model import Reference, Resource, Value
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.names import Names
 from gpu_constructs.template.resources.section import Section, given
@@ -19,6 +21,8 @@ __all__ = ["ENVIRONMENT", "QUEUE", "environments_of", "job_queues"]
 ENVIRONMENT = "AWS::Batch::ComputeEnvironment"
 QUEUE = "AWS::Batch::JobQueue"
 _POLICY = "AWS::Batch::SchedulingPolicy"
+_SHARE_NUMBERS = ("ShareDecaySeconds", "ComputeReservation")
+_DECIMAL = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")
 _PLATFORMS = {"EC2": "EC2", "SPOT": "EC2", "ECS_MANAGED_INSTANCES": "Managed Instances"}
 
 
@@ -57,6 +61,7 @@ def job_queues(
                     given(each.integer("MaxTimeSeconds"), UNKNOWN)
                     for each in properties.sections("JobStateTimeLimitActions")
                 ),
+                numbers=tuple(_numbers(properties, index)),
                 origin=resource.origin,
             ),
         )
@@ -78,9 +83,32 @@ def _queued(resource: Resource, pool: Pool | None, name: str) -> QueuedEnvironme
     )
 
 
+def _numbers(properties: Section, index: Index) -> Iterator[tuple[str, float, Origin]]:
+    """The priority of a queue, and the numbers of its policy."""
+    policy = _policy(properties, index)
+    shares = Section.of(policy, []).section("FairsharePolicy") if policy is not None else replace(properties, values={})
+    found = [(properties, "Priority"), *((shares, key) for key in _SHARE_NUMBERS)]
+    found += [(each, "WeightFactor") for each in shares.sections("ShareDistribution")]
+    for section, key in found:
+        value = _number(section.get(key))
+        if value is not None:
+            yield key, value, section.origin
+
+
+def _number(value: Value) -> float | None:
+    """A number, or a text that is one, as CloudFormation takes both."""
+    if isinstance(value, str) and _DECIMAL.fullmatch(value):
+        return float(value)
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def _policy(properties: Section, index: Index) -> Resource | None:
+    return index.find(properties.get("SchedulingPolicyArn"), _POLICY, properties.resource.place)
+
+
 def _has_shares(properties: Section, index: Index) -> bool | Unknown:
     """Whether its policy is one of fair shares; there are others."""
     if not properties.has("SchedulingPolicyArn"):
         return False
-    policy = index.find(properties.get("SchedulingPolicyArn"), _POLICY, properties.resource.place)
+    policy = _policy(properties, index)
     return True if policy is not None and "FairsharePolicy" in policy.properties else UNKNOWN

@@ -29,6 +29,7 @@ _STARTERS = {_RULE: Starter.RULE, _PIPE: Starter.PIPE, _SCHEDULE: Starter.SCHEDU
 _OF_NODES = "NodeOverrides"
 _OF_ECS = "EcsPropertiesOverride"
 _OLD_SIZES = ("Memory", "Vcpus")
+_PRIORITY = "SchedulingPriority"
 _UNIVERSAL = f":aws-sdk:{SUBMIT_JOB}"
 
 
@@ -104,7 +105,9 @@ class Submissions:
             request = call.request
             queue = self._index.find(request.get("JobQueue"), QUEUE, request.resource.place)
             defined = {} if job is None else job.properties
-            priority = request.get("SchedulingPriorityOverride") or defined.get("SchedulingPriority")
+            priority = given(
+                request.integer("SchedulingPriorityOverride"), Section(defined, call.resource.origin).integer(_PRIORITY)
+            )
             yield Submission(
                 name=name,
                 starter=_STARTERS.get(call.resource.type, Starter.STATE_MACHINE),
@@ -116,6 +119,7 @@ class Submissions:
                 array_size=request.section("ArrayProperties").integer("Size"),
                 attempts=request.section("RetryStrategy").integer("Attempts"),
                 attempt_seconds=request.section("Timeout").integer("AttemptDurationSeconds"),
+                scheduling_priority=priority,
                 may_share=call.resource.type not in {_RULE, _PIPE},
                 origin=request.origin,
             )

@@ -41,6 +41,13 @@ def test_a_provider_that_a_strategy_names_twice_is_told_once() -> None:
     assert len(said(associated, running_on(cluster="gpu", strategy=(item, item)))) == 1
 
 
+def test_all_providers_that_an_association_lacks_are_one_finding() -> None:
+    one, other = hosts(associated=False), hosts(associated=False, name="Others")
+    finding = only(associated, running_on(one, other, cluster="gpu"))
+    assert "names Hosts and Others, which are not among the capacity providers" in finding.message
+    assert finding.fix.startswith("add Hosts and Others to CapacityProviders")
+
+
 @pytest.mark.parametrize(
     ("pool", "cluster", "words"),
     [
