@@ -34,7 +34,7 @@ _MORE = """
 
 def _state(queue: str = "Queue", resource: str = _SUBMIT, **request: Any) -> dict[str, Any]:
     parameters = {"JobName": "train", "JobDefinition": "${Job}", "JobQueue": f"${{{queue}}}", **request}
-    return {"Type": "Task", "Resource": resource, "Parameters": parameters, "End": True}
+    return {"Type": "Task", "Resource": resource, "Parameters": parameters}
 
 
 def _asks_for(*requirements: dict[str, Any]) -> dict[str, Any]:
@@ -43,7 +43,9 @@ def _asks_for(*requirements: dict[str, Any]) -> dict[str, Any]:
 
 def found(*states: dict[str, Any], gpus: int = 1) -> list[Finding]:
     """Errors about a job of so many GPUs that a state machine submits to hosts with one GPU, or another queue."""
-    definition = json.dumps({"StartAt": "S0", "States": {f"S{number}": each for number, each in enumerate(states)}})
+    ends = [{"Next": f"S{number + 1}"} for number in range(len(states) - 1)] + [{"End": True}]
+    run = {f"S{number}": {**each, **end} for number, (each, end) in enumerate(zip(states, ends, strict=True))}
+    definition = json.dumps({"StartAt": "S0", "States": run})
     machine = f"""
   Machine:
     Type: AWS::StepFunctions::StateMachine
