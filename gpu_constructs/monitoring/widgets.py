@@ -23,7 +23,7 @@ from gpu_constructs.monitoring.series import Formula, Series
 from gpu_constructs.monitoring.watched import PERIOD_SECONDS, WatchedCluster, WatchedPool
 from gpu_constructs.placement.prices import Cost, cost_of
 
-__all__ = ["AlarmStates", "Graph", "Table", "Text", "Widget", "body_of", "widgets_of"]
+__all__ = ["AlarmStates", "Graph", "Table", "Text", "Widget", "body_of", "rows_of"]
 
 COLUMNS = 24
 _MOST_ALARMS = 100
@@ -136,70 +136,79 @@ class Table(Widget):
         return {"title": self.title, "region": cluster.region, "query": query, "view": "table"}
 
 
-def widgets_of(cluster: WatchedCluster, alarms: Sequence[str] = ()) -> list[Widget]:
-    """Every widget of the dashboard, in the order in which they stand.
+def rows_of(cluster: WatchedCluster, alarms: Sequence[str] = ()) -> list[Sequence[Widget]]:
+    """Every widget of the dashboard, in rows that go on below where they are too long.
 
     Args:
         cluster: The cluster.
         alarms: The ARNs of its alarms.
     """
+    half = COLUMNS // 2
+    measured = list(cluster.measured)
     return [
-        Text(width=COLUMNS, height=3 + len(cluster.pools) // 2, markdown=_about(cluster)),
-        *([AlarmStates(title="Alarms", arns=alarms[:_MOST_ALARMS], width=COLUMNS, height=3)] if alarms else []),
-        *(_gpus_of(each) for each in cluster.measured),
-        Graph(title="GPUs held by services", lines=_by_service(cluster, "GPUUtilization", "SampleCount"), unit="GPUs"),
-        Graph(title="GPU use by service", lines=_by_service(cluster, "GPUUtilization", "Average"), unit="%"),
-        Graph(title="GPU memory by service", lines=_by_service(cluster, "GPUMemoryUtilization", "Average"), unit="%"),
-        Graph(
-            title="Tasks of services that wait",
-            lines=[_search(cluster, "ECS/ContainerInsights", "PendingTaskCount", "Maximum")],
-            unit="tasks",
-        ),
-        Graph(
-            title="Hosts that tasks need, of those there are",
-            lines=[Formula.of(each.demand, each.title) for each in cluster.pools if each.group_name is not None],
-            unit="%",
-        ),
-        Graph(
-            title="Tasks that were not placed, and that did not start",
-            lines=[
-                Formula.of(cluster.events("PlacementFailures"), "placements that failed"),
-                Formula.of(cluster.events("TasksNotStarted"), "tasks that did not start"),
-            ],
-            unit="events",
-        ),
-        Table(title="Why services cannot place tasks", query=_WHY_NOT_PLACED, width=12),
-        Table(title="Why tasks did not start", query=_WHY_NOT_STARTED, width=12),
-        Graph(
-            title="Spot interruptions, and tasks that ended with their hosts",
-            lines=[
-                Formula.of(cluster.events("SpotInterruptions"), "Spot interruptions in the region"),
-                Formula.of(cluster.events("LostTasks"), "tasks that ended with their hosts"),
-            ],
-            unit="events",
-            width=12,
-        ),
-        Table(title="The last interruptions and ends of Capacity Blocks", query=_INTERRUPTIONS, width=12),
-        Graph(
-            title="Price per hour, at on-demand list prices",
-            lines=list(_prices(cluster)),
-            unit="US dollars",
-            stacked=True,
-            width=12,
-        ),
-        Graph(title="Faults of GPUs", lines=_faults(cluster), unit="faults", width=12),
-        *(
+        [Text(width=COLUMNS, height=3 + len(cluster.pools) // 2, markdown=_about(cluster))],
+        [AlarmStates(title="Alarms", arns=alarms[:_MOST_ALARMS], width=COLUMNS, height=3)] if alarms else [],
+        [_gpus_of(each) for each in measured],
+        [
+            Graph(title="GPUs held by services", lines=_held_by_services(cluster), unit="GPUs"),
+            Graph(title="GPU use by service", lines=_by_service(cluster, "GPUUtilization"), unit="%"),
+            Graph(title="GPU memory by service", lines=_by_service(cluster, "GPUMemoryUtilization"), unit="%"),
+        ],
+        [
             Graph(
-                title=title,
-                lines=[Formula.of(each.gpu_series(name, statistic), each.title) for each in cluster.measured],
-                unit=unit,
-                width=12,
-            )
-            for title, name, statistic, unit in (
-                ("Temperature of the hottest GPU", "GPUTemperature", "Maximum", "°C"),
-                ("Power of the average GPU", "GPUPowerDraw", "Average", "W"),
-            )
-        ),
+                title="Tasks of services that wait",
+                lines=[_search(cluster, "ECS/ContainerInsights", "PendingTaskCount", "Maximum")],
+                unit="tasks",
+            ),
+            Graph(
+                title="Hosts that tasks need",
+                lines=[Formula.of(each.demand, each.title) for each in cluster.pools if each.group_name is not None],
+                unit="% of those there are",
+            ),
+            Graph(
+                title="Tasks that do not start",
+                lines=[
+                    Formula.of(cluster.events("PlacementFailures"), "not placed"),
+                    Formula.of(cluster.events("TasksNotStarted"), "stopped before they ran"),
+                ],
+                unit="events",
+            ),
+        ],
+        [
+            Table(title="Why services cannot place tasks", query=_WHY_NOT_PLACED, width=half),
+            Table(title="Why tasks did not start", query=_WHY_NOT_STARTED, width=half),
+        ],
+        [
+            Graph(
+                title="Spot interruptions, and tasks that ended with their hosts",
+                lines=[
+                    Formula.of(cluster.events("SpotInterruptions"), "Spot interruptions in the region"),
+                    Formula.of(cluster.events("LostTasks"), "tasks that ended with their hosts"),
+                ],
+                unit="events",
+                width=half,
+            ),
+            Table(title="The last interruptions and ends of Capacity Blocks", query=_INTERRUPTIONS, width=half),
+        ],
+        [
+            Graph(
+                title="Price per hour, at on-demand list prices",
+                lines=list(_prices(cluster)),
+                unit="US dollars",
+                stacked=True,
+                width=half,
+            ),
+            Graph(title="Faults of GPUs", lines=_faults(cluster), unit="faults", width=half),
+        ],
+        [
+            Graph(
+                title="Temperature of the hottest GPU",
+                lines=[Formula.of(each.gpu_series("GPUTemperature", "Maximum"), each.title) for each in measured],
+                unit="°C",
+                width=half,
+            ),
+            Graph(title="Power of all GPUs", lines=list(map(_power_of, measured)), unit="W", width=half),
+        ],
     ]
 
 
@@ -219,19 +228,22 @@ def body_of(cluster: WatchedCluster, alarms: Sequence[str] = ()) -> dict[str, ob
             "height": each.height,
             "properties": each.properties(cluster),
         }
-        for each, (x, y) in _places(widgets_of(cluster, alarms))
+        for each, (x, y) in _places(rows_of(cluster, alarms))
     ]
     return {"start": "-PT12H", "periodOverride": "inherit", "widgets": placed}
 
 
-def _places(widgets: Sequence[Widget]) -> Iterator[tuple[Widget, tuple[int, int]]]:
+def _places(rows: Sequence[Sequence[Widget]]) -> Iterator[tuple[Widget, tuple[int, int]]]:
     """Rows from left to right, each as high as its highest widget."""
-    x = y = height = 0
-    for each in widgets:
-        if x + each.width > COLUMNS:
-            x, y, height = 0, y + height, 0
-        yield each, (x, y)
-        x, height = x + each.width, max(height, each.height)
+    y = 0
+    for row in rows:
+        x = height = 0
+        for each in row:
+            if x + each.width > COLUMNS:
+                x, y, height = 0, y + height, 0
+            yield each, (x, y)
+            x, height = x + each.width, max(height, each.height)
+        y += height
 
 
 def _gpus_of(pool: WatchedPool) -> Graph:
@@ -249,14 +261,22 @@ def _gpus_of(pool: WatchedPool) -> Graph:
     )
 
 
-def _by_service(cluster: WatchedCluster, name: str, statistic: str) -> list[Formula]:
+def _power_of(pool: WatchedPool) -> Formula:
+    series = {"power": pool.gpu_series("GPUPowerDraw", "Sum")}
+    return Formula(expression=f"power / {_MINUTES}", label=pool.title, series=series)
+
+
+def _held_by_services(cluster: WatchedCluster) -> list[Formula]:
+    """The daemon measures each GPU that a service holds once a minute."""
+    measured = _search(cluster, METRIC_NAMESPACE, "GPUUtilization", "SampleCount")
+    return [Formula(expression=f"{measured.expression} / {_MINUTES}", label=measured.label)]
+
+
+def _by_service(cluster: WatchedCluster, name: str) -> list[Formula]:
     """Of hosts of Auto Scaling groups by the daemon, and of Managed Instances by Container Insights."""
-    lines = [_search(cluster, METRIC_NAMESPACE, name, statistic)]
-    if statistic == "SampleCount":
-        # The daemon measures each GPU once a minute.
-        return [Formula(expression=f"{each.expression} / {_MINUTES}", label=each.label) for each in lines]
+    lines = [_search(cluster, METRIC_NAMESPACE, name, "Average")]
     if any(each.pool.kind is PoolKind.MANAGED_INSTANCES for each in cluster.pools):
-        lines.append(_search(cluster, "ECS/ContainerInsights", f"Task{name}", statistic))
+        lines.append(_search(cluster, "ECS/ContainerInsights", f"Task{name}", "Average"))
     return lines
 
 
