@@ -75,7 +75,7 @@ class BatchEnvironment(Construct):
                 minv_cpus=plan.min_vcpus,
                 maxv_cpus=plan.max_vcpus,
                 instance_role=hosts.instance_profile.instance_profile_arn,
-                subnets=[each.subnet_id for each in plan.subnets.subnets],
+                subnets=plan.subnets.ids,
                 # Multi-node jobs have interfaces of their own in these groups. AWS Batch refuses groups here where the
                 # launch template lists interfaces (https://github.com/aws/aws-cdk/issues/21577).
                 security_group_ids=[hosts.security_group.security_group_id]

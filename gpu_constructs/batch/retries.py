@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from aws_cdk import aws_batch as batch
 
@@ -68,11 +69,14 @@ class BatchRetries:
 
     def conditions(self) -> list[batch.RetryStrategy]:
         """The conditions as CDK takes them, first match first. Without the last one, AWS Batch retries everything."""
-        if self.attempts == 1:
-            return []
-        causes = [batch.Reason.SPOT_INSTANCE_RECLAIMED]  # of any host that was lost
-        if self.image_not_pulled:
-            causes.append(batch.Reason.CANNOT_PULL_CONTAINER)
-        causes += [batch.Reason.custom(on_exit_code=str(each)) for each in self.exit_codes]
-        retried = [batch.RetryStrategy.of(batch.Action.RETRY, each) for each in causes]
-        return [*retried, batch.RetryStrategy.of(batch.Action.EXIT, batch.Reason.custom(on_reason="*"))]
+        return [] if self.attempts == 1 else [*_conditions(tuple(self.exit_codes), self.image_not_pulled)]
+
+
+@cache  # nothing changes them, and each costs two calls into Node
+def _conditions(exit_codes: Sequence[int], image_not_pulled: bool) -> tuple[batch.RetryStrategy, ...]:  # noqa: FBT001 - `cache` has no names
+    causes = [batch.Reason.SPOT_INSTANCE_RECLAIMED]  # of any host that was lost
+    if image_not_pulled:
+        causes.append(batch.Reason.CANNOT_PULL_CONTAINER)
+    causes += [batch.Reason.custom(on_exit_code=str(each)) for each in exit_codes]
+    retried = [batch.RetryStrategy.of(batch.Action.RETRY, each) for each in causes]
+    return (*retried, batch.RetryStrategy.of(batch.Action.EXIT, batch.Reason.custom(on_reason="*")))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, TypeVar, cast
 
 import aws_cdk as cdk
@@ -95,9 +96,7 @@ class BatchWork(Construct):
         self.job_role: iam.IRole = options.get("job_role") or iam.Role(
             self, "JobRole", assumed_by=iam.ServicePrincipal("ecs-tasks.amazonaws.com")
         )
-        linux = batch.LinuxParameters(
-            self, "LinuxParameters", shared_memory_size=cdk.Size.mebibytes(plan.shared_memory_mib)
-        )
+        linux = batch.LinuxParameters(self, "LinuxParameters", shared_memory_size=_mebibytes(plan.shared_memory_mib))
         if plan.devices:
             linux.add_devices(*(batch.Device(host_path=each, container_path=each) for each in plan.devices))
         self.container: batch.EcsEc2ContainerDefinition = construct_of(
@@ -108,7 +107,7 @@ class BatchWork(Construct):
             image=image,
             command=None if command is None else list(command),
             cpu=plan.vcpus,
-            memory=cdk.Size.mebibytes(plan.memory_mib),
+            memory=_mebibytes(plan.memory_mib),
             gpu=plan.gpus,
             environment=plan.environment,
             secrets=None if secrets is None else dict(secrets),
@@ -161,6 +160,11 @@ class BatchWork(Construct):
             f"--job-definition {definition.resource_name}",
         ]
         return " ".join([*words, *([] if self.share is None else [f"--share-identifier {self.share}"])])
+
+
+@cache  # nothing changes it, and it costs a call into Node
+def _mebibytes(number: int) -> cdk.Size:
+    return cdk.Size.mebibytes(number)
 
 
 def require_name(argument: str, name: str | None) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import aws_cdk as cdk
 import jsii
 from aws_cdk import aws_autoscaling as autoscaling
@@ -24,6 +26,10 @@ class AsCluster(Construct):
     """
 
     cluster: ecs.ICluster
+
+    @cached_property
+    def _vpc(self) -> ec2.IVpc:
+        return self.cluster.vpc
 
     @property
     def cluster_arn(self) -> str:
@@ -53,7 +59,7 @@ class AsCluster(Construct):
     @property
     def vpc(self) -> ec2.IVpc:
         """The VPC of the cluster."""
-        return self.cluster.vpc
+        return self._vpc
 
     @property
     def autoscaling_group(self) -> autoscaling.IAutoScalingGroup | None:

@@ -27,16 +27,25 @@ class HostSubnets:
         subnets: The subnets one by one.
         has_public: Whether a public subnet is among them.
         vpc: The VPC.
+        selected: What CDK says about all of them together; None where they were not selected.
     """
 
     selection: ec2.SubnetSelection
     subnets: Sequence[ec2.ISubnet]
     has_public: bool
     vpc: ec2.IVpc
+    selected: ec2.SelectedSubnets | None = None
+
+    @cached_property
+    def ids(self) -> list[str]:
+        """The ids of the subnets."""
+        return [each.subnet_id for each in self.subnets] if self.selected is None else self.selected.subnet_ids
 
     @cached_property
     def way_out(self) -> tuple[IDependable, ...]:
         """What has to be there for hosts in them to reach anything."""
+        if self.selected is not None:
+            return (self.selected.internet_connectivity_established,)
         return tuple(each.internet_connectivity_established for each in self.subnets)
 
     @cached_property
@@ -44,13 +53,12 @@ class HostSubnets:
         """In how many Availability Zones they are; None for a VPC that CDK has yet to look up."""
         if self.in_one_zone:
             return 1
-        is_pending = selected_subnets(self.vpc, self.selection).is_pending_lookup
-        return None if is_pending or _are_unknown(self._zone_names) else len(self._zone_names)
+        return None if self._is_pending or _are_unknown(self._zone_names) else len(self._zone_names)
 
     @cached_property
     def zones_are_open(self) -> bool:
         """Whether their zones are only known at deploy time, which no look-up changes."""
-        return _are_unknown(self._zone_names) and not selected_subnets(self.vpc, self.selection).is_pending_lookup
+        return _are_unknown(self._zone_names) and not self._is_pending
 
     @property
     def in_one_zone(self) -> bool:
@@ -58,7 +66,13 @@ class HostSubnets:
         return len(self._zone_names) == 1 and not _are_unknown(self._zone_names)
 
     @cached_property
+    def _is_pending(self) -> bool:
+        return bool((self.selected or selected_subnets(self.vpc, self.selection)).is_pending_lookup)
+
+    @cached_property
     def _zone_names(self) -> frozenset[str]:
+        if self.selected is not None:
+            return frozenset(self.selected.availability_zones)
         return frozenset(each.availability_zone for each in self.subnets)
 
     @classmethod
@@ -90,10 +104,12 @@ class HostSubnets:
             selected = selected_subnets(vpc, chosen)
         if selected.is_pending_lookup:
             # CDK's stand-in for a VPC that it has yet to look up.
-            return cls(selection=chosen, subnets=selected.subnets, has_public=False, vpc=vpc)
+            return cls(selection=chosen, subnets=selected.subnets, has_public=False, vpc=vpc, selected=selected)
         if not selected.subnet_ids:
             raise InvalidValueError("no subnet of the VPC is like that", argument="vpc_subnets", fix=_FIX)
-        return cls(selection=chosen, subnets=selected.subnets, has_public=selected.has_public, vpc=vpc)
+        return cls(
+            selection=chosen, subnets=selected.subnets, has_public=selected.has_public, vpc=vpc, selected=selected
+        )
 
 
 def _require_of(vpc: ec2.IVpc, subnets: Sequence[ec2.ISubnet]) -> None:

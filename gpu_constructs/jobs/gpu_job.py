@@ -264,8 +264,7 @@ def _container(task_definition: GpuTaskDefinition, name: str | None) -> str:
 def _network(
     cluster: GpuCluster, groups: Sequence[ec2.ISecurityGroup], chosen: ec2.SubnetSelection | None
 ) -> dict[str, object]:
-    subnets = cluster.hosts.subnets_of(chosen)
     return {
-        "Subnets": [each.subnet_id for each in subnets.subnets],
+        "Subnets": cluster.hosts.subnets_of(chosen).ids,
         "SecurityGroups": [each.security_group_id for each in groups],
     }

@@ -200,7 +200,7 @@ class ClusterTraining(StartedJob):
                 container=_CONTAINER,
                 strategy=[{"CapacityProvider": capacity.capacity_provider_name, "Weight": 1}],
                 network={
-                    "Subnets": [each.subnet_id for each in capacity.subnets.subnets],
+                    "Subnets": capacity.subnets.ids,
                     "SecurityGroups": [self.security_group.security_group_id],
                 },
                 packed=False,
