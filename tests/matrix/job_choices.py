@@ -20,6 +20,7 @@ from gpu_constructs.tasks.task_target import Capacity
 from tests.matrix.choices import BLOCK_ENDS, BLOCK_STARTS, Choice, Combination, reservation_id
 
 __all__ = [
+    "GANG",
     "HARDWARE",
     "HOSTS",
     "KINDS",
@@ -31,8 +32,10 @@ __all__ = [
     "every_job",
 ]
 
-MAX_INSTANCES = 10
-"""Of every capacity: a host for each job that is started in one of its stacks at the same time."""
+GANG = 2
+"""Hosts of a training."""
+MAX_INSTANCES = 10 + GANG
+"""Of every capacity: hosts for all jobs that are started in one of its stacks at the same time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,13 +153,15 @@ KINDS: tuple[Choice, ...] = (
     _choice("on an object", "task"),
     _choice("as a step", "task"),
     _choice("AWS Batch", "batch"),
+    _choice("several hosts of AWS Batch", "batch", "nodes"),
+    _choice("several hosts of the cluster", "tasks of a gang"),
 )
-"""Kinds of jobs; how each is defined and started is in `job_kinds`."""
+"""Kinds of jobs; how each is defined and started is in `jobs`."""
 
 HOSTS: Mapping[Choice, Hosts] = MappingProxyType(
     {
         _choice("on demand"): _groups(_ON_DEMAND),
-        _choice("spot"): _groups(_SPOT),
+        _choice("spot", "spot"): _groups(_SPOT),
         _choice("spot above a base", "mixed"): _groups(_always(purchase=Purchase.spot(on_demand_base=1))),
         _choice("a Capacity Block", "block"): _groups(_block),
         _choice("a reservation"): _groups(_reservation),
@@ -165,7 +170,7 @@ HOSTS: Mapping[Choice, Hosts] = MappingProxyType(
         _choice("Managed Instances by need", "managed", "need"): _managed(
             lambda _: {"need": HostNeed(models=["H100"])}
         ),
-        _choice("a fallback of two"): _groups(_SPOT, _ON_DEMAND),
+        _choice("a fallback of two", "spot", "two capacities"): _groups(_SPOT, _ON_DEMAND),
         _choice("a family", "family"): Hosts(_family, _family_in_batch),
     }
 )

@@ -86,21 +86,75 @@ CONTRADICTIONS: tuple[Contradiction, ...] = (
             InvalidValueError,
             r"^gpus: expects a whole number of GPUs, got .*\(GPU133,",
             f"{_BATCH}/APIReference/API_ResourceRequirement.html: the number of physical GPUs",
+            without=without,
         )
-        for trait in ("part", "share")
+        for trait, without in (("part", "nodes"), ("share", None))
     ),
     _row(
         "batch, a mode",
         UnknownNameError,
-        r"^network_mode: GpuBatchQueue\.add_job has no such argument",
+        r"^network_mode: (GpuBatchQueue\.add_job|MultiNodeTraining) has no such argument",
         f"{_BATCH}/APIReference/API_ContainerProperties.html: no network mode, hosts share theirs",
     ),
     # AWS Batch itself takes up to ten containers, as EcsProperties: a job of this library has one.
     _row(
         "batch, several containers",
         UnknownNameError,
-        r"^containers: GpuBatchQueue\.add_job has no such argument",
+        r"^containers: (GpuBatchQueue\.add_job|MultiNodeTraining) has no such argument",
         f"{_BATCH}/userguide/multi-container-jobs.html",
+    ),
+    # Several hosts of AWS Batch
+    _row(
+        "nodes, part",
+        IncompatibleError,
+        r"^queue: each host of a training has whole GPUs, and g6f\.2xlarge has none",
+        f"{_BATCH}/APIReference/API_ResourceRequirement.html: the number of physical GPUs",
+    ),
+    _row(
+        "nodes, spot",
+        IncompatibleError,
+        r"every compute environment here is Spot, where AWS Batch does not run multi-node jobs.*\(GPU294,",
+        f"{_BATCH}/userguide/mnp-ce.html",
+    ),
+    _row(
+        "nodes, family",
+        IncompatibleError,
+        r"^queue: all hosts of a training are of one type, and",
+        f"{_BATCH}/userguide/mnp-node-groups.html",
+    ),
+    # Several hosts of the cluster
+    *(
+        _row(
+            f"tasks of a gang, {trait}",
+            InvalidValueError,
+            r"^capacity: expects a capacity of an Auto Scaling group, got",
+            source,
+            without=without,
+        )
+        for trait, source, without in (
+            ("managed", f"{_ECS}/managed-instances-instance-types.html: hosts are chosen for each task", None),
+            ("two capacities", f"{_ECS}/cluster-capacity-providers.html: each task has a provider of its own", None),
+            ("family", f"{_ECS}/cluster-capacity-providers.html: each task has a provider of its own", "part"),
+        )
+    ),
+    _row(
+        "tasks of a gang, part",
+        IncompatibleError,
+        r"^capacity: all hosts of a training have the same whole GPUs of NVIDIA",
+        f"{_ECS}/ecs-gpu.html: a fraction of a GPU has no peers",
+    ),
+    *(
+        _row(
+            f"tasks of a gang, {trait}",
+            UnknownNameError,
+            rf"^{argument}: ClusterTraining has no such argument",
+            f"{_ECS}/{source}",
+        )
+        for trait, argument, source in (
+            ("share", "gpus", "ecs-gpu.html: each task has all GPUs of its host"),
+            ("a mode", "network_mode", "task-networking-awsvpc.html: each task has an address that the others reach"),
+            ("several containers", "containers", "task_definitions.html: the main container decides how a task ends"),
+        )
     ),
 )
 

@@ -18,16 +18,17 @@ from aws_cdk import aws_scheduler as scheduler
 from aws_cdk import aws_sqs as sqs
 from aws_cdk import aws_stepfunctions as sfn
 
-from gpu_constructs import GpuBatchQueue, GpuCluster, GpuJob, GpuTaskDefinition
+from gpu_constructs import ClusterTraining, GpuBatchQueue, GpuCluster, GpuJob, GpuTaskDefinition, MultiNodeTraining
 from gpu_constructs.tasks.task_target import Capacity
 from tests.e2e.local import Local
 from tests.matrix.case import Case
 from tests.matrix.choices import Choice
-from tests.matrix.job_choices import HARDWARE, HOSTS, KINDS, MODES, JobCombination
+from tests.matrix.job_choices import GANG, HARDWARE, HOSTS, KINDS, MODES, JobCombination
 
 __all__ = ["KIND_OF", "Kind", "Place", "case_of"]
 
 _BUCKET = "matrix-in"
+_GANG: Mapping[str, Any] = MappingProxyType({"hosts": GANG, "command": ["train.py"]})
 _LIMIT_HOURS = 6
 
 Outputs = Mapping[str, str]
@@ -85,21 +86,37 @@ class Place:
 
     def queued(self, its: JobCombination, name: str) -> None:
         """A queue of AWS Batch with a job."""
-        hosts, hardware = HOSTS[self.choices[0]], HARDWARE[self.choices[1]]
-        queue: Any = GpuBatchQueue(
+        job = self._queue(name).add_job(
+            "Work", image=_image(), **_asked_of_task(its), **HARDWARE[self.choices[1]].asked
+        )
+        self.output(name, job.submit_command(job_name=name))
+
+    def queued_gang(self, its: JobCombination, name: str) -> None:
+        """A queue of AWS Batch with a training on several hosts."""
+        asked = {**_GANG, **_asked_of_task(its), **HARDWARE[self.choices[1]].asked}
+        training = MultiNodeTraining(self.stack, f"{name}Gang", queue=self._queue(name), image=_image(), **asked)
+        self.output(name, training.submit_command(job_name=name))
+
+    def gang(self, its: JobCombination, name: str) -> None:
+        """A training on several hosts of the cluster, each with all its GPUs and adapters."""
+        gpus, joined = HARDWARE[self.choices[1]].asked["gpus"], self._joined()
+        capacity: Any = joined[0] if len(joined) == 1 else joined
+        asked = {**_GANG, **_asked_of_task(its), **({} if isinstance(gpus, (int, float)) else {"gpus": gpus})}
+        training = ClusterTraining(
             self.stack,
             name,
-            vpc=self.cluster.hosts.vpc,
-            environments=hosts.environments(self.cluster, f"{name}Hosts", hardware, self._zone()),  # type: ignore[arg-type]
+            cluster=self.cluster,
+            capacity=capacity,
+            image=_image(),
+            timeout=cdk.Duration.hours(_LIMIT_HOURS),
+            **asked,
         )
-        mode, containers = its.task
-        asked = {
-            **hardware.asked,
-            **({} if MODES[mode] is None else {"network_mode": MODES[mode]}),
-            **({"containers": []} if "several containers" in containers.traits else {}),
-        }
-        job = queue.add_job("Work", image=_image(), **asked)
-        self.output(name, job.submit_command(job_name=name))
+        self.output(name, f"{training.task_definition.family} {training.start_command(job_input={'by': name})}")
+
+    def _queue(self, name: str) -> GpuBatchQueue:
+        hosts, hardware = HOSTS[self.choices[0]], HARDWARE[self.choices[1]]
+        environments: Any = hosts.environments(self.cluster, f"{name}Hosts", hardware, self._zone())
+        return GpuBatchQueue(self.stack, name, vpc=self.cluster.hosts.vpc, environments=environments)
 
     def output(self, name: str, value: str) -> None:
         cdk.CfnOutput(self.stack, f"{name}Output", value=value)
@@ -122,10 +139,12 @@ class Kind:
     Args:
         define: Adds one to a place, with an output of its name.
         start: Starts it on the emulator; gets the output. Returns the state machine or the job of AWS Batch to look at.
+        tasks: How many tasks each of its jobs runs in the cluster.
     """
 
     define: Callable[[Place, JobCombination, str], None]
     start: Callable[[Local, str], str]
+    tasks: int = 1
 
 
 def _by_hand(place: Place, its: JobCombination, name: str) -> None:
@@ -141,6 +160,13 @@ def _start_by_hand(cloud: Local, output: str) -> str:
         stateMachineArn=given["--state-machine-arn"], input=given["--input"]
     )
     return given["--state-machine-arn"]
+
+
+def _start_gang(cloud: Local, output: str) -> str:
+    """Its main task ends well after a while, and the other one goes on until then."""
+    family, _, command = output.partition(" ")
+    cloud.switch(f"ends/{family}", "9*0,late")
+    return _start_by_hand(cloud, command)
 
 
 def _on_schedule(place: Place, its: JobCombination, name: str) -> None:
@@ -214,13 +240,15 @@ KIND_OF: Mapping[Choice, Kind] = MappingProxyType(
                 Kind(_from_queue, _send),
                 Kind(_on_object, _arrives),
                 Kind(_as_step, _start),
-                Kind(lambda place, its, name: place.queued(its, name), _submit),
+                Kind(lambda place, its, name: place.queued(its, name), _submit, tasks=0),
+                Kind(lambda place, its, name: place.queued_gang(its, name), _submit, tasks=0),
+                Kind(lambda place, its, name: place.gang(its, name), _start_gang, tasks=GANG),
             ),
             strict=True,
         )
     )
 )
-"""A kind of more hosts than one is one more row here, and one in `job_choices.KINDS`."""
+"""In the order of `job_choices.KINDS`."""
 
 
 def case_of(combinations: Sequence[JobCombination], *, providers: int) -> Case:
@@ -233,6 +261,15 @@ def case_of(combinations: Sequence[JobCombination], *, providers: int) -> Case:
             place.define(each)
 
     return Case(", ".join(each.name for each in choices), define, providers=providers)
+
+
+def _asked_of_task(its: JobCombination) -> dict[str, Any]:
+    """What a task definition is asked for, of what defines its tasks itself."""
+    mode, containers = its.task
+    return {
+        **({} if MODES[mode] is None else {"network_mode": MODES[mode]}),
+        **({"containers": []} if "several containers" in containers.traits else {}),
+    }
 
 
 @cache

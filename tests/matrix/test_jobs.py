@@ -10,7 +10,7 @@ import aws_cdk as cdk
 
 from gpu_constructs import GpuConstructsError
 from tests.matrix.choices import Choice
-from tests.matrix.job_choices import JobCombination, every_job
+from tests.matrix.job_choices import HARDWARE, JobCombination, every_job
 from tests.matrix.job_contradictions import CONTRADICTIONS, applying, one_of_each_illegal_pair
 from tests.matrix.jobs import Place
 from tests.matrix.tasks import EVERYTHING
@@ -25,11 +25,13 @@ def refused() -> list[JobCombination]:
 
 
 def test_what_cannot_be_is_refused_for_a_reason_that_aws_gives(tmp_path: Path, record_property: Record) -> None:
-    site = Site(cdk.App(outdir=str(tmp_path)))
+    app = cdk.App(outdir=str(tmp_path))
+    # A cluster has a family once.
+    clusters = {each: Site(app, cdk.Stage(app, f"Stage{number}")).cluster for number, each in enumerate(HARDWARE)}
     places: dict[tuple[Choice, Choice], Place] = {}
     wrong: list[str] = []
     for each in refused():
-        place = places.setdefault(each.place, Place(site.cluster, f"Place{len(places)}", each.place))
+        place = places.setdefault(each.place, Place(clusters[each.place[1]], f"Place{len(places)}", each.place))
         why, raised = applying(each), _error_of(place, each)
         if raised is None or not any(row.explains(raised) for row in why):
             wrong.append(f"{each.name}: {raised!r}; expected {[row.name for row in why]}")
