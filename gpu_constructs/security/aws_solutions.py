@@ -33,6 +33,7 @@ from gpu_constructs.cluster import GpuCluster
 from gpu_constructs.hardware.servers import variables_of_servers
 from gpu_constructs.jobs.data import JobData
 from gpu_constructs.jobs.gpu_job import GpuJob
+from gpu_constructs.monitoring.gpu_monitoring import GpuMonitoring
 from gpu_constructs.serving.load_balanced_service import LoadBalancedService
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.training.cluster_training import ClusterTraining
@@ -54,6 +55,7 @@ _TASKS_OF_CLUSTER = (
     "tasks and revisions have no names before they are made; those of one cluster and one family are allowed"
 )
 _OBJECTS_OF_DATA = "objects of a job have no names before they are written; the bucket and the prefix are given"
+_HOSTS_AND_TASKS_OF_CLUSTER = "hosts and tasks have no names before they are there; those of one cluster are allowed"
 _TASKS_WITHOUT_RESOURCES = "ecr:GetAuthorizationToken, logs:DescribeLogGroups and ssmmessages know no resources in IAM"
 
 # What CDK allows a task or its agent, for images from ECR and for ECS Exec.
@@ -123,6 +125,8 @@ def _found_in(construct: IConstruct) -> Iterator[_Finding]:
         yield from _of_service(construct)
     elif isinstance(construct, (GpuJob, ClusterTraining)):
         yield from _of_job(construct)
+    elif isinstance(construct, GpuMonitoring):
+        yield from _of_monitoring(construct)
     elif isinstance(construct, MultiNodeTraining):
         yield from _of_data(construct.job_role, construct.data)
 
@@ -204,6 +208,15 @@ def _of_job(job: GpuJob | ClusterTraining) -> Iterator[_Finding]:
     for queue in job.node.children:
         if isinstance(queue, sqs.Queue) and isinstance(queue.node.default_child, sqs.CfnQueue):
             yield queue.node.default_child, "SQS3", "it is the dead-letter queue of a schedule or a rule"
+
+
+def _of_monitoring(monitoring: GpuMonitoring) -> Iterator[_Finding]:
+    task = monitoring.task_definition
+    for resource in _defined(task, ecs.CfnTaskDefinition, "Resource"):
+        yield resource, "ECS2", "the variables are the names of the cluster and of its metrics, and no secrets"
+    for policy in _defined(task.task_role, iam.CfnPolicy, "DefaultPolicy"):
+        for _, wildcard in _wildcards(_resolved(policy, policy.policy_document)):
+            yield policy, f"IAM5[Resource::{wildcard}]", _HOSTS_AND_TASKS_OF_CLUSTER
 
 
 def _of_data(role: iam.IRole, data: Sequence[JobData]) -> Iterator[_Finding]:

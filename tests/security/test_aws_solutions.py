@@ -116,6 +116,7 @@ def everything(nagged: Nagged) -> None:
     service = nagged.service("Service", served)
     service.add_application_load_balancer("Http", protocol=elbv2.ApplicationProtocol.HTTP)
     service.add_network_load_balancer("Tcp", protocol=elbv2.Protocol.TCP)
+    nagged.cluster.add_monitoring("Monitoring")
 
 
 @pytest.mark.parametrize("staged", [False, True])

@@ -39,6 +39,7 @@ from . import (
     targets,
     tasks,
     warm_pools,
+    watching,
 )
 
 __all__ = ["RESOURCES", "install"]
@@ -64,6 +65,7 @@ RESOURCES = (
     security_groups,
     service_scaling,
     warm_pools,
+    watching,
 )
 """The modules whose resource types exist from the moment they are imported."""
 
