@@ -39,7 +39,7 @@ from gpu_constructs.tasks.workload import require_home
 from gpu_constructs.training.block_time import latest_start, require_time
 from gpu_constructs.training.gang_plan import Hosts, hosts_of
 from gpu_constructs.training.gang_states import RESERVED, Gang, attempts_of, gang_definition_of
-from gpu_constructs.training.launch_plan import require_launch, require_mounted, words_of
+from gpu_constructs.training.launch_plan import require_launch, require_mounted, shorter_wait, words_of
 from gpu_constructs.training.shared_volumes import mount_volumes
 from gpu_constructs.training.training_launcher import TrainingLauncher
 
@@ -180,7 +180,7 @@ class ClusterTraining(StartedJob):
                 image=image,
                 gpus=gang.gpus,
                 efa=gang.has_efa,
-                command=chosen.command(words, gpus=gang.gpus),
+                command=chosen.command(words, gpus=gang.gpus, start_seconds=start_seconds),
                 environment=told,
                 secrets=secrets,
                 **needs_among(options),
@@ -220,7 +220,12 @@ class ClusterTraining(StartedJob):
             task.keep_old_revisions()
             # A provider cannot leave the cluster while a task uses it.
             self.state_machine.node.add_dependency(cluster.hosts.association.services_depend_on)
-            _warn(self, gang, latest_start(capacity.pool.bought.block, seconds))
+            _warn(
+                self,
+                spot=_spot_of(gang),
+                block=latest_start(capacity.pool.bought.block, seconds),
+                join=shorter_wait(chosen, start_seconds),
+            )
 
     @property
     def workload(self) -> Workload:
@@ -274,12 +279,16 @@ def _in_words_of(training: str) -> Iterator[None]:
         raise
 
 
-def _warn(scope: Construct, gang: Hosts, late: str | None) -> None:
-    if gang.is_spot:
-        cdk.Annotations.of(scope).add_warning_v2(
-            "gpu-constructs:ClusterTraining.spot",
-            f"one interrupted spot host ends the training on all {gang.number}, and retries start it again from its "
-            "last checkpoint; on demand, a reservation or a Capacity Block has no such interruptions",
-        )
-    if late is not None:
-        cdk.Annotations.of(scope).add_warning_v2("gpu-constructs:ClusterTraining.block", late)
+def _spot_of(gang: Hosts) -> str | None:
+    if not gang.is_spot:
+        return None
+    return (
+        f"one interrupted spot host ends the training on all {gang.number}, and retries start it again from its "
+        "last checkpoint; on demand, a reservation or a Capacity Block has no such interruptions"
+    )
+
+
+def _warn(scope: Construct, **said: str | None) -> None:
+    for name, text in said.items():
+        if text is not None:
+            cdk.Annotations.of(scope).add_warning_v2(f"gpu-constructs:ClusterTraining.{name}", text)

@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from aws_cdk import aws_batch as batch
 
 from gpu_constructs.cdk.arguments import texts
+from gpu_constructs.cdk.durations import in_words
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import Unknown
@@ -16,7 +17,7 @@ from gpu_constructs.jobs.data import JobData
 from gpu_constructs.training.launcher_script import Tool
 from gpu_constructs.training.training_launcher import TrainingLauncher
 
-__all__ = ["require_launch", "require_mounted", "words_of"]
+__all__ = ["require_launch", "require_mounted", "shorter_wait", "words_of"]
 
 _EXAMPLE = "['train.py', '--epochs', '3']"
 _START_PYTHON = frozenset({Tool.TORCHRUN, Tool.DEEPSPEED})
@@ -99,6 +100,23 @@ def require_launch(
             allowed=f"{_OWN_CODE}, or {_FIRST_OF_SHELL} to 255",
             fix=f"exit code {_OWN_CODE}, which repeats mistakes as well, or another launcher",
         )
+
+
+def shorter_wait(launcher: TrainingLauncher, start_seconds: int) -> str | None:
+    """What happens where hosts wait less for each other than they may take to come, in words; None where they wait.
+
+    Args:
+        launcher: What starts the processes.
+        start_seconds: How long it may take until all hosts run.
+    """
+    waits = launcher.waits_seconds
+    if waits is None or waits >= start_seconds:
+        return None
+    return (
+        f"hosts may come within {in_words(start_seconds)}, and the first waits {in_words(waits)} for the others: then "
+        "it fails with an exit code, after which a training is not repeated as after missing hosts; leave join_within "
+        "out, and it waits as long as start_within"
+    )
 
 
 def require_mounted(checkpoints: JobData | None, volumes: Sequence[batch.EcsVolume] | None) -> None:

@@ -3,7 +3,9 @@
 It is a script for ``/bin/sh`` in the container's command, because every image with a shell has what it needs: nothing
 is installed and nothing is downloaded. From AWS Batch each node has its index and the number of nodes, and all but the
 main one have its address (https://docs.aws.amazon.com/batch/latest/userguide/mnp-env-vars.html). The main node takes
-its own from its hosts file, where ECS writes it for a task with an interface of its own.
+its own from its hosts file, where the ECS agent writes it for a task with an interface of its own. It does so only for
+an interface with a hostname, which those of a VPC without DNS hostnames do not have
+(https://github.com/aws/amazon-ecs-agent, ``generateENIExtraHosts``); there the kernel's list of addresses has it.
 """
 
 from __future__ import annotations
@@ -26,9 +28,20 @@ _NODE = """\
 set -eu
 node=$AWS_BATCH_JOB_NODE_INDEX
 nodes=$AWS_BATCH_JOB_NUM_NODES
-main=${AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS:-$(
-  getent hosts "$(cat /etc/hostname)" | { read -r address _ && echo "$address"; }
-)} || { echo "getent hosts finds no address of this host, $(cat /etc/hostname)" >&2; exit 1; }
+own_address() {
+  getent hosts "$(cat /etc/hostname)" | { read -r address _ && echo "$address"; } && return
+  found=
+  while read -r mark value kind; do
+    [ "$mark" != "|--" ] || found=$value
+    case "$mark $value $kind $found" in
+      "/32 host LOCAL 127."* | "/32 host LOCAL 169.254."*) ;;
+      "/32 host LOCAL "*) echo "$found" && return ;;
+    esac
+  done < /proc/net/fib_trie
+  echo "this host, $(cat /etc/hostname), has no address" >&2
+  return 1
+}
+main=${AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS:-$(own_address)} || exit 1
 job=${AWS_BATCH_JOB_ID%%#*}
 [ -z "${JOB_CHECKPOINTS-}" ] || export JOB_CHECKPOINTS="$JOB_CHECKPOINTS$job/"
 echo "node $node of $nodes, main node $main" >&2

@@ -33,8 +33,8 @@ class TrainingLauncher:
         tool: What starts the processes.
         processes_per_host: How many there are; None for one for each GPU.
         port: The port of the main host where the others join.
-        join_within: How long hosts wait for each other with `torchrun` and `mpi`; None for half an hour. A host may
-            still pull its image.
+        join_within: How long hosts wait for each other with `torchrun` and `mpi`; None for half an hour, or for
+            `start_within` of a `ClusterTraining` where that is longer. A host may still pull its image.
     """
 
     tool: Tool = Tool.TORCHRUN
@@ -153,14 +153,18 @@ class TrainingLauncher:
         seconds = None if self.join_within is None else self._seconds
         return None if isinstance(seconds, Unknown) else seconds
 
-    def command(self, command: Sequence[str], *, gpus: int) -> list[str]:
+    def command(self, command: Sequence[str], *, gpus: int, start_seconds: int = 0) -> list[str]:
         """The command of the container.
 
         Args:
             command: What the tool starts.
             gpus: GPUs of each host.
+            start_seconds: How long it may take until all hosts run. Where `join_within` says nothing else, those that
+                run wait at least as long for the others.
         """
         seconds = self._seconds
+        if self.join_within is None and not isinstance(seconds, Unknown):
+            seconds = max(seconds, start_seconds)
         script = script_of(
             self.tool,
             processes=self.processes_per_host or gpus,

@@ -56,6 +56,11 @@ def train(site: Site, capacity: Any = None, **arguments: Any) -> ClusterTraining
     )
 
 
+def warnings(site: Site) -> list[str]:
+    found = cdk.assertions.Annotations.from_stack(site.stack).find_warning("*", cdk.assertions.Match.any_value())
+    return [str(each.entry.data) for each in found]
+
+
 def test_each_task_has_a_whole_host_and_an_interface_that_the_others_reach(site: Site) -> None:
     train(site)
     task = site.only("AWS::ECS::TaskDefinition")
@@ -102,9 +107,18 @@ def test_its_logs_go_to_the_group_that_is_given(site: Site) -> None:
 
 def test_a_block_whose_end_alone_is_known_is_said_with_its_end(site: Site) -> None:
     train(site, hosts(site, **OPEN_BLOCK), timeout=cdk.Duration.hours(12))
-    found = cdk.assertions.Annotations.from_stack(site.stack).find_warning("*", cdk.assertions.Match.any_value())
     said = "leave with their Capacity Block at 2030-01-08T10:45:00Z: one that starts after 2030-01-07T22:45:00Z may"
-    assert any(said in str(each.entry.data) for each in found)
+    assert any(said in each for each in warnings(site))
+
+
+def test_the_main_host_waits_as_long_as_the_others_may_take_to_come(site: Site) -> None:
+    train(site, start_within=cdk.Duration.hours(6))
+    assert "JOIN_SECONDS=21600" in site.container()["Command"][2]
+
+
+def test_a_shorter_wait_than_hosts_may_take_is_said(site: Site) -> None:
+    train(site, launcher=TrainingLauncher.torchrun(join_within=cdk.Duration.minutes(10)))
+    assert any("come within 30 minutes, and the first waits 10 minutes" in each for each in warnings(site))
 
 
 def test_what_was_made_is_found_good(site: Site) -> None:
@@ -115,8 +129,7 @@ def test_what_was_made_is_found_good(site: Site) -> None:
 
 def test_spot_hosts_are_taken_with_a_warning(site: Site) -> None:
     train(site, hosts(site, purchase=Purchase.spot()))
-    found = cdk.assertions.Annotations.from_stack(site.stack).find_warning("*", cdk.assertions.Match.any_value())
-    assert any("one interrupted spot host ends the training on all 4" in str(each.entry.data) for each in found)
+    assert any("one interrupted spot host ends the training on all 4" in each for each in warnings(site))
 
 
 @pytest.mark.parametrize(

@@ -129,9 +129,32 @@ def test_checkpoints_of_a_job_are_in_one_directory_for_all_nodes(tmp_path: Path)
         assert environment["JAX_COORDINATOR_ADDRESS"] == f"{MAIN}:29500"
 
 
-def test_a_main_node_without_an_address_says_so(tmp_path: Path) -> None:
-    bin_ = written(tmp_path, torchrun=RECORD, getent="#!/bin/sh\nexit 2\n")
-    with started(TrainingLauncher.torchrun().command(["train.py"], gpus=1), 0, 2, bin_) as node:
+NO_NAME = "#!/bin/sh\nexit 2\n"
+
+
+def _where_it_has_no_name(tmp_path: Path, addresses: str) -> tuple[int, str, str]:
+    """How a main node ends in a VPC without DNS hostnames, where the hosts file has no line for it."""
+    bin_ = written(tmp_path, torchrun=RECORD, getent=NO_NAME)
+    kernel = tmp_path / "fib_trie"
+    kernel.write_text(addresses)
+    command = [
+        each.replace("/proc/net/fib_trie", str(kernel))
+        for each in TrainingLauncher.torchrun().command(["train.py"], gpus=1)
+    ]
+    with started(command, 0, 2, bin_) as node:
         text, reason = node.communicate(timeout=60)
-    assert (node.returncode, text) == (1, "")
-    assert "getent hosts finds no address of this host" in reason
+    return node.returncode, text, reason
+
+
+def test_a_main_node_without_a_hostname_takes_the_address_of_its_interface(tmp_path: Path) -> None:
+    ends = ("127.0.0.1", "169.254.172.2", "10.0.1.5")
+    lines = "".join(f"  |-- 10.0.1.0\n    /24 link UNICAST\n  |-- {each}\n    /32 host LOCAL\n" for each in ends)
+    code, text, reason = _where_it_has_no_name(tmp_path, f"Main:\n  +-- 0.0.0.0/0 3 0 5\n{lines}")
+    assert code == 0, reason
+    assert "10.0.1.5" in json.loads(text)["argv"]
+
+
+def test_a_main_node_without_an_address_says_so(tmp_path: Path) -> None:
+    code, text, reason = _where_it_has_no_name(tmp_path, "|-- 127.0.0.1\n/32 host LOCAL\n")
+    assert (code, text) == (1, "")
+    assert "has no address" in reason
