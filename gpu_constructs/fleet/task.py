@@ -120,6 +120,7 @@ class Relations:
     Attributes:
         depends_on: The containers that it waits for, as far as their names are known.
         mounts: Names of the volumes that it mounts, as far as they are known.
+        mount_paths: Where it mounts volumes.
         volumes_from: Names of the containers whose volumes it mounts, as far as they are known.
         log_driver: Its log driver as written; None if nothing was.
         is_log_router: Whether it routes the logs of the others (FireLens).
@@ -127,6 +128,7 @@ class Relations:
 
     depends_on: tuple[Dependency, ...] = ()
     mounts: tuple[str, ...] = ()
+    mount_paths: tuple[str | Unknown, ...] = ()
     volumes_from: tuple[str, ...] = ()
     log_driver: str | Unknown | None = None
     is_log_router: bool = False

@@ -161,6 +161,8 @@ class Workload:
         lacks_role: Whether it certainly names no role with which EventBridge may run the task.
         overrides_others: Names in its overrides that certainly no container of its task has, with where each was
             written; only templates say so.
+        variables: What its overrides set: the container, the variable and its value, which is the part that is known
+            where a state of Step Functions adds to it; only templates say so.
         missing_providers: Capacity providers of its strategy that its cluster certainly does not have; only templates
             say so.
         origin: Where it was written.
@@ -193,6 +195,7 @@ class Workload:
     follows_cluster: bool = field(default=False, compare=False)
     lacks_role: bool = field(default=False, compare=False)
     overrides_others: tuple[tuple[str, Origin], ...] = field(default=(), compare=False)
+    variables: tuple[tuple[str, str, str], ...] = field(default=(), compare=False)
     missing_providers: tuple[str, ...] = field(default=(), compare=False)
     origin: Origin | None = field(default=None, compare=False, repr=False)
 

@@ -9,13 +9,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gpu_constructs.fleet import UNKNOWN, Container, RetryStrategy, Scheduler, Task, Unknown
+from gpu_constructs.fleet import UNKNOWN, Container, Relations, RetryStrategy, Scheduler, Task, Unknown
 from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU
 from gpu_constructs.template.model import Resource
 from gpu_constructs.template.resources.containers import (
     container_name,
     environment_of,
     has_open_name,
+    mount_paths_of,
     requirements_of,
 )
 from gpu_constructs.template.resources.efs_volumes import efs_volumes_of
@@ -197,6 +198,7 @@ def job_container(section: Section, name: str) -> Container:
         environment=environment_of(section),
         essential=given(section.flag("Essential"), default=True),
         image=section.text("Image"),
+        relations=Relations(mount_paths=mount_paths_of(section)),
         has_open_name=has_open_name(section),
         origin=section.origin,
     )

@@ -31,6 +31,7 @@ __all__ = [
     "container_of",
     "environment_of",
     "has_open_name",
+    "mount_paths_of",
     "needs_of",
     "requirements_of",
     "unknown_keys",
@@ -92,10 +93,16 @@ def _relations(section: Section) -> Relations:
     return Relations(
         depends_on=tuple(_dependencies(section)),
         mounts=section.known_texts("MountPoints", "SourceVolume"),
+        mount_paths=mount_paths_of(section),
         volumes_from=section.known_texts("VolumesFrom", "SourceContainer"),
         log_driver=section.section("LogConfiguration").text("LogDriver"),
         is_log_router=section.get("FirelensConfiguration") is not None,
     )
+
+
+def mount_paths_of(section: Section) -> tuple[str | Unknown, ...]:
+    """Where a container mounts volumes."""
+    return tuple(given(each.text("ContainerPath"), UNKNOWN) for each in section.sections("MountPoints"))
 
 
 def _dependencies(section: Section) -> Iterator[Dependency]:

@@ -30,6 +30,8 @@ _PIPE = "AWS::Pipes::Pipe"
 _UNIVERSAL = ":aws-sdk:ecs:runTask"
 # https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-transform-target-input.html
 _TOLD = re.compile(r"<[A-Za-z0-9_.-]{1,255}>")
+# https://docs.aws.amazon.com/step-functions/latest/dg/intrinsic-functions.html
+_FORMATTED = re.compile(r"States\.Format\('([^'{}\\]{1,1000})")
 _OFF = frozenset({"DISABLED", "STOPPED"})
 _SIZES = ("ResourceRequirements", "Cpu", "Memory", "MemoryReservation")
 _SIZES_IN_API = ("resourceRequirements", '"cpu"', '"memory"', '"memoryReservation"')
@@ -166,6 +168,7 @@ def workload_of(run: Run, name: str, services: Services) -> Workload:
         name=name,
         task=_overridden(task, run.overrides),
         overrides_others=_others(task, run.overrides),
+        variables=tuple(_variables(run)),
         starter=run.starter,
         cluster=cluster,
         strategy=strategy,
@@ -224,6 +227,22 @@ def _others(task: Task | None, overrides: Section) -> tuple[tuple[str, Origin], 
     names = {each.name for each in task.containers}
     found = ((each.text("Name"), each.origin) for each in overrides.sections("ContainerOverrides"))
     return tuple((name, origin) for name, origin in found if isinstance(name, str) and name not in names)
+
+
+def _variables(run: Run) -> Iterator[tuple[str, str, str]]:
+    """What overrides set, with the text before the first thing that the input of a state puts into it."""
+    overrides = run.overrides
+    if run.call is not None:
+        written = (run.call.state_values.get(each) for each in ("Arguments", "Parameters"))
+        request = next((each for each in written if isinstance(each, Mapping)), {})
+        overrides = replace(overrides, values=request).section("Overrides")
+    for container in overrides.sections("ContainerOverrides"):
+        name = container.text("Name")
+        for each in container.sections("Environment"):
+            formatted = _FORMATTED.match(str(each.get("Value.$")))
+            variable, value = each.text("Name"), each.text("Value") if formatted is None else formatted[1]
+            if isinstance(name, str) and isinstance(variable, str) and isinstance(value, str):
+                yield name, variable, value
 
 
 def _overridden(task: Task | None, overrides: Section) -> Task | None:
