@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_certificatemanager as acm
@@ -29,6 +30,7 @@ from bench.kinds import (
 from bench.workloads import CONTAINER_IMAGE, Pair
 from gpu_constructs import (
     CapacityChoice,
+    ClusterTraining,
     GpuBatchQueue,
     GpuCapacity,
     GpuCluster,
@@ -189,6 +191,19 @@ def _training(scope: Construct, cluster: GpuCluster, pair: Pair, _: _Capacities)
     cdk.CfnOutput(scope, f"Queue{pair.number}Arn", value=queue.job_queue.job_queue_arn)
 
 
+def _cluster_training(scope: Construct, cluster: GpuCluster, pair: Pair, capacity: _Capacities) -> None:
+    (hosts,) = capacity
+    ClusterTraining(
+        scope,
+        f"Train{pair.number}",
+        cluster=cluster,
+        capacity=cast("GpuCapacity", hosts),
+        hosts=TRAINING_HOSTS,
+        image=ecs.ContainerImage.from_registry(CONTAINER_IMAGE),
+        command=["train.py"],
+    )
+
+
 def _job(scope: Construct, cluster: GpuCluster, pair: Pair, capacity: _Capacities) -> None:
     task = _define(scope, pair, capacity)
     image = ecs.ContainerImage.from_registry(CONTAINER_IMAGE)
@@ -250,6 +265,9 @@ WRITTEN: Mapping[str, Written] = MappingProxyType(
         "scaled service": Written(_add, _with_gpus, _scaled),
         "queue of AWS Batch": Written(lambda _cluster, _pair: [], _with_gpus, _queue),
         "training on several hosts": Written(lambda _cluster, _pair: [], _with_gpus, _training),
+        "training on a cluster": Written(
+            lambda cluster, pair: _add(cluster, pair, in_one_zone=True), _with_gpus, _cluster_training
+        ),
         "job": Written(_add, _with_gpus, _job),
     }
 )

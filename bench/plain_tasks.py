@@ -52,6 +52,7 @@ def add_container(
     ulimits: list[ecs.Ulimit] | None = None,
     environment: dict[str, str] | None = None,
     command: list[str],
+    called: str = "training",
 ) -> None:
     """The container of a task, with a log group.
 
@@ -66,12 +67,13 @@ def add_container(
         ulimits: Limits that are raised. By default those of GPU containers.
         environment: Environment variables. By default those of GPU containers.
         command: What it runs.
+        called: Its name.
     """
     log_group = logs.LogGroup(
         scope, f"{name}Logs", retention=logs.RetentionDays.ONE_MONTH, removal_policy=cdk.RemovalPolicy.DESTROY
     )
     task.add_container(
-        "training",
+        called,
         image=image,
         gpu_count=gpus,
         cpu=share.cpu,
@@ -80,5 +82,5 @@ def add_container(
         ulimits=[MEMLOCK, STACK] if ulimits is None else ulimits,
         command=command,
         environment={"NVIDIA_DRIVER_CAPABILITIES": "compute,utility"} if environment is None else environment,
-        logging=ecs.LogDrivers.aws_logs(stream_prefix="training", log_group=cast("logs.ILogGroup", log_group)),
+        logging=ecs.LogDrivers.aws_logs(stream_prefix=called, log_group=cast("logs.ILogGroup", log_group)),
     )
