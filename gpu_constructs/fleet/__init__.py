@@ -5,8 +5,9 @@ CloudFormation; everything that decides whether something fits reads them. Nothi
 it starts no Node process.
 
 Where things are: `pool` and `host` say what can be launched, `task` and `requirement` what is to run, `workload` how
-many of it and where, `origin` where each was written, `unknown` what is only known at deploy time. `purchase` and
-`group` say how hosts are bought and scaled, `naming` finds a pool or a task by the name that a user gives.
+many of it and where, `origin` where each was written, `unknown` what is only known at deploy time. `purchase`
+and `group` say how hosts are bought and scaled, `watch` what looks at their metrics and events, and `naming` finds a
+pool or a task by the name that a user gives.
 """
 
 from gpu_constructs.fleet.calls import (
@@ -69,6 +70,7 @@ from gpu_constructs.fleet.task import (
     Task,
 )
 from gpu_constructs.fleet.unknown import RESOLVED_LATER, UNKNOWN, Unknown, is_resolved_later, known, total
+from gpu_constructs.fleet.watch import Dimension, EventRule, EventValue, Expression, MetricUse, Watch, Watcher
 from gpu_constructs.fleet.workload import (
     STEPS_IN_PERCENT,
     ComputeEnvironment,
@@ -108,9 +110,13 @@ __all__ = [
     "ComputeEnvironment",
     "Container",
     "Dependency",
+    "Dimension",
     "Distribution",
     "DockerVolume",
     "EfsVolume",
+    "EventRule",
+    "EventValue",
+    "Expression",
     "Fleet",
     "Gang",
     "GangMember",
@@ -126,6 +132,7 @@ __all__ = [
     "LaunchHook",
     "LocalDiskUse",
     "LostState",
+    "MetricUse",
     "NetworkInterface",
     "NvidiaMps",
     "Origin",
@@ -164,6 +171,8 @@ __all__ = [
     "UserDataFormat",
     "Volume",
     "WarmPool",
+    "Watch",
+    "Watcher",
     "Workload",
     "is_resolved_later",
     "known",

@@ -12,6 +12,7 @@ from gpu_constructs.fleet.origin import Origin
 from gpu_constructs.fleet.pool import Pool
 from gpu_constructs.fleet.task import PlacementConstraint, Task
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
+from gpu_constructs.fleet.watch import EventRule, Watch
 from gpu_constructs.hardware import InstanceType
 
 __all__ = [
@@ -312,6 +313,8 @@ class Fleet:
         steps: States of state machines that run tasks or jobs.
         machines: State machines that run tasks or jobs.
         submissions: What submits jobs to queues, or has a queue as its target.
+        watches: Alarms, dashboards and scaling policies on metrics of ECS, its hosts and jobs; only templates say so.
+        event_rules: Rules of Amazon EventBridge on events of ECS; only templates say so.
         declared: Instance types that the files declare, those of no host among them.
         is_whole: Whether everything that was given could be read and is meant to be everything, so that tasks run on
             `pools` and `strays` or on nothing.
@@ -329,6 +332,8 @@ class Fleet:
     steps: tuple[Step, ...] = field(default=(), compare=False)
     machines: tuple[StateMachine, ...] = field(default=(), compare=False)
     submissions: tuple[Submission, ...] = field(default=(), compare=False)
+    watches: tuple[Watch, ...] = field(default=(), compare=False)
+    event_rules: tuple[EventRule, ...] = field(default=(), compare=False)
     declared: tuple[InstanceType, ...] = field(default=(), compare=False)
     is_whole: bool = False
 

@@ -14,7 +14,19 @@ from types import ModuleType
 from gpu_constructs.budget import NAME
 from gpu_constructs.errors import UnknownNameError
 from gpu_constructs.fleet import Fleet, Pool, Task, Workload
-from gpu_constructs.rules import batch, clusters, expressions, files, fit, hosts, jobs, purchase, scaling, tasks
+from gpu_constructs.rules import (
+    batch,
+    clusters,
+    expressions,
+    files,
+    fit,
+    hosts,
+    jobs,
+    monitoring,
+    purchase,
+    scaling,
+    tasks,
+)
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.finding import Finding, Severity
 from gpu_constructs.rules.rule import Causes, Rule
@@ -22,7 +34,7 @@ from gpu_constructs.rules.trials import Trials
 
 __all__ = ["ROOMS", "RULES", "check", "check_alone", "find_rule", "rules_of"]
 
-ROOMS = (tasks, fit, expressions, hosts, purchase, scaling, clusters, jobs, batch, files)
+ROOMS = (tasks, fit, expressions, hosts, purchase, scaling, clusters, jobs, batch, monitoring, files)
 """The rooms of rules by subject, in the order of ``docs/rules.md``."""
 
 

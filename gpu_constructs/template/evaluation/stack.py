@@ -38,8 +38,9 @@ RELEVANT = (
 )
 """What a fleet is read from. What is odd in any other resource is of no interest here and is not remarked."""
 
-# Of what runs tasks, most does something else, so it is worked out when somebody looks, and nothing in it is remarked.
-_RUNNING = ("AWS::Events::Rule", "AWS::Pipes::", "AWS::Scheduler::", *STATE_MACHINES)
+# Of what runs tasks or watches them, most does something else, so it is worked out when somebody looks, and nothing in
+# it is remarked.
+_RUNNING = ("AWS::CloudWatch::", "AWS::Events::Rule", "AWS::Pipes::", "AWS::Scheduler::", *STATE_MACHINES)
 
 
 class _Later(Mapping[str, Value]):

@@ -14,12 +14,14 @@ from gpu_constructs.template.resources.batch_jobs import batch_tasks
 from gpu_constructs.template.resources.clusters import Clusters
 from gpu_constructs.template.resources.declarations import declared_in
 from gpu_constructs.template.resources.definitions import definitions_of
+from gpu_constructs.template.resources.event_rules import event_rules_of
 from gpu_constructs.template.resources.gangs import gangs_of
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.job_queues import job_queues
 from gpu_constructs.template.resources.json_texts import JsonTexts
 from gpu_constructs.template.resources.launch import Launches
 from gpu_constructs.template.resources.load_balancing import Balancing
+from gpu_constructs.template.resources.metric_uses import MetricUses
 from gpu_constructs.template.resources.names import Names
 from gpu_constructs.template.resources.patterns import within_patterns
 from gpu_constructs.template.resources.pools import ecs_pools
@@ -33,6 +35,7 @@ from gpu_constructs.template.resources.strays import strays_of
 from gpu_constructs.template.resources.submissions import Submissions, submitted_by_events
 from gpu_constructs.template.resources.task_roles import TaskRoles
 from gpu_constructs.template.resources.tasks import TASK_DEFINITION, task_of
+from gpu_constructs.template.resources.watches import watches_of
 
 __all__ = ["fleet_of"]
 
@@ -104,6 +107,7 @@ def _read(stacks: Sequence[Stack], tasks: Sequence[Resource], remarks: Sequence[
     all_submissions = tuple(submissions.all(services.tasks, queues))
     steps = tuple(steps_of(named_calls, all_submissions, services.task))
     stray = [each for each in found if each.is_stray]
+    named_services = {each.reference: name for each, name in zip(found_services, service_names, strict=True)}
     return Fleet(
         pools=tuple(pool for _, pool in pools),
         tasks=tuple(task for _, task in tasks_by_resource),
@@ -125,6 +129,8 @@ def _read(stacks: Sequence[Stack], tasks: Sequence[Resource], remarks: Sequence[
         steps=steps,
         machines=tuple(definitions_of(named_calls, {each.name: each.task for each in steps})),
         submissions=all_submissions,
+        watches=watches_of(index, names, MetricUses(index, clusters, named_services), JsonTexts()),
+        event_rules=event_rules_of(index, names),
         remarks=(*remarks, *dict.fromkeys(notes)),
     )
 

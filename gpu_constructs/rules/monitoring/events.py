@@ -1,0 +1,199 @@
+"""Rules of Amazon EventBridge on events of ECS: can an event ever match?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from gpu_constructs.budget import brief
+from gpu_constructs.fleet import EventRule, EventValue, Unknown
+from gpu_constructs.hardware.cloudwatch import is_slip_of
+from gpu_constructs.rules.context import Context
+from gpu_constructs.rules.evidence.lists import or_list
+from gpu_constructs.rules.rule import Problem, Problems, error
+
+_EVENTS = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs_cwe_events.html"
+_SOURCE = "aws.ecs"
+_LETTERS = re.compile(r"[^a-z]+")
+_MEANS_SOURCE = frozenset({"amazonecs", "awsecs", "ecs", "ecsamazonawscom"})
+_TASK, _INSTANCE, _ACTION, _DEPLOYMENT, _HEALTH = (
+    "ECS Task State Change",
+    "ECS Container Instance State Change",
+    "ECS Service Action",
+    "ECS Deployment State Change",
+    "ECS Container Instance Health Change",
+)
+_TYPES: Final = (_TASK, _INSTANCE, _ACTION, _DEPLOYMENT, _HEALTH)
+# https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-lifecycle-explanation.html
+_STATES = "PROVISIONING PENDING ACTIVATING RUNNING DEACTIVATING STOPPING DEPROVISIONING STOPPED DELETED"
+_TASK_STATES = tuple(_STATES.split())
+# The others are enumerations of the API of ECS, such as TaskStopCode.
+_VALUES: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
+    (_TASK, "detail.lastStatus"): _TASK_STATES,
+    (_TASK, "detail.desiredStatus"): _TASK_STATES,
+    (_TASK, "detail.launchType"): ("EC2", "EXTERNAL", "FARGATE", "MANAGED_INSTANCES"),
+    (_TASK, "detail.stopCode"): (
+        "EssentialContainerExited",
+        "InfrastructureHealth",
+        "ServiceSchedulerInitiated",
+        "SpotInterruption",
+        "TaskFailedToStart",
+        "TerminationNotice",
+        "UserInitiated",
+    ),
+    (_INSTANCE, "detail.status"): (
+        "ACTIVE",
+        "DEREGISTERING",
+        "DRAINING",
+        "INACTIVE",
+        "REGISTERING",
+        "REGISTRATION_FAILED",
+    ),
+    (_ACTION, "detail.eventType"): ("ERROR", "INFO", "WARN"),
+    (_DEPLOYMENT, "detail.eventType"): ("ERROR", "INFO", "WARN"),
+    (_DEPLOYMENT, "detail.eventName"): (
+        "SERVICE_DEPLOYMENT_COMPLETED",
+        "SERVICE_DEPLOYMENT_FAILED",
+        "SERVICE_DEPLOYMENT_IN_PROGRESS",
+    ),
+    (_HEALTH, "detail.overallStatus"): ("IMPAIRED", "INITIALIZING", "INSUFFICIENT_DATA", "OK"),
+}
+_ACTIONS = """
+    CAPACITY_PROVIDER_STEADY_STATE ECS_OPERATION_THROTTLED SERVICE_DAEMON_PLACEMENT_CONSTRAINT_VIOLATED
+    SERVICE_DEPLOYMENT_COMPLETED SERVICE_DEPLOYMENT_FAILED SERVICE_DEPLOYMENT_IN_PROGRESS SERVICE_DESIRED_COUNT_UPDATED
+    SERVICE_DISCOVERY_INSTANCE_UNHEALTHY SERVICE_DISCOVERY_OPERATION_THROTTLED SERVICE_HEALTH_UNKNOWN
+    SERVICE_STEADY_STATE SERVICE_TASK_CONFIGURATION_FAILURE SERVICE_TASK_PLACEMENT_FAILURE SERVICE_TASK_START_IMPAIRED
+    TASKSET_STEADY_STATE TASKS_STOPPED VPC_LATTICE_TARGET_UNHEALTHY
+"""
+_OPEN_NAMES: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
+    (_ACTION, "detail.eventName"): tuple(_ACTIONS.split()),
+}
+"""Names of which ECS may have others: only a slip of one of these is wrong."""
+
+_FIELDS = """
+    attachments availabilityZone capacityProviderName clusterArn containerInstanceArn containers cpu createdAt
+    desiredStatus ec2InstanceId eventName eventType group lastStatus launchType memory overallStatus platformVersion
+    reason startedAt startedBy status stopCode stoppedAt stoppedReason stoppingAt taskArn taskDefinitionArn updatedAt
+"""
+_KEYS: Final = tuple(f"detail.{each}" for each in _FIELDS.split())
+
+
+@error(
+    "GPU381",
+    question="can an event of ECS match the pattern?",
+    because="EventBridge compares the source, the type and each field of an event letter by letter: a pattern with a "
+    "text that ECS never sends matches nothing, without an error",
+    softer="where the pattern also has texts that match",
+    source=_EVENTS,
+)
+def may_match(context: Context) -> Problems:
+    for rule in context.fleet.event_rules:
+        fields = {each.path: each for each in rule.fields}
+        types = _texts(fields.get("detail-type"))
+        yield from _sources(rule, fields.get("source"), types)
+        yield from _types(rule, fields.get("detail-type"), types)
+        if types is not None and len(types) == 1:
+            for each in rule.fields:
+                yield from _values(rule, each, types[0])
+        for each in rule.fields:
+            yield from _keys(rule, each, types)
+            yield from _names(rule, each)
+
+
+@error(
+    "GPU382",
+    question="are all texts of the pattern in lists?",
+    because="EventBridge refuses a pattern in which the value of a field is no list: “must be an object or an array”",
+    source="https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-create-pattern.html",
+)
+def texts_are_in_lists(context: Context) -> Problems:
+    for rule in context.fleet.event_rules:
+        for each in rule.fields:
+            if not each.is_list:
+                text = each.values[0] if isinstance(each.values[0], str) else "a value"
+                yield _problem(
+                    rule, each, text, f"{each.path} of {rule.name} is {brief(str(text))} without a list", f"[{text}]"
+                )
+
+
+def _sources(rule: EventRule, field: EventValue | None, types: tuple[str, ...] | None) -> Iterator[Problem]:
+    sources = _texts(field)
+    if field is None or sources is None or _SOURCE in sources:
+        return
+    slips = [each for each in sources if _LETTERS.sub("", each.lower()) in _MEANS_SOURCE]
+    asks_for_ecs = types is None or any(each.lower().startswith("ecs ") for each in types)
+    if slips and len(slips) == len(sources) and asks_for_ecs:
+        message = f"{rule.name} waits for events of the source {brief(slips[0])}, and those of ECS are of {_SOURCE}"
+        yield _problem(rule, field, slips[0], message, _SOURCE)
+
+
+def _types(rule: EventRule, field: EventValue | None, types: tuple[str, ...] | None) -> Iterator[Problem]:
+    if field is None:
+        return
+    slips = {each: name for each in field.values if isinstance(each, str) for name in _TYPES if is_slip_of(each, name)}
+    for each, name in slips.items():
+        if each in _TYPES:
+            continue
+        message = f"{rule.name} waits for events of the type {brief(each)}, and ECS calls them {name}"
+        is_only = types is not None and all(one in slips for one in types)
+        yield _problem(rule, field, each, message, name, is_certain=is_only)
+
+
+def _values(rule: EventRule, field: EventValue, event: str) -> Iterator[Problem]:
+    """Texts of a field that events of this type never have."""
+    allowed = _VALUES.get((event, field.path))
+    names = _OPEN_NAMES.get((event, field.path), ())
+    for each in field.values:
+        if not isinstance(each, str):
+            continue
+        meant = next((one for one in allowed or names if is_slip_of(each, one)), "")
+        if (allowed is not None and each not in allowed) or (each not in names and meant and allowed is None):
+            others = [one for one in field.values if one != each]
+            message = f"{rule.name} waits for {field.path.removeprefix('detail.')} {brief(each)}, which ECS never sends"
+            fix = meant or or_list(allowed or names)
+            yield _problem(rule, field, each, message, fix, is_certain=not others)
+
+
+def _keys(rule: EventRule, field: EventValue, types: tuple[str, ...] | None) -> Iterator[Problem]:
+    """A field of the detail in other letters than those of ECS."""
+    steps = field.path.split(".")
+    path = ".".join(steps[:2])
+    if steps[0] != "detail" or types is None or not set(types) <= set(_TYPES) or path in _KEYS:
+        return
+    meant = next((each for each in _KEYS if each.lower() == path.lower()), "")
+    if meant:
+        message = f"{rule.name} asks for {path}, and events of ECS have {meant}"
+        yield _problem(rule, field, path, message, meant)
+
+
+def _names(rule: EventRule, field: EventValue) -> Iterator[Problem]:
+    if field.path != "detail.clusterArn":
+        return
+    plain = [each for each in field.values if isinstance(each, str) and not each.startswith("arn:")]
+    for each in (*field.names, *plain):
+        message = f"{rule.name} asks for the clusterArn {brief(each)}, which is a name and no ARN"
+        fix = f"!GetAtt {each}.Arn" if each in field.names else "the ARN of the cluster"
+        yield _problem(rule, field, each, message, fix, is_certain=len(field.values) == 1)
+
+
+def _texts(field: EventValue | None) -> tuple[str, ...] | None:
+    """What a field has to be, where all of that is texts."""
+    if field is None or any(isinstance(each, Unknown) for each in field.values):
+        return None
+    return tuple(map(str, field.values))
+
+
+def _problem(
+    rule: EventRule, field: EventValue, value: object, message: str, fix: str, *, is_certain: bool = True
+) -> Problem:
+    return Problem(
+        about=rule.name,
+        origin=rule.origin,
+        property_name=field.path.rpartition(".")[2],
+        value=value,
+        message=message,
+        allowed=fix,
+        fix=fix,
+        is_certain=is_certain,
+    )
