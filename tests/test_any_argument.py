@@ -16,6 +16,7 @@ from aws_cdk import aws_efs as efs
 from aws_cdk import aws_fsx as fsx
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_scheduler as scheduler
+from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sqs as sqs
 from constructs import IConstruct
 
@@ -196,6 +197,12 @@ def _doors_of_servers(site: Site) -> Iterator[Door]:
     yield Door(public.ModelCache.fsx_lustre, {"file_system": lustre, "mount_name": "m"})
 
 
+def _doors_of_monitoring(site: Site) -> Iterator[Door]:
+    operators = sns.Topic(site.stack, "Operators")
+    monitoring = public.GpuCluster(site.stack, "Watched", vpc=site.vpc).add_monitoring("Monitoring", notify=operators)
+    yield Door(monitoring.add_recovery, {})
+
+
 def _raw(door: Door, argument: str, value: Any) -> str:
     """What is wrong with the answer to one odd value; empty if nothing is."""
     try:
@@ -227,7 +234,14 @@ def test_no_odd_value_meets_a_raw_error(site: Site) -> None:
     constructs = (site.app, site.l4, efs.FileSystem(site.stack, "Files", vpc=site.vpc))
     answers = (
         (f"{door.call.__qualname__}({argument}={shown(value)})", _raw(door, argument, value))
-        for doors in (_doors, _doors_of_batch, _doors_of_servers, _doors_of_jobs, _doors_of_trainings)
+        for doors in (
+            _doors,
+            _doors_of_batch,
+            _doors_of_servers,
+            _doors_of_jobs,
+            _doors_of_trainings,
+            _doors_of_monitoring,
+        )
         for door in doors(site)
         for argument in _named(door)
         for value in (*ODD, *constructs)

@@ -12,13 +12,13 @@ from constructs import Construct
 
 from gpu_constructs.cdk.durations import in_words, whole_seconds
 from gpu_constructs.cdk.given import construct_of
+from gpu_constructs.cdk.state_parts import State
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Unknown
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.jobs.job_run import NAME_FORM
 from gpu_constructs.jobs.permissions import permissions_of
-from gpu_constructs.jobs.state_parts import State
 from gpu_constructs.jobs.states import LONGEST_EXECUTION_SECONDS, longest_seconds
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 

@@ -12,9 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from gpu_constructs.cdk.durations import in_words
-from gpu_constructs.jobs.job_run import ATTEMPT, CHECKPOINTS, INPUT, NAME, JobRun
-from gpu_constructs.jobs.retries import JobRetries
-from gpu_constructs.jobs.state_parts import (
+from gpu_constructs.cdk.state_parts import (
     State,
     call_ecs,
     choice_state,
@@ -25,12 +23,16 @@ from gpu_constructs.jobs.state_parts import (
     text_is,
     text_matches,
 )
+from gpu_constructs.jobs.job_run import ATTEMPT, CHECKPOINTS, INPUT, NAME, JobRun
+from gpu_constructs.jobs.retries import JobRetries
 from gpu_constructs.monitoring.event_counts import LOST_HOST, PASSED_ITS_TIME_LIMIT
+from gpu_constructs.monitoring.recovery_states import STOPPED_BY_RECOVERY
 
 __all__ = [
     "LONGEST_EXECUTION_SECONDS",
     "Cause",
     "definition_of",
+    "host_is_lost",
     "longest_seconds",
     "machine_of",
     "run_task",
@@ -279,7 +281,7 @@ def _causes_of_tasks(run: JobRun, retries: JobRetries) -> Iterator[Cause]:
     )
     yield Cause(
         name="LostHost",
-        when={"And": [is_there(stop), {"Or": [text_is(stop, each) for each in LOST_HOST]}]},
+        when=host_is_lost(_TASK),
         retries=retries.lost_host,
         words="its host was lost<times>: {}",
         values=(reason,),
@@ -297,6 +299,17 @@ def _causes_of_tasks(run: JobRun, retries: JobRetries) -> Iterator[Cause]:
         yield Cause(name=f"ExitCode{code}", when=_has_code(code), retries=times, words=words)
     words = f"the container {container} ended with exit code {{}}"
     yield Cause(name="OtherExitCode", when=is_there(_CODE), retries=0, words=words, values=(_CODE,))
+
+
+def host_is_lost(task: str) -> State:
+    """A rule of a choice: the host of a task is gone, or its GPU failed and the recovery stopped the task.
+
+    Args:
+        task: Path of the description of the stopped task.
+    """
+    stop, reason = f"{task}.StopCode", f"{task}.StoppedReason"
+    gone = {"And": [is_there(stop), {"Or": [text_is(stop, each) for each in LOST_HOST]}]}
+    return {"Or": [gone, {"And": [is_there(reason), text_matches(reason, f"{STOPPED_BY_RECOVERY}*")]}]}
 
 
 def _rules(causes: Sequence[Cause]) -> list[State]:

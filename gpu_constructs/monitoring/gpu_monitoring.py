@@ -14,8 +14,12 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from gpu_constructs.capacity.gpu_capacity import GpuCapacity
+from gpu_constructs.cdk.arguments import flag, known_number
 from gpu_constructs.cdk.atomic import creating, rolled_back_on_error
-from gpu_constructs.fleet import Workload
+from gpu_constructs.cdk.durations import whole_seconds
+from gpu_constructs.cdk.kinds import checked
+from gpu_constructs.errors import InvalidValueError
+from gpu_constructs.fleet import Unknown, Workload
 from gpu_constructs.hardware.aws_limits import MAX_PERCENT
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity
@@ -25,9 +29,15 @@ from gpu_constructs.monitoring.alarms import ClusterAlarms
 from gpu_constructs.monitoring.cluster_events import ClusterEvents
 from gpu_constructs.monitoring.daemon import KEPT, collector_task, daemon_workload
 from gpu_constructs.monitoring.dashboard import dashboard_of
+from gpu_constructs.monitoring.recovery import GpuRecovery
 from gpu_constructs.monitoring.watched import GROUP_METRICS, WatchedCluster, WatchedPool
 
 __all__ = ["GpuMonitoring"]
+
+# More would take a cluster down in a day.
+_MOST_REPLACEMENTS = 100
+# As long as managed draining waits for the tasks of a host.
+_LONGEST_DRAIN_SECONDS = 48 * 3600
 
 Capacities: TypeAlias = Callable[[], Sequence[GpuCapacity | ManagedGpuCapacity]]
 
@@ -43,6 +53,7 @@ class GpuMonitoring(Construct):
         task_definition: The daemon's task.
         service: The daemon: one task on each host with NVIDIA GPUs.
         dashboard: The dashboard.
+        recovery: What `add_recovery` added; None before.
     """
 
     def __init__(
@@ -104,6 +115,7 @@ class GpuMonitoring(Construct):
                 cluster=self._watched,
                 alarms=lambda: [each.alarm_arn for each in self.alarms.values()],
             )
+            self.recovery: GpuRecovery | None = None
             # Last, since sizes in task definitions are not taken back if something is refused after it.
             keep_room()
 
@@ -156,9 +168,81 @@ class GpuMonitoring(Construct):
             pools=tuple(self._pools),
         )
 
-    def add_recovery(self) -> None:
-        """Replaces hosts whose GPUs fail."""
-        raise NotImplementedError
+    @checked
+    def add_recovery(
+        self,
+        *,
+        notify: sns.ITopic | None = None,
+        replacements_per_day: int = 3,
+        drain_timeout: cdk.Duration | None = None,
+        end_remaining_tasks: bool = True,
+    ) -> GpuRecovery:
+        """Drains and replaces hosts whose GPUs fail, and spot hosts that EC2 is about to take back.
+
+        A GPU has failed after an Xid that ECS itself takes for fatal (`gpu_constructs.hardware.xid`), when it is
+        missing, or when ECS reports the health check ``ACCELERATED_COMPUTE`` of its host as impaired, which AWS
+        documents for Managed Instances and not for Auto Scaling groups. Its host gets no new tasks; services start
+        theirs elsewhere; tasks on the failed GPU are stopped at once, and a `GpuJob` among them runs again within its
+        `JobRetries`. When the host is empty, its Auto Scaling group replaces it. Hosts on Managed Instances are AWS's
+        own to replace.
+
+        After a rebalance recommendation the host is drained and replaced likewise, but no task is stopped for it. After
+        an interruption warning it is drained, as the ECS agent does by itself, and EC2 ends it.
+
+        Args:
+            notify: Who is told what happens, by SNS. By default who is told of alarms.
+            replacements_per_day: How many hosts may be replaced in one day (UTC), 1 to 100, recommendations included.
+                Further hosts are left alone, and the alarm goes off.
+            drain_timeout: How long the tasks of a host may take to move or to end, a minute to 48 hours. By default
+                an hour.
+            end_remaining_tasks: Whether tasks that are left then are stopped, to run again elsewhere. With False, the
+                host is replaced once they have ended by themselves, for which it waits 48 hours more.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself, there is nobody to tell, or there is a recovery already.
+        """
+        topic = notify or self.notify
+        if topic is None:
+            raise InvalidValueError(
+                "a recovery that nobody hears of would hide what fails",
+                argument="notify",
+                fix="notify=sns.Topic(self, 'Operators'), here or in add_monitoring",
+            )
+        flag("end_remaining_tasks", end_remaining_tasks)
+        most = known_number(
+            "replacements_per_day",
+            replacements_per_day,
+            smallest=1,
+            largest=_MOST_REPLACEMENTS,
+            unit="hosts",
+            fix="replacements_per_day=3",
+            why="does not go into the definition of the state machine",
+        )
+        seconds = whole_seconds(
+            "drain_timeout", drain_timeout or cdk.Duration.hours(1), smallest=60, largest=_LONGEST_DRAIN_SECONDS
+        )
+        if isinstance(seconds, Unknown):
+            raise InvalidValueError(
+                "a time that is only known at deploy time does not go into the definition of the state machine",
+                argument="drain_timeout",
+                fix="cdk.Duration.hours(1)",
+            )
+        if self.recovery is not None:
+            raise InvalidValueError(
+                "the cluster has a recovery already", argument="add_recovery", fix="one call, with all of its arguments"
+            )
+        with creating(self, "Recovery"), rolled_back_on_error(self, "Recovery"):
+            self.recovery = GpuRecovery(
+                self,
+                "Recovery",
+                hosts=self.hosts,
+                capacities=lambda: [each for each in self.capacities if isinstance(each, GpuCapacity)],
+                notify=topic,
+                replacements_per_day=most,
+                drain_seconds=seconds,
+                end_remaining_tasks=end_remaining_tasks,
+            )
+        return self.recovery
 
 
 def _watched_pool(capacity: GpuCapacity | ManagedGpuCapacity, cluster_name: str) -> WatchedPool:

@@ -10,9 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpu_constructs.cdk.durations import in_words
-from gpu_constructs.jobs.job_run import JobRun
-from gpu_constructs.jobs.retries import JobRetries
-from gpu_constructs.jobs.state_parts import (
+from gpu_constructs.cdk.state_parts import (
     State,
     call_ecs,
     choice_state,
@@ -23,8 +21,9 @@ from gpu_constructs.jobs.state_parts import (
     text_is,
     text_matches,
 )
-from gpu_constructs.jobs.states import Cause, machine_of, run_task, stop_tasks, time_limit
-from gpu_constructs.monitoring.event_counts import LOST_HOST
+from gpu_constructs.jobs.job_run import JobRun
+from gpu_constructs.jobs.retries import JobRetries
+from gpu_constructs.jobs.states import Cause, host_is_lost, machine_of, run_task, stop_tasks, time_limit
 
 __all__ = ["RESERVED", "Gang", "attempts_of", "gang_definition_of"]
 
@@ -182,7 +181,7 @@ def _other(gang: Gang) -> State:
     """Runs one of the others, which fails the training if it fails."""
     numbers = {_RANK: "States.Format('{}', $.rank)", **_world(gang), _ADDRESS: "$.address"}
     code = "$.ended.task.StopCode"
-    lost = {"And": [is_there(code), {"Or": [text_is(code, each) for each in LOST_HOST]}], "Next": "OtherLost"}
+    lost = {**host_is_lost("$.ended.task"), "Next": "OtherLost"}
     exited = {"And": [is_there(code), text_is(code, "EssentialContainerExited")], "Next": "MainFirst"}
     states = {
         "Other": {

@@ -47,10 +47,13 @@ WELL = (stopped(ENDED, 0), failed(stopped(ENDED, 0)))
 ENDS: dict[str, tuple[dict[str, Any] | StateError, ...]] = {
     "NoHost": (failed(stopped("TaskFailedToStart")),),
     "NotStarted": (failed(stopped("TaskFailedToStart", ContainerInstanceArn="host")),),
-    "LostHost": tuple(
-        end
-        for code in ("SpotInterruption", "TerminationNotice", "InfrastructureHealth")
-        for end in (stopped(code), failed(stopped(code, 0)))
+    "LostHost": (
+        *(
+            end
+            for code in ("SpotInterruption", "TerminationNotice", "InfrastructureHealth")
+            for end in (stopped(code), failed(stopped(code, 0)))
+        ),
+        failed(stopped("UserInitiated", 137, StoppedReason="GPU recovery: GPU 0 failed with Xid 79")),
     ),
     "Stopped": (failed(stopped("UserInitiated", 137)),),
     "ExitCode75": (failed(stopped(ENDED, 75)),),

@@ -15,7 +15,9 @@ What is here that moto lacks:
 - Managed Instances (`managed_instances`, `instance_requirements`);
 - a scheduler that honours constraints, GPUs, shares of GPUs, Neuron devices, CPU, memory and ports (`placement`,
   `expressions`, `strategy`);
-- cluster auto scaling, services and tasks with GPU ids (`managed_scaling`, `services`, `tasks`, `running`);
+- cluster auto scaling, services, daemons and tasks with GPU ids (`managed_scaling`, `services`, `daemons`, `tasks`,
+  `running`);
+- state machines that run, and events that start them (`state_language`, `executions`, `sdk_calls`, `event_targets`);
 - load balancers whose targets are the tasks of a service, healthy where security groups let requests through
   (`load_balancers`, `targets`);
 - repositories of images that go with them (`image_repositories`);

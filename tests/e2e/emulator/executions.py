@@ -19,17 +19,18 @@ from moto.ecs.models import ecs_backends
 from moto.stepfunctions import models, urls
 from moto.stepfunctions.models import Execution, StateMachine, StepFunctionBackend, stepfunctions_backends
 
+from . import switches
 from .resource import Properties, Region, Resource, camel_case
+from .sdk_calls import CALLS, pascal_case
 from .state_language import FOREVER_SECONDS, StateError, Waiting, run_machine
 from .tasks import EmulatedTask
 
 if TYPE_CHECKING:
     from .running import RunningEcs
 
-__all__ = ["Machine", "RunningExecution", "advance", "install", "pascal_case"]
+__all__ = ["Machine", "RunningExecution", "advance", "install"]
 
 _SYNC, _NESTED = ":states:::ecs:runTask.sync", ":states:::states:startExecution.sync:2"
-_SDK = ":states:::aws-sdk:ecs:"
 _ENDS = {"SUCCEEDED": "Succeeded", "FAILED": "Failed", "TIMED_OUT": "TimedOut", "ABORTED": "Aborted"}
 
 
@@ -42,8 +43,11 @@ class RunningExecution(Execution):
         definition = json.loads(machine.definition)
         self._minutes_left = definition.get("TimeoutSeconds", FOREVER_SECONDS) / 60
         self.waits_for: list[EmulatedTask | RunningExecution] = []
+        self._asked: str | None = None
+        self._state = {"EnteredTime": ""}
         context = {
             "Execution": {"Id": self.execution_arn, "Name": name, "Input": json.loads(given)},
+            "State": self._state,
             "StateMachine": {"Id": machine.arn, "Name": machine.name},
         }
         self._steps = run_machine(definition, json.loads(given), context, self._call)
@@ -51,14 +55,17 @@ class RunningExecution(Execution):
 
     @property
     def cluster(self) -> str | None:
-        """The cluster of the task that it waits for; None where it waits for none."""
+        """The cluster of the task that it waits for, else the one it asked about last; None without both."""
         waits = next(iter(self.waits_for), None)
-        return waits.cluster if isinstance(waits, RunningExecution) else None if waits is None else waits.cluster_name
+        if waits is None:
+            return self._asked
+        return waits.cluster if isinstance(waits, RunningExecution) else waits.cluster_name
 
     def advance(self) -> None:
         """Go on by a minute."""
         if self.status != "RUNNING":
             return
+        self._state["EnteredTime"] = switches.now(self.where).isoformat()
         try:
             next(self._steps)
         except StopIteration as end:
@@ -106,8 +113,9 @@ class RunningExecution(Execution):
             return self._run_task(given)
         if resource.endswith(_NESTED):
             return self._start_execution(given)
-        if _SDK in resource:
-            return self._ask_ecs(resource.rpartition(":")[2], given)
+        action = resource.partition(":states:::")[2]
+        if action in CALLS:
+            return self._ask(action, given)
         raise StateError("States.Runtime", f"the emulator does not know {resource}")
 
     @property
@@ -174,27 +182,11 @@ class RunningExecution(Execution):
             raise StateError("States.TaskFailed", json.dumps(cause))
         return {**described, "Output": json.loads(started.output or "{}")}
 
-    def _ask_ecs(self, action: str, given: Mapping[str, Any]) -> Waiting:
+    def _ask(self, action: str, given: Any) -> Waiting:
         yield from ()
-        tasks = self._ecs.active_tasks(given["Cluster"].rpartition("/")[2])
-        if action == "listTasks":
-            return {"TaskArns": [each.task_arn for each in tasks if each.family == given["Family"]]}
-        wanted = [each for each in tasks if each.task_arn in given.get("Tasks", [given.get("Task")])]
-        if action == "describeTasks":
-            return {"Tasks": [pascal_case(each.as_described) for each in wanted]}
-        assert action == "stopTask", action
-        for each in wanted:
-            each.stop(given["Reason"])
-        return {"Task": pascal_case(wanted[0].as_described)}
-
-
-def pascal_case(value: Any) -> Any:
-    """The API's property names as Step Functions writes them."""
-    if isinstance(value, list):
-        return [pascal_case(each) for each in value]
-    if isinstance(value, dict):
-        return {f"{key[:1].upper()}{key[1:]}": pascal_case(each) for key, each in value.items()}
-    return value
+        if "Cluster" in given:
+            self._asked = given["Cluster"].rpartition("/")[2]
+        return CALLS[action](self.where, given)
 
 
 def _machines(where: Region) -> StepFunctionBackend:

@@ -73,7 +73,7 @@ def refresh(ecs: RunningEcs, group: EmulatedGroup, preferences: dict[str, Any]) 
             to_launch -= len(group.running) - before
         for each in [each for each in outdated if each.id in leaving]:
             leaving[each.id] += 1
-            if each.id not in hosts or not hosts[each.id].tasks or leaving[each.id] > DRAINS_FOR_MINUTES:
+            if each.id not in hosts or hosts[each.id].is_idle or leaving[each.id] > DRAINS_FOR_MINUTES:
                 autoscaling.terminate(group, [each])
                 del leaving[each.id]
         ecs.pass_a_minute(cluster)

@@ -121,6 +121,11 @@ class EcsHost(ContainerInstance):
         return [task for task in self._backend.active_tasks(self.cluster_name) if task.host is self]
 
     @property
+    def is_idle(self) -> bool:
+        """Whether nothing runs on it but daemons."""
+        return all(task.is_daemon for task in self.tasks)
+
+    @property
     def free(self) -> Host:
         """The scheduler's view of it."""
         tasks = self.tasks

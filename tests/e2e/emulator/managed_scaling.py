@@ -91,7 +91,7 @@ def scale_in(group: EmulatedGroup, provider: dict[str, Any], hosts: Sequence[Ecs
         hosts: Its registered hosts.
     """
     for host in hosts:
-        host.idle_minutes = 0 if host.tasks else host.idle_minutes + 1
+        host.idle_minutes = host.idle_minutes + 1 if host.is_idle else 0
     if provider["managedScaling"].get("status") != "ENABLED":
         return
     # Scale-in protection holds hosts back, unless managed termination protection lifts it from the idle ones.

@@ -1,13 +1,13 @@
 """What moto 5.2.5 skips in a stack, and what exists here and does nothing.
 
-Policies and subscriptions of topics and queues, and whether a bucket sends its events.
+Policies and subscriptions of topics and queues, whether a bucket sends its events, and what counts lines of a log.
 """
 
 from __future__ import annotations
 
 from .resource import Properties, Region, Resource
 
-__all__ = ["BucketNotifications", "QueuePolicy", "Subscription", "TopicPolicy"]
+__all__ = ["BucketNotifications", "MetricFilter", "QueuePolicy", "Subscription", "TopicPolicy"]
 
 
 class _Idle(Resource):
@@ -28,6 +28,13 @@ class BucketNotifications(_Idle):
     """Whether CDK lets a bucket send its events to EventBridge; here `schedules` has them."""
 
     type_name = "Custom::S3BucketNotifications"
+
+
+class MetricFilter(_Idle):
+    """What counts the lines of a log group."""
+
+    type_name = "AWS::Logs::MetricFilter"
+    create_only = frozenset({"FilterName", "LogGroupName"})
 
 
 class QueuePolicy(_Idle):

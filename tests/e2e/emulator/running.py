@@ -31,6 +31,7 @@ from . import (
 )
 from .agent import AgentConfig, agent_config
 from .autoscaling import EmulatedGroup
+from .daemons import DaemonService
 from .demands import TaskDefinitionError
 from .hosts import EcsHost
 from .managed_instances import ManagedInstances
@@ -123,6 +124,11 @@ class RunningEcs(EC2ContainerServiceBackend):
                     host = EcsHost(instance, AgentConfig(cluster.name), provider.name, self)
                     self.container_instances[cluster.name][host.id] = host
 
+    def _run_daemons(self, cluster: Cluster) -> None:
+        for service in self.active_services(cluster.name):
+            if isinstance(service, DaemonService):
+                service.catch_up()
+
     # Tasks
 
     def active_tasks(self, cluster_name: str) -> list[EmulatedTask]:
@@ -136,18 +142,20 @@ class RunningEcs(EC2ContainerServiceBackend):
         Args:
             cluster: Where.
             definition: What.
-            how: ``group``, ``provider`` and ``options`` of `EmulatedTask`, and ``constraints``.
+            how: ``group``, ``provider`` and ``options`` of `EmulatedTask`, ``constraints``, and ``hosts`` to choose
+                from in place of all.
 
         Returns:
             The task, which waits for a host if it goes to a capacity provider; else why no host takes it.
         """
+        hosts = how.pop("hosts", None)
         try:
             demand = task_demand(definition, how.pop("constraints", None))
         except TaskDefinitionError as error:
             raise InvalidParameterException(str(error)) from error
         self._check_compatibility(definition, how.get("provider"))
         task = EmulatedTask(cluster, definition, demand, self, **how)
-        failures = self._find_host(task)
+        failures = self._find_host(task, hosts)
         if failures is not None and task.capacity_provider_name is None:
             task.stop("")
             return failures
@@ -162,8 +170,9 @@ class RunningEcs(EC2ContainerServiceBackend):
                 f"Task definition does not support launch_type {wanted}: it requires {', '.join(declared)}."
             )
 
-    def _find_host(self, task: EmulatedTask) -> tuple[Failure, ...] | None:
-        hosts = [host for host in self.hosts(task.cluster_name, task.capacity_provider_name) if host.status == "ACTIVE"]
+    def _find_host(self, task: EmulatedTask, among: list[EcsHost] | None = None) -> tuple[Failure, ...] | None:
+        known = self.hosts(task.cluster_name, task.capacity_provider_name) if among is None else among
+        hosts = [host for host in known if host.status == "ACTIVE"]
         outcome = place(task.demand, [host.free for host in hosts])
         if not isinstance(outcome, Placement):
             return outcome
@@ -276,7 +285,8 @@ class RunningEcs(EC2ContainerServiceBackend):
         definition = self._active_definition(settings["taskDefinition"])
         # https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-ecs-service.html
         count = int(settings.get("desiredCount", 1))
-        service = EmulatedService(cluster, name, definition, count, self, settings)
+        kind = DaemonService if settings.get("schedulingStrategy") == "DAEMON" else EmulatedService
+        service = kind(cluster, name, definition, count, self, settings)
         self.services[f"{cluster.name}:{name}"] = service
         return service
 
@@ -315,6 +325,7 @@ class RunningEcs(EC2ContainerServiceBackend):
             group_minutes.pass_a_minute(group)
         self._forget_terminated(cluster)
         self._register_launched(cluster)
+        self._run_daemons(cluster)
         for task in self.active_tasks(cluster.name):
             if task.waiting:
                 self._find_host(task)

@@ -59,6 +59,7 @@ class EmulatedService(Service):
             backend,
             definition,
             launch_type=None if self.capacity_provider_strategy else "EC2",
+            scheduling_strategy=settings.get("schedulingStrategy"),
             network_configuration=settings.get("networkConfiguration"),
             load_balancers=settings.get("loadBalancers"),
             tags=settings.get("tags"),

@@ -96,7 +96,8 @@ class _Step:
         return self._next(self._output(result))
 
     def _wait(self) -> Waiting:
-        yield from _wait(self.state["Seconds"])
+        seconds = self.state["Seconds"] if "Seconds" in self.state else self._value(self.state["SecondsPath"])
+        yield from _wait(seconds)
         return self._next(self.given)
 
     def _succeed(self) -> Waiting:
@@ -178,10 +179,15 @@ def _compared(kind: type | tuple[type, ...], compare: Callable[[Any, Any], bool]
 
 
 OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "BooleanEquals": lambda value, wanted: value is wanted,
+    "IsNumeric": lambda value, wanted: (isinstance(value, (int, float)) and not isinstance(value, bool)) is wanted,
+    "IsString": lambda value, wanted: isinstance(value, str) is wanted,
     "StringEquals": _compared(str, lambda value, wanted: value == wanted),
     "StringMatches": _compared(str, lambda value, wanted: fnmatch.fnmatchcase(value, wanted.replace("[", "[[]"))),
     "NumericEquals": _compared((int, float), lambda value, wanted: value == wanted),
+    "NumericGreaterThanEquals": _compared((int, float), lambda value, wanted: value >= wanted),
     "NumericLessThan": _compared((int, float), lambda value, wanted: value < wanted),
+    "NumericLessThanEquals": _compared((int, float), lambda value, wanted: value <= wanted),
 }
 
 
@@ -288,7 +294,7 @@ def _evaluated(text: str, given: Any, context: Json) -> Any:
     values = [_argument(each, given, context) for each in _split(rest.removesuffix(")"))]
     try:
         return FUNCTIONS[name](*values)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, IndexError) as error:
         raise StateError("States.IntrinsicFailure", f"{text}: {error}") from error
 
 
@@ -322,8 +328,13 @@ def _format(template: str, *values: Any) -> str:
 
 
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+    "States.Array": lambda *values: list(values),
+    "States.ArrayContains": lambda values, value: value in values,
+    "States.ArrayGetItem": lambda values, index: values[index],
+    "States.ArrayLength": len,
     "States.Format": _format,
     "States.JsonToString": lambda value: json.dumps(value, separators=(",", ":")),
     "States.MathAdd": lambda first, second: first + second,
+    "States.StringSplit": lambda text, letters: [each for each in re.split(f"[{re.escape(letters)}]", text) if each],
     "States.StringToJson": json.loads,
 }

@@ -91,6 +91,7 @@ class EmulatedTask(Task):
         self.demand = demand
         self.host: EcsHost | None = None
         self.deployment = 0
+        self.is_daemon = False
         self.gpus: Mapping[str, tuple[str, ...]] = {}
         self.bindings: list[dict[str, Any]] = []
         self._network_mode = definition.network_mode

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 __all__ = [
     "State",
+    "call",
     "call_ecs",
     "choice_state",
     "each_task",
@@ -77,9 +78,20 @@ def call_ecs(partition: str, action: str, parameters: State) -> State:
         action: What it asks, such as ``listTasks``.
         parameters: The request.
     """
+    return call(partition, f"aws-sdk:ecs:{action}", parameters)
+
+
+def call(partition: str, action: str, parameters: State) -> State:
+    """A state that asks a service of AWS something, and tries again where the service is busy.
+
+    Args:
+        partition: The partition of AWS.
+        action: The integration, such as ``sns:publish``.
+        parameters: The request.
+    """
     return {
         "Type": "Task",
-        "Resource": f"arn:{partition}:states:::aws-sdk:ecs:{action}",
+        "Resource": f"arn:{partition}:states:::{action}",
         "Parameters": parameters,
         "Retry": [{"ErrorEquals": ["States.ALL"], "IntervalSeconds": 5, "MaxAttempts": 5, "BackoffRate": 2}],
     }

@@ -1,0 +1,216 @@
+"""Hosts whose GPUs fail are drained and replaced, within a budget a day, and somebody is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import aws_cdk as cdk
+import jsii
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_cloudwatch_actions as actions
+from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_events as events
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_sns as sns
+from aws_cdk import aws_stepfunctions as sfn
+from constructs import Construct
+
+from gpu_constructs.capacity.gpu_capacity import GpuCapacity
+from gpu_constructs.cdk.given import construct_of
+from gpu_constructs.hosts.cluster_hosts import ClusterHosts
+from gpu_constructs.monitoring.cluster_events import FAULT_DETAIL_TYPE, FAULT_SOURCE
+from gpu_constructs.monitoring.recovery_parts import RecoveryRun
+from gpu_constructs.monitoring.recovery_start import DAY, HEALTH, INTERRUPTION, REBALANCE
+from gpu_constructs.monitoring.recovery_states import recovery_definition
+
+__all__ = ["GpuRecovery"]
+
+
+class GpuRecovery(Construct):
+    """Drains and replaces hosts whose GPUs fail; made by `GpuMonitoring.add_recovery`.
+
+    Attributes:
+        state_machine: Each execution of it looks after one host.
+        table: Which hosts it has counted, by day.
+        rule: The events that start it.
+        alarm: Goes off where somebody has to look: the budget of a day is used, a host got no replacement, or still
+            holds tasks, or something failed.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        hosts: ClusterHosts,
+        capacities: Callable[[], Sequence[GpuCapacity]],
+        notify: sns.ITopic,
+        replacements_per_day: int,
+        drain_seconds: int,
+        end_remaining_tasks: bool,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self.table: dynamodb.Table = construct_of(
+            dynamodb.Table,
+            dynamodb.TableProps,
+            self,
+            "Table",
+            partition_key=dynamodb.Attribute(name=DAY, type=dynamodb.AttributeType.STRING),
+            billing_mode=dynamodb.BillingMode.PAY_PER_REQUEST,
+            removal_policy=cdk.RemovalPolicy.DESTROY,
+        )
+
+        def definition() -> str:
+            run = RecoveryRun(
+                partition=hosts.place[0],
+                cluster_arn=hosts.cluster_arn,
+                cluster_name=hosts.cluster_name,
+                services=_arn(hosts, "ecs", f"service/{hosts.cluster_name}/"),
+                providers=[each.capacity_provider_name for each in capacities()],
+                table=self.table.table_name,
+                topic=notify.topic_arn,
+                replacements_per_day=replacements_per_day,
+                drain_seconds=drain_seconds,
+                ends_remaining_tasks=end_remaining_tasks,
+            )
+            return hosts.stack.to_json_string(recovery_definition(run))
+
+        def groups() -> list[str]:
+            return [
+                _arn(hosts, "autoscaling", f"autoScalingGroup:*:autoScalingGroupName/{name}")
+                # With no capacity there is nothing to end, and no policy without a resource.
+                for name in [each.auto_scaling_group.auto_scaling_group_name for each in capacities()] or ["none"]
+            ]
+
+        role = iam.Role(
+            self,
+            "Role",
+            assumed_by=iam.ServicePrincipal("states.amazonaws.com"),
+            inline_policies={
+                "Recover": iam.PolicyDocument(
+                    statements=_statements(hosts, self.table, cdk.Lazy.uncached_list(_Listed(groups)))
+                )
+            },
+        )
+        notify.grant_publish(role)
+        self.state_machine: sfn.StateMachine = construct_of(
+            sfn.StateMachine,
+            sfn.StateMachineProps,
+            self,
+            "StateMachine",
+            role=role,
+            definition_body=sfn.DefinitionBody.from_string(cdk.Lazy.uncached_string(_Written(definition))),
+        )
+        self.rule: events.CfnRule = self._rule(hosts)
+        self.alarm: cloudwatch.Alarm = self._alarm(notify)
+
+    def _rule(self, hosts: ClusterHosts) -> events.CfnRule:
+        role = iam.Role(self, "EventsRole", assumed_by=iam.ServicePrincipal("events.amazonaws.com"))
+        self.state_machine.grant_start_execution(role)
+        of_cluster = {"clusterArn": [hosts.cluster_arn]}
+        return events.CfnRule(
+            self,
+            "Rule",
+            description="GPUs that failed, and spot hosts that EC2 takes back",
+            event_pattern={
+                "$or": [
+                    {"source": [FAULT_SOURCE], "detail-type": [FAULT_DETAIL_TYPE], "detail": of_cluster},
+                    {
+                        "source": ["aws.ecs"],
+                        "detail-type": [HEALTH],
+                        "detail": {**of_cluster, "overallStatus": ["IMPAIRED"]},
+                    },
+                    # They name the instance alone; the machine looks for it in the cluster.
+                    {"source": ["aws.ec2"], "detail-type": [INTERRUPTION, REBALANCE]},
+                ]
+            },
+            targets=[
+                events.CfnRule.TargetProperty(
+                    id="StateMachine", arn=self.state_machine.state_machine_arn, role_arn=role.role_arn
+                )
+            ],
+        )
+
+    def _alarm(self, notify: sns.ITopic) -> cloudwatch.Alarm:
+        dimensions = {"StateMachineArn": self.state_machine.state_machine_arn}
+        ended = {
+            name: cloudwatch.Metric(
+                namespace="AWS/States", metric_name=metric, dimensions_map=dimensions, statistic="Sum"
+            )
+            for name, metric in (("failed", "ExecutionsFailed"), ("late", "ExecutionsTimedOut"))
+        }
+        alarm = cloudwatch.Alarm(
+            self,
+            "Alarm",
+            alarm_description="A host with a failed GPU was not replaced; the cause of the execution says why",
+            metric=cloudwatch.MathExpression(
+                expression="FILL(failed, 0) + FILL(late, 0)", using_metrics=ended, label="Hosts not replaced"
+            ),
+            threshold=1,
+            evaluation_periods=1,
+            comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+            treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+        )
+        alarm.add_alarm_action(actions.SnsAction(notify))
+        return alarm
+
+
+def _statements(hosts: ClusterHosts, table: dynamodb.Table, groups: list[str]) -> list[iam.PolicyStatement]:
+    """What the machine may do: in this one cluster, with its groups and the table."""
+    in_cluster = {"ArnEquals": {"ecs:cluster": hosts.cluster_arn}}
+    return [
+        iam.PolicyStatement(sid="FindHosts", actions=["ecs:ListContainerInstances"], resources=[hosts.cluster_arn]),
+        iam.PolicyStatement(
+            sid="DrainHostsAndStopTasks",
+            actions=[
+                "ecs:DescribeContainerInstances",
+                "ecs:DescribeTasks",
+                "ecs:ListServices",
+                "ecs:ListTasks",
+                "ecs:StopTask",
+                "ecs:UpdateContainerInstancesState",
+            ],
+            resources=["*"],
+            conditions=in_cluster,
+        ),
+        iam.PolicyStatement(
+            sid="ReplaceHosts", actions=["autoscaling:TerminateInstanceInAutoScalingGroup"], resources=groups
+        ),
+        iam.PolicyStatement(
+            sid="LookAtGroups",
+            actions=[
+                "autoscaling:DescribeAutoScalingGroups",
+                "autoscaling:DescribeAutoScalingInstances",
+                "autoscaling:DescribeScalingActivities",
+            ],
+            resources=["*"],
+        ),
+        iam.PolicyStatement(sid="Count", actions=["dynamodb:UpdateItem"], resources=[table.table_arn]),
+    ]
+
+
+def _arn(hosts: ClusterHosts, service: str, rest: str) -> str:
+    partition, region, account = hosts.place
+    return f"arn:{partition}:{service}:{region}:{account}:{rest}"
+
+
+@jsii.implements(cdk.IStringProducer)
+class _Written:
+    """A text that is asked for at synth, when every capacity is there."""
+
+    def __init__(self, text: Callable[[], str]) -> None:
+        self._text = text
+
+    def produce(self, context: cdk.IResolveContext) -> str:  # noqa: ARG002 - jsii's
+        return self._text()
+
+
+@jsii.implements(cdk.IListProducer)
+class _Listed:
+    """A list likewise."""
+
+    def __init__(self, texts: Callable[[], list[str]]) -> None:
+        self._texts = texts
+
+    def produce(self, context: cdk.IResolveContext) -> list[str]:  # noqa: ARG002 - jsii's
+        return self._texts()

@@ -1,0 +1,103 @@
+"""What every part of the recovery's state machine is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpu_constructs.cdk.state_parts import State, call, call_ecs
+
+__all__ = ["ENDS_BY_ITSELF", "RecoveryRun", "ask_ecs", "ask_scaling", "caught", "tell"]
+
+ENDS_BY_ITSELF = "NothingToDo"
+"""The state in which an execution ends well."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecoveryRun:
+    """What the machine works on, and its limits.
+
+    Attributes:
+        partition: The partition of AWS.
+        cluster_arn: The cluster.
+        cluster_name: Its name.
+        services: How the ARNs of its services begin.
+        providers: Names of the capacity providers whose hosts it may replace.
+        table: Name of the table that counts.
+        topic: ARN of the topic that is told.
+        replacements_per_day: How many hosts it may replace a day.
+        drain_seconds: How long tasks may take to move.
+        ends_remaining_tasks: Whether those that are left then are stopped.
+    """
+
+    partition: str
+    cluster_arn: str
+    cluster_name: str
+    services: str
+    providers: Sequence[str]
+    table: str
+    topic: str
+    replacements_per_day: int
+    drain_seconds: int
+    ends_remaining_tasks: bool
+
+
+def ask_ecs(run: RecoveryRun, action: str, request: State, result: str, following: str) -> State:
+    """A state that asks ECS something.
+
+    Args:
+        run: What the machine works on.
+        action: What it asks, such as ``listTasks``.
+        request: The request.
+        result: Where the answer goes.
+        following: The next state.
+    """
+    return {**call_ecs(run.partition, action, request), **_goes_on(result, following)}
+
+
+def ask_scaling(run: RecoveryRun, action: str, request: State, result: str, following: str) -> State:
+    """A state that asks Auto Scaling something.
+
+    Args:
+        run: What the machine works on.
+        action: What it asks, such as ``describeAutoScalingGroups``.
+        request: The request.
+        result: Where the answer goes.
+        following: The next state.
+    """
+    return {**call(run.partition, f"aws-sdk:autoscaling:{action}", request), **_goes_on(result, following)}
+
+
+def _goes_on(result: str, following: str) -> State:
+    return {"ResultPath": result, "Catch": [caught()], "Next": following}
+
+
+def caught() -> State:
+    """What a state does when it fails after its retries: somebody is told."""
+    return {"ErrorEquals": ["States.ALL"], "ResultPath": "$.error", "Next": "Failed"}
+
+
+def tell(run: RecoveryRun, outcome: str, words: str, *values: str, following: str) -> State:
+    """A state that tells the topic what happened to the host, and goes on even where that fails.
+
+    The subject has up to 100 letters: https://docs.aws.amazon.com/sns/latest/api/API_Publish.html
+
+    Args:
+        run: What the machine works on.
+        outcome: What became of the host, in a few words.
+        words: The rest of the message, with ``{}`` in the place of each value.
+        *values: Paths of the values.
+        following: The next state.
+    """
+    message = f"Host {{}} of cluster {run.cluster_name} {outcome}: {{}}. {words}."
+    request = {
+        "TopicArn": run.topic,
+        "Subject.$": f"States.Format('GPU recovery: host {{}} {outcome}', $.host)",
+        "Message.$": f"States.Format('{message}', {', '.join(('$.host', '$.what', *values))})",
+    }
+    return {
+        **call(run.partition, "sns:publish", request),
+        "ResultPath": "$.told",
+        "Catch": [{"ErrorEquals": ["States.ALL"], "ResultPath": "$.notTold", "Next": following}],
+        "Next": following,
+    }

@@ -1,0 +1,304 @@
+"""The state machine that takes a host out of its cluster and has it replaced, in the Amazon States Language.
+
+It starts with an event: a GPU failed, or EC2 is about to take a spot host. The states in order: which host, is it one
+of ours, is one of today's replacements left, drain, stop what runs on the failed GPU, wait until the tasks have moved,
+replace, wait for the new host. What starts it twice ends it quietly the second time.
+
+A host is ended with TerminateInstanceInAutoScalingGroup: the group launches another one for it, neither scale-in
+protection nor managed termination protection holds it back
+(https://docs.aws.amazon.com/autoscaling/ec2/userguide/ec2-auto-scaling-instance-protection.html), and ECS managed
+draining still sees that the last tasks end well. SetInstanceHealth would come to the same by way of a health check.
+
+Draining moves the tasks of services and leaves others alone, and managed draining waits for those for up to 48 hours
+(https://docs.aws.amazon.com/AmazonECS/latest/developerguide/container-instance-draining.html). So tasks on the failed
+GPU are stopped at once, and others when their time is over, with words that begin with `STOPPED_BY_RECOVERY`: a
+`GpuJob` takes these for the loss of its host, and runs again.
+"""
+
+from __future__ import annotations
+
+from gpu_constructs.cdk.durations import in_words
+from gpu_constructs.cdk.state_parts import (
+    State,
+    call_ecs,
+    choice_state,
+    fail_state,
+    is_there,
+    pass_state,
+    text_is,
+    text_matches,
+)
+from gpu_constructs.monitoring.recovery_parts import ENDS_BY_ITSELF, RecoveryRun, ask_ecs, ask_scaling, caught, tell
+from gpu_constructs.monitoring.recovery_start import first_states
+
+__all__ = ["STOPPED_BY_RECOVERY", "recovery_definition"]
+
+STOPPED_BY_RECOVERY = "GPU recovery: "
+"""How the reason begins with which a task is stopped."""
+
+_PAUSE_SECONDS = 60
+# An execution has 25,000 events (https://docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html), a look 12.
+_MOST_LOOKS = 720
+_STOP_LOOKS = 10
+_KEPT_PAUSE_SECONDS, _KEPT_LOOKS = 600, 288
+_REPLACEMENT_LOOKS = 30
+_MARGIN_SECONDS = 3600
+
+
+def recovery_definition(run: RecoveryRun) -> State:
+    """The definition of the machine.
+
+    Args:
+        run: What it works on.
+    """
+    return {
+        "Comment": "Drains and replaces hosts whose GPUs failed, and hosts that EC2 takes back",
+        "StartAt": "Meanings",
+        "TimeoutSeconds": run.drain_seconds
+        + _KEPT_PAUSE_SECONDS * _KEPT_LOOKS
+        + _PAUSE_SECONDS * (_STOP_LOOKS + _REPLACEMENT_LOOKS)
+        + _MARGIN_SECONDS,
+        "States": {
+            **first_states(run),
+            **_drain(run),
+            **_wait(run),
+            **_time_over(run),
+            **_replace(run),
+            ENDS_BY_ITSELF: {"Type": "Succeed"},
+            "Failed": tell(
+                run,
+                "did not end",
+                "What was begun has to be looked after by hand: {}: {}",
+                "$.error.Error",
+                "$.error.Cause",
+                following="NotRecovered",
+            ),
+            "NotRecovered": fail_state("NotRecovered", "{}: {}", "$.error.Error", "$.error.Cause"),
+        },
+    }
+
+
+def _drain(run: RecoveryRun) -> State:
+    drained = {"Cluster": run.cluster_arn, "ContainerInstances.$": "States.Array($.instance.arn)", "Status": "DRAINING"}
+    daemons = {"Cluster": run.cluster_arn, "SchedulingStrategy": "DAEMON", "MaxResults": 100}
+    looks = min(_MOST_LOOKS, -(-run.drain_seconds // _PAUSE_SECONDS))
+    return {
+        "Drain": ask_ecs(run, "updateContainerInstancesState", drained, "$.drained", "FindDaemons"),
+        # They stay on a host until it ends.
+        "FindDaemons": ask_ecs(run, "listServices", daemons, "$.daemons", "FindTasks"),
+        **_each_task(run, "Tasks", only_failed_gpu=True, none="NoTask", following="Moving"),
+        "NoTask": {"Type": "Pass", "Result": [], "ResultPath": "$.tasks", "Next": "Moving"},
+        "Moving": pass_state(
+            {
+                "daemons.$": "$.tasks[?(@.is == 'daemon')]",
+                "moved.$": "$.tasks[?(@.is == 'task')].group",
+                "stopped.$": "$.tasks[?(@.is == 'stopped')].group",
+            },
+            "$.moving",
+            "TellDrained",
+        ),
+        "TellDrained": tell(
+            run,
+            "is draining",
+            "It gets no new task. Stopped, to run elsewhere: {}. To move, or to end: {}",
+            "States.JsonToString($.moving.stopped)",
+            "States.JsonToString($.moving.moved)",
+            following="EndsByEc2",
+        ),
+        "EndsByEc2": choice_state([{**text_is("$.kind", "Interruption"), "Next": ENDS_BY_ITSELF}], "FirstWait"),
+        "FirstWait": _waiting("Move", looks, -(-run.drain_seconds // looks)),
+    }
+
+
+def _each_task(run: RecoveryRun, name: str, *, only_failed_gpu: bool, none: str, following: str) -> State:
+    """Looks at each task of the host, and stops those that hold the failed GPU, or all."""
+    listed = {"Cluster": run.cluster_arn, "ContainerInstance.$": "$.instance.arn", "DesiredStatus": "RUNNING"}
+    described = {"Cluster": run.cluster_arn, "Tasks.$": "$.listed.TaskArns"}
+    stopped = {
+        "Cluster": run.cluster_arn,
+        "Task.$": "$.task.TaskArn",
+        "Reason.$": f"States.Format('{STOPPED_BY_RECOVERY}{{}}', $.what)",
+    }
+    first = f"Which{name}" if only_failed_gpu else f"Stop{name}"
+    of_service = f"States.Format('{run.services}{{}}', States.ArrayGetItem(States.StringSplit($.task.Group, ':'), 1))"
+    uses = {"is.$": "States.ArrayContains($.task.Containers[*].GpuIds[*], $.gpu)"}
+    states = {
+        f"Kind{name}": choice_state([{**text_matches("$.task.Group", "service:*"), "Next": f"Service{name}"}], first),
+        f"Service{name}": pass_state({"arn.$": of_service}, "$.service", f"Listed{name}"),
+        f"Listed{name}": pass_state(
+            {"is.$": "States.ArrayContains($.daemons, $.service.arn)"}, "$.daemon", f"Daemon{name}"
+        ),
+        f"Daemon{name}": choice_state([{**_is_true("$.daemon.is"), "Next": f"Leave{name}"}], first),
+        f"Leave{name}": _as("daemon"),
+        f"Stop{name}": {
+            **call_ecs(run.partition, "stopTask", stopped),
+            "ResultPath": "$.stopped",
+            # Such as a task that has just ended.
+            "Catch": [{"ErrorEquals": ["States.ALL"], "ResultPath": "$.error", "Next": f"Stopped{name}"}],
+            "Next": f"Stopped{name}",
+        },
+        f"Stopped{name}": _as("stopped"),
+    }
+    if only_failed_gpu:
+        states |= {
+            f"Which{name}": pass_state(uses, "$.uses", f"Uses{name}"),
+            f"Uses{name}": choice_state([{**_is_true("$.uses.is"), "Next": f"Stop{name}"}], f"Moves{name}"),
+            f"Moves{name}": _as("task"),
+        }
+    return {
+        f"Find{name}": ask_ecs(run, "listTasks", listed, "$.listed", f"Any{name}"),
+        f"Any{name}": choice_state([{**is_there("$.listed.TaskArns[0]"), "Next": f"Describe{name}"}], none),
+        f"Describe{name}": ask_ecs(run, "describeTasks", described, "$.listed", f"Each{name}"),
+        f"Each{name}": {
+            "Type": "Map",
+            "ItemsPath": "$.listed.Tasks",
+            "ItemSelector": {
+                "task.$": "$$.Map.Item.Value",
+                "gpu.$": "$.gpu",
+                "what.$": "$.what",
+                "daemons.$": "$.daemons.ServiceArns",
+            },
+            "ItemProcessor": {"ProcessorConfig": {"Mode": "INLINE"}, "StartAt": f"Kind{name}", "States": states},
+            "ResultPath": "$.tasks",
+            "Catch": [caught()],
+            "Next": following,
+        },
+    }
+
+
+def _as(kind: str) -> State:
+    return {"Type": "Pass", "Parameters": {"is": kind, "group.$": "$.task.Group"}, "End": True}
+
+
+def _waiting(then: str, looks: int, pause: int) -> State:
+    """Begins to wait: so many looks, with this pause, and then what `_wait` says."""
+    wait = {"then": then, "looks": looks, "pause": pause, "daemons.$": "States.ArrayLength($.moving.daemons)"}
+    return pass_state(wait, "$.wait", "Begin")
+
+
+def _wait(run: RecoveryRun) -> State:
+    """Waits until only daemons are left, for as long as it was told to."""
+    asked = {"Cluster": run.cluster_arn, "ContainerInstances.$": "States.Array($.instance.arn)"}
+    running = "$.found.ContainerInstances[0].RunningTasksCount"
+    pending = "$.found.ContainerInstances[0].PendingTasksCount"
+    less = {"Variable": "$.count.looks", "NumericLessThanPath": "$.wait.looks", "Next": "Pause"}
+    return {
+        "Begin": {"Type": "Pass", "Result": {"looks": 0}, "ResultPath": "$.count", "Next": "Look"},
+        "Look": ask_ecs(run, "describeContainerInstances", asked, "$.found", "IsThere"),
+        "IsThere": choice_state([{**is_there(running), "Next": "Left"}], "FindGroup"),
+        "Left": pass_state({"tasks.$": f"States.MathAdd({running}, {pending})"}, "$.left", "IsEmpty"),
+        "IsEmpty": choice_state(
+            [
+                {"Variable": "$.left.tasks", "NumericLessThanEqualsPath": "$.wait.daemons", "Next": "FindGroup"},
+                less,
+                {**text_is("$.wait.then", "Move"), "Next": "TimeOver"},
+                {**text_is("$.wait.then", "Stop"), "Next": "FindGroup"},
+            ],
+            "TellKept",
+        ),
+        "Pause": {"Type": "Wait", "SecondsPath": "$.wait.pause", "Next": "Counted"},
+        "Counted": pass_state({"looks.$": "States.MathAdd($.count.looks, 1)"}, "$.count", "Look"),
+        "TellKept": tell(
+            run,
+            "still holds tasks",
+            f"They have not ended within {in_words(_KEPT_PAUSE_SECONDS * _KEPT_LOOKS)}, so the host stays draining "
+            "with them. Replace it by hand",
+            following="Kept",
+        ),
+        "Kept": fail_state("Kept", "host {} still holds tasks: {}", "$.host", "$.what"),
+    }
+
+
+def _time_over(run: RecoveryRun) -> State:
+    """What happens to tasks that have not moved in time."""
+    late = f"They have not ended or moved within {in_words(run.drain_seconds)}."
+    waiting = {
+        "TellWaiting": tell(
+            run,
+            "waits for its tasks",
+            f"{late} The host is replaced when the last one has ended",
+            following="SlowWait",
+        ),
+        "SlowWait": _waiting("Keep", _KEPT_LOOKS, _KEPT_PAUSE_SECONDS),
+    }
+    if not run.ends_remaining_tasks:
+        return {"TimeOver": {"Type": "Pass", "Next": "TellWaiting"}, **waiting}
+    # Nothing is wrong with the GPUs of a host that EC2 only recommends to replace.
+    healthy = {**text_is("$.kind", "Rebalance"), "Next": "TellWaiting"}
+    return {
+        "TimeOver": choice_state([healthy], "TellStopping"),
+        **waiting,
+        "TellStopping": tell(
+            run,
+            "ends with tasks",
+            f"{late} They are stopped now, to run elsewhere, and the host is replaced",
+            following="FindRest",
+        ),
+        **_each_task(run, "Rest", only_failed_gpu=False, none="LastWait", following="LastWait"),
+        "LastWait": _waiting("Stop", _STOP_LOOKS, _PAUSE_SECONDS),
+    }
+
+
+def _replace(run: RecoveryRun) -> State:
+    group = "$.of.AutoScalingInstances[0].AutoScalingGroupName"
+    name = {"AutoScalingGroupNames.$": f"States.Array({group})"}
+    in_service = "$.AutoScalingGroups[0].Instances[?(@.LifecycleState == 'InService')]"
+    enough = {"Variable": "$.ready.hosts", "NumericGreaterThanEqualsPath": "$.group.wanted", "Next": "TellReplaced"}
+    less = {"Variable": "$.count.looks", "NumericLessThan": _REPLACEMENT_LOOKS, "Next": "LookForNew"}
+    return {
+        "FindGroup": ask_scaling(
+            run, "describeAutoScalingInstances", {"InstanceIds.$": "States.Array($.host)"}, "$.of", "InGroup"
+        ),
+        "InGroup": choice_state([{**is_there(group), "Next": "Replace"}], "TellGone"),
+        "TellGone": tell(
+            run, "is gone", "It has left its Auto Scaling group, which replaces it", following=ENDS_BY_ITSELF
+        ),
+        "Replace": ask_scaling(
+            run,
+            "terminateInstanceInAutoScalingGroup",
+            {"InstanceId.$": "$.host", "ShouldDecrementDesiredCapacity": False},
+            "$.ended",
+            "CountAgain",
+        ),
+        "CountAgain": {"Type": "Pass", "Result": {"looks": 0}, "ResultPath": "$.count", "Next": "LookForNew"},
+        "LookForNew": {"Type": "Wait", "Seconds": _PAUSE_SECONDS, "Next": "CountLook"},
+        "CountLook": pass_state({"looks.$": "States.MathAdd($.count.looks, 1)"}, "$.count", "DescribeGroup"),
+        "DescribeGroup": {
+            **ask_scaling(run, "describeAutoScalingGroups", name, "$.group", "Ready"),
+            "ResultSelector": {"wanted.$": "$.AutoScalingGroups[0].DesiredCapacity", "hosts.$": in_service},
+        },
+        "Ready": pass_state({"hosts.$": "States.ArrayLength($.group.hosts)"}, "$.ready", "IsReady"),
+        "IsReady": choice_state([enough, less], "Activities"),
+        "TellReplaced": tell(
+            run,
+            "is replaced",
+            "Its Auto Scaling group has the {} hosts that it should have",
+            "$.group.wanted",
+            following=ENDS_BY_ITSELF,
+        ),
+        "Activities": {
+            **ask_scaling(
+                run,
+                "describeScalingActivities",
+                {"AutoScalingGroupName.$": group, "MaxRecords": 10},
+                "$.activities",
+                "TellNotReplaced",
+            ),
+            "ResultSelector": {"said.$": "$.Activities[?(@.StatusCode == 'Failed')].StatusMessage"},
+        },
+        "TellNotReplaced": tell(
+            run,
+            "has no replacement yet",
+            f"After {in_words(_PAUSE_SECONDS * _REPLACEMENT_LOOKS)} its Auto Scaling group has {{}} of {{}} hosts. It "
+            "goes on trying, and tasks without a host wait. EC2 says: {}",
+            "$.ready.hosts",
+            "$.group.wanted",
+            "States.JsonToString($.activities.said)",
+            following="NotReplaced",
+        ),
+        "NotReplaced": fail_state("NotReplaced", "no host has come for {}: {}", "$.host", "$.what"),
+    }
+
+
+def _is_true(path: str) -> State:
+    return {"Variable": path, "BooleanEquals": True}

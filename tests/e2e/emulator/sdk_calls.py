@@ -1,0 +1,226 @@
+"""What state machines ask AWS besides running tasks: integrations of Step Functions, by the end of their resource.
+
+They answer with the fields that somebody here reads. Asking takes no time, unlike the same calls over HTTP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from moto.autoscaling.models import autoscaling_backends
+from moto.dynamodb.exceptions import ConditionalCheckFailed
+from moto.dynamodb.models import dynamodb_backends
+from moto.ecs.models import ecs_backends
+from moto.sns.models import sns_backends
+
+from .autoscaling import EmulatedGroup
+from .expressions import Subjects, parse
+from .state_language import StateError
+
+if TYPE_CHECKING:
+    from .hosts import EcsHost
+    from .resource import Region
+    from .running import RunningEcs
+
+__all__ = ["CALLS", "pascal_case"]
+
+Json = Mapping[str, Any]
+
+
+def pascal_case(value: Any) -> Any:
+    """The API's property names as Step Functions writes them."""
+    if isinstance(value, list):
+        return [pascal_case(each) for each in value]
+    if isinstance(value, dict):
+        return {f"{key[:1].upper()}{key[1:]}": pascal_case(each) for key, each in value.items()}
+    return value
+
+
+def _ecs(where: Region) -> RunningEcs:
+    return cast("RunningEcs", ecs_backends[where.account_id][where.name])
+
+
+def _cluster(given: Json) -> str:
+    return str(given["Cluster"].rpartition("/")[2])
+
+
+# Tasks
+
+
+def _list_tasks(where: Region, given: Json) -> Any:
+    tasks = _ecs(where).active_tasks(_cluster(given))
+    family, host = given.get("Family"), given.get("ContainerInstance")
+    return {
+        "TaskArns": [
+            each.task_arn
+            for each in tasks
+            if family in (None, each.family) and host in (None, each.container_instance_arn)
+        ]
+    }
+
+
+def _describe_tasks(where: Region, given: Json) -> Any:
+    tasks = _ecs(where).active_tasks(_cluster(given))
+    return {"Tasks": [pascal_case(each.as_described) for each in tasks if each.task_arn in given["Tasks"]]}
+
+
+def _stop_task(where: Region, given: Json) -> Any:
+    for each in _ecs(where).active_tasks(_cluster(given)):
+        if each.task_arn == given["Task"]:
+            each.stop(given["Reason"])
+            return {"Task": pascal_case(each.as_described)}
+    raise StateError("Ecs.InvalidParameterException", "The referenced task was not found.")
+
+
+def _list_services(where: Region, given: Json) -> Any:
+    wanted = given.get("SchedulingStrategy")
+    services = _ecs(where).active_services(_cluster(given))
+    return {"ServiceArns": [each.arn for each in services if wanted in (None, each.scheduling_strategy)]}
+
+
+# Hosts
+
+
+def _list_container_instances(where: Region, given: Json) -> Any:
+    accepts = parse(given["Filter"])
+    hosts = _ecs(where).hosts(_cluster(given))
+    return {
+        "ContainerInstanceArns": [
+            each.container_instance_arn
+            for each in hosts
+            if accepts(Subjects(each.attributes, instance_id=each.ec2_instance_id))
+        ]
+    }
+
+
+def _hosts(where: Region, given: Json) -> list[EcsHost]:
+    hosts = _ecs(where).hosts(_cluster(given))
+    return [each for each in hosts if each.container_instance_arn in given["ContainerInstances"]]
+
+
+def _describe_container_instances(where: Region, given: Json) -> Any:
+    return {"ContainerInstances": [_described(each) for each in _hosts(where, given)]}
+
+
+def _update_container_instances_state(where: Region, given: Json) -> Any:
+    for each in _hosts(where, given):
+        each.status = given["Status"]
+    return _describe_container_instances(where, given)
+
+
+def _described(host: EcsHost) -> Any:
+    running = host.running_tasks_count
+    provider = {"CapacityProviderName": host.capacity_provider_name} if host.capacity_provider_name else {}
+    return {
+        "ContainerInstanceArn": host.container_instance_arn,
+        "Ec2InstanceId": host.ec2_instance_id,
+        "Status": host.status,
+        "RunningTasksCount": running,
+        "PendingTasksCount": len(host.tasks) - running,
+        **provider,
+    }
+
+
+# Auto Scaling groups
+
+
+def _groups(where: Region) -> list[EmulatedGroup]:
+    groups = autoscaling_backends[where.account_id][where.name].autoscaling_groups.values()
+    return [each for each in groups if isinstance(each, EmulatedGroup)]
+
+
+def _members(where: Region, instance_ids: list[str]) -> list[tuple[EmulatedGroup, Any]]:
+    return [
+        (group, state)
+        for group in _groups(where)
+        for state in group.instance_states
+        if state.instance.id in instance_ids and state.instance.is_running()
+    ]
+
+
+def _describe_instances(where: Region, given: Json) -> Any:
+    return {
+        "AutoScalingInstances": [
+            {"InstanceId": state.instance.id, "AutoScalingGroupName": group.name}
+            for group, state in _members(where, given["InstanceIds"])
+        ]
+    }
+
+
+def _describe_groups(where: Region, given: Json) -> Any:
+    return {
+        "AutoScalingGroups": [
+            {
+                "AutoScalingGroupName": each.name,
+                "DesiredCapacity": int(each.desired_capacity or 0),
+                "Instances": [
+                    {"InstanceId": state.instance.id, "LifecycleState": state.lifecycle_state}
+                    for state in each.instance_states
+                    if state.instance.is_running()
+                ],
+            }
+            for each in _groups(where)
+            if each.name in given["AutoScalingGroupNames"]
+        ]
+    }
+
+
+def _terminate(where: Region, given: Json) -> Any:
+    """Ends it at once; managed draining has nothing left to wait for here."""
+    if given["ShouldDecrementDesiredCapacity"]:
+        raise StateError("States.Runtime", "the emulator does not decrement the desired capacity")
+    members = _members(where, [given["InstanceId"]])
+    if not members:
+        raise StateError("AutoScaling.AutoScalingException", f"Instance Id not found - {given['InstanceId']}")
+    for group, state in members:
+        group.end([state.instance])
+    return {"Activity": {"StatusCode": "InProgress"}}
+
+
+def _describe_activities(where: Region, given: Json) -> Any:
+    (group,) = [each for each in _groups(where) if each.name == given["AutoScalingGroupName"]]
+    failures = group.launch_failures[: -given["MaxRecords"] - 1 : -1]
+    return {"Activities": [{"StatusCode": "Failed", "StatusMessage": each} for each in failures]}
+
+
+# A table and a topic
+
+
+def _update_item(where: Region, given: Json) -> Any:
+    tables = dynamodb_backends[where.account_id][where.name]
+    try:
+        tables.update_item(
+            given["TableName"],
+            dict(given["Key"]),
+            update_expression=given["UpdateExpression"],
+            expression_attribute_names={},
+            expression_attribute_values=dict(given["ExpressionAttributeValues"]),
+            condition_expression=given["ConditionExpression"],
+        )
+    except ConditionalCheckFailed as error:
+        raise StateError("DynamoDB.ConditionalCheckFailedException", str(error)) from error
+    return {}
+
+
+def _publish(where: Region, given: Json) -> Any:
+    topics = sns_backends[where.account_id][where.name]
+    return {"MessageId": topics.publish(given["Message"], arn=given["TopicArn"], subject=given["Subject"])}
+
+
+CALLS: Mapping[str, Callable[[Any, Json], Any]] = {
+    "aws-sdk:autoscaling:describeAutoScalingGroups": _describe_groups,
+    "aws-sdk:autoscaling:describeAutoScalingInstances": _describe_instances,
+    "aws-sdk:autoscaling:describeScalingActivities": _describe_activities,
+    "aws-sdk:autoscaling:terminateInstanceInAutoScalingGroup": _terminate,
+    "aws-sdk:ecs:describeContainerInstances": _describe_container_instances,
+    "aws-sdk:ecs:describeTasks": _describe_tasks,
+    "aws-sdk:ecs:listContainerInstances": _list_container_instances,
+    "aws-sdk:ecs:listServices": _list_services,
+    "aws-sdk:ecs:listTasks": _list_tasks,
+    "aws-sdk:ecs:stopTask": _stop_task,
+    "aws-sdk:ecs:updateContainerInstancesState": _update_container_instances_state,
+    "dynamodb:updateItem": _update_item,
+    "sns:publish": _publish,
+}
+"""What each answers, from the account and region and the parameters of the state."""

@@ -1,0 +1,398 @@
+"""GPUs that fail, on the emulator: the host goes, its work runs again elsewhere, and somebody is told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_sns as sns
+from aws_cdk import aws_sqs as sqs
+from gpu_constructs import GpuCluster, GpuJob, GpuService, GpuTaskDefinition, JobRetries, Purchase
+
+from .account import Account, HostView
+from .local import Deployed, Local
+
+FATAL, HARMLESS = 79, 31
+IMAGE = ecs.ContainerImage.from_registry("example/work:1")
+
+
+class Watched:
+    """A cluster with recovery that is deployed, and what can happen to it."""
+
+    def __init__(self, account: Account, outputs: Any, update: Callable[[Callable[[Any], Any]], object]) -> None:
+        self.account, self.outputs, self.update = account, outputs, update
+        self.cluster: str = outputs["ClusterName"]
+        self._ecs = account.client("ecs")
+        # The emulator delivers nothing to subscriptions of a template.
+        account.client("sns").subscribe(TopicArn=outputs["Topic"], Protocol="sqs", Endpoint=outputs["Queue"])
+
+    def minutes(self, count: int = 1) -> None:
+        for _ in range(count):
+            self.account.hosts(self.cluster)
+
+    def hosts(self) -> dict[str, HostView]:
+        """Its hosts, by instance."""
+        return {each.instance_id: each for each in self.account.hosts(self.cluster)}
+
+    def states(self) -> dict[str, str]:
+        """Instance to ``ACTIVE`` or ``DRAINING``."""
+        arns = self._ecs.list_container_instances(cluster=self.cluster)["containerInstanceArns"]
+        found = self._ecs.describe_container_instances(cluster=self.cluster, containerInstances=arns)
+        return {each["ec2InstanceId"]: each["status"] for each in found["containerInstances"]}
+
+    def host_of(self, family: str) -> tuple[str, str]:
+        """The host and the first GPU of a task that runs."""
+        task = next(each for each in self.account.tasks(self.cluster) if each.family == family)
+        assert task.instance_id is not None
+        return task.instance_id, task.gpus[0]
+
+    def running(self, family: str) -> list[str]:
+        """Hosts of the running tasks."""
+        tasks = self.account.tasks(self.cluster)
+        return sorted(str(each.instance_id) for each in tasks if each.family == family and each.status == "RUNNING")
+
+    def send(self, source: str, kind: str, detail: Any, times: int = 1) -> None:
+        """An event, as often as EventBridge delivers it."""
+        entry = {"Source": source, "DetailType": kind, "Detail": json.dumps(detail)}
+        self.account.client("events").put_events(Entries=[entry] * times)
+
+    def fault(self, instance: str, gpu: str | None = None, *, xid: int | None = FATAL, times: int = 1) -> None:
+        """A GPU fails; the daemon on the host reports it."""
+        detail = {
+            "clusterArn": self.outputs["ClusterArn"],
+            "ec2InstanceId": instance,
+            "gpuIndex": 0,
+            "gpuUuid": gpu,
+            "xid": xid,
+            "reason": "1 of 2 GPUs is missing",
+        }
+        self.send("gpu-constructs", "GPU Fault", detail, times)
+
+    def spot(self, kind: str, instance: str, times: int = 1) -> None:
+        """EC2 says something of a spot host."""
+        self.send("aws.ec2", kind, {"instance-id": instance}, times)
+
+    def start(self, ends: str) -> str:
+        """Starts the job; its tasks end like this."""
+        self.account.client("ssm").put_parameter(Name="/emulator/ends/train", Value=ends, Type="String", Overwrite=True)
+        started = self.account.client("stepfunctions").start_execution(stateMachineArn=self.outputs["Machine"])
+        return str(started["executionArn"])
+
+    def end(self, execution: str) -> dict[str, Any]:
+        """What the job says when it is over."""
+        for _ in range(300):
+            described: dict[str, Any] = self.account.client("stepfunctions").describe_execution(executionArn=execution)
+            if described["status"] != "RUNNING":
+                return described
+        raise AssertionError("still running")
+
+    def attempts(self) -> list[str]:
+        """Tasks of the job that have stopped."""
+        found: list[str] = self._ecs.list_tasks(cluster=self.cluster, family="train", desiredStatus="STOPPED")[
+            "taskArns"
+        ]
+        return found
+
+    def told(self) -> list[str]:
+        """What the topic has said since the last look."""
+        queue = self.account.client("sqs")
+        said = []
+        while messages := queue.receive_message(QueueUrl=self.outputs["Said"]).get("Messages"):
+            for each in messages:
+                said.append(json.loads(each["Body"])["Message"])
+                queue.delete_message(QueueUrl=self.outputs["Said"], ReceiptHandle=each["ReceiptHandle"])
+        return said
+
+    def executions(self) -> list[tuple[str, str]]:
+        """How the recovery's executions ended: status and error."""
+        client = self.account.client("stepfunctions")
+        found = client.list_executions(stateMachineArn=self.outputs["Recovery"])["executions"]
+        described = [client.describe_execution(executionArn=each["executionArn"]) for each in found]
+        return [(each["status"], each.get("error", "")) for each in described]
+
+
+Deploy = Callable[..., Watched]
+
+
+@pytest.fixture(name="deploy")
+def _deploy(cloud: Local, tmp_path: Path) -> Iterator[Deploy]:
+    deployed: list[tuple[Watched, Deployed]] = []
+
+    def deploy(
+        *,
+        instance_types: Sequence[str] = ("g6.xlarge",),
+        most: int = 4,
+        copies: int = 0,
+        spot: bool = False,
+        **how: Any,
+    ) -> Watched:
+        app = cdk.App(outdir=str(tmp_path))
+        stack = cdk.Stack(app, "Watched")
+        topic, queue = sns.Topic(stack, "Operators"), sqs.Queue(stack, "Inbox")
+        cluster = GpuCluster(stack, "Cluster", vpc=ec2.Vpc(stack, "Vpc", max_azs=2))
+        recovery = cluster.add_monitoring("Monitoring", notify=topic).add_recovery(**how)
+        purchase = Purchase.spot() if spot else None
+        hosts = cluster.add_capacity("Gpus", instance_types=instance_types, max_instances=most, purchase=purchase)
+        task = GpuTaskDefinition(stack, "Train", capacity=[hosts], family="train")
+        task.add_gpu_container("train", image=IMAGE, gpus=1)
+        job = GpuJob(
+            stack,
+            "Job",
+            cluster=cluster,
+            task_definition=task,
+            timeout=cdk.Duration.hours(9),
+            retries=JobRetries(lost_host=1),
+        )
+        names = {}
+        if copies:
+            chat = GpuTaskDefinition(stack, "Chat", capacity=[hosts], family="chat")
+            chat.add_gpu_container("chat", image=IMAGE, gpus=1)
+            service = GpuService(stack, "Service", cluster=cluster, task_definition=chat, desired_count=copies)
+            names["Chat"] = service.service_name
+        for name, value in {
+            "ClusterName": cluster.cluster.cluster_name,
+            "ClusterArn": cluster.cluster.cluster_arn,
+            "Machine": job.state_machine.state_machine_arn,
+            "Recovery": recovery.state_machine.state_machine_arn,
+            "Topic": topic.topic_arn,
+            "Queue": queue.queue_arn,
+            "Said": queue.queue_url,
+            **names,
+        }.items():
+            cdk.CfnOutput(stack, f"{name}Output", value=value).override_logical_id(name)
+        app.synth()
+        made = cloud.deploy_assembly(tmp_path, "Watched")
+
+        def update(change: Callable[[Any], Any]) -> None:
+            cloud.update(made, change(json.loads((tmp_path / "Watched.template.json").read_text())))
+
+        deployed.append((Watched(cloud.account, made.outputs, update), made))
+        return deployed[-1][0]
+
+    yield deploy
+    for each, made in deployed:
+        each.account.stop_all(each.cluster)
+        cloud.destroy(made)
+
+
+def test_a_fatal_xid_under_a_service_moves_it_to_another_host(deploy: Deploy) -> None:
+    watched = deploy(copies=2)
+    others = set(watched.hosts())
+    broken, gpu = watched.host_of("chat")
+    watched.fault(broken, gpu)
+    watched.minutes(10)
+    assert watched.executions() == [("SUCCEEDED", "")]
+    assert len(watched.running("chat")) == 2
+    assert others - {broken} <= set(watched.hosts())
+    assert broken not in watched.hosts()
+    drained, replaced = watched.told()
+    assert drained == (
+        f"Host {broken} of cluster {watched.cluster} is draining: GPU 0 ({gpu}) failed with Xid 79, GPU has fallen off "
+        f'the bus. It gets no new task. Stopped, to run elsewhere: ["service:{watched.outputs["Chat"]}"]. To move, or '
+        "to end: []."
+    )
+    assert replaced.endswith("Its Auto Scaling group has the 2 hosts that it should have.")
+
+
+def test_a_job_on_the_failed_gpu_runs_again_elsewhere_and_ends_well(deploy: Deploy) -> None:
+    watched = deploy()
+    job = watched.start("late,0")
+    watched.minutes(6)
+    broken, gpu = watched.host_of("train")
+    watched.fault(broken, gpu)
+    assert watched.end(job)["status"] == "SUCCEEDED"
+    assert broken not in watched.hosts()
+
+
+@pytest.mark.parametrize("xid", [HARMLESS, 63])
+def test_a_harmless_xid_drains_nothing(deploy: Deploy, xid: int) -> None:
+    watched = deploy(copies=1)
+    before = watched.states()
+    watched.fault(*watched.host_of("chat"), xid=xid)
+    watched.minutes(5)
+    assert watched.states() == before
+    assert watched.executions() == [("SUCCEEDED", "")]
+    assert watched.told() == []
+
+
+def test_two_faults_at_once_replace_two_hosts(deploy: Deploy) -> None:
+    watched = deploy(copies=2)
+    before = list(watched.hosts())
+    for each in before:
+        watched.fault(each)
+    watched.minutes(20)
+    assert watched.executions() == [("SUCCEEDED", "")] * 2
+    assert len(watched.running("chat")) == 2
+    assert not set(before) & set(watched.hosts())
+
+
+def test_two_faults_at_once_are_counted_exactly(deploy: Deploy) -> None:
+    watched = deploy(copies=2, replacements_per_day=1)
+    before = list(watched.hosts())
+    for each in before:
+        watched.fault(each)
+    watched.minutes(20)
+    assert sorted(watched.executions()) == [("FAILED", "BudgetUsed"), ("SUCCEEDED", "")]
+    (left,) = set(before) & set(watched.hosts())
+    assert watched.states()[left] == "ACTIVE"
+    (said,) = [each for each in watched.told() if "is left alone" in each]
+    assert left in said
+    assert "1 host was replaced today, as many as the recovery may replace" in said
+
+
+def test_what_was_left_alone_is_said_once_and_replaced_on_the_next_day(deploy: Deploy, cloud: Local) -> None:
+    watched = deploy(copies=2, replacements_per_day=1)
+    first, second = watched.hosts()
+    watched.fault(first)
+    watched.minutes(10)
+    watched.fault(second, times=2)
+    watched.minutes(5)
+    assert sorted(watched.executions()) == [("FAILED", "BudgetUsed"), ("SUCCEEDED", ""), ("SUCCEEDED", "")]
+    assert sum("is left alone" in each for each in watched.told()) == 1
+    cloud.switch("now", "2026-01-02T00:00:00Z")
+    watched.fault(second)
+    watched.minutes(10)
+    assert second not in watched.hosts()
+
+
+def test_an_event_that_comes_twice_counts_once(deploy: Deploy) -> None:
+    watched = deploy(copies=2, replacements_per_day=2)
+    first, second = watched.hosts()
+    watched.fault(first, times=3)
+    watched.minutes(10)
+    watched.fault(second)
+    watched.minutes(10)
+    assert watched.executions() == [("SUCCEEDED", "")] * 4
+    assert not {first, second} & set(watched.hosts())
+    assert sum("is draining" in each for each in watched.told()) == 2
+
+
+def test_a_fault_during_a_deployment_hinders_neither(deploy: Deploy) -> None:
+    watched = deploy(copies=2)
+    broken, gpu = watched.host_of("chat")
+    watched.fault(broken, gpu)
+    watched.update(lambda template: _with_command(template, "chat"))
+    watched.minutes(10)
+    assert watched.executions() == [("SUCCEEDED", "")]
+    assert len(watched.running("chat")) == 2
+    assert broken not in watched.hosts()
+
+
+def test_without_capacity_for_a_replacement_healthy_tasks_keep_their_time(deploy: Deploy, cloud: Local) -> None:
+    watched = deploy(instance_types=["g6.12xlarge"], most=1, copies=2, drain_timeout=cdk.Duration.minutes(20))
+    broken, gpu = watched.host_of("chat")
+    cloud.switch("no-capacity", "g6.12xlarge")
+    watched.fault(broken, gpu)
+    watched.minutes(15)
+    # One was on the failed GPU; the other has no other place to go to.
+    assert watched.running("chat") == [broken]
+    watched.minutes(45)
+    assert watched.executions() == [("FAILED", "NotReplaced")]
+    *_, stopping, nothing = watched.told()
+    assert "ends with tasks" in stopping
+    assert "They have not ended or moved within 20 minutes. They are stopped now" in stopping
+    assert "has 0 of 1 hosts" in nothing
+    assert "InsufficientInstanceCapacity" in nothing
+    cloud.switch("no-capacity", "nothing")
+    watched.minutes(8)
+    assert len(watched.running("chat")) == 2
+
+
+def test_a_job_beside_a_missing_gpu_has_its_time_and_then_runs_again(deploy: Deploy) -> None:
+    watched = deploy(drain_timeout=cdk.Duration.minutes(10))
+    job = watched.start("late,0")
+    watched.minutes(6)
+    broken, _ = watched.host_of("train")
+    watched.fault(broken, xid=None)
+    watched.minutes(5)
+    assert watched.running("train") == [broken]
+    assert watched.end(job)["status"] == "SUCCEEDED"
+    assert broken not in watched.hosts()
+    assert "a GPU failed: 1 of 2 GPUs is missing" in watched.told()[0]
+
+
+def test_tasks_that_are_not_ended_hold_their_host(deploy: Deploy) -> None:
+    watched = deploy(drain_timeout=cdk.Duration.minutes(5), end_remaining_tasks=False)
+    job = watched.start("40*0")
+    watched.minutes(6)
+    broken, _ = watched.host_of("train")
+    watched.fault(broken, xid=None)
+    watched.minutes(20)
+    assert watched.states()[broken] == "DRAINING"
+    assert watched.end(job)["status"] == "SUCCEEDED"
+    watched.minutes(20)
+    assert broken not in watched.hosts()
+    assert len(watched.attempts()) == 1
+    assert "The host is replaced when the last one has ended" in watched.told()[1]
+
+
+@pytest.mark.parametrize(("impaired", "replaced"), [("ACCELERATED_COMPUTE", True), ("CONTAINER_RUNTIME", False)])
+def test_the_health_check_of_gpus_counts_and_no_other(deploy: Deploy, impaired: str, replaced: bool) -> None:
+    watched = deploy(copies=1)
+    host, _ = watched.host_of("chat")
+    checks = [
+        {"type": each, "status": "IMPAIRED" if each == impaired else "OK", "statusReason": "XID_79"}
+        for each in ("CONTAINER_RUNTIME", "ACCELERATED_COMPUTE")
+    ]
+    of_host = {"clusterArn": watched.outputs["ClusterArn"], "ec2InstanceId": host, "capacityProviderName": None}
+    detail = {**of_host, "overallStatus": "IMPAIRED", "healthChecks": checks}
+    watched.send("aws.ecs", "ECS Container Instance Health Change", detail)
+    watched.minutes(10)
+    assert (host not in watched.hosts()) is replaced
+    said = watched.told()
+    assert bool(said) is replaced
+    assert all('ECS reports its GPUs impaired: ["XID_79"]' in each for each in said)
+
+
+def test_a_spot_host_that_is_taken_back_is_drained_and_its_job_runs_again(deploy: Deploy) -> None:
+    watched = deploy(spot=True)
+    job = watched.start("late,0")
+    watched.minutes(6)
+    host, _ = watched.host_of("train")
+    watched.spot("EC2 Spot Instance Interruption Warning", host, times=2)
+    watched.minutes()
+    assert watched.states()[host] == "DRAINING"
+    watched.account.client("ec2").terminate_instances(InstanceIds=[host])
+    assert watched.end(job)["status"] == "SUCCEEDED"
+    assert watched.executions() == [("SUCCEEDED", "")] * 2
+    (said,) = watched.told()
+    assert "EC2 takes this spot host back in two minutes" in said
+
+
+def test_a_recommendation_replaces_a_spot_host_and_stops_no_task(deploy: Deploy) -> None:
+    watched = deploy(spot=True, drain_timeout=cdk.Duration.minutes(5))
+    job = watched.start("30*0")
+    watched.minutes(6)
+    host, _ = watched.host_of("train")
+    watched.spot("EC2 Instance Rebalance Recommendation", host)
+    assert watched.end(job)["status"] == "SUCCEEDED"
+    assert len(watched.attempts()) == 1
+    watched.minutes(20)
+    assert host not in watched.hosts()
+    assert watched.executions() == [("SUCCEEDED", "")]
+
+
+def test_hosts_of_others_are_left_alone(deploy: Deploy) -> None:
+    watched = deploy(copies=1)
+    before = watched.states()
+    watched.spot("EC2 Instance Rebalance Recommendation", "i-0123456789abcdef0")
+    watched.outputs = {**watched.outputs, "ClusterArn": watched.outputs["ClusterArn"] + "-2"}
+    watched.fault(next(iter(before)))
+    watched.minutes(3)
+    assert watched.states() == before
+    assert watched.executions() == [("SUCCEEDED", "")]
+    assert watched.told() == []
+
+
+def _with_command(template: Any, family: str) -> Any:
+    """The same with another revision of a task definition."""
+    for each in template["Resources"].values():
+        if each["Type"] == "AWS::ECS::TaskDefinition" and each["Properties"].get("Family") == family:
+            each["Properties"]["ContainerDefinitions"][0]["Command"] = ["other"]
+    return template
