@@ -231,7 +231,7 @@ ALARMS: tuple[AlarmKind, ...] = (
         says="GPUs are held and idle",
         runbook="Find the service in the dashboard, and scale it in or move it to a smaller host.",
         of_pool=_idle,
-        source="docs/monitoring.md",
+        source="https://docs.nvidia.com/deploy/nvidia-smi/index.html",
         doubt="the GPUs of a capacity count together, so that one idle GPU next to busy ones raises no alarm",
     ),
     AlarmKind(

@@ -1,0 +1,54 @@
+"""``docs/monitoring.md`` says what the tables say."""
+
+from __future__ import annotations
+
+import re
+
+from gpu_constructs import AlarmLimits
+from gpu_constructs.monitoring.alarm_table import ALARMS
+from gpu_constructs.monitoring.event_counts import COUNTED
+from gpu_constructs.monitoring.metrics import METRICS, DimensionSet
+from tests.synthesis import ROOT
+
+from .watched_site import Watched
+
+PAGE = (ROOT / "docs" / "monitoring.md").read_text(encoding="utf-8")
+WORDS = re.sub(r"\s+", " ", PAGE)
+SECTIONS = {
+    each.partition("\n")[0]: re.sub(r"\s+", " ", each) for each in re.split(r"^###? ", PAGE, flags=re.MULTILINE)
+}
+
+
+def test_each_alarm_has_a_section_with_its_runbook_line_its_source_and_its_doubt() -> None:
+    for kind in ALARMS:
+        section = SECTIONS[kind.says]
+        assert kind.runbook in section
+        assert kind.source in PAGE
+        assert kind.doubt.partition("`")[0].strip() in section
+        assert f"| `{kind.id}`" in PAGE
+
+
+def test_each_alarm_leads_to_its_section() -> None:
+    headings = {each.lower().replace(" ", "-") for each in re.findall(r"^##+ (.+)$", PAGE, re.MULTILINE)}
+    assert {each.page.partition("#")[2] for each in ALARMS} <= headings
+
+
+def test_each_limit_and_each_metric_is_named() -> None:
+    assert all(f"`{each}`" in PAGE for each in AlarmLimits.__dataclass_fields__)
+    assert re.findall(r"^\| `(\w+)` \| .* \| cluster, capacity", PAGE, re.MULTILINE) == list(METRICS)
+
+
+def test_the_costs_are_those_of_all_metrics_and_alarms() -> None:
+    of = {each: sum(each in one.dimension_sets for one in METRICS.values()) for each in DimensionSet}
+    cluster, pool, service = (
+        of[each] for each in (DimensionSet.CLUSTER, DimensionSet.CAPACITY_PROVIDER, DimensionSet.SERVICE)
+    )
+    assert f"{cluster} of the cluster, {pool} of each capacity with GPUs, {service} of each service with GPUs" in WORDS
+    assert f"| counted events | {len(COUNTED)}," in PAGE
+    alarms = Watched().alarms
+    metrics = {key: sum("MetricStat" in one for one in each.get("Metrics", [])) or 1 for key, each in alarms.items()}
+    of_cluster = sum(number for key, number in metrics.items() if not key.startswith(("L4", "Spot", "Block", "Cpu")))
+    of_l4 = sum(number for key, number in metrics.items() if key.startswith("L4"))
+    assert f"{of_cluster} metrics of the cluster, up to {of_l4 + 1} of each capacity" in WORDS
+    a_month = 0.3 * (cluster + 2 * pool + service) + 0.1 * (of_cluster + 2 * of_l4) + 3
+    assert f"costs about ${a_month:.0f} a month" in WORDS
