@@ -39,6 +39,8 @@ _ARGUMENTS: Mapping[str, str] = {
     "ComputeResources.InstanceTypes": "instance_types",
     "InstanceTypes": "instance_types",
     "ImageType": "image",
+    "ImageType ECS_AL2023": "leave image out",
+    "ImageType ECS_AL2023_NVIDIA": "leave image out",
     "MaxvCpus": "max_instances",
 }
 

@@ -20,7 +20,7 @@ from gpu_constructs.fleet import (
     Unknown,
 )
 from gpu_constructs.hardware import InstanceType
-from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU, MIN_JOB_MEMORY_MIB
+from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU, MIN_JOB_MEMORY_MIB, MIN_JOB_TIMEOUT_SECONDS
 from gpu_constructs.hardware.declared_values import MOST_DEVICES
 from gpu_constructs.placement.fit import refusals
 from gpu_constructs.rules import RULES, Severity, check
@@ -65,6 +65,7 @@ _ARGUMENTS: Mapping[str, str] = {
     "Nvlink": "nvlink",
     "Timeout.AttemptDurationSeconds": "timeout",
     "AttemptDurationSeconds": "timeout",
+    f"AttemptDurationSeconds of {MIN_JOB_TIMEOUT_SECONDS} or more": f"cdk.Duration.seconds({MIN_JOB_TIMEOUT_SECONDS})",
     "NodeProperties.NumNodes": "hosts",
     "ComputeResources.Type": "queue",
 }

@@ -21,10 +21,11 @@ from gpu_constructs.batch.job_plan import NCCL_OF_TASKS
 from gpu_constructs.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.cdk.arguments import of_kind, variables
 from gpu_constructs.cdk.atomic import creating, require_construct_id, rolled_back_on_error
+from gpu_constructs.cdk.durations import in_words
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.overrides import naming
 from gpu_constructs.cluster import GpuCluster
-from gpu_constructs.errors import GpuConstructsError, InvalidValueError
+from gpu_constructs.errors import GpuConstructsError, IncompatibleError, InvalidValueError
 from gpu_constructs.fleet import Gang as GangOfTasks
 from gpu_constructs.fleet import GangMember, Starter, StrategyItem, Workload
 from gpu_constructs.hosts.given_cluster import require_gpu_cluster
@@ -81,8 +82,8 @@ class ClusterTraining(StartedJob):
         environment: Environment variables.
         secrets: Environment variables from Secrets Manager or Parameter Store.
         timeout: How long one attempt may take, with the time in which hosts come. By default a day.
-        start_within: How long it may take until all hosts run, of which the pull of a large image is a part. By
-            default half an hour.
+        start_within: How long it may take until all hosts run, of which the pull of a large image is a part; no longer
+            than `timeout`. By default half an hour.
         retries: How often it is run again, for each cause; ``no_host`` is also that of hosts that did not run in time.
         task_role: What it may do on AWS. By default a role that may use the places above and nothing else.
         execution_role: What ECS uses to pull its image and write its logs. By default a role is made.
@@ -148,6 +149,15 @@ class ClusterTraining(StartedJob):
             if start_within is None
             else attempt_seconds("start_within", start_within, attempts)
         )
+        if start_seconds > seconds:
+            raise IncompatibleError(
+                f"hosts may take {in_words(start_seconds)} until all run, and an attempt ends after "
+                f"{in_words(seconds)}",
+                argument="start_within",
+                value=start_seconds,
+                allowed=f"60 to {seconds} seconds",
+                fix="a shorter start_within, or a longer timeout",
+            )
         require_launch(chosen, gpus=gang.gpus, attempt_seconds=seconds, exit_codes=budgets.exit_codes)
         require_time(capacity.pool.name, capacity.pool.bought.block, seconds)
         require_volumes(volumes)

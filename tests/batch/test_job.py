@@ -179,7 +179,7 @@ def test_a_name_from_elsewhere_is_taken(site: Site) -> None:
 
 
 def test_a_timeout_is_spoken_of_as_the_argument_that_it_is(site: Site) -> None:
-    with pytest.raises(GpuConstructsError, match="fix: timeout of 60 or more") as refused:
+    with pytest.raises(GpuConstructsError, match=r"fix: cdk.Duration.seconds\(60\)") as refused:
         job(site, queue(site), timeout=cdk.Duration.seconds(30))
     assert "AttemptDurationSeconds" not in str(refused.value)
 

@@ -188,6 +188,14 @@ def test_what_a_compute_environment_cannot_be_is_refused_before_anything_is_defi
     assert site.stack.node.try_find_child("Queue") is None
 
 
+def test_the_fix_of_a_wrong_image_is_about_the_argument(site: Site) -> None:
+    choice = CapacityChoice(
+        "H100", instance_types=["p5.48xlarge"], max_instances=1, image=GpuMachineImage.newest("al2023")
+    )
+    with pytest.raises(GpuConstructsError, match="fix: leave image out"):
+        queue(site, choice)
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

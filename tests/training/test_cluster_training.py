@@ -159,6 +159,12 @@ def test_spot_hosts_are_taken_with_a_warning(site: Site) -> None:
         ({}, {"volumes": [SHARED], "checkpoints": JobData.directory("/other")}, "checkpoints", "allowed: /shared"),
         ({}, {"log_group": "training"}, "log_group", "logs.LogGroup("),
         ({}, {"timeout": "6h"}, "timeout", "fix: cdk.Duration.hours(6)"),
+        (
+            {},
+            {"start_within": cdk.Duration.days(2)},
+            "start_within",
+            "take 2 days until all run, and an attempt ends after 1 day",
+        ),
         ({}, {"start_within": 5}, "start_within", "fix: cdk.Duration.minutes(40)"),
         ({}, {"gpu_memory_gib": 80}, "gpu_memory_gib", ": Train needs 80 GiB"),
         (BLOCK, {"timeout": cdk.Duration.hours(24)}, "timeout", "the Capacity Block of Hosts is there for 1395"),

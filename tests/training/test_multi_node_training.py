@@ -179,7 +179,7 @@ FOREVER = cdk.Duration.hours(30)
             "hosts wait 3600 seconds for each other, and an attempt ends after 600",
         ),
         ({}, {"retries": BatchRetries(exit_codes=[75])}, "torchrun ends with 1 whatever its script ends with"),
-        ({}, {"timeout": cdk.Duration.seconds(30)}, "60"),
+        ({}, {"timeout": cdk.Duration.seconds(30)}, r"fix: cdk.Duration.seconds\(60\)"),
         ({}, {"timeout": "6h"}, r"fix: cdk.Duration.hours\(6\)"),
         ({}, {"share": "research"}, "no shares"),
         ({}, {"queue": "Queue"}, "expects a GpuBatchQueue"),
