@@ -18,6 +18,7 @@ import aws_cdk as cdk
 import jsii
 from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_batch as batch
+from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
@@ -34,6 +35,7 @@ from gpu_constructs.hardware.servers import variables_of_servers
 from gpu_constructs.jobs.data import JobData
 from gpu_constructs.jobs.gpu_job import GpuJob
 from gpu_constructs.monitoring.gpu_monitoring import GpuMonitoring
+from gpu_constructs.monitoring.recovery import GpuRecovery
 from gpu_constructs.serving.load_balanced_service import LoadBalancedService
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.training.cluster_training import ClusterTraining
@@ -56,6 +58,9 @@ _TASKS_OF_CLUSTER = (
 )
 _OBJECTS_OF_DATA = "objects of a job have no names before they are written; the bucket and the prefix are given"
 _HOSTS_AND_TASKS_OF_CLUSTER = "hosts and tasks have no names before they are there; those of one cluster are allowed"
+_DESCRIBED_GROUPS = (
+    "Describe actions of Auto Scaling know no resources in IAM; the actions of ECS are for one cluster by a condition"
+)
 _TASKS_WITHOUT_RESOURCES = "ecr:GetAuthorizationToken, logs:DescribeLogGroups and ssmmessages know no resources in IAM"
 
 # What CDK allows a task or its agent, for images from ECR and for ECS Exec.
@@ -217,6 +222,21 @@ def _of_monitoring(monitoring: GpuMonitoring) -> Iterator[_Finding]:
     for policy in _defined(task.task_role, iam.CfnPolicy, "DefaultPolicy"):
         for _, wildcard in _wildcards(_resolved(policy, policy.policy_document)):
             yield policy, f"IAM5[Resource::{wildcard}]", _HOSTS_AND_TASKS_OF_CLUSTER
+    if monitoring.recovery is not None:
+        yield from _of_recovery(monitoring.recovery)
+
+
+def _of_recovery(recovery: GpuRecovery) -> Iterator[_Finding]:
+    for table in _defined(recovery, dynamodb.CfnTable, "Table"):
+        yield table, "DDB3", "it counts the hosts of a day, which are in the history of the executions as well"
+    for machine in _defined(recovery, sfn.CfnStateMachine, "StateMachine"):
+        yield machine, "SF1", "Step Functions keeps the history of each execution for 90 days, with its error and cause"
+        yield machine, "SF2", "it calls services of AWS alone, each of which its history has"
+    for role in _defined(recovery, iam.CfnRole, "Role"):
+        for each in _resolved(role, role.policies):
+            for _, wildcard in _wildcards(each["policyDocument"]):
+                reason = _DESCRIBED_GROUPS if wildcard == "*" else _HOSTS_NAMED_LATER
+                yield role, f"IAM5[Resource::{wildcard}]", reason
 
 
 def _of_data(role: iam.IRole, data: Sequence[JobData]) -> Iterator[_Finding]:

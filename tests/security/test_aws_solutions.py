@@ -18,6 +18,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_scheduler as scheduler
+from aws_cdk import aws_sns as sns
 
 from gpu_constructs import (
     GpuCluster,
@@ -116,7 +117,8 @@ def everything(nagged: Nagged) -> None:
     service = nagged.service("Service", served)
     service.add_application_load_balancer("Http", protocol=elbv2.ApplicationProtocol.HTTP)
     service.add_network_load_balancer("Tcp", protocol=elbv2.Protocol.TCP)
-    nagged.cluster.add_monitoring("Monitoring")
+    operators = sns.Topic(nagged.stack, "Operators", enforce_ssl=True)
+    nagged.cluster.add_monitoring("Monitoring", notify=operators).add_recovery()
 
 
 @pytest.mark.parametrize("staged", [False, True])
