@@ -112,6 +112,8 @@ def _number(part: _Part, state: str, values: _State, key: str, *path: str | int)
 def _lost(part: _Part) -> Iterator[LostState]:
     """States whose way leads nowhere, and those to which none leads, where all names are known."""
     names = tuple(part.states)
+    if not all(map(str.isprintable, names)):  # a part of a name is a value of the deploy
+        return
     start = part.values.get("StartAt")
     ways = [("", "StartAt", start, part.origin.at(*part.path))]
     ways += [way for name, state in part.states.items() for way in _ways(part, name, state)]

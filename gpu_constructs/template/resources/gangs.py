@@ -23,22 +23,14 @@ from gpu_constructs.template.resources.steps import has_limit
 
 __all__ = ["gangs_of"]
 
-# Of these variables each says how many there are, or where the first is.
-_TELLING = frozenset(
-    {
-        "AWS_BATCH_JOB_NUM_NODES",
-        "MASTER_ADDR",
-        "NNODES",
-        "PET_NNODES",
-        "PET_RDZV_ENDPOINT",
-        "WORLD_SIZE",
-    }
-)
+# Of these variables each says where the first process is, or how many hosts or, the last one, processes there are.
+_ADDRESSES = frozenset({"MASTER_ADDR", "PET_RDZV_ENDPOINT"})
+_TELLING = _ADDRESSES | {"AWS_BATCH_JOB_NUM_NODES", "NNODES", "PET_NNODES", "WORLD_SIZE"}
 _ARGUMENTS = re.compile(r"--(?:nnodes|rdzv[-_]endpoint|master[-_]addr)\b")
-# One alone; or as many as there are, such as 1:4.
-_ALONE = re.compile(r"\s*1\s*|.*:.*")
+_LOCAL = re.compile(r"\s*(?:localhost|127\.|0\.0\.0\.0|::1)")
+_LOCAL_ARGUMENT = re.compile(r"--(?:rdzv[-_]endpoint|master[-_]addr)[= ]\s*[\"']?(?:localhost|127\.|0\.0\.0\.0)")
+# One host alone, or as many as there are, such as 1:4.
 _ELASTIC = re.compile(r"--nnodes[= ]\s*[\"']?(?:1\b(?!:)|[0-9]+:)")
-_OF_TORCHRUN = frozenset({"NNODES", "PET_NNODES", "WORLD_SIZE", "AWS_BATCH_JOB_NUM_NODES"})
 _STOPS = ":ecs:stopTask"
 _NOWHERE = Origin(resource="")
 _PROCESSORS = ("ItemProcessor", "Iterator")
@@ -165,7 +157,7 @@ def _most_at_once(state: Mapping[str, Value]) -> int | None:
 
 
 def _is_told(call: StateCall, task: Task | None) -> bool:
-    """Whether a task is told that there are others."""
+    """Whether a task is told that there are others, on hosts other than its own."""
     overrides = call.request.section("Overrides").sections("ContainerOverrides")
     told = {each.text("Name"): each.text("Value") for one in overrides for each in one.sections("Environment")}
     words = [word for one in overrides for word in one.texts("Command")]
@@ -173,10 +165,21 @@ def _is_told(call: StateCall, task: Task | None) -> bool:
         told = {**dict(container.environment), **told}
         words += (*container.entry_point, *container.command)
     line = " ".join(each for each in words if isinstance(each, str))
-    counts = [told[name] for name in _OF_TORCHRUN if name in told]
-    if any(isinstance(each, str) and _ALONE.fullmatch(each) for each in counts) or _ELASTIC.search(line):
+    if any(pattern.search(line) for pattern in (_ELASTIC, _LOCAL_ARGUMENT)):
+        return False
+    if any(_is_of_one_host(name, told.get(name), task) for name in _TELLING):
         return False
     return not _TELLING.isdisjoint(told) or _ARGUMENTS.search(line) is not None
+
+
+def _is_of_one_host(name: str, value: str | Unknown | None, task: Task | None) -> bool:
+    """Whether a variable says that the processes are those of one task, or as many as come."""
+    if not isinstance(value, str):
+        return False
+    if name in _ADDRESSES:
+        return _LOCAL.match(value) is not None
+    gpus = task.gpus if task is not None and name == "WORLD_SIZE" else 1
+    return ":" in value or (value.strip().isdecimal() and int(value) <= max(known(gpus), 1))
 
 
 def _stops_tasks(value: Value) -> bool:

@@ -100,6 +100,12 @@ def test_batch_chooses_the_image_by_what_the_types_carry(types: Any, configured:
     assert found.image == (UNKNOWN if expected is None else HostImage(image=image(expected)))
 
 
+def test_an_image_type_that_batch_does_not_have_is_noted() -> None:
+    configured = [{"ImageType": "ECS_AL_NVIDIA"}]
+    read = fleet({"Ce": environment(InstanceTypes=["g6.xlarge"], Ec2Configuration=configured)})
+    assert ["ECS_AL2023_NVIDIA, got 'ECS_AL_NVIDIA'" in each.text for each in read.remarks] == [True]
+
+
 @pytest.mark.parametrize("own", [{"ImageId": "ami-1"}, {"Ec2Configuration": [{"ImageIdOverride": "ami-1"}]}])
 def test_an_image_of_ones_own_is_unknown(own: Any) -> None:
     assert pool(InstanceTypes=["g6"], **own).image is UNKNOWN

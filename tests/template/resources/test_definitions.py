@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import StateMachine
+from gpu_constructs.fleet import UNKNOWN, StateMachine
+from gpu_constructs.template.model import Text
 from tests.template.resources.declared import fleet
 
 TASK = {
@@ -87,6 +88,15 @@ def test_what_is_no_number_is_not_one(value: Any) -> None:
 )
 def test_ways_that_lead_nowhere_are_found(train: Any, given: Any, lost: Any) -> None:
     assert [(each.state, each.key, each.target) for each in machine(train, **given).lost] == lost
+
+
+def test_names_that_only_the_deploy_knows_are_not_judged() -> None:
+    task = '{"Type": "Task", "Resource": "arn:aws:states:::ecs:runTask", "Parameters": {"TaskDefinition": "train"}'
+    start = f'{{"StartAt": "Run", "States": {{"Run": {task}, "Next": "Done"}}, "'
+    definition = Text((start, UNKNOWN, '": {"Type": "Succeed"}}}'))
+    resource = {"Type": "AWS::StepFunctions::StateMachine", "Properties": {"DefinitionString": definition}}
+    (found,) = fleet({"Task": TASK, "Machine": resource}).machines
+    assert found.lost == ()
 
 
 def test_limits_of_other_states_than_tasks_are_found() -> None:

@@ -73,10 +73,23 @@ def test_tasks_of_one_start_are_a_gang(definition: dict[str, Any], found: Any) -
 
 @pytest.mark.parametrize(
     ("told", "name"),
-    [("1", "WORLD_SIZE"), ("1:4", "PET_NNODES"), ("4", "BATCH_SIZE")],
+    [
+        ("1", "WORLD_SIZE"),
+        ("1:4", "PET_NNODES"),
+        ("4", "BATCH_SIZE"),
+        ("localhost", "MASTER_ADDR"),
+        ("127.0.0.1:29500", "PET_RDZV_ENDPOINT"),
+    ],
 )
 def test_tasks_that_wait_for_no_others_are_no_gang(told: str, name: str) -> None:
     assert gangs(of(Train=run(told, name=name, Count=4))) == ()
+
+
+@pytest.mark.parametrize(("size", "is_gang"), [("4", False), ("8", True)])
+def test_processes_of_the_gpus_of_one_task_are_no_gang(size: str, *, is_gang: bool) -> None:
+    container = {"Name": "main", "Memory": 100, "ResourceRequirements": [{"Type": "GPU", "Value": "4"}]}
+    task = {**TASK, "Properties": {"Family": "train", "ContainerDefinitions": [container]}}
+    assert bool(gangs(of(Sweep=mapped(run(size), Items=[1, 2])), task)) is is_gang
 
 
 @pytest.mark.parametrize(
@@ -86,6 +99,7 @@ def test_tasks_that_wait_for_no_others_are_no_gang(told: str, name: str) -> None
         (["torchrun", "--nnodes", "4", "train.py"], True),
         (["torchrun", "--nnodes=1:4", "--rdzv-endpoint=x:1", "train.py"], False),
         (["torchrun", "--nnodes=1", "train.py"], False),
+        (["python", "train.py", "--master_addr", "127.0.0.1"], False),
         (["train.py"], False),
     ],
 )
