@@ -14,7 +14,9 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -347,7 +349,8 @@ def clients() -> Callable[[str], Any]:
             from botocore.config import Config  # noqa: PLC0415
 
             limits = Config(connect_timeout=5, read_timeout=10, retries={"max_attempts": 2})
-            made[service] = boto3.client(service, config=limits)
+            # It takes the region from AWS_DEFAULT_REGION alone.
+            made[service] = boto3.client(service, region_name=os.environ["AWS_REGION"], config=limits)
         return made[service]
 
     return client
@@ -358,6 +361,8 @@ def main() -> None:
     settings, client = Settings.of(os.environ), clients()
     host = EcsHost(settings.cluster, settings.agent, client)
     collector = Collector(settings, host, client, say=lambda line: print(line, flush=True))  # noqa: T201
+    # As the first process of its container it would otherwise not end when it is asked to.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     while True:
         collector.minute(time.time())
         time.sleep(60 - time.time() % 60)

@@ -1,0 +1,416 @@
+"""The daemon's program: what it prints and sends, minute after minute, and that nothing ends it."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpu_constructs.hardware.xid import APPLICATION_XIDS, FATAL_XIDS
+from gpu_constructs.monitoring.collector import Collector, Settings
+from gpu_constructs.monitoring.daemon import program
+from gpu_constructs.monitoring.ecs_host import EcsHost
+from gpu_constructs.monitoring.metrics import METRICS, DimensionSet
+from tests.monitoring.emf import Values, values_in
+from tests.monitoring.test_readings import recorded
+
+INSTANCE = "arn:aws:ecs:us-east-1:123456789012:container-instance/gpus/0123456789abcdef0123456789abcdef"
+CLUSTER = "arn:aws:ecs:us-east-1:123456789012:cluster/gpus"
+TASK = "arn:aws:ecs:us-east-1:123456789012:task/gpus/{:032x}"
+GPU = "GPU-00000000-0000-4000-8000-00000000000{}"
+ALL = ("ClusterName", "gpus")
+POOL = ("CapacityProviderName", "L4")
+ENVIRONMENT = {
+    "CLUSTER": "gpus",
+    "NAMESPACE": "GpuConstructs",
+    "UNITS": json.dumps({each.name: each.unit for each in METRICS.values()}),
+    "FATAL_XIDS": json.dumps(FATAL_XIDS),
+    "APPLICATION_XIDS": json.dumps(APPLICATION_XIDS),
+    "EVENT_SOURCE": "gpu-constructs",
+    "EVENT_TYPE": "GPU Fault",
+    "PER_GPU": "false",
+}
+
+
+def task(number: int, group: str, *gpus: str) -> dict[str, Any]:
+    return {"taskArn": TASK.format(number), "group": group, "containers": [{"gpuIds": list(gpus)}, {}]}
+
+
+class Ecs:
+    """A host of ECS: its agent, and the calls that the daemon makes."""
+
+    def __init__(self, *tasks: dict[str, Any], gpus: str = "1") -> None:
+        self.tasks = {each["taskArn"]: each for each in tasks}
+        self.calls: list[tuple[str, Mapping[str, Any]]] = []
+        self.events: list[dict[str, Any]] = []
+        self.is_down = False
+        self.gpus = gpus
+        self.has_events = threading.Event()
+
+    def get(self, path: str) -> object:
+        if path == "/v1/metadata":
+            return {"Cluster": "gpus", "ContainerInstanceArn": INSTANCE, "Version": "Amazon ECS Agent - v1.108.3"}
+        return {"Tasks": [{"Arn": arn, "KnownStatus": "RUNNING"} for arn in self.tasks]}
+
+    def call(self, name: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+        self.calls.append((name, asked))
+        if self.is_down:
+            raise OSError("the endpoint does not answer")
+        if name == "PutEvents":
+            self.events += asked["Entries"]
+            self.has_events.set()
+            return {"FailedEntryCount": 0, "Entries": []}
+        if name == "DescribeTasks":
+            return {"tasks": [self.tasks[each] for each in asked["tasks"] if each in self.tasks], "failures": []}
+        attributes = [{"name": "gpu.count", "value": self.gpus}]
+        host = {"containerInstanceArn": INSTANCE, "ec2InstanceId": "i-0123456789abcdef0", "capacityProviderName": "L4"}
+        return {"containerInstances": [{**host, "attributes": attributes}]}
+
+    def describe_container_instances(self, **asked: Any) -> dict[str, Any]:
+        return self.call("DescribeContainerInstances", asked)
+
+    def describe_tasks(self, **asked: Any) -> dict[str, Any]:
+        return self.call("DescribeTasks", asked)
+
+    def put_events(self, **asked: Any) -> dict[str, Any]:
+        return self.call("PutEvents", asked)
+
+
+@contextmanager
+def served(ecs: Ecs) -> Iterator[str]:
+    """The agent of a host and the endpoints of AWS, at one address."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.answer(ecs.get(self.path))
+
+        def do_POST(self) -> None:
+            asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            self.answer(ecs.call(self.headers["X-Amz-Target"].rpartition(".")[2], asked))
+
+        def answer(self, value: object) -> None:
+            body = json.dumps(value).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # as in the class
+            del format, args
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+class Host:
+    """A host with its files and its ECS, and the daemon on it."""
+
+    def __init__(self, folder: Path, ecs: Ecs, *, privileged: bool = True, per_gpu: bool = False) -> None:
+        self.folder, self.ecs = folder, ecs
+        self.environment = {
+            **ENVIRONMENT,
+            "PER_GPU": "true" if per_gpu else "false",
+            "HOST_ROOT": "/" if privileged else "",
+            "METRICS_FILE": str(folder / "gpu-metrics.json"),
+            "KERNEL_LOG": str(folder / "kmsg"),
+            "PROGRAMS": f"{folder}:/usr/bin:/bin",
+        }
+        (folder / "kmsg").write_text("")
+        self.shows(recorded("t4.xml"))
+
+    def shows(self, document: bytes, *, ends_with: int = 0, before: str = "") -> None:
+        (self.folder / "document").write_bytes(document)
+        program = self.folder / "nvidia-smi"
+        program.write_text(f"#!/bin/sh\n{before}\ncat '{self.folder}/document'\nexit {ends_with}\n")
+        program.chmod(program.stat().st_mode | stat.S_IXUSR)
+
+    def shows_gpus(self, count: int, **more: Any) -> None:
+        one = recorded("t4.xml").decode()
+        start, end = one.index("    <gpu "), one.index("</nvidia_smi_log>")
+        gpus = "".join(
+            one[start:end].replace("000000000001<", f"00000000000{each}<").replace(":1E.", f":1{each}.")
+            for each in range(1, count + 1)
+        )
+        self.shows((one[:start] + gpus + one[end:]).encode(), **more)
+
+    def logs(self, *lines: str) -> None:
+        with (self.folder / "kmsg").open("a") as log:
+            log.writelines(f"6,1234,5678,-;{each}\n" for each in lines)
+
+    def daemon(self) -> tuple[Collector, list[str]]:
+        settings, said = Settings.of(self.environment), list[str]()
+        host = EcsHost(settings.cluster, "http://agent", lambda _: self.ecs)
+        host._get = self.ecs.get  # type: ignore[method-assign]
+        return Collector(settings, host, lambda _: self.ecs, say=said.append), said
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path
+
+
+def metrics(lines: list[str]) -> Values:
+    found: Values = {}
+    for line in lines:
+        if "_aws" in line:
+            values = values_in(line)
+            assert not values.keys() & found.keys()
+            found |= values
+    return found
+
+
+def test_a_minute_of_a_host_with_a_service_and_a_job(folder: Path) -> None:
+    host = Host(folder, Ecs(task(1, "service:chat", GPU.format(1)), task(2, "family:train", GPU.format(2)), gpus="4"))
+    host.shows_gpus(4)
+    daemon, said = host.daemon()
+    daemon.minute(1_700_000_059)
+    assert {json.loads(line)["_aws"]["Timestamp"] for line in said} == {1_700_000_040_000}
+    of_host = {
+        "GPUs": 4,
+        "GPUsReserved": 2,
+        "MissingGPUs": 0,
+        "UnhealthyGPUs": 0,
+        "FatalXids": 0,
+        "ApplicationXids": 0,
+        "UncorrectedEccErrors": 0,
+    }
+    lines = [json.loads(line) for line in said]
+    assert {name: lines[-1][name] for name in of_host} == of_host
+    assert [each["GpuIndex"] for each in lines[:-1]] == ["0", "1", "2", "3"]
+    assert lines[0]["Tasks"] == [TASK.format(1)]
+    assert values_in(said[0])["GPUTemperature", (ALL, ("ServiceName", "chat"))] == 40
+    assert {dimensions for _, dimensions in values_in(said[1])} == {(ALL,), (ALL, POOL)}
+    assert "GPUs" in lines[-1]
+
+
+def test_every_metric_of_the_table_is_printed_under_its_dimensions_and_no_other(folder: Path) -> None:
+    host = Host(folder, Ecs(task(1, "service:chat", GPU.format(1))), per_gpu=True)
+    daemon, said = host.daemon()
+    daemon.minute(60)
+    printed: dict[str, set[tuple[str, ...]]] = {}
+    for name, dimensions in metrics(said):
+        printed.setdefault(name, set()).add(tuple(each for each, _ in dimensions))
+    of_one = {DimensionSet.GPU.value}
+    assert printed == {
+        each.name: {of.value for of in each.dimension_sets}
+        | (of_one if DimensionSet.SERVICE in each.dimension_sets else set())
+        for each in METRICS.values()
+    }
+
+
+def test_a_gpu_that_services_share_counts_for_each_of_them_once(folder: Path) -> None:
+    gpu = GPU.format(1)
+    ecs = Ecs(task(1, "service:a", gpu), task(2, "service:a", gpu), task(3, "service:b", gpu))
+    daemon, said = Host(folder, ecs).daemon()
+    daemon.minute(60)
+    services = [
+        dict(dimensions)["ServiceName"]
+        for name, dimensions in metrics(said)
+        if len(dimensions) == 2 and dimensions[1][0] == "ServiceName" and name == "GPUUtilization"
+    ]
+    assert services == ["a", "b"]
+    assert metrics(said)["GPUsReserved", (ALL,)] == 1
+
+
+def test_calls_follow_starts_of_tasks(folder: Path) -> None:
+    ecs = Ecs(*(task(each, "service:chat", GPU.format(1)) for each in range(150)))
+    daemon, _ = Host(folder, ecs).daemon()
+    for minute in range(3):
+        daemon.minute(60 * minute)
+    assert [name for name, _ in ecs.calls] == ["DescribeContainerInstances", "DescribeTasks", "DescribeTasks"]
+    ecs.tasks[TASK.format(999)] = task(999, "service:more")
+    daemon.minute(300)
+    assert ecs.calls[3:] == [("DescribeTasks", {"cluster": "gpus", "tasks": [TASK.format(999)]})]
+
+
+FAULT = {
+    "clusterArn": CLUSTER,
+    "containerInstanceArn": INSTANCE,
+    "ec2InstanceId": "i-0123456789abcdef0",
+    "capacityProviderName": "L4",
+}
+
+
+def details(ecs: Ecs) -> list[dict[str, Any]]:
+    assert all((each["Source"], each["DetailType"]) == ("gpu-constructs", "GPU Fault") for each in ecs.events)
+    return [json.loads(each["Detail"]) for each in ecs.events]
+
+
+def test_a_fatal_xid_is_reported_once_and_others_are_counted(folder: Path) -> None:
+    ecs = Ecs()
+    host = Host(folder, ecs)
+    daemon, said = host.daemon()
+    daemon.minute(60)
+    host.logs(
+        *recorded("kernel.log").decode().splitlines(), "NVRM: Xid (PCI:0000:00:1e): 79, GPU has fallen off the bus"
+    )
+    daemon.minute(120)
+    counts = metrics(said[-2:])
+    assert (counts["FatalXids", (ALL,)], counts["ApplicationXids", (ALL,)], counts["UnhealthyGPUs", (ALL,)]) == (
+        3,
+        3,
+        3,
+    )
+    of_own = {**FAULT, "gpuIndex": 0, "gpuUuid": GPU.format(1), "xid": 79, "reason": "Xid 79 on PCI 0:00:1e"}
+    assert of_own in details(ecs)
+    assert [each["xid"] for each in details(ecs)] == [109, 79, 79]
+    daemon.minute(180)
+    host.logs("NVRM: Xid (PCI:0000:00:1e): 79, GPU has fallen off the bus")
+    daemon.minute(240)
+    assert len(ecs.events) == 3
+    assert metrics(said[-2:])["UnhealthyGPUs", (ALL,)] == 3
+
+
+def test_of_what_was_logged_before_the_daemon_started_faults_of_programs_are_not_counted_again(folder: Path) -> None:
+    host = Host(folder, Ecs())
+    host.logs("NVRM: Xid (PCI:0000:00:1e): 31, pid=1", "NVRM: Xid (PCI:0000:00:1e): 48, pid=1")
+    daemon, said = host.daemon()
+    daemon.minute(60)
+    assert (metrics(said)["ApplicationXids", (ALL,)], metrics(said)["FatalXids", (ALL,)]) == (0, 1)
+
+
+def test_a_fatal_xid_is_reported_though_the_driver_answers_no_more(folder: Path) -> None:
+    ecs = Ecs()
+    host = Host(folder, ecs)
+    daemon, said = host.daemon()
+    daemon.minute(60)
+    host.shows(b"Unable to determine the device handle for GPU0: 0000:00:1E.0: GPU is lost.", ends_with=15)
+    host.logs("NVRM: Xid (PCI:0000:00:1e): 79, GPU has fallen off the bus")
+    daemon.minute(120)
+    assert [each["xid"] for each in details(ecs)] == [79]
+    assert metrics(said[-1:])["FatalXids", (ALL,)] == 1
+    assert any("nvidia-smi ended with 15: Unable to determine" in each for each in said)
+
+
+@pytest.mark.parametrize("nothing", [False, True])
+def test_a_gpu_that_is_missing_is_reported_after_two_minutes(folder: Path, nothing: bool) -> None:
+    ecs = Ecs(gpus="2")
+    host = Host(folder, ecs)
+    if nothing:
+        host.shows(b"No devices were found\n", ends_with=6)
+    daemon, said = host.daemon()
+    daemon.minute(60)
+    seen = 0 if nothing else 1
+    assert metrics(said)["MissingGPUs", (ALL,)] == 2 - seen
+    assert ecs.events == []
+    daemon.minute(120)
+    daemon.minute(180)
+    assert [(each["xid"], each["reason"]) for each in details(ecs)] == [(None, f"the driver shows {seen} of 2 GPUs")]
+
+
+@pytest.mark.parametrize(("count", "seen"), [("0.125", 1), ("1", 1)])
+def test_a_part_of_a_gpu_is_one(folder: Path, count: str, seen: int) -> None:
+    daemon, said = Host(folder, Ecs(gpus=count)).daemon()
+    daemon.minute(60)
+    assert (metrics(said)["MissingGPUs", (ALL,)], metrics(said)["GPUs", (ALL,)]) == (0, seen)
+
+
+def test_a_fault_waits_until_it_can_be_sent(folder: Path) -> None:
+    ecs = Ecs()
+    host = Host(folder, ecs)
+    daemon, said = host.daemon()
+    daemon.minute(60)
+    ecs.is_down = True
+    host.logs("NVRM: Xid (PCI:0000:00:1e): 79, GPU has fallen off the bus")
+    daemon.minute(120)
+    daemon.minute(180)
+    assert len([each for each in said if "the endpoint does not answer" in each]) == 1
+    ecs.is_down = False
+    daemon.minute(240)
+    assert len(ecs.events) == 1
+
+
+def test_errors_in_memory_are_counted_as_they_come(folder: Path) -> None:
+    host = Host(folder, Ecs())
+    daemon, said = host.daemon()
+    for errors in (2, 2, 5):
+        text = recorded("t4.xml").decode().replace("<dram_uncorrectable>0", f"<dram_uncorrectable>{errors}")
+        host.shows(text.encode())
+        daemon.minute(60)
+    assert [metrics([each])["UncorrectedEccErrors", (ALL,)] for each in said if "UncorrectedEcc" in each] == [0, 0, 3]
+
+
+def test_without_privileges_it_reads_what_the_agent_shares(folder: Path) -> None:
+    ecs = Ecs(task(1, "service:chat", GPU.format(1)))
+    host = Host(folder, ecs, privileged=False)
+    daemon, said = host.daemon()
+    daemon.minute(60)
+    assert "shares no measurements" in said[0]
+    shared = json.loads(recorded("agent.json"))
+    for minute, (healthy, reason) in enumerate([(True, ""), (False, "XID_79"), (False, "XID_79")]):
+        shared |= {"timestamp": str(minute), "healthy": healthy, "unhealthy_reason": reason}
+        (folder / "gpu-metrics.json").write_text(json.dumps(shared))
+        daemon.minute(120 + 60 * minute)
+    assert metrics(said[-2:])["UnhealthyGPUs", (ALL,)] == 1
+    assert [(each["xid"], each["gpuUuid"], each["reason"]) for each in details(ecs)] == [
+        (79, None, "the ECS agent reports XID_79")
+    ]
+    for minute in range(4):
+        daemon.minute(600 + 60 * minute)
+    assert "has written no measurements since 2" in "".join(said[-3:])
+
+
+def test_what_cannot_be_read_is_said_once_and_the_rest_goes_on(folder: Path) -> None:
+    ecs = Ecs()
+    host = Host(folder, ecs)
+    host.ecs.get = lambda path: {"Tasks": 5, "ContainerInstanceArn": path}  # type: ignore[method-assign]
+    host.shows(b"<nvidia_smi_log>", ends_with=1)
+    (folder / "kmsg").unlink()
+    daemon, said = host.daemon()
+    for minute in range(3):
+        daemon.minute(60 * minute)
+    problems = [json.loads(each) for each in said if "problem" in each]
+    assert sorted(each["problem"] for each in problems) == ["agent", "gpus", "kernel log"]
+    assert all(len(each["text"]) <= 500 and "Traceback" not in each["text"] for each in problems)
+    assert metrics(said[-1:])["FatalXids", (ALL,)] == 0
+
+
+def test_the_program_runs_as_it_is_shipped(folder: Path) -> None:
+    ecs = Ecs(task(1, "service:chat", GPU.format(1)))
+    host = Host(folder, ecs)
+    host.logs("NVRM: Xid (PCI:0000:00:1e): 79, GPU has fallen off the bus")
+    with served(ecs) as address:
+        environment = {
+            **host.environment,
+            "AGENT_ADDRESS": address,
+            "AWS_ENDPOINT_URL": address,
+            "AWS_REGION": "us-east-1",
+            "AWS_ACCESS_KEY_ID": "an-id",
+            "AWS_SECRET_ACCESS_KEY": "a-secret",
+            "AWS_EC2_METADATA_DISABLED": "true",
+            "PATH": os.environ["PATH"],
+        }
+        command = [sys.executable, "-I", "-c", program()]
+        with subprocess.Popen(
+            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as run:
+            ecs.has_events.wait(20)
+            run.terminate()
+            out, errors = run.communicate(timeout=20)
+    said = out.splitlines()
+    assert (errors, run.returncode) == ("", 0), said
+    assert metrics(said)["GPUPowerDraw", (ALL, ("ServiceName", "chat"))] == 26.78
+    assert [each["xid"] for each in details(ecs)] == [79]
+
+
+def test_the_program_stands_on_the_standard_library_and_boto3_alone() -> None:
+    lines = [each for each in program().splitlines() if each.startswith(("import ", "from "))]
+    known = {*sys.stdlib_module_names}
+    assert {each.split()[1].partition(".")[0] for each in lines} <= known
+    assert "gpu_constructs." not in "\n".join(lines)
