@@ -1,0 +1,280 @@
+"""Writes ``docs/reference.md`` from docstrings: ``python -m tools.build_reference_page``, from the top."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, is_dataclass
+from enum import Enum
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from constructs import Construct
+from typing_extensions import is_typeddict
+
+from gpu_constructs.rules.evidence.lists import and_list
+from tools.docstrings import docstring_of
+
+__all__ = ["PAGE", "Part", "names", "page", "parts"]
+
+PAGE = Path(__file__).parents[1] / "docs" / "reference.md"
+
+_INTRODUCTION = """\
+# Reference
+
+<!-- Made by `python -m tools.build_reference_page` from the docstrings in gpu_constructs; not edited. -->
+
+Each name that you import, with its arguments: from `gpu_constructs`, or from the module that its line names. The pages
+that [the README](../README.md#where-to-go-from-here) lists say how they go together. Arguments behind `*` are given by
+name. `cdk`, `ec2`, `ecs` and the like are CDK's modules under their usual names.
+"""
+
+_MODULES = ("gpu_constructs", "gpu_constructs.account.jobs", "gpu_constructs.testing")
+
+_SECTIONS: tuple[tuple[str, str, frozenset[str]], ...] = (
+    ("Cluster", "Which cluster does it run on?", frozenset({"cluster", "hosts"})),
+    ("Capacity", "On which hosts, and how are they bought?", frozenset({"capacity", "managed", "hardware"})),
+    ("Tasks", "What does a task ask of its host?", frozenset({"tasks"})),
+    ("Services", "What keeps running, and who reaches it?", frozenset({"service", "serving"})),
+    ("Models", "Which server runs a model, and where is the model kept?", frozenset({"models"})),
+    ("Jobs", "What ends, and what starts it?", frozenset({"jobs", "account"})),
+    ("AWS Batch", "What waits in a queue?", frozenset({"batch"})),
+    ("Training", "What runs on several hosts at once?", frozenset({"training"})),
+    ("Monitoring", "What is measured, and who is told?", frozenset({"monitoring"})),
+    ("Security", "What do auditors and closed networks ask for?", frozenset({"security"})),
+    ("Checks and errors", "What is refused, and where?", frozenset({"cdk", "errors"})),
+    ("Tests of an app", "How does a test ask about GPUs?", frozenset({"testing"})),
+)
+"""Headings with their questions, and the rooms of the package whose names they have."""
+
+_FOR_OTHER_ROOMS: Mapping[str, frozenset[str]] = {
+    "GpuBatchQueue": frozenset({"require_share"}),
+    "GpuChecks": frozenset({"name", "rule_ids", "validate", "version"}),
+    "GpuMonitoring": frozenset({"watch"}),
+    "GpuTaskDefinition": frozenset(
+        {
+            "free_volume_name",
+            "keep_old_revisions",
+            "keep_room_for_proxy",
+            "kept_by_daemons",
+            "ports_of",
+            "resize",
+            "room_for_daemons",
+            "task_with_ports",
+        }
+    ),
+}
+"""Members without an underscore that modules of the library call, and users have no use for."""
+
+_WIDTH = 110
+_ESCAPED = "\\|"
+_UNPACKED = re.compile(r"Unpack\[(\w+)\]")
+_NAMED = re.compile(r"(?<!`)`([A-Za-z_][\w.]*)`(?!`)")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A heading with what stands below it.
+
+    Args:
+        name: What it explains, such as ``GpuCluster.add_capacity``.
+        thing: That.
+        room: The room of the package that it is of.
+        call: The function that users call; None where there is none.
+    """
+
+    name: str
+    thing: Any
+    room: str
+    call: Callable[..., object] | None = None
+
+
+def names() -> dict[str, str]:
+    """The module that each public name is imported from."""
+    return {name: module for module in _MODULES for name in import_module(module).__all__}
+
+
+def page() -> str:
+    """The page."""
+    every = list(parts())
+    known = {each.name for each in every}
+    lines = [_INTRODUCTION, "| subject | question | names |", "|---|---|---|"]
+    sections: list[str] = []
+    for title, question, rooms in _SECTIONS:
+        here = [each for each in every if each.room in rooms]
+        listed = ", ".join(_link(each.name) for each in here if "." not in each.name)
+        lines.append(f"| [{title}](#{_anchor(title)}) | {question} | {listed} |")
+        sections += [f"\n## {title}\n\n{question}", *(line for part in here for line in _shown(part, known))]
+    return "\n".join([*lines, *sections, ""])
+
+
+def parts() -> Iterator[Part]:
+    """The public names with their methods, then the groups of arguments that these share."""
+    groups: dict[str, Any] = {}
+    for name, module in names().items():
+        thing = getattr(import_module(module), name)
+        room = thing.__module__.split(".")[1]
+        for part in (Part(name, thing, room, _constructor(thing)), *_methods(name, thing, room)):
+            yield part
+            groups |= _groups(part.call)
+    for name, group in groups.items():
+        if name not in names():
+            yield Part(name, group, group.__module__.split(".")[1])
+
+
+def _constructor(thing: object) -> Callable[..., object] | None:
+    """What users call, themselves, to get it: a value with attributes alone is made by its methods."""
+    if isinstance(thing, type):
+        return vars(thing)["__init__"] if docstring_of(thing).arguments else None
+    return thing if callable(thing) else None
+
+
+def _methods(name: str, thing: object, room: str) -> Iterator[Part]:
+    """Its methods, for a value those that make it: the others are what modules of the library ask it."""
+    if not isinstance(thing, type) or is_typeddict(thing):
+        return
+    is_value = is_dataclass(thing) or issubclass(thing, Exception)
+    for member, value in _members(thing).items():
+        method = value.__func__ if isinstance(value, (classmethod, staticmethod)) else value
+        if inspect.isfunction(method) and (not is_value or method is not value):
+            yield Part(f"{name}.{member}", method, room, method)
+
+
+def _members(thing: type) -> dict[str, Any]:
+    """Its public members, and those that it has of other classes of the library."""
+    ours = [each for each in thing.__mro__ if each.__module__.startswith("gpu_constructs.")]
+    found = {member: value for each in reversed(ours) for member, value in vars(each).items()}
+    hidden = _FOR_OTHER_ROOMS.get(thing.__name__, frozenset())
+    return {name: value for name, value in found.items() if not name.startswith("_") and name not in hidden}
+
+
+def _groups(call: Callable[..., object] | None) -> dict[str, Any]:
+    """The typed mappings of a function's ``**options``, and what they extend."""
+    of = None if call is None else _options(call)
+    return {} if of is None else _with_bases(of)
+
+
+def _options(call: Callable[..., object]) -> Any:  # noqa: ANN401 - typed mappings have no type in common
+    """The typed mapping of ``**options``; None without."""
+    function = inspect.unwrap(call)
+    for each in inspect.signature(function).parameters.values():
+        if each.kind is inspect.Parameter.VAR_KEYWORD and (found := _UNPACKED.match(str(each.annotation))):
+            return function.__globals__[found[1]]
+    return None
+
+
+def _with_bases(group: Any) -> dict[str, Any]:  # noqa: ANN401
+    bases = [each for each in getattr(group, "__orig_bases__", ()) if is_typeddict(each)]
+    return {group.__name__: group} | {name: one for each in bases for name, one in _with_bases(each).items()}
+
+
+def _shown(part: Part, known: AbstractSet[str]) -> Iterator[str]:
+    documented, owner = docstring_of(part.thing), part.name.partition(".")[0]
+    yield f"\n{'####' if '.' in part.name else '###'} {part.name}\n"
+    yield _text(documented.summary, owner, known)
+    module = names().get(part.name, _MODULES[0])
+    if module != _MODULES[0]:
+        yield f"\nFrom `{module}`."
+    if part.call is not None:
+        yield f"\n```python\n{_signature(part.name, part.call)}\n```"
+        yield from _table("argument", _arguments(part.thing, part.call), owner, known)
+    is_group = is_typeddict(part.thing)
+    if "." not in part.name:
+        yield from _table("argument" if is_group else "attribute", _attributes(part.thing), owner, known)
+    extended = _with_bases(part.thing) if is_group else _groups(part.call)
+    if others := [_link(each) for each in extended if each != part.name]:
+        yield f"\nThe arguments of {and_list(others)} belong to it as well."
+
+
+def _arguments(thing: object, call: Callable[..., object]) -> Iterator[tuple[str, str, str]]:
+    of_call = inspect.signature(inspect.unwrap(call)).parameters
+    for name, meaning in docstring_of(thing).arguments.items():
+        if not name.startswith("*"):
+            yield name, str(of_call[name].annotation), meaning
+        elif _options(call) is None:
+            yield name, "", meaning
+
+
+def _attributes(thing: Any) -> Iterator[tuple[str, str, str]]:  # noqa: ANN401
+    own = getattr(thing, "__annotations__", {})
+    for name, meaning in docstring_of(thing).attributes.items():
+        kind = own.get(name, "")
+        yield name, getattr(kind, "__forward_arg__", None) or str(kind), meaning
+    if isinstance(thing, type) and issubclass(thing, Construct):
+        for name, value in _members(thing).items():
+            asked = value.fget if isinstance(value, property) else getattr(value, "func", None)
+            if asked is not None:
+                yield name, str(inspect.signature(asked).return_annotation), docstring_of(value).summary
+
+
+def _table(heading: str, rows: Iterator[tuple[str, str, str]], owner: str, known: AbstractSet[str]) -> Iterator[str]:
+    lines = [
+        f"| `{name}` | {_kind(kind, known)} | {_text(meaning, owner, known).replace('|', _ESCAPED)} |"
+        for name, kind, meaning in rows
+    ]
+    if lines:
+        yield "\n".join([f"\n| {heading} | kind | meaning |", "|---|---|---|", *lines])
+
+
+def _kind(annotation: str, known: AbstractSet[str]) -> str:
+    """The kind of an argument; what may be left out says so in its meaning."""
+    kind = annotation.removesuffix(" | None")
+    if kind in known:
+        return _link(kind)
+    return f"`{kind.replace('|', _ESCAPED)}`" if kind else ""
+
+
+def _signature(name: str, call: Callable[..., object]) -> str:
+    """The call: positional arguments by name, the others with their defaults."""
+    written: list[str] = []
+    for each in inspect.signature(inspect.unwrap(call)).parameters.values():
+        if each.name in {"self", "cls"}:
+            continue
+        if each.kind is inspect.Parameter.KEYWORD_ONLY and "*" not in written:
+            written.append("*")
+        argument = f"**{each.name}" if each.kind is inspect.Parameter.VAR_KEYWORD else each.name
+        is_needed = each.default is inspect.Parameter.empty
+        written.append(argument if is_needed else f"{argument}={_default(each.default)}")
+    line = f"{name}({', '.join(written)})"
+    if len(line) <= _WIDTH:
+        return line
+    inner = textwrap.fill(
+        ", ".join(written), _WIDTH, initial_indent="    ", subsequent_indent="    ", break_long_words=False
+    )
+    return f"{name}(\n{inner}\n)"
+
+
+def _default(value: object) -> str:
+    if isinstance(value, Enum):
+        module = type(value).__module__.rpartition(".")[2].removeprefix("aws_")
+        return f"{module}.{type(value).__name__}.{value.name}"
+    if isinstance(value, str):
+        return f'"{value}"'
+    text = repr(value)
+    return "…" if text.startswith("<") else text
+
+
+def _text(text: str, owner: str, known: AbstractSet[str]) -> str:
+    """Text with links to what the page has."""
+
+    def linked(found: re.Match[str]) -> str:
+        name = found[1]
+        return next((_link(each, name) for each in (name, f"{owner}.{name}") if each in known), found[0])
+
+    return _NAMED.sub(linked, text)
+
+
+def _link(name: str, words: str | None = None) -> str:
+    return f"[`{words or name}`](#{_anchor(name)})"
+
+
+def _anchor(heading: str) -> str:
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
