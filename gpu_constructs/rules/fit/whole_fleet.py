@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
-from gpu_constructs.fleet import Unknown, Workload, known
+from gpu_constructs.fleet import Task, Unknown, Workload, known
 from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU
 from gpu_constructs.hardware.network_devices import may_have_trunk
 from gpu_constructs.hardware.prices import dollars
@@ -22,6 +23,9 @@ from gpu_constructs.rules.rule import Problem, Problems, error, info, warning
 _ELSEWHERE = "move one of them to a separate capacity provider"
 _LOWER = "lower the MaxCapacity of service auto scaling"
 _PLACEMENT = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html"
+
+_WATCHERS = re.compile(r"dcgm|cloudwatch-agent|nvidia_gpu_exporter|node-exporter|datadog/agent")
+"""Images that measure GPUs and use none."""
 
 _WORTH_REPORTING_USD = 10.0
 """Price of a host per hour from which an unneeded second host is reported."""
@@ -122,8 +126,9 @@ def daemons(context: Context) -> Problems:
                     about=each.workload,
                     message=f"the daemon {each.workload.name} reserves {taken} on every host of {pool.name}, and other "
                     "tasks get the rest",
-                    fix="if it only watches the GPUs, remove its request for them: it sees them without one if nvidia "
-                    "is the default Docker runtime of the hosts",
+                    fix=f"{'' if _only_watches(task) else 'if it only watches the GPUs, '}remove its request for them, "
+                    "and make its container Privileged with the driver of the host mounted: without a request it gets "
+                    "neither, unless nvidia is the default Docker runtime of the hosts",
                 )
 
 
@@ -173,6 +178,12 @@ def two_from_zero(context: Context) -> Problems:
                 f"second costs {cost} until it is scaled in",
                 fix="a MaxSize of 1, if one host is always enough",
             )
+
+
+def _only_watches(task: Task) -> bool:
+    """Whether each container that asks for GPUs is one that measures them."""
+    asking = [each for each in task.containers if each.requirements]
+    return all(isinstance(each.image, str) and _WATCHERS.search(each.image) for each in asking)
 
 
 def _is_open(workload: Workload) -> bool:

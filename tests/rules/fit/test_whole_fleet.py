@@ -80,7 +80,7 @@ H100 = pool("p5.48xlarge")
             [replace(service("dcgm", L4, 1), daemon=True)],
             "GPU082",
             Severity.WARNING,
-            ["the daemon dcgm reserves 1 of 4 GPUs on every host of L4", "remove its request"],
+            ["the daemon dcgm reserves 1 of 4 GPUs on every host of L4", "if it only watches", "Privileged"],
             id="a daemon with a GPU",
         ),
         pytest.param(
@@ -155,3 +155,11 @@ def test_gpus_are_not_idle_for_interfaces_that_nobody_recorded() -> None:
 
     assert [each.rule for each in found(of("g5.48xlarge"))] == ["GPU085"]
     assert found(of("p2.8xlarge")) == []
+
+
+def test_a_daemon_that_certainly_measures_is_told_without_an_if() -> None:
+    daemon = replace(service("dcgm", L4, 1), daemon=True)
+    assert daemon.task is not None
+    containers = tuple(replace(each, image="nvidia/dcgm-exporter:4.4.1") for each in daemon.task.containers)
+    (finding,) = found(replace(daemon, task=replace(daemon.task, containers=containers)))
+    assert finding.fix.startswith("remove its request for them, and make its container Privileged")
