@@ -36,15 +36,23 @@ class MetricFilter(Resource):
         for each in properties["MetricTransformations"]:
             if each.get("Dimensions") and "DefaultValue" in each:
                 raise ValueError("a metric with dimensions has no default value")
+        logs.delete_metric_filter(self.physical_resource_id, self._group)
         logs.put_metric_filter(
             self.physical_resource_id,
             properties["FilterPattern"],
             self._group,
-            camel_case(properties["MetricTransformations"]),
+            [_transformation(each) for each in properties["MetricTransformations"]],
         )
 
     def remove(self, region: Region) -> None:
         logs_backends[region.account_id][region.name].delete_metric_filter(self.physical_resource_id, self._group)
+
+
+def _transformation(written: Properties) -> Properties:
+    """As the API has it, whose dimensions are a map."""
+    dimensions = {each["Key"]: each["Value"] for each in written.get("Dimensions", [])}
+    others: Properties = camel_case({name: value for name, value in written.items() if name != "Dimensions"})
+    return others | ({"dimensions": dimensions} if dimensions else {})
 
 
 class Dashboard(Resource):
