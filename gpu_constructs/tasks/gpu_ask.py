@@ -14,7 +14,8 @@ import aws_cdk as cdk
 from gpu_constructs.cdk.arguments import whole_number
 from gpu_constructs.cdk.tokens import is_list_token, is_token
 from gpu_constructs.errors import IncompatibleError
-from gpu_constructs.fleet import GPU, UNKNOWN, NvidiaMps, Pool, ResourceRequirement, Unknown
+from gpu_constructs.fleet import GPU, UNKNOWN, Container, NvidiaMps, Pool, ResourceRequirement, Task, Unknown
+from gpu_constructs.placement import alternatives
 from gpu_constructs.tasks.gpu_share import GpuShare
 
 __all__ = ["GpuAsk", "Gpus", "ask_for", "require_gpu_pools"]
@@ -74,21 +75,26 @@ def _shared(share: GpuShare) -> GpuAsk:
     )
 
 
-def require_gpu_pools(pools: Sequence[Pool]) -> None:
+def require_gpu_pools(pools: Sequence[Pool], asked: Container, *, efa: bool) -> None:
     """Refuses CPU capacity, of which a rule would say no more than that it has 0 GPUs.
 
     Args:
         pools: Where the task may run.
+        asked: The container.
+        efa: Whether it needs Elastic Fabric Adapters.
 
     Raises:
         IncompatibleError: The hosts of a pool have no accelerators.
     """
     for pool in pools:
         if pool.shape is not None and pool.shape.vendor is None:
+            able = alternatives(Task(name=asked.name, containers=(asked,)))
+            types = [each for each in able if not each.bare_metal and (each.network.efa_supported or not efa)]
+            such_as = f"such as {types[0]}" if types else "with such GPUs"
             raise IncompatibleError(
                 f"{pool.name} is CPU capacity, {pool.instance_types[0]} has no GPU",
                 argument="capacity",
                 value=pool.name,
-                fix="add_container for a container without GPUs, or capacity of a type such as g6.xlarge",
+                fix=f"add_container for a container without GPUs, or capacity of a type {such_as}",
                 rule="GPU060",
             )

@@ -61,9 +61,9 @@ def plan_gpu_container(
         DoesNotFitError: A pool's smallest host has less of something than the task asks for.
     """
     ask = ask_for(gpus)
-    require_gpu_pools(pools)
-    require_container_name(name, options)
     asked = Container(name=name, requirements=(ask.requirement,), needs=needs)
+    require_gpu_pools(pools, asked, efa=options.get("efa") is True)
+    require_container_name(name, options)
     plan = finish_plan(
         asked,
         task=task,

@@ -8,6 +8,7 @@ from typing import Any
 from aws_cdk import aws_batch as batch
 from aws_cdk import aws_ecs as ecs
 
+from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 
 __all__ = ["mount_volumes"]
@@ -26,8 +27,16 @@ def mount_volumes(
     Raises:
         InvalidValueError: Two volumes have one name.
     """
-    for each in volumes:
-        name = each.name
+    names = [each.name for each in volumes]
+    twice = next((each for each in names if names.count(each) > 1), None)
+    if twice is not None:
+        raise InvalidValueError(
+            f"two volumes have the name {twice!r}, and ECS takes one of each name",
+            argument="volumes",
+            value=names,
+            fix="another name for one of them",
+        )
+    for each, name in zip(volumes, names, strict=True):
         task.add_volume(name=name, **_source(each))
         container.add_mount_points(
             ecs.MountPoint(container_path=each.container_path, read_only=bool(each.readonly), source_volume=name)

@@ -197,6 +197,22 @@ def test_gpus_are_not_asked_of_hosts_without_whole_nvidia_gpus(
         task.add_gpu_container("train", image=tenant.image)
 
 
+@pytest.mark.parametrize(
+    ("asked", "fix"),
+    [
+        ({"gpus": 1}, "such as g4dn.xlarge"),
+        ({"gpus": 8, "efa": True}, "such as p3dn.24xlarge"),
+        ({"gpus": 64}, "with such"),
+    ],
+)
+def test_the_hint_for_cpu_capacity_is_a_type_that_has_what_is_asked(
+    site: Site, asked: dict[str, Any], fix: str
+) -> None:
+    task = site.task(site.capacity("c7i.2xlarge"))
+    with pytest.raises(IncompatibleError, match=f"or capacity of a type {fix}"):
+        task.add_gpu_container("train", image=site.image, **asked)
+
+
 def test_every_capacity_must_be_large_enough(tenant: Tenant) -> None:
     task = tenant.task(tenant.capacity("g6.48xlarge"), tenant.l4)
     with pytest.raises(DoesNotFitError, match="Task does not fit on L4: GPUs: 8 asked.*GPU060"):

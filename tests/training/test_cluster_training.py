@@ -155,6 +155,7 @@ def test_spot_hosts_are_taken_with_a_warning(site: Site) -> None:
         ({}, {"command": "train.py --epochs 3"}, "command", "fix: ['train.py', '--epochs', '3']"),
         ({}, {"command": None}, "command", "fix: ['train.py', '--epochs', '3']"),
         ({}, {"retries": JobRetries(exit_codes={75: 2})}, "exit_codes", "torchrun ends with 1"),
+        ({}, {"volumes": [SHARED, SHARED]}, "volumes", "two volumes have the name 'shared'"),
         ({}, {"volumes": ["/shared"]}, "volumes", "batch.EcsVolume"),
         ({}, {"volumes": [SHARED], "checkpoints": JobData.directory("/other")}, "checkpoints", "allowed: /shared"),
         ({}, {"log_group": "training"}, "log_group", "logs.LogGroup("),
