@@ -70,6 +70,7 @@ class ClusterHosts:
         vpc: Where the hosts run.
         subnets: Subnets of the hosts.
         kept: What daemons keep of each host with NVIDIA GPUs, before tasks share it.
+        are_measured: Whether a daemon measures the GPUs of its Auto Scaling groups, see `GpuCluster.add_monitoring`.
         tasks: Task definitions for the hosts, so far.
     """
 
@@ -104,6 +105,7 @@ class ClusterHosts:
         self._chosen_subnets: list[HostSubnets] = []
         self._let_into: set[efs.IFileSystem] = set()
         self.kept: FairShare = NOTHING_KEPT
+        self.are_measured: bool = False
         self.tasks: list[Resizable] = []
         self._connections: dict[ec2.IConnectable, ec2.Connections] = {}
         self._seen_without_groups: dict[str, ecs.ICluster] = {}

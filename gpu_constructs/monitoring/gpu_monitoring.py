@@ -118,6 +118,7 @@ class GpuMonitoring(Construct):
             self.recovery: GpuRecovery | None = None
             # Last, since sizes in task definitions are not taken back if something is refused after it.
             keep_room()
+            hosts.are_measured = True
 
     @property
     def capacities(self) -> Sequence[GpuCapacity | ManagedGpuCapacity]:

@@ -140,6 +140,7 @@ class ScaledService(LoadBalancedService):
                 scale_in_cooldown=scale_in_cooldown or grace,
                 scale_out_cooldown=scale_out_cooldown or grace,
                 loading_seconds=self._loading_seconds,
+                is_managed=self._is_managed,
             )
             seen: Counter[str] = Counter()
             for each in by:
@@ -202,13 +203,14 @@ class ScaledService(LoadBalancedService):
     def _require_measured(self, by: Sequence[ScaleBy]) -> None:
         """Refuses metrics that have no values for this service."""
         for each in by:
-            if isinstance(each, GpuUse) and not self._is_managed:
+            if isinstance(each, GpuUse) and not self._is_managed and not self._hosts.are_measured:
                 raise IncompatibleError(
-                    "ECS measures the GPUs of tasks only on Managed Instances, and these hosts are in an Auto Scaling "
-                    "group",
+                    "nothing measures the GPUs of tasks on hosts of an Auto Scaling group; ECS does on Managed "
+                    "Instances alone",
                     argument="by",
                     value=each.metric_name,
-                    fix="ScaleBy.average(metric=…) with a metric that the container sends",
+                    fix='cluster.add_monitoring("Monitoring") before this line, or ScaleBy.average(metric=…) with a '
+                    "metric that the container sends",
                 )
             # The metrics of a queue say no region, and to ask them takes four requests to Node.
             if isinstance(each, Average) or (isinstance(each, Backlog) and not each.is_of_queue):

@@ -18,6 +18,7 @@ from gpu_constructs.cdk.arguments import LARGEST_INTEGER, whole_number
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.monitoring.metrics import METRIC_NAMESPACE, METRICS
 from gpu_constructs.serving.endpoint import ServiceEndpoint
 from gpu_constructs.serving.metrics import names_in, require_direct
 from gpu_constructs.serving.step_adjustments import steps_of
@@ -48,6 +49,7 @@ class Scaling:
         scale_in_cooldown: After a change, before tasks are stopped; None for the time that a task loads.
         scale_out_cooldown: The same, before the tasks that it started count as not enough.
         loading_seconds: The time that a task loads.
+        is_managed: Whether its tasks are on Managed Instances.
     """
 
     service: ecs.Ec2Service
@@ -57,6 +59,7 @@ class Scaling:
     scale_in_cooldown: cdk.Duration | None
     scale_out_cooldown: cdk.Duration | None
     loading_seconds: float
+    is_managed: bool
 
     @property
     def cooldowns(self) -> Cooldowns:
@@ -200,11 +203,12 @@ class ScaleBy(ABC):
 
     @classmethod
     def gpu_utilization(cls, *, percent: float) -> ScaleBy:
-        """By the use of the GPUs, on Managed Instances of a cluster with Container Insights enhanced, the default.
+        """By the use of the GPUs that its tasks have.
 
-        A GPU counts as used while anything runs on it: a server that batches, such as vLLM, uses it fully whether it
-        serves one request or fifty, and is scaled better by waiting requests. On hosts of an Auto Scaling group, ECS
-        does not measure the GPUs of tasks; there, `average` takes a metric that the container sends.
+        On hosts of Auto Scaling groups, the daemon of `GpuCluster.add_monitoring` measures it, whose line comes before;
+        on Managed Instances, Container Insights does where it is enhanced, the default. A GPU counts as used while
+        anything runs on it: a server that batches, such as vLLM, uses it fully whether it serves one request or fifty,
+        and is scaled better by waiting requests.
 
         Args:
             percent: The use that the tasks should have on average.
@@ -212,7 +216,7 @@ class ScaleBy(ABC):
         Raises:
             InvalidValueError: It is not a percentage.
         """
-        return GpuUse(metric_name="TaskGPUUtilization", target=_percent(percent))
+        return GpuUse(metric_name="GPUUtilization", target=_percent(percent))
 
     @classmethod
     def gpu_memory(cls, *, percent: float) -> ScaleBy:
@@ -226,7 +230,7 @@ class ScaleBy(ABC):
         Raises:
             InvalidValueError: It is not a percentage.
         """
-        return GpuUse(metric_name="TaskGPUMemoryUtilization", target=_percent(percent))
+        return GpuUse(metric_name="GPUMemoryUtilization", target=_percent(percent))
 
     @abstractmethod
     def add_to(self, construct_id: str, scaling: Scaling) -> None:
@@ -274,7 +278,7 @@ class Average(ScaleBy):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GpuUse(ScaleBy):
-    """By what Container Insights measures of the GPUs of tasks, where it does."""
+    """By what is measured of the GPUs of tasks: by the daemon of a monitored cluster, or by Container Insights."""
 
     metric_name: str
     target: float
@@ -285,9 +289,9 @@ class GpuUse(ScaleBy):
         """Adds its policy."""
         service = scaling.service
         metric = cloudwatch.Metric(
-            namespace="ECS/ContainerInsights",
-            metric_name=self.metric_name,
-            # As aws-samples/sample-ecs-inference-pipeline asks for them.
+            namespace="ECS/ContainerInsights" if scaling.is_managed else METRIC_NAMESPACE,
+            metric_name=f"Task{self.metric_name}" if scaling.is_managed else METRICS[self.metric_name].name,
+            # Of Container Insights, as aws-samples/sample-ecs-inference-pipeline asks for them.
             dimensions_map={"ClusterName": service.cluster.cluster_name, "ServiceName": service.service_name},
             statistic="Average",
         )

@@ -14,6 +14,7 @@ from aws_cdk import aws_sqs as sqs
 
 from gpu_constructs import GpuConstructsError, GpuService, IncompatibleError, InvalidValueError, ScaleBy
 from gpu_constructs.fleet import UNKNOWN, ServiceScaling
+from gpu_constructs.monitoring.metrics import METRIC_NAMESPACE, METRICS, DimensionSet
 from gpu_constructs.placement import Rollout, can_go_on
 from gpu_constructs.serving.endpoint import ServiceEndpoint
 from gpu_constructs.serving.scaling import Scaling
@@ -181,6 +182,27 @@ def test_gpus_are_measured_on_managed_instances(site: Site) -> None:
     assert [each["TargetValue"] for each in tracked] == [70, 80.5]
 
 
+@pytest.mark.parametrize("is_first", [False, True])
+def test_gpus_of_auto_scaling_groups_are_measured_on_a_monitored_cluster(site: Site, is_first: bool) -> None:
+    if is_first:
+        site.cluster.add_monitoring("Monitoring")
+    service = service_of(site)
+    if not is_first:
+        site.cluster.add_monitoring("Monitoring")
+    service.scale(by=[ScaleBy.gpu_utilization(percent=70), ScaleBy.gpu_memory(percent=80.5)])
+    metrics = [
+        each["TargetTrackingScalingPolicyConfiguration"]["CustomizedMetricSpecification"]
+        for each in site.properties(_POLICY)
+    ]
+    assert [(each["Namespace"], each["MetricName"], each["Statistic"]) for each in metrics] == [
+        (METRIC_NAMESPACE, name, METRICS[name].statistic.value) for name in ("GPUUtilization", "GPUMemoryUtilization")
+    ]
+    for each in metrics:
+        assert tuple(one["Name"] for one in each["Dimensions"]) == DimensionSet.SERVICE.value
+        assert DimensionSet.SERVICE in METRICS[each["MetricName"]].dimension_sets
+    assert site.warnings() == []
+
+
 # Expressions against sample metrics
 
 
@@ -326,7 +348,7 @@ def _queued(*also: ScaleBy, **arguments: Any) -> Any:
         (_queued(by_tokens()), "by: .*MAX"),
         (_queued(scale_out_cooldown=_MINUTE), "scale_out_cooldown: "),
         (_plain(scale_in_cooldown=_IN_PARTS), "scale_in_cooldown: "),
-        (_plain(ScaleBy.gpu_memory(percent=80)), "by: .*ScaleBy.average"),
+        (_plain(ScaleBy.gpu_memory(percent=80)), r"by: .*cluster.add_monitoring.*ScaleBy.average"),
         (_twice, "by: the service is scaled already"),
         (_twice_with_cdk, "by: the service is scaled already"),
         (_of_another, "endpoint: .*another service"),
