@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import aws_cdk as cdk
 import pytest
+from aws_cdk import aws_batch as batch
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from botocore.exceptions import ClientError
@@ -20,7 +21,9 @@ STACK = "Training"
 HOSTS = 3
 
 
-def _assembly(folder: Path, types: str = "g6.12xlarge", network: HostNetwork | None = None, **of_job: Any) -> Path:
+def _assembly(
+    folder: Path, types: str = "g6.12xlarge", network: HostNetwork | None = None, nodes: str = "", **of_job: Any
+) -> Path:
     app = cdk.App(outdir=str(folder))
     stack = cdk.Stack(app, STACK)
     queue = GpuBatchQueue(
@@ -39,6 +42,9 @@ def _assembly(folder: Path, types: str = "g6.12xlarge", network: HostNetwork | N
     )
     image = ecs.ContainerImage.from_registry("pytorch/pytorch:2.8.0-cuda12.8-cudnn9-runtime")
     training = MultiNodeTraining(stack, "Train", queue=queue, hosts=HOSTS, image=image, command=["train.py"], **of_job)
+    if nodes:
+        definition = cast("batch.CfnJobDefinition", training.job_definition.node.default_child)
+        definition.add_property_override("NodeProperties.NodeRangeProperties.0.TargetNodes", nodes)
     cdk.CfnOutput(stack, "Submit", value=training.submit_command())
     app.synth()
     return folder
@@ -150,6 +156,14 @@ def test_the_number_of_hosts_is_that_of_the_definition(cloud: Local, tmp_path: P
     stack = cloud.deploy_assembly(_assembly(tmp_path), STACK)
     with pytest.raises(ClientError, match="NumNodes override can only be applied if"):
         _submitted(cloud.account, stack.outputs, nodeOverrides={"numNodes": 2})
+    cloud.destroy(stack)
+
+
+def test_a_definition_with_an_open_range_takes_another_number(cloud: Local, tmp_path: Path) -> None:
+    stack = cloud.deploy_assembly(_assembly(tmp_path, nodes="0:"), STACK)
+    job = _submitted(cloud.account, stack.outputs, nodeOverrides={"numNodes": 2})
+    _until(cloud.account, job, 10, "RUNNING")
+    assert len(_nodes(cloud.account)) == 2
     cloud.destroy(stack)
 
 
