@@ -7,9 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import aws_cdk as cdk
-from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ec2 as ec2
-from aws_cdk import aws_stepfunctions as sfn
 from constructs import Construct
 from typing_extensions import Unpack
 
@@ -22,9 +20,9 @@ from gpu_constructs.cluster import GpuCluster
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import PoolKind, Starter, Task, Workload
 from gpu_constructs.hosts.given_cluster import require_gpu_cluster
-from gpu_constructs.jobs.data import DataOptions, JobData, JobPlaces
+from gpu_constructs.jobs.data import DataOptions, JobPlaces
 from gpu_constructs.jobs.job_run import NAME_FORM, VARIABLES, JobRun, variables_by_hand
-from gpu_constructs.jobs.machine import alarm_of, attempt_seconds, machine_of_tasks, require_machine_name
+from gpu_constructs.jobs.machine import attempt_seconds, require_machine_name
 from gpu_constructs.jobs.retries import JobRetries
 from gpu_constructs.jobs.started_job import StartedJob, quoted, text_of
 from gpu_constructs.jobs.states import definition_of
@@ -147,18 +145,14 @@ class GpuJob(StartedJob):
                 checkpoints=None if places.checkpoints is None else places.checkpoints.location,
                 timeout_seconds=seconds,
             )
-            self.task_definition: GpuTaskDefinition = task_definition
-            self.state_machine: sfn.StateMachine = machine_of_tasks(
-                self, hosts, task_definition, definition_of(self._run, budgets), state_machine_name
+            self._define_machine(
+                definition_of(self._run, budgets),
+                hosts=hosts,
+                task=task_definition,
+                places=places,
+                name=state_machine_name,
+                after=mounted,
             )
-            self.alarm: cloudwatch.Alarm = alarm_of(self, self.state_machine)
-            self.data: tuple[JobData, ...] = places.every
-            self._places: JobPlaces = places
-            places.grant(task_definition.task_role)
-            # An execution goes on with the revision that it began with.
-            task_definition.keep_old_revisions()
-            # A provider cannot leave the cluster while a task uses it.
-            self.state_machine.node.add_dependency(cluster.hosts.association.services_depend_on, *mounted)
         self._workload = workload
         self._cluster_name = cluster.hosts.cluster_name
 

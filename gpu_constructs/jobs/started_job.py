@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 
 import aws_cdk as cdk
@@ -18,16 +18,20 @@ from aws_cdk import aws_scheduler_targets as scheduler_targets
 from aws_cdk import aws_sqs as sqs
 from aws_cdk import aws_stepfunctions as sfn
 from aws_cdk import aws_stepfunctions_tasks as sfn_tasks
-from constructs import Construct
+from constructs import Construct, IDependable
 
 from gpu_constructs.cdk.arguments import require_kind
 from gpu_constructs.cdk.atomic import creating, require_construct_id, rolled_back_on_error, translated
 from gpu_constructs.cdk.durations import whole_seconds
 from gpu_constructs.cdk.kinds import checked
+from gpu_constructs.cdk.state_parts import State
 from gpu_constructs.cdk.tokens import is_text_token, is_token, known_parts
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
-from gpu_constructs.jobs.data import JobPlaces
+from gpu_constructs.hosts.cluster_hosts import ClusterHosts
+from gpu_constructs.jobs.data import JobData, JobPlaces
+from gpu_constructs.jobs.machine import alarm_of, machine_of_tasks
 from gpu_constructs.jobs.schedules import like_time_zone, require_schedule
+from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 
 __all__ = ["StartedJob", "quoted", "text_of"]
 
@@ -43,7 +47,32 @@ class StartedJob(Construct):
     """A job with its state machine, and everything that may start it."""
 
     state_machine: sfn.StateMachine
+    alarm: cloudwatch.Alarm
+    task_definition: GpuTaskDefinition
+    data: tuple[JobData, ...]
     _places: JobPlaces
+
+    def _define_machine(
+        self,
+        definition: State,
+        *,
+        hosts: ClusterHosts,
+        task: GpuTaskDefinition,
+        places: JobPlaces,
+        name: str | None,
+        after: Sequence[IDependable] = (),
+    ) -> None:
+        """Defines what every start of it starts, and what it needs for that."""
+        self.task_definition = task
+        self.state_machine = machine_of_tasks(self, hosts, task, definition, name)
+        self.alarm = alarm_of(self, self.state_machine)
+        self.data = places.every
+        self._places = places
+        places.grant(task.task_role)
+        # An execution goes on with the revision that it began with.
+        task.keep_old_revisions()
+        # A provider cannot leave the cluster while a task uses it.
+        self.state_machine.node.add_dependency(hosts.association.services_depend_on, *after)
 
     @checked
     def start_command(self, *, job_input: Mapping[str, object] | None = None) -> str:

@@ -7,12 +7,10 @@ from contextlib import contextmanager
 
 import aws_cdk as cdk
 from aws_cdk import aws_batch as batch
-from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
-from aws_cdk import aws_stepfunctions as sfn
 from constructs import Construct
 from typing_extensions import Unpack
 
@@ -29,9 +27,9 @@ from gpu_constructs.errors import GpuConstructsError, IncompatibleError, Invalid
 from gpu_constructs.fleet import Gang as GangOfTasks
 from gpu_constructs.fleet import GangMember, Starter, StrategyItem, Workload
 from gpu_constructs.hosts.given_cluster import require_gpu_cluster
-from gpu_constructs.jobs.data import DataOptions, JobData, JobPlaces
+from gpu_constructs.jobs.data import DataOptions, JobPlaces
 from gpu_constructs.jobs.job_run import CHECKPOINTS, VARIABLES, JobRun
-from gpu_constructs.jobs.machine import alarm_of, attempt_seconds, machine_of_tasks, require_machine_name
+from gpu_constructs.jobs.machine import attempt_seconds, require_machine_name
 from gpu_constructs.jobs.retries import JobRetries
 from gpu_constructs.jobs.started_job import StartedJob
 from gpu_constructs.tasks.gpu_needs import GpuNeedOptions, needs_among
@@ -196,7 +194,7 @@ class ClusterTraining(StartedJob):
                 **needs_among(options),
             )
             mount_volumes(task, container, volumes or ())
-            self.task_definition: GpuTaskDefinition = task
+            self.task_definition = task
             self.hosts: int = gang.number
             item = StrategyItem(provider=capacity.pool.provider_name, pool=capacity.pool, weight=1)
             self._item = item
@@ -219,17 +217,7 @@ class ClusterTraining(StartedJob):
                 timeout_seconds=seconds,
             )
             definition = gang_definition_of(Gang(run=run, hosts=gang.number, start_seconds=start_seconds), budgets)
-            self.state_machine: sfn.StateMachine = machine_of_tasks(
-                self, cluster.hosts, task, definition, state_machine_name
-            )
-            self.alarm: cloudwatch.Alarm = alarm_of(self, self.state_machine)
-            self.data: tuple[JobData, ...] = places.every
-            self._places: JobPlaces = places
-            places.grant(task.task_role)
-            # An execution goes on with the revision that it began with.
-            task.keep_old_revisions()
-            # A provider cannot leave the cluster while a task uses it.
-            self.state_machine.node.add_dependency(cluster.hosts.association.services_depend_on)
+            self._define_machine(definition, hosts=cluster.hosts, task=task, places=places, name=state_machine_name)
             _warn(
                 self,
                 spot=_spot_of(gang),
