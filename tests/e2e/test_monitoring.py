@@ -1,0 +1,73 @@
+"""The daemon that measures GPUs, deployed by the real command line: on which hosts it runs, updated, destroyed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import aws_cdk as cdk
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
+from gpu_constructs import GpuCluster, GpuService, GpuTaskDefinition, ScaleBy
+
+from .account import Account, TaskView
+from .stage import Stage
+
+IMAGE = ecs.ContainerImage.from_registry("example/work:1")
+POOLS = {"Al2023": "g6.12xlarge", "Bottlerocket": "g5g.16xlarge", "Cpu": "c7i.large"}
+MANAGED = "g6.xlarge"
+
+
+def synthesized(folder: Path, *, per_gpu: bool) -> Path:
+    """Hosts of both systems full of tasks with default sizes, a host without GPUs, and one of Managed Instances."""
+    app = cdk.App(outdir=str(folder))
+    stack = cdk.Stack(app, "Watched")
+    cluster = GpuCluster(stack, "Cluster", vpc=ec2.Vpc(stack, "Vpc", max_azs=2))
+    cdk.CfnOutput(stack, "ClusterName", value=cluster.cluster.cluster_name)
+    pools = {
+        name: cluster.add_capacity(name, instance_types=[each], min_instances=1, max_instances=2)
+        for name, each in POOLS.items()
+    }
+    managed = cluster.add_managed_capacity("Managed", instance_types=[MANAGED])
+    services = []
+    for name, capacity, copies in (
+        ("Al2023", pools["Al2023"], 4),
+        ("Bottlerocket", pools["Bottlerocket"], 2),
+        ("Managed", managed, 1),
+    ):
+        task = GpuTaskDefinition(stack, f"{name}Task", capacity=[capacity], family=name)
+        task.add_gpu_container("work", image=IMAGE, gpus=1)
+        services.append(
+            GpuService(stack, f"{name}Service", cluster=cluster, task_definition=task, desired_count=copies)
+            if name != "Al2023"
+            else GpuService(stack, f"{name}Service", cluster=cluster, task_definition=task)
+        )
+    monitoring = cluster.add_monitoring("Monitoring", per_gpu=per_gpu)
+    services[0].scale(by=[ScaleBy.gpu_utilization(percent=70)], min_tasks=4)
+    cdk.CfnOutput(stack, "Daemon", value=monitoring.task_definition.family)
+    app.synth()
+    return folder
+
+
+def daemons(account: Account, cluster: str, family: str) -> list[TaskView]:
+    return [each for each in account.tasks(cluster) if each.family == family and each.status == "RUNNING"]
+
+
+def test_a_daemon_runs_on_each_host_with_nvidia_gpus_however_full(stage: Stage, tmp_path: Path) -> None:
+    account = stage.account
+    outputs = stage.cdk.deploy(synthesized(tmp_path / "first", per_gpu=False), "Watched")
+    cluster, family = outputs["ClusterName"], outputs["Daemon"]
+    for _ in range(8):
+        account.hosts(cluster)
+    types = {each.instance_id: each.instance_type for each in account.hosts(cluster)}
+    running = Counter(each.family for each in account.tasks(cluster) if each.status == "RUNNING")
+    assert (running["Al2023"], running["Bottlerocket"], running["Managed"]) == (4, 2, 1)
+    assert Counter(types.values()) == {**dict.fromkeys(POOLS.values(), 1), MANAGED: 1}
+    first = daemons(account, cluster, family)
+    assert sorted(types[str(each.instance_id)] for each in first) == ["g5g.16xlarge", "g6.12xlarge"]
+    assert all(each.gpus == () for each in first)
+    stage.cdk.deploy(synthesized(tmp_path / "second", per_gpu=True), "Watched")
+    second = daemons(account, cluster, family)
+    assert sorted(types[str(each.instance_id)] for each in second) == ["g5g.16xlarge", "g6.12xlarge"]
+    assert not {each.arn for each in first} & {each.arn for each in second}
+    stage.cdk.destroy(tmp_path / "second", "Watched")
