@@ -9,7 +9,6 @@ __all__ = [
     "call",
     "call_ecs",
     "choice_state",
-    "each_task",
     "fail_state",
     "is_there",
     "pass_state",
@@ -94,24 +93,4 @@ def call(partition: str, action: str, parameters: State) -> State:
         "Resource": f"arn:{partition}:states:::{action}",
         "Parameters": parameters,
         "Retry": [{"ErrorEquals": ["States.ALL"], "IntervalSeconds": 5, "MaxAttempts": 5, "BackoffRate": 2}],
-    }
-
-
-def each_task(name: str, states: State, *, start: str) -> State:
-    """A state that looks at each task of ``$.found``, with the group that the tasks of this execution are in.
-
-    Args:
-        name: Where the results go. Without a place they would be the output: CDK leaves out a ``ResultPath`` of null.
-        states: What it does with one, as ``$.task``, and the group as ``$.group``.
-        start: The first of them.
-    """
-    return {
-        "Type": "Map",
-        "ItemsPath": "$.found.Tasks",
-        "ItemSelector": {
-            "task.$": "$$.Map.Item.Value",
-            "group.$": "States.Format('job:{}', $$.Execution.Name)",
-        },
-        "ItemProcessor": {"ProcessorConfig": {"Mode": "INLINE"}, "StartAt": start, "States": states},
-        "ResultPath": f"$.{name}",
     }

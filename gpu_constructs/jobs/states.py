@@ -16,7 +16,6 @@ from gpu_constructs.cdk.state_parts import (
     State,
     call_ecs,
     choice_state,
-    each_task,
     fail_state,
     is_there,
     pass_state,
@@ -25,6 +24,7 @@ from gpu_constructs.cdk.state_parts import (
 )
 from gpu_constructs.jobs.job_run import ATTEMPT, CHECKPOINTS, INPUT, NAME, JobRun
 from gpu_constructs.jobs.retries import JobRetries
+from gpu_constructs.jobs.task_pages import IS_OURS, OUR_GROUP, each_of_page, pages_of_tasks
 from gpu_constructs.monitoring.event_counts import LOST_HOST, PASSED_ITS_TIME_LIMIT
 from gpu_constructs.monitoring.recovery_states import STOPPED_BY_RECOVERY
 
@@ -43,6 +43,7 @@ __all__ = [
 LONGEST_EXECUTION_SECONDS = 365 * 24 * 3600
 """https://docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html"""
 
+_SOON_SECONDS = 5
 _PAUSE_SECONDS = 60
 # Where the cluster has no room for one more task that waits: 500 may (quota L-B7718569).
 _LONG_PAUSE_SECONDS = 600
@@ -234,7 +235,7 @@ def run_task(run: JobRun, more: Mapping[str, str]) -> State:
         "TaskDefinition": run.task_definition,
         "CapacityProviderStrategy": list(run.strategy),
         # By which its task is found again when its time is over.
-        "Group.$": "States.Format('job:{}', $$.Execution.Name)",
+        "Group.$": OUR_GROUP,
         "PropagateTags": "TASK_DEFINITION",
         "Overrides": {"ContainerOverrides": [{"Name": run.container, "Environment": environment}]},
     }
@@ -327,30 +328,21 @@ def stop_tasks(run: JobRun, reason: str, *, following: str, failed: tuple[str, s
     """
     name, words = failed
     guard = {"Catch": [{"ErrorEquals": ["States.ALL"], "ResultPath": "$.notStopped", "Next": name}]}
-    described = {"Cluster": run.cluster, "Tasks.$": "$.found.TaskArns"}
-    listed = {"Cluster": run.cluster, "Family": run.family, "DesiredStatus": "RUNNING"}
-    stopped = {"Cluster": run.cluster, "Task.$": "$.task.TaskArn", "Reason": reason}
-    ours = {"Variable": "$.task.Group", "StringEqualsPath": "$.group", "Next": "StopTask"}
+    stopped = {"Cluster": run.cluster, "Task.$": "$.arn", "Reason": reason}
     each = {
-        "IsOurs": choice_state([ours], "IsAnother"),
-        "StopTask": {**call_ecs(run.partition, "stopTask", stopped), "End": True},
+        "IsOurs": choice_state([{**IS_OURS, "Next": "StopTask"}], "IsAnother"),
+        "StopTask": {
+            **call_ecs(run.partition, "stopTask", stopped),
+            "ResultSelector": {"arn.$": "$.Task.TaskArn"},
+            "End": True,
+        },
         "IsAnother": {"Type": "Succeed"},
     }
     return {
-        "FindTasks": {
-            **call_ecs(run.partition, "listTasks", listed),
-            "ResultPath": "$.found",
-            **guard,
-            "Next": "AnyTask",
-        },
-        "AnyTask": choice_state([{**is_there("$.found.TaskArns[0]"), "Next": "LookAtTasks"}], following),
-        "LookAtTasks": {
-            **call_ecs(run.partition, "describeTasks", described),
-            "ResultPath": "$.found",
-            **guard,
-            "Next": "EachTask",
-        },
-        "EachTask": {**each_task("stopped", each, start="IsOurs"), **guard, "Next": following},
+        **pages_of_tasks(run, "Tasks", found="EachTask", rest=following, guard=guard),
+        "EachTask": {**each_of_page(each, start="IsOurs", result="$.stopped"), **guard, "Next": "FindOthers"},
+        # From the first page: what was stopped is in the list no more, and pages are others than they were.
+        "FindOthers": {"Type": "Wait", "Seconds": _SOON_SECONDS, "Next": "FindTasks"},
         name: fail_state(name, f"{words}, and its tasks could not be stopped: {{}}", "$.notStopped.Cause"),
     }
 

@@ -36,6 +36,7 @@ from gpu_constructs.tasks.gpu_needs import GpuNeedOptions, needs_among
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.tasks.workload import require_home
 from gpu_constructs.training.block_time import latest_start, require_time
+from gpu_constructs.training.gang_history import long_history, require_room
 from gpu_constructs.training.gang_plan import Hosts, hosts_of
 from gpu_constructs.training.gang_states import RESERVED, Gang, attempts_of, gang_definition_of
 from gpu_constructs.training.launch_plan import require_launch, require_mounted, shorter_wait, words_of
@@ -140,6 +141,7 @@ class ClusterTraining(StartedJob):
         chosen = of_kind("launcher", launcher, TrainingLauncher, example="TrainingLauncher.torchrun()")
         words = words_of(command, chosen)
         budgets = of_kind("retries", retries, JobRetries, example="JobRetries(lost_host=5)")
+        require_room(gang.number, budgets)
         attempts = attempts_of(budgets)
         seconds = DAY_SECONDS if timeout is None else attempt_seconds("timeout", timeout, attempts)
         start_seconds = (
@@ -223,6 +225,7 @@ class ClusterTraining(StartedJob):
                 spot=_spot_of(gang),
                 block=latest_start(capacity.pool.bought.block, seconds),
                 join=shorter_wait(chosen, start_seconds),
+                retries=long_history(gang.number, budgets),
             )
 
     @property

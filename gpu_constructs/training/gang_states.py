@@ -14,7 +14,6 @@ from gpu_constructs.cdk.state_parts import (
     State,
     call_ecs,
     choice_state,
-    each_task,
     fail_state,
     is_there,
     pass_state,
@@ -24,14 +23,18 @@ from gpu_constructs.cdk.state_parts import (
 from gpu_constructs.jobs.job_run import JobRun
 from gpu_constructs.jobs.retries import JobRetries
 from gpu_constructs.jobs.states import Cause, host_is_lost, machine_of, run_task, stop_tasks, time_limit
+from gpu_constructs.jobs.task_pages import IS_OURS, each_of_page, pages_of_tasks
 
 __all__ = ["RESERVED", "Gang", "attempts_of", "gang_definition_of"]
 
 _LOOK_SECONDS = 15
-# A host that was lost makes the others fail: what ECS says of it comes first, and counts.
-_MAIN_SECONDS = 60
+# So often at most within the time that hosts may take, because an execution has room for 25,000 events.
+_MAIN_LOOKS = 30
+# A host that was lost makes the others fail: what ECS says of it comes first, and counts. No page of AWS says how long
+# ECS takes to see it; a host that EC2 ends is gone from the cluster within a minute or two.
+_MAIN_SECONDS = 180
 # A host that fails may do so because the main one has ended or failed, whose own end comes first, and counts.
-_OTHER_SECONDS = 120
+_OTHER_SECONDS = 240
 _ENDED, _LATE, _TIME = "TaskEnded", "NotTogether", "TimeLimit"
 _STOPPED = "the training has ended on another host"
 RESERVED = "AWS_BATCH"
@@ -140,35 +143,39 @@ def _main(gang: Gang) -> State:
 def _others(gang: Gang) -> State:
     """Waits until the main task runs, and runs the others with its address."""
     run = gang.run
-    address = "$.main.Tasks[0].Containers[0].NetworkInterfaces[0].PrivateIpv4Address"
-    running = text_is("$.main.Tasks[0].LastStatus", "RUNNING")
-    mine = {"Variable": "$.task.Group", "StringEqualsPath": "$.group", "Next": "IsMain"}
     each = {
-        "IsOurMain": choice_state([mine], "IsOfAnother"),
-        "IsMain": {"Type": "Pass", "Parameters": {"is": "main", "arn.$": "$.task.TaskArn"}, "End": True},
+        "IsOurMain": choice_state([{**IS_OURS, "Next": "IsMain"}], "IsOfAnother"),
+        "IsMain": {"Type": "Pass", "Parameters": {"is": "main", "arn.$": "$.arn"}, "End": True},
         "IsOfAnother": {"Type": "Pass", "Parameters": {"is": "another"}, "End": True},
     }
     asked = {"Cluster": run.cluster, "Tasks.$": "$.arns"}
+    interface = "$.Tasks[*].Containers[*].NetworkInterfaces[*].PrivateIpv4Address"
+    running = text_is("$.main.status[0]", "RUNNING")
     states = {
         "WaitForMain": _wait(_LOOK_SECONDS, "FindMain"),
-        **_listed(run, "FindMain", "AnyMain", "LookAtFound", none="WaitForMain", following="WhichIsMain"),
-        "WhichIsMain": {**each_task("seen", each, start="IsOurMain"), "Next": "MainArn"},
-        "MainArn": pass_state({"arns.$": "$.seen[?(@.is == 'main')].arn", "retries.$": "$.retries"}, "$", "HasMain"),
-        "HasMain": choice_state([{**is_there("$.arns[0]"), "Next": "AskMain"}], "WaitForMain"),
+        **pages_of_tasks(run, "Main", found="WhichIsMain", rest="WaitForMain"),
+        "WhichIsMain": {**each_of_page(each, start="IsOurMain", result="$.each"), "Next": "MainArn"},
+        "MainArn": pass_state({"arns.$": "$.each[?(@.is == 'main')].arn", "retries.$": "$.retries"}, "$", "AskMain"),
         "AskMain": {
             **call_ecs(run.partition, "describeTasks", asked),
+            "ResultSelector": {"status.$": "$.Tasks[*].LastStatus", "addresses.$": interface},
             "ResultPath": "$.main",
             "Next": "MainRuns",
         },
         "MainRuns": choice_state(
-            [{"And": [is_there("$.main.Tasks[0]"), running, is_there(address)], "Next": "Ranks"}], "MainWaits"
+            [{"And": [is_there("$.main.status[0]"), running, is_there("$.main.addresses[0]")], "Next": "Ranks"}],
+            "MainWaits",
         ),
-        "MainWaits": _wait(_LOOK_SECONDS * 2, "AskMain"),
+        "MainWaits": _wait(max(_LOOK_SECONDS * 2, gang.start_seconds // _MAIN_LOOKS), "AskMain"),
         "Ranks": {"Type": "Pass", "Result": list(range(1, gang.hosts)), "ResultPath": "$.ranks", "Next": "Others"},
         "Others": {
             "Type": "Map",
             "ItemsPath": "$.ranks",
-            "ItemSelector": {"rank.$": "$$.Map.Item.Value", "address.$": address, "retries.$": "$.retries"},
+            "ItemSelector": {
+                "rank.$": "$$.Map.Item.Value",
+                "address.$": "$.main.addresses[0]",
+                "retries.$": "$.retries",
+            },
             "ItemProcessor": _other(gang),
             "ResultPath": "$.others",
             "End": True,
@@ -192,7 +199,8 @@ def _other(gang: Gang) -> State:
         },
         "OtherEnded": choice_state([lost], "OtherDone"),
         "OtherLost": _raised("States.JsonToString($.ended.task)"),
-        "OtherDone": {"Type": "Succeed"},
+        # Together, the descriptions of all would be too much for the end of the map.
+        "OtherDone": {"Type": "Succeed", "OutputPath": "$.rank"},
         "OtherFailed": choice_state([{**_is_of_task(), "Next": "ReadOther"}], "OtherNotRun"),
         "ReadOther": pass_state({"task.$": "States.StringToJson($.error.Cause)"}, "$.ended", "HowOtherEnded"),
         "HowOtherEnded": choice_state([exited], "OtherSays"),
@@ -205,33 +213,14 @@ def _other(gang: Gang) -> State:
 
 def _look(gang: Gang) -> State:
     """Looks once whether all tasks run: ECS lets those that came first wait for the others as long as it likes."""
-    mine = {"Variable": "$.task.Group", "StringEqualsPath": "$.group"}
-    runs = text_is("$.task.LastStatus", "RUNNING")
-    late = {"And": [mine, {"Not": runs}], "Next": "IsLate"}
-    words = f"a task did not run within {in_words(gang.start_seconds)}"
-    each = {
-        "IsOurs": choice_state([late], "IsFine"),
-        "IsLate": fail_state(_LATE, words),
-        "IsFine": {"Type": "Succeed"},
-    }
+    late = "$.Tasks[?(@.LastStatus != 'RUNNING')].Group"
     states = {
         "WaitForAll": _wait(gang.start_seconds, "FindAll"),
-        **_listed(gang.run, "FindAll", "AnyOfAll", "LookAtAll", none="AllRun", following="EachRuns"),
-        "EachRuns": {**each_task("all", each, start="IsOurs"), "Next": "AllRun"},
+        **pages_of_tasks(gang.run, "All", found="IsLate", rest="AllRun", groups=late),
+        "IsLate": fail_state(_LATE, f"a task did not run within {in_words(gang.start_seconds)}"),
         "AllRun": {"Type": "Succeed"},
     }
     return {"StartAt": "WaitForAll", "States": states}
-
-
-def _listed(run: JobRun, find: str, found: str, look: str, *, none: str, following: str) -> State:
-    """States that describe the tasks of the family which are meant to run."""
-    listed = {"Cluster": run.cluster, "Family": run.family, "DesiredStatus": "RUNNING"}
-    described = {"Cluster": run.cluster, "Tasks.$": "$.found.TaskArns"}
-    return {
-        find: {**call_ecs(run.partition, "listTasks", listed), "ResultPath": "$.found", "Next": found},
-        found: choice_state([{**is_there("$.found.TaskArns[0]"), "Next": look}], none),
-        look: {**call_ecs(run.partition, "describeTasks", described), "ResultPath": "$.found", "Next": following},
-    }
 
 
 def _world(gang: Gang) -> dict[str, str]:

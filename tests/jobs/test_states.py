@@ -81,15 +81,16 @@ class Attempts:
         except StateError as error:
             self.error, self.cause = error.error, error.cause
 
-    def _call(self, resource: str, _: Any, __: Any) -> Waiting:
+    def _call(self, resource: str, given: Any, _: Any) -> Waiting:
         yield
         if resource.endswith("listTasks"):
-            return {"TaskArns": ["arn", "other"]}
+            return {"TaskArns": ["other"] if self.stopped else ["arn", "other"]}
         if resource.endswith("describeTasks"):
-            return {"Tasks": [{"TaskArn": "arn", "Group": "job:one"}, {"TaskArn": "other", "Group": "job:two"}]}
+            groups = {"arn": "job:one", "other": "job:two"}
+            return {"Tasks": [{"TaskArn": each, "Group": groups[each]} for each in given["Tasks"]]}
         if resource.endswith("stopTask"):
             self.stopped += 1
-            return {}
+            return {"Task": {"TaskArn": "arn"}}
         end = self._ends[min(self.count, len(self._ends) - 1)]
         self.count += 1
         if isinstance(end, StateError):

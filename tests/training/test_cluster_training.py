@@ -121,6 +121,11 @@ def test_a_shorter_wait_than_hosts_may_take_is_said(site: Site) -> None:
     assert any("come within 30 minutes, and the first waits 10 minutes" in each for each in warnings(site))
 
 
+def test_attempts_that_may_be_too_many_for_one_execution_are_said(site: Site) -> None:
+    train(site, hosts(site, max_instances=40), hosts=40, retries=JobRetries(lost_host=20))
+    assert any("which about 28 attempts on 40 hosts have, and retries allow 34" in each for each in warnings(site))
+
+
 def test_what_was_made_is_found_good(site: Site) -> None:
     train(site)
     directory = site.app.synth().directory
@@ -174,6 +179,7 @@ def test_spot_hosts_are_taken_with_a_warning(site: Site) -> None:
         ({}, {"start_within": cdk.Duration.seconds(5)}, "start_within", "60"),
         ({}, {"timeout": cdk.Duration.days(365)}, "timeout", "cdk.Duration"),
         ({}, {"retries": 3}, "retries", "JobRetries("),
+        ({"max_instances": 40}, {"hosts": 40, "retries": JobRetries(lost_host=100)}, "retries", "up to 91 together"),
         ({}, {"state_machine_name": "a b"}, "state_machine_name", "leave it out"),
     ],
 )

@@ -51,13 +51,13 @@ def _cluster(given: Json) -> str:
 def _list_tasks(where: Region, given: Json) -> Any:
     tasks = _ecs(where).active_tasks(_cluster(given))
     family, host = given.get("Family"), given.get("ContainerInstance")
-    return {
-        "TaskArns": [
-            each.task_arn
-            for each in tasks
-            if family in (None, each.family) and host in (None, each.container_instance_arn)
-        ]
-    }
+    arns = [
+        each.task_arn for each in tasks if family in (None, each.family) and host in (None, each.container_instance_arn)
+    ]
+    # https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ListTasks.html
+    begin = int(given.get("NextToken", 0))
+    end = begin + given.get("MaxResults", 100)
+    return {"TaskArns": arns[begin:end], **({"NextToken": str(end)} if end < len(arns) else {})}
 
 
 def _describe_tasks(where: Region, given: Json) -> Any:

@@ -28,6 +28,11 @@ Call: TypeAlias = Callable[[str, Any, Mapping[str, Any]], Waiting]
 FOREVER_SECONDS = 99999999
 """A state without a timeout."""
 
+MOST_BYTES = 262_144
+"""Of what a task answers, and of what a state gives on:
+https://docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html"""
+_TOO_MUCH = "States.DataLimitExceeded"
+
 Json = Mapping[str, Any]
 
 
@@ -60,6 +65,7 @@ def run_machine(definition: Json, given: Any, context: Json, call: Call) -> Wait
     while name:
         state = definition["States"][name]
         name, data = yield from _Step(state, data, context, call).run()
+        _require_room(data)
     return data
 
 
@@ -102,7 +108,7 @@ class _Step:
 
     def _succeed(self) -> Waiting:
         yield from ()
-        return "", self.given
+        return "", self._value(self.state.get("OutputPath", "$"))
 
     def _fail(self) -> Waiting:
         yield from ()
@@ -120,6 +126,7 @@ class _Step:
     def _task(self) -> Waiting:
         limit = self.state.get("TimeoutSeconds", FOREVER_SECONDS)
         result = yield from _within(limit, self.call(self.state["Resource"], self._input(), self.context))
+        _require_room(result)
         return self._next(self._output(result))
 
     def _map(self) -> Waiting:
@@ -238,7 +245,18 @@ def _retrier(retriers: list[Json], error: StateError, retried: dict[int, int]) -
     return None
 
 
+def _require_room(data: Any) -> None:
+    """Ends what has too much data, with an error that States.ALL does not catch.
+
+    https://docs.aws.amazon.com/step-functions/latest/dg/concepts-error-handling.html
+    """
+    if len(json.dumps(data, default=str).encode()) > MOST_BYTES:
+        raise StateError(_TOO_MUCH, f"more than {MOST_BYTES} bytes")
+
+
 def _names(names: list[str], error: StateError) -> bool:
+    if error.error == _TOO_MUCH:
+        return _TOO_MUCH in names
     # "States.TaskFailed" stands for every error but a timeout, "States.ALL" for every one that can be caught.
     wildcard = "States.TaskFailed" in names and error.error != "States.Timeout"
     return "States.ALL" in names or wildcard or error.error in names
