@@ -43,7 +43,7 @@ def _what_happened() -> State:
     fatal = {"Or": [{"Variable": xid, "NumericEquals": each} for each in FATAL_XIDS]}
     # A number that only the agent knows of is as fatal as the agent takes it.
     harmless = {"Or": [{"Variable": xid, "NumericEquals": each} for each in XIDS if each not in FATAL_XIDS]}
-    detail = {"detail.$": "$.detail"}
+    detail, impaired = {"detail.$": "$.detail"}, "?(@.status == 'IMPAIRED')"
     meant = f"{xid}, States.ArrayGetItem($.meanings, {xid})"
     return {
         "Meanings": {"Type": "Pass", "Result": meanings, "ResultPath": "$.meanings", "Next": "Kind"},
@@ -80,13 +80,15 @@ def _what_happened() -> State:
             {**detail, "checks.$": "$.detail.healthChecks[?(@.type == 'ACCELERATED_COMPUTE')]"}, "$", "FailedChecks"
         ),
         "FailedChecks": pass_state(
-            {**detail, "failed.$": "$.checks[?(@.status == 'IMPAIRED')].statusReason"}, "$", "AnyFailed"
+            {**detail, "failed.$": f"$.checks[{impaired}]", "reasons.$": f"$.checks[{impaired}].statusReason"},
+            "$",
+            "AnyFailed",
         ),
         "AnyFailed": choice_state([{**is_there("$.failed[0]"), "Next": "Impaired"}], ENDS_BY_ITSELF),
         "Impaired": _event(
             "Fault",
             "$.detail.ec2InstanceId",
-            "States.Format('ECS reports its GPUs impaired: {}', States.JsonToString($.failed))",
+            "States.Format('ECS reports its GPUs impaired: {}', States.JsonToString($.reasons))",
         ),
         "Rebalance": _event(
             "Rebalance",

@@ -119,9 +119,8 @@ def _each_task(run: RecoveryRun, name: str, *, only_failed_gpu: bool, none: str,
         "Task.$": "$.task.TaskArn",
         "Reason.$": f"States.Format('{STOPPED_BY_RECOVERY}{{}}', $.what)",
     }
-    first = f"Which{name}" if only_failed_gpu else f"Stop{name}"
+    first = f"Gpus{name}" if only_failed_gpu else f"Stop{name}"
     of_service = f"States.Format('{run.services}{{}}', States.ArrayGetItem(States.StringSplit($.task.Group, ':'), 1))"
-    uses = {"is.$": "States.ArrayContains($.task.Containers[*].GpuIds[*], $.gpu)"}
     states = {
         f"Kind{name}": choice_state([{**text_matches("$.task.Group", "service:*"), "Next": f"Service{name}"}], first),
         f"Service{name}": pass_state({"arn.$": of_service}, "$.service", f"Listed{name}"),
@@ -141,7 +140,8 @@ def _each_task(run: RecoveryRun, name: str, *, only_failed_gpu: bool, none: str,
     }
     if only_failed_gpu:
         states |= {
-            f"Which{name}": pass_state(uses, "$.uses", f"Uses{name}"),
+            f"Gpus{name}": pass_state({"gpus.$": "$.task.Containers[*].GpuIds[*]"}, "$.of", f"Which{name}"),
+            f"Which{name}": pass_state({"is.$": "States.ArrayContains($.of.gpus, $.gpu)"}, "$.uses", f"Uses{name}"),
             f"Uses{name}": choice_state([{**_is_true("$.uses.is"), "Next": f"Stop{name}"}], f"Moves{name}"),
             f"Moves{name}": _as("task"),
         }
@@ -250,9 +250,7 @@ def _replace(run: RecoveryRun) -> State:
             run, "describeAutoScalingInstances", {"InstanceIds.$": "States.Array($.host)"}, "$.of", "InGroup"
         ),
         "InGroup": choice_state([{**is_there(group), "Next": "Replace"}], "TellGone"),
-        "TellGone": tell(
-            run, "is gone", "It has left its Auto Scaling group, which replaces it", following=ENDS_BY_ITSELF
-        ),
+        "TellGone": tell(run, "is gone", "It has left its Auto Scaling group by itself", following=ENDS_BY_ITSELF),
         "Replace": ask_scaling(
             run,
             "terminateInstanceInAutoScalingGroup",
