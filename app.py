@@ -16,6 +16,7 @@ from stacks.nvidia_smi import NvidiaSmiStack
 from stacks.pre_training import PreTrainingStack
 from stacks.recommender import RecommenderStack
 from stacks.tensorflow_benchmark import TensorflowBenchmarkStack
+from stacks.watched import WatchedStack
 
 app = cdk.App()
 given = Given(app)
@@ -35,6 +36,7 @@ with given.refused_for("benchmark_family"):
     BenchmarkJobsStack(app, "benchmark-jobs", family=given.text("benchmark_family", "g6"))
 FourFamiliesStack(app, "four-families")
 FineTuningStack(app, "fine-tuning", instance_types=["p4de.24xlarge", "p5.48xlarge"])
+WatchedStack(app, "watched", email=given.text("watched_email", "gpus@example.com"))
 if block := given.text("capacity_block"):
     zone, ends = given.text("capacity_block_zone"), given.time("capacity_block_ends")
     with given.refused_for("capacity_block"):

@@ -28,6 +28,7 @@ PAGES = (
     "docs/checking.md",
     "docs/serving.md",
     "docs/jobs.md",
+    "docs/monitoring.md",
     "docs/updates.md",
     "docs/security.md",
     "docs/existing-clusters.md",

@@ -57,9 +57,17 @@ class ClusterAlarms(Construct):
                 # Without hosts there are no measurements, and without trouble there are no events.
                 treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
             )
-            if self._action is not None:
-                alarm.add_alarm_action(self._action)
+            self.tell_of(alarm)
             self._made[each.id] = alarm
+
+    def tell_of(self, alarm: cloudwatch.Alarm) -> None:
+        """Lets an alarm notify whom all of these do.
+
+        Args:
+            alarm: The alarm.
+        """
+        if self._action is not None:
+            alarm.add_alarm_action(self._action)
 
 
 def _metric(formula: Formula, period_seconds: int) -> cloudwatch.IMetric:

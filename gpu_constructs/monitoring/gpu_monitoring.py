@@ -113,7 +113,7 @@ class GpuMonitoring(Construct):
                 "Dashboard",
                 stack=hosts.stack,
                 cluster=self._watched,
-                alarms=lambda: [each.alarm_arn for each in self.alarms.values()],
+                alarms=lambda: [each.alarm_arn for each in self._shown_alarms()],
             )
             self.recovery: GpuRecovery | None = None
             # Last, since sizes in task definitions are not taken back if something is refused after it.
@@ -157,9 +157,17 @@ class GpuMonitoring(Construct):
                     granularity="1Minute", metrics=list(GROUP_METRICS)
                 )
             ]
+            if capacity.boot_check is not None:
+                self._alarms.tell_of(capacity.boot_check.alarm)
         pool = _watched_pool(capacity, self.hosts.cluster_name)
         self._pools.append(pool)
         self._alarms.add(alarms_of_pool(pool, self._limits))
+
+    def _shown_alarms(self) -> list[cloudwatch.Alarm]:
+        """The alarms on the dashboard: those of hosts that failed their check at boot, and of the recovery, as well."""
+        checks = [each.boot_check for each in self.capacities if isinstance(each, GpuCapacity)]
+        others = [each.alarm for each in (*checks, self.recovery) if each is not None]
+        return [*self.alarms.values(), *others]
 
     def _watched(self) -> WatchedCluster:
         return WatchedCluster(

@@ -47,7 +47,7 @@ def test_two_synths_are_identical_and_look_nothing_up(tmp_path: Path) -> None:
         {path.name: path.read_bytes() for path in (tmp_path / name).iterdir() if not path.match("*.metadata.json")}
         for name in ("first", "second")
     )
-    assert len([name for name in first if name.endswith(".template.json")]) == 8
+    assert len([name for name in first if name.endswith(".template.json")]) == 9
     # The metadata files hold stack traces, which name the folder that Node unpacked the library into.
     assert first == second
     manifest = json.loads(first["manifest.json"])

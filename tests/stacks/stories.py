@@ -16,6 +16,7 @@ from stacks.image_queue import ImageQueueStack
 from stacks.nvidia_smi import NvidiaSmiStack
 from stacks.pre_training import PreTrainingStack
 from stacks.recommender import RecommenderStack
+from stacks.watched import WatchedStack
 
 __all__ = ["BLOCK_ENDS", "STORIES", "existing"]
 
@@ -50,4 +51,5 @@ STORIES: dict[str, Callable[[cdk.App], cdk.Stack]] = {
         app, "pre-training", reservation_id=f"cr-{'0' * 17}", zone="us-east-1a", ends=BLOCK_ENDS
     ),
     "fine-tuning": lambda app: FineTuningStack(app, "fine-tuning", instance_types=["p4de.24xlarge", "p5.48xlarge"]),
+    "watched": lambda app: WatchedStack(app, "watched", email="gpus@example.com"),
 }

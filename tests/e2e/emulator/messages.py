@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from .resource import Properties, Region, Resource
 
-__all__ = ["BucketNotifications", "MetricFilter", "QueuePolicy", "Subscription", "TopicPolicy"]
+__all__ = ["BucketNotifications", "QueuePolicy", "Subscription", "TopicPolicy"]
 
 
 class _Idle(Resource):
@@ -28,13 +28,6 @@ class BucketNotifications(_Idle):
     """Whether CDK lets a bucket send its events to EventBridge; here `schedules` has them."""
 
     type_name = "Custom::S3BucketNotifications"
-
-
-class MetricFilter(_Idle):
-    """What counts the lines of a log group."""
-
-    type_name = "AWS::Logs::MetricFilter"
-    create_only = frozenset({"FilterName", "LogGroupName"})
 
 
 class QueuePolicy(_Idle):

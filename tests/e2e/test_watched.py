@@ -1,0 +1,72 @@
+"""The watched stack on the emulator: deployed by the real command line, used, changed and destroyed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import aws_cdk as cdk
+from stacks.watched import WatchedStack
+
+from tests.synthesis import Site
+
+from .inventory import inventory
+from .stage import Stage
+
+
+def _assembly(folder: Path, *, email: str) -> Path:
+    app = cdk.App(outdir=str(folder), context=Site.recommended_context())
+    WatchedStack(app, "watched", email=email)
+    return Path(app.synth().directory)
+
+
+def test_a_watched_cluster_is_deployed_changed_and_destroyed(stage: Stage, tmp_path: Path) -> None:
+    account, before = stage.account, inventory(stage.account.client)
+    watches, logs = account.client("cloudwatch"), account.client("logs")
+
+    def alarms() -> dict[str, Any]:
+        return {each["AlarmName"]: each for each in watches.describe_alarms()["MetricAlarms"]}
+
+    outputs = stage.cdk.deploy(_assembly(tmp_path / "first", email="gpus@example.com"), "watched")
+
+    # Five of the cluster, three of each capacity, one of the recovery, and one of the job.
+    assert len(alarms()) == 5 + 2 * 3 + 1 + 1
+    told = {key for key, each in alarms().items() if each["AlarmActions"]}
+    assert len(told) == 12
+    body = json.loads(watches.get_dashboard(DashboardName=outputs["Dashboard"])["DashboardBody"])
+    (states,) = (each["properties"]["alarms"] for each in body["widgets"] if each["type"] == "alarm")
+    assert {each.rpartition(":")[2] for each in states} == {
+        key for key, each in alarms().items() if each["AlarmActions"]
+    }
+    (events,) = {each["logGroupName"] for each in logs.describe_metric_filters()["metricFilters"]}
+    queries = [each["properties"]["query"] for each in body["widgets"] if each["type"] == "log"]
+    assert all(each.startswith(f"SOURCE '{events}' | ") for each in queries)
+    # The service has a host, and each host has the daemon.
+    for _ in range(5):
+        hosts, tasks = account.hosts(outputs["ClusterName"]), account.tasks(outputs["ClusterName"])
+    of_daemon = sorted(str(each.instance_id) for each in tasks if "Collector" in each.family)
+    assert of_daemon == sorted(each.instance_id for each in hosts)
+    assert sum("Chat" in each.family and each.status == "RUNNING" for each in tasks) == 1
+
+    # What ECS reports of this cluster gets into its log, and what it reports of others does not.
+    for cluster in (outputs["ClusterName"], "other"):
+        arn = f"arn:aws:ecs:us-east-1:123456789012:cluster/{cluster}"
+        detail = {"clusterArn": arn, "eventName": "SERVICE_TASK_PLACEMENT_FAILURE", "reason": "RESOURCE:GPU"}
+        entry = {"Source": "aws.ecs", "DetailType": "ECS Service Action", "Detail": json.dumps(detail)}
+        account.client("events").put_events(Entries=[entry])
+    streams = logs.describe_log_streams(logGroupName=events)["logStreams"]
+    written = [
+        json.loads(line["message"])["detail"]["clusterArn"]
+        for each in streams
+        for line in logs.get_log_events(logGroupName=events, logStreamName=each["logStreamName"])["events"]
+    ]
+    assert [each.rpartition("/")[2] for each in written] == [outputs["ClusterName"]]
+
+    changed = stage.cdk.deploy(_assembly(tmp_path / "second", email="others@example.com"), "watched")
+    assert changed == outputs
+    assert len(alarms()) == 13
+
+    stage.cdk.destroy(tmp_path / "second", "watched")
+    assert alarms() == {}
+    assert inventory(account.client) == before
