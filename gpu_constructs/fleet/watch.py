@@ -61,6 +61,8 @@ class MetricUse:
             it says nothing, unknown where the files do not define it.
         workload: The name of the service of the dimension ``ServiceName``; empty where that is not known.
         is_switched_off: Whether the Auto Scaling group that is asked about does not publish its metrics.
+        published: The sets of dimensions under which metric filters of these files publish it; None where none does, or
+            only the deploy says under which.
         origin: Where it was written.
     """
 
@@ -74,6 +76,7 @@ class MetricUse:
     insights: str | Unknown = UNKNOWN
     workload: str = ""
     is_switched_off: bool = False
+    published: tuple[frozenset[str], ...] | None = None
     origin: Origin | None = field(default=None, compare=False, repr=False)
 
     @property

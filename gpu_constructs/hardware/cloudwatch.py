@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, lru_cache
 
 from gpu_constructs.budget import NAME
 from gpu_constructs.hardware.records import Row, read
@@ -72,13 +72,11 @@ class NamespaceFacts:
 
     def meant_by(self, metric: str) -> str:
         """The metric that a name is a slip of; empty where it is none, or a name of its own."""
-        if metric in self.metrics:
-            return ""
-        return next((each for each in self.metrics if is_slip_of(metric, each)), "")
+        return _meant(self.name, metric)
 
     def nearest(self, metric: str) -> str:
         """The metric that a name is most like; empty where it is like none."""
-        return next(iter(get_close_matches(metric[:NAME], self.metrics, n=1, cutoff=_ALIKE)), "")
+        return _nearest(self.name, metric[:NAME])
 
 
 @cache
@@ -90,6 +88,17 @@ def namespaces() -> Mapping[str, NamespaceFacts]:
 def namespace_facts(name: object) -> NamespaceFacts | None:
     """What is known of a namespace; None for one of the user's own."""
     return namespaces().get(name) if isinstance(name, str) else None
+
+
+@lru_cache(maxsize=1_024)
+def _meant(namespace: str, metric: str) -> str:
+    metrics = namespaces()[namespace].metrics
+    return "" if metric in metrics else next((each for each in metrics if is_slip_of(metric, each)), "")
+
+
+@lru_cache(maxsize=1_024)
+def _nearest(namespace: str, metric: str) -> str:
+    return next(iter(get_close_matches(metric, namespaces()[namespace].metrics, n=1, cutoff=_ALIKE)), "")
 
 
 def is_slip_of(written: str, name: str) -> bool:

@@ -181,6 +181,31 @@ def hosts_have_gpu_metrics(context: Context) -> Problems:
         )
 
 
+@warning(
+    "GPU383",
+    question="does the metric filter publish the metric under the dimensions that are read?",
+    because="a metric filter publishes under its own dimensions, the names of fields of the log, or under none; "
+    "CloudWatch has no values under another set, unless something else publishes them",
+    source="https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_MetricTransformation.html",
+)
+def filters_publish(context: Context) -> Problems:
+    for watch in context.fleet.watches:
+        for use in dict.fromkeys(watch.metrics):
+            given = use.dimension_names
+            if use.published is None or isinstance(given, Unknown) or given in use.published:
+                continue
+            yield Problem(
+                about=watch.name,
+                origin=use.origin,
+                property_name="Dimensions" if given else "MetricName",
+                value=_sorted(given),
+                message=f"{watch.name} reads {use.name} of {use.namespace} {_under(given)}, and its metric filter "
+                f"publishes it {or_list(_under(each) for each in use.published)}",
+                allowed=or_list(_sorted(each) or "none" for each in use.published),
+                fix=f"the dimensions {_sorted(use.published[0])}" if use.published[0] else "no dimensions",
+            )
+
+
 @error(
     "GPU384",
     question="does the Auto Scaling group publish the metrics that are read of it?",

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
 
 from gpu_constructs.budget import SEARCHED, TEXT
 from gpu_constructs.fleet import UNKNOWN, Expression, MetricUse, Origin, Unknown, Watch, Watcher
@@ -29,24 +31,14 @@ def dashboard(resource: Resource, name: str, uses: MetricUses, texts: JsonTexts)
     if body is None:
         wrong = _why_no_object(written) if isinstance(written, str) else ""
         return Watch(name=name, watcher=Watcher.DASHBOARD, body=wrong, origin=resource.origin)
-    metrics: list[MetricUse] = []
-    expressions: list[Expression] = []
-    for widget in _metric_widgets(body):
-        found = list(_rows(widget, uses, origin))
-        ids = _ids(widget)
-        metrics += [each for each in found if isinstance(each, MetricUse)]
-        expressions += [
-            Expression(text=each.text, id=each.id, ids=ids, origin=origin)
-            for each in found
-            if isinstance(each, Expression)
-        ]
-        if len(metrics) + len(expressions) > SEARCHED:
-            break
+    found = tuple(islice(_found(body, uses, origin), SEARCHED))
+    metrics = tuple(each for each in found if isinstance(each, MetricUse))
+    expressions = tuple(each for each in found if isinstance(each, Expression))
     return Watch(
         name=name,
         watcher=Watcher.DASHBOARD,
-        metrics=tuple(metrics),
-        expressions=tuple(expressions) if metrics else (),
+        metrics=metrics,
+        expressions=expressions if metrics else (),
         origin=resource.origin,
     )
 
@@ -60,6 +52,14 @@ def _why_no_object(text: str) -> str:
     except (ValueError, RecursionError) as problem:
         return str(problem) if isinstance(problem, json.JSONDecodeError) else ""
     return "" if isinstance(value, dict) else "an object is expected"
+
+
+def _found(body: Mapping[str, Value], uses: MetricUses, origin: Origin) -> Iterator[MetricUse | Expression]:
+    """The metrics and the expressions of all widgets."""
+    for widget in _metric_widgets(body):
+        ids = _ids(widget)
+        for each in _rows(widget, uses, origin):
+            yield replace(each, ids=ids, origin=origin) if isinstance(each, Expression) else each
 
 
 def _metric_widgets(body: Mapping[str, Value]) -> Iterator[Mapping[str, Value]]:

@@ -17,6 +17,7 @@ from gpu_constructs.template.resources.section import Section, is_list
 
 __all__ = ["MetricUses"]
 
+_FILTER = "AWS::Logs::MetricFilter"
 _INSIGHTS = "containerInsights"
 _AGENT, _OF_GPUS = "CWAgent", "nvidia_smi"
 # Of these, Ref is the ARN.
@@ -47,10 +48,14 @@ class MetricUses:
         self._services = services
 
     def is_meant(self, namespace: Value, name: Value) -> bool:
-        """Whether a metric is one of ECS, its hosts or its jobs, as far as its names are known."""
-        if not isinstance(namespace, str) or namespace not in namespaces():
+        """Whether a metric is one of ECS, its hosts or its jobs, or of a metric filter of these files."""
+        if not isinstance(namespace, str):
             return False
-        return namespace != _AGENT or (isinstance(name, str) and name.startswith(_OF_GPUS))
+        if (namespace, name) in self._published:
+            return True
+        return namespace in namespaces() and (
+            namespace != _AGENT or (isinstance(name, str) and name.startswith(_OF_GPUS))
+        )
 
     def of(
         self,
@@ -124,6 +129,7 @@ class MetricUses:
             insights=UNKNOWN if found is None else self._insights(found),
             workload="" if service is None else self._services.get(service.reference, ""),
             is_switched_off=group is not None and _lacks(group, name),
+            published=self._published.get((namespace, name)),
             origin=origin,
         )
 
@@ -156,6 +162,19 @@ class MetricUses:
         return ""
 
     @cached_property
+    def _published(self) -> Mapping[tuple[Value, Value], tuple[frozenset[str], ...] | None]:
+        """The metrics that metric filters publish, by namespace and name, with their sets of dimensions."""
+        found: dict[tuple[Value, Value], tuple[frozenset[str], ...] | None] = {}
+        for resource in self._index.all(_FILTER):
+            written = resource.properties.get("MetricTransformations")
+            for each in _objects(written) if is_list(written) else ():
+                key = each.get("MetricNamespace"), each.get("MetricName")
+                if all(isinstance(one, str) for one in key):
+                    before, names = found.get(key, ()), _keys(each.get("Dimensions"))
+                    found[key] = None if before is None or names is None else (*before, names)
+        return found
+
+    @cached_property
     def _may_be_set_otherwise(self) -> bool:
         """Whether a function of somebody may change the settings of a cluster."""
         return any(_INSIGHTS.lower() in mentioned(each)[0].lower() for each in self._index.of_custom_types())
@@ -167,6 +186,15 @@ def _text(value: Value) -> str | Unknown:
 
 def _objects(values: Sequence[Value]) -> list[Mapping[str, Value]]:
     return [each for each in values if isinstance(each, Mapping)]
+
+
+def _keys(dimensions: Value) -> frozenset[str] | None:
+    """The names of the dimensions of a metric filter; None if not all are known."""
+    if dimensions is None:
+        return frozenset()
+    keys = [each.get("Key") for each in _objects(dimensions)] if is_list(dimensions) else [None]
+    is_whole = is_list(dimensions) and len(keys) == len(dimensions)
+    return frozenset(map(str, keys)) if is_whole and all(isinstance(each, str) for each in keys) else None
 
 
 def _lacks(group: Resource, metric: str | Unknown) -> bool:

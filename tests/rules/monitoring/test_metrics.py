@@ -204,3 +204,33 @@ def test_gpu_metrics_of_managed_instances_are_fine_there_and_unknown_elsewhere()
 @pytest.mark.parametrize("rows", [[["AWS/ECS"] * 3_000], [CPU] * 3_000, [[CPU] * 50]])
 def test_an_odd_dashboard_is_read_within_bounds(rows: list[Any]) -> None:
     assert check_files([template(dashboard(*rows))]).files
+
+
+def filtered(*keys: Any) -> dict[str, Any]:
+    dimensions = [{"Key": each, "Value": "$.x"} for each in keys]
+    transformation = {"MetricNamespace": "Chat", "MetricName": "Errors", "MetricValue": "1", "Dimensions": dimensions}
+    return {"Type": "AWS::Logs::MetricFilter", "Properties": {"MetricTransformations": [transformation]}}
+
+
+@pytest.mark.parametrize(
+    ("keys", "dimensions", "expected"),
+    [
+        ((), None, []),
+        ((), SERVICE, [("GPU383", "warning")]),
+        (("ClusterName", "ServiceName"), SERVICE, []),
+        (("ClusterName",), None, [("GPU383", "warning")]),
+        (({"Ref": "AWS::StackName"},), None, []),
+    ],
+)
+def test_a_metric_filter_publishes_under_its_own_dimensions(
+    keys: Any, dimensions: Any, expected: list[tuple[str, str]]
+) -> None:
+    wrong = alarm(Namespace="Chat", MetricName="Errors", Dimensions=dimensions)
+    assert said(wrong, Filter=filtered(*keys)) == expected
+    assert said(alarm(Namespace="Chat", MetricName="Other"), Filter=filtered(*keys)) == []
+
+
+def test_a_second_filter_may_publish_the_same_metric() -> None:
+    wrong = alarm(Namespace="Chat", MetricName="Errors", Dimensions=SERVICE)
+    both = {"One": filtered(), "Two": filtered("ServiceName", "ClusterName")}
+    assert said(wrong, **both) == []
