@@ -6,10 +6,22 @@ ECS starts each task by itself, so what came first waits for the others on hosts
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final, TypeAlias
 
 from gpu_constructs.budget import brief
-from gpu_constructs.fleet import UNKNOWN, Gang, GangMember, Pool, PoolKind, Unknown, Workload, known, total
+from gpu_constructs.fleet import (
+    BOUGHT_IN_ADVANCE,
+    UNKNOWN,
+    Gang,
+    GangMember,
+    Pool,
+    PoolKind,
+    Unknown,
+    Workload,
+    known,
+    total,
+)
 from gpu_constructs.hardware.aws_limits import MAX_INLINE_ITERATIONS
 from gpu_constructs.placement import Assumption, task_slots
 from gpu_constructs.placement.route import Assignment
@@ -38,9 +50,11 @@ def runs_at_once(context: Context) -> Problems:
         yield from _few_at_once(gang, members)
         for tasks, assignments in _by_hosts(context, members):
             pools = {one.pool.name: one.pool for each in assignments for one in each.destinations}
-            slots = total(_slots(each, assignments) for each in pools.values())
+            there = {name: _reserved_alone(each) for name, each in pools.items()}
+            slots = total(_slots(each, assignments) for each in there.values())
             if isinstance(tasks, int) and isinstance(slots, int) and slots < tasks:
                 first = next(iter(pools.values()))
+                is_reserved = any(there[name] is not each for name, each in pools.items())
                 yield Problem(
                     about=gang.name,
                     origin=gang.origin,
@@ -48,9 +62,10 @@ def runs_at_once(context: Context) -> Problems:
                     property_name="MaxSize",
                     value=slots,
                     message=f"{brief(gang.name)} starts {tasks} tasks that wait for each other, and "
-                    f"{with_verb(pools, 'holds', 'hold')} {slots} at MaxSize",
-                    fix=f"a MaxSize with room for {tasks}, or fewer tasks",
-                    ways=_more_hosts(first, tasks, slots) if len(pools) == 1 else (),
+                    f"{with_verb(pools, 'holds', 'hold')} {slots} "
+                    f"{'in what is reserved' if is_reserved else 'at MaxSize'}",
+                    fix=f"{'reserved hosts' if is_reserved else 'a MaxSize'} with room for {tasks}, or fewer tasks",
+                    ways=_more_hosts(first, tasks, slots) if len(pools) == 1 and not is_reserved else (),
                     is_shortage=True,
                     is_certain=all(each.is_closed for each in assignments),
                 )
@@ -113,13 +128,27 @@ def _by_hosts(context: Context, members: _Members) -> Iterator[tuple[int | Unkno
     """How many tasks go to the same hosts, with their ways there; none where they may go to hosts of other files."""
     counts = {id(run): member.count for member, run in members}
     by_pools: dict[frozenset[str], list[Assignment]] = {}
-    for each in context.assignments:
+    ways = context.once(_ways_of_runs)
+    for each in (ways[id(run)] for _, run in members if id(run) in ways):
         pools = tuple(one.pool for one in each.destinations)
         is_known = all(item.pool is not None for item in each.workload.strategy) and not each.never
-        if id(each.workload) in counts and is_known and _MANAGED not in {one.kind for one in pools}:
+        if is_known and _MANAGED not in {one.kind for one in pools}:
             by_pools.setdefault(frozenset(one.name for one in pools), []).append(each)
     for found in by_pools.values():
         yield total(counts[id(each.workload)] for each in found), tuple(found)
+
+
+def _ways_of_runs(context: Context) -> dict[int, Assignment]:
+    return {id(each.workload): each for each in context.assignments}
+
+
+def _reserved_alone(pool: Pool) -> Pool:
+    """The pool with as many hosts as are reserved, where it has a higher maximum and starts no others."""
+    reservation = pool.bought.reservation if pool.bought.option in BOUGHT_IN_ADVANCE else None
+    reserved = None if reservation is None else reservation.instances
+    if not isinstance(reserved, int) or known(pool.max_instances, otherwise=reserved + 1) <= reserved:
+        return pool
+    return replace(pool, max_instances=reserved)
 
 
 def _slots(pool: Pool, assignments: tuple[Assignment, ...]) -> int | Unknown:

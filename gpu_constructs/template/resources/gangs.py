@@ -64,13 +64,14 @@ def gangs_of(runs: Iterable[tuple[StateCall, Workload]]) -> Iterator[Gang]:
         of_machine = workload.name.removesuffix(f"[{first.state}]")
         members = {id(call.state_values): _member(call, run) for call, run in told}
         calls = {run.name: call for call, run in told}
+        can_stop = _stops_tasks(first.definition)
         for each in _within(first.definition, members):
             if each.is_several:
                 path = calls[each.members[0].workload].request.path
                 yield Gang(
                     name=f"{of_machine}[{each.state}]",
                     members=each.members,
-                    can_stop=_stops_tasks(first.definition),
+                    can_stop=can_stop,
                     origin=first.resource.origin.at(*path[: path.index(each.state) + 1]),
                 )
 

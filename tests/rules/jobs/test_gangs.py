@@ -7,7 +7,16 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Fleet, Gang, GangMember, Starter
+from gpu_constructs.fleet import (
+    UNKNOWN,
+    Bought,
+    Fleet,
+    Gang,
+    GangMember,
+    PurchaseOption,
+    Reservation,
+    Starter,
+)
 from gpu_constructs.rules import Severity
 from gpu_constructs.rules.jobs.gangs import ends_together, runs_at_once
 from tests.rules.given import GPU_TASK, a_pool, container, on_launch_type, only, running_on, said, task_of
@@ -27,6 +36,16 @@ def test_a_gang_has_a_host_for_each_task() -> None:
     assert "Train[Run] starts 5 tasks that wait for each other, and Hosts holds 4 at MaxSize" in finding.message
     assert finding.fix == "raise MaxSize of Hosts to 5"
     assert said(runs_at_once, _gang(replace(MEMBER, count=4))) == []
+
+
+def test_what_is_reserved_alone_holds_no_more_than_that() -> None:
+    reserved = Bought(option=PurchaseOption.CAPACITY_BLOCK, reservation=Reservation(id="cr-1", instances=4))
+    pool = a_pool(max_instances=9, bought=reserved)
+    fleet = running_on(pool, starter=Starter.STATE_MACHINE, name="Train[Host]")
+    finding = only(runs_at_once, replace(fleet, gangs=_gang().gangs))
+    assert "Hosts holds 4 in what is reserved" in finding.message
+    assert finding.fix == "reserved hosts with room for 5, or fewer tasks"
+    assert said(runs_at_once, replace(fleet, gangs=_gang(replace(MEMBER, count=4)).gangs)) == []
 
 
 def test_members_share_their_hosts() -> None:
