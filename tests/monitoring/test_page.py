@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from gpu_constructs import AlarmLimits
+from gpu_constructs.hardware.xid import FATAL_XIDS
 from gpu_constructs.monitoring.alarm_table import ALARMS
 from gpu_constructs.monitoring.event_counts import COUNTED
 from gpu_constructs.monitoring.metrics import METRICS, DimensionSet
@@ -52,3 +53,7 @@ def test_the_costs_are_those_of_all_metrics_and_alarms() -> None:
     assert f"{of_cluster} metrics of the cluster, up to {of_l4 + 1} of each capacity" in WORDS
     a_month = 0.3 * (cluster + 2 * pool + service) + 0.1 * (of_cluster + 2 * of_l4) + 3
     assert f"costs about ${a_month:.0f} a month" in WORDS
+
+
+def test_the_recovery_has_the_xids_that_are_fatal() -> None:
+    assert f"an Xid that ECS takes for fatal: {', '.join(map(str, FATAL_XIDS))} |" in WORDS
