@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import aws_cdk as cdk
-import jsii
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_cloudwatch_actions as actions
 from aws_cdk import aws_dynamodb as dynamodb
@@ -17,6 +16,7 @@ from constructs import Construct
 
 from gpu_constructs.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.cdk.given import construct_of
+from gpu_constructs.cdk.late import late_list, late_text
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.monitoring.cluster_events import FAULT_DETAIL_TYPE, FAULT_SOURCE
 from gpu_constructs.monitoring.recovery_parts import RecoveryRun
@@ -87,9 +87,7 @@ class GpuRecovery(Construct):
             "Role",
             assumed_by=iam.ServicePrincipal("states.amazonaws.com"),
             inline_policies={
-                "Recover": iam.PolicyDocument(
-                    statements=_statements(hosts, self.table, cdk.Lazy.uncached_list(_Listed(groups)))
-                )
+                "Recover": iam.PolicyDocument(statements=_statements(hosts, self.table, late_list(groups)))
             },
         )
         notify.grant_publish(role)
@@ -99,7 +97,7 @@ class GpuRecovery(Construct):
             self,
             "StateMachine",
             role=role,
-            definition_body=sfn.DefinitionBody.from_string(cdk.Lazy.uncached_string(_Written(definition))),
+            definition_body=sfn.DefinitionBody.from_string(late_text(definition)),
         )
         self.rule: events.CfnRule = self._rule(hosts)
         self.alarm: cloudwatch.Alarm = self._alarm(notify)
@@ -192,25 +190,3 @@ def _statements(hosts: ClusterHosts, table: dynamodb.Table, groups: list[str]) -
 def _arn(hosts: ClusterHosts, service: str, rest: str) -> str:
     partition, region, account = hosts.place
     return f"arn:{partition}:{service}:{region}:{account}:{rest}"
-
-
-@jsii.implements(cdk.IStringProducer)
-class _Written:
-    """A text that is asked for at synth, when every capacity is there."""
-
-    def __init__(self, text: Callable[[], str]) -> None:
-        self._text = text
-
-    def produce(self, context: cdk.IResolveContext) -> str:  # noqa: ARG002 - jsii's
-        return self._text()
-
-
-@jsii.implements(cdk.IListProducer)
-class _Listed:
-    """A list likewise."""
-
-    def __init__(self, texts: Callable[[], list[str]]) -> None:
-        self._texts = texts
-
-    def produce(self, context: cdk.IResolveContext) -> list[str]:  # noqa: ARG002 - jsii's
-        return self._texts()
