@@ -163,9 +163,11 @@ class EventRule:
     Attributes:
         name: How the user calls it.
         fields: What its pattern asks for.
+        is_one_of: Whether this is one of several patterns of the rule, of which one has to match.
         origin: Where it was written.
     """
 
     name: str
     fields: tuple[EventValue, ...]
+    is_one_of: bool = False
     origin: Origin | None = field(default=None, compare=False, repr=False)

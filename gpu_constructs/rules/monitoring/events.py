@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Final
 
 from gpu_constructs.budget import brief
@@ -84,7 +85,7 @@ _KEYS: Final = tuple(f"detail.{each}" for each in _FIELDS.split())
     question="can an event of ECS match the pattern?",
     because="EventBridge compares the source, the type and each field of an event letter by letter: a pattern with a "
     "text that ECS never sends matches nothing, without an error",
-    softer="where the pattern also has texts that match",
+    softer="where the pattern also has texts that match, or another pattern in its place may",
     source=_EVENTS,
 )
 def may_match(context: Context) -> Problems:
@@ -112,9 +113,8 @@ def texts_are_in_lists(context: Context) -> Problems:
         for each in rule.fields:
             if not each.is_list:
                 text = each.values[0] if isinstance(each.values[0], str) else "a value"
-                yield _problem(
-                    rule, each, text, f"{each.path} of {rule.name} is {brief(str(text))} without a list", f"[{text}]"
-                )
+                message = f"{each.path} of {rule.name} is {brief(str(text))} without a list"
+                yield replace(_problem(rule, each, text, message, f"[{text}]"), is_certain=True)
 
 
 def _sources(rule: EventRule, field: EventValue | None, types: tuple[str, ...] | None) -> Iterator[Problem]:
@@ -195,5 +195,5 @@ def _problem(
         message=message,
         allowed=fix,
         fix=fix,
-        is_certain=is_certain,
+        is_certain=is_certain and not rule.is_one_of,
     )

@@ -27,19 +27,34 @@ _CHOICE = "$or"
 
 
 def event_rules_of(index: Index, names: Names) -> tuple[EventRule, ...]:
-    """Every rule whose source or type of event speaks of ECS."""
-    found = []
-    for resource in index.all(_RULE):
-        pattern = resource.properties.get(_PATTERN)
-        if isinstance(pattern, Mapping) and _CHOICE not in pattern:
-            fields = tuple(islice(_fields(pattern, index), SEARCHED))
-            if any(each.path in _DECIDING and _speaks_of_ecs(each) for each in fields):
-                found.append((resource, fields))
-    called = names.unique([(resource, "") for resource, _ in found])
+    """Every rule whose source or type of event speaks of ECS; one for each pattern of which one is enough."""
+    rules = tuple(index.all(_RULE))
+    called = names.unique([(resource, "") for resource in rules])
     return tuple(
-        EventRule(name=name, fields=fields, origin=resource.origin.at("Properties", _PATTERN))
-        for name, (resource, fields) in zip(called, found, strict=True)
+        EventRule(
+            name=name,
+            fields=fields,
+            is_one_of=len(patterns) > 1,
+            origin=resource.origin.at("Properties", _PATTERN),
+        )
+        for resource, name in zip(rules, called, strict=True)
+        for patterns in [tuple(_patterns(resource.properties.get(_PATTERN)))]
+        for fields in (tuple(islice(_fields(each, index), SEARCHED)) for each in patterns)
+        if any(each.path in _DECIDING and _speaks_of_ecs(each) for each in fields)
     )
+
+
+def _patterns(pattern: Value) -> Iterator[Mapping[str, Value]]:
+    """A pattern; of one with a choice at its top, each that is one of them, with what all have."""
+    if not isinstance(pattern, Mapping):
+        return
+    choice = pattern.get(_CHOICE)
+    rest = {key: value for key, value in pattern.items() if key != _CHOICE}
+    if choice is None:
+        yield rest
+    for each in islice(choice, SEARCHED) if is_list(choice) else ():
+        if isinstance(each, Mapping):
+            yield {**rest, **each}
 
 
 def _speaks_of_ecs(field: EventValue) -> bool:

@@ -72,6 +72,7 @@ def test_an_event_name_is_only_wrong_as_a_slip_of_one() -> None:
         {"source": ["aws.ecs"], "detail__type": ["ECS Daemon Deployment State Change"], "detail": {"status": ["x"]}},
         {"source": ["aws.ecs"], "detail__type": [{"prefix": "ECS"}], "detail": {"lastStatus": ["x"]}},
         {"source": ["aws.ecs"], "$or": [{"detail-type": [TASK]}, {"detail": {"eventName": ["x"]}}]},
+        {"source": ["aws.ecs"], "$or": {"Ref": "AWS::StackName"}},
         {"source": ["aws.ec2"], "detail__type": ["EC2 Spot Instance Interruption Warning"]},
         {"source": "aws.s3"},
         {
@@ -111,3 +112,13 @@ def test_a_text_without_a_list_is_refused() -> None:
 def test_the_values_are_those_of_the_api(event: str, field: str, shape: str) -> None:
     model = boto3.client("ecs", region_name="us-east-1").meta.service_model
     assert set(rules._VALUES[event, field]) == set(model.shape_for(shape).enum)
+
+
+def test_each_of_several_patterns_is_read_with_what_all_have() -> None:
+    tasks = {"detail-type": [TASK], "detail": {"stopCode": ["Interrupted"]}}
+    actions = {"detail-type": ["ECS Service Action"]}
+    both = events(source=["aws.ecs"], **{"$or": [tasks, actions]})
+    assert said(both) == [("GPU381", "warning")]
+    assert "stopCode Interrupted" in messages(both)
+    other = {"source": ["gpu-constructs"], "detail-type": ["GPU Fault"]}
+    assert said(events(**{"$or": [{"source": ["aws.ecs"], **actions}, other]})) == []

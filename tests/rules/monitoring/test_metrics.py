@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from gpu_constructs.checking.report import check_files
+from gpu_constructs.fleet import Dimension, Fleet, MetricUse, Pool, Watch, Watcher
+from gpu_constructs.rules import check, rules_of
+from gpu_constructs.rules.monitoring import metrics
+from tests.rules.given import a_pool, managed_pool
 from tests.rules.monitoring.watched import alarm, dashboard, messages, of_cluster, of_queries, query, said, template
 
 ENHANCED = {
@@ -197,8 +202,28 @@ def test_a_body_that_is_written_out_is_json(body: Any, expected: list[tuple[str,
     assert said({"Type": "AWS::CloudWatch::Dashboard", "Properties": {"DashboardBody": body}}) == expected
 
 
-def test_gpu_metrics_of_managed_instances_are_fine_there_and_unknown_elsewhere() -> None:
-    assert said(of_cluster(MetricName="TaskGPUUtilization"), Cluster=ENHANCED) == []
+@pytest.mark.parametrize(
+    ("pools", "expected"),
+    [
+        ([a_pool(cluster="gpu")], ["GPU376"]),
+        ([a_pool("c7i.xlarge", cluster="gpu")], []),
+        ([a_pool(cluster="other")], []),
+        ([a_pool(cluster="gpu"), replace(managed_pool(), cluster="gpu")], []),
+        ([], []),
+    ],
+)
+def test_gpu_metrics_of_container_insights_are_those_of_managed_instances(
+    pools: list[Pool], expected: list[str]
+) -> None:
+    use = MetricUse(
+        namespace="ECS/ContainerInsights",
+        name="TaskGPUUtilization",
+        dimensions=(Dimension(name="ClusterName"),),
+        cluster="gpu",
+        insights="enhanced",
+    )
+    fleet = Fleet(pools=tuple(pools), watches=(Watch(name="Busy", watcher=Watcher.ALARM, metrics=(use,)),))
+    assert [each.rule for each in check(fleet, rules=rules_of(metrics))] == expected
 
 
 @pytest.mark.parametrize("rows", [[["AWS/ECS"] * 3_000], [CPU] * 3_000, [[CPU] * 50]])
