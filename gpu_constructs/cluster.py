@@ -336,7 +336,8 @@ class GpuCluster(AsCluster):
         One small task on each host with NVIDIA GPUs, which takes no GPU. Its CPU and memory are taken off the share of
         a host that containers get by default, wherever this line stands. On ECS Managed Instances there is none:
         Container Insights, enhanced by default, measures GPUs there. On a cluster of another stack or an imported one,
-        it runs on the hosts of this library alone, which say in an attribute that they have NVIDIA GPUs.
+        it runs on the hosts of this library alone, which say in an attribute that they have NVIDIA GPUs; where all of
+        them are of `GpuCapacity.from_attributes`, there is none either, and the stack of the hosts measures them.
 
         Args:
             construct_id: Its id under the cluster.
@@ -360,8 +361,12 @@ class GpuCluster(AsCluster):
         """
         if self._monitoring is not None:
             raise InvalidValueError(
-                "the cluster has monitoring already", argument="construct_id", value=construct_id, fix="leave it out"
+                "the cluster has monitoring already",
+                argument="construct_id",
+                value=construct_id,
+                fix="cluster.monitoring",
             )
+        require_own_id(construct_id)
         self._monitoring = GpuMonitoring(
             self,
             construct_id,

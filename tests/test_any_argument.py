@@ -199,7 +199,9 @@ def _doors_of_servers(site: Site) -> Iterator[Door]:
 
 def _doors_of_monitoring(site: Site) -> Iterator[Door]:
     operators = sns.Topic(site.stack, "Operators")
+    unwatched = public.GpuCluster(site.stack, "Unwatched", vpc=site.vpc)
     monitoring = public.GpuCluster(site.stack, "Watched", vpc=site.vpc).add_monitoring("Monitoring", notify=operators)
+    yield Door(unwatched.add_monitoring, {"construct_id": "Odd"}, unwatched)
     yield Door(monitoring.add_recovery, {})
 
 

@@ -51,7 +51,7 @@ class GpuMonitoring(Construct):
         log_group: The measurements, a line for each GPU and minute.
         events: What ECS reports of the cluster.
         task_definition: The daemon's task.
-        service: The daemon: one task on each host with NVIDIA GPUs.
+        service: The daemon: one task on each host with NVIDIA GPUs; None without such capacity.
         dashboard: The dashboard.
         recovery: What `add_recovery` added; None before.
     """
@@ -92,17 +92,7 @@ class GpuMonitoring(Construct):
                 per_gpu=per_gpu,
                 privileged=privileged,
             )
-            self.service: ecs.Ec2Service = ecs.Ec2Service(
-                self,
-                "Daemon",
-                cluster=hosts.cluster_for_managed_tasks,
-                task_definition=self.task_definition,
-                daemon=True,
-                # One host has room for one of them; GPUs are not measured while it is replaced.
-                min_healthy_percent=0,
-                max_healthy_percent=MAX_PERCENT,
-            )
-            self.service.node.add_dependency(hosts.association.services_depend_on)
+            self.service: ecs.Ec2Service | None = None
             self._limits = alarms or AlarmLimits()
             self._alarms = ClusterAlarms(self, "Alarms", notify=notify)
             self._alarms.add(alarms_of_cluster(self._watched(), self._limits))
@@ -130,6 +120,20 @@ class GpuMonitoring(Construct):
         """The daemon, as the value that every check reads."""
         return daemon_workload(self.node.id)
 
+    def _run_daemon(self) -> ecs.Ec2Service:
+        service = ecs.Ec2Service(
+            self,
+            "Daemon",
+            cluster=self.hosts.cluster,
+            task_definition=self.task_definition,
+            daemon=True,
+            # One host has room for one of them; GPUs are not measured while it is replaced.
+            min_healthy_percent=0,
+            max_healthy_percent=MAX_PERCENT,
+        )
+        service.node.add_dependency(self.hosts.association.services_depend_on)
+        return service
+
     def _make_log_group(self, construct_id: str) -> logs.LogGroup:
         return logs.LogGroup(
             self,
@@ -147,6 +151,8 @@ class GpuMonitoring(Construct):
     def watch(self, capacity: GpuCapacity | ManagedGpuCapacity) -> None:
         """Defines the alarms of a capacity, and lets its Auto Scaling group send what they need.
 
+        With the first that has NVIDIA GPUs the daemon is defined, which measures those of all.
+
         Args:
             capacity: A capacity of the cluster, which calls this itself for those that come later.
         """
@@ -159,6 +165,8 @@ class GpuMonitoring(Construct):
             ]
             if capacity.boot_check is not None:
                 self._alarms.tell_of(capacity.boot_check.alarm)
+            if self.service is None and self.hosts.keeps_on(capacity.pool):
+                self.service = self._run_daemon()
         pool = _watched_pool(capacity, self.hosts.cluster_name)
         self._pools.append(pool)
         self._alarms.add(alarms_of_pool(pool, self._limits))

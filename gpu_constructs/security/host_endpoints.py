@@ -42,6 +42,7 @@ _OF_ALL = MappingProxyType(
     }
 )
 _OF_BOOT_CHECK = MappingProxyType({"autoscaling": "AutoScaling", "monitoring": "Monitoring"})
+_OF_MONITORING = MappingProxyType({"events": "Events"})
 _S3 = "s3"
 _TOKEN = re.compile(r"\$\{Token\[[^\]]*\]\}")
 
@@ -51,8 +52,9 @@ class HostEndpoints(Construct):
 
     One interface endpoint each for ECS (``ecs``, ``ecs-agent``, ``ecs-telemetry``), ECR (``ecr.api``, ``ecr.dkr``),
     ``logs``, ``secretsmanager``, ``ssm`` and ``ssmmessages``, in one subnet of each Availability Zone, with
-    ``autoscaling`` and ``monitoring`` where hosts check their GPUs at boot; and a gateway endpoint for ``s3``, where
-    ECR keeps the layers of images. They outlast the hosts, and cost by the hour and zone.
+    ``autoscaling`` and ``monitoring`` where hosts check their GPUs at boot, and ``events`` where a daemon reports
+    faults of GPUs, which then needs an ``image`` in ECR; and a gateway endpoint for ``s3``, where ECR keeps the layers
+    of images. They outlast the hosts, and cost by the hour and zone.
 
     With an endpoint, its service has private addresses for everything in the VPC. So they let in the whole VPC; where
     it was imported without ``vpc_cidr_block``, the hosts of the cluster alone.
@@ -63,7 +65,7 @@ class HostEndpoints(Construct):
     Args:
         scope: Where they are defined, in the stack of the cluster.
         construct_id: Its id in that scope.
-        cluster: The cluster, after its capacity was added.
+        cluster: The cluster, after its capacity and its monitoring were added.
         existing: Services whose endpoints the VPC has already, defined elsewhere: ``["s3", "ecr.api"]``. They are left
             as they are.
 
@@ -140,6 +142,8 @@ def _services_of(cluster: GpuCluster) -> Iterator[tuple[str, str]]:
     yield from _OF_ALL.items()
     if any(isinstance(each, GpuCapacity) and each.boot_check is not None for each in cluster.capacities):
         yield from _OF_BOOT_CHECK.items()
+    if cluster.monitoring is not None:
+        yield from _OF_MONITORING.items()
 
 
 def _addresses_of(vpc: ec2.IVpc) -> Iterator[ec2.IPeer]:
@@ -152,7 +156,7 @@ def _addresses_of(vpc: ec2.IVpc) -> Iterator[ec2.IPeer]:
 
 def _require_services(existing: Sequence[str]) -> None:
     texts("existing", existing, example="['s3', 'ecr.api']")
-    services = (_S3, *_OF_ALL, *_OF_BOOT_CHECK)
+    services = (_S3, *_OF_ALL, *_OF_BOOT_CHECK, *_OF_MONITORING)
     for each in existing:
         if each not in services:
             raise InvalidValueError(

@@ -1,23 +1,202 @@
-"""What `add_monitoring` defines."""
+"""What `add_monitoring` defines for the daemon, and on which clusters."""
 
 from __future__ import annotations
 
-import pytest
+from typing import Any
 
-from gpu_constructs import InvalidValueError
-from tests.synthesis import Site
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_logs as logs
+
+from gpu_constructs import GpuCapacity, GpuCluster, GpuTaskDefinition, IncompatibleError, InvalidValueError
+from gpu_constructs.monitoring.daemon import KEPT, program
+from tests.synthesis import Properties, Site
+
+CLUSTER = {"Ref": "ClusterC2E21B66"}
+
+
+def of_daemon(site: Site, resource_type: str) -> Properties:
+    """The one resource of a type that the daemon has."""
+    (found,) = (
+        each["Properties"]
+        for name, each in site.template()["Resources"].items()
+        if each["Type"] == resource_type and "Monitoring" in name
+    )
+    assert isinstance(found, dict)
+    return found
+
+
+def container(site: Site) -> Properties:
+    (found,) = of_daemon(site, "AWS::ECS::TaskDefinition")["ContainerDefinitions"]
+    assert isinstance(found, dict)
+    return found
+
+
+def statements(site: Site) -> list[dict[str, Any]]:
+    """What the daemon itself may do."""
+    found: list[dict[str, Any]] = [
+        statement
+        for name, each in site.template()["Resources"].items()
+        if each["Type"] == "AWS::IAM::Policy" and "CollectorTaskRole" in name
+        for statement in each["Properties"]["PolicyDocument"]["Statement"]
+    ]
+    return found
 
 
 def test_a_daemon_runs_on_every_host_with_nvidia_gpus_and_takes_none(site: Site) -> None:
+    site.capacity("g6.xlarge")
     site.cluster.add_monitoring("Monitoring")
-    assert site.only("AWS::ECS::Service")["SchedulingStrategy"] == "DAEMON"
-    task = site.only("AWS::ECS::TaskDefinition")
+    service = of_daemon(site, "AWS::ECS::Service")
+    assert (service["SchedulingStrategy"], service["Cluster"]) == ("DAEMON", CLUSTER)
+    assert "CapacityProviderStrategy" not in service
+    task = of_daemon(site, "AWS::ECS::TaskDefinition")
     assert task["PlacementConstraints"] == [{"Type": "memberOf", "Expression": "attribute:accelerator == nvidia"}]
-    assert "ResourceRequirements" not in site.container()
+    assert task["NetworkMode"] == "host"
+    assert "ResourceRequirements" not in container(site)
+    assert (container(site)["Cpu"], container(site)["Memory"]) == (KEPT.cpu, KEPT.memory_mib)
+    assert site.warnings() == []
+
+
+@pytest.mark.parametrize(
+    ("privileged", "source", "target", "root"),
+    [(True, "/", "/host", "/host"), (False, "/var/run/ecs/gpu", "/var/run/ecs/gpu", "")],
+)
+def test_it_sees_no_more_of_the_host_than_it_reads(
+    site: Site, privileged: bool, source: str, target: str, root: str
+) -> None:
+    site.cluster.add_monitoring("Monitoring", privileged=privileged)
+    made = container(site)
+    assert made.get("Privileged", False) is privileged
+    assert made["ReadonlyRootFilesystem"] is True
+    assert of_daemon(site, "AWS::ECS::TaskDefinition")["Volumes"] == [{"Name": "host", "Host": {"SourcePath": source}}]
+    assert made["MountPoints"] == [{"SourceVolume": "host", "ContainerPath": target, "ReadOnly": True}]
+    environment = {each["Name"]: each["Value"] for each in made["Environment"]}
+    assert environment["HOST_ROOT"] == root
+
+
+def test_it_may_ask_about_its_cluster_and_report_faults_and_nothing_else(site: Site) -> None:
+    site.cluster.add_monitoring("Monitoring")
+    asks, reports = statements(site)
+    assert asks["Action"] == ["ecs:DescribeContainerInstances", "ecs:DescribeTasks"]
+    assert asks["Condition"] == {"ArnEquals": {"ecs:cluster": {"Fn::GetAtt": [CLUSTER["Ref"], "Arn"]}}}
+    for kind, resource in zip(("container-instance", "task"), asks["Resource"], strict=True):
+        assert [part for part in resource["Fn::Join"][1] if isinstance(part, str)][-2:] == [f":{kind}/", "/*"]
+        assert CLUSTER in resource["Fn::Join"][1]
+    assert reports["Action"] == "events:PutEvents"
+    assert reports["Condition"] == {
+        "StringEquals": {"events:source": "gpu-constructs", "events:detail-type": "GPU Fault"}
+    }
+    assert reports["Resource"]["Fn::Join"][1][-1] == ":event-bus/default"
+
+
+def test_its_program_is_in_the_task_definition_which_ecs_limits(site: Site) -> None:
+    site.cluster.add_monitoring("Monitoring")
+    assert container(site)["Command"] == [program()]
+    assert container(site)["EntryPoint"] == ["python3", "-c"]
+    # 64 KiB for a task definition: https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-quotas.html
+    assert len(str(of_daemon(site, "AWS::ECS::TaskDefinition"))) < 48 * 1024
+
+
+def test_lines_are_kept_as_long_as_was_asked_and_wait_rather_than_get_lost(site: Site) -> None:
+    site.cluster.add_monitoring("Monitoring", log_retention=logs.RetentionDays.ONE_WEEK)
+    groups = site.properties("AWS::Logs::LogGroup")
+    assert [each["RetentionInDays"] for each in groups] == [7, 7]
+    assert container(site)["LogConfiguration"]["Options"]["mode"] == "blocking"
+
+
+def test_logs_have_the_key_of_the_cluster(site: Site) -> None:
+    key = kms.Key(site.stack, "Key")
+    GpuCluster(site.stack, "Encrypted", vpc=site.vpc, encryption_key=key).add_monitoring("Monitoring")
+    arn = {"Fn::GetAtt": [site.stack.resolve(key.key_id)["Ref"], "Arn"]}
+    assert [each["KmsKeyId"] for each in site.properties("AWS::Logs::LogGroup")] == [arn, arn]
+
+
+def test_another_image_and_metrics_of_each_gpu(site: Site) -> None:
+    image = ecs.ContainerImage.from_registry("123456789012.dkr.ecr.us-east-1.amazonaws.com/python:3")
+    site.cluster.add_monitoring("Monitoring", image=image, per_gpu=True)
+    assert container(site)["Image"].endswith("/python:3")
+    assert {"Name": "PER_GPU", "Value": "true"} in container(site)["Environment"]
 
 
 def test_a_cluster_is_monitored_once(site: Site) -> None:
-    site.cluster.add_monitoring("Monitoring")
-    with pytest.raises(InvalidValueError, match="has monitoring already"):
+    made = site.cluster.add_monitoring("Monitoring")
+    with pytest.raises(InvalidValueError, match=r"has monitoring already.*cluster\.monitoring"):
         site.cluster.add_monitoring("Again")
+    assert site.cluster.monitoring is made
     assert not any("Again" in each for each in site.children())
+
+
+def test_an_id_that_the_cluster_needs_itself_is_refused(site: Site) -> None:
+    with pytest.raises(InvalidValueError, match="HostRole"):
+        site.cluster.add_monitoring("HostRole")
+
+
+def test_no_daemon_is_there_for_hosts_that_it_would_not_run_on(site: Site) -> None:
+    made = site.cluster.add_monitoring("Monitoring")
+    site.managed(instance_types=["g6.xlarge"])
+    site.capacity("c7i.large", name="Cpu")
+    site.capacity("inf2.xlarge", name="Neuron")
+    assert made.service is None
+    assert site.properties("AWS::ECS::Service") == []
+    assert site.warnings() == []
+
+
+@pytest.mark.parametrize("is_first", [False, True])
+def test_one_daemon_is_there_for_capacity_before_and_after(site: Site, is_first: bool) -> None:
+    if not is_first:
+        site.capacity("g6.xlarge")
+    made = site.cluster.add_monitoring("Monitoring")
+    if is_first:
+        site.capacity("g6.xlarge")
+    site.capacity("g5g.xlarge", name="More")
+    assert made.service is not None
+    assert len(site.properties("AWS::ECS::Service")) == 1
+
+
+def test_on_an_imported_cluster_it_runs_on_hosts_of_this_library_alone(site: Site) -> None:
+    theirs = ecs.Cluster.from_cluster_attributes(site.stack, "Theirs", cluster_name="theirs", vpc=site.vpc)
+    gpus = GpuCluster(site.stack, "Gpus", cluster=theirs, keep_capacity_providers=[], default_strategy=[])
+    capacity = gpus.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
+    task = GpuTaskDefinition(site.stack, "Task", capacity=[capacity])
+    task.add_gpu_container("work", image=site.image)
+    gpus.add_monitoring("Monitoring")
+    service = of_daemon(site, "AWS::ECS::Service")
+    assert service["Cluster"] == "theirs"
+    # Other hosts of the cluster have no such attribute.
+    assert of_daemon(site, "AWS::ECS::TaskDefinition")["PlacementConstraints"][0]["Expression"] == (
+        "attribute:accelerator == nvidia"
+    )
+    assert task.task.cpu == 4096 - KEPT.cpu
+    assert site.warnings() == []
+
+
+def test_on_a_cluster_of_another_stack_it_is_defined_in_the_stack_that_asks(site: Site) -> None:
+    other = cdk.Stack(site.app, "Other")
+    around = GpuCluster(other, "Around", cluster=site.cluster, keep_capacity_providers=[], default_strategy=[])
+    imported = GpuCapacity.from_attributes(
+        other,
+        "Theirs",
+        cluster=around,
+        capacity_provider_name="theirs",
+        instance_types=["g6.xlarge"],
+        max_instances=1,
+    )
+    task = GpuTaskDefinition(other, "Task", capacity=[imported])
+    task.add_gpu_container("work", image=site.image)
+    around.add_monitoring("Monitoring")
+    assert task.task.cpu == 4096 - KEPT.cpu
+    template = site.template(other)
+    types = {each["Type"] for each in template["Resources"].values()}
+    # The stack of the hosts measures them.
+    assert "AWS::ECS::Service" not in types
+    assert "AWS::Logs::LogGroup" in types
+
+
+def test_what_is_refused_leaves_nothing_behind(site: Site) -> None:
+    site.capacity("g6.xlarge")
+    paths = site.children()
+    with pytest.raises((IncompatibleError, InvalidValueError), match="image"):
+        site.cluster.add_monitoring("Monitoring", image="python:3")  # type: ignore[arg-type]
+    assert (site.children(), site.cluster.monitoring) == (paths, None)

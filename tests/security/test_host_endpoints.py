@@ -93,6 +93,13 @@ def test_hosts_that_count_their_gpus_reach_auto_scaling_and_cloudwatch(isolated:
     assert set(isolated.services()) == {*_OF_ALL, "autoscaling", "monitoring"}
 
 
+def test_the_daemon_of_a_monitored_cluster_reaches_eventbridge(isolated: Isolated) -> None:
+    cluster = isolated.prepare()
+    cluster.add_monitoring("Monitoring")
+    HostEndpoints(isolated.stack, "Endpoints", cluster=cluster)
+    assert set(isolated.services()) == {*_OF_ALL, "events"}
+
+
 def test_endpoints_outlast_the_hosts(isolated: Isolated) -> None:
     cluster = isolated.prepare()
     cluster.add_managed_capacity("Managed", instance_types=["g6.xlarge"])
