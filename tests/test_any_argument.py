@@ -203,6 +203,7 @@ def _doors_of_monitoring(site: Site) -> Iterator[Door]:
     monitoring = public.GpuCluster(site.stack, "Watched", vpc=site.vpc).add_monitoring("Monitoring", notify=operators)
     yield Door(unwatched.add_monitoring, {"construct_id": "Odd"}, unwatched)
     yield Door(monitoring.add_recovery, {})
+    yield Door(public.AlarmLimits, {})
 
 
 def _raw(door: Door, argument: str, value: Any) -> str:

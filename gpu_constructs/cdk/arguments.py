@@ -284,8 +284,9 @@ def require_kind(argument: str, value: object, kind: type, *, example: str) -> N
         InvalidValueError: It is something else.
     """
     if not isinstance(value, kind):
+        article = "an" if kind.__name__[0] in "AEIO" else "a"
         raise InvalidValueError(
-            f"expects a {kind.__name__}, got {shown(value)}",
+            f"expects {article} {kind.__name__}, got {shown(value)}",
             argument=argument,
             value=value,
             fix=f"{argument}={example}",

@@ -14,7 +14,7 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from gpu_constructs.capacity.gpu_capacity import GpuCapacity
-from gpu_constructs.cdk.arguments import flag, known_number
+from gpu_constructs.cdk.arguments import flag, known_number, of_kind
 from gpu_constructs.cdk.atomic import creating, rolled_back_on_error
 from gpu_constructs.cdk.durations import whole_seconds
 from gpu_constructs.cdk.kinds import checked
@@ -70,6 +70,7 @@ class GpuMonitoring(Construct):
         privileged: bool = True,
         log_retention: logs.RetentionDays = logs.RetentionDays.ONE_MONTH,
     ) -> None:
+        limits = of_kind("alarms", alarms, AlarmLimits, example="AlarmLimits(idle_minutes=None)")
         keep_room = hosts.room_for_daemons(KEPT)
         with creating(scope, construct_id):
             super().__init__(scope, construct_id)
@@ -93,7 +94,7 @@ class GpuMonitoring(Construct):
                 privileged=privileged,
             )
             self.service: ecs.Ec2Service | None = None
-            self._limits = alarms or AlarmLimits()
+            self._limits = limits
             self._alarms = ClusterAlarms(self, "Alarms", notify=notify)
             self._alarms.add(alarms_of_cluster(self._watched(), self._limits))
             for each in capacities():

@@ -244,6 +244,12 @@ def test_a_limit_that_no_alarm_has_is_refused(limits: dict[str, Any], message: s
         AlarmLimits(**limits)
 
 
+def test_limits_of_another_kind_are_refused_and_leave_nothing(site: Site) -> None:
+    with pytest.raises(InvalidValueError, match="alarms: expects an AlarmLimits"):
+        site.cluster.add_monitoring("Monitoring", alarms={"idle_minutes": 5})  # type: ignore[arg-type] # as users do
+    assert not any("Monitoring" in each for each in site.children())
+
+
 def test_every_alarm_says_what_to_do_where_the_guide_says_more(watched: Watched) -> None:
     for kind in ALARMS:
         assert kind.runbook.endswith(".")
