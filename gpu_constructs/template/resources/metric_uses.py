@@ -51,7 +51,7 @@ class MetricUses:
         """Whether a metric is one of ECS, its hosts or its jobs, or of a metric filter of these files."""
         if not isinstance(namespace, str):
             return False
-        if (namespace, name) in self._published:
+        if isinstance(name, str) and (namespace, name) in self._published:
             return True
         return namespace in namespaces() and (
             namespace != _AGENT or (isinstance(name, str) and name.startswith(_OF_GPUS))
@@ -135,8 +135,8 @@ class MetricUses:
 
     def _dimension(self, name: Value, value: Value, origin: Origin) -> Dimension:
         refers_to, is_arn = "", isinstance(value, str) and value.startswith("arn:")
-        if isinstance(value, Text) and isinstance(value.pieces[0], str):
-            is_arn = value.pieces[0].startswith("arn:")
+        if isinstance(value, Text):
+            is_arn = any(isinstance(each, str) and each.startswith("arn:") for each in value.pieces[:1])
         if isinstance(value, Reference):
             resource = self._index.at(value)
             refers_to = value.logical_id if resource is not None else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -259,3 +260,21 @@ def test_a_second_filter_may_publish_the_same_metric() -> None:
     wrong = alarm(Namespace="Chat", MetricName="Errors", Dimensions=SERVICE)
     both = {"One": filtered(), "Two": filtered("ServiceName", "ClusterName")}
     assert said(wrong, **both) == []
+
+
+ODD = (None, 1, "", [], {}, [[]], {"expression": []}, ".", "...", True, 1e400, "\ud800", [{"id": []}, {"id": 3}])
+
+
+@pytest.mark.parametrize("odd", ODD, ids=repr)
+def test_an_odd_body_is_read_as_far_as_it_goes(odd: Any) -> None:
+    bodies = [
+        odd,
+        {"widgets": odd},
+        {"widgets": [odd]},
+        {"widgets": [{"properties": odd}]},
+        *({"widgets": [{"properties": {"metrics": rows}}]} for rows in (odd, [odd], [[odd]], [CPU, [*CPU[:2], odd]])),
+        *({"widgets": [{"properties": {"metrics": [[*CPU, {key: odd}]]}}]} for key in ("id", "stat", "period")),
+    ]
+    for body in bodies:
+        board = {"Type": "AWS::CloudWatch::Dashboard", "Properties": {"DashboardBody": json.dumps(body)}}
+        assert check_files([template(board)]).files
