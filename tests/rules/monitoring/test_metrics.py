@@ -262,7 +262,21 @@ def test_a_second_filter_may_publish_the_same_metric() -> None:
     assert said(wrong, **both) == []
 
 
-ODD = (None, 1, "", [], {}, [[]], {"expression": []}, ".", "...", True, 1e400, "\ud800", [{"id": []}, {"id": 3}])
+ODD: tuple[Any, ...] = (
+    None,
+    1,
+    "",
+    [],
+    {},
+    [[]],
+    {"expression": []},
+    ".",
+    "...",
+    True,
+    1e400,
+    "\ud800",
+    [{"id": []}, {"id": 3}],
+)
 
 
 @pytest.mark.parametrize("odd", ODD, ids=repr)
