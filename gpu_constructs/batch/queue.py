@@ -33,6 +33,7 @@ from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Fleet, JobQueue, Pool, QueuedEnvironment
 from gpu_constructs.hardware.aws_limits import MAX_JOB_QUEUE_PRIORITY
 from gpu_constructs.hosts.subnets import HostSubnets
+from gpu_constructs.hosts.vpcs import require_hosts_here
 from gpu_constructs.rules import check, find_rule
 
 __all__ = ["GpuBatchQueue"]
@@ -116,6 +117,7 @@ class GpuBatchQueue(Construct):
             require_kind("shares", shares, FairShares, example="FairShares(shares={'research': 3, 'nightly': 1})")
         subnets = HostSubnets.of(vpc, vpc_subnets)
         stack = scope if isinstance(scope, cdk.Stack) else stack_of(scope)
+        require_hosts_here(stack, vpc, encryption_key)
         plans = _plans(environments, vpc, subnets, stack.region)
         with creating(scope, construct_id):
             super().__init__(scope, construct_id)

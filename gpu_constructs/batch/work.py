@@ -79,6 +79,7 @@ class BatchWork(Construct):
         require_name("job_definition_name", options.get("job_definition_name"))
         _require_user(options.get("user"))
         _require_left_to_ecs(plan, secrets or {})
+        _require_once(plan, secrets or {})
         _require_size(plan, command or ())
         super().__init__(scope, construct_id)
         self.queue: GpuBatchQueue = queue
@@ -188,9 +189,9 @@ def require_name(argument: str, name: str | None) -> None:
 
 
 def _require_user(user: str | None) -> None:
-    if user == "":
+    if user is not None and not is_token(user) and (not user.isprintable() or not user.strip()):
         raise InvalidValueError(
-            "got '', which names no user",
+            f"got {shown(user)}, which names no user",
             argument="user",
             value=user,
             fix="leave it out for the image's own, or user='1000'",
@@ -204,6 +205,18 @@ def _require_left_to_ecs(plan: JobPlan, secrets: Mapping[str, batch.Secret]) -> 
     task = replace(plan.task, containers=(replace(container, environment=every),))
     arguments = {**arguments_of(task.name), "Environment": "secrets" if _VISIBLE in secrets else "environment"}
     require_yes(task, "GPU037", arguments=arguments)
+
+
+def _require_once(plan: JobPlan, secrets: Mapping[str, batch.Secret]) -> None:
+    """Refuses a name of a variable and of a secret, in the words that containers of tasks are refused with."""
+    taken = next((each for each in secrets if each in plan.environment), None)
+    if taken is not None:
+        raise InvalidValueError(
+            f"{taken} is an environment variable already, and ECS takes each name once",
+            argument="secrets",
+            value=taken,
+            fix="leave it out of one of them",
+        )
 
 
 def _require_size(plan: JobPlan, command: Sequence[str]) -> None:

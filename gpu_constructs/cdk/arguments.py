@@ -33,6 +33,7 @@ MAX_GPU_MEMORY_GIB = 1024
 """More than any GPU has (B300: 269 GiB); a larger number is MiB that were taken for GiB."""
 
 _LARGEST_EXIT_CODE = 255
+_NUL = "\0"
 
 _Given = TypeVar("_Given")
 
@@ -217,6 +218,13 @@ def texts(argument: str, value: Sequence[str], *, example: str) -> list[str]:
             value=value,
             fix=shown(split) if split else example,
         )
+    if any(_NUL in each for each in value):
+        raise InvalidValueError(
+            f"{shown(next(each for each in value if _NUL in each))} has a NUL character, which no program is given",
+            argument=argument,
+            value=value,
+            fix=example,
+        )
     return list(value)
 
 
@@ -239,7 +247,7 @@ def variables(argument: str, value: Mapping[str, _Given] | None, *, of: type, ex
             f"expects a mapping, got {shown(value)}", argument=argument, value=value, fix=f"{argument}={example}"
         )
     for key, each in value.items():
-        if not isinstance(key, str) or not key or "=" in key or "\0" in key:
+        if not isinstance(key, str) or not key or "=" in key or _NUL in key:
             raise InvalidValueError(
                 f"{shown(key)} is not the name of a variable", argument=argument, value=key, fix=f"{argument}={example}"
             )
@@ -249,6 +257,13 @@ def variables(argument: str, value: Mapping[str, _Given] | None, *, of: type, ex
                 argument=argument,
                 value=each,
                 fix=f"{key!r}: {str(each)!r}" if of is str else f"{argument}={example}",
+            )
+        if isinstance(each, str) and _NUL in each:
+            raise InvalidValueError(
+                f"{key} has a NUL character, which no program is given",
+                argument=argument,
+                value=each,
+                fix=f"{argument}={example}",
             )
     return dict(value)
 

@@ -16,8 +16,8 @@ from constructs import Construct, IConstruct
 
 from gpu_constructs.cdk.arguments import name as require_name
 from gpu_constructs.cdk.atomic import stack_of
+from gpu_constructs.cdk.same_place import require_same_place
 from gpu_constructs.cdk.tokens import is_token, known_text
-from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, Unknown
 from gpu_constructs.hardware import Vendor
 from gpu_constructs.hosts.association import ClusterAssociation
@@ -25,7 +25,7 @@ from gpu_constructs.hosts.encryption import let_key_be_used
 from gpu_constructs.hosts.host_permissions import host_permissions
 from gpu_constructs.hosts.managed_roles import ManagedRoles
 from gpu_constructs.hosts.subnets import HostSubnets
-from gpu_constructs.hosts.vpcs import require_storage_in
+from gpu_constructs.hosts.vpcs import require_hosts_here, require_storage_in
 from gpu_constructs.placement import NOTHING_KEPT, FairShare
 
 __all__ = ["ClusterHosts", "Resizable"]
@@ -90,7 +90,7 @@ class ClusterHosts:
     ) -> None:
         if not is_new:
             place = cluster.env
-            _require_same_place(stack or cdk.Stack.of(scope), place.region, place.account)
+            _require_found(stack or cdk.Stack.of(scope), place.region, place.account)
             # User data writes it into a shell script, or into TOML.
             require_name("cluster", cluster.cluster_name, fix="the name that aws ecs list-clusters prints")
         self._scope = scope
@@ -98,6 +98,7 @@ class ClusterHosts:
         self._is_new = is_new
         self.associate_public_ip_address: bool = associate_public_ip_address
         self.encryption_key: kms.IKey | None = encryption_key
+        require_hosts_here(self.stack, vpc, encryption_key)
         if encryption_key is not None:
             let_key_be_used(encryption_key)
         self.vpc: ec2.IVpc = vpc
@@ -286,7 +287,7 @@ class ClusterHosts:
             IncompatibleError: They are certain to be in different ones.
         """
         if scope is not self._stack:
-            _require_same_place(stack_of(scope), self.stack.region, self.stack.account)
+            _require_found(stack_of(scope), self.stack.region, self.stack.account)
 
     @property
     def every_choice_of_subnets(self) -> tuple[HostSubnets, ...]:
@@ -374,16 +375,9 @@ class ClusterHosts:
         return self._seen_without_groups[construct_id]
 
 
-def _require_same_place(stack: cdk.Stack, region: str, account: str) -> None:
-    for what, here, there in (("region", stack.region, region), ("account", stack.account, account)):
-        if here != there and not is_token(here) and not is_token(there):
-            raise IncompatibleError(
-                f"the cluster is in {what} {there}, and stack {stack.node.path} in {here}, where ECS does not find it",
-                argument="cluster",
-                value=there,
-                allowed=here,
-                fix=f"a stack in {what} {there}, or a cluster in {here}",
-            )
+def _require_found(stack: cdk.Stack, region: str, account: str) -> None:
+    why = "where ECS does not find it"
+    require_same_place(stack, "cluster", region=region, account=account, what="cluster", why=why)
 
 
 def _seen_from(scope: Construct, cluster: ecs.ICluster, vpc: ec2.IVpc) -> ecs.ICluster:

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_kms as kms
 
+from gpu_constructs.cdk.same_place import require_same_place
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import IncompatibleError
 
@@ -15,10 +17,30 @@ if TYPE_CHECKING:
 
     from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 
-__all__ = ["require_balancer_in", "require_storage_in"]
+__all__ = ["require_balancer_in", "require_hosts_here", "require_storage_in"]
 
 # What CDK puts in the place of a VPC or of that of a load balancer until it has looked them up.
 _NOT_LOOKED_UP = "vpc-12345"
+
+
+def require_hosts_here(stack: cdk.Stack, vpc: ec2.IVpc, key: kms.IKey | None) -> None:
+    """Refuses a VPC and a key that are certain to be in another region than the hosts; another account may share them.
+
+    Args:
+        stack: Where the hosts are defined.
+        vpc: Where they run.
+        key: For their volumes; None for keys of AWS.
+
+    Raises:
+        IncompatibleError: One of them is in another region.
+    """
+    require_same_place(
+        stack, "vpc", region=vpc.env.region, what="VPC", why="where no host can be in a subnet of that VPC"
+    )
+    if key is not None:
+        require_same_place(
+            stack, "encryption_key", region=key.env.region, what="key", why="where nothing is encrypted with that key"
+        )
 
 
 def require_storage_in(here: str, storage: ec2.Connections, *, argument: str) -> None:

@@ -12,7 +12,7 @@ from constructs import Construct
 from typing_extensions import Unpack
 
 from gpu_constructs.cdk.arguments import of_kind
-from gpu_constructs.cdk.atomic import creating, require_construct_id, rolled_back_on_error
+from gpu_constructs.cdk.atomic import creating, require_construct_id, rolled_back_on_error, stack_of
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.overrides import naming
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
@@ -21,10 +21,11 @@ from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import PoolKind, Starter, Task, Workload
 from gpu_constructs.hosts.given_cluster import require_gpu_cluster
 from gpu_constructs.jobs.data import DataOptions, JobPlaces
+from gpu_constructs.jobs.job_input import quoted
 from gpu_constructs.jobs.job_run import NAME_FORM, VARIABLES, JobRun, variables_by_hand
 from gpu_constructs.jobs.machine import attempt_seconds, require_machine_name
 from gpu_constructs.jobs.retries import JobRetries
-from gpu_constructs.jobs.started_job import StartedJob, quoted, text_of
+from gpu_constructs.jobs.started_job import StartedJob
 from gpu_constructs.jobs.states import definition_of
 from gpu_constructs.placement import demand_of, task_slots
 from gpu_constructs.tasks.model_container import connect_caches
@@ -117,6 +118,7 @@ class GpuJob(StartedJob):
         places = JobPlaces.of(options, reserved=VARIABLES)
         require_machine_name(state_machine_name)
         cluster.hosts.require_same_region(scope)
+        places.require_names(stack_of(scope))
         used = capacity_used(capacity, task_definition.capacity)
         task = task_definition.task_with_ports()
         shares = shares_of(used, [task_slots(task, each.pool) for each in used])
@@ -183,7 +185,7 @@ class GpuJob(StartedJob):
                 fix="leave it out for 'by-hand'",
             )
         items = (",".join(f"{_written(key)}={value}" for key, value in each.items()) for each in self._run.strategy)
-        variables = variables_by_hand(self._run, name=job_name, job_input=text_of(job_input or {}))
+        variables = variables_by_hand(self._run, name=job_name, job_input=self._text_of(job_input or {}))
         environment = [{"name": name, "value": value} for name, value in variables.items()]
         overrides = {"containerOverrides": [{"name": self._run.container, "environment": environment}]}
         command = (

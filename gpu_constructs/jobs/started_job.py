@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Mapping, Sequence
 
 import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -21,26 +19,26 @@ from aws_cdk import aws_stepfunctions_tasks as sfn_tasks
 from constructs import Construct, IDependable
 
 from gpu_constructs.cdk.arguments import require_kind
-from gpu_constructs.cdk.atomic import creating, require_construct_id, rolled_back_on_error, translated
+from gpu_constructs.cdk.atomic import creating, require_construct_id, rolled_back_on_error
 from gpu_constructs.cdk.durations import whole_seconds
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.state_parts import State
-from gpu_constructs.cdk.tokens import is_text_token, is_token, known_parts
-from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
+from gpu_constructs.cdk.tokens import is_token
+from gpu_constructs.errors import IncompatibleError, shown
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
-from gpu_constructs.jobs.data import JobData, JobPlaces
+from gpu_constructs.jobs.data import JobData, JobPlaces, require_key
+from gpu_constructs.jobs.job_input import quoted, require_input_fits, text_of
+from gpu_constructs.jobs.job_run import JobRun
 from gpu_constructs.jobs.machine import alarm_of, machine_of_tasks
 from gpu_constructs.jobs.schedules import like_time_zone, require_schedule
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 
-__all__ = ["StartedJob", "quoted", "text_of"]
+__all__ = ["StartedJob"]
 
 # A job that could not even be started is tried again for an hour, and then kept for two weeks.
 _ATTEMPTS = 10
 _AGE_HOURS = 1
 _KEPT_DAYS = 14
-# https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_RunTask.html
-_MOST_CHARACTERS = 8192
 
 
 class StartedJob(Construct):
@@ -51,6 +49,9 @@ class StartedJob(Construct):
     task_definition: GpuTaskDefinition
     data: tuple[JobData, ...]
     _places: JobPlaces
+    _run: JobRun
+    _more: tuple[str, ...] = ()
+    """Variables that tasks get besides, each with a letter at least."""
 
     def _define_machine(
         self,
@@ -88,7 +89,7 @@ class StartedJob(Construct):
         command = f"aws stepfunctions start-execution --state-machine-arn {self.state_machine.state_machine_arn}"
         if job_input is None:
             return command
-        return f"{command} --input {quoted(text_of(job_input))}"
+        return f"{command} --input {quoted(self._text_of(job_input))}"
 
     @checked
     def run_on_schedule(
@@ -122,7 +123,7 @@ class StartedJob(Construct):
         example = "scheduler.ScheduleExpression.cron(hour='2', minute='0')"
         require_kind("schedule", schedule, scheduler.ScheduleExpression, example=example)
         require_schedule(schedule, schedule_name)
-        text = text_of(job_input or {})
+        text = self._text_of(job_input or {})
         zone = schedule.time_zone
         like = None if zone is None or is_token(zone.timezone_name) else like_time_zone(zone.timezone_name)
         queue_id = f"{construct_id}NotStarted"
@@ -245,6 +246,7 @@ class StartedJob(Construct):
                     allowed=f"one that {shown(each.prefix)} does not begin with",
                     fix="prefix='in/' here, and JobData.s3(bucket, prefix='out/') for what it writes",
                 )
+        require_key("prefix", prefix)
         queue_id = f"{construct_id}NotStarted"
         detail: dict[str, object] = {"bucket": {"name": [bucket.bucket_name]}}
         if prefix:
@@ -253,7 +255,7 @@ class StartedJob(Construct):
             queue = self._not_started(queue_id)
             with rolled_back_on_error(self, queue_id):
                 bucket.enable_event_bridge_notification()
-                return events.Rule(
+                rule = events.Rule(
                     self,
                     construct_id,
                     event_pattern=events.EventPattern(source=["aws.s3"], detail_type=["Object Created"], detail=detail),
@@ -266,6 +268,14 @@ class StartedJob(Construct):
                         )
                     ],
                 )
+        around = next((each for each in self._places.written if watched.startswith(each.location)), None)
+        if around is not None:
+            cdk.Annotations.of(rule).add_warning_v2(
+                "gpu-constructs:StartedJob.own_objects",
+                f"the job writes below {shown(around.prefix)} of the same bucket, and each object that it writes below "
+                f"{shown(prefix)} starts it again; prefix='in/' here and JobData.s3(bucket, prefix='out/') differ",
+            )
+        return rule
 
     @checked
     def step(
@@ -296,6 +306,11 @@ class StartedJob(Construct):
                 input=job_input,
             )
 
+    def _text_of(self, job_input: Mapping[str, object]) -> str:
+        text = text_of(job_input)
+        require_input_fits(job_input, self._run, self._more)
+        return text
+
     def _require_here(self, argument: str, source: s3.IBucket | sqs.IQueue) -> None:
         """Refuses what is certain to be in another region, whose events come neither to a rule nor to a pipe here."""
         there, here = source.env.region, cdk.Stack.of(self).region
@@ -311,74 +326,3 @@ class StartedJob(Construct):
     def _not_started(self, construct_id: str) -> sqs.Queue:
         """What could not be started."""
         return sqs.Queue(self, construct_id, enforce_ssl=True, retention_period=cdk.Duration.days(_KEPT_DAYS))
-
-
-def quoted(text: str) -> str:
-    """A text as one word of a shell.
-
-    Args:
-        text: The text.
-    """
-    escaped = text.replace("'", "'\\''")
-    return f"'{escaped}'"
-
-
-def text_of(job_input: Mapping[str, object]) -> str:
-    """The input of a job as JSON.
-
-    Args:
-        job_input: As given.
-
-    Raises:
-        InvalidValueError: It cannot be written as JSON, or has values that no job gets.
-    """
-    require_kind("job_input", job_input, Mapping, example="{'epochs': 3}")
-    try:
-        text = json.dumps(job_input, allow_nan=False)
-    except (TypeError, ValueError):
-        raise InvalidValueError(
-            f"expects what can be written as JSON, got {shown(job_input)}",
-            argument="job_input",
-            value=job_input,
-            fix="job_input={'epochs': 3}",
-        ) from None
-    late = next((each for each in _leaves(job_input) if is_token(each) and not is_text_token(each)), None)
-    if late is not None:
-        raise InvalidValueError(
-            "has a number or a list that is only known at deploy time, and JSON that is written at synth takes text",
-            argument="job_input",
-            fix="value_as_string of the parameter, or cdk.Token.as_string(…) of any other token",
-        )
-    # A field that is not the whole of its text, CDK refuses itself.
-    with translated(), argument_named("job_input"):
-        paths = sfn.FieldUtils.find_referenced_paths(dict(job_input)) if is_token(text) else ()
-    if paths:
-        raise InvalidValueError(
-            f"{paths[0]} is a field of the input of a state, and here no state has one",
-            argument="job_input",
-            value=paths[0],
-            allowed="values that are known at synth or at deploy time",
-            fix="step(job_input=sfn.TaskInput.from_object(…)) in a state machine of your own",
-        )
-    # As Step Functions writes it; what only a deploy knows is not counted.
-    short = json.dumps(job_input, separators=(",", ":"), ensure_ascii=False)
-    size = len(known_parts(short))
-    if size > _MOST_CHARACTERS:
-        raise InvalidValueError(
-            f"has {size} characters, and ECS takes {_MOST_CHARACTERS} for all that an attempt overrides",
-            argument="job_input",
-            value=job_input,
-            allowed="about 8,000 characters",
-            fix="keep it in Amazon S3, and give its place",
-        )
-    return text
-
-
-def _leaves(value: object) -> Iterator[object]:
-    """The values in a JSON document that is not too deep for JSON."""
-    if isinstance(value, Mapping):
-        yield from chain.from_iterable(map(_leaves, value.values()))
-    elif isinstance(value, (list, tuple)):
-        yield from chain.from_iterable(map(_leaves, value))
-    else:
-        yield value

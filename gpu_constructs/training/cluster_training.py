@@ -18,7 +18,7 @@ from gpu_constructs.batch.job_options import DAY_SECONDS, require_volumes
 from gpu_constructs.batch.job_plan import NCCL_OF_TASKS
 from gpu_constructs.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.cdk.arguments import of_kind, variables
-from gpu_constructs.cdk.atomic import creating, require_construct_id, rolled_back_on_error
+from gpu_constructs.cdk.atomic import creating, require_construct_id, rolled_back_on_error, stack_of
 from gpu_constructs.cdk.durations import in_words
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.overrides import naming
@@ -37,10 +37,10 @@ from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.tasks.workload import require_home
 from gpu_constructs.training.block_time import latest_start, require_time
 from gpu_constructs.training.gang_history import long_history, require_room
-from gpu_constructs.training.gang_plan import Hosts, hosts_of
-from gpu_constructs.training.gang_states import RESERVED, Gang, attempts_of, gang_definition_of
+from gpu_constructs.training.gang_plan import Hosts, hosts_of, no_way_out
+from gpu_constructs.training.gang_states import GANG_VARIABLES, RESERVED, Gang, attempts_of, gang_definition_of
 from gpu_constructs.training.launch_plan import require_launch, require_mounted, shorter_wait, words_of
-from gpu_constructs.training.shared_volumes import mount_volumes
+from gpu_constructs.training.shared_volumes import mount_volumes, require_reached
 from gpu_constructs.training.training_launcher import TrainingLauncher
 
 __all__ = ["ClusterTraining"]
@@ -109,6 +109,8 @@ class ClusterTraining(StartedJob):
         data: Where it reads, writes and resumes.
     """
 
+    _more = GANG_VARIABLES
+
     @naming(ClusterTrainingOptions)
     @checked
     def __init__(
@@ -166,6 +168,9 @@ class ClusterTraining(StartedJob):
             require_mounted(places.checkpoints, volumes)
         given = variables("environment", environment, of=str, example="{'NAME': 'value'}")
         _require_free(given)
+        places.require_apart(given)
+        places.require_names(stack_of(scope))
+        require_reached(volumes, cluster.hosts.vpc)
         require_machine_name(state_machine_name)
         cluster.hosts.require_same_region(scope)
         told = {**NCCL_OF_TASKS, **given, **places.variables}
@@ -202,7 +207,7 @@ class ClusterTraining(StartedJob):
             self._item = item
             require_home(self.workload, [capacity], cluster.cluster, {"Strategy": "capacity"})
             self.security_group: ec2.SecurityGroup = _group(self, cluster)
-            run = JobRun(
+            self._run: JobRun = JobRun(
                 partition=cluster.hosts.place[0],
                 cluster=cluster.hosts.cluster_arn,
                 task_definition=task.task_definition_arn,
@@ -218,13 +223,15 @@ class ClusterTraining(StartedJob):
                 checkpoints=None,
                 timeout_seconds=seconds,
             )
-            definition = gang_definition_of(Gang(run=run, hosts=gang.number, start_seconds=start_seconds), budgets)
+            of_gang = Gang(run=self._run, hosts=gang.number, start_seconds=start_seconds)
+            definition = gang_definition_of(of_gang, budgets)
             self._define_machine(definition, hosts=cluster.hosts, task=task, places=places, name=state_machine_name)
             _warn(
                 self,
                 spot=_spot_of(gang),
                 block=latest_start(capacity.pool.bought.block, seconds),
                 join=shorter_wait(chosen, start_seconds),
+                network=no_way_out(capacity),
                 retries=long_history(gang.number, budgets),
             )
 

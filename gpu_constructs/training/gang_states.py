@@ -25,7 +25,7 @@ from gpu_constructs.jobs.retries import JobRetries
 from gpu_constructs.jobs.states import Cause, host_is_lost, machine_of, run_task, stop_tasks, time_limit
 from gpu_constructs.jobs.task_pages import IS_OURS, each_of_page, pages_of_tasks
 
-__all__ = ["RESERVED", "Gang", "attempts_of", "gang_definition_of"]
+__all__ = ["GANG_VARIABLES", "RESERVED", "Gang", "attempts_of", "gang_definition_of"]
 
 _LOOK_SECONDS = 15
 # So often at most within the time that hosts may take, because an execution has room for 25,000 events.
@@ -50,6 +50,10 @@ _OF_ATTEMPT = {
     "AWS_BATCH_JOB_ID": "$$.Execution.Name",
     "AWS_BATCH_JOB_ATTEMPT": "States.Format('{}', States.MathAdd($.retries.Attempt, 1))",
 }
+
+
+GANG_VARIABLES = (_RANK, _WORLD, _MAIN, _ADDRESS, *_OF_ATTEMPT)
+"""Variables that each task of a gang gets besides those of a job, the main one all but the address."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from aws_cdk import aws_batch as batch
 
 from gpu_constructs.cdk.arguments import texts
 from gpu_constructs.cdk.durations import in_words
-from gpu_constructs.cdk.tokens import is_token
+from gpu_constructs.cdk.tokens import is_list_token, is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import Unknown
 from gpu_constructs.jobs.data import JobData
@@ -44,6 +44,12 @@ def words_of(command: Sequence[str], launcher: TrainingLauncher) -> list[str]:
     words = texts("command", command, example=_EXAMPLE)
     if not words:
         raise InvalidValueError("names nothing to start", argument="command", value=words, fix=f"command={_EXAMPLE}")
+    if any(map(is_list_token, words)):
+        raise InvalidValueError(
+            "is a list that is only known at deploy time, and the launcher adds its own words to it",
+            argument="command",
+            fix=f"command={_EXAMPLE}, with text of a parameter in it at most",
+        )
     itself = _STARTS_ITSELF.get(launcher.tool)
     if itself is not None and itself.fullmatch(PurePosixPath(words[0]).name):
         takes = "a script of Python" if launcher.tool in _START_PYTHON else "a program"
@@ -131,8 +137,9 @@ def require_mounted(checkpoints: JobData | None, volumes: Sequence[batch.EcsVolu
     """
     if checkpoints is None or checkpoints.bucket is not None or is_token(checkpoints.location):
         return
-    mounted = [each.container_path for each in volumes or ()]
     directory = PurePosixPath(checkpoints.location)
+    _require_writable(directory, volumes or ())
+    mounted = [each.container_path for each in volumes or ()]
     if not any(is_token(each) or directory.is_relative_to(each) for each in mounted):
         raise IncompatibleError(
             f"{checkpoints.location} is in none of the volumes, so that checkpoints end with their container",
@@ -140,4 +147,18 @@ def require_mounted(checkpoints: JobData | None, volumes: Sequence[batch.EcsVolu
             value=checkpoints.location,
             allowed=", ".join(mounted) or None,
             fix=f"batch.EcsVolume.efs(name='shared', container_path={str(directory)!r}, …) in volumes",
+        )
+
+
+def _require_writable(directory: PurePosixPath, volumes: Sequence[batch.EcsVolume]) -> None:
+    """Refuses a directory of a volume that is read-only; where volumes are in each other, the innermost counts."""
+    around = [each for each in volumes if not is_token(each.container_path)]
+    inside = [each for each in around if directory.is_relative_to(each.container_path)]
+    innermost = max(inside, key=lambda each: len(PurePosixPath(each.container_path).parts), default=None)
+    if innermost is not None and innermost.readonly is True:
+        raise IncompatibleError(
+            f"{directory} is in the volume {shown(innermost.name)}, which is mounted read-only",
+            argument="checkpoints",
+            value=str(directory),
+            fix=f"readonly=False of {shown(innermost.name)}",
         )

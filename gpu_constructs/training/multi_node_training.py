@@ -15,14 +15,16 @@ from gpu_constructs.batch.job_plan import JobSize, plan_job
 from gpu_constructs.batch.queue import GpuBatchQueue
 from gpu_constructs.batch.work import BatchWork
 from gpu_constructs.cdk.arguments import of_kind
-from gpu_constructs.cdk.atomic import creating, require_construct_id, rolled_back_on_error
+from gpu_constructs.cdk.atomic import creating, require_construct_id, rolled_back_on_error, stack_of
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.overrides import naming
+from gpu_constructs.cdk.same_place import require_same_place
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.jobs.data import DataOptions, JobData, JobPlaces
 from gpu_constructs.jobs.job_run import CHECKPOINTS
 from gpu_constructs.training.block_time import require_time
 from gpu_constructs.training.launch_plan import require_launch, require_mounted, words_of
+from gpu_constructs.training.shared_volumes import require_reached
 from gpu_constructs.training.training_launcher import TrainingLauncher
 from gpu_constructs.training.training_plan import gang_words, nodes_of, require_place
 
@@ -111,10 +113,23 @@ class MultiNodeTraining(BatchWork):
         chosen = of_kind("launcher", launcher, TrainingLauncher, example="TrainingLauncher.torchrun()")
         words = words_of(command, chosen)
         places = JobPlaces.of(options, reserved=frozenset({CHECKPOINTS}))
-        require_mounted(places.checkpoints, options.get("volumes"))
+        volumes = options.get("volumes")
+        require_mounted(places.checkpoints, volumes)
+        require_reached(volumes, queue.hosts.vpc)
+        require_same_place(
+            stack_of(scope),
+            "queue",
+            region=queue.hosts.stack.region,
+            account=queue.hosts.stack.account,
+            what="queue",
+            why="where AWS Batch does not find it",
+        )
+        places.require_names(stack_of(scope))
         queue.require_share(options.get("share"), options.get("scheduling_priority"))
         nodes = nodes_of(queue.environments, hosts)
         told, environment = places.variables, options.get("environment")
+        if isinstance(environment, Mapping):
+            places.require_apart(environment)
         if places.checkpoints is not None:
             told[CHECKPOINTS] = places.checkpoints.location
         plan = plan_job(

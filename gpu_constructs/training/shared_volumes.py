@@ -6,12 +6,29 @@ from collections.abc import Sequence
 from typing import Any
 
 from aws_cdk import aws_batch as batch
+from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs.errors import InvalidValueError
+from gpu_constructs.hosts.vpcs import require_storage_in
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 
-__all__ = ["mount_volumes"]
+__all__ = ["mount_volumes", "require_reached"]
+
+
+def require_reached(volumes: Sequence[batch.EcsVolume] | None, vpc: ec2.IVpc) -> None:
+    """Refuses file systems that are certain to be in another VPC.
+
+    Args:
+        volumes: As given.
+        vpc: Where the hosts run.
+
+    Raises:
+        IncompatibleError: One is in another VPC.
+    """
+    for each in volumes or ():
+        if isinstance(each, batch.EfsVolume):
+            require_storage_in(vpc.vpc_id, each.file_system.connections, argument="volumes")
 
 
 def mount_volumes(

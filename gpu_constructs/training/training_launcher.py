@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import aws_cdk as cdk
 
-from gpu_constructs.cdk.arguments import whole_number
+from gpu_constructs.cdk.arguments import known_number, texts, whole_number
 from gpu_constructs.cdk.durations import whole_seconds
 from gpu_constructs.cdk.kinds import names_checked, require_kinds, with_names_checked
 from gpu_constructs.errors import InvalidValueError, shown
@@ -56,6 +56,7 @@ class TrainingLauncher:
                 fix="TrainingLauncher.torchrun(), .deepspeed(), .jax() or .mpi()",
             )
         require_kinds(TrainingLauncher.__init__, {"join_within": self.join_within})
+        _require_used(self)
         number = 1 if self.processes_per_host is None else self.processes_per_host
         counted = whole_number("processes_per_host", number, smallest=1, fix="leave it out for one for each GPU")
         port = whole_number("port", self.port, smallest=1024, largest=65535, fix=f"port={_DEFAULT_PORT}")
@@ -158,10 +159,15 @@ class TrainingLauncher:
 
         Args:
             command: What the tool starts.
-            gpus: GPUs of each host.
+            gpus: GPUs of each host, 1 or more.
             start_seconds: How long it may take until all hosts run. Where `join_within` says nothing else, those that
                 run wait at least as long for the others.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself.
         """
+        words = texts("command", command, example="['train.py', '--epochs', '3']")
+        known_number("gpus", gpus, smallest=1, unit="GPUs", fix="gpus=8", why="is written into the launcher at synth")
         seconds = self._seconds
         if self.join_within is None and not isinstance(seconds, Unknown):
             seconds = max(seconds, start_seconds)
@@ -171,4 +177,24 @@ class TrainingLauncher:
             port=self.port,
             join_seconds=0 if isinstance(seconds, Unknown) else seconds,
         )
-        return [_SHELL, "-c", script, "launcher", *command]
+        return [_SHELL, "-c", script, "launcher", *words]
+
+
+def _require_used(launcher: TrainingLauncher) -> None:
+    """Refuses what the tool would leave out of account."""
+    tool = launcher.tool
+    if launcher.join_within is not None and tool not in (Tool.TORCHRUN, Tool.MPI):
+        raise InvalidValueError(
+            f"with {tool.value} the script itself says how long hosts wait for each other",
+            argument="join_within",
+            value=launcher.join_within,
+            fix="leave it out, and give the time to the script",
+        )
+    if tool is Tool.JAX and launcher.processes_per_host not in (None, 1):
+        raise InvalidValueError(
+            "jax has one process on each host, with all its GPUs",
+            argument="processes_per_host",
+            value=launcher.processes_per_host,
+            allowed="1",
+            fix="leave it out",
+        )

@@ -9,6 +9,7 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_batch as batch
 from aws_cdk import aws_secretsmanager as secretsmanager
+from aws_cdk import aws_ssm as ssm
 
 from gpu_constructs import (
     BatchRetries,
@@ -17,6 +18,7 @@ from gpu_constructs import (
     GpuConstructsError,
     GpuTaskDefinition,
     HostNetwork,
+    InvalidValueError,
 )
 from gpu_constructs.checking.report import findings_in
 from gpu_constructs.rules import Severity
@@ -147,6 +149,7 @@ def test_a_job_that_no_environment_runs_is_refused_by_the_rule_that_check_uses(
         {"job_definition_name": ""},
         {"job_definition_name": "x" * 129},
         {"user": ""},
+        {"user": "\n"},
         {"command": ["x" * 25_000]},
         {"environment": {"A": "x" * 25_000}},
         {"environment": {"NVIDIA_VISIBLE_DEVICES": "all"}},
@@ -170,6 +173,13 @@ def test_a_secret_does_not_choose_the_gpus_of_a_job(site: Site) -> None:
     with pytest.raises(GpuConstructsError, match="NVIDIA_VISIBLE_DEVICES") as refused:
         job(site, made, secrets={"NVIDIA_VISIBLE_DEVICES": secret})
     assert (refused.value.argument, refused.value.rule) == ("secrets", "GPU037")
+
+
+def test_a_name_is_a_variable_or_a_secret(site: Site) -> None:
+    parameter = ssm.StringParameter.from_string_parameter_name(site.stack, "Parameter", "token")
+    secrets = {"TOKEN": batch.Secret.from_ssm_parameter(parameter)}
+    with pytest.raises(InvalidValueError, match="secrets: TOKEN is an environment variable already"):
+        job(site, queue(site), environment={"TOKEN": "x"}, secrets=secrets)
 
 
 def test_a_name_from_elsewhere_is_taken(site: Site) -> None:

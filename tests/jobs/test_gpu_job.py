@@ -297,6 +297,19 @@ def test_a_job_that_its_own_results_would_start_is_refused(site: Site, train: Gp
     made.run_on_object("New", bucket=bucket, prefix="in/")
 
 
+def test_a_job_that_may_write_what_starts_it_is_warned_of(site: Site, train: GpuTaskDefinition) -> None:
+    bucket = s3.Bucket.from_bucket_name(site.stack, "Data", "data")
+    made = job(site, train, writes={"RESULTS": JobData.s3(bucket, prefix="out/")})
+    made.run_on_object("New", bucket=bucket, prefix="out/new/")
+    warned = assertions.Annotations.from_stack(site.stack).find_warning("*", assertions.Match.any_value())
+    assert any("starts it again" in str(each.entry.data) for each in warned)
+    with pytest.raises(InvalidValueError, match="up to 1,024 bytes"):
+        made.run_on_object("Long", bucket=bucket, prefix="x" * 1025)
+    with pytest.raises(InvalidValueError) as refused:
+        JobData.s3(bucket, prefix="x" * 10000)
+    assert len(str(refused.value)) < 500
+
+
 def test_what_is_in_another_region_starts_nothing(site: Site) -> None:
     here = cdk.Stack(site.app, "Here", env=cdk.Environment(region="us-east-1", account="123456789012"))
     bucket = s3.Bucket.from_bucket_attributes(here, "Bucket", bucket_name="far", region="eu-west-1")

@@ -10,6 +10,7 @@ from typing import Any
 import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_batch as batch
+from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_efs as efs
 from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3 as s3
@@ -30,6 +31,9 @@ from tests.batch.queues import one_zone
 from tests.synthesis import Site
 
 SHARED = batch.EcsVolume.host(name="shared", container_path="/shared", host_path="/mnt/lustre")
+READ_ONLY = batch.EcsVolume.host(name="shared", container_path="/shared", host_path="/mnt/lustre", readonly=True)
+PLACE = JobData.directory("/shared/data")
+LATE = cdk.Token.as_list({"Ref": "Words"})
 STARTS, ENDS = (datetime(2030, 1, day, 11, 30, tzinfo=timezone.utc) for day in (7, 8))
 OPEN_BLOCK: dict[str, Any] = {
     "types": ("p5.48xlarge",),
@@ -126,6 +130,20 @@ def test_attempts_that_may_be_too_many_for_one_execution_are_said(site: Site) ->
     assert any("which about 28 attempts on 40 hosts have, and retries allow 34" in each for each in warnings(site))
 
 
+def test_tasks_in_public_subnets_have_no_way_out_which_is_said(site: Site) -> None:
+    public = ec2.SubnetSelection(subnets=[site.vpc.public_subnets[0]])
+    train(site, hosts(site, vpc_subnets=public))
+    assert any("has no public address, also where its host has one" in each for each in warnings(site))
+
+
+def test_its_input_has_the_room_that_the_variables_of_a_gang_leave(site: Site) -> None:
+    made = train(site)
+    made.start_command(job_input={"x": "y" * 7500})
+    with pytest.raises(GpuConstructsError, match="fewer than 7,7") as refused:
+        made.start_command(job_input={"x": "y" * 7800})
+    assert refused.value.argument == "job_input"
+
+
 def test_what_was_made_is_found_good(site: Site) -> None:
     train(site)
     directory = site.app.synth().directory
@@ -163,6 +181,16 @@ def test_spot_hosts_are_taken_with_a_warning(site: Site) -> None:
         ({}, {"volumes": [SHARED, SHARED]}, "volumes", "two volumes have the name 'shared'"),
         ({}, {"volumes": ["/shared"]}, "volumes", "batch.EcsVolume"),
         ({}, {"volumes": [SHARED], "checkpoints": JobData.directory("/other")}, "checkpoints", "allowed: /shared"),
+        ({}, {"volumes": [READ_ONLY], "checkpoints": JobData.directory("/shared/a")}, "checkpoints", "read-only"),
+        (
+            {},
+            {"reads": {"DATA": PLACE}, "environment": {"DATA": "x"}},
+            "reads",
+            "DATA is an environment variable",
+        ),
+        ({}, {"command": ["train.py", "a\0"]}, "command", "NUL"),
+        ({}, {"environment": {"DATA": "a\0"}}, "environment", "DATA has a NUL character"),
+        ({}, {"command": LATE}, "command", "a list that is only known at deploy time"),
         ({}, {"log_group": "training"}, "log_group", "logs.LogGroup("),
         ({}, {"timeout": "6h"}, "timeout", "fix: cdk.Duration.hours(6)"),
         (

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import aws_cdk as cdk
+import pytest
 
-from gpu_constructs import TrainingLauncher
+from gpu_constructs import InvalidValueError, TrainingLauncher
+from gpu_constructs.training.launcher_script import Tool
 from tests.training.nodes import GETENT, JOB, MAIN, ended, started, written
 
 RECORD = f"""#!{sys.executable}
@@ -20,6 +23,7 @@ if "--hostfile" in sys.argv:
     record["hosts"] = open(sys.argv[sys.argv.index("--hostfile") + 1]).read().split("\\n")
 print(json.dumps(record))
 """
+NO_LIST: Any = 5
 SSH = """#!/bin/sh
 for last; do :; done
 SSH_CONNECTION="10.0.0.$AWS_BATCH_JOB_NODE_INDEX 5 10.0.0.0 2222" exec sh -c "$last"
@@ -127,6 +131,22 @@ def test_checkpoints_of_a_job_are_in_one_directory_for_all_nodes(tmp_path: Path)
         assert isinstance(environment, dict)
         assert environment["JOB_CHECKPOINTS"] == f"s3://bucket/checkpoints/{JOB}/"
         assert environment["JAX_COORDINATOR_ADDRESS"] == f"{MAIN}:29500"
+
+
+@pytest.mark.parametrize(
+    ("make", "argument"),
+    [
+        (lambda: TrainingLauncher.torchrun().command(NO_LIST, gpus=2), "command"),
+        (lambda: TrainingLauncher.torchrun().command("train.py", gpus=2), "command"),
+        (lambda: TrainingLauncher.torchrun().command(["train.py"], gpus=-3), "gpus"),
+        (lambda: TrainingLauncher(tool=Tool.DEEPSPEED, join_within=cdk.Duration.hours(1)), "join_within"),
+        (lambda: TrainingLauncher(tool=Tool.JAX, processes_per_host=4), "processes_per_host"),
+    ],
+)
+def test_what_no_tool_takes_is_refused(make: Callable[[], object], argument: str) -> None:
+    with pytest.raises(InvalidValueError) as refused:
+        make()
+    assert refused.value.argument == argument
 
 
 NO_NAME = "#!/bin/sh\nexit 2\n"

@@ -33,6 +33,9 @@ __all__ = ["Machine", "RunningExecution", "advance", "install"]
 _SYNC, _NESTED = ":states:::ecs:runTask.sync", ":states:::states:startExecution.sync:2"
 _ENDS = {"SUCCEEDED": "Succeeded", "FAILED": "Failed", "TIMED_OUT": "TimedOut", "ABORTED": "Aborted"}
 
+MOST_OVERRIDES = 8192
+"""Characters."""
+
 
 class RunningExecution(Execution):
     """One execution."""
@@ -132,6 +135,10 @@ class RunningExecution(Execution):
 
     def _run_task(self, given: Any) -> Waiting:
         asked = camel_case(given)
+        # https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_RunTask.html
+        if len(json.dumps(asked.get("overrides"), separators=(",", ":"), ensure_ascii=False)) > MOST_OVERRIDES:
+            said = f"Container Overrides length must be at most {MOST_OVERRIDES}"
+            raise StateError("ECS.InvalidParameterException", said)
         try:
             tasks, failures = self._ecs.run(
                 asked["cluster"],

@@ -1,0 +1,69 @@
+"""Regions and accounts that CDK joins at synth, and AWS does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_s3 as s3
+
+from gpu_constructs import CapacityChoice, GpuBatchQueue, GpuCluster, IncompatibleError, JobData, MultiNodeTraining
+from tests.synthesis import Site
+
+VIRGINIA, IRELAND = "us-east-1", "eu-west-1"
+CHOICE = CapacityChoice("Hosts", instance_types=["g6.12xlarge"], max_instances=4)
+
+
+def stack(site: Site, name: str, region: str, account: str = "111111111111") -> cdk.Stack:
+    return cdk.Stack(site.app, name, env=cdk.Environment(region=region, account=account))
+
+
+def network(of: cdk.Stack) -> ec2.Vpc:
+    return ec2.Vpc(of, "Vpc", max_azs=1)
+
+
+def refused(argument: str, make: Any) -> str:
+    with pytest.raises(IncompatibleError) as error:
+        make()
+    assert error.value.argument == argument
+    return str(error.value)
+
+
+def test_hosts_are_in_the_region_of_their_network_and_of_their_key(site: Site) -> None:
+    here, there = stack(site, "Here", VIRGINIA), stack(site, "There", IRELAND)
+    near, far, key = network(here), network(there), kms.Key(there, "Key")
+    said = refused("vpc", lambda: GpuCluster(here, "Cluster", vpc=far))
+    assert "the VPC is in region eu-west-1, and stack Here in us-east-1" in said
+    refused("vpc", lambda: GpuBatchQueue(here, "Queue", vpc=far, environments=[CHOICE]))
+    refused("encryption_key", lambda: GpuCluster(here, "Cluster", vpc=near, encryption_key=key))
+    refused("encryption_key", lambda: GpuBatchQueue(here, "Queue", vpc=near, environments=[CHOICE], encryption_key=key))
+    assert here.node.try_find_child("Queue") is None
+
+
+def test_a_training_is_in_the_place_of_its_queue(site: Site) -> None:
+    there = stack(site, "There", IRELAND)
+    queue = GpuBatchQueue(there, "Queue", vpc=network(there), environments=[CHOICE])
+    for name, region, account in (("Far", VIRGINIA, "111111111111"), ("Other", IRELAND, "222222222222")):
+        scope = stack(site, name, region, account)
+        said = refused(
+            "queue",
+            lambda scope=scope: MultiNodeTraining(
+                scope, "Train", queue=queue, hosts=2, image=site.image, command=["train.py"]
+            ),
+        )
+        assert "AWS Batch does not find it" in said
+
+
+def test_a_bucket_of_another_account_has_a_name(site: Site) -> None:
+    here, there = stack(site, "Here", VIRGINIA), stack(site, "There", VIRGINIA, "222222222222")
+    queue = GpuBatchQueue(here, "Queue", vpc=network(here), environments=[CHOICE])
+    given: dict[str, Any] = {"queue": queue, "hosts": 2, "image": site.image, "command": ["train.py"]}
+    unnamed = JobData.s3(s3.Bucket(there, "Unnamed"))
+    said = refused("reads", lambda: MultiNodeTraining(here, "Train", **given, reads={"DATA": unnamed}))
+    assert "There/Unnamed is in another account or region" in said
+    named = JobData.s3(s3.Bucket.from_bucket_name(here, "Named", "data-of-another-account"))
+    MultiNodeTraining(here, "Train", **given, reads={"DATA": named})
+    site.app.synth()
