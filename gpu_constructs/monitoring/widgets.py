@@ -1,4 +1,4 @@
-"""The widgets of the dashboard, as one list.
+"""The dashboard as one list of widgets.
 
 The shape of a dashboard: https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/CloudWatch-Dashboard-Body-Structure.html
 Every graph has values of five minutes, whatever time it shows (``periodOverride``), so that a sum over them, divided by
@@ -8,132 +8,22 @@ five, is what there was in a minute.
 from __future__ import annotations
 
 import json
-import re
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import chain
-from typing import ClassVar
+from collections.abc import Iterator, Sequence
 
 from gpu_constructs.fleet import PoolKind
 from gpu_constructs.hardware.prices import dollars
 from gpu_constructs.monitoring.event_counts import BLOCK_WARNINGS, LOST_HOST, SPOT_WARNINGS
 from gpu_constructs.monitoring.metrics import METRIC_NAMESPACE
-from gpu_constructs.monitoring.series import Formula, Series
+from gpu_constructs.monitoring.series import Formula
 from gpu_constructs.monitoring.watched import PERIOD_SECONDS, WatchedCluster, WatchedPool
+from gpu_constructs.monitoring.widget import AlarmStates, Graph, Table, Text, Widget
 from gpu_constructs.placement.prices import Cost, cost_of
 
-__all__ = ["AlarmStates", "Graph", "Table", "Text", "Widget", "body_of", "rows_of"]
+__all__ = ["body_of", "rows_of"]
 
 COLUMNS = 24
 _MOST_ALARMS = 100
 _MINUTES = PERIOD_SECONDS // 60
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Widget(ABC):
-    """A part of the dashboard.
-
-    Attributes:
-        kind: Its type, as CloudWatch names it.
-        width: Columns, of 24.
-        height: Rows.
-    """
-
-    kind: ClassVar[str]
-    width: int = 8
-    height: int = 6
-
-    @abstractmethod
-    def properties(self, cluster: WatchedCluster) -> dict[str, object]:
-        """What its type has besides its place.
-
-        Args:
-            cluster: The cluster.
-        """
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Text(Widget):
-    """Text.
-
-    Attributes:
-        markdown: In Markdown.
-    """
-
-    kind: ClassVar[str] = "text"
-    markdown: str
-
-    def properties(self, cluster: WatchedCluster) -> dict[str, object]:  # noqa: ARG002 - it is of no region
-        """The text."""
-        return {"markdown": self.markdown}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlarmStates(Widget):
-    """The states of alarms.
-
-    Attributes:
-        title: Above it.
-        arns: The alarms.
-    """
-
-    kind: ClassVar[str] = "alarm"
-    title: str
-    arns: Sequence[str]
-
-    def properties(self, cluster: WatchedCluster) -> dict[str, object]:  # noqa: ARG002 - an ARN has its region
-        """The alarms."""
-        return {"title": self.title, "alarms": list(self.arns)}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Graph(Widget):
-    """Lines over time.
-
-    Attributes:
-        title: Above it.
-        lines: The lines.
-        unit: What the axis counts.
-        stacked: Whether the lines stand on each other.
-    """
-
-    kind: ClassVar[str] = "metric"
-    title: str
-    lines: Sequence[Formula]
-    unit: str
-    stacked: bool = False
-
-    def properties(self, cluster: WatchedCluster) -> dict[str, object]:
-        """The metrics and expressions."""
-        return {
-            "title": self.title,
-            "region": cluster.region,
-            "view": "timeSeries",
-            "stacked": self.stacked,
-            "period": PERIOD_SECONDS,
-            "yAxis": {"left": {"min": 0, "label": self.unit, "showUnits": False}},
-            "metrics": [each for number, line in enumerate(self.lines) for each in _metrics_of(line, number)],
-        }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Table(Widget):
-    """What a query of CloudWatch Logs Insights finds in the events of the cluster.
-
-    Attributes:
-        title: Above it.
-        query: The commands.
-    """
-
-    kind: ClassVar[str] = "log"
-    title: str
-    query: Sequence[str]
-
-    def properties(self, cluster: WatchedCluster) -> dict[str, object]:
-        """The query."""
-        query = " | ".join((f"SOURCE '{cluster.event_log}'", *self.query))
-        return {"title": self.title, "region": cluster.region, "query": query, "view": "table"}
 
 
 def rows_of(cluster: WatchedCluster, alarms: Sequence[str] = ()) -> list[Sequence[Widget]]:
@@ -238,7 +128,7 @@ def _places(rows: Sequence[Sequence[Widget]]) -> Iterator[tuple[Widget, tuple[in
     y = 0
     for row in rows:
         x = height = 0
-        for each in row:
+        for each in (one for one in row if one.is_shown):
             if x + each.width > COLUMNS:
                 x, y, height = 0, y + height, 0
             yield each, (x, y)
@@ -387,20 +277,3 @@ _INTERRUPTIONS = (
     "sort @timestamp desc",
     "limit 20",
 )
-
-
-def _metrics_of(line: Formula, number: int) -> Iterator[list[object]]:
-    """One line as ``metrics`` has it; ids begin with a lower-case letter and are unique in a graph."""
-    if line.itself is not None:
-        yield _metric(line.itself, {"label": line.label})
-        return
-    expression = line.expression
-    for name, series in line.series.items():
-        expression = re.sub(rf"\b{name}\b", f"{name}{number}", expression)
-        yield _metric(series, {"id": f"{name}{number}", "visible": False})
-    yield [{"expression": expression, "id": f"line{number}", "label": line.label}]
-
-
-def _metric(series: Series, options: Mapping[str, object]) -> list[object]:
-    dimensions = chain.from_iterable(series.dimensions.items())
-    return [series.namespace, series.name, *dimensions, {"stat": series.statistic, **options}]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -94,6 +95,13 @@ def test_every_graph_has_lines_and_no_metric_is_misspelt() -> None:
             if namespace == "GpuConstructs/gpus":
                 assert name in COUNTED
     assert all(_lines(each["properties"]["title"]) for each in BODY["widgets"] if each["type"] == "metric")
+
+
+def test_a_cluster_without_capacity_has_no_graph_without_lines() -> None:
+    body: Any = body_of(replace(CLUSTER, pools=()))
+    graphs = [each["properties"] for each in body["widgets"] if each["type"] == "metric"]
+    assert all(each["metrics"] for each in graphs)
+    assert "Temperature of the hottest GPU" not in {each["title"] for each in graphs}
 
 
 def test_widgets_stand_next_to_each_other_and_none_on_another() -> None:
