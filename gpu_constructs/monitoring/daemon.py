@@ -26,7 +26,9 @@ DEFAULT_IMAGE = "public.ecr.aws/lambda/python:3.13.2026.06.05.14"
 """Python with boto3, for x86 and arm64: https://docs.aws.amazon.com/lambda/latest/dg/python-image.html"""
 
 KEPT = FairShare(cpu=64, memory_mib=256)
-"""What it keeps of its host: a sixteenth of a vCPU, and twice the memory that Python takes with boto3."""
+"""What it keeps of its host: a sixteenth of a vCPU, and memory for Python with boto3 (52 MiB when measured) and, once a
+minute, nvidia-smi.
+"""
 
 _CONTAINER = "collector"
 _PARTS = ("readings", "ecs_host", "collector")
