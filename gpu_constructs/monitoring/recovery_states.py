@@ -36,6 +36,8 @@ __all__ = ["STOPPED_BY_RECOVERY", "recovery_definition"]
 STOPPED_BY_RECOVERY = "GPU recovery: "
 """How the reason begins with which a task is stopped."""
 
+_TASK = "$.found.Tasks[0]"
+_GROUP = f"{_TASK}.Group"
 _PAUSE_SECONDS = 60
 # An execution has 25,000 events (https://docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html), a look 12.
 _MOST_LOOKS = 720
@@ -111,18 +113,33 @@ def _drain(run: RecoveryRun) -> State:
 
 
 def _each_task(run: RecoveryRun, name: str, *, only_failed_gpu: bool, none: str, following: str) -> State:
-    """Looks at each task of the host, and stops those that hold the failed GPU, or all."""
+    """Looks at each task of the host, and stops those that hold the failed GPU, or all.
+
+    Tasks are described one by one: what a job was started with is in the description, and a state holds 256 KiB.
+    """
     listed = {"Cluster": run.cluster_arn, "ContainerInstance.$": "$.instance.arn", "DesiredStatus": "RUNNING"}
-    described = {"Cluster": run.cluster_arn, "Tasks.$": "$.listed.TaskArns"}
+    described = {"Cluster": run.cluster_arn, "Tasks.$": "States.Array($.arn)"}
     stopped = {
         "Cluster": run.cluster_arn,
-        "Task.$": "$.task.TaskArn",
+        "Task.$": "$.arn",
         "Reason.$": f"States.Format('{STOPPED_BY_RECOVERY}{{}}', $.what)",
     }
     first = f"Gpus{name}" if only_failed_gpu else f"Stop{name}"
-    of_service = f"States.Format('{run.services}{{}}', States.ArrayGetItem(States.StringSplit($.task.Group, ':'), 1))"
+    of_service = f"States.Format('{run.services}{{}}', States.ArrayGetItem(States.StringSplit({_GROUP}, ':'), 1))"
     states = {
-        f"Kind{name}": choice_state([{**text_matches("$.task.Group", "service:*"), "Next": f"Service{name}"}], first),
+        f"Describe{name}": {
+            **call_ecs(run.partition, "describeTasks", described),
+            "ResultPath": "$.found",
+            "Next": f"Kind{name}",
+        },
+        f"Kind{name}": choice_state(
+            [
+                {**is_there(_GROUP, there=False), "Next": f"Gone{name}"},
+                {**text_matches(_GROUP, "service:*"), "Next": f"Service{name}"},
+            ],
+            first,
+        ),
+        f"Gone{name}": {"Type": "Pass", "Parameters": {"is": "gone"}, "End": True},
         f"Service{name}": pass_state({"arn.$": of_service}, "$.service", f"Listed{name}"),
         f"Listed{name}": pass_state(
             {"is.$": "States.ArrayContains($.daemons, $.service.arn)"}, "$.daemon", f"Daemon{name}"
@@ -140,25 +157,25 @@ def _each_task(run: RecoveryRun, name: str, *, only_failed_gpu: bool, none: str,
     }
     if only_failed_gpu:
         states |= {
-            f"Gpus{name}": pass_state({"gpus.$": "$.task.Containers[*].GpuIds[*]"}, "$.of", f"Which{name}"),
+            f"Gpus{name}": pass_state({"gpus.$": f"{_TASK}.Containers[*].GpuIds[*]"}, "$.of", f"Which{name}"),
             f"Which{name}": pass_state({"is.$": "States.ArrayContains($.of.gpus, $.gpu)"}, "$.uses", f"Uses{name}"),
             f"Uses{name}": choice_state([{**_is_true("$.uses.is"), "Next": f"Stop{name}"}], f"Moves{name}"),
             f"Moves{name}": _as("task"),
         }
     return {
         f"Find{name}": ask_ecs(run, "listTasks", listed, "$.listed", f"Any{name}"),
-        f"Any{name}": choice_state([{**is_there("$.listed.TaskArns[0]"), "Next": f"Describe{name}"}], none),
-        f"Describe{name}": ask_ecs(run, "describeTasks", described, "$.listed", f"Each{name}"),
+        f"Any{name}": choice_state([{**is_there("$.listed.TaskArns[0]"), "Next": f"Each{name}"}], none),
         f"Each{name}": {
             "Type": "Map",
-            "ItemsPath": "$.listed.Tasks",
+            "ItemsPath": "$.listed.TaskArns",
+            "MaxConcurrency": 10,
             "ItemSelector": {
-                "task.$": "$$.Map.Item.Value",
+                "arn.$": "$$.Map.Item.Value",
                 "gpu.$": "$.gpu",
                 "what.$": "$.what",
                 "daemons.$": "$.daemons.ServiceArns",
             },
-            "ItemProcessor": {"ProcessorConfig": {"Mode": "INLINE"}, "StartAt": f"Kind{name}", "States": states},
+            "ItemProcessor": {"ProcessorConfig": {"Mode": "INLINE"}, "StartAt": f"Describe{name}", "States": states},
             "ResultPath": "$.tasks",
             "Catch": [caught()],
             "Next": following,
@@ -167,7 +184,7 @@ def _each_task(run: RecoveryRun, name: str, *, only_failed_gpu: bool, none: str,
 
 
 def _as(kind: str) -> State:
-    return {"Type": "Pass", "Parameters": {"is": kind, "group.$": "$.task.Group"}, "End": True}
+    return {"Type": "Pass", "Parameters": {"is": kind, "group.$": _GROUP}, "End": True}
 
 
 def _waiting(then: str, looks: int, pause: int) -> State:
