@@ -126,8 +126,9 @@ COUNTED: Mapping[str, CountedEvent] = MappingProxyType(
                 detail_types=("ECS Task State Change",),
                 detail={"lastStatus": ("STOPPED",), "stoppedReason": (f"{PASSED_ITS_TIME_LIMIT}*",)},
                 source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_StopTask.html",
-                doubt="where Step Functions stops the task first, ECS has its reason instead of that of the job; the "
-                "alarm of the job itself, `GpuJob.alarm`, goes off in any case",
+                doubt="where Step Functions stops the task first, ECS has its reason instead of that of the job, and a "
+                "training on several hosts stops its tasks for another reason; the alarm of the job or of the training "
+                "itself goes off in any case",
             ),
             CountedEvent(
                 metric="SpotInterruptions",
