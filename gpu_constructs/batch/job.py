@@ -11,6 +11,7 @@ from aws_cdk import aws_ecs as ecs
 from gpu_constructs.batch.job_options import JobSettings
 from gpu_constructs.batch.job_plan import JobPlan
 from gpu_constructs.batch.work import BatchWork
+from gpu_constructs.errors import InvalidValueError, shown
 
 if TYPE_CHECKING:
     from gpu_constructs.batch.queue import GpuBatchQueue
@@ -43,6 +44,13 @@ class GpuBatchJob(BatchWork):
         command: Sequence[str] | None,
         settings: JobSettings,
     ) -> None:
+        if not isinstance(plan, JobPlan) or not isinstance(settings, JobSettings):
+            raise InvalidValueError(
+                f"a queue plans its jobs itself, got {shown(plan)}",
+                argument="plan",
+                value=plan,
+                fix=f"queue.add_job({construct_id!r}, image=…)",
+            )
         super().__init__(queue, construct_id, queue=queue, plan=plan, image=image, command=command, settings=settings)
         self.job_definition: batch.EcsJobDefinition = self._define(
             batch.EcsJobDefinition, batch.EcsJobDefinitionProps, settings, container=self.container

@@ -61,6 +61,18 @@ class HostSubnets:
         return _are_unknown(self._zone_names) and not self._is_pending
 
     @property
+    def unreached(self) -> str | None:
+        """What a task with an interface of its own in them does not reach, in words; None in private ones."""
+        if not self.has_public:
+            return None
+        # https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_AwsVpcConfiguration.html
+        return (
+            "the interface of a task on EC2 has no public address, also where its host has one: in a public subnet it "
+            "reaches Amazon S3 and other services through endpoints of the VPC alone; private subnets with a NAT "
+            "gateway have a way out"
+        )
+
+    @property
     def in_one_zone(self) -> bool:
         """Whether they certainly are in one Availability Zone."""
         return len(self._zone_names) == 1 and not _are_unknown(self._zone_names)

@@ -155,6 +155,9 @@ class GpuJob(StartedJob):
                 name=state_machine_name,
                 after=mounted,
             )
+            unreached = cluster.hosts.subnets_of(vpc_subnets).unreached if task.interfaces else None
+            if unreached is not None:
+                cdk.Annotations.of(self).add_warning_v2("gpu-constructs:GpuJob.network", unreached)
         self._workload = workload
         self._cluster_name = cluster.hosts.cluster_name
 

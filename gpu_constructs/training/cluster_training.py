@@ -37,7 +37,7 @@ from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.tasks.workload import require_home
 from gpu_constructs.training.block_time import latest_start, require_time
 from gpu_constructs.training.gang_history import long_history, require_room
-from gpu_constructs.training.gang_plan import Hosts, hosts_of, no_way_out
+from gpu_constructs.training.gang_plan import Hosts, hosts_of
 from gpu_constructs.training.gang_states import GANG_VARIABLES, RESERVED, Gang, attempts_of, gang_definition_of
 from gpu_constructs.training.launch_plan import require_launch, require_mounted, shorter_wait, words_of
 from gpu_constructs.training.shared_volumes import mount_volumes, require_reached
@@ -231,7 +231,7 @@ class ClusterTraining(StartedJob):
                 spot=_spot_of(gang),
                 block=latest_start(capacity.pool.bought.block, seconds),
                 join=shorter_wait(chosen, start_seconds),
-                network=no_way_out(capacity),
+                network=capacity.subnets.unreached,
                 retries=long_history(gang.number, budgets),
             )
 

@@ -11,7 +11,7 @@ from gpu_constructs.fleet.purchase import PARTLY_SPOT
 from gpu_constructs.hardware import Vendor
 from gpu_constructs.hardware.aws_limits import MAX_INLINE_ITERATIONS
 
-__all__ = ["Hosts", "hosts_of", "no_way_out"]
+__all__ = ["Hosts", "hosts_of"]
 
 _LEAST = 2
 
@@ -99,22 +99,6 @@ def hosts_of(capacity: GpuCapacity, hosts: int) -> Hosts:
         gpus=first.count,
         has_efa=any(each.is_efa for each in pool.interfaces),
         is_spot=pool.bought.option in PARTLY_SPOT,
-    )
-
-
-def no_way_out(capacity: GpuCapacity) -> str | None:
-    """What tasks cannot reach whose interfaces are in public subnets, in words; None in private ones.
-
-    Args:
-        capacity: Where its hosts are.
-    """
-    if not capacity.subnets.has_public:
-        return None
-    # https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-networking-awsvpc.html
-    return (
-        "the interface of a task on EC2 has no public address, also where its host has one: in a public subnet the "
-        "training reaches Amazon S3 and other services through endpoints of the VPC alone; private subnets with a NAT "
-        "gateway have a way out"
     )
 
 

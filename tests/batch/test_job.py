@@ -15,6 +15,7 @@ from gpu_constructs import (
     BatchRetries,
     CapacityChoice,
     FairShares,
+    GpuBatchJob,
     GpuConstructsError,
     GpuTaskDefinition,
     HostNetwork,
@@ -173,6 +174,12 @@ def test_a_secret_does_not_choose_the_gpus_of_a_job(site: Site) -> None:
     with pytest.raises(GpuConstructsError, match="NVIDIA_VISIBLE_DEVICES") as refused:
         job(site, made, secrets={"NVIDIA_VISIBLE_DEVICES": secret})
     assert (refused.value.argument, refused.value.rule) == ("secrets", "GPU037")
+
+
+def test_a_job_is_planned_by_its_queue(site: Site) -> None:
+    nothing: Any = None
+    with pytest.raises(InvalidValueError, match=r"fix: queue\.add_job\('Own', image=…\)"):
+        GpuBatchJob(queue(site), "Own", plan=nothing, image=site.image, command=None, settings=nothing)
 
 
 def test_a_name_is_a_variable_or_a_secret(site: Site) -> None:

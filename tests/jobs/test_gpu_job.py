@@ -297,6 +297,14 @@ def test_a_job_that_its_own_results_would_start_is_refused(site: Site, train: Gp
     made.run_on_object("New", bucket=bucket, prefix="in/")
 
 
+def test_tasks_in_public_subnets_have_no_way_out_which_is_said(site: Site) -> None:
+    task = site.task(name="Train", network_mode=ecs.NetworkMode.AWS_VPC)
+    task.add_gpu_container("train", image=site.image)
+    job(site, task, vpc_subnets=ec2.SubnetSelection(subnets=[site.vpc.public_subnets[0]]))
+    warned = assertions.Annotations.from_stack(site.stack).find_warning("*", assertions.Match.any_value())
+    assert any("has no public address, also where its host has one" in str(each.entry.data) for each in warned)
+
+
 def test_a_job_that_may_write_what_starts_it_is_warned_of(site: Site, train: GpuTaskDefinition) -> None:
     bucket = s3.Bucket.from_bucket_name(site.stack, "Data", "data")
     made = job(site, train, writes={"RESULTS": JobData.s3(bucket, prefix="out/")})
