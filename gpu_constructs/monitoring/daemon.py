@@ -11,8 +11,9 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
+from gpu_constructs.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.capacity.user_data import ON_NVIDIA
-from gpu_constructs.fleet import Container, PlacementConstraint, Task, Workload
+from gpu_constructs.fleet import Container, PlacementConstraint, Task, UserDataFormat, Workload
 from gpu_constructs.hardware.aws_limits import MAX_PERCENT
 from gpu_constructs.hardware.xid import APPLICATION_XIDS, FATAL_XIDS
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
@@ -20,7 +21,7 @@ from gpu_constructs.monitoring.cluster_events import FAULT_DETAIL_TYPE, FAULT_SO
 from gpu_constructs.monitoring.metrics import METRIC_NAMESPACE, METRICS
 from gpu_constructs.placement import FairShare
 
-__all__ = ["DEFAULT_IMAGE", "KEPT", "collector_task", "daemon_workload", "program"]
+__all__ = ["DEFAULT_IMAGE", "KEPT", "collector_task", "daemon_workload", "let_privileged_run", "program"]
 
 DEFAULT_IMAGE = "public.ecr.aws/lambda/python:3.13.2026.06.05.14"
 """Python with boto3, for x86 and arm64: https://docs.aws.amazon.com/lambda/latest/dg/python-image.html"""
@@ -105,6 +106,20 @@ def collector_task(
     for each in _permissions(hosts):
         task_definition.add_to_task_role_policy(each)
     return task_definition
+
+
+def let_privileged_run(capacity: GpuCapacity) -> None:
+    """Lets hosts run privileged containers, which Bottlerocket does not by default; the ECS agent elsewhere does.
+
+    https://bottlerocket.dev/en/os/latest/api/settings/ecs/. It is for hosts that start later.
+
+    Args:
+        capacity: Hosts that the daemon is for.
+    """
+    if capacity.pool.user_data.format is UserDataFormat.TOML:
+        user_data = capacity.launch_template.user_data
+        assert user_data is not None, "every launch template of a capacity has user data"  # noqa: S101
+        user_data.add_commands("allow-privileged-containers = true")
 
 
 def daemon_workload(name: str) -> Workload:

@@ -27,7 +27,7 @@ from gpu_constructs.monitoring.alarm_limits import AlarmLimits
 from gpu_constructs.monitoring.alarm_table import alarms_of_cluster, alarms_of_pool
 from gpu_constructs.monitoring.alarms import ClusterAlarms
 from gpu_constructs.monitoring.cluster_events import ClusterEvents
-from gpu_constructs.monitoring.daemon import KEPT, collector_task, daemon_workload
+from gpu_constructs.monitoring.daemon import KEPT, collector_task, daemon_workload, let_privileged_run
 from gpu_constructs.monitoring.dashboard import dashboard_of
 from gpu_constructs.monitoring.recovery import GpuRecovery
 from gpu_constructs.monitoring.watched import GROUP_METRICS, WatchedCluster, WatchedPool
@@ -79,6 +79,7 @@ class GpuMonitoring(Construct):
             self.notify: sns.ITopic | None = notify
             self._pools: list[WatchedPool] = []
             self._capacities = capacities
+            self._is_privileged = privileged
             self._log_retention = log_retention
             self.log_group: logs.LogGroup = self._make_log_group("Logs")
             self.events: ClusterEvents = ClusterEvents(
@@ -166,8 +167,10 @@ class GpuMonitoring(Construct):
             ]
             if capacity.boot_check is not None:
                 self._alarms.tell_of(capacity.boot_check.alarm)
-            if self.service is None and self.hosts.keeps_on(capacity.pool):
-                self.service = self._run_daemon()
+            if self.hosts.keeps_on(capacity.pool):
+                self.service = self.service or self._run_daemon()
+                if self._is_privileged:
+                    let_privileged_run(capacity)
         pool = _watched_pool(capacity, self.hosts.cluster_name)
         self._pools.append(pool)
         self._alarms.add(alarms_of_pool(pool, self._limits))

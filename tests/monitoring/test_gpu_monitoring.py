@@ -12,7 +12,7 @@ from aws_cdk import aws_logs as logs
 
 from gpu_constructs import GpuCapacity, GpuCluster, GpuTaskDefinition, IncompatibleError, InvalidValueError
 from gpu_constructs.monitoring.daemon import KEPT, program
-from tests.synthesis import Properties, Site
+from tests.synthesis import Properties, Site, user_data
 
 CLUSTER = {"Ref": "ClusterC2E21B66"}
 
@@ -118,6 +118,29 @@ def test_another_image_and_metrics_of_each_gpu(site: Site) -> None:
     site.cluster.add_monitoring("Monitoring", image=image, per_gpu=True)
     assert container(site)["Image"].endswith("/python:3")
     assert {"Name": "PER_GPU", "Value": "true"} in container(site)["Environment"]
+
+
+@pytest.mark.parametrize("is_first", [False, True])
+@pytest.mark.parametrize("privileged", [False, True])
+def test_bottlerocket_runs_privileged_containers_where_the_daemon_is_one(
+    site: Site, is_first: bool, privileged: bool
+) -> None:
+    def capacities() -> None:
+        site.capacity("g5g.xlarge", name="Bottlerocket")
+        site.capacity("g6.xlarge", name="Al2023")
+
+    if not is_first:
+        capacities()
+    site.cluster.add_monitoring("Monitoring", privileged=privileged)
+    if is_first:
+        capacities()
+    templates = site.properties("AWS::EC2::LaunchTemplate")
+    toml, shell = (user_data(each["LaunchTemplateData"]) for each in templates)
+    # A setting of the table that is open, [settings.ecs].
+    tables = [each for each in toml.splitlines() if each.startswith("[")]
+    assert tables == ["[settings.ecs]"]
+    assert ("allow-privileged-containers = true" in toml.splitlines()) is privileged
+    assert "privileged" not in shell.lower()
 
 
 def test_a_cluster_is_monitored_once(site: Site) -> None:
