@@ -41,7 +41,8 @@ class MetricFilter(Resource):
             self.physical_resource_id,
             properties["FilterPattern"],
             self._group,
-            [_transformation(each) for each in properties["MetricTransformations"]],
+            # moto declares a text here, and keeps the list.
+            [_transformation(each) for each in properties["MetricTransformations"]],  # type: ignore[arg-type]
         )
 
     def remove(self, region: Region) -> None:
