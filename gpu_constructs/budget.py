@@ -24,6 +24,8 @@ __all__ = [
     "LABEL",
     "LOOPED",
     "MESSAGE",
+    "MIXED",
+    "MIXED_KINDS",
     "NAME",
     "PACKED",
     "PAIRS",
@@ -110,6 +112,12 @@ DESCRIBED = 5_000
 PACKED = 120_000_000
 """Squares of the numbers of different tasks that are packed onto the hosts of each pool, all of them together: time
 grows with that square. 5,000 services of one pool, each unlike the others, make 25 million."""
+
+MIXED = 20_000
+"""Steps of all searches for a cheaper mix of hosts in one plan: ways to fill a host that are tried."""
+
+MIXED_KINDS = 12
+"""Different tasks of one pool for which a cheaper mix is looked for; the ways to fill a host multiply with each."""
 
 PATTERNS = 60_000
 """Patterns in placement constraints, each of which is compared with every instance type. 500 task definitions with ten

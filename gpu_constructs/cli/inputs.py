@@ -24,11 +24,16 @@ _STDIN = "-"
 _OPTIONS = {"region": "--region", "hosts": "--hosts"}
 
 
-def add_inputs(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments that say what to read."""
+def add_inputs(parser: argparse.ArgumentParser, *, nargs: str = "+") -> None:
+    """Adds the arguments that say what to read.
+
+    Args:
+        parser: Of the command.
+        nargs: How many files there may be, as argparse has it.
+    """
     parser.add_argument(
         "paths",
-        nargs="+",
+        nargs=nargs,
         metavar="PATH",
         help="a template or task definition in JSON or YAML, a cloud assembly such as cdk.out, or - for stdin",
     )

@@ -26,6 +26,7 @@ _COMMANDS = {
     "check": "says what keeps GPU tasks from running, in templates, cloud assemblies and task definitions",
     "explain": "says host by host whether a task fits, and why not",
     "instances": "lists instance types with GPUs and other accelerators",
+    "plan": "says what the hosts cost, and what they need of the account's quotas, before the deploy",
     "rules": "lists the rules, or shows everything about one",
 }
 

@@ -8,7 +8,7 @@ never calls it a fit. Where things are:
 - One copy: whether it fits on a host and on a pool (`fit`), and on its accelerators (`gpu`), with `reasons`.
   `machine` and `needs` hold what ECS does not see, `route` takes all of it together, `alternatives` has other types.
 - All copies: `prover` proves a fleet, `proof` is the result. `assumptions` are the worst and the best case,
-  `pool_load` says who shares a pool, `packing` and `bounds` count hosts, `prices` their cost.
+  `pool_load` says who shares a pool, `packing` and `bounds` count hosts, `prices` their cost, `quotas` their vCPUs.
 - During a deployment: `rollout`.
 - `memo` keeps what was worked out about a value.
 """
@@ -32,7 +32,14 @@ from gpu_constructs.placement.prices import cost_of
 from gpu_constructs.placement.proof import Counts, PoolProof, Proof, Stranded
 from gpu_constructs.placement.prover import prove
 from gpu_constructs.placement.reasons import Doubt, DoubtKind, Fit, HostResource, Obstacle, ObstacleKind, Shortfall
-from gpu_constructs.placement.rollout import Rollout, can_go_on, rollout, rollout_percentages, task_slots
+from gpu_constructs.placement.rollout import (
+    Rollout,
+    can_go_on,
+    percentages_of,
+    rollout,
+    rollout_percentages,
+    task_slots,
+)
 
 __all__ = [
     "ASSUMED_RESERVE_MIB",
@@ -64,6 +71,7 @@ __all__ = [
     "fit",
     "fit_on",
     "most_memory_mib",
+    "percentages_of",
     "profile_of",
     "prove",
     "rollout",

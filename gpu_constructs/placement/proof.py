@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from gpu_constructs.fleet import UNKNOWN, Pool, Unknown, Workload
+from gpu_constructs.placement.packing import Room
 
 __all__ = ["Counts", "Place", "PoolProof", "Proof", "Stranded", "WorkloadProof"]
 
@@ -89,6 +90,7 @@ class PoolProof:
         answer: Whether all that comes to it has room together.
         stranded: GPUs that stay idle on the hosts that are needed.
         is_packed: Whether a packing was looked for: the tasks of all pools may be too many and too different.
+        room: What each host certainly has for tasks besides daemons; None where that is not known.
     """
 
     pool: Pool
@@ -100,6 +102,7 @@ class PoolProof:
     answer: bool | Unknown
     stranded: tuple[Stranded, ...] = ()
     is_packed: bool = True
+    room: Room | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -175,6 +175,7 @@ def _prove_pool(shared: PoolLoad) -> PoolProof:
         answer=answer,
         stranded=() if packing is None or loads is None else _stranded(shared, packing, loads),
         is_packed=not shared.is_beyond_budget,
+        room=room,
     )
 
 

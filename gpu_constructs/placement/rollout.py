@@ -9,13 +9,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gpu_constructs.fleet import UNKNOWN, PlacementConstraint, Pool, Task, Unknown, known
+from gpu_constructs.fleet import UNKNOWN, PlacementConstraint, Pool, Task, Unknown, Workload, known
 from gpu_constructs.hardware.aws_limits import DEFAULT_MAX_HEALTHY_PERCENT
 from gpu_constructs.placement.assumptions import Assumption, need_of, room_of
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.packing import copies_per_host
 
-__all__ = ["Rollout", "can_go_on", "percent_for_one_less", "rollout", "rollout_percentages", "task_slots"]
+__all__ = [
+    "Rollout",
+    "can_go_on",
+    "percent_for_one_less",
+    "percentages_of",
+    "rollout",
+    "rollout_percentages",
+    "task_slots",
+]
+
+_DEFAULT_MIN_HEALTHY_PERCENT = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +68,17 @@ def task_slots(
         each = min(each, 1)
     # None by what a host is expected to register: it may register more.
     return max(0, pool.max_instances) * each if each else UNKNOWN
+
+
+def percentages_of(workload: Workload) -> Rollout | None:
+    """The percentages of a service, those of ECS where none are written; None where one is not known."""
+    low, high = workload.min_healthy_percent, workload.max_healthy_percent
+    if isinstance(low, Unknown) or isinstance(high, Unknown):
+        return None
+    return Rollout(
+        min_healthy_percent=_DEFAULT_MIN_HEALTHY_PERCENT if low is None else low,
+        max_healthy_percent=DEFAULT_MAX_HEALTHY_PERCENT if high is None else high,
+    )
 
 
 def can_go_on(desired_count: int, slots: int, percent: Rollout) -> bool:

@@ -8,9 +8,9 @@ from dataclasses import replace
 from functools import partial
 
 from gpu_constructs.fleet import PlacementConstraint, Task, Unknown, Workload, known, total
-from gpu_constructs.hardware.aws_limits import DEFAULT_MAX_HEALTHY_PERCENT, RESERVED_PORTS
+from gpu_constructs.hardware.aws_limits import RESERVED_PORTS
 from gpu_constructs.hardware.network_devices import may_have_trunk
-from gpu_constructs.placement import Assumption, DoubtKind, Rollout, can_go_on, demand_of, task_slots
+from gpu_constructs.placement import Assumption, DoubtKind, Rollout, can_go_on, demand_of, percentages_of, task_slots
 from gpu_constructs.placement.rollout import percent_for_one_less
 from gpu_constructs.placement.strategy import split
 from gpu_constructs.rules.change import Way, Ways, either
@@ -99,7 +99,7 @@ def _badly_split(copies: Copies, wanted: int) -> Problems:
 )
 def room_to_deploy(context: Context) -> Problems:
     for each, wanted in wanted_copies(context):
-        slots, percent = total(each.certain), _percent(each.workload)
+        slots, percent = total(each.certain), percentages_of(each.workload)
         if isinstance(slots, Unknown) or percent is None or wanted > slots or not each.task.wants_gpu:
             continue
         if not each.workload.runs_twice_to_deploy and not can_go_on(wanted, slots, percent):
@@ -126,7 +126,7 @@ def room_for_both_versions(context: Context) -> Problems:
         slots = total(each.possible)
         if not each.workload.runs_twice_to_deploy or isinstance(slots, Unknown) or not wanted <= slots < 2 * wanted:
             continue
-        certain, percent = total(each.certain), _percent(each.workload)
+        certain, percent = total(each.certain), percentages_of(each.workload)
         rolls = percent is not None and not isinstance(certain, Unknown) and can_go_on(wanted, certain, percent)
         yield Problem(
             about=each.workload,
@@ -150,7 +150,7 @@ def room_for_both_versions(context: Context) -> Problems:
 )
 def room_to_deploy_at_most(context: Context) -> Problems:
     for each, most in most_copies(context):
-        slots, percent = total(each.certain), _percent(each.workload)
+        slots, percent = total(each.certain), percentages_of(each.workload)
         if isinstance(slots, Unknown) or percent is None or most > slots or not each.task.wants_gpu:
             continue
         room = known(total(each.possible), otherwise=2 * most)
@@ -367,14 +367,6 @@ def _open(copies: Copies) -> list[str]:
     if found:
         return found
     return ["a GPU may have less memory to share" if task.shares_gpu else "a host may register too little memory"]
-
-
-def _percent(workload: Workload) -> Rollout | None:
-    low = 100 if workload.min_healthy_percent is None else workload.min_healthy_percent
-    high = DEFAULT_MAX_HEALTHY_PERCENT if workload.max_healthy_percent is None else workload.max_healthy_percent
-    if isinstance(low, Unknown) or isinstance(high, Unknown):
-        return None
-    return Rollout(min_healthy_percent=low, max_healthy_percent=high)
 
 
 def _taken_twice(task: Task) -> list[tuple[int, str]]:

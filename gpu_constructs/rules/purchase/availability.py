@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterable
 
-from gpu_constructs.fleet import Pool, PoolKind, PurchaseOption, Unknown
+from gpu_constructs.fleet import Pool, PoolKind, Unknown
 from gpu_constructs.hardware import RECORDED, InstanceType, regions
+from gpu_constructs.placement.quotas import Counted, vcpus_of
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.rule import Problem, Problems, info, warning
@@ -95,11 +95,12 @@ def known_before_deploy(pool: Pool) -> Problems:
     changes="MaxSize",
 )
 def quotas(context: Context) -> Problems:
-    asked: dict[_Counted, list[tuple[Pool, int]]] = defaultdict(list)
+    asked: dict[Counted, list[tuple[Pool, int]]] = defaultdict(list)
     for pool in context.fleet.pools:
-        for counted, vcpus in _vcpus(pool):
-            asked[counted].append((pool, vcpus))
-    for (code, group, way, doubt), found in asked.items():
+        if pool.kind is not PoolKind.INSTANCE:
+            for counted, vcpus in vcpus_of(pool, pool.max_instances):
+                asked[counted].append((pool, vcpus))
+    for (code, group, way, doubt, _), found in asked.items():
         vcpus = sum(each for _, each in found)
         if vcpus >= _SMALL_VCPUS:
             yield Problem(
@@ -140,64 +141,6 @@ def _unknown(pool: Pool, arguments: list[str]) -> tuple[str, str]:
 def _limit(found: list[tuple[Pool, int]]) -> str:
     kinds = {"MaxvCpus" if pool.kind is PoolKind.BATCH else "MaxSize" for pool, _ in found}
     return " and ".join(sorted(kinds))
-
-
-class _Counted(NamedTuple):
-    """A quota: its code, its group, the way of buying, and why the code is in doubt."""
-
-    code: str
-    group: str
-    way: str
-    doubt: str | None
-
-
-def _vcpus(pool: Pool) -> Iterator[tuple[_Counted, int]]:
-    """Quotas, and the vCPUs that a pool counts against each at most.
-
-    What is not known is left out.
-    """
-    hosts = pool.max_instances
-    if isinstance(hosts, Unknown) or pool.kind is PoolKind.INSTANCE:
-        return
-    on_demand, spot = _hosts(pool, hosts)
-    # Of AWS Batch the vCPUs are limited, and so many hosts of the smallest type come to that.
-    smallest = min((each.vcpus for each in pool.instance_types), default=0) if pool.kind is PoolKind.BATCH else 0
-    largest: dict[tuple[_Counted, int], int] = {}
-    for each in pool.instance_types:
-        if each.accelerators is None or each.quota is None:
-            continue
-        quota = each.quota
-        ways = (
-            (on_demand, quota.on_demand_code, "on-demand", None),
-            (spot, quota.spot_code, "spot", quota.spot_note),
-        )
-        for most, code, way, doubt in ways:
-            if most and code is not None:
-                key = _Counted(code, quota.group, way, doubt), most
-                largest[key] = max(largest.get(key, 0), smallest or each.vcpus)
-    for (counted, most), vcpus in largest.items():
-        yield counted, most * vcpus
-
-
-def _hosts(pool: Pool, hosts: int) -> tuple[int, int]:
-    """How many hosts count against a quota on demand, and how many against one of spot.
-
-    Capacity Blocks are paid in advance, and a reservation counted when it was made, so that hosts in it ask for nothing
-    (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservation-overview.html).
-    """
-    if pool.bought.option is PurchaseOption.ON_DEMAND:
-        return hosts, 0
-    if pool.bought.option is PurchaseOption.SPOT:
-        return 0, hosts
-    if pool.bought.option is not PurchaseOption.MIXED:
-        return 0, 0
-    policy = pool.bought.distribution
-    if policy is None or isinstance(policy.on_demand_base, Unknown) or isinstance(policy.on_demand_percentage, Unknown):
-        return hosts, hosts
-    base = min(hosts, policy.on_demand_base)
-    # A part of a host may be rounded either way.
-    above = (hosts - base) * policy.on_demand_percentage
-    return base - (-above // 100), hosts - base - above // 100
 
 
 def _nearest_first(names: Iterable[str], region: str) -> list[str]:

@@ -1,0 +1,320 @@
+"""A plan for readers: as text, and as JSON, whose keys are only ever added."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpu_constructs import __version__
+from gpu_constructs.budget import LABEL, brief
+from gpu_constructs.cli.output import json_text
+from gpu_constructs.cli.terminal import Line, table, wrapped
+from gpu_constructs.fleet import PARTLY_SPOT, Unknown
+from gpu_constructs.hardware.prices import dollars
+from gpu_constructs.placement.reasons import listed
+from gpu_constructs.planning.budget_verdict import BudgetVerdict
+from gpu_constructs.planning.cheaper import Outcome, Search
+from gpu_constructs.planning.fleet_plan import FleetPlan, Level, PoolPlan, QuotaNeed
+from gpu_constructs.planning.host_price import HOURS_A_MONTH, Usd
+
+__all__ = ["facts_of", "json_report", "lines"]
+
+_NOT_KNOWN = "not known"
+_INDENT = 12
+
+
+def lines(plan: FleetPlan, *, width: int, verdict: BudgetVerdict | None = None) -> Iterator[Line]:
+    """A plan as text.
+
+    Args:
+        plan: The plan.
+        width: Columns to fill.
+        verdict: What is to be said of a budget; None without one.
+    """
+    if not plan.pools:
+        yield [("no hosts are defined in what was read, so nothing is planned", "warning")]
+    else:
+        yield from _totals(plan, width)
+    for each in plan.pools:
+        yield []
+        yield from _pool(each, width)
+    if plan.quotas:
+        yield []
+        yield [("quotas", "title"), (" (vCPUs, of each account and region)", "aside")]
+        for need in plan.quotas:
+            yield from _said(f"  {need.quota.code}  ", _quota(need), width)
+    if plan.elsewhere:
+        yield []
+        yield from _said("", f"not planned: {listed(plan.elsewhere)}, whose hosts are not in these files", width)
+    if plan.prices:
+        yield []
+        yield from _said("", _about_prices(plan), width, style="aside")
+    if verdict is not None:
+        yield []
+        yield from _budget(verdict, width)
+
+
+def _totals(plan: FleetPlan, width: int) -> Iterator[Line]:
+    levels = plan.levels
+    rows = [
+        ["hosts", *(_number(each.hosts) for each in levels.values())],
+        ["GPUs", *(_number(each.gpus) for each in levels.values())],
+        ["an hour", *(_total(plan, name, 1) for name in levels)],
+        ["a month", *(_total(plan, name, HOURS_A_MONTH) for name in levels)],
+    ]
+    yield from table(("", *plan.levels), rows, width=width, right=tuple(plan.levels))
+    # What is not known is never shown as part of a sum.
+    left_out = dict.fromkeys(each for name in plan.levels for each in plan.unpriced(name))
+    for each in left_out:
+        yield from _said("not counted  ", f"{brief(each.pool.name, LABEL)}: {each.why_unpriced}", width)
+
+
+def _total(plan: FleetPlan, level: str, hours: int) -> str:
+    """What all pools cost at a level, where something is not in it with a word that says so."""
+    amount, left_out = plan.levels[level].usd_per_hour, plan.unpriced(level)
+    if not left_out:
+        return _amount(None if amount is None else amount.times(hours))
+    if amount is None or not amount.most:
+        return "paid in advance" if all(each.price.is_paid for each in left_out) else _NOT_KNOWN
+    return f"{amount.times(hours)} and more"
+
+
+def _pool(each: PoolPlan, width: int) -> Iterator[Line]:
+    pool = each.pool
+    types = listed((of.label for of in pool.instance_types), "or") if pool.instance_types else "types not known"
+    yield [(brief(pool.name, LABEL), "title"), (f": {types}, {pool.bought.option}, {pool.kind.value}", "")]
+    for name, text in _facts_in_words(each):
+        yield from _said(f"  {name:<{_INDENT - 2}}", text, width, style="good" if name == "cheaper" else "")
+
+
+def _facts_in_words(each: PoolPlan) -> Iterator[tuple[str, str]]:
+    levels = (each.minimum, each.desired, each.maximum)
+    low, wanted, most = (_number(level.hosts) for level in levels)
+    short = f"; the copies need {each.short} more than MaxSize" if each.short else ""
+    yield "hosts", f"{low} at minimum, {wanted} at the desired counts, {most} at MaxSize{short}"
+    if any(level.gpus != 0 for level in levels):
+        low, wanted, most = (_number(level.gpus) for level in levels)
+        yield "GPUs", f"{low}, {wanted}, {most}"
+    if each.price.prices:
+        low, wanted, most = (_amount(level.usd_per_hour) for level in levels)
+        yield "an hour", f"{low}, {wanted}, {most}; one host {_amount(each.price.of(each.pool, 1))}"
+    else:
+        yield "an hour", f"{_NOT_KNOWN}: {each.price.unknown}"
+    for task in each.tasks:
+        copies = f"{_number(task.copies)} on a host"
+        start = "" if task.hosts is None else f"; one start takes {_number(task.hosts)} {_hosts(task.hosts)}"
+        yield "tasks", f"{brief(task.workload.name, LABEL)}: {copies}{start}"
+    for idle in each.stranded:
+        verb = "is" if len(idle.exhausted) == 1 else "are"
+        where = f"{idle.gpus} of {idle.gpus_per_host} GPUs on {idle.hosts} {_hosts(idle.hosts)}"
+        yield "stranded", f"{where}, whose {listed(idle.exhausted)} {verb} used up first"
+    if each.deployment is not None:
+        yield "deploying", _deploying(each)
+    if each.idle_quarter_hour is not None:
+        yield "idle", f"{each.idle_quarter_hour} for the quarter of an hour before ECS ends a host without tasks"
+    if each.cheaper.outcome is Outcome.FOUND:
+        yield "cheaper", _cheaper(each.cheaper)
+        for of in each.cheaper.considered:
+            yield "", f"{of.price.instance_type} at {dollars(of.price.usd_per_hour)}: {of.why}"
+
+
+def _deploying(each: PoolPlan) -> str:
+    found = each.deployment
+    if found is None or isinstance(found.hosts, Unknown):
+        return f"{_NOT_KNOWN} how many hosts a deployment of all services takes"
+    text = f"{found.hosts} {_hosts(found.hosts)} if all services are deployed at once, {_number(found.extra)} more"
+    if found.beyond:
+        beyond = "; MaxSize is not known" if isinstance(found.beyond, Unknown) else f", {found.beyond} beyond MaxSize"
+        text += beyond if found.stuck else f"{beyond}: old copies stop before new ones start"
+    return text + (f"; {listed(found.stuck)} cannot take the first step" if found.stuck else "")
+
+
+def _cheaper(found: Search) -> str:
+    saved = found.now_usd_per_hour - found.usd_per_hour
+    mix = listed(f"{each.hosts} {each.price.instance_type}" for each in found.chosen)
+    return (
+        f"{mix} at {dollars(found.usd_per_hour)} an hour take the same copies, {dollars(saved)} less an hour and "
+        f"{dollars(saved * HOURS_A_MONTH)} less a month"
+    )
+
+
+def _quota(need: QuotaNeed) -> str:
+    quota = need.quota
+    doubt = f"; {quota.doubt}" if quota.doubt else ""
+    place = ", ".join(each for each in (quota.place.region, quota.place.account) if each is not None)
+    return (
+        f"{quota.way} {quota.group}{f', {place}' if place else ''}: {_number(need.desired)} at the desired counts, "
+        f"{_number(need.maximum)} at MaxSize{doubt}"
+    )
+
+
+def _about_prices(plan: FleetPlan) -> str:
+    lists = listed(dict.fromkeys(f"{price.region}, {price.day}" for each in plan.prices for price in each.prices))
+    stands_in = any(price.region != each.pool.region for each in plan.pools for price in each.price.prices)
+    region = "; where a region is not known or not listed, the prices of us-east-1 stand in" if stands_in else ""
+    is_spot = any(each.pool.bought.option in PARTLY_SPOT for each in plan.pools)
+    spot = "; Spot prices change all the time, and the on-demand price is the most that they can be" if is_spot else ""
+    return (
+        f"on-demand list prices ({lists}){region}{spot}. A month has {HOURS_A_MONTH} hours. Disks, traffic, taxes and "
+        "discounts are not in them."
+    )
+
+
+def _budget(verdict: BudgetVerdict, width: int) -> Iterator[Line]:
+    for text, style in ((verdict.above, "error"), (verdict.open, "warning")):
+        if text:
+            yield from _said("budget: ", text, width, style=style)
+    if verdict.is_kept:
+        yield [(f"budget: within {dollars(verdict.usd_per_hour)} an hour", "good")]
+
+
+def _said(start: str, text: str, width: int, *, style: str = "") -> Iterator[Line]:
+    for number, part in enumerate(wrapped(text, width=width, indent=len(start))):
+        yield [(" " * len(start) if number else start, ""), (part, style)]
+
+
+def _number(number: int | Unknown) -> str:
+    return _NOT_KNOWN if isinstance(number, Unknown) else f"{number:,}"
+
+
+def _amount(amount: Usd | None) -> str:
+    return _NOT_KNOWN if amount is None else f"{amount}"
+
+
+def _hosts(number: int | Unknown) -> str:
+    return "host" if number == 1 else "hosts"
+
+
+def json_report(plan: FleetPlan, verdict: BudgetVerdict | None = None) -> str:
+    """A plan as JSON; what is not known is null.
+
+    Args:
+        plan: The plan.
+        verdict: What is to be said of a budget; None without one.
+    """
+    budget = None
+    if verdict is not None:
+        budget = {
+            "usd_per_hour": verdict.usd_per_hour,
+            "kept": verdict.is_kept,
+            "above": verdict.above or None,
+            "not_known": verdict.open or None,
+        }
+    return json_text({"version": __version__, **facts_of(plan), "budget": budget})
+
+
+def facts_of(plan: FleetPlan) -> dict[str, object]:
+    """A plan in values of JSON."""
+    return {
+        "levels": {
+            name: {
+                **_level(each),
+                "is_complete": not plan.unpriced(name),
+                "not_counted": {of.pool.name: of.why_unpriced for of in plan.unpriced(name)},
+            }
+            for name, each in plan.levels.items()
+        },
+        "pools": [_pool_facts(each) for each in plan.pools],
+        "quotas": [
+            {
+                "code": each.quota.code,
+                "group": each.quota.group,
+                "purchase": each.quota.way,
+                "region": each.quota.place.region,
+                "account": each.quota.place.account,
+                "doubt": each.quota.doubt,
+                "desired_vcpus": _json(each.desired),
+                "maximum_vcpus": _json(each.maximum),
+                "pools": list(each.pools),
+            }
+            for each in plan.quotas
+        ],
+        "not_planned": list(plan.elsewhere),
+    }
+
+
+def _pool_facts(each: PoolPlan) -> dict[str, object]:
+    found = each.deployment
+    return {
+        "pool": each.pool.name,
+        "kind": each.pool.kind.value,
+        "purchase": None if isinstance(each.pool.bought.option, Unknown) else str(each.pool.bought.option),
+        "region": each.pool.region,
+        "instance_types": [of.name for of in each.pool.instance_types],
+        "prices": [
+            {
+                "instance_type": of.instance_type,
+                "usd_per_hour": of.usd_per_hour,
+                "region": of.region,
+                "recorded": of.recorded.isoformat(),
+                "dated": of.dated,
+            }
+            for of in each.price.prices
+        ],
+        "price_not_known": each.price.unknown or None,
+        "is_spot": each.price.is_spot,
+        "minimum": _level(each.minimum),
+        "desired": {**_level(each.desired), "short": each.short},
+        "maximum": _level(each.maximum),
+        "tasks": [
+            {
+                "workload": of.workload.name,
+                "starter": of.workload.starter.value,
+                "copies_per_host": _json(of.copies),
+                "hosts_of_one_start": None if of.hosts is None else _json(of.hosts),
+            }
+            for of in each.tasks
+        ],
+        "stranded": [
+            {
+                "hosts": of.hosts,
+                "gpus": of.gpus,
+                "gpus_per_host": of.gpus_per_host,
+                "exhausted": list(of.exhausted),
+            }
+            for of in each.stranded
+        ],
+        "deployment": None
+        if found is None
+        else {
+            "hosts": _json(found.hosts),
+            "extra": _json(found.extra),
+            "beyond_max_size": _json(found.beyond),
+            "stuck": list(found.stuck),
+        },
+        "idle_quarter_hour": _usd(each.idle_quarter_hour),
+        "cheaper": _search(each.cheaper),
+    }
+
+
+def _search(found: Search) -> dict[str, object]:
+    return {
+        "outcome": found.outcome.value,
+        "why": found.why or None,
+        "now_usd_per_hour": found.now_usd_per_hour if found.outcome is not Outcome.NOT_LOOKED_FOR else None,
+        "usd_per_hour": found.usd_per_hour if found.outcome is Outcome.FOUND else None,
+        "chosen": {each.price.instance_type: each.hosts for each in found.chosen},
+        "considered": [
+            {"instance_type": each.price.instance_type, "usd_per_hour": each.price.usd_per_hour, "why": each.why}
+            for each in found.considered
+        ],
+    }
+
+
+def _level(level: Level) -> dict[str, object]:
+    month = None if level.usd_per_hour is None else level.usd_per_hour.times(HOURS_A_MONTH)
+    return {
+        "hosts": _json(level.hosts),
+        "gpus": _json(level.gpus),
+        "usd_per_hour": _usd(level.usd_per_hour),
+        "usd_per_month": _usd(month),
+    }
+
+
+def _usd(amount: Usd | None) -> dict[str, float | None] | None:
+    if amount is None:
+        return None
+    return {"least": None if amount.least is None else round(amount.least, 6), "most": round(amount.most, 6)}
+
+
+def _json(number: int | Unknown) -> int | None:
+    return None if isinstance(number, Unknown) else number

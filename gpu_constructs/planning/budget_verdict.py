@@ -1,0 +1,60 @@
+"""Whether a fleet stays within a budget, whatever its scaling does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpu_constructs.hardware.prices import dollars
+from gpu_constructs.placement.reasons import listed
+from gpu_constructs.planning.fleet_plan import FleetPlan
+
+__all__ = ["BudgetVerdict", "verdict"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetVerdict:
+    """What a plan has against a budget.
+
+    Attributes:
+        usd_per_hour: The budget.
+        above: Why the plan certainly does not stay within it, in words; empty where it may.
+        open: Why that is not known, in words; empty where it is.
+    """
+
+    usd_per_hour: float
+    above: str = ""
+    open: str = ""
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the plan certainly stays within the budget."""
+        return not self.above and not self.open
+
+
+def verdict(plan: FleetPlan, usd_per_hour: float) -> BudgetVerdict:
+    """Holds the hosts at MaxSize of every pool against a budget; those of a Capacity Block are paid and cost no more.
+
+    Args:
+        plan: The plan.
+        usd_per_hour: The budget, in US dollars.
+    """
+    amount = plan.maximum.usd_per_hour
+    most = 0.0 if amount is None else amount.most
+    dearest = sorted(
+        ((each.maximum.usd_per_hour.most, each) for each in plan.pools if each.maximum.usd_per_hour is not None),
+        key=lambda pair: -pair[0],
+    )
+    above = ""
+    if most > usd_per_hour:
+        pools = listed(f"{each.pool.name} {dollars(usd)}" for usd, each in dearest if usd)
+        above = (
+            f"at MaxSize the hosts can cost {dollars(most)} an hour, which is {dollars(most - usd_per_hour)} above the "
+            f"budget of {dollars(usd_per_hour)}: {pools}"
+        )
+    unknown = [each for each in plan.unpriced("maximum") if not each.price.is_paid]
+    why = listed(f"{each.pool.name}: {each.why_unpriced}" for each in unknown)
+    return BudgetVerdict(
+        usd_per_hour=usd_per_hour,
+        above=above,
+        open=f"what some hosts can cost is not known ({why})" if unknown else "",
+    )

@@ -1,0 +1,287 @@
+"""The plan of a fleet: hosts of each pool, what they cost, what they need of the account's quotas.
+
+It counts hosts of which a packing was found (`gpu_constructs.placement.prove`). Jobs are not among the copies that run
+all the time: what one start of them takes is said by itself. Service auto scaling keeps its minimum of copies at least,
+and that stands for a desired count that nothing else says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, PoolKind, Unknown, Workload, known, total
+from gpu_constructs.placement import Assumption, PoolProof, Proof, Stranded, demand_of, prove
+from gpu_constructs.placement.assumptions import need_of
+from gpu_constructs.placement.destinations import items_with_tasks
+from gpu_constructs.placement.packing import copies_per_host
+from gpu_constructs.placement.quotas import Counted, vcpus_of
+from gpu_constructs.planning.cheaper import Search, Searches
+from gpu_constructs.planning.deployment import Deployment, deployment_of, while_deploying, with_least_copies
+from gpu_constructs.planning.host_price import HostPrice, Usd, host_price, sum_of
+
+__all__ = ["FleetPlan", "Level", "PoolPlan", "QuotaNeed", "TasksPerHost", "plan"]
+
+_QUARTER = 0.25
+"""Of an hour: so long the metric of managed scaling is low before it ends a host
+(https://aws.amazon.com/blogs/containers/faster-scaling-in-for-amazon-ecs-cluster-auto-scaling/)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Level:
+    """So many hosts.
+
+    Attributes:
+        hosts: How many; unknown where that is only known at deploy time.
+        gpus: Whole GPUs of all of them; unknown where hosts are, or where types of one pool differ.
+        usd_per_hour: What they cost an hour; None where that is not known. Of a fleet: the pools of which it is known,
+            see `FleetPlan.unpriced`; None where it is known of none.
+    """
+
+    hosts: int | Unknown
+    gpus: int | Unknown
+    usd_per_hour: Usd | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TasksPerHost:
+    """How many copies of a workload one host takes beside its daemons and nothing else.
+
+    Attributes:
+        workload: The workload.
+        copies: How many; unknown where a size is.
+        hosts: Hosts that one start of a job needs; None for services.
+    """
+
+    workload: Workload
+    copies: int | Unknown
+    hosts: int | Unknown | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolPlan:
+    """The plan of one pool.
+
+    Attributes:
+        pool: The pool.
+        minimum: Hosts that are always there: MinSize.
+        desired: Hosts that the copies need at their desired counts.
+        maximum: Hosts at MaxSize.
+        short: Hosts that the desired counts need beyond MaxSize.
+        price: What one host costs.
+        tasks: How many copies a host takes, of each workload.
+        stranded: GPUs that stay idle at the desired counts, because another resource of the host is used up.
+        deployment: What a rolling deployment takes; None where no service runs here.
+        idle_quarter_hour: What one host costs from its last task until ECS ends it; None where ECS does not scale the
+            pool, or the price is not known.
+        cheaper: Whether other hosts would cost less.
+    """
+
+    pool: Pool
+    minimum: Level
+    desired: Level
+    maximum: Level
+    short: int
+    price: HostPrice
+    tasks: tuple[TasksPerHost, ...]
+    stranded: tuple[Stranded, ...]
+    deployment: Deployment | None
+    idle_quarter_hour: Usd | None
+    cheaper: Search
+
+    @property
+    def why_unpriced(self) -> str:
+        """Why what its hosts cost is not in an amount."""
+        return self.price.unknown or "how many hosts there are is not known before the deploy"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuotaNeed:
+    """vCPUs that count against one quota of an account in a region.
+
+    Attributes:
+        quota: The quota.
+        desired: vCPUs at the desired counts; unknown where the hosts of a pool are.
+        maximum: vCPUs at MaxSize of every pool, likewise.
+        pools: The pools that count against it.
+    """
+
+    quota: Counted
+    desired: int | Unknown
+    maximum: int | Unknown
+    pools: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetPlan:
+    """The plan of a fleet.
+
+    Attributes:
+        pools: Its pools, in the order of the fleet.
+        minimum: All pools at MinSize. Amounts are the sum of what is known; see `unpriced`.
+        desired: All pools at the desired counts of what runs on them.
+        maximum: All pools at MaxSize.
+        quotas: What is needed of the quotas.
+        elsewhere: Workloads whose hosts are not in the files: those of imported clusters, Fargate and the like.
+    """
+
+    pools: tuple[PoolPlan, ...]
+    minimum: Level
+    desired: Level
+    maximum: Level
+    quotas: tuple[QuotaNeed, ...]
+    elsewhere: tuple[str, ...]
+
+    @property
+    def levels(self) -> Mapping[str, Level]:
+        """The three numbers of hosts, by their names."""
+        return {"minimum": self.minimum, "desired": self.desired, "maximum": self.maximum}
+
+    def unpriced(self, level: str) -> tuple[PoolPlan, ...]:
+        """Pools whose hosts are not in the amount of a level.
+
+        Args:
+            level: ``minimum``, ``desired`` or ``maximum``.
+        """
+        return tuple(each for each in self.pools if getattr(each, level).usd_per_hour is None)
+
+    @property
+    def prices(self) -> tuple[HostPrice, ...]:
+        """The prices that its amounts are made of."""
+        return tuple(each.price for each in self.pools if each.price.prices)
+
+
+def plan(fleet: Fleet) -> FleetPlan:
+    """What a fleet costs and needs.
+
+    Args:
+        fleet: What was asked for, such as `gpu_constructs.checking.report.Report.fleet`.
+    """
+    wanted = with_least_copies(fleet)
+    proof = prove(wanted)
+    deploying = while_deploying(wanted)
+    then = proof if deploying is wanted else prove(deploying)
+    searches = Searches(proof)
+    tenants = _tenants(wanted, proof)
+    pools = tuple(
+        _plan_pool(each, during, tenants.get(each.pool.name, ()), searches)
+        for each, during in zip(proof.pools, then.pools, strict=True)
+    )
+    return FleetPlan(
+        pools=pools,
+        minimum=_sum([each.minimum for each in pools]),
+        desired=_sum([each.desired for each in pools]),
+        maximum=_sum([each.maximum for each in pools]),
+        quotas=_quotas(pools),
+        elsewhere=tuple(each.workload.name for each in proof.workloads if not each.places),
+    )
+
+
+def _tenants(fleet: Fleet, proof: Proof) -> Mapping[str, tuple[Workload, ...]]:
+    """Workloads of which copies come to a pool, jobs among them, by the name of the pool."""
+    found: dict[str, dict[str, Workload]] = {}
+    for of in proof.workloads:
+        for place in of.places:
+            if place.fits is not False and place.most != 0:
+                found.setdefault(place.pool.name, {})[of.workload.name] = of.workload
+    for workload in fleet.workloads:
+        for item in () if workload.is_service else items_with_tasks(workload.strategy):
+            if item.pool is not None:
+                found.setdefault(item.pool.name, {})[workload.name] = workload
+    return {name: tuple(each.values()) for name, each in found.items()}
+
+
+def _plan_pool(proof: PoolProof, during: PoolProof, tenants: tuple[Workload, ...], searches: Searches) -> PoolPlan:
+    pool, price = proof.pool, host_price(proof.pool)
+    least, most = _hosts_that_are_written(pool)
+    services = tuple(each for each in tenants if each.is_service and each.daemon is False)
+    is_open = any(isinstance(each.desired_count, Unknown) for each in services)
+    wanted = _hosts_wanted(pool, least, UNKNOWN if is_open else proof.hosts_needed)
+    hosts = wanted if isinstance(wanted, Unknown) or isinstance(most, Unknown) else min(wanted, max(known(least), most))
+    is_scaled = pool.kind is PoolKind.AUTO_SCALING_GROUP and pool.has_provider and pool.managed_scaling is True
+    hour = price.of(pool, 1) if is_scaled else None
+    return PoolPlan(
+        pool=pool,
+        minimum=_level(pool, price, least),
+        desired=_level(pool, price, hosts),
+        maximum=_level(pool, price, most),
+        short=0 if isinstance(wanted, Unknown) or isinstance(hosts, Unknown) else wanted - hosts,
+        price=price,
+        tasks=tuple(_tasks(proof, each) for each in tenants if each.daemon is not True),
+        stranded=proof.stranded,
+        deployment=deployment_of(during, hosts, services) if services else None,
+        idle_quarter_hour=None if hour is None else hour.times(_QUARTER),
+        cheaper=searches.of(proof, price),
+    )
+
+
+def _hosts_that_are_written(pool: Pool) -> tuple[int | Unknown, int | Unknown]:
+    """MinSize and MaxSize in hosts; a group with weights counts in those."""
+    if pool.group.has_weights:
+        return UNKNOWN, UNKNOWN
+    return pool.min_instances, pool.max_instances
+
+
+def _hosts_wanted(pool: Pool, least: int | Unknown, needed: int | Unknown) -> int | Unknown:
+    """Hosts for the copies, were there no MaxSize."""
+    if pool.kind is PoolKind.BATCH:
+        return least  # jobs come and go
+    if pool.managed_scaling is False or not pool.has_provider:
+        written = pool.group.desired_instances
+        return least if written is None else written
+    if isinstance(least, Unknown) or isinstance(needed, Unknown) or pool.managed_scaling is not True:
+        return UNKNOWN
+    return max(least, needed)
+
+
+def _level(pool: Pool, price: HostPrice, hosts: int | Unknown) -> Level:
+    sizes = {each.gpus for each in pool.instance_types}
+    is_known = pool.types_are_known and len(sizes) == 1 and not isinstance(hosts, Unknown)
+    gpus = hosts * sizes.pop() if is_known and not isinstance(hosts, Unknown) else 0 if hosts == 0 else UNKNOWN
+    return Level(hosts=hosts, gpus=gpus, usd_per_hour=price.of(pool, hosts))
+
+
+def _sum(levels: Sequence[Level]) -> Level:
+    known_amounts = [each.usd_per_hour for each in levels if each.usd_per_hour is not None]
+    return Level(
+        hosts=total(each.hosts for each in levels),
+        gpus=total(each.gpus for each in levels),
+        usd_per_hour=sum_of(known_amounts) if known_amounts or not levels else None,
+    )
+
+
+def _tasks(proof: PoolProof, workload: Workload) -> TasksPerHost:
+    copies: int | Unknown = UNKNOWN
+    if proof.room is not None and workload.task is not None:
+        need = need_of(demand_of(workload.task, workload.constraints), proof.room, Assumption.WORST)
+        if need is not None:
+            copies = copies_per_host(need, proof.room)
+            copies = min(copies, 1) if workload.distinct_instances else copies
+    hosts: int | Unknown | None = None
+    if not workload.is_service:
+        one_pool = len(workload.strategy) == 1 and not isinstance(workload.desired_count, Unknown)
+        hosts = (
+            -(-known(workload.desired_count) // copies) if one_pool and isinstance(copies, int) and copies else UNKNOWN
+        )
+    return TasksPerHost(workload=workload, copies=copies, hosts=hosts)
+
+
+def _quotas(pools: Sequence[PoolPlan]) -> tuple[QuotaNeed, ...]:
+    found: dict[Counted, dict[str, tuple[int | Unknown, int | Unknown]]] = {}
+    for each in pools:
+        most = dict(vcpus_of(each.pool, each.maximum.hosts))
+        now = dict(vcpus_of(each.pool, each.desired.hosts))
+        for quota in {**most, **now, **dict(vcpus_of(each.pool, 1))}:
+            found.setdefault(quota, {})[each.pool.name] = (
+                UNKNOWN if isinstance(each.desired.hosts, Unknown) else now.get(quota, 0),
+                UNKNOWN if isinstance(each.maximum.hosts, Unknown) else most.get(quota, 0),
+            )
+    return tuple(
+        QuotaNeed(
+            quota=quota,
+            desired=total(desired for desired, _ in of.values()),
+            maximum=total(most for _, most in of.values()),
+            pools=tuple(of),
+        )
+        for quota, of in found.items()
+    )

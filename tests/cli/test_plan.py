@@ -1,0 +1,71 @@
+"""``gpu-constructs plan``: what people and programs read, and the exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpu_constructs.cli import main
+from tests.cli.templates import template, with_choice, written
+
+
+def planned(body: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str], *more: str) -> tuple[int, Any]:
+    code = main(["plan", written(body, tmp_path / "t.json"), "--format", "json", *more])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def test_a_program_reads_hosts_prices_and_quotas(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, facts = planned(template(), tmp_path, capsys, "--region", "us-east-1")
+    assert code == 0
+    assert facts["levels"]["maximum"] == {
+        "hosts": 4,
+        "gpus": 4,
+        "usd_per_hour": {"least": 3.2192, "most": 3.2192},
+        "usd_per_month": {"least": 2350.016, "most": 2350.016},
+        "is_complete": True,
+        "not_counted": {},
+    }
+    (pool,) = facts["pools"]
+    assert pool["prices"][0]["recorded"] == "2026-07-20"
+    assert (pool["desired"]["hosts"], pool["deployment"]["hosts"]) == (1, 2)
+    assert pool["tasks"] == [
+        {"workload": "Service", "starter": "service", "copies_per_host": 1, "hosts_of_one_start": None}
+    ]
+    assert [(each["code"], each["maximum_vcpus"]) for each in facts["quotas"]] == [("L-DB2E81BA", 16)]
+    assert facts["budget"] is None
+
+
+def test_people_read_the_same_in_80_columns(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["plan", written(with_choice("g6.2xlarge"), tmp_path / "t.json")]) == 0
+    output = capsys.readouterr().out
+    assert max(map(len, output.splitlines())) <= 80
+    assert "hosts          0        1          4" in output
+    assert "a month    $0.00  $587.50  $2,350.02" in output
+    assert "  L-DB2E81BA  on-demand G/VT: 4 at the desired counts, 16 at MaxSize" in output
+    assert "the prices of us-east-1 stand in" in output
+
+
+@pytest.mark.parametrize(("budget", "code"), [("3.22", 0), ("3.2", 1), ("0", 1)])
+def test_a_budget_that_is_not_kept_is_1(
+    budget: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["plan", written(template(), tmp_path / "t.json"), "--budget", budget]) == code
+    assert ("within $3.22 an hour" in capsys.readouterr().out) is (code == 0)
+
+
+@pytest.mark.parametrize("budget", ["nan", "inf", "-1"])
+def test_what_is_no_budget_is_2(budget: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", written(template(), tmp_path / "t.json"), f"--budget={budget}"]) == 2
+    assert "US dollars an hour, 0 or more" in capsys.readouterr().err
+
+
+def test_files_without_hosts_have_no_plan(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    body = {"Resources": {"Topic": {"Type": "AWS::SNS::Topic"}}}
+    assert main(["plan", written(body, tmp_path / "t.json")]) == 0
+    assert "nothing is planned" in capsys.readouterr().out

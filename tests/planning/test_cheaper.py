@@ -1,0 +1,56 @@
+"""A cheaper mix for what a pool runs: when it is looked for, what is chosen, and why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gpu_constructs.fleet import NetworkInterface, Pool, PoolKind, PurchaseOption
+from gpu_constructs.planning.cheaper import Outcome
+from tests.planning.given import job, pool, service, the_pool
+
+
+def test_single_gpus_are_cheaper_on_hosts_of_one() -> None:
+    found = the_pool(service(pool(), copies=5)).cheaper  # 2 hosts of 4 GPUs
+    assert found.outcome is Outcome.FOUND
+    assert {each.price.instance_type: each.hosts for each in found.chosen} == {"g6.xlarge": 5}
+    assert (found.now_usd_per_hour, found.usd_per_hour) == (9.2032, 4.024)
+    why = {each.price.instance_type: each.why for each in found.considered}
+    assert why["g6.xlarge"] == "in the cheapest mix"
+    assert why["g6.2xlarge"] == "5 of them alone cost $4.89 an hour"
+    assert why["g6.12xlarge"] == "2 of them alone cost $9.20 an hour"
+
+
+def test_two_types_are_mixed_where_that_is_cheapest() -> None:
+    on = pool("g6.48xlarge")
+    found = the_pool(service(on, gpus=4, name="large"), service(on, name="small")).cheaper
+    assert {each.price.instance_type: each.hosts for each in found.chosen} == {"g6.12xlarge": 1, "g6.xlarge": 1}
+    why = {each.price.instance_type: each.why for each in found.considered}
+    assert why["g6.2xlarge"] == "it does not take all of the tasks"
+
+
+def test_what_is_cheapest_already_is_left() -> None:
+    assert the_pool(service(pool("g6.xlarge"), copies=3)).cheaper.outcome is Outcome.NONE
+
+
+@pytest.mark.parametrize(
+    ("on", "changes", "why"),
+    [
+        (pool(purchase=PurchaseOption.SPOT), {}, "spot prices are not known"),
+        (pool(kind=PoolKind.BATCH), {}, "AWS Batch compute environment hosts are not compared"),
+        (pool("c7i.2xlarge"), {"gpus": 0}, "its hosts have no accelerator"),
+        (pool(interfaces=(NetworkInterface(type="efa"),)), {}, "its hosts work together over EFA"),
+        (pool(placement_group=True), {}, "its hosts are in a cluster placement group"),
+    ],
+)
+def test_nothing_is_looked_for_where_hosts_do_not_compare(on: Pool, changes: dict[str, Any], why: str) -> None:
+    found = the_pool(service(on, **changes)).cheaper
+    assert (found.outcome, found.why) == (Outcome.NOT_LOOKED_FOR, why)
+
+
+def test_jobs_and_many_different_services_are_not_looked_at() -> None:
+    assert the_pool(job(pool())).cheaper.why == "no service runs on it"
+    on = pool()
+    many = [service(on, vcpus=1 + number / 4, name=f"chat{number}") for number in range(13)]
+    assert the_pool(*many).cheaper.why == "it runs more than 12 different workloads"

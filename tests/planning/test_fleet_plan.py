@@ -1,0 +1,177 @@
+"""Hosts, prices and quotas of a fleet, and what is not known of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gpu_constructs.fleet import UNKNOWN, Fleet, GroupSettings, Pool, PoolKind, PurchaseOption, ServiceScaling, Unknown
+from gpu_constructs.hardware.prices import on_demand_price
+from gpu_constructs.planning import plan
+from gpu_constructs.planning.budget_verdict import verdict
+from gpu_constructs.planning.host_price import Usd, sum_of
+from tests.planning.given import job, planned, pool, service, the_pool, usd
+
+L4X4 = 4.6016  # g6.12xlarge, us-east-1
+L4 = 0.8048  # g6.xlarge, us-east-1
+
+
+def hosts(*levels: object) -> list[object]:
+    return [getattr(each, "hosts", each) for each in levels]
+
+
+def test_hosts_are_counted_at_the_three_levels() -> None:
+    found = the_pool(service(pool(min_instances=1), copies=9))
+    assert hosts(found.minimum, found.desired, found.maximum) == [1, 3, 10]
+    assert [each.gpus for each in (found.minimum, found.desired, found.maximum)] == [4, 12, 40]
+    assert usd(found.desired.usd_per_hour) == (13.8048, 13.8048)
+
+
+def test_each_type_of_a_pool_is_priced() -> None:
+    found = the_pool(service(pool("g6.xlarge", "g6.2xlarge"), copies=2))
+    assert usd(found.desired.usd_per_hour) == (2 * 0.8048, 2 * 0.9776)
+    assert str(found.desired.usd_per_hour) == "$1.61 to $1.96"
+
+
+def test_spot_has_a_most_and_no_least() -> None:
+    found = the_pool(service(pool("g6.xlarge", purchase=PurchaseOption.SPOT), copies=2))
+    assert usd(found.desired.usd_per_hour) == (None, 2 * L4)
+    assert found.minimum.usd_per_hour == Usd(0.0, 0.0)
+    assert found.cheaper.why == "spot prices are not known"
+
+
+@pytest.mark.parametrize(
+    ("one", "why"),
+    [
+        (pool("p6-b300.48xlarge", purchase=PurchaseOption.CAPACITY_BLOCK), "paid in advance"),
+        (pool(kind=PoolKind.MANAGED_INSTANCES), "management fee"),
+        (pool(has_unknown_types=True), "instance types are not all known"),
+        (pool(unknown_type_names=("g9.xlarge",)), "not all known"),
+    ],
+)
+def test_what_has_no_price_is_said_and_not_summed(one: Pool, why: str) -> None:
+    found = planned(pools=(one, pool("g6.xlarge", name="Other")))
+    assert [each.pool.name for each in found.unpriced("maximum")] == [one.name]
+    assert why in found.unpriced("maximum")[0].why_unpriced
+    assert usd(found.maximum.usd_per_hour) == (10 * L4, 10 * L4)
+    assert planned(pools=(one,)).maximum.usd_per_hour is None
+
+
+def test_an_unknown_number_of_hosts_is_not_summed() -> None:
+    found = planned(pools=(pool(max_instances=UNKNOWN), pool("g6.xlarge", name="Other")))
+    assert isinstance(found.maximum.hosts, Unknown)
+    assert found.unpriced("maximum")[0].why_unpriced == "how many hosts there are is not known before the deploy"
+    assert found.unpriced("minimum") == ()
+
+
+def test_a_group_with_weights_counts_in_those() -> None:
+    found = the_pool(pools=(pool(group=GroupSettings(has_weights=True)),))
+    assert isinstance(found.maximum.hosts, Unknown)
+
+
+def test_copies_beyond_max_size_are_said() -> None:
+    found = the_pool(service(pool(max_instances=2), copies=12))
+    assert (found.desired.hosts, found.short) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("desired", "least", "hosts_there"), [(UNKNOWN, 5, 2), (9, 1, 3), (1, 5, 2), (UNKNOWN, UNKNOWN, UNKNOWN)]
+)
+def test_scaling_keeps_its_minimum(desired: int | Unknown, least: int | Unknown, hosts_there: int | Unknown) -> None:
+    found = the_pool(service(pool(), copies=desired, scaling=ServiceScaling(most=20, least=least)))
+    assert found.desired.hosts == hosts_there
+
+
+def test_nothing_starts_hosts_without_managed_scaling() -> None:
+    still = pool(managed_scaling=False, group=GroupSettings(desired_instances=2))
+    assert the_pool(service(still, copies=12)).desired.hosts == 2
+
+
+def test_a_job_is_counted_by_its_start() -> None:
+    found = the_pool(job(pool(), gpus=2, copies=5))
+    assert found.desired.hosts == 0
+    assert [(each.copies, each.hosts) for each in found.tasks] == [(2, 3)]
+
+
+def test_stranded_gpus_are_said() -> None:
+    (idle,) = the_pool(service(pool(), copies=2, vcpus=24)).stranded
+    assert (idle.hosts, idle.gpus, idle.exhausted) == (1, 2, ("CPU",))
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, (4, 2, 0)),
+        ({"max_healthy_percent": 150}, (3, 1, 0)),
+        ({"max_healthy_percent": 100}, (2, 0, 0)),
+        ({"deployment_strategy": "BLUE_GREEN", "max_healthy_percent": 100}, (4, 2, 0)),
+        ({"max_healthy_percent": UNKNOWN}, (UNKNOWN, UNKNOWN, UNKNOWN)),
+    ],
+)
+def test_a_deployment_needs_hosts_for_old_and_new(changes: dict[str, Any], expected: tuple[object, ...]) -> None:
+    found = the_pool(service(pool(), copies=8, **changes)).deployment
+    assert found is not None
+    assert (found.hosts, found.extra, found.beyond) == expected
+    assert found.stuck == ()
+
+
+@pytest.mark.parametrize(("least", "stuck"), [(100, ("chat",)), (50, ())])
+def test_a_deployment_on_a_full_pool_stops_old_copies_or_is_stuck(least: int, stuck: tuple[str, ...]) -> None:
+    found = the_pool(service(pool(max_instances=2), copies=8, min_healthy_percent=least)).deployment
+    assert found is not None
+    assert (found.hosts, found.beyond, found.stuck) == (4, 2, stuck)
+
+
+def test_a_host_idles_for_a_quarter_of_an_hour() -> None:
+    assert usd(the_pool(pools=(pool(),)).idle_quarter_hour) == (L4X4 / 4, L4X4 / 4)
+    assert the_pool(pools=(pool(managed_scaling=False),)).idle_quarter_hour is None
+
+
+def test_quotas_are_by_code_and_region() -> None:
+    here, there = pool(name="Here"), pool(name="There", region="eu-west-1")
+    spot = pool("p5.48xlarge", name="Spot", purchase=PurchaseOption.SPOT, max_instances=2)
+    found = planned(service(here, copies=5), pools=(there, spot)).quotas
+    assert [(each.quota.code, each.quota.place.region, each.desired, each.maximum) for each in found] == [
+        ("L-DB2E81BA", "us-east-1", 96, 480),
+        ("L-DB2E81BA", "eu-west-1", 0, 480),
+        ("L-C4BD4855", "us-east-1", 0, 384),
+    ]
+
+
+def test_a_compute_environment_is_counted_by_vcpus() -> None:
+    batch = pool("g6.xlarge", "g6.12xlarge", kind=PoolKind.BATCH, max_instances=12, has_provider=False)
+    found = the_pool(pools=(batch,))
+    assert usd(found.maximum.usd_per_hour) == (4.6016, 9.6576)
+
+
+def test_a_budget_is_for_all_hosts_at_max_size() -> None:
+    found = planned(pools=(pool(max_instances=2),))
+    assert verdict(found, 9.21).is_kept
+    assert verdict(found, 9.0).above == (
+        "at MaxSize the hosts can cost $9.20 an hour, which is $0.20 above the budget of $9.00: L4 $9.20"
+    )
+
+
+@pytest.mark.parametrize(
+    ("one", "kept"),
+    [(pool(max_instances=UNKNOWN), False), (pool("p5.48xlarge", purchase=PurchaseOption.CAPACITY_BLOCK), True)],
+)
+def test_what_is_not_known_keeps_no_budget_and_what_is_paid_does(one: Pool, kept: bool) -> None:
+    assert verdict(planned(pools=(one,)), 1000).is_kept is kept
+
+
+def test_sums_have_a_least_only_where_all_have() -> None:
+    assert sum_of([Usd(1, 2), Usd(None, 3)]) == Usd(None, 5)
+    assert sum_of([]) == Usd(0, 0)
+    assert str(Usd(None, 3)) == "at most $3.00"
+
+
+def test_an_empty_fleet_costs_nothing() -> None:
+    found = plan(Fleet())
+    assert (found.pools, found.quotas, found.maximum.hosts) == ((), (), 0)
+
+
+def test_the_prices_of_this_file_are_those_of_the_list() -> None:
+    found = [on_demand_price(name) for name in ("g6.xlarge", "g6.12xlarge")]
+    assert [each.usd_per_hour for each in found if each is not None] == [L4, L4X4]
