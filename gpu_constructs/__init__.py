@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from gpu_constructs.managed.storage import ManagedStorage as ManagedStorage
     from gpu_constructs.models.model_cache import ModelCache as ModelCache
     from gpu_constructs.models.model_server import ModelServer as ModelServer
-    from gpu_constructs.monitoring.alarm_limits import AlarmLimits as AlarmLimits
+    from gpu_constructs.monitoring.alarms.alarm_limits import AlarmLimits as AlarmLimits
     from gpu_constructs.monitoring.gpu_monitoring import GpuMonitoring as GpuMonitoring
     from gpu_constructs.security.aws_solutions import acknowledge_aws_solutions as acknowledge_aws_solutions
     from gpu_constructs.security.host_endpoints import HostEndpoints as HostEndpoints
@@ -75,7 +75,7 @@ __version__ = "0.1.0"
 """The release, as ``pyproject.toml`` has it. Reading installed metadata takes as long as a whole first check."""
 
 _HOME = {
-    "AlarmLimits": "monitoring.alarm_limits",
+    "AlarmLimits": "monitoring.alarms.alarm_limits",
     "BatchRetries": "batch.retries",
     "CapacityChoice": "capacity.choice",
     "ClusterTraining": "training.cluster_training",

@@ -36,7 +36,7 @@ from gpu_constructs.managed.operation import ManagedOperation
 from gpu_constructs.managed.plan import plan_managed
 from gpu_constructs.managed.purchase import ManagedPurchase
 from gpu_constructs.managed.storage import ManagedStorage
-from gpu_constructs.monitoring.alarm_limits import AlarmLimits
+from gpu_constructs.monitoring.alarms.alarm_limits import AlarmLimits
 from gpu_constructs.monitoring.gpu_monitoring import GpuMonitoring
 
 __all__ = ["GpuCluster"]

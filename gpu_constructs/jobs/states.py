@@ -25,8 +25,8 @@ from gpu_constructs.cdk.state_parts import (
 from gpu_constructs.jobs.job_run import ATTEMPT, CHECKPOINTS, INPUT, NAME, JobRun
 from gpu_constructs.jobs.retries import JobRetries
 from gpu_constructs.jobs.task_pages import IS_OURS, OUR_GROUP, each_of_page, pages_of_tasks
-from gpu_constructs.monitoring.event_counts import LOST_HOST, PASSED_ITS_TIME_LIMIT
-from gpu_constructs.monitoring.recovery_states import STOPPED_BY_RECOVERY
+from gpu_constructs.monitoring.counted_events import LOST_HOST, PASSED_ITS_TIME_LIMIT
+from gpu_constructs.monitoring.recovery.draining import STOPPED_BY_RECOVERY
 
 __all__ = [
     "LONGEST_EXECUTION_SECONDS",

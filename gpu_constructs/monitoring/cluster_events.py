@@ -9,7 +9,7 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
-from gpu_constructs.monitoring.event_counts import BLOCK_WARNINGS, COUNTED, SPOT_WARNINGS, namespace_of_events
+from gpu_constructs.monitoring.counted_events import BLOCK_WARNINGS, COUNTED, SPOT_WARNINGS, namespace_of_events
 
 __all__ = ["FAULT_DETAIL_TYPE", "FAULT_SOURCE", "ClusterEvents"]
 

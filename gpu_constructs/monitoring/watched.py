@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gpu_constructs.fleet import Pool, PoolKind, PurchaseOption, Unknown
-from gpu_constructs.monitoring.event_counts import BLOCK_DIMENSION, COUNTED, namespace_of_events
+from gpu_constructs.monitoring.counted_events import BLOCK_DIMENSION, COUNTED, namespace_of_events
 from gpu_constructs.monitoring.metrics import METRIC_NAMESPACE, METRICS
 from gpu_constructs.monitoring.series import Series
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
-from gpu_constructs.monitoring.recovery_parts import RecoveryRun
-from gpu_constructs.monitoring.recovery_states import recovery_definition
+from gpu_constructs.monitoring.recovery.definition import recovery_definition
+from gpu_constructs.monitoring.recovery.recovery_run import RecoveryRun
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 

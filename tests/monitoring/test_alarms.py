@@ -9,7 +9,7 @@ import pytest
 from aws_cdk import aws_sns as sns
 
 from gpu_constructs import AlarmLimits, InvalidValueError
-from gpu_constructs.monitoring.alarm_table import ALARMS
+from gpu_constructs.monitoring.alarms.alarm_table import ALARMS
 from tests.synthesis import Site
 
 from .alarm_states import states_of

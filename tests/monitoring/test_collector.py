@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 from gpu_constructs.hardware.xid import APPLICATION_XIDS, FATAL_XIDS
-from gpu_constructs.monitoring.collector import Collector, Settings
-from gpu_constructs.monitoring.daemon import program
-from gpu_constructs.monitoring.ecs_host import EcsHost
+from gpu_constructs.monitoring.daemon.collector import Collector, Settings
+from gpu_constructs.monitoring.daemon.daemon_task import program
+from gpu_constructs.monitoring.daemon.ecs_host import EcsHost
 from gpu_constructs.monitoring.metrics import METRICS, DimensionSet
 from tests.monitoring.emf import Values, values_in
 from tests.monitoring.test_readings import recorded

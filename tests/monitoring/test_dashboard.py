@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.monitoring.event_counts import COUNTED
+from gpu_constructs.monitoring.counted_events import COUNTED
+from gpu_constructs.monitoring.dashboard.body import body_of
 from gpu_constructs.monitoring.metrics import METRICS, DimensionSet
-from gpu_constructs.monitoring.widgets import body_of
 from tools.draw_dashboard import PICTURE, picture
 
 from .log_queries import answer_of

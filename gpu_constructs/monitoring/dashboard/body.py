@@ -12,11 +12,11 @@ from collections.abc import Iterator, Sequence
 
 from gpu_constructs.fleet import PoolKind
 from gpu_constructs.hardware.prices import dollars
-from gpu_constructs.monitoring.event_counts import BLOCK_WARNINGS, LOST_HOST, SPOT_WARNINGS
+from gpu_constructs.monitoring.counted_events import BLOCK_WARNINGS, LOST_HOST, SPOT_WARNINGS
+from gpu_constructs.monitoring.dashboard.widgets import AlarmStates, Graph, Table, Text, Widget
 from gpu_constructs.monitoring.metrics import METRIC_NAMESPACE
 from gpu_constructs.monitoring.series import Formula
 from gpu_constructs.monitoring.watched import PERIOD_SECONDS, WatchedCluster, WatchedPool
-from gpu_constructs.monitoring.widget import AlarmStates, Graph, Table, Text, Widget
 from gpu_constructs.placement.prices import Cost, cost_of
 
 __all__ = ["body_of", "rows_of"]

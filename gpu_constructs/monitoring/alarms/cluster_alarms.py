@@ -12,7 +12,7 @@ from aws_cdk import aws_cloudwatch_actions as actions
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
-from gpu_constructs.monitoring.alarm_table import PlannedAlarm
+from gpu_constructs.monitoring.alarms.alarm_table import PlannedAlarm
 from gpu_constructs.monitoring.series import Formula, Series
 
 __all__ = ["ClusterAlarms"]

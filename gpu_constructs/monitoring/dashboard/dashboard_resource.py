@@ -9,8 +9,8 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
 from gpu_constructs.cdk.late import late_text
+from gpu_constructs.monitoring.dashboard.body import body_of
 from gpu_constructs.monitoring.watched import WatchedCluster
-from gpu_constructs.monitoring.widgets import body_of
 
 __all__ = ["dashboard_of"]
 

@@ -23,8 +23,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from gpu_constructs.monitoring.ecs_host import EcsHost
-from gpu_constructs.monitoring.readings import (
+from gpu_constructs.monitoring.daemon.ecs_host import EcsHost
+from gpu_constructs.monitoring.daemon.readings import (
     MOST_BYTES,
     MOST_TEXT,
     Gpu,

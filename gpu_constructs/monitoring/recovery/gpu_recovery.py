@@ -19,9 +19,9 @@ from gpu_constructs.cdk.given import construct_of
 from gpu_constructs.cdk.late import late_list, late_text
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.monitoring.cluster_events import FAULT_DETAIL_TYPE, FAULT_SOURCE
-from gpu_constructs.monitoring.recovery_parts import RecoveryRun
-from gpu_constructs.monitoring.recovery_start import DAY, HEALTH, INTERRUPTION, REBALANCE
-from gpu_constructs.monitoring.recovery_states import recovery_definition
+from gpu_constructs.monitoring.recovery.definition import recovery_definition
+from gpu_constructs.monitoring.recovery.recovery_run import RecoveryRun
+from gpu_constructs.monitoring.recovery.which_host import DAY, HEALTH, INTERRUPTION, REBALANCE
 
 __all__ = ["GpuRecovery"]
 

@@ -1,13 +1,4 @@
-"""The state machine that takes a host out of its cluster and has it replaced, in the Amazon States Language.
-
-It starts with an event: a GPU failed, or EC2 is about to take a spot host. The states in order: which host, is it one
-of ours, is one of today's replacements left, drain, stop what runs on the failed GPU, wait until the tasks have moved,
-replace, wait for the new host. What starts it twice ends it quietly the second time.
-
-A host is ended with TerminateInstanceInAutoScalingGroup: the group launches another one for it, neither scale-in
-protection nor managed termination protection holds it back
-(https://docs.aws.amazon.com/autoscaling/ec2/userguide/ec2-auto-scaling-instance-protection.html), and ECS managed
-draining still sees that the last tasks end well. SetInstanceHealth would come to the same by way of a health check.
+"""States that empty a host: drain it, stop what runs on the failed GPU, and wait until the tasks have moved or ended.
 
 Draining moves the tasks of services and leaves others alone, and managed draining waits for those for up to 48 hours
 (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/container-instance-draining.html). So tasks on the failed
@@ -28,62 +19,50 @@ from gpu_constructs.cdk.state_parts import (
     text_is,
     text_matches,
 )
-from gpu_constructs.monitoring.recovery_parts import ENDS_BY_ITSELF, RecoveryRun, ask_ecs, ask_scaling, caught, tell
-from gpu_constructs.monitoring.recovery_start import first_states
+from gpu_constructs.monitoring.recovery.recovery_run import (
+    ENDS_BY_ITSELF,
+    PAUSE_SECONDS,
+    RecoveryRun,
+    ask_ecs,
+    caught,
+    tell,
+)
 
-__all__ = ["STOPPED_BY_RECOVERY", "recovery_definition"]
+__all__ = ["STOPPED_BY_RECOVERY", "draining_states", "longest_drain_seconds"]
 
 STOPPED_BY_RECOVERY = "GPU recovery: "
 """How the reason begins with which a task is stopped."""
 
 _TASK = "$.found.Tasks[0]"
 _GROUP = f"{_TASK}.Group"
-_PAUSE_SECONDS = 60
 # An execution has 25,000 events (https://docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html), a look 12.
 _MOST_LOOKS = 720
 _STOP_LOOKS = 10
 _KEPT_PAUSE_SECONDS, _KEPT_LOOKS = 600, 288
-_REPLACEMENT_LOOKS = 30
-_MARGIN_SECONDS = 3600
 
 
-def recovery_definition(run: RecoveryRun) -> State:
-    """The definition of the machine.
+def draining_states(run: RecoveryRun) -> State:
+    """States from ``Drain`` on, which lead to ``FindGroup`` or end the execution.
 
     Args:
-        run: What it works on.
+        run: What the machine works on.
     """
-    return {
-        "Comment": "Drains and replaces hosts whose GPUs failed, and hosts that EC2 takes back",
-        "StartAt": "Meanings",
-        "TimeoutSeconds": run.drain_seconds
-        + _KEPT_PAUSE_SECONDS * _KEPT_LOOKS
-        + _PAUSE_SECONDS * (_STOP_LOOKS + _REPLACEMENT_LOOKS)
-        + _MARGIN_SECONDS,
-        "States": {
-            **first_states(run),
-            **_drain(run),
-            **_wait(run),
-            **_time_over(run),
-            **_replace(run),
-            ENDS_BY_ITSELF: {"Type": "Succeed"},
-            "Failed": tell(
-                run,
-                "did not end",
-                "What was begun has to be looked after by hand: {}: {}",
-                "$.error.Error",
-                "$.error.Cause",
-                following="NotRecovered",
-            ),
-            "NotRecovered": fail_state("NotRecovered", "{}: {}", "$.error.Error", "$.error.Cause"),
-        },
-    }
+    return {**_drain(run), **_wait(run), **_time_over(run)}
+
+
+def longest_drain_seconds(run: RecoveryRun) -> int:
+    """How long these states may take together.
+
+    Args:
+        run: What the machine works on.
+    """
+    return run.drain_seconds + _KEPT_PAUSE_SECONDS * _KEPT_LOOKS + PAUSE_SECONDS * _STOP_LOOKS
 
 
 def _drain(run: RecoveryRun) -> State:
     drained = {"Cluster": run.cluster_arn, "ContainerInstances.$": "States.Array($.instance.arn)", "Status": "DRAINING"}
     daemons = {"Cluster": run.cluster_arn, "SchedulingStrategy": "DAEMON", "MaxResults": 100}
-    looks = min(_MOST_LOOKS, -(-run.drain_seconds // _PAUSE_SECONDS))
+    looks = min(_MOST_LOOKS, -(-run.drain_seconds // PAUSE_SECONDS))
     return {
         "Drain": ask_ecs(run, "updateContainerInstancesState", drained, "$.drained", "FindDaemons"),
         # They stay on a host until it ends.
@@ -252,66 +231,7 @@ def _time_over(run: RecoveryRun) -> State:
             following="FindRest",
         ),
         **_each_task(run, "Rest", only_failed_gpu=False, none="LastWait", following="LastWait"),
-        "LastWait": _waiting("Stop", _STOP_LOOKS, _PAUSE_SECONDS),
-    }
-
-
-def _replace(run: RecoveryRun) -> State:
-    group = "$.of.AutoScalingInstances[0].AutoScalingGroupName"
-    name = {"AutoScalingGroupNames.$": f"States.Array({group})"}
-    in_service = "$.AutoScalingGroups[0].Instances[?(@.LifecycleState == 'InService')]"
-    enough = {"Variable": "$.ready.hosts", "NumericGreaterThanEqualsPath": "$.group.wanted", "Next": "TellReplaced"}
-    less = {"Variable": "$.count.looks", "NumericLessThan": _REPLACEMENT_LOOKS, "Next": "LookForNew"}
-    return {
-        "FindGroup": ask_scaling(
-            run, "describeAutoScalingInstances", {"InstanceIds.$": "States.Array($.host)"}, "$.of", "InGroup"
-        ),
-        "InGroup": choice_state([{**is_there(group), "Next": "Replace"}], "TellGone"),
-        "TellGone": tell(run, "is gone", "It has left its Auto Scaling group by itself", following=ENDS_BY_ITSELF),
-        "Replace": ask_scaling(
-            run,
-            "terminateInstanceInAutoScalingGroup",
-            {"InstanceId.$": "$.host", "ShouldDecrementDesiredCapacity": False},
-            "$.ended",
-            "CountAgain",
-        ),
-        "CountAgain": {"Type": "Pass", "Result": {"looks": 0}, "ResultPath": "$.count", "Next": "LookForNew"},
-        "LookForNew": {"Type": "Wait", "Seconds": _PAUSE_SECONDS, "Next": "CountLook"},
-        "CountLook": pass_state({"looks.$": "States.MathAdd($.count.looks, 1)"}, "$.count", "DescribeGroup"),
-        "DescribeGroup": {
-            **ask_scaling(run, "describeAutoScalingGroups", name, "$.group", "Ready"),
-            "ResultSelector": {"wanted.$": "$.AutoScalingGroups[0].DesiredCapacity", "hosts.$": in_service},
-        },
-        "Ready": pass_state({"hosts.$": "States.ArrayLength($.group.hosts)"}, "$.ready", "IsReady"),
-        "IsReady": choice_state([enough, less], "Activities"),
-        "TellReplaced": tell(
-            run,
-            "is replaced",
-            "Its Auto Scaling group has the {} hosts that it should have",
-            "$.group.wanted",
-            following=ENDS_BY_ITSELF,
-        ),
-        "Activities": {
-            **ask_scaling(
-                run,
-                "describeScalingActivities",
-                {"AutoScalingGroupName.$": group, "MaxRecords": 10},
-                "$.activities",
-                "TellNotReplaced",
-            ),
-            "ResultSelector": {"said.$": "$.Activities[?(@.StatusCode == 'Failed')].StatusMessage"},
-        },
-        "TellNotReplaced": tell(
-            run,
-            "has no replacement yet",
-            f"After {in_words(_PAUSE_SECONDS * _REPLACEMENT_LOOKS)} its Auto Scaling group has {{}} of {{}} hosts. It "
-            "goes on trying, and tasks without a host wait. EC2 says: {}",
-            "$.ready.hosts",
-            "$.group.wanted",
-            "States.JsonToString($.activities.said)",
-            following="NotReplaced",
-        ),
-        "NotReplaced": fail_state("NotReplaced", "no host has come for {}: {}", "$.host", "$.what"),
+        "LastWait": _waiting("Stop", _STOP_LOOKS, PAUSE_SECONDS),
     }
 
 

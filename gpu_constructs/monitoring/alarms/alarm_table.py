@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from gpu_constructs.monitoring.alarm_limits import AlarmLimits
-from gpu_constructs.monitoring.event_counts import COUNTED
+from gpu_constructs.monitoring.alarms.alarm_limits import AlarmLimits
+from gpu_constructs.monitoring.counted_events import COUNTED
 from gpu_constructs.monitoring.series import Formula
 from gpu_constructs.monitoring.watched import WatchedCluster, WatchedPool
 

@@ -10,7 +10,7 @@ from moto.events.models import EventPattern
 
 from gpu_constructs.jobs.job_run import JobRun
 from gpu_constructs.jobs.states import time_limit
-from gpu_constructs.monitoring.event_counts import BLOCK_WARNINGS
+from gpu_constructs.monitoring.counted_events import BLOCK_WARNINGS
 
 from . import recorded_events as recorded
 from .log_queries import Event, counts

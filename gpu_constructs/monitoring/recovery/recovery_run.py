@@ -1,4 +1,4 @@
-"""What every part of the recovery's state machine is made of."""
+"""What the state machine of the recovery works on, and the states that all of its parts use."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from dataclasses import dataclass
 
 from gpu_constructs.cdk.state_parts import State, call, call_ecs
 
-__all__ = ["ENDS_BY_ITSELF", "RecoveryRun", "ask_ecs", "ask_scaling", "caught", "tell"]
+__all__ = ["ENDS_BY_ITSELF", "PAUSE_SECONDS", "RecoveryRun", "ask_ecs", "ask_scaling", "caught", "tell"]
 
 ENDS_BY_ITSELF = "NothingToDo"
 """The state in which an execution ends well."""
+
+PAUSE_SECONDS = 60
+"""Between two looks at what has changed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

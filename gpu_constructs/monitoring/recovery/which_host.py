@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from gpu_constructs.cdk.state_parts import State, call, choice_state, fail_state, is_there, pass_state, text_is
 from gpu_constructs.hardware.xid import FATAL_XIDS, XIDS
 from gpu_constructs.monitoring.cluster_events import FAULT_DETAIL_TYPE
-from gpu_constructs.monitoring.recovery_parts import ENDS_BY_ITSELF, RecoveryRun, ask_ecs, caught, tell
+from gpu_constructs.monitoring.recovery.recovery_run import ENDS_BY_ITSELF, RecoveryRun, ask_ecs, caught, tell
 
 __all__ = ["DAY", "HEALTH", "INTERRUPTION", "REBALANCE", "first_states"]
 
