@@ -5,15 +5,17 @@ from __future__ import annotations
 import argparse
 import math
 import sys
+from collections.abc import Sequence
 
 from gpu_constructs.checking.configuration import Configuration, found_configuration
+from gpu_constructs.cli import plan_diff_report, plan_report
 from gpu_constructs.cli.inputs import add_inputs, reviewed
 from gpu_constructs.cli.output import add_format
-from gpu_constructs.cli.plan_report import json_report, lines
 from gpu_constructs.cli.terminal import show, width_of
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.planning import FleetPlan, plan
-from gpu_constructs.planning.budget_verdict import verdict
+from gpu_constructs.planning.budget_verdict import BudgetVerdict, verdict
+from gpu_constructs.planning.plan_difference import PlanDifference, difference
 
 __all__ = ["define", "run"]
 
@@ -21,6 +23,7 @@ _EXAMPLES = """\
 examples:
   gpu-constructs plan cdk.out
   gpu-constructs plan cdk.out --budget 40                    in US dollars an hour, at MaxSize
+  gpu-constructs plan --diff main.out cdk.out --format markdown
   gpu-constructs plan template.yaml --region eu-west-1 --format json
 
 exit codes:
@@ -31,8 +34,11 @@ exit codes:
 def define(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
     parser.epilog = _EXAMPLES
-    add_inputs(parser)
-    add_format(parser)
+    add_inputs(parser, nargs="*")
+    add_format(parser, "markdown")
+    parser.add_argument(
+        "--diff", nargs=2, metavar=("OLD", "NEW"), help="compare two plans; as Markdown for a pull request"
+    )
     parser.add_argument(
         "--budget",
         type=float,
@@ -47,18 +53,45 @@ def run(arguments: argparse.Namespace) -> int:
     Returns:
         1 if a budget is not certainly kept, else 0.
     """
-    budget = _budget(arguments.budget)
-    found = _planned(arguments, found_configuration(arguments.config))
-    held = None if budget is None else verdict(found, budget)
-    if arguments.format == "json":
-        sys.stdout.write(json_report(found, held))
-    else:
-        show(lines(found, width=width_of(sys.stdout), verdict=held), sys.stdout)
+    budget, configuration = _budget(arguments.budget), found_configuration(arguments.config)
+    _require_paths(arguments)
+    old = [] if arguments.diff is None else [_planned(arguments, configuration, [arguments.diff[0]])]
+    new = _planned(arguments, configuration, arguments.paths if arguments.diff is None else [arguments.diff[1]])
+    held = None if budget is None else verdict(new, budget)
+    for each in old:
+        _show_difference(difference(each, new), held, arguments.format)
+    if not old and arguments.format == "json":
+        sys.stdout.write(plan_report.json_report(new, held))
+    elif not old:
+        show(plan_report.lines(new, width=width_of(sys.stdout), verdict=held), sys.stdout)
     return 0 if held is None or held.is_kept else 1
 
 
-def _planned(arguments: argparse.Namespace, configuration: Configuration) -> FleetPlan:
-    return plan(reviewed(arguments, configuration, rules=()).fleet)
+def _show_difference(found: PlanDifference, held: BudgetVerdict | None, form: str) -> None:
+    if form == "json":
+        sys.stdout.write(plan_diff_report.json_report(found, held))
+    elif form == "markdown":
+        sys.stdout.write(plan_diff_report.markdown(found, verdict=held))
+    else:
+        show(plan_diff_report.lines(found, width=width_of(sys.stdout), verdict=held), sys.stdout)
+
+
+def _planned(arguments: argparse.Namespace, configuration: Configuration, paths: Sequence[str]) -> FleetPlan:
+    asked = argparse.Namespace(**{**vars(arguments), "paths": list(paths)})
+    return plan(reviewed(asked, configuration, rules=()).fleet)
+
+
+def _require_paths(arguments: argparse.Namespace) -> None:
+    """Refuses a plan of nothing, of files besides a difference, and a form that only a difference has."""
+    if bool(arguments.paths) is (arguments.diff is not None):
+        problem = "files besides --diff" if arguments.paths else "nothing to plan"
+        raise InvalidValueError(problem, argument="PATH", allowed="files to plan, or --diff OLD NEW")
+    if arguments.format == "markdown" and arguments.diff is None:
+        raise InvalidValueError(
+            "'markdown' is for a difference", argument="--format", allowed="text or json", fix="--diff OLD NEW"
+        )
+    if arguments.diff is not None and arguments.diff[0] == arguments.diff[1] == "-":
+        raise InvalidValueError("stdin can be read once", argument="--diff", allowed="a file on one side")
 
 
 def _budget(usd_per_hour: float | None) -> float | None:

@@ -15,10 +15,10 @@ from gpu_constructs.planning.budget_verdict import BudgetVerdict
 from gpu_constructs.planning.cheaper import Outcome, Search
 from gpu_constructs.planning.fleet_plan import FleetPlan, Level, PoolPlan, QuotaNeed
 from gpu_constructs.planning.host_price import HOURS_A_MONTH, Usd
+from gpu_constructs.planning.in_words import NOT_KNOWN, amount, cost_of_level, number
 
-__all__ = ["facts_of", "json_report", "lines"]
+__all__ = ["budget_facts", "budget_lines", "facts_of", "json_report", "lines", "pieces"]
 
-_NOT_KNOWN = "not known"
 _INDENT = 12
 
 
@@ -41,41 +41,31 @@ def lines(plan: FleetPlan, *, width: int, verdict: BudgetVerdict | None = None) 
         yield []
         yield [("quotas", "title"), (" (vCPUs, of each account and region)", "aside")]
         for need in plan.quotas:
-            yield from _said(f"  {need.quota.code}  ", _quota(need), width)
+            yield from pieces(f"  {need.quota.code}  ", _quota(need), width)
     if plan.elsewhere:
         yield []
-        yield from _said("", f"not planned: {listed(plan.elsewhere)}, whose hosts are not in these files", width)
+        yield from pieces("", f"not planned: {listed(plan.elsewhere)}, whose hosts are not in these files", width)
     if plan.prices:
         yield []
-        yield from _said("", _about_prices(plan), width, style="aside")
+        yield from pieces("", _about_prices(plan), width, style="aside")
     if verdict is not None:
         yield []
-        yield from _budget(verdict, width)
+        yield from budget_lines(verdict, width)
 
 
 def _totals(plan: FleetPlan, width: int) -> Iterator[Line]:
     levels = plan.levels
     rows = [
-        ["hosts", *(_number(each.hosts) for each in levels.values())],
-        ["GPUs", *(_number(each.gpus) for each in levels.values())],
-        ["an hour", *(_total(plan, name, 1) for name in levels)],
-        ["a month", *(_total(plan, name, HOURS_A_MONTH) for name in levels)],
+        ["hosts", *(number(each.hosts) for each in levels.values())],
+        ["GPUs", *(number(each.gpus) for each in levels.values())],
+        ["an hour", *(cost_of_level(plan, name) for name in levels)],
+        ["a month", *(cost_of_level(plan, name, hours=HOURS_A_MONTH) for name in levels)],
     ]
     yield from table(("", *plan.levels), rows, width=width, right=tuple(plan.levels))
     # What is not known is never shown as part of a sum.
     left_out = dict.fromkeys(each for name in plan.levels for each in plan.unpriced(name))
     for each in left_out:
-        yield from _said("not counted  ", f"{brief(each.pool.name, LABEL)}: {each.why_unpriced}", width)
-
-
-def _total(plan: FleetPlan, level: str, hours: int) -> str:
-    """What all pools cost at a level, where something is not in it with a word that says so."""
-    amount, left_out = plan.levels[level].usd_per_hour, plan.unpriced(level)
-    if not left_out:
-        return _amount(None if amount is None else amount.times(hours))
-    if amount is None or not amount.most:
-        return "paid in advance" if all(each.price.is_paid for each in left_out) else _NOT_KNOWN
-    return f"{amount.times(hours)} and more"
+        yield from pieces("not counted  ", f"{brief(each.pool.name, LABEL)}: {each.why_unpriced}", width)
 
 
 def _pool(each: PoolPlan, width: int) -> Iterator[Line]:
@@ -83,25 +73,25 @@ def _pool(each: PoolPlan, width: int) -> Iterator[Line]:
     types = listed((of.label for of in pool.instance_types), "or") if pool.instance_types else "types not known"
     yield [(brief(pool.name, LABEL), "title"), (f": {types}, {pool.bought.option}, {pool.kind.value}", "")]
     for name, text in _facts_in_words(each):
-        yield from _said(f"  {name:<{_INDENT - 2}}", text, width, style="good" if name == "cheaper" else "")
+        yield from pieces(f"  {name:<{_INDENT - 2}}", text, width, style="good" if name == "cheaper" else "")
 
 
 def _facts_in_words(each: PoolPlan) -> Iterator[tuple[str, str]]:
     levels = (each.minimum, each.desired, each.maximum)
-    low, wanted, most = (_number(level.hosts) for level in levels)
+    low, wanted, most = (number(level.hosts) for level in levels)
     short = f"; the copies need {each.short} more than MaxSize" if each.short else ""
     yield "hosts", f"{low} at minimum, {wanted} at the desired counts, {most} at MaxSize{short}"
     if any(level.gpus != 0 for level in levels):
-        low, wanted, most = (_number(level.gpus) for level in levels)
+        low, wanted, most = (number(level.gpus) for level in levels)
         yield "GPUs", f"{low}, {wanted}, {most}"
     if each.price.prices:
-        low, wanted, most = (_amount(level.usd_per_hour) for level in levels)
-        yield "an hour", f"{low}, {wanted}, {most}; one host {_amount(each.price.of(each.pool, 1))}"
+        low, wanted, most = (amount(level.usd_per_hour) for level in levels)
+        yield "an hour", f"{low}, {wanted}, {most}; one host {amount(each.price.of(each.pool, 1))}"
     else:
-        yield "an hour", f"{_NOT_KNOWN}: {each.price.unknown}"
+        yield "an hour", f"{NOT_KNOWN}: {each.price.unknown}"
     for task in each.tasks:
-        copies = f"{_number(task.copies)} on a host"
-        start = "" if task.hosts is None else f"; one start takes {_number(task.hosts)} {_hosts(task.hosts)}"
+        copies = f"{number(task.copies)} on a host"
+        start = "" if task.hosts is None else f"; one start takes {number(task.hosts)} {_hosts(task.hosts)}"
         yield "tasks", f"{brief(task.workload.name, LABEL)}: {copies}{start}"
     for idle in each.stranded:
         verb = "is" if len(idle.exhausted) == 1 else "are"
@@ -120,8 +110,8 @@ def _facts_in_words(each: PoolPlan) -> Iterator[tuple[str, str]]:
 def _deploying(each: PoolPlan) -> str:
     found = each.deployment
     if found is None or isinstance(found.hosts, Unknown):
-        return f"{_NOT_KNOWN} how many hosts a deployment of all services takes"
-    text = f"{found.hosts} {_hosts(found.hosts)} if all services are deployed at once, {_number(found.extra)} more"
+        return f"{NOT_KNOWN} how many hosts a deployment of all services takes"
+    text = f"{found.hosts} {_hosts(found.hosts)} if all services are deployed at once, {number(found.extra)} more"
     if found.beyond:
         beyond = "; MaxSize is not known" if isinstance(found.beyond, Unknown) else f", {found.beyond} beyond MaxSize"
         text += beyond if found.stuck else f"{beyond}: old copies stop before new ones start"
@@ -142,8 +132,8 @@ def _quota(need: QuotaNeed) -> str:
     doubt = f"; {quota.doubt}" if quota.doubt else ""
     place = ", ".join(each for each in (quota.place.region, quota.place.account) if each is not None)
     return (
-        f"{quota.way} {quota.group}{f', {place}' if place else ''}: {_number(need.desired)} at the desired counts, "
-        f"{_number(need.maximum)} at MaxSize{doubt}"
+        f"{quota.way} {quota.group}{f', {place}' if place else ''}: {number(need.desired)} at the desired counts, "
+        f"{number(need.maximum)} at MaxSize{doubt}"
     )
 
 
@@ -159,29 +149,35 @@ def _about_prices(plan: FleetPlan) -> str:
     )
 
 
-def _budget(verdict: BudgetVerdict, width: int) -> Iterator[Line]:
+def budget_lines(verdict: BudgetVerdict, width: int | None) -> Iterator[Line]:
+    """What a plan has against a budget, as text.
+
+    Args:
+        verdict: What it has.
+        width: Columns to fill; None for one line each.
+    """
     for text, style in ((verdict.above, "error"), (verdict.open, "warning")):
         if text:
-            yield from _said("budget: ", text, width, style=style)
+            yield from pieces("budget: ", text, width or len(text) * 2, style=style)
     if verdict.is_kept:
         yield [(f"budget: within {dollars(verdict.usd_per_hour)} an hour", "good")]
 
 
-def _said(start: str, text: str, width: int, *, style: str = "") -> Iterator[Line]:
-    for number, part in enumerate(wrapped(text, width=width, indent=len(start))):
-        yield [(" " * len(start) if number else start, ""), (part, style)]
+def pieces(start: str, text: str, width: int, *, style: str = "") -> Iterator[Line]:
+    """A text on as many lines as it needs, under its own beginning.
+
+    Args:
+        start: What the first line begins with.
+        text: What follows it.
+        width: Columns to fill.
+        style: The style of the text.
+    """
+    for place, part in enumerate(wrapped(text, width=width, indent=len(start))):
+        yield [(" " * len(start) if place else start, ""), (part, style)]
 
 
-def _number(number: int | Unknown) -> str:
-    return _NOT_KNOWN if isinstance(number, Unknown) else f"{number:,}"
-
-
-def _amount(amount: Usd | None) -> str:
-    return _NOT_KNOWN if amount is None else f"{amount}"
-
-
-def _hosts(number: int | Unknown) -> str:
-    return "host" if number == 1 else "hosts"
+def _hosts(count: int | Unknown) -> str:
+    return "host" if count == 1 else "hosts"
 
 
 def json_report(plan: FleetPlan, verdict: BudgetVerdict | None = None) -> str:
@@ -191,15 +187,19 @@ def json_report(plan: FleetPlan, verdict: BudgetVerdict | None = None) -> str:
         plan: The plan.
         verdict: What is to be said of a budget; None without one.
     """
-    budget = None
-    if verdict is not None:
-        budget = {
-            "usd_per_hour": verdict.usd_per_hour,
-            "kept": verdict.is_kept,
-            "above": verdict.above or None,
-            "not_known": verdict.open or None,
-        }
-    return json_text({"version": __version__, **facts_of(plan), "budget": budget})
+    return json_text({"version": __version__, **facts_of(plan), "budget": budget_facts(verdict)})
+
+
+def budget_facts(verdict: BudgetVerdict | None) -> dict[str, object] | None:
+    """What a plan has against a budget, in values of JSON; None without a budget."""
+    if verdict is None:
+        return None
+    return {
+        "usd_per_hour": verdict.usd_per_hour,
+        "kept": verdict.is_kept,
+        "above": verdict.above or None,
+        "not_known": verdict.open or None,
+    }
 
 
 def facts_of(plan: FleetPlan) -> dict[str, object]:
@@ -310,11 +310,11 @@ def _level(level: Level) -> dict[str, object]:
     }
 
 
-def _usd(amount: Usd | None) -> dict[str, float | None] | None:
-    if amount is None:
+def _usd(found: Usd | None) -> dict[str, float | None] | None:
+    if found is None:
         return None
-    return {"least": None if amount.least is None else round(amount.least, 6), "most": round(amount.most, 6)}
+    return {"least": None if found.least is None else round(found.least, 6), "most": round(found.most, 6)}
 
 
-def _json(number: int | Unknown) -> int | None:
-    return None if isinstance(number, Unknown) else number
+def _json(value: int | Unknown) -> int | None:
+    return None if isinstance(value, Unknown) else value

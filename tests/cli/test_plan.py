@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -69,3 +70,59 @@ def test_files_without_hosts_have_no_plan(tmp_path: Path, capsys: pytest.Capture
     body = {"Resources": {"Topic": {"Type": "AWS::SNS::Topic"}}}
     assert main(["plan", written(body, tmp_path / "t.json")]) == 0
     assert "nothing is planned" in capsys.readouterr().out
+
+
+def changed(tmp_path: Path, **changes: Any) -> list[str]:
+    """Arguments that compare a template with itself after changes of its group."""
+    new = template()
+    new["Resources"]["Hosts"]["Properties"] |= changes
+    return ["plan", "--diff", written(template(), tmp_path / "old.json"), written(new, tmp_path / "new.json")]
+
+
+def test_a_difference_is_hosts_costs_and_quotas(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(changed(tmp_path, MaxSize="6")) == 0
+    output = capsys.readouterr().out
+    assert re.search(r"hosts at MaxSize +4 +6 +\+2\n", output)
+    assert re.search(r"a month at MaxSize +\$2,350.02 +\$3,525.02 +\+\$1,175.01\n", output)
+    assert "Provider changed\n  hosts at MaxSize: 4 -> 6\n  an hour at MaxSize: $3.22 -> $4.83\n" in output
+    assert "L-DB2E81BA (on-demand G/VT), vCPUs at MaxSize: 16 -> 24" in output
+
+
+def test_a_difference_is_markdown_for_a_pull_request(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*changed(tmp_path, MaxSize="6"), "--format", "markdown", "--budget", "4"]) == 1
+    output = capsys.readouterr().out
+    assert "|  | old | new | change |\n| --- | ---: | ---: | ---: |\n" in output
+    assert (
+        "| **Provider**, changed | hosts at MaxSize | 4 | 6 |\n|  | an hour at MaxSize | \\$3.22 | \\$4.83 |" in output
+    )
+    assert "above the budget of \\$4.00" in output
+
+
+def test_names_are_no_markup(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    body = template()
+    body["Resources"]["Provider"]["Metadata"] = {"aws:cdk:path": "Demo/a|b<i>`*\ny/Provider/Resource"}
+    sides = written(template(), tmp_path / "old.json"), written(body, tmp_path / "new.json")
+    assert main(["plan", "--diff", *sides, "--format", "markdown"]) == 0
+    (row,) = (each for each in capsys.readouterr().out.splitlines() if "added" in each)
+    assert row.startswith("| **a\\|b\\<i\\>\\`\\*\\\\ny**, added | instance types | - | g6.xlarge |")
+
+
+def test_a_program_reads_both_plans(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*changed(tmp_path), "--format", "json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert (facts["same"], facts["pools"], facts["old"]) == (True, [], facts["new"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["plan"], "nothing to plan"),
+        (["plan", "a.json", "--diff", "b.json", "c.json"], "files besides --diff"),
+        (["plan", "a.json", "--format", "markdown"], "'markdown' is for a difference"),
+        (["plan", "--diff", "-", "-"], "stdin can be read once"),
+        (["plan", "--diff", "nowhere.json", "c.json"], "nowhere.json"),
+    ],
+)
+def test_wrong_usage_is_2(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 2
+    assert words in capsys.readouterr().err

@@ -1,0 +1,119 @@
+"""The difference of two plans for readers: as text, as Markdown for a pull request, and as JSON."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from gpu_constructs import __version__
+from gpu_constructs.budget import LABEL, brief
+from gpu_constructs.cli.output import json_text
+from gpu_constructs.cli.plan_report import budget_facts, budget_lines, facts_of, pieces
+from gpu_constructs.cli.terminal import Line, clean, table
+from gpu_constructs.planning.budget_verdict import BudgetVerdict
+from gpu_constructs.planning.plan_difference import PlanDifference, Row, Status
+
+__all__ = ["json_report", "lines", "markdown"]
+
+_HEAD = ("", "old", "new", "change")
+_STYLES = {Status.ADDED: "warning", Status.REMOVED: "good", Status.CHANGED: ""}
+_MARKUP = re.compile(r"([\\`*_\[\]<>#|~&$])")
+_SAME = "The plan is the same."
+
+
+def lines(found: PlanDifference, *, width: int, verdict: BudgetVerdict | None = None) -> Iterator[Line]:
+    """The difference as text.
+
+    Args:
+        found: The difference.
+        width: Columns to fill.
+        verdict: What the new plan has against a budget; None without one.
+    """
+    yield from table(_HEAD, [_cells(each) for each in found.totals], width=width, right=_HEAD[1:])
+    for pool in found.pools:
+        yield []
+        yield [(brief(pool.name, LABEL), "title"), (f" {pool.status.value}", _STYLES[pool.status])]
+        for row in pool.rows:
+            yield from pieces(f"  {row.what}: ", f"{row.old} -> {row.new}", width)
+    if found.quotas:
+        yield []
+        yield [("quotas", "title")]
+        for row in found.quotas:
+            yield from pieces("  ", f"{row.what}: {row.old} -> {row.new}", width)
+    if found.is_empty:
+        yield []
+        yield [(_SAME, "good")]
+    if verdict is not None:
+        yield []
+        yield from budget_lines(verdict, width)
+
+
+def markdown(found: PlanDifference, *, verdict: BudgetVerdict | None = None) -> str:
+    """The difference as a comment of a pull request.
+
+    Args:
+        found: The difference.
+        verdict: What the new plan has against a budget; None without one.
+    """
+    parts = ["### GPU hosts", _table([_cells(each) for each in found.totals], _HEAD)]
+    if found.is_empty:
+        parts.append(_SAME)
+    rows = [
+        (f"**{_escaped(pool.name)}**, {pool.status.value}" if not place else "", row.what, row.old, row.new)
+        for pool in found.pools
+        for place, row in enumerate(pool.rows)
+    ]
+    if rows:
+        parts.append(_table(rows, ("pool", "", "old", "new"), escaped=1, numbers=()))
+    if found.quotas:
+        parts.append(_table([_cells(each) for each in found.quotas], ("quota", *_HEAD[1:])))
+    if verdict is not None:
+        parts += [_escaped("".join(piece for piece, _ in line)) for line in budget_lines(verdict, None)]
+    parts.append("On-demand list prices; disks, traffic, taxes and discounts are not in them.")
+    return "\n\n".join(parts) + "\n"
+
+
+def json_report(found: PlanDifference, verdict: BudgetVerdict | None = None) -> str:
+    """The difference as JSON, with both plans.
+
+    Args:
+        found: The difference.
+        verdict: What the new plan has against a budget; None without one.
+    """
+    return json_text(
+        {
+            "version": __version__,
+            "same": found.is_empty,
+            "totals": [_facts(each) for each in found.totals],
+            "pools": [
+                {"pool": each.name, "status": each.status.value, "changes": [_facts(row) for row in each.rows]}
+                for each in found.pools
+            ],
+            "quotas": [_facts(each) for each in found.quotas],
+            "old": facts_of(found.old),
+            "new": facts_of(found.new),
+            "budget": budget_facts(verdict),
+        }
+    )
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    return row.what, row.old, row.new, row.change
+
+
+def _facts(row: Row) -> dict[str, str]:
+    return {"what": row.what, "old": row.old, "new": row.new, "change": row.change}
+
+
+def _table(
+    rows: Sequence[Sequence[str]], head: Sequence[str], *, escaped: int = 0, numbers: Sequence[str] = _HEAD[1:]
+) -> str:
+    """A table; the first so many columns are Markdown already, and those of numbers are on the right."""
+    marks = ["---:" if each in numbers else "---" for each in head]
+    written = [[each if place < escaped else _escaped(each) for place, each in enumerate(row)] for row in rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (list(head), marks, *written))
+
+
+def _escaped(text: str) -> str:
+    """A text that nothing in it can turn into markup: names are the user's, and may be anything."""
+    return _MARKUP.sub(r"\\\1", clean(brief(text, LABEL)))
