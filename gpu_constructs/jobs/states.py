@@ -22,11 +22,11 @@ from gpu_constructs.cdk.state_parts import (
     text_is,
     text_matches,
 )
+from gpu_constructs.hardware.aws_events import LOST_HOST, NOT_STARTED
 from gpu_constructs.jobs.job_run import ATTEMPT, CHECKPOINTS, INPUT, NAME, JobRun
 from gpu_constructs.jobs.retries import JobRetries
 from gpu_constructs.jobs.task_pages import IS_OURS, OUR_GROUP, each_of_page, pages_of_tasks
-from gpu_constructs.monitoring.counted_events import LOST_HOST, PASSED_ITS_TIME_LIMIT
-from gpu_constructs.monitoring.recovery.draining import STOPPED_BY_RECOVERY
+from gpu_constructs.monitoring.signals import PASSED_ITS_TIME_LIMIT, STOPPED_BY_RECOVERY
 
 __all__ = [
     "LONGEST_EXECUTION_SECONDS",
@@ -267,7 +267,7 @@ def _causes_of_errors(retries: JobRetries) -> Iterator[Cause]:
 def _causes_of_tasks(run: JobRun, retries: JobRetries) -> Iterator[Cause]:
     """What the description of a stopped task says; the first that is true counts."""
     stop, reason = f"{_TASK}.StopCode", f"{_TASK}.StoppedReason"
-    not_started = {"And": [is_there(stop), text_is(stop, "TaskFailedToStart")]}
+    not_started = {"And": [is_there(stop), text_is(stop, NOT_STARTED)]}
     never_placed = {"And": [*not_started["And"], is_there(f"{_TASK}.ContainerInstanceArn", there=False)]}
     container = run.container
     yield Cause(

@@ -8,17 +8,18 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
+from gpu_constructs.hardware.aws_events import (
+    BLOCK_WARNINGS,
+    DEPLOYMENT_STATE,
+    HOST_HEALTH,
+    SERVICE_ACTION,
+    SPOT_WARNING,
+    TASK_STATE,
+)
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
-from gpu_constructs.monitoring.counted_events import BLOCK_WARNINGS, COUNTED, SPOT_WARNINGS, namespace_of_events
+from gpu_constructs.monitoring.counted_events import COUNTED, namespace_of_events
 
-__all__ = ["FAULT_DETAIL_TYPE", "FAULT_SOURCE", "ClusterEvents"]
-
-FAULT_SOURCE = "gpu-constructs"
-"""Source of the events that the daemon sends to the default event bus, one for each fault of a GPU."""
-FAULT_DETAIL_TYPE = "GPU Fault"
-"""Their detail type. The detail has ``clusterArn``, ``containerInstanceArn``, ``ec2InstanceId``,
-``capacityProviderName``, ``gpuIndex``, ``gpuUuid``, ``xid`` and ``reason``; null where it is not known.
-"""
+__all__ = ["ClusterEvents"]
 
 
 class ClusterEvents(Construct):
@@ -52,14 +53,14 @@ class ClusterEvents(Construct):
                 "source": ["aws.ecs"],
                 "$or": [
                     {
-                        "detail-type": ["ECS Service Action", "ECS Container Instance Health Change"],
+                        "detail-type": [SERVICE_ACTION, HOST_HEALTH],
                         "detail": {"clusterArn": [hosts.cluster_arn]},
                     },
                     {
-                        "detail-type": ["ECS Task State Change"],
+                        "detail-type": [TASK_STATE],
                         "detail": {"clusterArn": [hosts.cluster_arn], "lastStatus": ["STOPPED"]},
                     },
-                    {"detail-type": ["ECS Deployment State Change"], "resources": [{"prefix": services}]},
+                    {"detail-type": [DEPLOYMENT_STATE], "resources": [{"prefix": services}]},
                 ],
             },
             targets=[target],
@@ -68,7 +69,7 @@ class ClusterEvents(Construct):
             self,
             "Ec2Rule",
             description="What EC2 takes back: Spot instances and Capacity Blocks of the region",
-            event_pattern={"source": ["aws.ec2"], "detail-type": [*SPOT_WARNINGS, *BLOCK_WARNINGS]},
+            event_pattern={"source": ["aws.ec2"], "detail-type": [SPOT_WARNING, *BLOCK_WARNINGS]},
             targets=[target],
         )
         for each in COUNTED.values():

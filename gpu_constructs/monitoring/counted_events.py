@@ -11,33 +11,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from gpu_constructs.hardware.aws_events import (
+    BLOCK_WARNINGS,
+    LOST_HOST,
+    NOT_STARTED,
+    PLACEMENT_FAILURE,
+    SERVICE_ACTION,
+    SPOT_WARNING,
+    TASK_STATE,
+)
 from gpu_constructs.monitoring.metrics import METRIC_NAMESPACE
+from gpu_constructs.monitoring.signals import PASSED_ITS_TIME_LIMIT
 
 __all__ = [
     "BLOCK_DIMENSION",
-    "BLOCK_WARNINGS",
     "COUNTED",
-    "LOST_HOST",
-    "PASSED_ITS_TIME_LIMIT",
-    "SPOT_WARNINGS",
     "CountedEvent",
     "namespace_of_events",
 ]
-
-PASSED_ITS_TIME_LIMIT = "it passed its time limit"
-"""How the reason begins with which a job stops the task of an attempt that takes too long."""
-
-LOST_HOST = ("InfrastructureHealth", "SpotInterruption", "TerminationNotice")
-"""Why ECS stopped a task whose host is gone: https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_Task.html"""
-
-SPOT_WARNINGS = ("EC2 Spot Instance Interruption Warning",)
-"""https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-instance-termination-notices.html"""
-
-BLOCK_WARNINGS = ("Capacity Block Expiration Warning", "Capacity Block Reservation Expiration Warning")
-"""EC2 sends it 40 minutes before the end. Editions of its page have one name or the other, so both are taken.
-
-https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-monitor.html
-"""
 
 BLOCK_DIMENSION = "CapacityReservationId"
 """Of the number of warnings of each Capacity Block."""
@@ -101,21 +92,21 @@ COUNTED: Mapping[str, CountedEvent] = MappingProxyType(
             CountedEvent(
                 metric="PlacementFailures",
                 says="a service could not place a task",
-                detail_types=("ECS Service Action",),
-                detail={"eventName": ("SERVICE_TASK_PLACEMENT_FAILURE",)},
+                detail_types=(SERVICE_ACTION,),
+                detail={"eventName": (PLACEMENT_FAILURE,)},
                 source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs_service_events.html",
             ),
             CountedEvent(
                 metric="TasksNotStarted",
                 says="a task ended before its containers ran, for want of a host or of an image",
-                detail_types=("ECS Task State Change",),
-                detail={"lastStatus": ("STOPPED",), "stopCode": ("TaskFailedToStart",)},
+                detail_types=(TASK_STATE,),
+                detail={"lastStatus": ("STOPPED",), "stopCode": (NOT_STARTED,)},
                 source=_TASKS,
             ),
             CountedEvent(
                 metric="LostTasks",
                 says="a task ended with its host",
-                detail_types=("ECS Task State Change",),
+                detail_types=(TASK_STATE,),
                 detail={"lastStatus": ("STOPPED",), "stopCode": LOST_HOST},
                 source=_STOP_CODES,
                 doubt="no page says which of these stop codes a Spot host of EC2 causes, so all of them count",
@@ -123,7 +114,7 @@ COUNTED: Mapping[str, CountedEvent] = MappingProxyType(
             CountedEvent(
                 metric="JobsOverTime",
                 says="a job was ended by its time limit",
-                detail_types=("ECS Task State Change",),
+                detail_types=(TASK_STATE,),
                 detail={"lastStatus": ("STOPPED",), "stoppedReason": (f"{PASSED_ITS_TIME_LIMIT}*",)},
                 source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_StopTask.html",
                 doubt="where Step Functions stops the task first, ECS has its reason instead of that of the job, and a "
@@ -133,7 +124,7 @@ COUNTED: Mapping[str, CountedEvent] = MappingProxyType(
             CountedEvent(
                 metric="SpotInterruptions",
                 says="EC2 takes a Spot host back within two minutes",
-                detail_types=SPOT_WARNINGS,
+                detail_types=(SPOT_WARNING,),
                 source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-instance-termination-notices.html",
                 doubt="the event has no cluster in it: Spot instances of the account that are in no cluster, or in "
                 "another one of the region, count as well",

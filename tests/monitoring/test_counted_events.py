@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from moto.events.models import EventPattern
 
+from gpu_constructs.hardware.aws_events import BLOCK_WARNINGS
 from gpu_constructs.jobs.job_run import JobRun
 from gpu_constructs.jobs.states import time_limit
-from gpu_constructs.monitoring.counted_events import BLOCK_WARNINGS
 
 from . import recorded_events as recorded
 from .log_queries import Event, counts

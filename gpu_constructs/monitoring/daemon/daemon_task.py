@@ -17,8 +17,8 @@ from gpu_constructs.fleet import Container, PlacementConstraint, Task, UserDataF
 from gpu_constructs.hardware.aws_limits import MAX_PERCENT
 from gpu_constructs.hardware.xid import APPLICATION_XIDS, FATAL_XIDS
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
-from gpu_constructs.monitoring.cluster_events import FAULT_DETAIL_TYPE, FAULT_SOURCE
 from gpu_constructs.monitoring.metrics import METRIC_NAMESPACE, METRICS
+from gpu_constructs.monitoring.signals import FAULT_DETAIL_TYPE, FAULT_SOURCE
 from gpu_constructs.placement import FairShare
 
 __all__ = ["DEFAULT_IMAGE", "KEPT", "collector_task", "daemon_workload", "let_privileged_run", "program"]

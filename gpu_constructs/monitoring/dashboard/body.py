@@ -11,8 +11,8 @@ import json
 from collections.abc import Iterator, Sequence
 
 from gpu_constructs.fleet import PoolKind
+from gpu_constructs.hardware.aws_events import BLOCK_WARNINGS, LOST_HOST, NOT_STARTED, PLACEMENT_FAILURE, SPOT_WARNING
 from gpu_constructs.hardware.prices import dollars
-from gpu_constructs.monitoring.counted_events import BLOCK_WARNINGS, LOST_HOST, SPOT_WARNINGS
 from gpu_constructs.monitoring.dashboard.widgets import AlarmStates, Graph, Table, Text, Widget
 from gpu_constructs.monitoring.metrics import METRIC_NAMESPACE
 from gpu_constructs.monitoring.series import Formula
@@ -256,19 +256,19 @@ def _one_of(name: str, values: Sequence[str]) -> str:
 
 
 _WHY_NOT_PLACED = (
-    f"filter {_one_of('detail.eventName', ['SERVICE_TASK_PLACEMENT_FAILURE'])}",
+    f"filter {_one_of('detail.eventName', [PLACEMENT_FAILURE])}",
     "stats count(*) as times by resources.0 as service, detail.reason as reason",
     "sort times desc",
     "limit 20",
 )
 _WHY_NOT_STARTED = (
-    f"filter {_one_of('detail.stopCode', ['TaskFailedToStart'])}",
+    f"filter {_one_of('detail.stopCode', [NOT_STARTED])}",
     "stats count(*) as times by detail.group as task_group, detail.stoppedReason as reason",
     "sort times desc",
     "limit 20",
 )
 _LOSSES = " or ".join(
-    (_one_of("`detail-type`", [*SPOT_WARNINGS, *BLOCK_WARNINGS]), _one_of("detail.stopCode", LOST_HOST))
+    (_one_of("`detail-type`", [SPOT_WARNING, *BLOCK_WARNINGS]), _one_of("detail.stopCode", LOST_HOST))
 )
 _WHAT = "coalesce(`detail.instance-id`, `detail.capacity-reservation-id`, detail.stoppedReason)"
 _INTERRUPTIONS = (

@@ -27,11 +27,9 @@ from gpu_constructs.monitoring.recovery.recovery_run import (
     caught,
     tell,
 )
+from gpu_constructs.monitoring.signals import STOPPED_BY_RECOVERY
 
-__all__ = ["STOPPED_BY_RECOVERY", "draining_states", "longest_drain_seconds"]
-
-STOPPED_BY_RECOVERY = "GPU recovery: "
-"""How the reason begins with which a task is stopped."""
+__all__ = ["draining_states", "longest_drain_seconds"]
 
 _TASK = "$.found.Tasks[0]"
 _GROUP = f"{_TASK}.Group"

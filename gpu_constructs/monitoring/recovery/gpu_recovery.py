@@ -17,11 +17,12 @@ from constructs import Construct
 from gpu_constructs.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.cdk.given import construct_of
 from gpu_constructs.cdk.late import late_list, late_text
+from gpu_constructs.hardware.aws_events import HOST_HEALTH, REBALANCE_RECOMMENDATION, SPOT_WARNING
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
-from gpu_constructs.monitoring.cluster_events import FAULT_DETAIL_TYPE, FAULT_SOURCE
 from gpu_constructs.monitoring.recovery.definition import recovery_definition
 from gpu_constructs.monitoring.recovery.recovery_run import RecoveryRun
-from gpu_constructs.monitoring.recovery.which_host import DAY, HEALTH, INTERRUPTION, REBALANCE
+from gpu_constructs.monitoring.recovery.which_host import DAY
+from gpu_constructs.monitoring.signals import FAULT_DETAIL_TYPE, FAULT_SOURCE
 
 __all__ = ["GpuRecovery"]
 
@@ -115,11 +116,11 @@ class GpuRecovery(Construct):
                     {"source": [FAULT_SOURCE], "detail-type": [FAULT_DETAIL_TYPE], "detail": of_cluster},
                     {
                         "source": ["aws.ecs"],
-                        "detail-type": [HEALTH],
+                        "detail-type": [HOST_HEALTH],
                         "detail": {**of_cluster, "overallStatus": ["IMPAIRED"]},
                     },
                     # They name the instance alone; the machine looks for it in the cluster.
-                    {"source": ["aws.ec2"], "detail-type": [INTERRUPTION, REBALANCE]},
+                    {"source": ["aws.ec2"], "detail-type": [SPOT_WARNING, REBALANCE_RECOMMENDATION]},
                 ]
             },
             targets=[

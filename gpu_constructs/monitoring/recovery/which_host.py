@@ -5,18 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gpu_constructs.cdk.state_parts import State, call, choice_state, fail_state, is_there, pass_state, text_is
+from gpu_constructs.hardware.aws_events import HOST_HEALTH, REBALANCE_RECOMMENDATION
 from gpu_constructs.hardware.xid import FATAL_XIDS, XIDS
-from gpu_constructs.monitoring.cluster_events import FAULT_DETAIL_TYPE
 from gpu_constructs.monitoring.recovery.recovery_run import ENDS_BY_ITSELF, RecoveryRun, ask_ecs, caught, tell
+from gpu_constructs.monitoring.signals import FAULT_DETAIL_TYPE
 
-__all__ = ["DAY", "HEALTH", "INTERRUPTION", "REBALANCE", "first_states"]
-
-HEALTH = "ECS Container Instance Health Change"
-"""https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs_container_instance_health_events.html"""
-INTERRUPTION = "EC2 Spot Instance Interruption Warning"
-"""https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-instance-termination-notices.html"""
-REBALANCE = "EC2 Instance Rebalance Recommendation"
-"""https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/rebalance-recommendations.html"""
+__all__ = ["DAY", "first_states"]
 
 DAY = "Day"
 """The key of the table: one item for each day with a fault, with the hosts that it counts."""
@@ -52,8 +46,8 @@ def _what_happened() -> State:
                 {"And": [*numbered, fatal], "Next": "WhichGpu"},
                 {"And": [*numbered, harmless], "Next": ENDS_BY_ITSELF},
                 {**of_fault, "Next": "WithoutXid"},
-                {**text_is(kind, HEALTH), "Next": "ChecksOfGpus"},
-                {**text_is(kind, REBALANCE), "Next": "Rebalance"},
+                {**text_is(kind, HOST_HEALTH), "Next": "ChecksOfGpus"},
+                {**text_is(kind, REBALANCE_RECOMMENDATION), "Next": "Rebalance"},
             ],
             "Interruption",
         ),

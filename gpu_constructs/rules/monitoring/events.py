@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Final
 
 from gpu_constructs.budget import brief
 from gpu_constructs.fleet import EventRule, EventValue, Unknown
+from gpu_constructs.hardware.aws_events import ECS_EVENTS, EVENT_FIELDS, EVENT_NAMES, EVENT_VALUES
 from gpu_constructs.hardware.cloudwatch import is_slip_of
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import or_list
@@ -18,66 +18,6 @@ _EVENTS = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs_cwe_e
 _SOURCE = "aws.ecs"
 _LETTERS = re.compile(r"[^a-z]+")
 _MEANS_SOURCE = frozenset({"amazonecs", "awsecs", "ecs", "ecsamazonawscom"})
-_TASK, _INSTANCE, _ACTION, _DEPLOYMENT, _HEALTH = (
-    "ECS Task State Change",
-    "ECS Container Instance State Change",
-    "ECS Service Action",
-    "ECS Deployment State Change",
-    "ECS Container Instance Health Change",
-)
-_TYPES: Final = (_TASK, _INSTANCE, _ACTION, _DEPLOYMENT, _HEALTH)
-# https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-lifecycle-explanation.html
-_STATES = "PROVISIONING PENDING ACTIVATING RUNNING DEACTIVATING STOPPING DEPROVISIONING STOPPED DELETED"
-_TASK_STATES = tuple(_STATES.split())
-# The others are enumerations of the API of ECS, such as TaskStopCode.
-_VALUES: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
-    (_TASK, "detail.lastStatus"): _TASK_STATES,
-    (_TASK, "detail.desiredStatus"): _TASK_STATES,
-    (_TASK, "detail.launchType"): ("EC2", "EXTERNAL", "FARGATE", "MANAGED_INSTANCES"),
-    (_TASK, "detail.stopCode"): (
-        "EssentialContainerExited",
-        "InfrastructureHealth",
-        "ServiceSchedulerInitiated",
-        "SpotInterruption",
-        "TaskFailedToStart",
-        "TerminationNotice",
-        "UserInitiated",
-    ),
-    (_INSTANCE, "detail.status"): (
-        "ACTIVE",
-        "DEREGISTERING",
-        "DRAINING",
-        "INACTIVE",
-        "REGISTERING",
-        "REGISTRATION_FAILED",
-    ),
-    (_ACTION, "detail.eventType"): ("ERROR", "INFO", "WARN"),
-    (_DEPLOYMENT, "detail.eventType"): ("ERROR", "INFO", "WARN"),
-    (_DEPLOYMENT, "detail.eventName"): (
-        "SERVICE_DEPLOYMENT_COMPLETED",
-        "SERVICE_DEPLOYMENT_FAILED",
-        "SERVICE_DEPLOYMENT_IN_PROGRESS",
-    ),
-    (_HEALTH, "detail.overallStatus"): ("IMPAIRED", "INITIALIZING", "INSUFFICIENT_DATA", "OK"),
-}
-_ACTIONS = """
-    CAPACITY_PROVIDER_STEADY_STATE ECS_OPERATION_THROTTLED SERVICE_DAEMON_PLACEMENT_CONSTRAINT_VIOLATED
-    SERVICE_DEPLOYMENT_COMPLETED SERVICE_DEPLOYMENT_FAILED SERVICE_DEPLOYMENT_IN_PROGRESS SERVICE_DESIRED_COUNT_UPDATED
-    SERVICE_DISCOVERY_INSTANCE_UNHEALTHY SERVICE_DISCOVERY_OPERATION_THROTTLED SERVICE_HEALTH_UNKNOWN
-    SERVICE_STEADY_STATE SERVICE_TASK_CONFIGURATION_FAILURE SERVICE_TASK_PLACEMENT_FAILURE SERVICE_TASK_START_IMPAIRED
-    TASKSET_STEADY_STATE TASKS_STOPPED VPC_LATTICE_TARGET_UNHEALTHY
-"""
-_OPEN_NAMES: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
-    (_ACTION, "detail.eventName"): tuple(_ACTIONS.split()),
-}
-"""Names of which ECS may have others: only a slip of one of these is wrong."""
-
-_FIELDS = """
-    attachments availabilityZone capacityProviderName clusterArn containerInstanceArn containers cpu createdAt
-    desiredStatus ec2InstanceId eventName eventType group lastStatus launchType memory overallStatus platformVersion
-    reason startedAt startedBy status stopCode stoppedAt stoppedReason stoppingAt taskArn taskDefinitionArn updatedAt
-"""
-_KEYS: Final = tuple(f"detail.{each}" for each in _FIELDS.split())
 
 
 @error(
@@ -131,9 +71,11 @@ def _sources(rule: EventRule, field: EventValue | None, types: tuple[str, ...] |
 def _types(rule: EventRule, field: EventValue | None, types: tuple[str, ...] | None) -> Iterator[Problem]:
     if field is None:
         return
-    slips = {each: name for each in field.values if isinstance(each, str) for name in _TYPES if is_slip_of(each, name)}
+    slips = {
+        each: name for each in field.values if isinstance(each, str) for name in ECS_EVENTS if is_slip_of(each, name)
+    }
     for each, name in slips.items():
-        if each in _TYPES:
+        if each in ECS_EVENTS:
             continue
         message = f"{rule.name} waits for events of the type {brief(each)}, and ECS calls them {name}"
         is_only = types is not None and all(one in slips for one in types)
@@ -142,8 +84,8 @@ def _types(rule: EventRule, field: EventValue | None, types: tuple[str, ...] | N
 
 def _values(rule: EventRule, field: EventValue, event: str) -> Iterator[Problem]:
     """Texts of a field that events of this type never have."""
-    allowed = _VALUES.get((event, field.path))
-    names = _OPEN_NAMES.get((event, field.path), ())
+    allowed = EVENT_VALUES.get((event, field.path))
+    names = EVENT_NAMES.get((event, field.path), ())
     for each in field.values:
         if not isinstance(each, str):
             continue
@@ -159,9 +101,9 @@ def _keys(rule: EventRule, field: EventValue, types: tuple[str, ...] | None) -> 
     """A field of the detail in other letters than those of ECS."""
     steps = field.path.split(".")
     path = ".".join(steps[:2])
-    if steps[0] != "detail" or types is None or not set(types) <= set(_TYPES) or path in _KEYS:
+    if steps[0] != "detail" or types is None or not set(types) <= set(ECS_EVENTS) or path in EVENT_FIELDS:
         return
-    meant = next((each for each in _KEYS if each.lower() == path.lower()), "")
+    meant = next((each for each in EVENT_FIELDS if each.lower() == path.lower()), "")
     if meant:
         message = f"{rule.name} asks for {path}, and events of ECS have {meant}"
         yield _problem(rule, field, path, message, meant)

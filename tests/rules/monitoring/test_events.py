@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import boto3
 import pytest
 
-from gpu_constructs.rules.monitoring import events as rules
 from tests.rules.monitoring.watched import events, messages, said
 
 TASK = "ECS Task State Change"
@@ -99,19 +97,6 @@ def test_values_that_ecs_sends_are_fine() -> None:
 def test_a_text_without_a_list_is_refused() -> None:
     assert said(events(source="aws.ecs")) == [("GPU382", "error")]
     assert said(of_tasks(lastStatus="STOPPED")) == [("GPU382", "error")]
-
-
-@pytest.mark.parametrize(
-    ("event", "field", "shape"),
-    [
-        (rules._TASK, "detail.stopCode", "TaskStopCode"),
-        (rules._TASK, "detail.launchType", "LaunchType"),
-        (rules._HEALTH, "detail.overallStatus", "InstanceHealthCheckState"),
-    ],
-)
-def test_the_values_are_those_of_the_api(event: str, field: str, shape: str) -> None:
-    model = boto3.client("ecs", region_name="us-east-1").meta.service_model
-    assert set(rules._VALUES[event, field]) == set(model.shape_for(shape).enum)
 
 
 def test_each_of_several_patterns_is_read_with_what_all_have() -> None:
