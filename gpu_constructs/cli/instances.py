@@ -1,162 +1,157 @@
-"""``gpu-constructs instances``: which instance types there are for a need."""
+"""``gpu-constructs instances``: which instance types there are for a need, and what they cost."""
 
 from __future__ import annotations
 
 import argparse
-import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping
+from functools import partial
 
 from gpu_constructs.cli.configuration import add_configuration, declared_types
-from gpu_constructs.cli.output import add_format, json_text
-from gpu_constructs.cli.terminal import show, table, width_of
-from gpu_constructs.errors import GpuConstructsError, InvalidValueError
-from gpu_constructs.hardware import (
-    RECORDED,
-    Accelerators,
-    Architecture,
-    InstanceType,
-    PurchaseClass,
-    Vendor,
-    family,
-    find,
-)
+from gpu_constructs.cli.instance_flags import add_flags, as_written, needs_from, written
+from gpu_constructs.cli.instance_report import Found, as_facts, as_lines
+from gpu_constructs.cli.model_flags import add_model_flags, memory_from, model_facts, model_written, show_models
+from gpu_constructs.cli.output import json_text
+from gpu_constructs.cli.terminal import show
+from gpu_constructs.errors import InvalidValueError, argument_named, shown
+from gpu_constructs.hardware import InstanceNeeds, choose, instance_type
+from gpu_constructs.hardware.filters import Condition, needs_like
 from gpu_constructs.hardware.overlay import for_one_check
+from gpu_constructs.hardware.search import SORT_ORDERS
+from gpu_constructs.planning.model_memory import ModelMemory, gpus_that_hold
 
 __all__ = ["define", "run"]
 
-_MIB_PER_GIB = 1024
-_MOST_GIB = 1_000_000
+_MODEL = "model"
 
 _EXAMPLES = """\
 examples:
   gpu-constructs instances                                    everything with an accelerator
-  gpu-constructs instances --min-gpus 4 --gpu-memory-gib 40
-  gpu-constructs instances --model L4 --region eu-west-1 --purchase spot
+  gpu-constructs instances --gpus 4..8 --gpu-memory-gib 40 --sort-by price-per-gpu
+  gpu-constructs instances --model L4,L40S --region eu-west-1 --purchase spot
+  gpu-constructs instances --similar g6.12xlarge              what can stand in for it on Spot
+  gpu-constructs instances --serve llama-3.1-70b --precision fp8 --context 32k
   gpu-constructs instances --family c7i --format json
 
-Memory is what EC2 reports: an L4 of "24 GB" has 22.3 GiB.
+A RANGE is N..M, N.., ..M or N; where nothing else is said, N is exactly N. Memory is what EC2 reports: an L4 of
+"24 GB" has 22.3 GiB. Flags of ec2-instance-selector are taken too, such as --gpus-min and --base-instance-type.
+The exit code is 0, also where there is none: the report says which need left nothing over.
 """
 
-_COLUMNS = ("type", "count", "accelerator", "GiB each", "compute", "vCPUs", "GiB", "arch", "purchase", "regions")
-_NUMBERS = ("count", "GiB each", "compute", "vCPUs", "GiB", "regions")
+_FORMATS = ("text", "wide", "names", "one-line", "json")
+_FORMATS_ELSEWHERE = {"table": "text", "table-wide": "wide", "simple": "names"}  # of ec2-instance-selector
+_MOST_SHOWN = 10_000
 
 
 def define(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
     parser.epilog = _EXAMPLES
-    parser.add_argument("--min-gpus", type=int, metavar="N", help="whole NVIDIA GPUs at least")
-    parser.add_argument("--gpu-memory-gib", type=float, metavar="X", help="memory of each NVIDIA GPU at least")
-    parser.add_argument("--model", help="model of the accelerator, such as L4")
-    parser.add_argument("--family", help="instance family, such as g6")
-    parser.add_argument("--vendor", choices=list(map(str, Vendor)), help="who makes the accelerators")
-    parser.add_argument("--region", help="a region that offered it on the day of the data")
-    parser.add_argument("--purchase", choices=list(map(str, PurchaseClass)), help="how it can be bought")
-    parser.add_argument("--arch", choices=list(map(str, Architecture)), help="processor architecture")
+    add_flags(parser)
+    parser.add_argument(
+        "--similar",
+        "--base-instance-type",
+        metavar="TYPE",
+        help="types that can stand in for this one in a capacity provider; other needs replace what it asks for",
+    )
+    add_model_flags(parser)
+    parser.add_argument("--sort-by", choices=list(SORT_ORDERS), default="price", help="default: price")
+    parser.add_argument(
+        "--sort-direction",
+        choices=["asc", "desc", "ascending", "descending"],
+        default="asc",
+        help="default: asc; types that no region offers come last in both",
+    )
+    parser.add_argument("--max-results", type=int, metavar="N", help="the first N; default: all")
     add_configuration(parser)
-    add_format(parser)
+    parser.add_argument(
+        "--format",
+        "--output",
+        "-o",
+        choices=[*_FORMATS, *_FORMATS_ELSEWHERE],
+        metavar="FORMAT",
+        default="text",
+        help=f"{', '.join(_FORMATS)}; default: text",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Lists the instance types that satisfy every need, smallest first.
+    """Lists the instance types that satisfy every need, cheapest first.
 
     Returns:
         0, also where there is none.
     """
-    try:
-        with for_one_check(declared_types(arguments)):
-            found = _found(arguments)
-    except GpuConstructsError as error:
-        if error.argument is not None and not error.argument.startswith("--"):
-            error.argument = f"--{error.argument.replace('_', '-')}"
-        raise
-    if arguments.format == "json":
-        sys.stdout.write(json_text([_facts(each) for each in found]))
-    elif found:
-        show(table(_COLUMNS, list(map(_row, found)), width=width_of(sys.stdout), right=_NUMBERS), sys.stdout)
-    else:
-        sys.stdout.write(f"no instance type of the catalogue of {RECORDED} satisfies all of that\n")
+    form = _FORMATS_ELSEWHERE.get(arguments.format, arguments.format)
+    if arguments.list_models:
+        if form == "json":
+            sys.stdout.write(json_text(model_facts()))
+        else:
+            show_models()
+        return 0
+    with for_one_check(declared_types(arguments)):
+        _write(_found(arguments), form)
     return 0
 
 
-def _found(arguments: argparse.Namespace) -> tuple[InstanceType, ...]:
-    found = find(
-        min_gpus=arguments.min_gpus,
-        gpu_memory_mib=_mib(arguments.gpu_memory_gib),
-        model=arguments.model,
-        vendor=None if arguments.vendor is None else Vendor(arguments.vendor),
-        region=arguments.region,
-        purchase=None if arguments.purchase is None else PurchaseClass(arguments.purchase),
-        architecture=None if arguments.arch is None else Architecture(arguments.arch),
+def _found(arguments: argparse.Namespace) -> Found:
+    memory = memory_from(arguments)
+    own = needs_from(arguments)
+    of_model = InstanceNeeds() if memory is None else InstanceNeeds(precision=memory.precision)
+    like = _needs_of_similar(arguments.similar)
+    needs = own.over(of_model).over(like)
+    similar = _implied(like, beside=own.over(of_model))
+    implied = {name: f"--similar {arguments.similar} ({text})" for name, text in similar.items()}
+    implied |= {name: f"{model_written(arguments)} ({text})" for name, text in _implied(of_model, beside=own).items()}
+    return Found(
+        choice=choose(
+            needs,
+            also=() if memory is None else (_holding(memory),),
+            sort_by=arguments.sort_by,
+            descending=arguments.sort_direction.startswith("desc"),
+        ),
+        shown=_most(arguments.max_results),
+        memory=memory,
+        written=partial(_written, arguments, implied),
+        similar=tuple(similar.values()),
     )
-    if arguments.family is None:
-        return tuple(each for each in found if each.accelerators is not None)
-    members = frozenset(each.name for each in family(arguments.family))
-    return tuple(each for each in found if each.name in members)
 
 
-def _mib(gib: float | None) -> int | None:
-    if gib is None:
-        return None
-    if not math.isfinite(gib) or not 0 < gib < _MOST_GIB:
+def _holding(memory: ModelMemory) -> Condition:
+    return Condition(name=_MODEL, holds=lambda offer: gpus_that_hold(memory, offer.instance_type) is not None)
+
+
+def _needs_of_similar(name: str | None) -> InstanceNeeds:
+    if name is None:
+        return InstanceNeeds()
+    with argument_named("--similar"):
+        return needs_like(instance_type(name))
+
+
+def _implied(needs: InstanceNeeds, *, beside: InstanceNeeds) -> dict[str, str]:
+    """What needs ask for that others do not, as it is written, by name."""
+    others = frozenset(name for name, _ in beside.given())
+    return {name: as_written(name, value) for name, value in needs.given() if name not in others}
+
+
+def _written(arguments: argparse.Namespace, implied: Mapping[str, str], need: str) -> str:
+    if need == _MODEL:
+        return model_written(arguments)
+    return implied.get(need) or written(need, arguments)
+
+
+def _most(count: int | None) -> int | None:
+    if count is not None and not 0 < count <= _MOST_SHOWN:
         raise InvalidValueError(
-            f"{gib:g} is not a size of memory", argument="--gpu-memory-gib", allowed="a number above 0"
+            f"got {shown(count)}", argument="--max-results", value=count, allowed=f"1 to {_MOST_SHOWN:,}"
         )
-    return math.ceil(gib * _MIB_PER_GIB)
+    return count
 
 
-def _row(each: InstanceType) -> Sequence[str]:
-    devices = each.accelerators
-    return (
-        each.label,
-        "" if devices is None else _count(devices),
-        "" if devices is None else devices.model,
-        "" if devices is None or devices.memory_mib is None else _gib_each(devices.memory_mib),
-        "" if devices is None or devices.compute_capability is None else _capability(devices.compute_capability),
-        str(each.vcpus),
-        f"{each.memory_mib / _MIB_PER_GIB:g}",
-        str(each.architecture),
-        " ".join(map(str, each.purchase_classes)),
-        "" if each.declared else str(len(each.regions)),
-    )
-
-
-def _gib_each(memory_mib: int) -> str:
-    """Rounded down, so that it may be asked for."""
-    return f"{memory_mib * 10 // _MIB_PER_GIB / 10:.1f}"
-
-
-def _count(devices: Accelerators) -> str:
-    return f"{devices.logical_count * devices.partition if devices.is_fractional else devices.count:g}"
-
-
-def _capability(pair: tuple[int, int]) -> str:
-    return f"{pair[0]}.{pair[1]}"
-
-
-def _facts(each: InstanceType) -> dict[str, object]:
-    devices = each.accelerators
-    return {
-        "name": each.name,
-        "vcpus": each.vcpus,
-        "memory_mib": each.memory_mib,
-        "architecture": str(each.architecture),
-        "gpus": each.gpus,
-        "accelerators": None
-        if devices is None
-        else {
-            "vendor": str(devices.vendor),
-            "model": devices.model,
-            "count": devices.count,
-            "partition": devices.partition,
-            "memory_mib": devices.memory_mib,
-            "compute_capability": None
-            if devices.compute_capability is None
-            else _capability(devices.compute_capability),
-        },
-        "purchase": list(map(str, each.purchase_classes)),
-        "regions": list(each.regions),
-        "note": each.note,
-        "replaced_by": each.replaced_by,
-        "declared": each.declared,
-    }
+def _write(found: Found, form: str) -> None:
+    names = [each.instance_type.name for each in found.offers]
+    if form == "json":
+        sys.stdout.write(json_text(as_facts(found)))
+    elif form in {"names", "one-line"} and names:
+        sys.stdout.write("\n".join(names) if form == "names" else ", ".join(names))
+        sys.stdout.write("\n")
+    else:
+        show(as_lines(found, wide=form == "wide"), sys.stderr if form in {"names", "one-line"} else sys.stdout)

@@ -10,6 +10,7 @@ from gpu_constructs.hardware import Architecture, InstanceType, accelerated, gen
 from gpu_constructs.hardware.accelerator_names import MANUFACTURERS, TYPES, accelerator_name
 from gpu_constructs.hardware.managed_instances import may_be_managed
 from gpu_constructs.hardware.overlay import declared_types
+from gpu_constructs.hardware.type_names import matches
 
 __all__ = ["InstanceRequirements", "satisfies", "selected_types"]
 
@@ -96,24 +97,7 @@ def _within(value: int, bounds: Range) -> bool:
 
 
 def _named(instance_type: InstanceType, patterns: Iterable[str]) -> bool:
-    return any(_matches(pattern, instance_type.name) for pattern in patterns)
-
-
-def _matches(pattern: str, name: str) -> bool:
-    """Whether a name matches; the one wildcard of the API is ``*``, and each piece is looked for once."""
-    first, *pieces = pattern.split("*")
-    if not pieces:
-        return pattern == name
-    *middle, last = pieces
-    if not name.startswith(first):
-        return False
-    position = len(first)
-    for piece in middle:
-        found = name.find(piece, position)
-        if found < 0:
-            return False
-        position = found + len(piece)
-    return len(name) - len(last) >= position and name.endswith(last)
+    return any(matches(pattern, instance_type.name) for pattern in patterns)
 
 
 def selected_types(

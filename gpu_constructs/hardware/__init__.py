@@ -8,8 +8,10 @@ Data with a source and typed look-ups over it; no cloud library, no I/O but the 
     host.gpus, host.gpu_memory_mib               # 1, 22888
     default_image(host).ssm_parameter            # the image whose driver fits
     find(min_gpus=4, gpu_memory_mib=40_000)      # every type that satisfies the need, smallest first
+    choose(InstanceNeeds(gpus=Range(1, 4), models=("L4", "L40S")))   # by any fact and price, cheapest first
 
-Where things are: `model` has the frozen values, `catalogue` the look-ups, `declared`, `declared_values` and `overlay`
+Where things are: `model` has the frozen values, `catalogue` the look-ups, `filters` what types can be chosen by and
+`search` how, `declared`, `declared_values` and `overlay`
 what users add to it, `type_names` the form of names, `drivers` which NVIDIA driver drives which GPU, `cuda` which CUDA
 a container image has and what that needs, `image_table` the ECS images, `releases` which driver each release of them
 has, `images` what they run on, `prices` list prices with their date, `gp3` what an EBS volume can be, `mps` and
@@ -27,7 +29,6 @@ from gpu_constructs.hardware.catalogue import (
     by_size,
     families,
     family,
-    find,
     general,
     instance_type,
     known_type,
@@ -38,6 +39,7 @@ from gpu_constructs.hardware.catalogue import (
 )
 from gpu_constructs.hardware.declared import DeclaredInstanceType, declare_instance_types
 from gpu_constructs.hardware.drivers import DRIVER_SUPPORT, Drivers, DriverSupport, driver_support, drives
+from gpu_constructs.hardware.filters import InstanceNeeds, Offer, Range
 from gpu_constructs.hardware.image_table import EXCEPTIONS, IMAGES, Image, ImageException, OperatingSystem, Verdict
 from gpu_constructs.hardware.images import (
     Compatibility,
@@ -67,6 +69,7 @@ from gpu_constructs.hardware.model import (
 )
 from gpu_constructs.hardware.prices import Price, on_demand_price
 from gpu_constructs.hardware.releases import release_line, release_number, release_problem
+from gpu_constructs.hardware.search import Choice, choose, find
 
 __all__ = [
     "DRIVER_SUPPORT",
@@ -75,6 +78,7 @@ __all__ = [
     "RECORDED",
     "Accelerators",
     "Architecture",
+    "Choice",
     "Compatibility",
     "Correction",
     "DeclaredInstanceType",
@@ -83,17 +87,21 @@ __all__ = [
     "FamilyTraits",
     "Image",
     "ImageException",
+    "InstanceNeeds",
     "InstanceType",
     "LocalDisk",
     "Network",
+    "Offer",
     "OperatingSystem",
     "Price",
     "PurchaseClass",
     "Quota",
+    "Range",
     "Vendor",
     "Verdict",
     "accelerated",
     "by_size",
+    "choose",
     "compatibility",
     "declare_instance_types",
     "default_image",

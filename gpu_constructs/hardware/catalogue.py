@@ -1,4 +1,4 @@
-"""The instance types of EC2 that this library knows: look-up by name and family, and search by need.
+"""The instance types of EC2 that this library knows: looked up by name and family.
 
 Types that users declare are found by name, but are not in the lists of recorded types. The recorded ones are read from
 the package's own data on first use and kept. The accelerated types are a separate file, so that asking for a GPU type
@@ -10,14 +10,12 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
-from enum import Enum
-from functools import cache, partial
+from functools import cache
 from types import MappingProxyType
-from typing import Any, TypeVar
 
 from gpu_constructs.budget import NAME
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
-from gpu_constructs.hardware.model import Accelerators, Architecture, InstanceType, PurchaseClass, Vendor
+from gpu_constructs.hardware.model import Accelerators, InstanceType
 from gpu_constructs.hardware.overlay import declared_type, declared_types, how_to_declare
 from gpu_constructs.hardware.records import as_written, decode, read
 from gpu_constructs.hardware.type_names import (
@@ -33,10 +31,10 @@ __all__ = [
     "by_size",
     "families",
     "family",
-    "find",
     "general",
     "instance_type",
     "known_gpu",
+    "known_name",
     "known_type",
     "may_be_accelerated",
     "may_exist",
@@ -49,9 +47,6 @@ __all__ = [
 with as_written("accelerated"):
     RECORDED = dt.date.fromisoformat(read("accelerated")["recorded"])
 """The day the data is from."""
-
-_Choice = TypeVar("_Choice", bound=Enum)
-_Wanted = TypeVar("_Wanted")
 
 
 def instance_type(name: str) -> InstanceType:
@@ -178,82 +173,6 @@ def regions() -> tuple[str, ...]:
     return tuple(read("accelerated")["recorded_regions"])
 
 
-def find(
-    *,
-    vendor: Vendor | None = None,
-    model: str | None = None,
-    min_gpus: int | None = None,
-    gpu_memory_mib: int | None = None,
-    min_compute_capability: tuple[int, int] | None = None,
-    architecture: Architecture | None = None,
-    min_vcpus: int | None = None,
-    min_memory_mib: int | None = None,
-    efa: bool | None = None,
-    purchase: PurchaseClass | None = None,
-    region: str | None = None,
-) -> tuple[InstanceType, ...]:
-    """Find the types that satisfy every need, smallest first; without a need, every type.
-
-    A fact that is unknown never satisfies a need. GPU means NVIDIA GPU, as in ECS; find others by `vendor` and `model`.
-
-    Args:
-        vendor: Who makes the accelerators.
-        model: Model of the accelerators as in `models()`, in any case.
-        min_gpus: Whole GPUs at least; fractional types such as g6f have 0.
-        gpu_memory_mib: Memory of each GPU in MiB at least.
-        min_compute_capability: CUDA compute capability at least, as (major, minor).
-        architecture: Processor architecture.
-        min_vcpus: vCPUs at least.
-        min_memory_mib: Nominal memory of the host in MiB at least.
-        efa: Whether Elastic Fabric Adapters must be supported, or must not be.
-        purchase: How it must be possible to buy it.
-        region: A region that must have offered it when the catalogue was recorded.
-
-    Raises:
-        InvalidValueError: If an argument can mean nothing, such as a negative number.
-        UnknownNameError: If `model` or `region` is not in the catalogue; carries the nearest names.
-    """
-    needs = (
-        _need("vendor", vendor, partial(_choice, Vendor), lambda each, maker: _of_device(each, "vendor") is maker),
-        _need("model", model, partial(_known, models), lambda each, named: _of_device(each, "model") == named),
-        _need("min_gpus", min_gpus, _amount, lambda each, count: each.gpus >= count),
-        _need("gpu_memory_mib", gpu_memory_mib, _amount, lambda each, size: (each.gpu_memory_mib or -1) >= size),
-        _need(
-            "min_compute_capability",
-            min_compute_capability,
-            _capability,
-            lambda each, least: (_of_device(each, "compute_capability") or ()) >= least,
-        ),
-        _need("architecture", architecture, partial(_choice, Architecture), lambda each, one: each.architecture is one),
-        _need("min_vcpus", min_vcpus, _amount, lambda each, count: each.vcpus >= count),
-        _need("min_memory_mib", min_memory_mib, _amount, lambda each, size: each.memory_mib >= size),
-        _need("efa", efa, lambda _, wanted: wanted, lambda each, wanted: each.network.efa_supported is wanted),
-        _need("purchase", purchase, partial(_choice, PurchaseClass), lambda each, one: one in each.purchase_classes),
-        _need("region", region, partial(_known, regions), lambda each, one: one in each.regions),
-    )
-    # Nothing without accelerators can satisfy any of these, so the general types need not be read.
-    of_accelerators = min_gpus or (vendor, model, gpu_memory_mib, min_compute_capability) != (None,) * 4
-    among = (*accelerated(), *(() if of_accelerators else general()), *declared_types())
-    return tuple(sorted((each for each in among if all(need(each) for need in needs)), key=by_size))
-
-
-def _need(
-    argument: str,
-    value: object,
-    checked: Callable[[str, object], _Wanted],
-    satisfies: Callable[[InstanceType, _Wanted], bool],
-) -> Callable[[InstanceType], bool]:
-    """A test of one type; what is not wanted is satisfied by every type."""
-    if value is None:
-        return lambda _: True
-    wanted = checked(argument, value)
-    return lambda each: satisfies(each, wanted)
-
-
-def _of_device(each: InstanceType, fact: str) -> Any:  # noqa: ANN401 - as the field has it
-    return getattr(each.accelerators, fact, None)
-
-
 @cache
 def _accelerated() -> Mapping[str, InstanceType]:
     with as_written("accelerated"):
@@ -302,30 +221,18 @@ def _require_name(name: object, what: str, example: str) -> None:
         )
 
 
-def _choice(choices: type[_Choice], argument: str, value: object) -> _Choice:
-    try:
-        return choices(value)
-    except ValueError:
-        allowed = ", ".join(str(each) for each in choices)
-        raise InvalidValueError(f"got {value!r}", argument=argument, value=value, allowed=allowed) from None
+def known_name(names: Callable[[], tuple[str, ...]], argument: str, value: object) -> str:
+    """A name as the catalogue spells it.
 
+    Args:
+        names: The names that there are.
+        argument: The argument that it was given as.
+        value: What was given, in any case.
 
-def _amount(argument: str, value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise InvalidValueError(f"got {value!r}", argument=argument, value=value, allowed="a whole number from 0")
-    return value
-
-
-def _capability(argument: str, value: object) -> tuple[int, int]:
-    match value:
-        case (int(major), int(minor)):
-            return major, minor
-        case _:
-            allowed = "major and minor as two whole numbers, such as (8, 9)"
-            raise InvalidValueError(f"got {value!r}", argument=argument, value=value, allowed=allowed)
-
-
-def _known(names: Callable[[], tuple[str, ...]], argument: str, value: object) -> str:
+    Raises:
+        InvalidValueError: If it is not a string.
+        UnknownNameError: If it is none of them; carries the nearest names.
+    """
     if not isinstance(value, str):
         raise InvalidValueError(f"got {value!r}", argument=argument, value=value, allowed="a string")
     spelled = {name.lower(): name for name in names()}

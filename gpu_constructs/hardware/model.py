@@ -6,6 +6,7 @@ Nothing here knows where the data comes from; that is `catalogue`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -22,6 +23,9 @@ __all__ = [
     "Quota",
     "Vendor",
 ]
+
+
+_GIGABIT = re.compile(r"(?:([0-9]+)x )?([0-9.]+) Gigabit")  # `4x 100 Gigabit` is four cards
 
 
 class Architecture(str, Enum):
@@ -98,6 +102,11 @@ class Accelerators:
         return self.partition < 1
 
     @property
+    def has_nvlink(self) -> bool | None:
+        """Whether NVLink joins the devices of one host; None if unknown."""
+        return None if self.interconnect is None else "NV" in self.interconnect
+
+    @property
     def total_memory_mib(self) -> int | None:
         """Memory of all devices together in MiB, None if unknown."""
         return None if self.memory_mib is None else self.memory_mib * self.logical_count
@@ -129,6 +138,12 @@ class Network:
     efa_cards: tuple[int, ...] = ()
     efa_only_cards: tuple[int, ...] = ()
     device_rdma: bool = False
+
+    @property
+    def gbps(self) -> float | None:
+        """The bandwidth in Gbit/s, bursts where it is ``Up to 25 Gigabit``; None without a number, as ``Moderate``."""
+        found = _GIGABIT.search(self.performance or "")
+        return None if found is None else int(found[1] or 1) * float(found[2])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

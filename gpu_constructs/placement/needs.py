@@ -90,7 +90,7 @@ def _unmet(container: Container, needs: GpuNeeds, instance_type: InstanceType) -
                 f"{needs.precision.strip().lower()}, which takes compute capability {_dotted(lowest)},",
                 here,
             )
-    if needs.nvlink and _has_several(container, instance_type) and "NV" not in (devices.interconnect or ""):
+    if needs.nvlink and _has_several(container, instance_type) and not devices.has_nvlink:
         yield NeedKind.NVLINK, "NVLink", devices.interconnect or "an unknown one"
 
 

@@ -11,7 +11,8 @@
 
 What is not known is said and never counted as 0. Where things are: `fleet_plan` makes the plan of a fleet out of what
 `host_price` says hosts cost, `cheaper` looks for a cheaper mix of hosts with the exact search of `host_mix`,
-`plan_difference` compares two plans, and `summary` is the line at synth.
+`plan_difference` compares two plans, and `summary` is the line at synth. `model_shapes` has published shapes of models,
+and `model_memory` the GPU memory that they need.
 """
 
 from gpu_constructs.planning.fleet_plan import FleetPlan, PoolPlan, plan

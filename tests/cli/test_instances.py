@@ -4,16 +4,30 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any
 
 import pytest
 
 from gpu_constructs.cli import main
-from gpu_constructs.hardware import Architecture, accelerated, find
+from gpu_constructs.cli.instance_flags import FLAGS
+from gpu_constructs.hardware import Architecture, InstanceNeeds, accelerated, find
+from gpu_constructs.hardware.filters import FILTERS
 
 
 def names(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
+    return [each["name"] for each in report(capsys, *arguments)["instance_types"]]
+
+
+def report(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
     assert main(["instances", "--format", "json", *arguments]) == 0
-    return [each["name"] for each in json.loads(capsys.readouterr().out)]
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def lines(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
+    assert main(["instances", *arguments]) == 0
+    return capsys.readouterr().out.splitlines()
 
 
 def test_without_a_need_every_accelerated_type_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -23,7 +37,7 @@ def test_without_a_need_every_accelerated_type_is_listed(capsys: pytest.CaptureF
 def test_needs_are_those_of_the_catalogue(capsys: pytest.CaptureFixture[str]) -> None:
     listed = names(capsys, "--min-gpus", "4", "--gpu-memory-gib", "40", "--purchase", "spot", "--arch", "x86_64")
     found = find(min_gpus=4, gpu_memory_mib=40 * 1024, architecture=Architecture.X86_64)
-    assert listed == [each.name for each in found if "spot" in map(str, each.purchase_classes)]
+    assert set(listed) == {each.name for each in found if "spot" in map(str, each.purchase_classes)}
     assert "g6e.12xlarge" in listed
 
 
@@ -58,12 +72,173 @@ def test_the_table_has_a_row_for_each_with_its_numbers(capsys: pytest.CaptureFix
     assert main(["instances", "--family", "g6f"]) == 0
     head, *rows = capsys.readouterr().out.splitlines()
     assert head.split()[:3] == ["type", "count", "accelerator"]
-    assert rows[0].split()[:5] == ["g6f.large", "0.125", "L4", "2.7", "8.9"]
+    assert rows[0].split() == ["g6f.large", "0.125", "L4", "2.7", "2", "0.20", "1.62", "a"]
+    assert rows[-1] == "a: on-demand list price of us-east-1, 2026-07-20"
 
 
-def test_no_type_at_all_is_said(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["instances", "--min-gpus", "4", "--arch", "arm64", "--region", "us-east-1"]) == 0
-    assert "no instance type" in capsys.readouterr().out
+@pytest.mark.parametrize(
+    ("arguments", "has", "has_not"),
+    [
+        ("--gpus 4", {4}, set()),
+        ("-g 1..4", {1, 2, 4}, {8}),
+        ("--gpus ..1", {0, 1}, {2}),
+        ("--gpus 8..", {8, 16}, {4}),
+        ("--gpus-min 2 --gpus-max 4", {2, 4}, {1, 8}),
+        ("--gpus-max 2", {0, 1, 2}, {4}),
+        ("--min-gpus 8", {8, 16}, {4}),
+    ],
+)
+def test_a_count_is_exact_or_a_range_and_has_the_flags_of_ec2_instance_selector(
+    arguments: str, has: set[int], has_not: set[int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    counts = {each["gpus"] for each in report(capsys, *arguments.split())["instance_types"]}
+    assert has <= counts
+    assert not has_not & counts
+
+
+@pytest.mark.parametrize(
+    ("arguments", "same"),
+    [
+        ("--gpu-model L4", "--model l4"),
+        ("--gpu-manufacturer nvidia", "--vendor nvidia"),
+        ("-a arm64 -u spot", "--arch arm64 --purchase spot"),
+        ("--gpu-memory 22.3GiB", "--gpu-memory-gib 22.3.."),
+        ("--gpu-memory 22835MiB", "--gpu-memory-gib 22.3"),
+        ("--gpu-memory-total-min 80gb", "--gpu-memory-total 80"),
+        ("--memory-max 64 --vcpus-min 8", "--memory-gib ..64 --vcpus 8.."),
+        ("--price-per-hour-max 5", "--price 5"),
+        ("--efa-support --no-nvlink", "--efa --no-nvlink"),
+        ("--allow-list g6.*,g5.xlarge", "--allow g5.xlarge,g6.*"),
+        ("--base-instance-type g6.xlarge", "--similar g6.xlarge"),
+        ("--network-performance 100..200", "--network-gbps 100..200"),
+    ],
+)
+def test_other_names_of_a_flag_ask_for_the_same(arguments: str, same: str, capsys: pytest.CaptureFixture[str]) -> None:
+    listed = names(capsys, *arguments.split())
+    assert listed
+    assert len(listed) < len(accelerated())
+    assert listed == names(capsys, *same.split())
+
+
+def test_the_cheapest_come_first_then_those_without_a_price_and_last_what_no_region_offers(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found = report(capsys, "--gpus", "8..")["instance_types"]
+    groups = [(not each["offered"], each["price"] is None) for each in found]
+    assert groups == sorted(groups)
+    assert {*groups} >= {(False, False), (False, True), (True, False)}
+    prices = [each["price"]["usd_per_hour"] for each in found if each["offered"] and each["price"]]
+    assert prices == sorted(prices)
+    assert [each["name"] for each in found if not each["offered"]] == [
+        "p2.8xlarge",
+        "p2.16xlarge",
+        "p3.16xlarge",
+    ]
+    assert "no region offers the last 3; 2026-09-29 is the date of the catalogue" in lines(capsys, "--gpus", "8..")
+
+
+def test_a_price_has_its_region_its_date_and_its_part_for_a_whole_gpu(capsys: pytest.CaptureFixture[str]) -> None:
+    [found] = report(capsys, "--allow", "g6f.large", "--region", "eu-north-1")["instance_types"]
+    price = found["price"]
+    assert (price["region"], price["recorded"], price["dated"]) == ("eu-north-1", "2026-08-26", True)
+    assert price["usd_per_accelerator_hour"] == price["usd_per_hour"] / 0.125
+
+
+def test_prices_of_several_days_and_regions_are_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    *_, first, second = lines(capsys, "--allow", "g7.24xlarge,g6.12xlarge", "--region", "eu-north-1")
+    assert first == "a: on-demand list price of eu-north-1, 2026-08-26"
+    assert second == "b: on-demand list price of us-east-1, 2026-07-20"
+
+
+def test_types_are_sorted_and_cut_as_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["--vendor", "nvidia", "--sort-by", "gpu-memory", "--sort-direction", "desc", "--max-results", "2"]
+    assert names(capsys, *asked) == ["p6-b300.48xlarge", "p6-b200.48xlarge"]
+    assert lines(capsys, *asked)[-1].startswith("the first 2 of ")
+    assert lines(capsys, *asked, "-o", "one-line") == ["p6-b300.48xlarge, p6-b200.48xlarge"]
+    assert lines(capsys, *asked, "--format", "names") == ["p6-b300.48xlarge", "p6-b200.48xlarge"]
+
+
+@pytest.mark.parametrize("arguments", ["", "--serve llama-3.1-405b --context 128k", "--similar p5.48xlarge"])
+def test_each_type_is_one_line_of_80_columns(
+    arguments: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = lines(capsys, *arguments.split())
+    assert max(map(len, shown)) <= 80
+    assert sum(each.split(" ")[0].count(".") == 1 and "xlarge" in each for each in shown) >= 3
+
+
+def test_similar_types_take_every_task_of_the_type(capsys: pytest.CaptureFixture[str]) -> None:
+    listed = names(capsys, "--similar", "g6.12xlarge", "--purchase", "spot")
+    assert listed[0] == "g6.12xlarge"
+    assert "g6e.12xlarge" in listed
+    assert "g5.12xlarge" not in listed
+    assert "g5.12xlarge" in names(capsys, "--similar", "g6.12xlarge", "--compute-capability", "8.6")
+    assert "similar means --gpus 4 --gpu-memory-gib 22.3.." in "\n".join(lines(capsys, "--similar", "g6.12xlarge"))
+
+
+def test_the_need_that_empties_the_list_is_named_with_what_there_is_without(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    asked = ["--gpus", "4", "--arch", "arm64", "--region", "us-east-1"]
+    assert lines(capsys, *asked) == [
+        "no instance type of the catalogue of 2026-09-29 satisfies all of that",
+        "  --gpus 4: 13 left",
+        "  --arch arm64: 1 left",
+        "  --region us-east-1: 0 left",
+        "without --arch arm64 there are 9: g4dn.12xlarge, g6.12xlarge, g5.12xlarge, …",
+        "without --gpus 4 there are 6: g5g.xlarge, g5g.2xlarge, g5g.4xlarge, …",
+        "without --region us-east-1 there is 1: p6e-gb200.36xlarge",
+    ]
+    found = report(capsys, *asked)
+    assert [each["left"] for each in found["needs"]] == [13, 1, 0]
+    assert found["without"][0]["written"] == "--arch arm64"
+
+
+def test_where_no_single_need_empties_the_list_that_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = lines(capsys, "--gpus", "3", "--arch", "arm64", "--compute-capability", "13.0")
+    assert shown[-1] == "without any single one of these needs there is still none"
+
+
+def test_what_a_model_and_a_similar_type_ask_for_is_written_with_them(capsys: pytest.CaptureFixture[str]) -> None:
+    by_model = report(capsys, "--serve", "deepseek-v3", "--price", "..20")
+    assert [each["written"] for each in by_model["needs"]] == [
+        "--serve deepseek-v3 (--precision fp8)",
+        "--price ..20",
+        "--serve deepseek-v3",
+    ]
+    by_type = report(capsys, "--similar", "p5.48xlarge", "--arch", "arm64")
+    assert by_type["without"][0]["written"] == "--arch arm64"
+    assert "--similar p5.48xlarge (--nvlink)" in [each["written"] for each in by_type["needs"]]
+
+
+def test_a_model_is_held_over_the_gpus_it_takes_and_its_parts_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["--model-size", "70B", "--precision", "fp8", "--context", "32k"]
+    found = report(capsys, *asked)
+    gpus = {each["name"]: each["gpus_for_the_model"] for each in found["instance_types"]}
+    assert gpus["p5.48xlarge"] == 2
+    assert gpus["g6.48xlarge"] == 8
+    assert "g6.12xlarge" not in gpus
+    parts = {each["name"]: each for each in found["model_memory"]["parts"]}
+    assert list(parts) == ["weights", "KV cache", "activations", "runtime"]
+    assert parts["KV cache"]["basis"] == "assumed"
+    text = "\n".join(lines(capsys, *asked))
+    assert "70 billion parameters x 1 byte (derived)" in text
+    assert "its shape is assumed to be that of llama-3.1-70b" in text
+    assert "2 of 8" in text
+
+
+def test_the_known_models_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["instances", "--list-models", "--format", "json"]) == 0
+    known = {each["name"]: each for each in json.loads(capsys.readouterr().out)}
+    assert known["llama-3.1-8b"]["kv_kib_per_token"] == 128
+    assert [each.split()[0] for each in lines(capsys, "--list-models")[1:]] == list(known)
+
+
+def test_every_need_has_a_flag_and_a_filter() -> None:
+    needs = [each.name for each in fields(InstanceNeeds)]
+    assert [each.field for each in FLAGS] == needs
+    assert [each.name for each in FILTERS] == needs
 
 
 @pytest.mark.parametrize(
@@ -73,11 +248,31 @@ def test_no_type_at_all_is_said(capsys: pytest.CaptureFixture[str]) -> None:
         (["--model", "A10"], "--model: the catalogue of 2026-09-29 has no 'A10'; fix: did you mean A10G"),
         (["--region", "eu-west-9"], "eu-west-1"),
         (["--min-gpus", "-1"], "--min-gpus: "),
-        (["--min-gpus", "two"], "--min-gpus: invalid int value: 'two'"),
+        (["--min-gpus", "two"], "--min-gpus: 'two' is not a number"),
         (["--gpu-memory-gib", "nan"], "--gpu-memory-gib: nan is not a size of memory"),
         (["--gpu-memory-gib", "1e300"], "--gpu-memory-gib"),
         (["--gpu-memory-gib", "-4"], "--gpu-memory-gib"),
         (["--purchase", "rent"], "'rent'"),
+        (["--gpus", "4..1"], "--gpus: nothing is at least 4 and at most 1"),
+        (["--gpus", ".."], "--gpus: '..' has no bound; allowed: N..M, N.. or ..M"),
+        (["--gpus", "1.5"], "'1.5' is not a whole number"),
+        (["--gpus", "4", "--gpus-max", "8"], "--gpus: the same need is given twice"),
+        (["--price", "1e3"], "--price: '1e3' is not a number"),
+        (["--gpu-memory-gib", "9" * 5000], "--gpu-memory-gib: 999"),
+        (["--compute-capability", "ada"], "--compute-capability: 'ada' is not a compute capability"),
+        (["--allow", "g[56].*"], "--allow: 'g[56].*' is not a pattern of instance types"),
+        (["--allow", "g66.xlarge"], "--allow: "),
+        (["--deny", ","], "--deny: no name is given"),
+        (["--precision", "int4"], "--precision: no number format 'int4'"),
+        (["--similar", "g66.xlarge"], "--similar: "),
+        (["--max-results", "0"], "--max-results: got 0"),
+        (["--serve", "llama-3.1-80b"], "did you mean llama-3.1-8b"),
+        (["--serve", "llama-3.1-8b", "--model-size", "8B"], "--model-size: a known model has its size"),
+        (["--model-size", "many"], "--model-size: 'many' is not the size of a model"),
+        (["--model-size", "0B"], "--model-size: 0 billion"),
+        (["--model-size", "7B", "--context", "0"], "--context: '0' is not a count"),
+        (["--model-size", "7B", "--context", "999999999m"], "--context: got"),
+        (["--context", "32k"], "--context: there is no model; fix: add --serve or --model-size"),
     ],
 )
 def test_what_can_mean_nothing_is_refused_with_what_could(

@@ -1,0 +1,350 @@
+"""The filters of ``gpu-constructs instances`` as they are written: a table with a row for each, and its reader."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from gpu_constructs.errors import GpuConstructsError, InvalidValueError, shown
+from gpu_constructs.hardware import Architecture, InstanceNeeds, PurchaseClass, Range, Vendor
+
+__all__ = ["FLAGS", "Flag", "add_flags", "as_written", "needs_from", "written"]
+
+_MIB_PER_GIB = 1024
+_MOST = 1e15
+_NUMBER = re.compile(r"[0-9]{1,18}(?:\.[0-9]{0,9})?|\.[0-9]{1,9}")
+_SIZE = re.compile(r"([0-9.]+) ?(mi?b?|gi?b?|ti?b?)?", re.IGNORECASE)
+_GIB = {"m": 1 / 1024, "g": 1.0, "t": 1024.0}  # GB is GiB, as ec2-instance-selector has it
+_CAPABILITY = re.compile(r"([0-9]{1,3})(?:\.([0-9]{1,3}))?")
+
+
+class Alone(Enum):
+    """What a range is that is written as one value."""
+
+    EXACTLY = "N is exactly N"
+    AT_LEAST = "N is at least N"
+    AT_MOST = "N is at most N"
+
+
+def _number(text: str) -> float:
+    """A number from 0 without a sign."""
+    if not _NUMBER.fullmatch(text):
+        raise InvalidValueError(f"{shown(text)} is not a number", value=text, allowed="a number from 0")
+    return float(text)
+
+
+def _count(text: str) -> float:
+    found = _number(text)
+    if not found.is_integer():
+        raise InvalidValueError(f"{shown(text)} is not a whole number", value=text, allowed="a whole number from 0")
+    return found
+
+
+def _gib(text: str) -> float:
+    found = _SIZE.fullmatch(text.strip())
+    if not found or not _NUMBER.fullmatch(found[1]) or not 0 < (size := float(found[1])) < _MOST:
+        raise InvalidValueError(
+            f"{text[:40]} is not a size of memory", value=text, allowed="a number of GiB above 0, or such as 512MiB"
+        )
+    return size * _GIB[(found[2] or "g")[0].lower()]
+
+
+def _least_mib(text: str) -> float:
+    return math.ceil(_gib(text) * _MIB_PER_GIB)
+
+
+def _most_mib(text: str) -> float:
+    """The table rounds down to a tenth; what it shows can be asked for, also as the most."""
+    return math.ceil((_gib(text) + 0.1) * _MIB_PER_GIB) - 1
+
+
+def _capability(text: str) -> tuple[int, int]:
+    found = _CAPABILITY.fullmatch(text)
+    if not found:
+        raise InvalidValueError(f"{shown(text)} is not a compute capability", value=text, allowed="such as 8.9")
+    return int(found[1]), int(found[2] or 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reader:
+    """How the bounds of a range are read; a low and a high bound may round in different ways."""
+
+    low: Callable[[str], Any]
+    high: Callable[[str], Any]
+    alone: Alone
+
+    def range_of(self, text: str) -> Range[Any]:
+        before, dots, after = text.partition("..")
+        if not dots:
+            low = None if self.alone is Alone.AT_MOST else self.low(text)
+            return Range(low=low, high=None if self.alone is Alone.AT_LEAST else self.high(text))
+        if not before and not after:
+            raise InvalidValueError(f"{shown(text)} has no bound", value=text, allowed="N..M, N.. or ..M")
+        return Range(low=self.low(before) if before else None, high=self.high(after) if after else None)
+
+
+_COUNT = _Reader(low=_count, high=_count, alone=Alone.EXACTLY)
+_AMOUNT = _Reader(low=_number, high=_number, alone=Alone.AT_LEAST)
+_MEMORY = _Reader(low=_least_mib, high=_most_mib, alone=Alone.AT_LEAST)
+_PRICE = _Reader(low=_number, high=_number, alone=Alone.AT_MOST)
+_OF_GPU = _Reader(low=_capability, high=_capability, alone=Alone.AT_LEAST)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flag:
+    """A row of the table.
+
+    Attributes:
+        field: The field of `InstanceNeeds` that it fills in.
+        names: How it is written, the name in errors first; others are old names, and those of ec2-instance-selector.
+        help: What it asks for.
+        reader: How a range is read; None for what is no range.
+        choices: The values that there are, of what is one of a few.
+        metavar: What stands for its value in the help.
+        is_list: Whether it takes several names, with commas between.
+        least: Further names of the lower bound alone.
+    """
+
+    field: str
+    names: tuple[str, ...]
+    help: str
+    reader: _Reader | None = None
+    choices: tuple[str, ...] = ()
+    metavar: str | None = None
+    is_list: bool = False
+    least: tuple[str, ...] = ()
+
+    @property
+    def bounds(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Where the lower and the upper bound alone go, and how they are written."""
+        long = [each for each in self.names if each.startswith("--")]
+        yield f"{self.field}_low", (*(f"{each}-min" for each in long), *self.least)
+        yield f"{self.field}_high", tuple(f"{each}-max" for each in long)
+
+
+FLAGS: tuple[Flag, ...] = (
+    Flag(field="gpus", names=("--gpus", "-g"), reader=_COUNT, help="whole NVIDIA GPUs", least=("--min-gpus",)),
+    Flag(
+        field="gpu_memory_mib",
+        names=("--gpu-memory-gib", "--gpu-memory"),
+        reader=_MEMORY,
+        help="memory of each NVIDIA GPU in GiB",
+    ),
+    Flag(
+        field="gpu_memory_total_mib",
+        names=("--gpu-memory-total",),
+        reader=_MEMORY,
+        help="memory of all NVIDIA GPUs together in GiB",
+    ),
+    Flag(
+        field="accelerators",
+        names=("--accelerators", "--inference-accelerators"),
+        reader=_COUNT,
+        help="accelerators of any vendor, a part of a GPU as one",
+    ),
+    Flag(
+        field="models",
+        names=("--model", "--gpu-model", "--inference-accelerator-model"),
+        metavar="NAME[,…]",
+        help="model of the accelerators, such as L4",
+        is_list=True,
+    ),
+    Flag(
+        field="vendor",
+        names=("--vendor", "--gpu-manufacturer"),
+        choices=tuple(map(str, Vendor)),
+        help="who makes the accelerators",
+    ),
+    Flag(
+        field="compute_capability",
+        names=("--compute-capability",),
+        reader=_OF_GPU,
+        help="CUDA compute capability, such as 8.9",
+    ),
+    Flag(
+        field="precision",
+        names=("--precision",),
+        metavar="FORMAT",
+        help="number format that the GPUs take, such as fp8; with a model, that of its weights",
+    ),
+    Flag(field="nvlink", names=("--nvlink",), help="whether NVLink joins the GPUs"),
+    Flag(field="efa", names=("--efa", "--efa-support"), help="whether it takes Elastic Fabric Adapters"),
+    Flag(
+        field="network_gbps",
+        names=("--network-gbps", "--network-performance"),
+        reader=_AMOUNT,
+        help="network bandwidth in Gbit/s, bursts included",
+    ),
+    Flag(
+        field="instance_store_gb",
+        names=("--instance-store-gb", "--instance-storage"),
+        reader=_AMOUNT,
+        help="instance store in GB, all disks together",
+    ),
+    Flag(field="vcpus", names=("--vcpus", "-c"), reader=_COUNT, help="vCPUs"),
+    Flag(field="memory_mib", names=("--memory-gib", "--memory", "-m"), reader=_MEMORY, help="memory in GiB"),
+    Flag(
+        field="architecture",
+        names=("--arch", "--cpu-architecture", "-a"),
+        choices=tuple(map(str, Architecture)),
+        help="processor architecture",
+    ),
+    Flag(
+        field="families",
+        names=("--family",),
+        metavar="NAME[,…]",
+        help="instance family, such as g6, with accelerators or without",
+        is_list=True,
+    ),
+    Flag(
+        field="allow",
+        names=("--allow", "--allow-list"),
+        metavar="TYPE[,…]",
+        help="only these types; * stands for any characters, as in g6.*",
+        is_list=True,
+    ),
+    Flag(field="deny", names=("--deny", "--deny-list"), metavar="TYPE[,…]", help="none of these types", is_list=True),
+    Flag(
+        field="region",
+        names=("--region", "-r"),
+        metavar="REGION",
+        help="a region that offered it on the day of the data; its prices are shown",
+    ),
+    Flag(
+        field="purchase",
+        names=("--purchase", "--usage-class", "-u"),
+        choices=tuple(map(str, PurchaseClass)),
+        help="how it can be bought",
+    ),
+    Flag(
+        field="usd_per_hour",
+        names=("--price", "--price-per-hour"),
+        reader=_PRICE,
+        help="on-demand list price in US dollars an hour",
+    ),
+    Flag(
+        field="usd_per_accelerator_hour",
+        names=("--price-per-gpu",),
+        reader=_PRICE,
+        help="the same for each whole accelerator",
+    ),
+    Flag(
+        field="current_generation",
+        names=("--current-generation",),
+        help="whether AWS calls it of the current generation",
+    ),
+    Flag(field="bare_metal", names=("--bare-metal", "--baremetal"), help="whether it runs without a hypervisor"),
+    Flag(field="burstable", names=("--burstable", "--burst-support"), help="whether its CPUs are burstable"),
+)
+"""A row for each field of `InstanceNeeds`."""
+
+_BY_FIELD = {each.field: each for each in FLAGS}
+
+
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    """Adds an argument for each filter."""
+    for each in FLAGS:
+        if each.reader is not None:
+            text = f"{each.help}; {each.reader.alone.value}" if each.reader.alone is not Alone.EXACTLY else each.help
+            parser.add_argument(*each.names, dest=each.field, metavar="RANGE", help=text)
+            for field, names in each.bounds:
+                parser.add_argument(*names, dest=field, metavar="N", help=argparse.SUPPRESS)
+        elif each.choices:
+            parser.add_argument(*each.names, dest=each.field, choices=each.choices, help=each.help)
+        elif each.metavar is not None:
+            parser.add_argument(*each.names, dest=each.field, metavar=each.metavar, help=each.help)
+        else:
+            action = argparse.BooleanOptionalAction
+            parser.add_argument(*each.names, dest=each.field, action=action, default=None, help=each.help)
+
+
+def needs_from(arguments: argparse.Namespace) -> InstanceNeeds:
+    """The needs that the arguments ask for.
+
+    Raises:
+        GpuConstructsError: One of them cannot be read, or means nothing; `argument` is how it is written.
+    """
+    try:
+        return InstanceNeeds(**dict(_given(arguments)))
+    except GpuConstructsError as error:
+        if error.argument in _BY_FIELD:
+            error.argument = _BY_FIELD[error.argument].names[0]
+        raise
+
+
+def _given(arguments: argparse.Namespace) -> Iterator[tuple[str, Any]]:
+    for each in FLAGS:
+        value = getattr(arguments, each.field)
+        if each.reader is not None:
+            value = _range(each, each.reader, arguments)
+        elif each.is_list and value is not None:
+            value = tuple(filter(None, map(str.strip, value.split(","))))
+            if not value:
+                raise InvalidValueError("no name is given", argument=each.names[0])
+        if value is not None:
+            yield each.field, value
+
+
+def _range(flag: Flag, reader: _Reader, arguments: argparse.Namespace) -> Range[Any] | None:
+    text = getattr(arguments, flag.field)
+    (low_field, low_names), (high_field, high_names) = flag.bounds
+    low, high = getattr(arguments, low_field), getattr(arguments, high_field)
+    if text is not None:
+        if low is not None or high is not None:
+            raise InvalidValueError(
+                "the same need is given twice", argument=flag.names[0], fix=f"{flag.names[0]} {low or ''}..{high or ''}"
+            )
+        both: Range[Any] = _named(flag.names[0], reader.range_of, text)
+        return both
+    if low is None and high is None:
+        return None
+    return Range(
+        low=None if low is None else _named((*flag.least, *low_names)[0], reader.low, low),
+        high=None if high is None else _named(high_names[0], reader.high, high),
+    )
+
+
+def _named(name: str, read: Callable[[str], Any], text: str) -> Any:  # noqa: ANN401 - what the reader makes of it
+    try:
+        return read(text)
+    except InvalidValueError as error:
+        error.argument = name
+        raise
+
+
+def written(field: str, arguments: argparse.Namespace) -> str:
+    """How the arguments say one need, for a message: ``--gpus 1..4``; empty if they do not say it."""
+    flag = _BY_FIELD[field]
+    value = getattr(arguments, field)
+    if isinstance(value, bool):
+        return as_written(field, value)
+    if value is not None:
+        return f"{flag.names[0]} {value}"
+    bounds = [getattr(arguments, f"{field}{end}", None) for end in ("_low", "_high")]
+    return f"{flag.names[0]} {bounds[0] or ''}..{bounds[1] or ''}" if any(bounds) else ""
+
+
+def as_written(field: str, value: object) -> str:
+    """How a need is written: ``--gpu-memory-gib 22.3..``."""
+    flag = _BY_FIELD[field]
+    match value:
+        case bool():
+            return flag.names[0] if value else f"--no-{flag.names[0][2:]}"
+        case Range(low=low, high=high):
+            bounds = ["" if each is None else _bound(flag, each) for each in (low, high)]
+            return f"{flag.names[0]} {bounds[0] if bounds[0] == bounds[1] else '..'.join(bounds)}"
+        case tuple():
+            return f"{flag.names[0]} {','.join(map(str, value))}"
+        case _:
+            return f"{flag.names[0]} {value}"
+
+
+def _bound(flag: Flag, value: float | tuple[int, int]) -> str:
+    if isinstance(value, tuple):
+        return f"{value[0]}.{value[1]}"
+    return f"{value * 10 // _MIB_PER_GIB / 10:g}" if flag.reader is _MEMORY else f"{value:g}"

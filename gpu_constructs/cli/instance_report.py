@@ -1,0 +1,267 @@
+"""What ``gpu-constructs instances`` found, as tables of two widths and as JSON."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from string import ascii_lowercase
+
+from gpu_constructs.cli.model_flags import memory_facts, memory_lines
+from gpu_constructs.cli.terminal import Line, table, width_of, wrapped
+from gpu_constructs.hardware import RECORDED, Accelerators, Choice, InstanceType, Offer
+from gpu_constructs.hardware.prices import Price
+from gpu_constructs.planning.model_memory import ModelMemory, gpus_that_hold
+
+__all__ = ["Found", "as_facts", "as_lines"]
+
+_MIB_PER_GIB = 1024
+_MODEL_WIDTH = 19  # of an accelerator's name where 80 columns must do; FPGAs have longer ones
+_EXAMPLES = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What there is to report.
+
+    Attributes:
+        choice: The types.
+        shown: How many of them at most; None for all.
+        memory: What a model needs, where one is asked for.
+        written: How a need was written, by its name.
+        similar: The needs of the type that others are to stand in for, as they are written.
+    """
+
+    choice: Choice
+    shown: int | None
+    memory: ModelMemory | None
+    written: Callable[[str], str]
+    similar: tuple[str, ...] = ()
+
+    @property
+    def offers(self) -> tuple[Offer, ...]:
+        """The types that are shown."""
+        return self.choice.offers[: self.shown]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Column:
+    """A column of a table: its title, its cell for an offer, and whether it has numbers."""
+
+    title: str
+    cell: Callable[[Found, Offer], str]
+    is_number: bool = False
+
+
+def as_lines(found: Found, *, wide: bool) -> Iterator[Line]:
+    """The report for people.
+
+    Args:
+        found: What there is.
+        wide: Whether every column is shown, or those alone for which 80 columns are enough.
+    """
+    if found.memory is not None:
+        yield from memory_lines(found.memory)
+    if not found.offers:
+        yield from _nothing(found)
+        return
+    columns = (*_COLUMNS, *_MORE) if wide else (*_NARROW, _LIST)
+    lists = {each: letter for letter, each in zip(ascii_lowercase, _lists(found), strict=False)}
+    rows = [
+        [lists.get(_list_of(offer), "") if column is _LIST else column.cell(found, offer) for column in columns]
+        for offer in found.offers
+    ]
+    numbers = [each.title for each in columns if each.is_number]
+    width = 1000 if wide else width_of(sys.stdout)
+    yield from table([each.title for each in columns], rows, width=width, right=numbers)
+    yield []
+    for (region, day), letter in () if wide else lists.items():
+        yield [(f"{letter}: on-demand list price of {region}, {day}", "aside")]
+    yield from _remarks(found)
+
+
+def _remarks(found: Found) -> Iterator[Line]:
+    if found.similar:
+        text = f"similar means {' '.join(found.similar)}"
+        yield from ([(each, "aside")] for each in wrapped(text, width=width_of(sys.stdout), indent=0))
+    if any(each.usd_per_hour is None for each in found.offers):
+        yield [("without a price: no public list has one", "aside")]
+    gone = sum(not each.instance_type.is_offered_anywhere for each in found.offers)
+    if gone:
+        yield [(f"no region offers the last {gone}; {RECORDED} is the date of the catalogue", "aside")]
+    if len(found.offers) < len(found.choice.offers):
+        yield [(f"the first {len(found.offers)} of {len(found.choice.offers)}", "aside")]
+
+
+def _nothing(found: Found) -> Iterator[Line]:
+    """Which need leaves nothing over, and what there would be without."""
+    yield [(f"no instance type of the catalogue of {RECORDED} satisfies all of that", "")]
+    for step in found.choice.steps:
+        yield [(f"  {found.written(step.name)}: {step.left} left", "")]
+        if not step.left:
+            break
+    for each in found.choice.relaxed:
+        names = ", ".join(offer.instance_type.name for offer in each.offers[:_EXAMPLES])
+        yield [(f"without {found.written(each.name)} there {_are(len(each.offers))}: {names}{_more(each.offers)}", "")]
+    if not found.choice.relaxed:
+        yield [("without any single one of these needs there is still none", "")]
+
+
+def _are(count: int) -> str:
+    return "is 1" if count == 1 else f"are {count}"
+
+
+def _more(offers: Sequence[Offer]) -> str:
+    return ", …" if len(offers) > _EXAMPLES else ""
+
+
+def _lists(found: Found) -> Iterator[tuple[str, str]]:
+    yield from dict.fromkeys(_list_of(each) for each in found.offers if each.price is not None)
+
+
+def _list_of(offer: Offer) -> tuple[str, str]:
+    return ("", "") if offer.price is None else (offer.price.region, offer.price.day)
+
+
+def _count(found: Found, offer: Offer) -> str:
+    if offer.instance_type.accelerators is None:
+        return ""
+    needed = None if found.memory is None else gpus_that_hold(found.memory, offer.instance_type)
+    return f"{offer.accelerators:g}" if needed is None else f"{needed} of {offer.accelerators:g}"
+
+
+def _model(_: Found, offer: Offer) -> str:
+    devices = offer.instance_type.accelerators
+    return "" if devices is None else devices.model
+
+
+def _short_model(found: Found, offer: Offer) -> str:
+    name = _model(found, offer)
+    return name if len(name) <= _MODEL_WIDTH else f"{name[: _MODEL_WIDTH - 1]}…"
+
+
+def _gib_each(_: Found, offer: Offer) -> str:
+    """Rounded down, so that it may be asked for."""
+    devices = offer.instance_type.accelerators
+    memory = None if devices is None else devices.memory_mib
+    return "" if memory is None else f"{memory * 10 // _MIB_PER_GIB / 10:.1f}"
+
+
+def _compute(_: Found, offer: Offer) -> str:
+    devices = offer.instance_type.accelerators
+    return "" if devices is None else _capability(devices) or ""
+
+
+def _capability(devices: Accelerators) -> str | None:
+    pair = devices.compute_capability
+    return None if pair is None else f"{pair[0]}.{pair[1]}"
+
+
+def _dollars(amount: float | None) -> str:
+    return "" if amount is None else f"{amount:.2f}"
+
+
+_TYPE = _Column(title="type", cell=lambda _, offer: offer.instance_type.label)
+_DEVICES = _Column(title="count", cell=_count, is_number=True)
+_GIB = _Column(title="GiB", cell=_gib_each, is_number=True)
+_VCPUS = _Column(title="vCPUs", cell=lambda _, offer: str(offer.instance_type.vcpus), is_number=True)
+_HOUR = _Column(title="$/hour", cell=lambda _, offer: _dollars(offer.usd_per_hour), is_number=True)
+_EACH = _Column(title="$/GPU", cell=lambda _, offer: _dollars(offer.usd_per_accelerator_hour), is_number=True)
+_LIST = _Column(title="", cell=lambda _found, _offer: "")
+_NARROW = (_TYPE, _DEVICES, _Column(title="accelerator", cell=_short_model), _GIB, _VCPUS, _HOUR, _EACH)
+_COLUMNS = (_TYPE, _DEVICES, _Column(title="accelerator", cell=_model), _GIB, _VCPUS, _HOUR, _EACH)
+_MORE = (
+    _Column(title="list price of", cell=lambda _, offer: " ".join(_list_of(offer))),
+    _Column(title="compute", cell=_compute, is_number=True),
+    _Column(
+        title="host GiB",
+        cell=lambda _, offer: f"{offer.instance_type.memory_mib / _MIB_PER_GIB:g}",
+        is_number=True,
+    ),
+    _Column(title="arch", cell=lambda _, offer: str(offer.instance_type.architecture)),
+    _Column(title="network", cell=lambda _, offer: offer.instance_type.network.performance or ""),
+    _Column(title="EFA", cell=lambda _, offer: "yes" if offer.instance_type.network.efa_supported else ""),
+    _Column(title="joined by", cell=lambda _, offer: _interconnect(offer.instance_type)),
+    _Column(
+        title="instance store, GB",
+        cell=lambda _, offer: str(offer.instance_type.local_storage_gb or ""),
+        is_number=True,
+    ),
+    _Column(
+        title="regions",
+        cell=lambda _, offer: "" if offer.instance_type.declared else str(len(offer.instance_type.regions)),
+        is_number=True,
+    ),
+    _Column(title="purchase", cell=lambda _, offer: " ".join(map(str, offer.instance_type.purchase_classes))),
+)
+
+
+def _interconnect(found: InstanceType) -> str:
+    return "" if found.accelerators is None else found.accelerators.interconnect or ""
+
+
+def as_facts(found: Found) -> dict[str, object]:
+    """The report for programs."""
+    return {
+        "catalogue": str(RECORDED),
+        "model_memory": None if found.memory is None else memory_facts(found.memory),
+        "found": len(found.choice.offers),
+        "instance_types": [_facts(found, each) for each in found.offers],
+        "similar_means": list(found.similar),
+        "needs": [
+            {"need": each.name, "written": found.written(each.name), "left": each.left} for each in found.choice.steps
+        ],
+        "without": [
+            {
+                "need": each.name,
+                "written": found.written(each.name),
+                "found": len(each.offers),
+                "such_as": [offer.instance_type.name for offer in each.offers[:_EXAMPLES]],
+            }
+            for each in found.choice.relaxed
+        ],
+    }
+
+
+def _facts(found: Found, offer: Offer) -> dict[str, object]:
+    each, devices = offer.instance_type, offer.instance_type.accelerators
+    return {
+        "name": each.name,
+        "vcpus": each.vcpus,
+        "memory_mib": each.memory_mib,
+        "architecture": str(each.architecture),
+        "gpus": each.gpus,
+        "accelerators": None
+        if devices is None
+        else {
+            "vendor": str(devices.vendor),
+            "model": devices.model,
+            "count": devices.count,
+            "partition": devices.partition,
+            "memory_mib": devices.memory_mib,
+            "compute_capability": _capability(devices),
+            "interconnect": devices.interconnect,
+        },
+        "gpus_for_the_model": None if found.memory is None else gpus_that_hold(found.memory, each),
+        "price": None if offer.price is None else _price_facts(offer, offer.price),
+        "network_gbps": each.network.gbps,
+        "efa": each.network.efa_supported,
+        "instance_store_gb": each.local_storage_gb,
+        "purchase": list(map(str, each.purchase_classes)),
+        "regions": list(each.regions),
+        "offered": each.is_offered_anywhere,
+        "note": each.note,
+        "replaced_by": each.replaced_by,
+        "declared": each.declared,
+    }
+
+
+def _price_facts(offer: Offer, price: Price) -> dict[str, object]:
+    return {
+        "usd_per_hour": price.usd_per_hour,
+        "usd_per_accelerator_hour": offer.usd_per_accelerator_hour,
+        "region": price.region,
+        "recorded": str(price.recorded),
+        "dated": price.dated,
+        "source": price.source,
+    }

@@ -1,0 +1,191 @@
+"""Published shapes of well-known models: what their memory is worked out from.
+
+Parameters count all experts of a mixture. Shapes are those of the models' own ``config.json``, as copied in LitGPT
+(https://github.com/Lightning-AI/litgpt, litgpt/config.py) and vLLM's documentation, read on 2026-11-22.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from gpu_constructs.budget import NAME
+from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
+
+__all__ = ["MODEL_SHAPES", "Checkpoint", "ModelShape", "model_shape", "shape_of_size"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """Weights as published, where not all of them are in the format that gives it its name.
+
+    Attributes:
+        precision: That format.
+        gib: Size of all weights in GiB.
+        source: Where it is from.
+    """
+
+    precision: str
+    gib: float
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelShape:
+    """What decides the memory of a model.
+
+    Attributes:
+        name: As in ``--serve``.
+        parameters: All of them, in units of 10^9.
+        layers: Layers that keep keys and values of each token; 0 of a model without such a cache.
+        hidden: Hidden size.
+        kv_heads: Heads that have keys and values of their own; 1 with a latent.
+        head_size: Size of each.
+        latent: Values of a token in each layer, instead of keys and values, with multi-head latent attention.
+        windowed_layers: Layers that keep the last `window` tokens alone.
+        window: Tokens that they keep.
+        precision: The format in which it is published.
+        checkpoints: Published sizes that its parameters do not give.
+        assumed: Whether the shape is that of another model of about its size.
+    """
+
+    name: str
+    parameters: float
+    layers: int = 0
+    hidden: int = 0
+    kv_heads: int = 1
+    head_size: int = 0
+    latent: int = 0
+    windowed_layers: int = 0
+    window: int = 0
+    precision: str = "bf16"
+    checkpoints: tuple[Checkpoint, ...] = ()
+    assumed: bool = False
+
+
+_OPENAI = "model card of gpt-oss, https://openai.com/index/gpt-oss-model-card: experts in MXFP4, the rest in BF16"
+_VLLM_6746 = "https://github.com/vllm-project/vllm/issues/6746: 57.75 GiB on each of 8 GPUs, attention in BF16"
+
+MODEL_SHAPES: tuple[ModelShape, ...] = (
+    ModelShape(name="whisper-large-v3", parameters=1.55, precision="fp16"),
+    ModelShape(name="sdxl-base", parameters=3.5, precision="fp16"),
+    ModelShape(name="flux.1", parameters=16.5),  # the transformer of 12 and the text encoders of 4.5
+    ModelShape(name="mistral-7b", parameters=7.25, layers=32, hidden=4096, kv_heads=8, head_size=128),
+    ModelShape(name="llama-3.1-8b", parameters=8.03, layers=32, hidden=4096, kv_heads=8, head_size=128),
+    ModelShape(
+        name="gemma-2-9b",
+        parameters=9.24,
+        layers=42,
+        hidden=3584,
+        kv_heads=8,
+        head_size=256,
+        windowed_layers=21,
+        window=4096,
+    ),
+    ModelShape(name="qwen2.5-14b", parameters=14.8, layers=48, hidden=5120, kv_heads=8, head_size=128),
+    ModelShape(
+        name="gpt-oss-20b",
+        parameters=20.9,
+        layers=24,
+        hidden=2880,
+        kv_heads=8,
+        head_size=64,
+        windowed_layers=12,
+        window=128,
+        precision="mxfp4",
+        checkpoints=(Checkpoint(precision="mxfp4", gib=12.8, source=_OPENAI),),
+    ),
+    ModelShape(
+        name="gemma-3-27b",
+        parameters=27.0,
+        layers=62,
+        hidden=5376,
+        kv_heads=16,
+        head_size=128,
+        windowed_layers=52,
+        window=1024,
+    ),
+    ModelShape(name="qwen3-30b-a3b", parameters=30.5, layers=48, hidden=2048, kv_heads=4, head_size=128),
+    ModelShape(name="qwen2.5-32b", parameters=32.8, layers=64, hidden=5120, kv_heads=8, head_size=128),
+    ModelShape(name="mixtral-8x7b", parameters=46.7, layers=32, hidden=4096, kv_heads=8, head_size=128),
+    ModelShape(name="llama-3.1-70b", parameters=70.6, layers=80, hidden=8192, kv_heads=8, head_size=128),
+    ModelShape(name="qwen2.5-72b", parameters=72.7, layers=80, hidden=8192, kv_heads=8, head_size=128),
+    ModelShape(
+        name="gpt-oss-120b",
+        parameters=116.8,
+        layers=36,
+        hidden=2880,
+        kv_heads=8,
+        head_size=64,
+        windowed_layers=18,
+        window=128,
+        precision="mxfp4",
+        checkpoints=(Checkpoint(precision="mxfp4", gib=60.8, source=_OPENAI),),
+    ),
+    ModelShape(
+        name="llama-3.1-405b",
+        parameters=405.0,
+        layers=126,
+        hidden=16384,
+        kv_heads=8,
+        head_size=128,
+        checkpoints=(Checkpoint(precision="fp8", gib=462.0, source=_VLLM_6746),),
+    ),
+    ModelShape(name="deepseek-v3", parameters=671.0, layers=61, hidden=7168, latent=576, precision="fp8"),
+)
+"""The models, by size."""
+
+_BY_NAME = {each.name: each for each in MODEL_SHAPES}
+# What a model of an unknown shape is taken for: dense, and without a window or a latent, which most need more memory.
+_PLAIN = tuple(
+    _BY_NAME[name] for name in ("llama-3.1-8b", "qwen2.5-14b", "qwen2.5-32b", "llama-3.1-70b", "llama-3.1-405b")
+)
+_MOST_PARAMETERS = 100_000.0
+
+
+def model_shape(name: str) -> ModelShape:
+    """Look a model up.
+
+    Args:
+        name: One of `MODEL_SHAPES`, in any case.
+
+    Raises:
+        UnknownNameError: There is none of this name; carries the nearest names.
+    """
+    found = _BY_NAME.get(name.strip().lower())
+    if found is not None:
+        return found
+    raise UnknownNameError(
+        f"no model {shown(name)}",
+        value=name,
+        nearest=tuple(get_close_matches(name[:NAME].lower(), _BY_NAME, n=3, cutoff=0.6)),
+        otherwise=f"one of {', '.join(_BY_NAME)}",
+    )
+
+
+def shape_of_size(parameters: float) -> ModelShape:
+    """The shape that a model of a size may have: that of the published dense model that is nearest in size.
+
+    Args:
+        parameters: Its parameters in units of 10^9.
+
+    Raises:
+        InvalidValueError: No model has so many.
+    """
+    if not 0 < parameters <= _MOST_PARAMETERS:
+        raise InvalidValueError(
+            f"{parameters:g} billion parameters are not the size of a model",
+            value=parameters,
+            allowed=f"more than 0, at most {_MOST_PARAMETERS:,.0f}",
+        )
+    near = min(_PLAIN, key=lambda each: abs(math.log(each.parameters / parameters)))
+    return ModelShape(
+        name=near.name,
+        parameters=parameters,
+        layers=near.layers,
+        hidden=near.hidden,
+        kv_heads=near.kv_heads,
+        head_size=near.head_size,
+        assumed=True,
+    )
