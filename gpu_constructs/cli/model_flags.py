@@ -15,7 +15,7 @@ from gpu_constructs.planning.model_memory import (
     MEMORY_FRACTION,
     ModelMemory,
     kv_bytes_per_token,
-    model_memory,
+    memory_of_model,
 )
 from gpu_constructs.planning.model_shapes import MODEL_SHAPES, ModelShape, model_shape, shape_of_size
 
@@ -63,7 +63,7 @@ def memory_from(arguments: argparse.Namespace) -> ModelMemory | None:
     context = _read("--context", _tokens, arguments.context) or CONTEXT
     sequences = _read("--sequences", _tokens, arguments.sequences) or 1
     try:
-        return model_memory(
+        return memory_of_model(
             shape,
             precision=arguments.precision,
             context=context,
@@ -183,4 +183,4 @@ def _kib(shape: ModelShape) -> str:
 
 
 def _weights_gib(shape: ModelShape) -> float:
-    return model_memory(shape).parts[0].gib
+    return memory_of_model(shape).parts[0].gib

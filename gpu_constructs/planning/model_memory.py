@@ -26,7 +26,7 @@ __all__ = [
     "Part",
     "gpus_that_hold",
     "kv_bytes_per_token",
-    "model_memory",
+    "memory_of_model",
 ]
 
 CONTEXT = 8192
@@ -133,7 +133,7 @@ def kv_bytes_per_token(shape: ModelShape, *, kv_precision: str = "bf16") -> int:
     return _values_of_a_layer(shape) * shape.layers * CACHE_FORMATS[kv_precision]
 
 
-def model_memory(
+def memory_of_model(
     shape: ModelShape,
     *,
     precision: str | None = None,

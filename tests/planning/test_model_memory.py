@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpu_constructs import planning
 from gpu_constructs.errors import InvalidValueError, UnknownNameError
 from gpu_constructs.hardware import instance_type
 from gpu_constructs.hardware.precision import PRECISIONS
@@ -16,7 +20,7 @@ from gpu_constructs.planning.model_memory import (
     ModelMemory,
     gpus_that_hold,
     kv_bytes_per_token,
-    model_memory,
+    memory_of_model,
 )
 from gpu_constructs.planning.model_shapes import MODEL_SHAPES, model_shape, shape_of_size
 
@@ -87,7 +91,7 @@ def part(memory: ModelMemory, name: str) -> float:
 @pytest.mark.parametrize("row", WEIGHTS)
 def test_weights_are_those_that_were_published(row: tuple[str, str, int, float, float, str]) -> None:
     name, precision, gpus, published, off, source = row
-    ours = part(model_memory(model_shape(name), precision=precision), "weights") / gpus
+    ours = part(memory_of_model(model_shape(name), precision=precision), "weights") / gpus
     assert (ours / published - 1) * 100 == pytest.approx(off, abs=0.1), source
 
 
@@ -96,7 +100,7 @@ def test_a_checkpoint_of_several_formats_has_its_published_size(
     name: str, precision: str, published: float, off: float, source: str
 ) -> None:
     shape = model_shape(name)
-    weights = model_memory(shape, precision=precision).parts[0]
+    weights = memory_of_model(shape, precision=precision).parts[0]
     assert (weights.gib, weights.basis) == (published, Basis.MEASURED)
     by_bytes = shape.parameters * 1e9 * BITS[precision] / 8 / GIB
     assert (by_bytes / published - 1) * 100 == pytest.approx(off, abs=0.1), source
@@ -116,13 +120,13 @@ def test_a_token_takes_what_was_published(name: str, kib: float) -> None:
     ],
 )
 def test_a_cache_holds_as_many_tokens_as_vllm_says(name: str, gpus: int, gib: float, tokens: int) -> None:
-    cache = next(each for each in model_memory(model_shape(name), context=tokens).parts if each.name == "KV cache")
+    cache = next(each for each in memory_of_model(model_shape(name), context=tokens).parts if each.name == "KV cache")
     assert cache.on_each(gpus) == pytest.approx(gib, rel=0.001)
 
 
 def test_a_layer_with_a_window_keeps_no_more_than_it() -> None:
     gemma = model_shape("gemma-3-27b")
-    short, long = (part(model_memory(gemma, context=each), "KV cache") for each in (1024, 131_072))
+    short, long = (part(memory_of_model(gemma, context=each), "KV cache") for each in (1024, 131_072))
     assert short == pytest.approx(496 / 1024)
     assert long == pytest.approx((10 * 131_072 + 52 * 1024) * 8192 / GIB)
 
@@ -152,13 +156,13 @@ def test_a_layer_with_a_window_keeps_no_more_than_it() -> None:
 def test_a_host_holds_a_model_over_the_fewest_gpus_that_are_enough(
     name: str, precision: str | None, host: str, gpus: int | None
 ) -> None:
-    assert gpus_that_hold(model_memory(model_shape(name), precision=precision), instance_type(host)) == gpus
+    assert gpus_that_hold(memory_of_model(model_shape(name), precision=precision), instance_type(host)) == gpus
 
 
 def test_heads_beyond_those_with_keys_and_a_latent_are_copied_to_each_gpu() -> None:
-    four_heads = next(each for each in model_memory(model_shape("qwen3-30b-a3b")).parts if each.name == "KV cache")
+    four_heads = next(each for each in memory_of_model(model_shape("qwen3-30b-a3b")).parts if each.name == "KV cache")
     assert four_heads.on_each(8) == four_heads.on_each(4) == four_heads.gib / 4
-    latent = next(each for each in model_memory(model_shape("deepseek-v3")).parts if each.name == "KV cache")
+    latent = next(each for each in memory_of_model(model_shape("deepseek-v3")).parts if each.name == "KV cache")
     assert latent.on_each(8) == latent.gib
 
 
@@ -170,7 +174,7 @@ def test_heads_beyond_those_with_keys_and_a_latent_are_copied_to_each_gpu() -> N
 )
 def test_more_of_anything_never_takes_less(shape: object, precision: str, context: int, sequences: int) -> None:
     def gib(context: int, sequences: int, gpus: int = 1) -> float:
-        memory = model_memory(shape, precision=precision, context=context, sequences=sequences)  # type: ignore[arg-type]
+        memory = memory_of_model(shape, precision=precision, context=context, sequences=sequences)  # type: ignore[arg-type]
         return memory.gib_on_each(gpus)
 
     here = gib(context, sequences)
@@ -191,7 +195,7 @@ def test_every_number_format_has_a_size() -> None:
 )
 def test_what_can_mean_nothing_is_refused_by_name(wrong: dict[str, object], argument: str) -> None:
     with pytest.raises(InvalidValueError) as raised:
-        model_memory(model_shape("llama-3.1-8b"), **wrong)  # type: ignore[arg-type]
+        memory_of_model(model_shape("llama-3.1-8b"), **wrong)  # type: ignore[arg-type]
     assert raised.value.argument == argument
     assert raised.value.allowed
 
@@ -206,3 +210,11 @@ def test_an_unknown_model_is_refused_with_the_nearest() -> None:
 def test_a_size_that_no_model_has_is_refused(size: float) -> None:
     with pytest.raises(InvalidValueError):
         shape_of_size(size)
+
+
+def test_a_list_of_instance_types_loads_no_rules() -> None:
+    assert set(planning.__all__) == set(planning._HOME)
+    assert planning.memory_of_model is memory_of_model
+    program = "import sys, gpu_constructs.cli.instances; print('gpu_constructs.rules' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
