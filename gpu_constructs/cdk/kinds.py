@@ -1,6 +1,6 @@
 """Arguments of CDK's kinds are checked before CDK sees them, so that a refusal has the name that the user wrote.
 
-What is expected stands in the signature; `_EXAMPLES` and `_ATTRIBUTES` have what a signature does not say.
+What is expected stands in the signature; `kind_tables` has what a signature does not say.
 """
 
 from __future__ import annotations
@@ -14,24 +14,19 @@ from functools import cache, wraps
 from inspect import Parameter, signature
 from typing import ParamSpec, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
-import aws_cdk as cdk
-from aws_cdk import aws_certificatemanager as acm
-from aws_cdk import aws_cloudwatch as cloudwatch
-from aws_cdk import aws_ec2 as ec2
-from aws_cdk import aws_ecs as ecs
-from aws_cdk import aws_efs as efs
-from aws_cdk import aws_elasticloadbalancingv2 as elbv2
-from aws_cdk import aws_fsx as fsx
-from aws_cdk import aws_iam as iam
-from aws_cdk import aws_kms as kms
 from aws_cdk import aws_logs as logs
-from aws_cdk import aws_s3 as s3
-from aws_cdk import aws_sns as sns
-from aws_cdk import aws_sqs as sqs
-from constructs import Construct
 from typing_extensions import Unpack
 
 from gpu_constructs.cdk.arguments import flag, texts, variables
+from gpu_constructs.cdk.kind_tables import (
+    ATTRIBUTES,
+    DURATIONS,
+    EXAMPLES,
+    LISTS_OF_TEXT,
+    MADE_FROM,
+    MEANT_BY,
+    OTHER_NAMES,
+)
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
 
 __all__ = ["checked", "names_checked", "own_names_checked", "require_kinds", "with_names_checked"]
@@ -39,100 +34,7 @@ __all__ = ["checked", "names_checked", "own_names_checked", "require_kinds", "wi
 _Arguments = ParamSpec("_Arguments")
 _Made = TypeVar("_Made")
 
-_IMAGE = "ecs.ContainerImage.from_registry({})"
-_DURATION = "cdk.Duration.seconds({})"
-
-_EXAMPLES: Mapping[type, str] = {
-    Construct: "self, where a Stack or another construct defines it",
-    acm.ICertificate: "acm.Certificate(self, 'Certificate', domain_name='…')",
-    cdk.Duration: _DURATION.format(30),
-    cloudwatch.IMetric: "cloudwatch.Metric(namespace='Chat', metric_name='TokensWaiting', statistic='Sum')",
-    ec2.ISecurityGroup: "ec2.SecurityGroup(self, 'Tasks', vpc=vpc)",
-    ec2.IVpc: "ec2.Vpc(self, 'Vpc')",
-    ec2.SubnetSelection: "ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_WITH_EGRESS)",
-    elbv2.IApplicationListener: "balancer.add_listener('Https', port=443, certificates=[certificate])",
-    elbv2.IApplicationLoadBalancer: "elbv2.ApplicationLoadBalancer(self, 'Balancer', vpc=vpc)",
-    elbv2.ListenerCondition: "elbv2.ListenerCondition.path_patterns(['/v1/*'])",
-    ecs.CapacityProviderStrategy: "ecs.CapacityProviderStrategy(capacity_provider='FARGATE', weight=1)",
-    ecs.ContainerImage: _IMAGE.format("'nvidia/cuda:12.8.1-base-ubuntu24.04'"),
-    ecs.HealthCheck: "ecs.HealthCheck(command=['CMD-SHELL', 'curl -f http://localhost:8000/health'])",
-    ecs.CredentialSpec: "ecs.DomainJoinedCredentialSpec.from_ssm_parameter(parameter)",
-    ecs.EnvironmentFile: "ecs.EnvironmentFile.from_asset('train.env')",
-    ecs.ICluster: "ecs.Cluster(self, 'Cluster', vpc=vpc)",
-    ecs.LinuxParameters: "ecs.LinuxParameters(self, 'LinuxParameters')",
-    ecs.LogDriver: "ecs.LogDrivers.aws_logs(stream_prefix='train')",
-    ecs.PlacementConstraint: "ecs.PlacementConstraint.distinct_instances()",
-    ecs.PlacementStrategy: "ecs.PlacementStrategy.packed_by_memory()",
-    ecs.PortMapping: "ecs.PortMapping(container_port=8000)",
-    ecs.Secret: "ecs.Secret.from_secrets_manager(secret)",
-    ecs.ServiceManagedVolume: "ecs.ServiceManagedVolume(self, 'Scratch', name='scratch', …)",
-    ecs.SystemControl: "ecs.SystemControl(namespace='net.core.somaxconn', value='4096')",
-    ecs.TaskDefinition: "ecs.Ec2TaskDefinition(self, 'Web')",
-    ecs.TaskDefinitionRevision: "ecs.TaskDefinitionRevision.LATEST",
-    ecs.Ulimit: "ecs.Ulimit(name=ecs.UlimitName.NOFILE, soft_limit=65536, hard_limit=65536)",
-    efs.IAccessPoint: "file_system.add_access_point('Models')",
-    efs.IFileSystem: "efs.FileSystem(self, 'Models', vpc=vpc)",
-    fsx.IFileSystem: "fsx.LustreFileSystem(self, 'Models', …)",
-    iam.IRole: "iam.Role(self, 'Role', assumed_by=iam.ServicePrincipal('ecs-tasks.amazonaws.com'))",
-    kms.IKey: "kms.Key(self, 'Key')",
-    logs.ILogGroup: "logs.LogGroup(self, 'Logs')",
-    s3.IBucket: "s3.Bucket(self, 'Logs')",
-    sns.ITopic: "sns.Topic(self, 'Alarms')",
-    sqs.IQueue: "sqs.Queue(self, 'Work')",
-}
-"""A value of each kind that has no members to name."""
-
-_FROM: Mapping[tuple[type, type], str] = {
-    (ecs.ContainerImage, str): _IMAGE,
-    (cdk.Duration, int): _DURATION,
-    (cdk.Duration, float): _DURATION,
-}
-"""What makes the kind of what users give instead."""
-
-_DURATIONS: Mapping[str, str] = {
-    "join_within": "cdk.Duration.minutes(40)",
-    "start_within": "cdk.Duration.minutes(40)",
-    "timeout": "cdk.Duration.hours(6)",
-}
-"""Arguments that take a minute or more, with an example."""
 _MINUTE = 60
-
-_LISTS_OF_TEXT: Mapping[str, str] = {
-    "command": "['sh', '-c', 'nvidia-smi']",
-    "dns_search_domains": "['example.internal']",
-    "dns_servers": "['10.0.0.2']",
-    "docker_security_options": "['no-new-privileges']",
-    "entry_point": "['python', '-u']",
-}
-"""Arguments of containers that are lists of text, with an example; others have checks of their own."""
-
-_MEANT_BY: Mapping[str, str] = {"command": "launcher"}
-"""What another argument gives a meaning: a function that has both checks the first itself."""
-
-_OTHER_NAMES: Mapping[str, str] = {"gpu_count": "gpus", "memory_mib": "memory_limit_mib"}
-"""What an argument is called where it has another name."""
-
-_ATTRIBUTES: Mapping[type, str] = {
-    efs.IAccessPoint: "access_point_id",
-    efs.IFileSystem: "mount_targets_available",
-    fsx.IFileSystem: "dns_name",
-    Construct: "node",
-    acm.ICertificate: "certificate_arn",
-    cloudwatch.IMetric: "to_metric_config",
-    ec2.ISecurityGroup: "security_group_id",
-    ec2.IVpc: "vpc_id",
-    ecs.ICluster: "cluster_arn",
-    elbv2.IApplicationListener: "is_application_listener",
-    elbv2.IApplicationLoadBalancer: "is_application_load_balancer",
-    iam.IRole: "role_arn",
-    kms.IKey: "key_arn",
-    logs.ILogGroup: "log_group_name",
-    s3.IBucket: "bucket_arn",
-    sns.ITopic: "topic_arn",
-    sqs.IQueue: "queue_arn",
-}
-"""An attribute that every construct of an interface has."""
-
 _MOST_MEMBERS = 8
 _MOST_PLACES = 2
 _BOUND = frozenset({"self", "cls"})
@@ -211,7 +113,7 @@ def require_kinds(function: Callable[..., object], named: Mapping[str, object]) 
     _require_names(function, named)
     kinds = _kinds_of(function)
     for argument, value in named.items():
-        if argument in kinds and _MEANT_BY.get(argument) not in kinds:
+        if argument in kinds and MEANT_BY.get(argument) not in kinds:
             _require(argument, value, kinds[argument])
 
 
@@ -227,8 +129,8 @@ def _require_names(function: Callable[..., object], named: Mapping[str, object])
 def _nearest(argument: str, function: Callable[..., object]) -> tuple[str, ...]:
     """Where an argument belongs that a function does not have: to one of its values, to another function, or near."""
     kinds = _kinds_of(function)
-    if _OTHER_NAMES.get(argument) in kinds:
-        return (_OTHER_NAMES[argument],)
+    if OTHER_NAMES.get(argument) in kinds:
+        return (OTHER_NAMES[argument],)
     for name, alternatives in kinds.items():
         for kind in alternatives:
             if is_dataclass(kind) and argument in {each.name for each in fields(kind) if each.init}:
@@ -288,20 +190,20 @@ def _require_mapping(argument: str, value: object, of: object) -> None:
     if not isinstance(value, Mapping):
         _refuse(argument, value, "a mapping", f"{argument}={{'NAME': …}}")
     elif isinstance(of, type):
-        example = repr("value") if of is str else _EXAMPLES.get(of, f"{_written(of)}(…)")
+        example = repr("value") if of is str else EXAMPLES.get(of, f"{_written(of)}(…)")
         variables(argument, value, of=of, example=f"{{'NAME': {example}}}")
 
 
 def _require_list(argument: str, value: object, of: object) -> None:
     """Refuses what is not a list of one kind; texts and numbers are left to others."""
-    if of is str and argument in _LISTS_OF_TEXT:
-        texts(argument, cast("Sequence[str]", value), example=_LISTS_OF_TEXT[argument])
-    kinds = [each for each in _alternatives(of) if isinstance(each, type) and each in _EXAMPLES]
+    if of is str and argument in LISTS_OF_TEXT:
+        texts(argument, cast("Sequence[str]", value), example=LISTS_OF_TEXT[argument])
+    kinds = [each for each in _alternatives(of) if isinstance(each, type) and each in EXAMPLES]
     if len(kinds) != 1:
         return
     (kind,) = kinds
     if not isinstance(value, (list, tuple)) or not all(_is_of(each, kind) for each in value):
-        _refuse(argument, value, f"a list of {_written(kind)}", f"{argument}=[{_EXAMPLES[kind]}]")
+        _refuse(argument, value, f"a list of {_written(kind)}", f"{argument}=[{EXAMPLES[kind]}]")
 
 
 def _is_generic(kind: object, of: type) -> bool:
@@ -315,10 +217,10 @@ def _is_of(value: object, kind: type) -> bool:
         return True
     if isinstance(value, type):
         return False
-    if kind in _ATTRIBUTES:
+    if kind in ATTRIBUTES:
         # Imported constructs are proxies of an interface, so isinstance says nothing about them, and a proxy answers
         # by asking Node; a class of CDK's answers at once.
-        attribute = _ATTRIBUTES[kind]
+        attribute = ATTRIBUTES[kind]
         # jsii makes a proxy of what each interface has.
         answering = vars(value).get("_delegates", ()) if type(value).__module__.startswith("jsii.") else (value,)
         return any(hasattr(type(each), attribute) for each in answering) or hasattr(value, attribute)
@@ -347,7 +249,7 @@ def _is_broken(text: str) -> bool:
 
 def _is_known(kind: type) -> bool:
     is_enum_of_cdk = issubclass(kind, Enum) and kind.__module__.startswith("aws_cdk")
-    return kind in _EXAMPLES or kind in _ATTRIBUTES or is_enum_of_cdk or _is_struct(kind)
+    return kind in EXAMPLES or kind in ATTRIBUTES or is_enum_of_cdk or _is_struct(kind)
 
 
 def _is_struct(kind: type) -> bool:
@@ -365,18 +267,18 @@ def _with_article(name: str) -> str:
 
 
 def _fix(argument: str, value: object, kind: type) -> str:
-    if argument in _DURATIONS and not (isinstance(value, (int, float)) and value >= _MINUTE):
-        return _DURATIONS[argument]
+    if argument in DURATIONS and not (isinstance(value, (int, float)) and value >= _MINUTE):
+        return DURATIONS[argument]
     if issubclass(kind, Enum):
         wanted = _plain(value)
         return f"{_written(kind)}.{next((each.name for each in kind if _plain(each.name) == wanted), _first(kind))}"
-    made = next((form for (made, given), form in _FROM.items() if made is kind and type(value) is given), None)
+    made = next((form for (made, given), form in MADE_FROM.items() if made is kind and type(value) is given), None)
     return _example(kind) if made is None else made.format(shown(value))
 
 
 def _example(kind: type) -> str:
-    if kind in _EXAMPLES:
-        return _EXAMPLES[kind]
+    if kind in EXAMPLES:
+        return EXAMPLES[kind]
     needed = (each.name for each in signature(kind).parameters.values() if each.default is Parameter.empty)
     return f"{_written(kind)}({', '.join(f'{each}=…' for each in needed) or '…'})"
 
