@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from gpu_constructs.capacity.scaling import HostScaling as HostScaling
     from gpu_constructs.capacity.storage import HostStorage as HostStorage
     from gpu_constructs.capacity.warm_hosts import WarmHosts as WarmHosts
+    from gpu_constructs.cdk.gpu_budget import GpuBudget as GpuBudget
     from gpu_constructs.cdk.validation import GpuChecks as GpuChecks
     from gpu_constructs.cluster import GpuCluster as GpuCluster
     from gpu_constructs.errors import DoesNotFitError as DoesNotFitError
@@ -88,6 +89,7 @@ _HOME = {
     "FamilyCapacity": "capacity.family",
     "GpuBatchJob": "batch.job",
     "GpuBatchQueue": "batch.queue",
+    "GpuBudget": "cdk.gpu_budget",
     "GpuCapacity": "capacity.gpu_capacity",
     "GpuChecks": "cdk.validation",
     "GpuCluster": "cluster",
@@ -141,6 +143,7 @@ __all__ = [
     "FamilyCapacity",
     "GpuBatchJob",
     "GpuBatchQueue",
+    "GpuBudget",
     "GpuCapacity",
     "GpuChecks",
     "GpuCluster",

@@ -10,28 +10,37 @@ https://docs.aws.amazon.com/cdk/v2/guide/policy-validation-synthesis.html
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterable
 from pathlib import Path
-from weakref import WeakSet
+from weakref import WeakKeyDictionary
 
 import aws_cdk as cdk
 import jsii
 from constructs import IConstruct
 
 from gpu_constructs import __version__
-from gpu_constructs.checking.report import check_files, findings_in
+from gpu_constructs.checking.report import check_files, report_in
 from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.fleet import METADATA_KEY, Origin
+from gpu_constructs.fleet import METADATA_KEY, Fleet, Origin
+from gpu_constructs.planning import plan
+from gpu_constructs.planning.budget_verdict import BUDGET, BUDGET_NOT_KNOWN, findings_of, verdict
+from gpu_constructs.planning.summary import summary
 from gpu_constructs.rules import RULES, Finding, Severity
 from gpu_constructs.template import UnreadableError
 
-__all__ = ["GpuChecks", "announce"]
+__all__ = ["GpuChecks", "announce", "check_of"]
 
 _NOT_UNDERSTOOD = "GPU116"
 _ASKED = tuple(each for each in RULES if each.severity is not Severity.INFO or each.id == _NOT_UNDERSTOOD)
 """At synth only what needs an answer is shown; that a part was not understood does."""
 
-_CHECKED: WeakSet[IConstruct] = WeakSet()
+_CHECKED: WeakKeyDictionary[IConstruct, GpuChecks] = WeakKeyDictionary()
+"""The check of each app."""
+
+_QUIET = "GPU_CONSTRUCTS_QUIET"
+"""The environment variable that, with any value, keeps the line about hosts and prices from stderr."""
 
 
 @jsii.implements(cdk.IPolicyValidationPlugin)
@@ -59,6 +68,7 @@ class GpuChecks:
                 fix="GpuChecks.add_to(app)",
             )
         self._directory = directory
+        self._budget: float | None = None
 
     @staticmethod
     def add_to(scope: IConstruct) -> None:
@@ -70,20 +80,15 @@ class GpuChecks:
         Raises:
             InvalidValueError: `scope` is not a construct.
         """
-        if not hasattr(type(scope), "node"):
-            raise InvalidValueError(
-                f"expects the app or a construct in it, got {shown(scope)}",
-                argument="scope",
-                value=scope,
-                fix="GpuChecks.add_to(app)",
-            )
-        # Each `.` into CDK is a question to Node, and the stage around most scopes is the app itself.
-        stage = cdk.Stage.of(scope)
-        root = stage if isinstance(stage, cdk.App) else scope.node.root
-        if root not in _CHECKED:
-            _CHECKED.add(root)
-            directory = root.outdir if isinstance(root, cdk.App) else None
-            cdk.Validations.of(root).add_plugins(GpuChecks(directory=directory))
+        check_of(scope, instead="GpuChecks.add_to(app)")
+
+    def hold(self, usd_per_hour: float) -> None:
+        """Holds the hosts against a budget as well, see `GpuBudget`.
+
+        Args:
+            usd_per_hour: US dollars; a lower one that was given before stays.
+        """
+        self._budget = usd_per_hour if self._budget is None else min(self._budget, usd_per_hour)
 
     @property
     def name(self) -> str:
@@ -97,8 +102,8 @@ class GpuChecks:
 
     @property
     def rule_ids(self) -> list[str]:
-        """Ids of all rules."""
-        return [each.id for each in RULES]
+        """Ids of all rules, and of the budget."""
+        return [*(each.id for each in RULES), BUDGET, BUDGET_NOT_KNOWN]
 
     def validate(self, context: cdk.IPolicyValidationContext) -> cdk.PolicyValidationPluginReport:
         """Called by CDK when the templates are written.
@@ -107,7 +112,8 @@ class GpuChecks:
             context: Where the templates are.
         """
         try:
-            findings = findings_in(self._directories(context), rules=_ASKED)
+            report = report_in(self._directories(context), rules=_ASKED)
+            findings = (*report.findings, *self._planned(report.fleet))
         except UnreadableError:
             # One template that cannot be read keeps none of the others from being checked.
             findings = tuple(each for stack in context.stack_templates for each in _findings_of_one(stack))
@@ -116,12 +122,43 @@ class GpuChecks:
             violations=[_violation(each) for each in findings],
         )
 
+    def _planned(self, fleet: Fleet) -> tuple[Finding, ...]:
+        """What the hosts have against the budget; what they cost is said on stderr."""
+        found = plan(fleet, cheaper=False)
+        line = summary(found)
+        if line and not os.environ.get(_QUIET):
+            sys.stderr.write(f"{METADATA_KEY}: {line}\n")
+        return () if self._budget is None else findings_of(verdict(found, self._budget))
+
     def _directories(self, context: cdk.IPolicyValidationContext) -> list[str]:
         """A whole assembly says more than its templates: regions, stack names, what was acknowledged where."""
         if self._directory is not None:
             return [self._directory]
         folders = {Path(each).parent for each in context.template_paths}
         return [str(each) for each in sorted(folders) if not any(other in each.parents for other in folders)]
+
+
+def check_of(scope: IConstruct, *, instead: str) -> GpuChecks:
+    """The check of the app of a scope, which is added if it has none.
+
+    Args:
+        scope: The app, or anything in it.
+        instead: How it is called, for an error.
+
+    Raises:
+        InvalidValueError: `scope` is not a construct.
+    """
+    if not hasattr(type(scope), "node"):
+        raise InvalidValueError(
+            f"expects the app or a construct in it, got {shown(scope)}", argument="scope", value=scope, fix=instead
+        )
+    # Each `.` into CDK is a question to Node, and the stage around most scopes is the app itself.
+    stage = cdk.Stage.of(scope)
+    root = stage if isinstance(stage, cdk.App) else scope.node.root
+    if root not in _CHECKED:
+        _CHECKED[root] = GpuChecks(directory=root.outdir if isinstance(root, cdk.App) else None)
+        cdk.Validations.of(root).add_plugins(_CHECKED[root])
+    return _CHECKED[root]
 
 
 def announce(construct: IConstruct, findings: Iterable[Finding]) -> None:

@@ -36,7 +36,7 @@ from gpu_constructs.rules import RULES, Finding, Rule, Severity, check
 from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from gpu_constructs.template import Input, Inputs, Places, Stacks, fleet_of
 
-__all__ = ["Acknowledged", "Report", "check_files", "findings_in"]
+__all__ = ["Acknowledged", "Report", "check_files", "findings_in", "report_in"]
 
 _RULES_ABOUT_UNKNOWNS = frozenset({"GPU005", "GPU014", UNCHECKED})
 
@@ -108,10 +108,19 @@ def check_files(
 
 
 def findings_in(directories: Sequence[str | Path], *, rules: Iterable[Rule] = RULES) -> tuple[Finding, ...]:
-    """What is found in cloud assemblies; what is accepted in a template is left out, what in an app is not.
+    """What is found in cloud assemblies, see `report_in`.
 
-    Most assemblies have nothing wrong with them, so the paths of constructs, which only messages need, are looked up
-    once something is found.
+    Raises:
+        UnreadableError: A file cannot be read.
+    """
+    return report_in(directories, rules=rules).findings
+
+
+def report_in(directories: Sequence[str | Path], *, rules: Iterable[Rule] = RULES) -> Report:
+    """What cloud assemblies define, and what is found in them.
+
+    What is accepted in a template is left out, what in an app is not. Most assemblies have nothing wrong with them, so
+    the paths of constructs, which only messages need, are looked up once something is found.
 
     Raises:
         UnreadableError: A file cannot be read.
@@ -119,11 +128,12 @@ def findings_in(directories: Sequence[str | Path], *, rules: Iterable[Rule] = RU
     asked = _Asked(rules=tuple(rules))
     inputs = Inputs(directories)
     stacks = inputs.stacks(construct_paths=False)
-    found, trials, _ = _found(stacks, inputs, asked.fleet(stacks), asked)
+    fleet = asked.fleet(stacks)
+    found, trials, _ = _found(stacks, inputs, fleet, asked)
     if not found and not any(each.new for each in trials):
-        return ()
+        return Report(fleet=fleet, findings=())
     seen = _reported(inputs, asked)
-    return (*seen.findings, *(each.finding for each in seen.acknowledged if each.in_app))
+    return replace(seen, findings=(*seen.findings, *(each.finding for each in seen.acknowledged if each.in_app)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

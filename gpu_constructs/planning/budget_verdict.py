@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gpu_constructs.fleet import Origin
 from gpu_constructs.hardware.prices import dollars
 from gpu_constructs.placement.reasons import listed
 from gpu_constructs.planning.fleet_plan import FleetPlan
+from gpu_constructs.rules import Finding, Severity
 
-__all__ = ["BudgetVerdict", "verdict"]
+__all__ = ["BUDGET", "BUDGET_NOT_KNOWN", "BudgetVerdict", "findings_of", "verdict"]
+
+BUDGET = "budget"
+BUDGET_NOT_KNOWN = "budget-not-known"
+"""What findings about a budget are called; they are about a choice of the app, so no rule asks for them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,11 +25,15 @@ class BudgetVerdict:
         usd_per_hour: The budget.
         above: Why the plan certainly does not stay within it, in words; empty where it may.
         open: Why that is not known, in words; empty where it is.
+        dearest: Where the hosts that cost the most were written; None where that is not known.
+        unpriced: Where the first hosts without a price were written, likewise.
     """
 
     usd_per_hour: float
     above: str = ""
     open: str = ""
+    dearest: Origin | None = None
+    unpriced: Origin | None = None
 
     @property
     def is_kept(self) -> bool:
@@ -57,4 +67,19 @@ def verdict(plan: FleetPlan, usd_per_hour: float) -> BudgetVerdict:
         usd_per_hour=usd_per_hour,
         above=above,
         open=f"what some hosts can cost is not known ({why})" if unknown else "",
+        dearest=dearest[0][1].pool.origin if dearest else None,
+        unpriced=unknown[0].pool.origin if unknown else None,
+    )
+
+
+def findings_of(found: BudgetVerdict) -> tuple[Finding, ...]:
+    """What is against a budget, as a validation reports it: an error above it, a warning where that is not known."""
+    said = (
+        (BUDGET, Severity.ERROR, found.above, "a lower MaxSize, or a higher budget", found.dearest),
+        (BUDGET_NOT_KNOWN, Severity.WARNING, found.open, "", found.unpriced),
+    )
+    return tuple(
+        Finding(rule=rule, severity=severity, subject=rule, message=text, fix=fix, origin=origin)
+        for rule, severity, text, fix, origin in said
+        if text
     )

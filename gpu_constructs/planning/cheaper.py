@@ -15,7 +15,7 @@ from gpu_constructs.budget import MIXED, MIXED_KINDS
 from gpu_constructs.fleet import LocalDiskUse, Pool, PoolKind, PurchaseOption, Unknown, Workload
 from gpu_constructs.hardware import InstanceType, accelerated, regions
 from gpu_constructs.hardware.prices import Price, dollars, on_demand_price
-from gpu_constructs.placement import Assumption, Demand, PoolProof, Proof, demand_of, profile_of, unmet_needs
+from gpu_constructs.placement import Assumption, Counts, Demand, PoolProof, Proof, demand_of, profile_of, unmet_needs
 from gpu_constructs.placement.assumptions import need_of, room_of
 from gpu_constructs.placement.fit import on_host
 from gpu_constructs.placement.packing import Load, Need, Room, room_beside
@@ -23,7 +23,7 @@ from gpu_constructs.planning.host_mix import HostOffer, Mix, cheapest_mix
 from gpu_constructs.planning.host_price import HostPrice
 from gpu_constructs.rules.evidence.fixes import without_type_lists
 
-__all__ = ["Considered", "Outcome", "Search", "Searches"]
+__all__ = ["NO_SEARCHES", "Considered", "Outcome", "Search", "Searches"]
 
 _MILLION = 1_000_000  # prices are compared in whole millionths of a dollar
 
@@ -180,6 +180,10 @@ class Searches:
         if alone is None:
             return "it does not take all of the tasks" if self._steps >= 0 else ""
         return f"{alone.hosts[0]} of them alone cost {dollars(alone.price / _MILLION)} an hour"
+
+
+NO_SEARCHES = Searches(Proof(counts=Counts.DESIRED, workloads=(), pools=()))
+"""Looks for nothing: no copies come to any pool."""
 
 
 def _why_not(proof: PoolProof, price: HostPrice, copies: Sequence[_Copies]) -> str:

@@ -16,7 +16,7 @@ from gpu_constructs.placement.assumptions import need_of
 from gpu_constructs.placement.destinations import items_with_tasks
 from gpu_constructs.placement.packing import copies_per_host
 from gpu_constructs.placement.quotas import Counted, vcpus_of
-from gpu_constructs.planning.cheaper import Search, Searches
+from gpu_constructs.planning.cheaper import NO_SEARCHES, Search, Searches
 from gpu_constructs.planning.deployment import Deployment, deployment_of, while_deploying, with_least_copies
 from gpu_constructs.planning.host_price import HostPrice, Usd, host_price, sum_of
 
@@ -151,17 +151,18 @@ class FleetPlan:
         return tuple(each.price for each in self.pools if each.price.prices)
 
 
-def plan(fleet: Fleet) -> FleetPlan:
+def plan(fleet: Fleet, *, cheaper: bool = True) -> FleetPlan:
     """What a fleet costs and needs.
 
     Args:
         fleet: What was asked for, such as `gpu_constructs.checking.report.Report.fleet`.
+        cheaper: Whether to look for cheaper hosts, which takes the longest.
     """
     wanted = with_least_copies(fleet)
     proof = prove(wanted)
     deploying = while_deploying(wanted)
     then = proof if deploying is wanted else prove(deploying)
-    searches = Searches(proof)
+    searches = Searches(proof) if cheaper else NO_SEARCHES
     tenants = _tenants(wanted, proof)
     pools = tuple(
         _plan_pool(each, during, tenants.get(each.pool.name, ()), searches)

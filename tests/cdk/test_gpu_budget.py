@@ -1,0 +1,83 @@
+"""A budget for the hosts of an app, and the line that says what they cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+
+from gpu_constructs import GpuBudget, GpuService
+from gpu_constructs.errors import InvalidValueError
+from tests.synthesis import Site
+
+
+@pytest.fixture
+def two_hosts(site: Site) -> Site:
+    site.capacity("g6.xlarge", max_instances=2)  # 2 * $0.8048
+    return site
+
+
+def test_hosts_above_a_budget_fail_the_synth(two_hosts: Site) -> None:
+    GpuBudget.add_to(two_hosts.app, usd_per_hour=1.5)
+    with pytest.raises(RuntimeError) as refused:
+        two_hosts.app.synth()
+    said = " ".join(str(refused.value).split())
+    assert "the hosts can cost $1.61 an hour, which is $0.11 above the budget of $1.50" in said
+
+
+def test_hosts_within_a_budget_do_not(two_hosts: Site) -> None:
+    GpuBudget.add_to(two_hosts.stack, usd_per_hour=2)
+    assert two_hosts.warnings() == []
+
+
+def test_the_lowest_of_several_budgets_counts(two_hosts: Site) -> None:
+    for usd in (2, 1, 3):
+        GpuBudget.add_to(two_hosts.app, usd_per_hour=usd)
+    with pytest.raises(RuntimeError, match="ValidationFailed"):
+        two_hosts.app.synth()
+
+
+def test_what_is_not_known_is_a_warning_that_can_be_acknowledged(site: Site) -> None:
+    pool = site.capacity("g6.xlarge", max_instances=site.number("Hosts"))
+    GpuBudget.add_to(site.app, usd_per_hour=2)
+    found = [each for each in site.warnings() if each.startswith("budget-not-known")]
+    assert ["how many hosts there are is not known before the deploy" in each for each in found] == [True]
+    cdk.Validations.of(pool).acknowledge(
+        cdk.Acknowledgment(id="gpu-constructs::budget-not-known", reason="the parameter is at most 2")
+    )
+    assert [each for each in site.warnings() if each.startswith("budget")] == []
+
+
+@pytest.mark.parametrize("usd", [-1, float("nan"), float("inf"), True, "40", None])
+def test_what_is_no_amount_is_refused(site: Site, usd: Any) -> None:
+    with pytest.raises(InvalidValueError, match="usd_per_hour: .* is not a budget"):
+        GpuBudget.add_to(site.app, usd_per_hour=usd)
+
+
+def test_what_is_no_construct_is_refused() -> None:
+    nothing: Any = "app"
+    with pytest.raises(InvalidValueError, match="fix: GpuBudget.add_to"):
+        GpuBudget.add_to(nothing, usd_per_hour=1)
+
+
+def test_one_line_says_what_hosts_cost(
+    site: Site, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = site.task()
+    task.add_gpu_container("chat", image=site.image, gpus=1)
+    GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task, desired_count=2)
+    site.app.synth()
+    assert capsys.readouterr().err == (
+        "gpu-constructs: 2 hosts and 2 GPUs at the desired counts, $1.61 to $1.96 an hour; 8 hosts and 8 GPUs at "
+        "MaxSize, $6.44 to $7.82 an hour; quotas, in vCPUs: L-DB2E81BA 64\n"
+    )
+    monkeypatch.setenv("GPU_CONSTRUCTS_QUIET", "1")
+    site.app.synth(force=True)
+    assert capsys.readouterr().err == ""
+
+
+def test_an_app_without_accelerators_has_no_line(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    site.capacity("c7i.2xlarge")
+    site.app.synth()
+    assert capsys.readouterr().err == ""

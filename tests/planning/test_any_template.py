@@ -1,0 +1,43 @@
+"""Whatever a template says, it has a plan that can be shown."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from gpu_constructs.checking.report import check_files
+from gpu_constructs.cli import plan_diff_report, plan_report
+from gpu_constructs.planning import plan
+from gpu_constructs.planning.budget_verdict import verdict
+from gpu_constructs.planning.plan_difference import difference
+from gpu_constructs.planning.summary import summary
+from gpu_constructs.template import UnreadableError
+from tests.synthesis import ROOT
+
+FILES = sorted(each for each in (ROOT / "tests" / "acceptance").rglob("*") if each.suffix in {".json", ".yaml", ".yml"})
+
+
+@pytest.mark.parametrize("start", range(8))
+def test_a_template_has_a_plan(start: int) -> None:
+    looked_at = 0
+    for file in FILES[start::8]:
+        try:
+            fleet = check_files([file], rules=()).fleet
+        except UnreadableError:
+            continue
+        found = plan(fleet)
+        held = verdict(found, 1)
+        json.loads(plan_report.json_report(found, held))
+        for lines in (
+            plan_report.lines(found, width=80, verdict=held),
+            plan_diff_report.lines(difference(plan(fleet, cheaper=False), found), width=80, verdict=held),
+        ):
+            assert list(lines)
+        assert difference(found, found).is_empty
+        assert "\n" not in summary(found)
+        for each in found.pools:
+            levels = (each.minimum.hosts, each.desired.hosts)
+            assert not all(isinstance(of, int) for of in levels) or levels[0] <= levels[1], (file, each.pool.name)
+        looked_at += 1
+    assert looked_at > len(FILES) // 10
