@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -47,9 +47,9 @@ def _count(text: str) -> float:
 
 def _gib(text: str) -> float:
     found = _SIZE.fullmatch(text.strip())
-    if not found or not _NUMBER.fullmatch(found[1]) or not 0 < (size := float(found[1])) < _MOST:
+    if not found or not _NUMBER.fullmatch(found[1]) or (size := float(found[1])) > _MOST:
         raise InvalidValueError(
-            f"{text[:40]} is not a size of memory", value=text, allowed="a number of GiB above 0, or such as 512MiB"
+            f"{text[:40]} is not a size of memory", value=text, allowed="a number of GiB, or such as 512MiB"
         )
     return size * _GIB[(found[2] or "g")[0].lower()]
 
@@ -247,20 +247,29 @@ _BY_FIELD = {each.field: each for each in FLAGS}
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
-    """Adds an argument for each filter."""
+    """Adds an argument for each filter; its other long names are taken, and left out of the help."""
     for each in FLAGS:
+        first, *others = each.names
+        short = [name for name in others if not name.startswith("--")]
+        _add(parser, each, (first, *short), each.help)
+        if hidden := [name for name in others if name not in short]:
+            _add(parser, each, hidden, argparse.SUPPRESS)
         if each.reader is not None:
-            text = f"{each.help}; {each.reader.alone.value}" if each.reader.alone is not Alone.EXACTLY else each.help
-            parser.add_argument(*each.names, dest=each.field, metavar="RANGE", help=text)
             for field, names in each.bounds:
-                parser.add_argument(*names, dest=field, metavar="N", help=argparse.SUPPRESS)
-        elif each.choices:
-            parser.add_argument(*each.names, dest=each.field, choices=each.choices, help=each.help)
-        elif each.metavar is not None:
-            parser.add_argument(*each.names, dest=each.field, metavar=each.metavar, help=each.help)
-        else:
-            action = argparse.BooleanOptionalAction
-            parser.add_argument(*each.names, dest=each.field, action=action, default=None, help=each.help)
+                parser.add_argument(*names, dest=field, help=argparse.SUPPRESS)
+
+
+def _add(parser: argparse.ArgumentParser, flag: Flag, names: Sequence[str], text: str) -> None:
+    if flag.reader is not None:
+        is_clear = flag.reader.alone is Alone.EXACTLY or text is argparse.SUPPRESS
+        said = text if is_clear else f"{text}; {flag.reader.alone.value}"
+        parser.add_argument(*names, dest=flag.field, metavar="RANGE", help=said)
+    elif flag.choices:
+        parser.add_argument(*names, dest=flag.field, choices=flag.choices, help=text)
+    elif flag.metavar is not None:
+        parser.add_argument(*names, dest=flag.field, metavar=flag.metavar, help=text)
+    else:
+        parser.add_argument(*names, dest=flag.field, action=argparse.BooleanOptionalAction, default=None, help=text)
 
 
 def needs_from(arguments: argparse.Namespace) -> InstanceNeeds:

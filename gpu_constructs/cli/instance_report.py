@@ -85,10 +85,11 @@ def _remarks(found: Found) -> Iterator[Line]:
         text = f"similar means {' '.join(found.similar)}"
         yield from ([(each, "aside")] for each in wrapped(text, width=width_of(sys.stdout), indent=0))
     if any(each.usd_per_hour is None for each in found.offers):
-        yield [("without a price: no public list has one", "aside")]
+        yield [("without a price: none of the lists that are shipped has one", "aside")]
     gone = sum(not each.instance_type.is_offered_anywhere for each in found.offers)
     if gone:
-        yield [(f"no region offers the last {gone}; {RECORDED} is the date of the catalogue", "aside")]
+        last = "the last one is" if gone == 1 else f"the last {gone} are"
+        yield [(f"{last} offered in no region of the catalogue of {RECORDED}", "aside")]
     if len(found.offers) < len(found.choice.offers):
         yield [(f"the first {len(found.offers)} of {len(found.choice.offers)}", "aside")]
 

@@ -26,16 +26,18 @@ _MODEL = "model"
 
 _EXAMPLES = """\
 examples:
-  gpu-constructs instances                                    everything with an accelerator
-  gpu-constructs instances --gpus 4..8 --gpu-memory-gib 40 --sort-by price-per-gpu
+  gpu-constructs instances                everything with an accelerator
+  gpu-constructs instances --gpus 4..8 --gpu-memory-gib 40 --price ..20
   gpu-constructs instances --model L4,L40S --region eu-west-1 --purchase spot
-  gpu-constructs instances --similar g6.12xlarge              what can stand in for it on Spot
+  gpu-constructs instances --similar g6.12xlarge       its stand-ins on Spot
   gpu-constructs instances --serve llama-3.1-70b --precision fp8 --context 32k
   gpu-constructs instances --family c7i --format json
 
-A RANGE is N..M, N.., ..M or N; where nothing else is said, N is exactly N. Memory is what EC2 reports: an L4 of
-"24 GB" has 22.3 GiB. Flags of ec2-instance-selector are taken too, such as --gpus-min and --base-instance-type.
-The exit code is 0, also where there is none: the report says which need left nothing over.
+A RANGE is N..M, N.., ..M or N, which is exactly N where nothing else is said.
+Memory is what EC2 reports: an L4 of "24 GB" has 22.3 GiB. Flags and formats of
+ec2-instance-selector are taken too, such as --gpus-min, --base-instance-type
+and -o one-line. The exit code is 0, also where there is none: the report says
+which need left nothing over.
 """
 
 _FORMATS = ("text", "wide", "names", "one-line", "json")
@@ -54,7 +56,10 @@ def define(parser: argparse.ArgumentParser) -> None:
         help="types that can stand in for this one in a capacity provider; other needs replace what it asks for",
     )
     add_model_flags(parser)
-    parser.add_argument("--sort-by", choices=list(SORT_ORDERS), default="price", help="default: price")
+    orders = ", ".join(SORT_ORDERS)
+    parser.add_argument(
+        "--sort-by", choices=list(SORT_ORDERS), metavar="ORDER", default="price", help=f"{orders}; default: price"
+    )
     parser.add_argument(
         "--sort-direction",
         choices=["asc", "desc", "ascending", "descending"],

@@ -25,7 +25,7 @@ _COMMANDS = {
     "catalog": "asks AWS for a newer catalogue of instance types and prices, or compares two",
     "check": "says what keeps GPU tasks from running, in templates, cloud assemblies and task definitions",
     "explain": "says host by host whether a task fits, and why not",
-    "instances": "lists instance types with GPUs and other accelerators",
+    "instances": "chooses instance types by need and price, or by the model that they must hold",
     "plan": "says what the hosts cost, and what they need of the account's quotas, before the deploy",
     "rules": "lists the rules, or shows everything about one",
 }
@@ -46,7 +46,7 @@ examples:
   gpu-constructs check template.yaml --format sarif    for a code scanner
   aws ecs describe-task-definition ... | gpu-constructs check -
   gpu-constructs explain TrainTask cdk.out             why a task does not start
-  gpu-constructs instances --min-gpus 4 --gpu-memory-gib 40
+  gpu-constructs instances --gpus 4.. --gpu-memory-gib 40 --price ..20
 
 exit codes:
   0 nothing found, 1 something found, 2 wrong usage or a file that cannot be read

@@ -95,7 +95,7 @@ def choose(
         sort_by: One of `SORT_ORDERS`.
         descending: Whether the largest come first.
         among: Types to choose from; without, those with accelerators and those that are declared, and types without
-            accelerators where the needs name them or their families.
+            accelerators where the needs name them or their families, or ask for none.
 
     Raises:
         InvalidValueError: There is no such order.
@@ -127,7 +127,8 @@ def choose(
 
 
 def _meant(needs: InstanceNeeds) -> tuple[InstanceType, ...]:
-    named = general() if needs.families or needs.allow else ()
+    without = needs.accelerators is not None and needs.accelerators.high == 0
+    named = general() if without or needs.families or needs.allow else ()
     return (*accelerated(), *named, *declared_types())
 
 

@@ -65,6 +65,7 @@ _BATCHED_TOKENS = 8192  # --max-num-batched-tokens of vLLM 0.33 for a server on 
 # A layer holds the hidden values twice, both halves of the gate and their product at once: 2 + 3 * 3.5 = 12.5 times the
 # hidden size in Llama 3.1, and a quarter more for what the allocator keeps. 0.2 to 9.4 GiB were seen.
 _HELD_AT_ONCE = 16
+_OTHER_ACTIVATIONS_GIB = 2.0  # 1.8 were seen of SDXL
 _RUNTIME_GIB = 1.0  # 0.1 to 0.3 outside of PyTorch, 0.3 to 2.5 of CUDA graphs were seen
 _SPLITS = (1, 2, 4, 8, 16)  # tensor parallelism divides the attention heads, which powers of two do in all these models
 _MOST_TOKENS = 100_000_000
@@ -167,7 +168,7 @@ def memory_of_model(
     parts = (
         _weights(shape, weights),
         *(_cache(shape, context, sequences, kv_precision) if shape.layers else ()),
-        *(_activations(shape) if shape.hidden else ()),
+        _activations(shape),
         Part(
             name="runtime",
             gib=_RUNTIME_GIB,
@@ -243,13 +244,12 @@ def _cache(shape: ModelShape, context: int, sequences: int, kv_precision: str) -
     )
 
 
-def _activations(shape: ModelShape) -> tuple[Part, ...]:
-    return (
-        Part(
-            name="activations",
-            gib=_BATCHED_TOKENS * shape.hidden * _HELD_AT_ONCE * 2 / _GIB,
-            formula=f"on each GPU: {_BATCHED_TOKENS:,} tokens x {shape.hidden:,} hidden x {_HELD_AT_ONCE} x 2 bytes",
-            basis=Basis.ASSUMED,
-            copies_from=1,
-        ),
+def _activations(shape: ModelShape) -> Part:
+    size = f"{_BATCHED_TOKENS:,} tokens x {shape.hidden:,} hidden x {_HELD_AT_ONCE} x 2 bytes"
+    return Part(
+        name="activations",
+        gib=_BATCHED_TOKENS * shape.hidden * _HELD_AT_ONCE * 2 / _GIB if shape.hidden else _OTHER_ACTIVATIONS_GIB,
+        formula=f"on each GPU: {size}" if shape.hidden else "on each GPU: an image of 1024 x 1024, or 30 s of speech",
+        basis=Basis.ASSUMED,
+        copies_from=1,
     )

@@ -134,7 +134,7 @@ def test_the_cheapest_come_first_then_those_without_a_price_and_last_what_no_reg
         "p2.16xlarge",
         "p3.16xlarge",
     ]
-    assert "no region offers the last 3; 2026-09-29 is the date of the catalogue" in lines(capsys, "--gpus", "8..")
+    assert "the last 3 are offered in no region of the catalogue of 2026-09-29" in lines(capsys, "--gpus", "8..")
 
 
 def test_a_price_has_its_region_its_date_and_its_part_for_a_whole_gpu(capsys: pytest.CaptureFixture[str]) -> None:
@@ -233,6 +233,20 @@ def test_the_known_models_are_listed(capsys: pytest.CaptureFixture[str]) -> None
     known = {each["name"]: each for each in json.loads(capsys.readouterr().out)}
     assert known["llama-3.1-8b"]["kv_kib_per_token"] == 128
     assert [each.split()[0] for each in lines(capsys, "--list-models")[1:]] == list(known)
+
+
+def test_a_type_without_accelerators_has_similar_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    assert {"c7i.2xlarge", "m7i.2xlarge"} <= set(names(capsys, "--similar", "c7i.2xlarge"))
+
+
+def test_the_help_fits_80_columns_but_for_its_usage(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    _, options = "\n".join(lines(capsys, "--help")).split("options:")
+    assert max(map(len, options.splitlines())) <= 80
+    assert "--gpus-min," in options
+    assert "--gpu-manufacturer" not in options
 
 
 def test_every_need_has_a_flag_and_a_filter() -> None:
