@@ -183,6 +183,7 @@ def _measured(runs: int, folder: Path) -> None:
         ("check, 500 resources, JSON, to SARIF", [*ours, "check", str(in_json), "--format", "sarif"], 300),
         ("check, 500 resources, YAML", [*ours, "check", str(in_yaml)], None),
         ("check, 500 resources, 7 other values of a parameter", [*ours, "check", str(choice)], None),
+        ("plan, 500 resources", [*ours, "plan", str(in_json)], 300),
         ("explain, 500 resources", [*ours, "explain", "Task7", str(in_json)], 300),
     ]
     sys.stdout.write("| process | median, ms | fastest, ms | processor, ms | budget, ms | Node processes |\n")

@@ -1,4 +1,4 @@
-"""`python -m bench.proof`: time of the proof of a large fleet and of all rules, and how far a packing is from the best.
+"""`python -m bench.proof`: time of a proof, of all rules and of a plan, and how far a packing is from the best.
 
 Prints what it measures and judges nothing. The best packing is found by an exact solver (scipy's HiGHS), which shares
 nothing with the library's first fit.
@@ -24,6 +24,7 @@ from bench.fleets import fleet_of
 from gpu_constructs.placement import prove
 from gpu_constructs.placement.bounds import least_hosts
 from gpu_constructs.placement.packing import Load, Need, Room, pack
+from gpu_constructs.planning import plan
 from gpu_constructs.rules import check
 
 __all__ = ["main"]
@@ -33,6 +34,9 @@ PROOF_BUDGET_MS = 100
 
 RULES_BUDGET_MS = 150
 """All rules on such a fleet, its proof among them, at most."""
+
+PLAN_BUDGET_MS = 500
+"""The plan of such a fleet, with two proofs and the searches for cheaper hosts."""
 
 _Result = TypeVar("_Result")
 
@@ -54,11 +58,13 @@ def main() -> None:
 
 
 def _times(repeats: int) -> Table:
-    columns = ("workloads", "pools", "providers", "proof, ms", "again", "proved", "rules, ms", "findings")
-    table = Table(*columns, title="time of a proof, first and again, and of all rules on a new fleet")
+    columns = ("workloads", "pools", "providers", "proof, ms", "again", "proved", "rules, ms", "findings", "plan, ms")
+    table = Table(
+        *columns, title="time of a proof, first and again, of all rules, and of a plan, each of these on a new fleet"
+    )
     for workloads, pools in _SIZES:
         for providers in (1, 3):
-            first, again, rules, found, yes = [], [], [], [], 0
+            first, again, rules, found, plans, yes = [], [], [], [], [], 0
             for seed in range(repeats):
                 fleet = fleet_of(workloads, pools, seed=seed, providers=providers)
                 proof, taken = _timed(lambda: prove(fleet))  # noqa: B023 - called at once
@@ -69,6 +75,8 @@ def _times(repeats: int) -> Table:
                 findings, taken = _timed(lambda: check(fresh))  # noqa: B023
                 rules.append(taken)
                 found.append(len(findings))
+                unplanned = fleet_of(workloads, pools, seed=seed, providers=providers)
+                plans.append(_timed(lambda: plan(unplanned))[1])  # noqa: B023
             is_largest = workloads == _SIZES[-1][0]
             table.add_row(
                 f"{workloads:,}",
@@ -79,6 +87,7 @@ def _times(repeats: int) -> Table:
                 f"{yes}/{repeats}",
                 _judged(rules, RULES_BUDGET_MS if is_largest else None),
                 f"{median(found):.0f}",
+                _judged(plans, PLAN_BUDGET_MS if is_largest else None),
             )
     return table
 

@@ -26,6 +26,7 @@ __all__ = [
     "MESSAGE",
     "MIXED",
     "MIXED_KINDS",
+    "MIXED_OF_ONE",
     "NAME",
     "PACKED",
     "PAIRS",
@@ -118,6 +119,9 @@ MIXED = 20_000
 
 MIXED_KINDS = 12
 """Different tasks of one pool for which a cheaper mix is looked for; the ways to fill a host multiply with each."""
+
+MIXED_OF_ONE = 10_000
+"""Steps of one of these searches, so that one pool leaves some to the others."""
 
 PATTERNS = 60_000
 """Patterns in placement constraints, each of which is compared with every instance type. 500 task definitions with ten

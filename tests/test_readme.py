@@ -32,6 +32,7 @@ PAGES = (
     "docs/updates.md",
     "docs/security.md",
     "docs/existing-clusters.md",
+    "docs/planning.md",
 )
 BLOCKS = [(page, block) for page in PAGES for block in _BLOCK.findall((ROOT / page).read_text())]
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from gpu_constructs.budget import MIXED, MIXED_KINDS
+from gpu_constructs.budget import MIXED, MIXED_KINDS, MIXED_OF_ONE
 from gpu_constructs.fleet import LocalDiskUse, Pool, PoolKind, PurchaseOption, Unknown, Workload
 from gpu_constructs.hardware import InstanceType, accelerated, regions
 from gpu_constructs.hardware.prices import Price, dollars, on_demand_price
@@ -102,7 +102,8 @@ class Searches:
     """Searches for all pools of a proof, which share one budget of steps."""
 
     def __init__(self, proof: Proof) -> None:
-        self._steps = MIXED
+        self._left = MIXED
+        self._is_given_up = False
         self._copies: dict[str, list[_Copies]] = {}
         for of in proof.workloads:
             for place in of.places:
@@ -134,7 +135,7 @@ class Searches:
             if each.workload.daemon is False
         ]
         mix = self._cheapest([offer for _, offer in best], loads, below=now)
-        if self._steps < 0:
+        if self._is_given_up:
             return Search(outcome=Outcome.NOT_LOOKED_FOR, why="there are too many ways to place its tasks")
         if mix is None:
             return Search(outcome=Outcome.NONE, now_usd_per_hour=now / _MILLION)
@@ -155,9 +156,12 @@ class Searches:
         )
 
     def _cheapest(self, offers: Sequence[HostOffer], loads: Sequence[Load], *, below: int | None = None) -> Mix | None:
-        if self._steps < 0 or not offers:
+        if not offers:
             return None
-        mix, self._steps = cheapest_mix(offers, loads, below=below, steps=self._steps)
+        steps = min(self._left, MIXED_OF_ONE)
+        mix, left = cheapest_mix(offers, loads, below=below, steps=steps)
+        self._left -= steps - max(0, left)
+        self._is_given_up = left < 0
         return mix
 
     def _why(
@@ -178,7 +182,7 @@ class Searches:
                 return f"{other.price.instance_type} has as much for these tasks and costs no more"
         alone = self._cheapest([offer], loads)
         if alone is None:
-            return "it does not take all of the tasks" if self._steps >= 0 else ""
+            return "" if self._is_given_up else "it does not take all of the tasks"
         return f"{alone.hosts[0]} of them alone cost {dollars(alone.price / _MILLION)} an hour"
 
 
