@@ -341,7 +341,8 @@ class GpuCluster(AsCluster):
 
         Args:
             construct_id: Its id under the cluster.
-            notify: Who is told of alarms. By default alarms only change their color.
+            notify: Who is told of alarms: a standard topic of the same region, which the alarms of the account may then
+                publish to. An imported topic has to allow it itself. By default alarms only change their color.
             alarms: From when on alarms go off, and which there are: ``AlarmLimits(idle_minutes=None)``. By default
                 all of them.
             per_gpu: Whether each GPU of each host has metrics of its own, which CloudWatch bills one by one. By default
@@ -358,6 +359,7 @@ class GpuCluster(AsCluster):
 
         Raises:
             InvalidValueError: An argument is wrong by itself, or the cluster has monitoring.
+            IncompatibleError: The topic is a FIFO topic, or of another region.
         """
         if self._monitoring is not None:
             raise InvalidValueError(

@@ -26,6 +26,7 @@ from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity
 from gpu_constructs.monitoring.alarms.alarm_limits import AlarmLimits
 from gpu_constructs.monitoring.alarms.alarm_table import alarms_of_cluster, alarms_of_pool
 from gpu_constructs.monitoring.alarms.cluster_alarms import ClusterAlarms
+from gpu_constructs.monitoring.alarms.topic import let_alarms_publish, require_topic
 from gpu_constructs.monitoring.cluster_events import ClusterEvents
 from gpu_constructs.monitoring.daemon.daemon_task import KEPT, collector_task, daemon_workload, let_privileged_run
 from gpu_constructs.monitoring.dashboard.dashboard_resource import dashboard_of
@@ -71,6 +72,7 @@ class GpuMonitoring(Construct):
         log_retention: logs.RetentionDays = logs.RetentionDays.ONE_MONTH,
     ) -> None:
         limits = of_kind("alarms", alarms, AlarmLimits, example="AlarmLimits(idle_minutes=None)")
+        require_topic("notify", notify, hosts.stack)
         keep_room = hosts.room_for_daemons(KEPT)
         with creating(scope, construct_id):
             super().__init__(scope, construct_id)
@@ -108,6 +110,8 @@ class GpuMonitoring(Construct):
                 alarms=lambda: [each.alarm_arn for each in self._shown_alarms()],
             )
             self.recovery: GpuRecovery | None = None
+            if notify is not None:
+                let_alarms_publish(self, notify, hosts)
             # Last, since sizes in task definitions are not taken back if something is refused after it.
             keep_room()
             hosts.are_measured = True
@@ -221,6 +225,7 @@ class GpuMonitoring(Construct):
 
         Raises:
             InvalidValueError: An argument is wrong by itself, there is nobody to tell, or there is a recovery already.
+            IncompatibleError: The topic is a FIFO topic, or of another region.
         """
         topic = notify or self.notify
         if topic is None:
@@ -229,6 +234,7 @@ class GpuMonitoring(Construct):
                 argument="notify",
                 fix="notify=sns.Topic(self, 'Operators'), here or in add_monitoring",
             )
+        require_topic("notify", topic, self.hosts.stack)
         flag("end_remaining_tasks", end_remaining_tasks)
         most = known_number(
             "replacements_per_day",
@@ -263,6 +269,8 @@ class GpuMonitoring(Construct):
                 drain_seconds=seconds,
                 end_remaining_tasks=end_remaining_tasks,
             )
+            if topic is not self.notify:
+                let_alarms_publish(self.recovery, topic, self.hosts)
         return self.recovery
 
 
