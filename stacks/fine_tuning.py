@@ -1,4 +1,4 @@
-"""A language model fine-tuned every night on spot hosts, which resumes from checkpoints when a host is interrupted."""
+"""A language model fine-tuned every night on Spot hosts, which resumes from checkpoints when a host is interrupted."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ __all__ = ["FineTuningStack"]
 
 
 class FineTuningStack(cdk.Stack):
-    """Tunes a model on 8 GPUs that talk over NVLink, on a spot host of whichever type EC2 has."""
+    """Tunes a model on 8 GPUs that talk over NVLink, on a Spot host of whichever type EC2 has."""
 
     def __init__(self, scope: Construct, construct_id: str, *, instance_types: Sequence[str]) -> None:
-        super().__init__(scope, construct_id, description="A nightly fine-tuning on spot hosts, with checkpoints")
+        super().__init__(scope, construct_id, description="A nightly fine-tuning on Spot hosts, with checkpoints")
         vpc = demo_vpc(self)
         cluster = GpuCluster(self, "Cluster", vpc=vpc)
         hosts = cluster.add_capacity("Spot", instance_types=instance_types, max_instances=1, purchase=Purchase.spot())

@@ -47,7 +47,7 @@ def market_of(purchase: Purchase) -> Market:
         )
     if purchase.max_price is not None:
         raise IncompatibleError(
-            "AWS Batch takes the highest spot price as a part of the price on demand, not in dollars",
+            "AWS Batch takes the highest Spot price as a part of the price on demand, not in dollars",
             argument="purchase",
             value=purchase.max_price,
             fix="leave max_price_usd_per_hour out, as AWS recommends",

@@ -53,7 +53,7 @@ class Purchase(HostPart):
         schedule: When the hosts of a Capacity Block come and go; None for any other purchase.
         instances: Hosts that were bought in advance, as given; None where their number was not given.
         split: Base and percentage on demand, as given; None where nothing is spot.
-        max_price: The maximum price of a spot host in US dollars an hour, as the template says it; None without one.
+        max_price: The maximum price of a Spot host in US dollars an hour, as the template says it; None without one.
         target: The reservation or the resource group of reservations, as given; None for any that is open.
     """
 
@@ -88,11 +88,11 @@ class Purchase(HostPart):
         Several instance types of one shape are taken back less often than one.
 
         Args:
-            on_demand_base: Hosts on demand before any spot host starts. By default none.
+            on_demand_base: Hosts on demand before any Spot host starts. By default none.
             on_demand_percentage: Percent of the hosts above the base that are on demand, 0 to 99. By default none.
-            max_price_usd_per_hour: The most that one spot host may cost an hour, 0.001 or more. While the spot price is
-                higher, no spot host starts and running ones are taken back. By default none, as AWS recommends: a host
-                costs the current spot price, whatever the maximum is.
+            max_price_usd_per_hour: The most that one Spot host may cost an hour, 0.001 or more. While the Spot price is
+                higher, no Spot host starts and running ones are taken back. By default none, as AWS recommends: a host
+                costs the current Spot price, whatever the maximum is.
 
         Raises:
             InvalidValueError: A number is not within these limits.
@@ -361,6 +361,6 @@ def _price(value: float | str) -> str:
             argument="max_price_usd_per_hour",
             value=value,
             allowed=f"a number, {_LOWEST_PRICE} or more, of {_LONGEST_PRICE} characters at most",
-            fix="leave it out, and a host costs the current spot price",
+            fix="leave it out, and a host costs the current Spot price",
         )
     return f"{Decimal(str(value)):f}"

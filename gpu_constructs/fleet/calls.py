@@ -18,6 +18,7 @@ __all__ = [
     "GangMember",
     "JobQueue",
     "LostState",
+    "MisplacedField",
     "QueuedEnvironment",
     "Starter",
     "StateMachine",
@@ -107,6 +108,23 @@ class LostState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MisplacedField:
+    """A field that the kind of its state does not have.
+
+    Attributes:
+        state: The state.
+        kind: Its kind, such as ``Wait``.
+        key: The field.
+        origin: Where it was written.
+    """
+
+    state: str
+    kind: str
+    key: str
+    origin: Origin | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StateMachine:
     """The definition of a state machine that runs tasks or jobs.
 
@@ -115,7 +133,7 @@ class StateMachine:
         tasks: What it runs, as far as the files that were read define it.
         numbers: Numbers of its states.
         lost: Its states that lead nowhere, or to which no way leads.
-        misplaced: Fields that the kind of their state does not have: the state, the kind and the field.
+        misplaced: Fields that the kind of their state does not have.
         origin: Where it was written.
     """
 
@@ -123,7 +141,7 @@ class StateMachine:
     tasks: tuple[Task, ...] = ()
     numbers: tuple[StateNumber, ...] = ()
     lost: tuple[LostState, ...] = ()
-    misplaced: tuple[tuple[str, str, str, Origin], ...] = ()
+    misplaced: tuple[MisplacedField, ...] = ()
     origin: Origin | None = field(default=None, compare=False, repr=False)
 
 

@@ -55,7 +55,7 @@ class Distribution:
     Attributes:
         on_demand_base: Hosts on demand before any other.
         on_demand_percentage: Percent of the hosts above the base that are on demand.
-        spot_allocation: The allocation strategy of spot hosts as written; None if nothing was.
+        spot_allocation: The allocation strategy of Spot hosts as written; None if nothing was.
         segments: Types of capacity to take one after the other, such as ``capacity-block``, of all its distribution
             segments; empty without.
         template_option: How the launch template would buy without a mixed instances policy.
@@ -126,7 +126,7 @@ class Bought:
         block: When the hosts can be there, where they run in a Capacity Block.
         spot_request: The type of a Spot request as written, such as ``persistent``; None if nothing was, and in other
             places than a launch template. Only templates say so.
-        max_price_usd_per_hour: The maximum price of a spot host, a number as text; None without one, unknown as well
+        max_price_usd_per_hour: The maximum price of a Spot host, a number as text; None without one, unknown as well
             where it is the price of a unit of which a host has several.
     """
 

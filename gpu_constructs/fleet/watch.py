@@ -1,6 +1,6 @@
 """What watches: alarms, dashboards and scaling policies with the metrics that they read, and rules on events of ECS.
 
-Only templates say so.
+They are read from templates only.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class Watch:
         missing: What an alarm makes of missing values; None where nothing says it.
         actions: What an alarm starts, by the property: ARNs as far as they are written out, with ``?`` for a piece that
             is not, and of a reference the type of the resource, with the attribute behind a dot.
-        body: What is wrong with the text of a dashboard, in words; empty where nothing is.
+        body_problem: What is wrong with the body of a dashboard, in words; empty where nothing is.
         origin: Where it was written.
     """
 
@@ -135,7 +135,7 @@ class Watch:
     datapoints: int | Unknown | None = None
     missing: str | Unknown | None = None
     actions: tuple[tuple[str, tuple[str | Unknown, ...]], ...] = ()
-    body: str = ""
+    body_problem: str = ""
     origin: Origin | None = field(default=None, compare=False, repr=False)
 
 

@@ -19,7 +19,6 @@ from gpu_constructs.cdk.atomic import stack_of
 from gpu_constructs.cdk.same_place import require_same_place
 from gpu_constructs.cdk.tokens import is_token, known_text
 from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, Unknown
-from gpu_constructs.hardware import Vendor
 from gpu_constructs.hosts.association import ClusterAssociation
 from gpu_constructs.hosts.encryption import let_key_be_used
 from gpu_constructs.hosts.host_permissions import host_permissions
@@ -27,6 +26,7 @@ from gpu_constructs.hosts.managed_roles import ManagedRoles
 from gpu_constructs.hosts.subnets import HostSubnets
 from gpu_constructs.hosts.vpcs import require_hosts_here, require_storage_in
 from gpu_constructs.placement import NOTHING_KEPT, FairShare
+from gpu_constructs.placement.destinations import carries_gpus
 
 __all__ = ["ClusterHosts", "Resizable"]
 
@@ -312,16 +312,13 @@ class ClusterHosts:
             return None
         return "cp-" + cdk.Names.unique_resource_name(scope, max_length=200, allowed_special_characters="-_")
 
-    def keeps_on(self, pool: Pool) -> bool:
+    def runs_daemons_on(self, pool: Pool) -> bool:
         """Whether daemons run on the hosts of a pool: those of Auto Scaling groups that have NVIDIA GPUs.
 
         Args:
             pool: What a capacity can launch.
         """
-        is_group = pool.kind is not PoolKind.MANAGED_INSTANCES
-        return is_group and any(
-            each.accelerators is not None and each.accelerators.vendor is Vendor.NVIDIA for each in pool.instance_types
-        )
+        return pool.kind is not PoolKind.MANAGED_INSTANCES and carries_gpus(pool)
 
     def room_for_daemons(self, share: FairShare) -> Callable[[], None]:
         """Keeps CPU and memory of each host with NVIDIA GPUs for daemons, in task definitions before and after.

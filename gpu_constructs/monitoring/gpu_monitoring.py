@@ -171,7 +171,7 @@ class GpuMonitoring(Construct):
             ]
             if capacity.boot_check is not None:
                 self._alarms.tell_of(capacity.boot_check.alarm)
-            if self.hosts.keeps_on(capacity.pool):
+            if self.hosts.runs_daemons_on(capacity.pool):
                 self.service = self.service or self._run_daemon()
                 if self._is_privileged:
                     let_privileged_run(capacity)
@@ -202,7 +202,7 @@ class GpuMonitoring(Construct):
         drain_timeout: cdk.Duration | None = None,
         end_remaining_tasks: bool = True,
     ) -> GpuRecovery:
-        """Drains and replaces hosts whose GPUs fail, and spot hosts that EC2 is about to take back.
+        """Drains and replaces hosts whose GPUs fail, and Spot hosts that EC2 is about to take back.
 
         A GPU has failed after an Xid that ECS itself takes for fatal (`gpu_constructs.hardware.xid`), when it is
         missing, or when ECS reports the health check ``ACCELERATED_COMPUTE`` of its host as impaired, which AWS
@@ -224,13 +224,13 @@ class GpuMonitoring(Construct):
                 host is replaced once they have ended by themselves, for which it waits 48 hours more.
 
         Raises:
-            InvalidValueError: An argument is wrong by itself, there is nobody to tell, or there is a recovery already.
-            IncompatibleError: The topic is a FIFO topic, or of another region.
+            InvalidValueError: An argument is wrong by itself, it has no topic, or there is a recovery already.
+            IncompatibleError: The topic is a FIFO topic, or in another region.
         """
         topic = notify or self.notify
         if topic is None:
             raise InvalidValueError(
-                "a recovery that nobody hears of would hide what fails",
+                "a recovery needs a topic for its messages",
                 argument="notify",
                 fix="notify=sns.Topic(self, 'Operators'), here or in add_monitoring",
             )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from gpu_constructs.fleet import Pool, PoolKind, PurchaseOption, Unknown
 from gpu_constructs.monitoring.counted_events import BLOCK_DIMENSION, COUNTED, namespace_of_events
 from gpu_constructs.monitoring.metrics import METRIC_NAMESPACE, METRICS
 from gpu_constructs.monitoring.series import Series
+from gpu_constructs.placement.destinations import carries_gpus
 
 __all__ = ["GROUP_METRICS", "PERIOD_SECONDS", "WatchedCluster", "WatchedPool"]
 
@@ -33,7 +34,7 @@ class WatchedPool:
         pool: What it can launch.
         cluster_name: The cluster.
         provider_name: The name of its provider, which may be a token.
-        group_name: The name of its Auto Scaling group, likewise; None on Managed Instances.
+        group_name: The name of its Auto Scaling group, which may be a token; None on Managed Instances.
     """
 
     pool: Pool
@@ -48,9 +49,9 @@ class WatchedPool:
 
     @property
     def is_measured(self) -> bool:
-        """Whether its hosts have GPUs that the daemon measures."""
-        of_type = self.pool.instance_types
-        return self.pool.kind is PoolKind.AUTO_SCALING_GROUP and (not of_type or of_type[0].gpus > 0)
+        """Whether its hosts have GPUs that the daemon measures, or may have where their types are not known."""
+        is_group = self.pool.kind is PoolKind.AUTO_SCALING_GROUP
+        return is_group and (carries_gpus(self.pool) or not self.pool.instance_types)
 
     @property
     def is_fixed(self) -> bool:
@@ -74,12 +75,7 @@ class WatchedPool:
             name: Its name.
             statistic: The statistic. By default the one that says it of all hosts.
         """
-        return Series(
-            namespace=METRIC_NAMESPACE,
-            name=name,
-            dimensions={"ClusterName": self.cluster_name, "CapacityProviderName": self.provider_name},
-            statistic=statistic or METRICS[name].statistic.value,
-        )
+        return _of_daemon(name, statistic, self._dimensions)
 
     def group_series(self, name: str) -> Series:
         """A metric of the Auto Scaling group.
@@ -87,7 +83,7 @@ class WatchedPool:
         Args:
             name: Its name, one of `GROUP_METRICS`.
         """
-        assert self.group_name is not None  # noqa: S101 - whoever asks has looked
+        assert self.group_name is not None  # noqa: S101 - those who ask have looked
         return Series(namespace="AWS/AutoScaling", name=name, dimensions={"AutoScalingGroupName": self.group_name})
 
     def block_warnings(self, reservation_id: str) -> Series:
@@ -112,8 +108,12 @@ class WatchedPool:
         return Series(
             namespace="AWS/ECS/ManagedScaling",
             name="CapacityProviderReservation",
-            dimensions={"ClusterName": self.cluster_name, "CapacityProviderName": self.provider_name},
+            dimensions=self._dimensions,
         )
+
+    @property
+    def _dimensions(self) -> Mapping[str, str]:
+        return {"ClusterName": self.cluster_name, "CapacityProviderName": self.provider_name}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,8 +122,8 @@ class WatchedCluster:
 
     Attributes:
         name: Its name, which may be a token.
-        region: Its region, likewise.
-        event_log: The name of the log group of its events, likewise.
+        region: Its region, which may be a token.
+        event_log: The name of the log group of its events, which may be a token.
         pools: Its capacities.
     """
 
@@ -144,12 +144,7 @@ class WatchedCluster:
             name: Its name.
             statistic: The statistic. By default the one that says it of all hosts.
         """
-        return Series(
-            namespace=METRIC_NAMESPACE,
-            name=name,
-            dimensions={"ClusterName": self.name},
-            statistic=statistic or METRICS[name].statistic.value,
-        )
+        return _of_daemon(name, statistic, {"ClusterName": self.name})
 
     def events(self, metric: str) -> Series:
         """The number of some events.
@@ -158,3 +153,12 @@ class WatchedCluster:
             metric: Which of `COUNTED`.
         """
         return Series(namespace=namespace_of_events(self.name), name=COUNTED[metric].metric, statistic="Sum")
+
+
+def _of_daemon(name: str, statistic: str | None, dimensions: Mapping[str, str]) -> Series:
+    return Series(
+        namespace=METRIC_NAMESPACE,
+        name=name,
+        dimensions=dimensions,
+        statistic=statistic or METRICS[name].statistic.value,
+    )

@@ -41,7 +41,7 @@ class Cost:
         price = self.price
         text = f"{'from ' if self.is_least else ''}{dollars(self.usd_per_hour)} an hour"
         what = "on-demand price, which these hosts are not bought at" if self.is_list_price_only else "on-demand price"
-        what += "; spot prices change all the time and are not shipped" if self.is_spot else ""
+        what += "; Spot prices change all the time and are not shipped" if self.is_spot else ""
         return f"{text} ({self.hosts} {price.instance_type}, {what}, {price.region}, {price.day})"
 
 

@@ -284,7 +284,7 @@ class GpuTaskDefinition(CountedContainers):
     @property
     def kept_by_daemons(self) -> FairShare:
         """What daemons keep of the hosts that its tasks may get, before they share it."""
-        return next((each.hosts.kept for each in self.capacity if each.hosts.keeps_on(each.pool)), NOTHING_KEPT)
+        return next((each.hosts.kept for each in self.capacity if each.hosts.runs_daemons_on(each.pool)), NOTHING_KEPT)
 
     def room_for_daemons(self, share: FairShare) -> Callable[[], None]:
         """Makes room for daemons on its hosts in sizes that were not given.
@@ -299,7 +299,7 @@ class GpuTaskDefinition(CountedContainers):
             InvalidValueError: Its other containers take all of the share of a host that is left.
         """
         task = self._so_far.task
-        if any(each.hosts.keeps_on(each.pool) for each in self.capacity):
+        if any(each.hosts.runs_daemons_on(each.pool) for each in self.capacity):
             task = beside_daemons(task, self._shared_sizes, pools=self._pools, kept=share)
         return partial(self.resize, task)
 

@@ -73,7 +73,7 @@ class ClusterTraining(StartedJob):
         construct_id: Its id in that scope.
         cluster: The cluster of the capacity.
         capacity: Hosts of an Auto Scaling group, in subnets of one Availability Zone, from `GpuCluster.add_capacity`.
-            Of spot hosts, one that is interrupted ends the attempt on all, which a warning says.
+            Of Spot hosts, one that is interrupted ends the attempt on all, which a warning says.
         hosts: How many of them, 2 to 40.
         image: The image of its containers, with the framework; for EFA with libfabric and AWS's plugin for NCCL.
         command: What runs on each host, in the words of what `launcher` starts.
@@ -291,7 +291,7 @@ def _spot_of(gang: Hosts) -> str | None:
     if not gang.is_spot:
         return None
     return (
-        f"one interrupted spot host ends the training on all {gang.number}, and retries start it again from its "
+        f"one interrupted Spot host ends the training on all {gang.number}, and retries start it again from its "
         "last checkpoint; on demand, a reservation or a Capacity Block has no such interruptions"
     )
 

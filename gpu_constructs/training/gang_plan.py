@@ -24,7 +24,7 @@ class Hosts:
         number: How many.
         gpus: GPUs of each.
         has_efa: Whether they have Elastic Fabric Adapters.
-        is_spot: Whether they may be spot hosts.
+        is_spot: Whether they may be Spot hosts.
     """
 
     number: int

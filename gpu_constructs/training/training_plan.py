@@ -68,7 +68,7 @@ def gang_words(pools: Sequence[Pool], nodes: Nodes) -> Mapping[str, str]:
     largest = (each.max_instances for each in pools)
     return {
         "Type EC2": "hosts on demand or bought in advance",
-        "Type EC2, in a compute environment for these jobs": "a CapacityChoice without spot hosts",
+        "Type EC2, in a compute environment for these jobs": "a CapacityChoice without Spot hosts",
         f"MaxvCpus {nodes.number * nodes.host.vcpus}": f"max_instances={nodes.number}",
         **{f"NumNodes {most}": f"hosts={most}" for most in largest if not isinstance(most, Unknown)},
     }

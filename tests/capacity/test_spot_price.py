@@ -1,4 +1,4 @@
-"""A maximum price of spot hosts: where it is written, who reads it, and what is said of it."""
+"""A maximum price of Spot hosts: where it is written, who reads it, and what is said of it."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_a_price_below_that_on_demand_is_named() -> None:
     # A g6.xlarge is $0.8048 an hour on demand.
     found = asked(RULES, priced("0.5"))["GPU202"]
     message = found.message
-    assert found.severity is Severity.INFO  # the spot price is usually lower
+    assert found.severity is Severity.INFO  # the Spot price is usually lower
     assert "is $0.5 an hour, and g6.xlarge costs $0.80 an hour (on-demand list price" in message
     assert list(asked(RULES, priced("0.5", PurchaseOption.MIXED))) == ["GPU202"]
     for fine in (priced("0.81"), priced(UNKNOWN), priced(None), priced("0.5", PurchaseOption.ON_DEMAND)):

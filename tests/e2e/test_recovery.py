@@ -217,7 +217,7 @@ def test_a_spot_host_that_is_taken_back_is_drained_and_its_job_runs_again(deploy
     assert watched.end(job)["status"] == "SUCCEEDED"
     assert watched.executions() == [("SUCCEEDED", "")] * 2
     (said,) = watched.told()
-    assert "EC2 takes this spot host back in two minutes" in said
+    assert "EC2 takes this Spot host back in two minutes" in said
 
 
 def test_a_recommendation_replaces_a_spot_host_and_stops_no_task(deploy: Deploy) -> None:

@@ -76,7 +76,7 @@ class Watched:
         self.send("gpu-constructs", "GPU Fault", detail, times)
 
     def spot(self, kind: str, instance: str, times: int = 1) -> None:
-        """EC2 says something of a spot host."""
+        """EC2 says something of a Spot host."""
         self.send("aws.ec2", kind, {"instance-id": instance}, times)
 
     def start(self, ends: str) -> str:

@@ -121,7 +121,7 @@ CONTRADICTIONS = (
     ),
     # Warm hosts
     _row(
-        "spot hosts kept warm",
+        "Spot hosts kept warm",
         "warm, spot",
         r"PutWarmPool is not known to accept a group that requests Spot",
         "https://aws.amazon.com/about-aws/whats-new/2025/11/ec2-auto-scaling-warm-pool-mixed-instances-policies/",

@@ -116,7 +116,7 @@ def test_nothing_is_replaced_unless_it_is_asked_for(site: Site) -> None:
 
 def test_somebody_is_told_by_topic_and_alarm(site: Site) -> None:
     monitoring = site.cluster.add_monitoring("Monitoring")
-    with pytest.raises(InvalidValueError, match="a recovery that nobody hears of") as refused:
+    with pytest.raises(InvalidValueError, match="a recovery needs a topic for its messages") as refused:
         monitoring.add_recovery()
     assert refused.value.argument == "notify"
     own = sns.Topic(site.stack, "Own")

@@ -152,5 +152,5 @@ def test_jobs_and_hosts_of_other_kinds(site: Site) -> None:
     site.cluster.add_monitoring("Monitoring")
     assert (task.task.cpu, alone.task) == (sizes[0] - KEPT.cpu, sizes[1])
     assert job.workload.task == task.task
-    assert not site.cluster.hosts.keeps_on(cpu.pool)
-    assert not site.cluster.hosts.keeps_on(replace(managed.pool))
+    assert not site.cluster.hosts.runs_daemons_on(cpu.pool)
+    assert not site.cluster.hosts.runs_daemons_on(replace(managed.pool))

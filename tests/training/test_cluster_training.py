@@ -152,7 +152,7 @@ def test_what_was_made_is_found_good(site: Site) -> None:
 
 def test_spot_hosts_are_taken_with_a_warning(site: Site) -> None:
     train(site, hosts(site, purchase=Purchase.spot()))
-    assert any("one interrupted spot host ends the training on all 4" in each for each in warnings(site))
+    assert any("one interrupted Spot host ends the training on all 4" in each for each in warnings(site))
 
 
 @pytest.mark.parametrize(

@@ -155,7 +155,7 @@ FOREVER = cdk.Duration.hours(30)
         (
             {"purchase": SPOT, "network": None},
             {},
-            "multi-node job.*; allowed: hosts on demand or bought in advance; fix: a CapacityChoice without spot hosts",
+            "multi-node job.*; allowed: hosts on demand or bought in advance; fix: a CapacityChoice without Spot hosts",
         ),
         ({"vpc_subnets": None, "network": None}, {}, "in one Availability Zone, and the subnets of Hosts are in 2"),
         ({}, {"gpus": 8}, "GPU"),

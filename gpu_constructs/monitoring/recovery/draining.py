@@ -23,7 +23,7 @@ from gpu_constructs.monitoring.recovery.recovery_run import (
     ENDS_BY_ITSELF,
     PAUSE_SECONDS,
     RecoveryRun,
-    ask_ecs,
+    ask,
     caught,
     tell,
 )
@@ -62,9 +62,9 @@ def _drain(run: RecoveryRun) -> State:
     daemons = {"Cluster": run.cluster_arn, "SchedulingStrategy": "DAEMON", "MaxResults": 100}
     looks = min(_MOST_LOOKS, -(-run.drain_seconds // PAUSE_SECONDS))
     return {
-        "Drain": ask_ecs(run, "updateContainerInstancesState", drained, "$.drained", "FindDaemons"),
+        "Drain": ask(run, "ecs:updateContainerInstancesState", drained, "$.drained", "FindDaemons"),
         # They stay on a host until it ends.
-        "FindDaemons": ask_ecs(run, "listServices", daemons, "$.daemons", "FindTasks"),
+        "FindDaemons": ask(run, "ecs:listServices", daemons, "$.daemons", "FindTasks"),
         **_each_task(run, "Tasks", only_failed_gpu=True, none="NoTask", following="Moving"),
         "NoTask": {"Type": "Pass", "Result": [], "ResultPath": "$.tasks", "Next": "Moving"},
         "Moving": pass_state(
@@ -140,7 +140,7 @@ def _each_task(run: RecoveryRun, name: str, *, only_failed_gpu: bool, none: str,
             f"Moves{name}": _as("task"),
         }
     return {
-        f"Find{name}": ask_ecs(run, "listTasks", listed, "$.listed", f"Any{name}"),
+        f"Find{name}": ask(run, "ecs:listTasks", listed, "$.listed", f"Any{name}"),
         f"Any{name}": choice_state([{**is_there("$.listed.TaskArns[0]"), "Next": f"Each{name}"}], none),
         f"Each{name}": {
             "Type": "Map",
@@ -178,7 +178,7 @@ def _wait(run: RecoveryRun) -> State:
     less = {"Variable": "$.count.looks", "NumericLessThanPath": "$.wait.looks", "Next": "Pause"}
     return {
         "Begin": {"Type": "Pass", "Result": {"looks": 0}, "ResultPath": "$.count", "Next": "Look"},
-        "Look": ask_ecs(run, "describeContainerInstances", asked, "$.found", "IsThere"),
+        "Look": ask(run, "ecs:describeContainerInstances", asked, "$.found", "IsThere"),
         "IsThere": choice_state([{**is_there(running), "Next": "Left"}], "FindGroup"),
         "Left": pass_state({"tasks.$": f"States.MathAdd({running}, {pending})"}, "$.left", "IsEmpty"),
         "IsEmpty": choice_state(

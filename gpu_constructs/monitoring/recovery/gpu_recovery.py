@@ -110,7 +110,7 @@ class GpuRecovery(Construct):
         return events.CfnRule(
             self,
             "Rule",
-            description="GPUs that failed, and spot hosts that EC2 takes back",
+            description="GPUs that failed, and Spot hosts that EC2 takes back",
             event_pattern={
                 "$or": [
                     {"source": [FAULT_SOURCE], "detail-type": [FAULT_DETAIL_TYPE], "detail": of_cluster},

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gpu_constructs.cdk.state_parts import State, call, call_ecs
+from gpu_constructs.cdk.state_parts import State, call
 
-__all__ = ["ENDS_BY_ITSELF", "PAUSE_SECONDS", "RecoveryRun", "ask_ecs", "ask_scaling", "caught", "tell"]
+__all__ = ["ENDS_BY_ITSELF", "PAUSE_SECONDS", "RecoveryRun", "ask", "caught", "tell"]
 
 ENDS_BY_ITSELF = "NothingToDo"
 """The state in which an execution ends well."""
@@ -45,38 +45,22 @@ class RecoveryRun:
     ends_remaining_tasks: bool
 
 
-def ask_ecs(run: RecoveryRun, action: str, request: State, result: str, following: str) -> State:
-    """A state that asks ECS something.
+def ask(run: RecoveryRun, action: str, request: State, result: str, following: str) -> State:
+    """A state that calls AWS.
 
     Args:
         run: What the machine works on.
-        action: What it asks, such as ``listTasks``.
+        action: The service and what it is asked, such as ``ecs:listTasks``.
         request: The request.
         result: Where the answer goes.
         following: The next state.
     """
-    return {**call_ecs(run.partition, action, request), **_goes_on(result, following)}
-
-
-def ask_scaling(run: RecoveryRun, action: str, request: State, result: str, following: str) -> State:
-    """A state that asks Auto Scaling something.
-
-    Args:
-        run: What the machine works on.
-        action: What it asks, such as ``describeAutoScalingGroups``.
-        request: The request.
-        result: Where the answer goes.
-        following: The next state.
-    """
-    return {**call(run.partition, f"aws-sdk:autoscaling:{action}", request), **_goes_on(result, following)}
-
-
-def _goes_on(result: str, following: str) -> State:
-    return {"ResultPath": result, "Catch": [caught()], "Next": following}
+    asked = call(run.partition, f"aws-sdk:{action}", request)
+    return {**asked, "ResultPath": result, "Catch": [caught()], "Next": following}
 
 
 def caught() -> State:
-    """What a state does when it fails after its retries: somebody is told."""
+    """What a state does when it fails after its retries: the topic is told."""
     return {"ErrorEquals": ["States.ALL"], "ResultPath": "$.error", "Next": "Failed"}
 
 

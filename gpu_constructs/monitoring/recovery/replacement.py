@@ -14,7 +14,7 @@ from gpu_constructs.monitoring.recovery.recovery_run import (
     ENDS_BY_ITSELF,
     PAUSE_SECONDS,
     RecoveryRun,
-    ask_scaling,
+    ask,
     tell,
 )
 
@@ -33,19 +33,18 @@ def replacement_states(run: RecoveryRun) -> State:
         run: What the machine works on.
     """
     group = "$.of.AutoScalingInstances[0].AutoScalingGroupName"
+    asked = {"InstanceIds.$": "States.Array($.host)"}
     name = {"AutoScalingGroupNames.$": f"States.Array({group})"}
     in_service = "$.AutoScalingGroups[0].Instances[?(@.LifecycleState == 'InService')]"
     enough = {"Variable": "$.ready.hosts", "NumericGreaterThanEqualsPath": "$.group.wanted", "Next": "TellReplaced"}
     less = {"Variable": "$.count.looks", "NumericLessThan": _REPLACEMENT_LOOKS, "Next": "LookForNew"}
     return {
-        "FindGroup": ask_scaling(
-            run, "describeAutoScalingInstances", {"InstanceIds.$": "States.Array($.host)"}, "$.of", "InGroup"
-        ),
+        "FindGroup": ask(run, "autoscaling:describeAutoScalingInstances", asked, "$.of", "InGroup"),
         "InGroup": choice_state([{**is_there(group), "Next": "Replace"}], "TellGone"),
         "TellGone": tell(run, "is gone", "It has left its Auto Scaling group by itself", following=ENDS_BY_ITSELF),
-        "Replace": ask_scaling(
+        "Replace": ask(
             run,
-            "terminateInstanceInAutoScalingGroup",
+            "autoscaling:terminateInstanceInAutoScalingGroup",
             {"InstanceId.$": "$.host", "ShouldDecrementDesiredCapacity": False},
             "$.ended",
             "CountAgain",
@@ -54,7 +53,7 @@ def replacement_states(run: RecoveryRun) -> State:
         "LookForNew": {"Type": "Wait", "Seconds": PAUSE_SECONDS, "Next": "CountLook"},
         "CountLook": pass_state({"looks.$": "States.MathAdd($.count.looks, 1)"}, "$.count", "DescribeGroup"),
         "DescribeGroup": {
-            **ask_scaling(run, "describeAutoScalingGroups", name, "$.group", "Ready"),
+            **ask(run, "autoscaling:describeAutoScalingGroups", name, "$.group", "Ready"),
             "ResultSelector": {"wanted.$": "$.AutoScalingGroups[0].DesiredCapacity", "hosts.$": in_service},
         },
         "Ready": pass_state({"hosts.$": "States.ArrayLength($.group.hosts)"}, "$.ready", "IsReady"),
@@ -67,9 +66,9 @@ def replacement_states(run: RecoveryRun) -> State:
             following=ENDS_BY_ITSELF,
         ),
         "Activities": {
-            **ask_scaling(
+            **ask(
                 run,
-                "describeScalingActivities",
+                "autoscaling:describeScalingActivities",
                 {"AutoScalingGroupName.$": group, "MaxRecords": 10},
                 "$.activities",
                 "TellNotReplaced",

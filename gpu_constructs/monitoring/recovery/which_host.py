@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from gpu_constructs.cdk.state_parts import State, call, choice_state, fail_state, is_there, pass_state, text_is
 from gpu_constructs.hardware.aws_events import HOST_HEALTH, REBALANCE_RECOMMENDATION
 from gpu_constructs.hardware.xid import FATAL_XIDS, XIDS
-from gpu_constructs.monitoring.recovery.recovery_run import ENDS_BY_ITSELF, RecoveryRun, ask_ecs, caught, tell
+from gpu_constructs.monitoring.recovery.recovery_run import ENDS_BY_ITSELF, RecoveryRun, ask, caught, tell
 from gpu_constructs.monitoring.signals import FAULT_DETAIL_TYPE
 
 __all__ = ["DAY", "first_states"]
@@ -87,12 +87,12 @@ def _what_happened() -> State:
         "Rebalance": _event(
             "Rebalance",
             "$.detail['instance-id']",
-            "EC2 recommends to replace this spot host, which it may take back soon",
+            "EC2 recommends replacing this Spot host, which it may take back soon",
         ),
         "Interruption": _event(
             "Interruption",
             "$.detail['instance-id']",
-            "EC2 takes this spot host back in two minutes",
+            "EC2 takes this Spot host back in two minutes",
         ),
     }
 
@@ -112,11 +112,11 @@ def _which_host(run: RecoveryRun) -> State:
     }
     described = {"Cluster": run.cluster_arn, "ContainerInstances.$": "$.found.ContainerInstanceArns"}
     return {
-        "FindHost": ask_ecs(run, "listContainerInstances", listed, "$.found", "InCluster"),
+        "FindHost": ask(run, "ecs:listContainerInstances", listed, "$.found", "InCluster"),
         "InCluster": choice_state(
             [{**is_there("$.found.ContainerInstanceArns[0]"), "Next": "DescribeHost"}], ENDS_BY_ITSELF
         ),
-        "DescribeHost": ask_ecs(run, "describeContainerInstances", described, "$.found", "IsOurs"),
+        "DescribeHost": ask(run, "ecs:describeContainerInstances", described, "$.found", "IsOurs"),
         "IsOurs": choice_state(
             [
                 {**is_there(provider, there=False), "Next": ENDS_BY_ITSELF},

@@ -98,15 +98,15 @@ def leads_somewhere(context: Context) -> Problems:
 )
 def limits_tasks_only(context: Context) -> Problems:
     for machine in _gpu_machines(context):
-        for state, kind, key, origin in machine.misplaced:
+        for each in machine.misplaced:
             yield Problem(
                 about=machine.name,
-                origin=origin,
+                origin=each.origin,
                 involves=machine.tasks,
-                property_name=key,
-                message=f"{brief(state)} of {brief(machine.name)} is a {kind} state with {key}, which Task states "
-                "alone have",
-                fix=_INSTEAD.get(kind, f"no {key}"),
+                property_name=each.key,
+                message=f"{brief(each.state)} of {brief(machine.name)} is a {each.kind} state with {each.key}, which "
+                "only Task states have",
+                fix=_INSTEAD.get(each.kind, f"no {each.key}"),
             )
 
 
@@ -121,8 +121,8 @@ def _lost(lost: LostState) -> tuple[str, str]:
         near = get_close_matches(lost.target[:NAME], [each[:NAME] for each in lost.names[:_MOST_COMPARED]], n=1)
         what = f"{lost.key} of {state}" if state else lost.key
         return (
-            f"{what} is {brief(lost.target)}, and there is no such state beside it",
-            brief(near[0]) if near else f"the name of a state beside {state}" if state else "the name of a state",
+            f"{what} is {brief(lost.target)}, and no state there has that name",
+            brief(near[0]) if near else f"the name of a state next to {state}" if state else "the name of a state",
         )
     if lost.key:
         return f"{state} has neither Next nor End", "End: true, or Next with the name of a state"

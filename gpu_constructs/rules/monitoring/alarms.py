@@ -10,7 +10,7 @@ from gpu_constructs.budget import brief
 from gpu_constructs.fleet import MetricUse, Unknown, Watch, Watcher, Workload
 from gpu_constructs.hardware.cloudwatch import is_slip_of, namespace_facts
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.lists import or_list
+from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.evidence.metric_math import FUNCTIONS, MetricMath, metric_math
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
@@ -114,8 +114,9 @@ def _period(watch: Watch, use: MetricUse) -> Iterator[Problem]:
 @error(
     "GPU378",
     question="can CloudWatch work out the expressions?",
-    because="an expression names the ids of other metrics and expressions beside it, with functions in capitals; "
-    "PutMetricAlarm refuses any other, a search, and anything but one result, and a graph shows an error in its place",
+    because="an expression names the ids of metrics and expressions of the same alarm or graph, with functions in "
+    "capitals; PutMetricAlarm refuses any other, a search, and anything but one result, and a graph shows an error in "
+    "its place",
     source="https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/using-metric-math.html",
 )
 def expressions_work(context: Context) -> Problems:
@@ -156,8 +157,8 @@ def _wrong(read: MetricMath, ids: frozenset[str] | Unknown, watch: Watch) -> tup
     missing = [] if isinstance(ids, Unknown) else [each for each in read.names if each not in ids]
     if not missing or isinstance(ids, Unknown):
         return "", ""
-    there = or_list(sorted(ids)) if ids else "no id"
-    return f"names {brief(missing[0])}, and beside it there is {there}", f"a metric with the id {brief(missing[0])}"
+    there = f"the ids there are {and_list(sorted(ids))}" if ids else "nothing there has an id"
+    return f"names {brief(missing[0])}, and {there}", f"a metric with the id {brief(missing[0])}"
 
 
 @error(
@@ -200,7 +201,7 @@ def _refused(action: str, watcher: Watcher) -> str:
         return f"a reference to {action}" if action in _REFUSED_TYPES else ""
     found = _ARN.match(action)
     if found is None:
-        return "" if "?" in action or action.startswith("arn:") else f"{brief(action)}, which is no ARN,"
+        return "" if "?" in action or action.startswith("arn:") else f"{brief(action)}, which is not an ARN,"
     service = found[1]
     allowed = _OF_COMPOSITES if watcher is Watcher.COMPOSITE else _SERVICES
     return "" if service in allowed or "?" in service else f"{brief(action)}"
@@ -208,7 +209,7 @@ def _refused(action: str, watcher: Watcher) -> str:
 
 @warning(
     "GPU380",
-    question="does the alarm tell missing values from good ones?",
+    question="does the alarm take missing values for what they mean?",
     because="a metric that is only sent while something happens has no values the rest of the time, and so has a "
     "service without running tasks: with breaching an alarm above a threshold is then always on, and without it one "
     "below a threshold stays silent",

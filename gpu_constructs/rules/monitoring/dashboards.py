@@ -14,11 +14,11 @@ from gpu_constructs.rules.rule import Problem, Problems, error
 )
 def body_is_json(context: Context) -> Problems:
     for watch in context.fleet.watches:
-        if watch.body:
+        if watch.body_problem:
             yield Problem(
                 about=watch.name,
                 origin=watch.origin,
                 property_name="DashboardBody",
-                message=f"the DashboardBody of {watch.name} cannot be read as JSON: {watch.body}",
+                message=f"the DashboardBody of {watch.name} cannot be read as JSON: {watch.body_problem}",
                 fix="a JSON object with widgets",
             )

@@ -45,7 +45,8 @@ def may_match(context: Context) -> Problems:
 @error(
     "GPU382",
     question="are all texts of the pattern in lists?",
-    because="EventBridge refuses a pattern in which the value of a field is no list: “must be an object or an array”",
+    because="EventBridge refuses a pattern in which the value of a field is not a list: “must be an object or an "
+    "array”",
     source="https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-create-pattern.html",
 )
 def texts_are_in_lists(context: Context) -> Problems:
@@ -114,7 +115,7 @@ def _names(rule: EventRule, field: EventValue) -> Iterator[Problem]:
         return
     plain = [each for each in field.values if isinstance(each, str) and not each.startswith("arn:")]
     for each in (*field.names, *plain):
-        message = f"{rule.name} asks for the clusterArn {brief(each)}, which is a name and no ARN"
+        message = f"{rule.name} asks for the clusterArn {brief(each)}, which is a name, not an ARN"
         fix = f"!GetAtt {each}.Arn" if each in field.names else "the ARN of the cluster"
         yield _problem(rule, field, each, message, fix, is_certain=len(field.values) == 1)
 

@@ -155,9 +155,9 @@ def one_block(pool: Pool) -> Problems:
 
 @info(
     "GPU202",
-    question="is the maximum price of spot hosts at least the price on demand?",
-    because="while the spot price is above the maximum price, no spot host starts and EC2 takes running ones back; "
-    "AWS recommends no maximum price, since a host costs the current spot price in any case; the list of prices is one "
+    question="is the maximum price of Spot hosts at least the price on demand?",
+    because="while the Spot price is above the maximum price, no Spot host starts and EC2 takes running ones back; "
+    "AWS recommends no maximum price, since a host costs the current Spot price in any case; the list of prices is one "
     "record",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-interruptions.html",
     changes="SpotMaxPrice",
@@ -171,9 +171,9 @@ def maximum_price_on_demand(pool: Pool) -> Problems:
     if above:
         dearest = max(above, key=lambda each: each.usd_per_hour)
         yield Problem(
-            message=f"the maximum price of its spot hosts is ${most} an hour, and {dearest.instance_type} costs "
+            message=f"the maximum price of its Spot hosts is ${most} an hour, and {dearest.instance_type} costs "
             f"{dearest}: above the maximum no host starts, and running ones are taken back",
-            fix="no maximum price: a spot host costs the current spot price in any case",
+            fix="no maximum price: a Spot host costs the current Spot price in any case",
         )
 
 

@@ -30,7 +30,7 @@ def dashboard(resource: Resource, name: str, uses: MetricUses, texts: JsonTexts)
     body = texts.object_in(written, {})
     if body is None:
         wrong = _why_no_object(written) if isinstance(written, str) else ""
-        return Watch(name=name, watcher=Watcher.DASHBOARD, body=wrong, origin=resource.origin)
+        return Watch(name=name, watcher=Watcher.DASHBOARD, body_problem=wrong, origin=resource.origin)
     found = tuple(islice(_found(body, uses, origin), SEARCHED))
     metrics = tuple(each for each in found if isinstance(each, MetricUse))
     expressions = tuple(each for each in found if isinstance(each, Expression))

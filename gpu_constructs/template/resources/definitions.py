@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from gpu_constructs.fleet import LostState, Origin, StateMachine, StateNumber, Task
+from gpu_constructs.fleet import LostState, MisplacedField, Origin, StateMachine, StateNumber, Task
 from gpu_constructs.template.model import Reference, Value
 from gpu_constructs.template.resources.section import is_list
 from gpu_constructs.template.resources.state_machines import StateCall
@@ -150,13 +150,13 @@ def _ways(part: _Part, name: str, state: _State) -> list[tuple[str, str, Value, 
     return [(name, key, target, origin) for key, target, origin in found if target is not None]
 
 
-def _misplaced(part: _Part) -> Iterator[tuple[str, str, str, Origin]]:
+def _misplaced(part: _Part) -> Iterator[MisplacedField]:
     for name, state in part.states.items():
         kind = _kind(state)
         if kind in _KINDS - {"Task"}:
             for key in _OF_TASKS:
                 if state.get(key) is not None:
-                    yield name, kind, key, part.at(name)
+                    yield MisplacedField(state=name, kind=kind, key=key, origin=part.at(name))
 
 
 def _kind(state: _State) -> str:

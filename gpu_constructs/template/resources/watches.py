@@ -30,7 +30,7 @@ _ACTIONS = ("AlarmActions", "InsufficientDataActions", "OKActions")
 def watches_of(index: Index, names: Names, uses: MetricUses, texts: JsonTexts) -> tuple[Watch, ...]:
     """Whatever reads a metric of ECS, its hosts or its jobs, or is a dashboard that cannot be read at all.
 
-    What is odd in any other is of no interest here, so nothing is noted.
+    No notes are kept: what is wrong with an alarm in general is not for this check.
     """
     readers: tuple[tuple[Callable[[Resource, str], Watch], tuple[str, ...]], ...] = (
         (lambda resource, name: _alarm(resource, name, uses, index), (_ALARM,)),
@@ -43,7 +43,7 @@ def watches_of(index: Index, names: Names, uses: MetricUses, texts: JsonTexts) -
     read = [read(each, name) for (read, each), name in zip(found, called, strict=True)]
     watched = any(each.metrics for each in read)
     return tuple(
-        each for each in read if each.metrics or each.body or (each.actions and watched and _is_composite(each))
+        each for each in read if each.metrics or each.body_problem or (each.actions and watched and _is_composite(each))
     )
 
 

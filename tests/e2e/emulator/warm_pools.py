@@ -2,7 +2,7 @@
 
 moto 5.2.5 keeps the settings of a pool and no hosts. Here a pool holds as many as its formula says
 (MaxGroupPreparedCapacity, or the group's maximum, less its desired capacity, and no fewer than MinSize), scaling out
-takes from it first, and a pool is refused where AWS refuses it: with a mixed instances policy or spot instances
+takes from it first, and a pool is refused where AWS refuses it: with a mixed instances policy or Spot instances
 (https://docs.aws.amazon.com/autoscaling/ec2/userguide/ec2-auto-scaling-warm-pools.html). A host of a running pool whose
 agent is not told ``ECS_WARM_POOLS_CHECK=true`` joins its cluster before it is in service. Not modelled: hibernation,
 reuse on scale in, what a stopped host forgets.

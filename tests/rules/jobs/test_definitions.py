@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import Fleet, LostState, Origin, StateMachine, StateNumber
+from gpu_constructs.fleet import Fleet, LostState, MisplacedField, StateMachine, StateNumber
 from gpu_constructs.rules import Severity
 from gpu_constructs.rules.jobs.definitions import accepted_numbers, leads_somewhere, limits_tasks_only
 from tests.rules.given import GPU_TASK, container, only, said, task_of
@@ -52,7 +52,7 @@ def test_a_heartbeat_comes_before_the_time_limit() -> None:
 @pytest.mark.parametrize(
     ("lost", "message", "fix"),
     [
-        ({"key": "Next", "target": "Dome"}, "Next of Train is Dome, and there is no such state", "Done"),
+        ({"key": "Next", "target": "Dome"}, "Next of Train is Dome, and no state there has that name", "Done"),
         ({"state": "", "key": "StartAt", "target": "x"}, "StartAt is x", "the name of a state"),
         ({"key": "Next"}, "Train has neither Next nor End", "End: true, or Next with the name of a state"),
         ({}, "no way leads to Train", "Next Train of a state before it, or no such state"),
@@ -65,7 +65,7 @@ def test_a_way_that_leads_nowhere_is_named(lost: dict[str, Any], message: str, f
 
 
 def test_a_map_has_no_time_limit() -> None:
-    fleet = of(misplaced=(("Each", "Map", "TimeoutSeconds", Origin(resource="Machine")),))
+    fleet = of(misplaced=(MisplacedField(state="Each", kind="Map", key="TimeoutSeconds"),))
     assert "Each of Machine is a Map state with TimeoutSeconds" in only(limits_tasks_only, fleet).message
 
 

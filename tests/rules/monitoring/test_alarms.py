@@ -52,7 +52,7 @@ def test_what_it_takes_is_fine(changes: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("expression", "words"),
     [
-        ("100 - m2", "names m2, and beside it there is e1 or m1"),
+        ("100 - m2", "names m2, and the ids there are e1 and m1"),
         ("100 - ", "cannot be read: it ends too early"),
         ("sum(m1)", "calls sum, and functions are written in capitals; SUM"),
         ("SUM([m1, m1]", "cannot be read: a ')' is missing"),

@@ -38,7 +38,7 @@ def test_a_source_or_type_that_ecs_does_not_have_never_matches(pattern: dict[str
         ({"lastStatus": ["stopped"]}, "lastStatus stopped, which ECS never sends; STOPPED"),
         ({"lastStatus": ["FAILED"]}, "lastStatus FAILED"),
         ({"laststatus": ["STOPPED"]}, "detail.laststatus, and events of ECS have detail.lastStatus"),
-        ({"clusterArn": [{"Ref": "Cluster"}]}, "a name and no ARN; !GetAtt Cluster.Arn"),
+        ({"clusterArn": [{"Ref": "Cluster"}]}, "a name, not an ARN; !GetAtt Cluster.Arn"),
         ({"clusterArn": ["gpu"]}, "the clusterArn gpu, which is a name"),
     ],
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, StateMachine
+from gpu_constructs.fleet import UNKNOWN, MisplacedField, StateMachine
 from gpu_constructs.template.model import Text
 from tests.template.resources.declared import fleet
 
@@ -102,4 +102,4 @@ def test_names_that_only_the_deploy_knows_are_not_judged() -> None:
 def test_limits_of_other_states_than_tasks_are_found() -> None:
     pause = {"Type": "Wait", "Seconds": 1, "TimeoutSeconds": 5, "End": True}
     found = machine({"TimeoutSeconds": 5, "Next": "Pause"}, Pause=pause).misplaced
-    assert [each[:3] for each in found] == [("Pause", "Wait", "TimeoutSeconds")]
+    assert found == (MisplacedField(state="Pause", kind="Wait", key="TimeoutSeconds"),)
