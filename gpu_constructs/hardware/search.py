@@ -209,9 +209,9 @@ def find(
     asked = {name for name, _ in needs.given() if name != "gpus" or min_gpus}
     of_accelerators = not asked.isdisjoint(_OF_ACCELERATORS)
     among = (*accelerated(), *(() if of_accelerators else general()), *declared_types())
-    found = (
-        each for each in among if all(one.holds(Offer(instance_type=each, price=None)) for one in conditions(needs))
-    )
+    satisfied = conditions(needs)
+    offers = (Offer(instance_type=each, price=None) for each in among)
+    found = (each.instance_type for each in offers if all(one.holds(each) for one in satisfied))
     return tuple(sorted(found, key=by_size))
 
 

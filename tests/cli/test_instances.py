@@ -8,6 +8,8 @@ from dataclasses import fields
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from gpu_constructs.cli import main
 from gpu_constructs.cli.instance_flags import FLAGS
@@ -247,6 +249,34 @@ def test_the_help_fits_80_columns_but_for_its_usage(
     assert max(map(len, options.splitlines())) <= 80
     assert "--gpus-min," in options
     assert "--gpu-manufacturer" not in options
+
+
+OPTIONS = [
+    *(name for each in FLAGS if each.reader or each.metavar for name in each.names),
+    *(name for each in FLAGS if each.reader for _, names in each.bounds for name in names),
+    *("--similar", "--serve", "--model-size", "--context", "--sequences", "--max-results"),
+]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(OPTIONS),
+            st.from_regex(r"[0-9]{0,3}(\.\.)?[0-9.]{0,4}[a-zA-Z*]{0,3}", fullmatch=True) | st.text(max_size=8),
+        ),
+        min_size=1,
+        max_size=3,
+    ),
+    st.sampled_from(["text", "wide", "json"]),
+)
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_any_value_is_answered_or_refused_in_words(
+    capsys: pytest.CaptureFixture[str], asked: list[tuple[str, str]], form: str
+) -> None:
+    code = main(["instances", "--format", form, *(f"{name}={value}" for name, value in asked if name[1] == "-")])
+    output = capsys.readouterr()
+    assert (code, bool(output.out)) in {(0, True), (2, form == "json")}
+    assert "internal error" not in output.err
 
 
 def test_every_need_has_a_flag_and_a_filter() -> None:
