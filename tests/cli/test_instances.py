@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,8 @@ from gpu_constructs.cli import main
 from gpu_constructs.cli.instance_flags import FLAGS
 from gpu_constructs.hardware import Architecture, InstanceNeeds, accelerated, find
 from gpu_constructs.hardware.filters import FILTERS
+
+PAGE = Path(__file__).parents[2] / "docs" / "planning.md"
 
 
 def names(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
@@ -249,6 +252,13 @@ def test_the_help_fits_80_columns_but_for_its_usage(
     assert max(map(len, options.splitlines())) <= 80
     assert "--gpus-min," in options
     assert "--gpu-manufacturer" not in options
+
+
+def test_the_page_shows_what_is_written(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    text = PAGE.read_text(encoding="utf-8")
+    command, _, shown = text.partition("$ gpu-constructs instances ")[2].partition("\n")
+    assert lines(capsys, *command.split()) == shown.partition("\n```")[0].splitlines()
 
 
 OPTIONS = [
