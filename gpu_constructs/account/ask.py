@@ -25,8 +25,8 @@ from gpu_constructs.hardware.type_names import name_problem
 
 __all__ = ["Clients", "ask", "clients_of"]
 
-Clients: TypeAlias = Callable[[str, str], BaseClient]
-"""A client of boto3, by service and region."""
+Clients: TypeAlias = Callable[[str, str | None], BaseClient]
+"""A client of boto3, by service and region; None is the region of the profile."""
 
 _PAGES = 500
 """Pages that are read of one answer; EC2 has about 1,200 types in a region, in 13 pages."""

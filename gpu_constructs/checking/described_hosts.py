@@ -12,7 +12,7 @@ from gpu_constructs.hardware import InstanceType, default_image, instance_type
 from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS
 from gpu_constructs.placement.destinations import EC2_LAUNCH_TYPES, pools_of
 
-__all__ = ["with_hosts"]
+__all__ = ["usual_image", "with_hosts"]
 
 _CLUSTER = "of the described hosts"
 """Stands for every cluster that only the deploy names."""
@@ -74,15 +74,19 @@ def _moved(workload: Workload) -> Workload:
     return replace(workload, strategy=(), launch_type="EC2", cluster=cluster)
 
 
-def _pool(each: InstanceType, number: int, cluster: str | Unknown | None, where: str) -> Pool:
+def usual_image(each: InstanceType) -> HostImage | Unknown:
+    """What is taken for the machine image of hosts that run: the one that the library would choose, of any release."""
     try:
-        image: HostImage | Unknown = HostImage(image=replace(default_image(each), agent_version=None), release="custom")
+        return HostImage(image=replace(default_image(each), agent_version=None), release="custom")
     except IncompatibleError:
-        image = UNKNOWN
+        return UNKNOWN
+
+
+def _pool(each: InstanceType, number: int, cluster: str | Unknown | None, where: str) -> Pool:
     return Pool(
         name=f"{number} described {'host' if number == 1 else 'hosts'} {each.name}{where}",
         instance_types=(each,),
-        image=image,
+        image=usual_image(each),
         min_instances=number,
         max_instances=number,
         kind=PoolKind.AUTO_SCALING_GROUP,

@@ -4,33 +4,27 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Iterator, Sequence
 
 from gpu_constructs.budget import LABEL, MESSAGE, brief
 from gpu_constructs.checking.configuration import found_configuration
+from gpu_constructs.checking.pool_answers import PoolAnswer, fix_of, found_by, names_of, pools_of_task
 from gpu_constructs.cli.inputs import add_inputs, reviewed
 from gpu_constructs.cli.output import add_format, json_text
 from gpu_constructs.cli.terminal import Line, show, width_of, wrapped
 from gpu_constructs.errors import UnknownNameError
-from gpu_constructs.fleet import Fleet, PlacementConstraint, Pool, Task, Unknown, Workload
+from gpu_constructs.fleet import Fleet, Task, Unknown, Workload
 from gpu_constructs.fleet.naming import find_task
-from gpu_constructs.hardware import InstanceType
-from gpu_constructs.placement import alternatives, fit
-from gpu_constructs.placement.destinations import answer_of, by_hand, routes_of, tasks_of
-from gpu_constructs.placement.route import Answer, Destination, Elsewhere, Route
-from gpu_constructs.rules import Finding, Severity, check, find_rule
-from gpu_constructs.rules.change import Way
-from gpu_constructs.rules.evidence.fixes import asking_less, of_types, without_type_lists
-from gpu_constructs.rules.evidence.lists import and_list, or_list
+from gpu_constructs.placement import alternatives
+from gpu_constructs.placement.destinations import answer_of, routes_of, tasks_of
+from gpu_constructs.placement.route import Answer, Elsewhere, Route
+from gpu_constructs.rules import Finding, Severity
+from gpu_constructs.rules.evidence.lists import and_list
 
 __all__ = ["define", "run"]
 
-_MOST_NAMES = 3
 _NO_FIRST_HOST = "GPU218"
 _CUDA = ("GPU234", "GPU235")
-_OF_IMAGES = ("GPU052", "GPU099")
 _YES, _NO, _OPEN = "fits", "does not fit", "not known"
 _STYLES = {_YES: "good", _NO: "error", _OPEN: "warning"}
 
@@ -67,9 +61,9 @@ def run(arguments: argparse.Namespace) -> int:
     task = _task_called(fleet, arguments.task)
     routes = routes_of(fleet, task)
     senders = {each.workload.name for each in routes if each.workload is not None}
-    waits = _found(fleet, _NO_FIRST_HOST, about=senders)
-    fails = _found(fleet, *_CUDA, about={task.name})
-    answer, pools = answer_of(routes), _pools(fleet, task, routes)
+    waits = found_by(fleet, _NO_FIRST_HOST, about=senders)
+    fails = found_by(fleet, *_CUDA, about={task.name})
+    answer, pools = answer_of(routes), pools_of_task(fleet, task, routes)
     if arguments.format == "json":
         facts = {
             **_facts(task, answer, pools, _elsewhere(routes)),
@@ -106,129 +100,6 @@ def _is_part(workload: Workload, name: str) -> bool:
     return path is not None and f"/{name}/" in f"/{path.rpartition('/')[0]}/"
 
 
-def _found(fleet: Fleet, *rules: str, about: Collection[str]) -> tuple[Finding, ...]:
-    """What rules about more than room say of a task, or of what sends it."""
-    return tuple(each for each in check(fleet, rules=tuple(map(find_rule, rules))) if each.subject in about)
-
-
-@dataclass(frozen=True, kw_only=True)
-class _PoolAnswer:
-    """What is said about a pool.
-
-    Attributes:
-        destination: The pool, and whether the task fits there.
-        services: What places the task there.
-        counts: Whether it may be placed there.
-        is_aside: Whether it may stay as it is, because another pool is enough.
-        images: What rules say to do about its machine image.
-    """
-
-    destination: Destination
-    services: tuple[str, ...]
-    counts: bool
-    is_aside: bool
-    images: tuple[Way, ...]
-
-    @property
-    def reasons(self) -> tuple[str, ...]:
-        """What keeps the task from a clear yes though some host is one."""
-        of_types = {reason for each in self.destination.by_type for reason in each.reasons}
-        return tuple(each for each in self.destination.reasons if each not in of_types)
-
-    @cached_property
-    def other_images(self) -> tuple[str, ...]:
-        """Machine images with which it would certainly run on the types that there are."""
-        return self._working(self.images)
-
-    @property
-    def less(self) -> tuple[str, ...]:
-        """What it may ask for at most, to run for certain on the hosts as they are."""
-        here = self.destination
-        return self._working(asking_less(here.task, here.pool, here.fit))
-
-    def _working(self, ways: Sequence[Way]) -> tuple[str, ...]:
-        here = self.destination
-        if here.answer is True or self.is_aside:
-            return ()
-        return tuple(each.text for each in ways if _works(here, each))
-
-    @cached_property
-    def instead(self) -> tuple[InstanceType, ...]:
-        """Instance types that would do, the smallest first; only where none of its own does for certain."""
-        here = self.destination
-        if here.answer is True or self.is_aside or self.other_images:
-            return ()
-        able = [each for each in alternatives(here.task, like=here.pool) if _runs(here, each)]
-        return _with_one_image(here.pool, able)
-
-    @cached_property
-    def instead_if_listed(self) -> tuple[InstanceType, ...]:
-        """Those that would do if the placement constraints named them."""
-        here = self.destination
-        if here.answer is True or self.is_aside or self.other_images or self.instead:
-            return ()
-        task = replace(here.task, constraints=without_type_lists(here.task.constraints))
-        free = replace(here, task=task, constraints=without_type_lists(here.constraints))
-        return _with_one_image(here.pool, [each for each in alternatives(task, like=here.pool) if _runs(free, each)])
-
-
-def _runs(here: Destination, instance_type: InstanceType) -> bool:
-    """Whether a task certainly runs on a pool if that has one instance type."""
-    return _works(here, Way(text="", things=(of_types(here.pool, (instance_type,)),)))
-
-
-def _works(here: Destination, way: Way) -> bool:
-    """Whether a task certainly runs on a pool once something is changed."""
-    things = way.made()
-    task = next((each for each in things if isinstance(each, Task)), here.task)
-    pool = next((each for each in things if isinstance(each, Pool)), here.pool)
-    changed = replace(here, task=task, pool=pool, fit=fit(task, pool, constraints=here.constraints))
-    return bool(things) and changed.answer is True
-
-
-def _with_one_image(pool: Pool, types: Sequence[InstanceType]) -> tuple[InstanceType, ...]:
-    """Those that the pool's own image drives; all that one other image drives where it drives none."""
-    images = [of_types(pool, (each,)).image for each in types]
-    kept = pool.image if pool.image in images else next(iter(images), None)
-    return tuple(each for each, image in zip(types, images, strict=True) if image == kept)
-
-
-def _pools(fleet: Fleet, task: Task, routes: Sequence[Route]) -> list[_PoolAnswer]:
-    """Pools that the task is sent to, then the others that could take it, those that do first."""
-    services: dict[tuple[str, tuple[PlacementConstraint, ...]], list[str]] = {}
-    found: dict[tuple[str, tuple[PlacementConstraint, ...]], Destination] = {}
-    for route in routes:
-        for each in route.destinations:
-            key = each.pool.name, each.constraints
-            found.setdefault(key, each)
-            services.setdefault(key, []).extend([] if route.workload is None else [route.workload.name])
-    reached = {name for name, _ in found}
-    others = [each for each in by_hand(fleet, task).destinations if each.pool.name not in reached]
-    fits = any(each.answer is True for each in (*found.values(), *others))
-    needed = {(each.pool.name, each.constraints) for route in routes for each in route.unsettled}
-    about = {each.pool.name for each in (*found.values(), *others)}
-    images = {each.subject: each.ways for each in _found(fleet, *_OF_IMAGES, about=about)}
-    answers = [
-        *(
-            _PoolAnswer(
-                destination=each,
-                services=tuple(services[key]),
-                counts=True,
-                is_aside=fits and key not in needed,
-                images=images.get(each.pool.name, ()),
-            )
-            for key, each in found.items()
-        ),
-        *(
-            _PoolAnswer(
-                destination=each, services=(), counts=False, is_aside=fits, images=images.get(each.pool.name, ())
-            )
-            for each in others
-        ),
-    ]
-    return sorted(answers, key=lambda each: (not each.counts, each.destination.answer is not True))
-
-
 def _elsewhere(routes: Sequence[Route]) -> tuple[Elsewhere, ...]:
     return tuple(dict.fromkeys(each for route in routes for each in route.elsewhere))
 
@@ -236,7 +107,7 @@ def _elsewhere(routes: Sequence[Route]) -> tuple[Elsewhere, ...]:
 def _lines(
     task: Task,
     answer: Answer,
-    pools: Sequence[_PoolAnswer],
+    pools: Sequence[PoolAnswer],
     elsewhere: Sequence[Elsewhere],
     *,
     width: int,
@@ -272,10 +143,10 @@ def _lines(
     fitting = alternatives(task)
     yield [("no hosts are defined for it in what was read", "warning")]
     if fitting:
-        yield [(f"instance types that it fits on: {_names(fitting)}", "")]
+        yield [(f"instance types that it fits on: {names_of(fitting)}", "")]
 
 
-def _summary(answer: Answer, pools: Sequence[_PoolAnswer]) -> str:
+def _summary(answer: Answer, pools: Sequence[PoolAnswer]) -> str:
     if isinstance(answer, Unknown):
         return "it is not known before the deploy"
     if answer:
@@ -284,7 +155,7 @@ def _summary(answer: Answer, pools: Sequence[_PoolAnswer]) -> str:
     return "it does not fit everywhere that it is sent" if fits_somewhere else "it fits nowhere that it may come to"
 
 
-def _of_pool(found: _PoolAnswer, width: int) -> Iterator[Line]:
+def _of_pool(found: PoolAnswer, width: int) -> Iterator[Line]:
     word = _word(found.destination.answer)
     verb = "places" if len(found.services) == 1 else "place"
     where = f", where {and_list(brief(each, LABEL) for each in found.services)} {verb} it" if found.services else ""
@@ -304,27 +175,9 @@ def _of_pool(found: _PoolAnswer, width: int) -> Iterator[Line]:
         yield from ([(" " * indent + part, "")] for part in rest)
     for reason in found.reasons:
         yield from ([(f"  {part}", "")] for part in wrapped(brief(reason, MESSAGE), width=width, indent=2))
-    for number, part in enumerate(wrapped(_fix(found), width=width, indent=7)):
+    for number, part in enumerate(wrapped(fix_of(found), width=width, indent=7)):
         if part:
             yield [("  fix: " if not number else " " * 7, "good"), (part, "")]
-
-
-def _fix(found: _PoolAnswer) -> str:
-    """The smallest changes that would do, on either side; empty where none would."""
-    return ", or ".join((*found.other_images, *_launching(found), *found.less))
-
-
-def _launching(found: _PoolAnswer) -> Iterator[str]:
-    pool, types = found.destination.pool, found.instead or found.instead_if_listed
-    if types:
-        image = of_types(pool, types[:1]).image
-        driven = "" if image == pool.image or isinstance(image, Unknown) else f" with image {image.image.name}"
-        listed = "" if found.instead else ", and allow it in the placement constraint"
-        yield f"launch {_names(types)}{driven}{listed}"
-
-
-def _names(types: Sequence[InstanceType]) -> str:
-    return or_list(types[:_MOST_NAMES])
 
 
 def _asked(task: Task) -> str:
@@ -355,7 +208,7 @@ def _word(answer: Answer) -> str:
 
 
 def _facts(
-    task: Task, answer: Answer, pools: Sequence[_PoolAnswer], elsewhere: Sequence[Elsewhere]
+    task: Task, answer: Answer, pools: Sequence[PoolAnswer], elsewhere: Sequence[Elsewhere]
 ) -> dict[str, object]:
     """An answer is true, false, or null where it is not known."""
     return {
@@ -368,7 +221,7 @@ def _facts(
                 "counts": found.counts,
                 "fits": _json(found.destination.answer),
                 "reasons": list(found.reasons),
-                "fix": _fix(found),
+                "fix": fix_of(found),
                 "hosts": [
                     {
                         "instance_type": each.instance_type.name,

@@ -28,6 +28,7 @@ _COMMANDS = {
     "instances": "chooses instance types by need and price, or by the model that they must hold",
     "plan": "says what the hosts cost, and what they need of the account's quotas, before the deploy",
     "rules": "lists the rules, or shows everything about one",
+    "why": "says why a task or a service of a running cluster waits",
 }
 
 _OBJECTS = 5_000_000

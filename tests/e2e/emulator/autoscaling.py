@@ -13,6 +13,8 @@ from typing import Any
 
 from moto.autoscaling import models
 from moto.autoscaling.models import FakeAutoScalingGroup, InstanceState, autoscaling_backends
+from moto.autoscaling.responses import AutoScalingResponse
+from moto.core.responses import ActionResult
 from moto.ec2.models import ec2_backends
 from moto.ec2.models.instances import Instance
 from moto.ssm.models import ssm_backends
@@ -29,6 +31,7 @@ from .resource import Region
 
 __all__ = [
     "EmulatedGroup",
+    "activities",
     "config_of",
     "find",
     "groups_of",
@@ -206,6 +209,20 @@ def terminate(group: EmulatedGroup, doomed: list[Instance]) -> None:
     group.desired_capacity = len(group.instance_states)
 
 
+def activities(group: EmulatedGroup, most: int) -> list[dict[str, str]]:
+    """The launches of a group that failed, the newest first."""
+    failures = group.launch_failures[: -most - 1 : -1]
+    return [
+        {
+            "AutoScalingGroupName": group.name,
+            "Description": "Launching a new EC2 instance.  Status Reason: " + each,
+            "StatusCode": "Failed",
+            "StatusMessage": each,
+        }
+        for each in failures
+    ]
+
+
 def _types(group: EmulatedGroup) -> list[InstanceType]:
     """The types it can launch, in the order it prefers them."""
     return [instance_type(name) for name in group.settings.types]
@@ -215,6 +232,13 @@ def _image(group: EmulatedGroup) -> Image:
     return image(group.image_id, ssm_backends[group.account_id][group.region]._parameters)
 
 
+def _describe_scaling_activities(self: AutoScalingResponse) -> ActionResult:
+    group = find(self.current_account, self.region, self._get_param("AutoScalingGroupName"))
+    most = int(self._get_param("MaxRecords") or 100)
+    return ActionResult({"Activities": activities(group, most) if group else []})
+
+
 def install() -> None:
-    """Put these groups in the place of moto's."""
+    """Put these groups in the place of moto's, and their failed launches where moto knows no activity."""
+    AutoScalingResponse.describe_scaling_activities = _describe_scaling_activities  # type: ignore[method-assign]
     models.FakeAutoScalingGroup = EmulatedGroup  # type: ignore[misc]

@@ -14,7 +14,7 @@ from moto.dynamodb.models import dynamodb_backends
 from moto.ecs.models import ecs_backends
 from moto.sns.models import sns_backends
 
-from .autoscaling import EmulatedGroup
+from .autoscaling import EmulatedGroup, activities
 from .expressions import Subjects, parse
 from .state_language import StateError
 
@@ -180,8 +180,7 @@ def _terminate(where: Region, given: Json) -> Any:
 
 def _describe_activities(where: Region, given: Json) -> Any:
     (group,) = [each for each in _groups(where) if each.name == given["AutoScalingGroupName"]]
-    failures = group.launch_failures[: -given["MaxRecords"] - 1 : -1]
-    return {"Activities": [{"StatusCode": "Failed", "StatusMessage": each} for each in failures]}
+    return {"Activities": activities(group, given["MaxRecords"])}
 
 
 # A table and a topic

@@ -1,0 +1,225 @@
+"""The calls that describe a cluster that runs; all of them only read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import islice
+
+from botocore.client import BaseClient
+from botocore.exceptions import BotoCoreError, ClientError
+
+from gpu_constructs.account.ask import Clients, clients_of
+from gpu_constructs.budget import MESSAGE, brief
+from gpu_constructs.errors import GpuConstructsError
+from gpu_constructs.live.as_template import launch_templates_of
+from gpu_constructs.live.described import Answers, Thing, answers, short_name, text, thing
+from gpu_constructs.live.subjects import definition_of, described_as
+
+__all__ = ["CALLS", "Live", "about", "clients_of", "clusters_of"]
+
+CALLS = (
+    "ecs:DescribeClusters",
+    "ecs:ListServices",
+    "ecs:DescribeServices",
+    "ecs:ListTasks",
+    "ecs:DescribeTasks",
+    "ecs:DescribeTaskDefinition",
+    "ecs:ListContainerInstances",
+    "ecs:DescribeContainerInstances",
+    "ecs:DescribeCapacityProviders",
+    "autoscaling:DescribeAutoScalingGroups",
+    "autoscaling:DescribeScalingActivities",
+    "ec2:DescribeLaunchTemplateVersions",
+)
+"""The permissions that they take."""
+
+_MOST = 5_000
+"""Things of one kind that are described; a cluster has at most as many hosts."""
+
+_DENIED = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "AuthFailure"})
+_ACTIVITIES = 20
+_DEFINITIONS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """What was described.
+
+    Args:
+        answers: The answers.
+        denied: Calls that the credentials do not allow, whose answers are not there.
+    """
+
+    answers: Answers
+    denied: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Asking:
+    """One cluster in one region, and what was answered so far."""
+
+    clients: Clients
+    region: str | None
+    cluster: str
+    given: list[Thing] = field(default_factory=list)
+    denied: list[str] = field(default_factory=list)
+    made: dict[str, BaseClient] = field(default_factory=dict)
+
+    def client(self, service: str) -> BaseClient:
+        if service not in self.made:
+            self.made[service] = self.clients(service, self.region)
+        return self.made[service]
+
+    @property
+    def answers(self) -> Answers:
+        return answers(self.given)
+
+    def ask(self, service: str, operation: str, key: str, **arguments: object) -> None:
+        """Keeps the things that a call describes; one that is not allowed is named, and the others go on."""
+        with self._if_allowed(_permission(service, operation)):
+            answer = getattr(self.client(service), operation)(**arguments)
+            self.given.append({key: answer[key]})
+
+    def listed(self, operation: str, key: str, **arguments: object) -> list[str]:
+        """The names that a call of ECS lists."""
+        found: list[str] = []
+        with self._if_allowed(_permission("ecs", operation)):
+            pages = self.client("ecs").get_paginator(operation).paginate(cluster=self.cluster, **arguments)
+            found.extend(islice((each for page in pages for each in page[key]), _MOST))
+        return found
+
+    @contextmanager
+    def _if_allowed(self, call: str) -> Iterator[None]:
+        with _in_words(call):
+            try:
+                yield
+            except ClientError as problem:
+                if problem.response.get("Error", {}).get("Code") not in _DENIED:
+                    raise
+                self.denied.append(call)
+
+
+def about(clients: Clients, *, cluster: str, name: str | None = None, region: str | None = None) -> Live:
+    """Describes a cluster: its services and tasks, its hosts, and what starts hosts for it.
+
+    Args:
+        clients: Clients of boto3.
+        cluster: Its name or ARN.
+        name: The service or task whose task definition is described; None for those of all tasks.
+        region: Where it is; None for the region of the profile.
+
+    Raises:
+        UnknownNameError: No service and no task is called so.
+        GpuConstructsError: There is no such cluster, or AWS did not answer.
+    """
+    asking = _Asking(clients=clients, region=region, cluster=cluster)
+    asking.ask("ecs", "describe_clusters", "clusters", clusters=[cluster])
+    if "ecs:DescribeClusters" not in asking.denied and not asking.answers.of("clusters"):
+        raise GpuConstructsError(f"there is no cluster {brief(cluster)}", fix="--cluster and --region name another one")
+    _work(asking)
+    _definitions(asking, name)
+    _hosts(asking)
+    _groups(asking)
+    return Live(answers=asking.answers, denied=tuple(dict.fromkeys(asking.denied)))
+
+
+def clusters_of(clients: Clients, *, stack: str, region: str | None = None) -> tuple[str, ...]:
+    """The ECS clusters that a CloudFormation stack has.
+
+    Raises:
+        GpuConstructsError: There is no such stack, it has no cluster, or AWS did not answer.
+    """
+    with _in_words("cloudformation:ListStackResources"):
+        pages = clients("cloudformation", region).get_paginator("list_stack_resources").paginate(StackName=stack)
+        resources = [each for page in islice(pages, _MOST) for each in page["StackResourceSummaries"]]
+    found = tuple(each["PhysicalResourceId"] for each in resources if each.get("ResourceType") == "AWS::ECS::Cluster")
+    if not found:
+        raise GpuConstructsError(
+            f"stack {brief(stack)} has no ECS cluster", fix="name the stack of the cluster, or --cluster"
+        )
+    return found
+
+
+def _work(asking: _Asking) -> None:
+    names = asking.listed("list_services", "serviceArns")
+    for part in _parts(names, 10):  # as the API limits it
+        asking.ask("ecs", "describe_services", "services", cluster=asking.cluster, services=part)
+    tasks = [
+        each
+        for status in ("RUNNING", "STOPPED")
+        for each in asking.listed("list_tasks", "taskArns", desiredStatus=status)
+    ]
+    for part in _parts(tasks, 100):
+        asking.ask("ecs", "describe_tasks", "tasks", cluster=asking.cluster, tasks=part)
+
+
+def _definitions(asking: _Asking, name: str | None) -> None:
+    if name is None:
+        arns = dict.fromkeys(definition_of(each) for each in asking.answers.of("tasks"))
+    else:
+        arns = {definition_of(described_as(asking.answers, name)): None}
+    for arn in islice(filter(None, arns), _DEFINITIONS):
+        asking.ask("ecs", "describe_task_definition", "taskDefinition", taskDefinition=arn)
+
+
+def _hosts(asking: _Asking) -> None:
+    found = asking.listed("list_container_instances", "containerInstanceArns")
+    if not found and not asking.denied:
+        asking.given.append({"containerInstances": []})
+    for part in _parts(found, 100):
+        asking.ask(
+            "ecs", "describe_container_instances", "containerInstances", cluster=asking.cluster, containerInstances=part
+        )
+
+
+def _groups(asking: _Asking) -> None:
+    names = {
+        each: None
+        for described in asking.answers.of("clusters")
+        for each in described.get("capacityProviders") or ()
+        if isinstance(each, str) and not each.startswith("FARGATE")
+    }
+    for part in _parts(list(names), 100):
+        asking.ask("ecs", "describe_capacity_providers", "capacityProviders", capacityProviders=part)
+    of_providers = (thing(each, "autoScalingGroupProvider") for each in asking.answers.of("capacityProviders"))
+    groups = [short_name(text(each, "autoScalingGroupArn")) for each in of_providers if each]
+    for part in _parts(groups, 50):
+        asking.ask("autoscaling", "describe_auto_scaling_groups", "AutoScalingGroups", AutoScalingGroupNames=part)
+    for group in groups:
+        asking.ask(
+            "autoscaling",
+            "describe_scaling_activities",
+            "Activities",
+            AutoScalingGroupName=group,
+            MaxRecords=_ACTIVITIES,
+        )
+    for template, versions in launch_templates_of(asking.answers).items():
+        asking.ask(
+            "ec2",
+            "describe_launch_template_versions",
+            "LaunchTemplateVersions",
+            LaunchTemplateId=template,
+            Versions=sorted(versions),
+        )
+
+
+def _permission(service: str, operation: str) -> str:
+    return f"{service}:{operation.title().replace('_', '')}"
+
+
+def _parts(names: Sequence[str], size: int) -> Iterator[list[str]]:
+    return (list(names[first : first + size]) for first in range(0, len(names), size))
+
+
+@contextmanager
+def _in_words(what: str) -> Iterator[None]:
+    try:
+        yield
+    except (BotoCoreError, ClientError) as problem:
+        raise GpuConstructsError(f"AWS did not answer {what}: {brief(str(problem), MESSAGE)}") from problem
+    except (AttributeError, KeyError, TypeError) as problem:
+        raise GpuConstructsError(
+            f"AWS answered {what} in an unknown form: {brief(repr(problem), MESSAGE)}"
+        ) from problem

@@ -1,0 +1,98 @@
+"""The arguments of commands about a running cluster, and what is described of it: by the account, or by files."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+from gpu_constructs.budget import BYTES
+from gpu_constructs.errors import GpuConstructsError, InvalidValueError, shown
+from gpu_constructs.live.described import Answers, answers, parsed
+
+__all__ = ["Described", "account_part", "add_cluster", "described"]
+
+_STDIN = "-"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Described:
+    """What is known of a cluster.
+
+    Attributes:
+        answers: What was described.
+        denied: Calls that the credentials do not allow.
+    """
+
+    answers: Answers
+    denied: tuple[str, ...] = ()
+
+
+def add_cluster(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments that say which cluster is asked about, and with which credentials."""
+    parser.add_argument("--cluster", help="name or ARN of the cluster; default: default")
+    parser.add_argument("--region", help="where it is; default: the region of the profile")
+    parser.add_argument("--profile", help="the AWS profile whose credentials are used")
+
+
+def described(arguments: argparse.Namespace, *, name: str) -> Described:
+    """What files say that the arguments name, or the account where they name none.
+
+    Args:
+        arguments: What the command line says.
+        name: What is asked about.
+
+    Raises:
+        GpuConstructsError: A file cannot be read, or AWS did not answer.
+    """
+    if arguments.paths:
+        given = [each for path in arguments.paths for each in parsed(_text(path), file=_called(path))]
+        return Described(answers=answers(given))
+    account = account_part()
+    live = account.about(
+        account.clients_of(arguments.profile),
+        cluster=arguments.cluster or "default",
+        name=name,
+        region=arguments.region,
+    )
+    return Described(answers=live.answers, denied=live.denied)
+
+
+def account_part() -> ModuleType:
+    """What asks the account; boto3 is loaded only where it is needed.
+
+    Raises:
+        GpuConstructsError: boto3 is not installed.
+    """
+    try:
+        return import_module("gpu_constructs.account.live_cluster")
+    except ImportError as problem:
+        if problem.name not in {"boto3", "botocore"}:
+            raise
+        raise GpuConstructsError(
+            "boto3 is not installed",
+            fix="pip install 'gpu-constructs[account]', or pipe what aws ecs describe-… prints",
+        ) from problem
+
+
+def _called(path: str) -> str:
+    return "standard input" if path == _STDIN else shown(path)
+
+
+def _text(path: str) -> str:
+    try:
+        if path == _STDIN:
+            content = sys.stdin.buffer.read(BYTES + 1) if sys.stdin is not None else b""
+        else:
+            with Path(path).open("rb") as file:
+                content = file.read(BYTES + 1)
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise InvalidValueError(f"{_called(path)} cannot be read: {why}") from None
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InvalidValueError(f"{_called(path)} is not UTF-8 text", fix="what aws prints as JSON") from None

@@ -1,0 +1,103 @@
+"""``gpu-constructs why``: what a service or a task of a running cluster waits for, and what to do."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+
+from gpu_constructs.budget import LABEL, MESSAGE, brief
+from gpu_constructs.cli.live_answers import Described, add_cluster, described
+from gpu_constructs.cli.output import add_format, json_text
+from gpu_constructs.cli.terminal import Line, show, width_of, wrapped
+from gpu_constructs.live.places import Cause
+from gpu_constructs.live.subjects import subject_called
+from gpu_constructs.live.waiting import Diagnosis, why
+
+__all__ = ["define", "run"]
+
+_EXAMPLES = """\
+examples:
+  gpu-constructs why Chat --cluster demo                from the account, with calls that only read
+  gpu-constructs why 0ab1c2d3e4f5 --cluster demo        a task by its id
+  (aws ecs describe-services --cluster demo --services chat
+   aws ecs describe-task-definition --task-definition chat
+   aws ecs describe-container-instances ...) | gpu-constructs why chat -
+
+exit codes:
+  0 it runs, 1 it waits or has stopped, 2 wrong usage, or AWS did not answer
+"""
+
+
+def define(parser: argparse.ArgumentParser) -> None:
+    """Adds the command's arguments."""
+    parser.epilog = _EXAMPLES
+    parser.add_argument("name", metavar="NAME", help="a service, a task, or the family of a task definition")
+    parser.add_argument(
+        "paths",
+        nargs="*",
+        metavar="PATH",
+        help="what aws ... describe-... printed, or - for stdin; default: the account is asked",
+    )
+    add_cluster(parser)
+    add_format(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Says why something waits.
+
+    Returns:
+        0 if it runs, else 1.
+    """
+    found = described(arguments, name=arguments.name)
+    diagnosis = why(found.answers, subject_called(found.answers, arguments.name), region=arguments.region)
+    if arguments.format == "json":
+        sys.stdout.write(json_text(_facts(diagnosis, found)))
+    else:
+        show(_lines(diagnosis, found, width=width_of(sys.stdout)), sys.stdout)
+    return 1 if diagnosis.waits else 0
+
+
+def _lines(diagnosis: Diagnosis, found: Described, *, width: int) -> Iterator[Line]:
+    subject = diagnosis.subject
+    style = "error" if diagnosis.waits else "good"
+    yield [(f"{subject.kind} {brief(subject.name, LABEL)}", "title"), (f" {diagnosis.state}", style)]
+    for each in diagnosis.causes:
+        yield []
+        yield from _of_cause(each, width)
+    if diagnosis.events:
+        yield []
+        yield [("ECS says:", "title")]
+        for event in diagnosis.events:
+            yield from _indented(event, width=width, style="aside")
+    missing = (*diagnosis.not_looked_at, *found.denied)
+    if diagnosis.waits and missing:
+        yield []
+        yield from _indented(f"not looked at: {', '.join(missing)}", width=width, style="warning", indent=0)
+
+
+def _of_cause(cause: Cause, width: int) -> Iterator[Line]:
+    where = f" {brief(cause.where, LABEL)}" if cause.where else ""
+    yield [(cause.layer.value, "error"), (where and f":{where}", "title")]
+    yield from _indented(cause.text, width=width)
+    for number, part in enumerate(wrapped(brief(cause.fix, MESSAGE), width=width, indent=7) if cause.fix else ()):
+        yield [("  fix: " if not number else " " * 7, "good"), (part, "")]
+
+
+def _indented(text: str, *, width: int, style: str = "", indent: int = 2) -> Iterator[Line]:
+    for part in wrapped(brief(text, MESSAGE), width=width, indent=indent):
+        yield [(" " * indent + part, style)]
+
+
+def _facts(diagnosis: Diagnosis, found: Described) -> dict[str, object]:
+    return {
+        diagnosis.subject.kind: diagnosis.subject.name,
+        "state": diagnosis.state,
+        "waits": diagnosis.waits,
+        "causes": [
+            {"layer": each.layer.value, "where": each.where, "text": each.text, "fix": each.fix}
+            for each in diagnosis.causes
+        ],
+        "events": list(diagnosis.events),
+        "not_looked_at": [*diagnosis.not_looked_at, *found.denied],
+    }

@@ -1,0 +1,175 @@
+"""Why a service or a task of a running cluster waits: the layer that holds it up, what is there, and what to do."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from gpu_constructs.budget import MESSAGE, brief
+from gpu_constructs.checking.described_hosts import usual_image
+from gpu_constructs.checking.pool_answers import pools_of_task
+from gpu_constructs.checking.report import check_files
+from gpu_constructs.fleet import Fleet, Pool, Unknown
+from gpu_constructs.live.as_template import as_template
+from gpu_constructs.live.described import ANSWERS, Answers, Thing, listed, number, short_name, text
+from gpu_constructs.live.hosts import Layer, registered_hosts
+from gpu_constructs.live.places import Asked, Cause, of_cluster, of_provider
+from gpu_constructs.live.subjects import Subject
+from gpu_constructs.placement.destinations import routes_of
+
+__all__ = ["Diagnosis", "why"]
+
+_MOST_HOSTS = 3
+_MOST_EVENTS = 3
+_STARTS = ("PENDING", "ACTIVATING")
+_ORDER = {layer: place for place, layer in enumerate(Layer)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnosis:
+    """Why something waits.
+
+    Attributes:
+        subject: What was asked about.
+        state: How far it is, in words.
+        waits: Whether it waits, or has stopped.
+        causes: What holds it up, the first to mend first.
+        events: What ECS itself said last, the newest first.
+        not_looked_at: Calls whose answers were not there, so that layers could not be looked at.
+    """
+
+    subject: Subject
+    state: str
+    waits: bool
+    causes: tuple[Cause, ...]
+    events: tuple[str, ...]
+    not_looked_at: tuple[str, ...]
+
+
+def why(answers: Answers, subject: Subject, *, region: str | None = None) -> Diagnosis:
+    """Why something waits.
+
+    Args:
+        answers: What was described of its cluster.
+        subject: What is asked about.
+        region: Where the cluster is, for what is offered there.
+    """
+    state, waits = _state(subject)
+    causes = _causes(answers, subject, region) if waits else ()
+    return Diagnosis(
+        subject=subject,
+        state=state,
+        waits=waits,
+        causes=tuple(sorted(causes, key=lambda each: _ORDER[each.layer])),
+        events=tuple(text(each, "message") for each in listed(subject.described, "events")[:_MOST_EVENTS]),
+        not_looked_at=tuple(call for name, call in ANSWERS.items() if name in _NEEDED and not answers.were_asked(name)),
+    )
+
+
+_NEEDED = frozenset({"containerInstances", "capacityProviders", "AutoScalingGroups", "Activities"})
+
+
+def _state(subject: Subject) -> tuple[str, bool]:
+    seen = subject.described
+    if subject.kind == "task":
+        status = text(seen, "lastStatus") or "of no status"
+        return f"is {status}", status != "RUNNING"
+    wanted, running, pending = (number(seen, each) or 0 for each in ("desiredCount", "runningCount", "pendingCount"))
+    starting = f", {pending} pending" if pending else ""
+    return f"runs {running} of {wanted} tasks{starting}", running < wanted
+
+
+def _causes(answers: Answers, subject: Subject, region: str | None) -> tuple[Cause, ...]:
+    own = tuple(_of_its_tasks(answers, subject))
+    if subject.kind == "task" and own:
+        return own
+    fleet = _with_usual_images(
+        check_files(
+            [as_template(answers, definition=subject.definition, sent=subject.described)], region=region, rules=()
+        ).fleet
+    )
+    workload = fleet.workloads[0]
+    task = workload.task or fleet.tasks[0]
+    hosts = registered_hosts(answers)
+    needed = tuple(text(each, "name") for each in listed(subject.definition, "requiresAttributes"))
+    places = [each for each in pools_of_task(fleet, task, routes_of(fleet, task)) if each.counts]
+    asked = Asked(task=task, constraints=workload.constraints, needed=needed)
+    providers = {text(each, "name"): each for each in answers.of("capacityProviders")}
+    found: list[Cause] = []
+    if workload.strategy:
+        for place in places:
+            provider = providers.get(place.destination.pool.name, {})
+            found += of_provider(answers, provider, place, asked, hosts)
+        known = {each.destination.pool.name for each in places}
+        found += [
+            Cause(
+                layer=Layer.NOT_SCALED,
+                where=str(item.provider),
+                text="is not one of the capacity providers that were described",
+                fix="aws ecs put-cluster-capacity-providers, if the cluster does not have it",
+            )
+            for item in workload.strategy
+            if str(item.provider) not in known and (item.pool is None or item.pool.name not in known)
+        ]
+    else:
+        found += of_cluster(answers, places, asked, hosts)
+    return (*own, *found)
+
+
+def _with_usual_images(fleet: Fleet) -> Fleet:
+    """Hosts run, or did, so that their image is taken for one that drives them; an AMI's id says nothing about it."""
+    pools = {each.name: _with_usual_image(each) for each in fleet.pools}
+    workloads = [
+        replace(
+            each,
+            strategy=tuple(
+                replace(item, pool=pools[item.pool.name] if item.pool is not None else None) for item in each.strategy
+            ),
+        )
+        for each in fleet.workloads
+    ]
+    return replace(fleet, pools=tuple(pools.values()), workloads=tuple(workloads))
+
+
+def _with_usual_image(pool: Pool) -> Pool:
+    if not isinstance(pool.image, Unknown) or not pool.instance_types:
+        return pool
+    return replace(pool, image=usual_image(pool.instance_types[0]))
+
+
+def _of_its_tasks(answers: Answers, subject: Subject) -> Iterator[Cause]:
+    """What its tasks say themselves: those that are placed and start, and those that stopped, by their reasons."""
+    if subject.kind == "task":
+        tasks: list[Thing] = [subject.described]
+    else:
+        tasks = [each for each in answers.of("tasks") if text(each, "group") == f"service:{subject.name}"]
+    instances = {each.arn: str(each) for each in registered_hosts(answers)}
+    for each in tasks:
+        if text(each, "lastStatus") in _STARTS and text(each, "containerInstanceArn"):
+            arn = text(each, "containerInstanceArn")
+            yield Cause(
+                layer=Layer.STARTING,
+                where=instances.get(arn, short_name(arn)),
+                text="a task is placed there, and its containers start: the image is pulled, volumes are mounted",
+            )
+    stopped = Counter(_why_stopped(each) for each in tasks if text(each, "lastStatus") == "STOPPED")
+    for reason, count in stopped.most_common(_MOST_HOSTS):
+        if reason:
+            yield Cause(
+                layer=Layer.STOPPED,
+                where="",
+                text=f"{count} task{'' if count == 1 else 's'} stopped: {reason}",
+                fix="what the reason says; the log of the container has more where it started",
+            )
+
+
+def _why_stopped(task: Thing) -> str:
+    of_containers = [
+        f"{text(each, 'name')}: {text(each, 'reason')}"
+        if text(each, "reason")
+        else f"{text(each, 'name')} exited {code}"
+        for each in listed(task, "containers")
+        if (code := number(each, "exitCode")) or text(each, "reason")
+    ]
+    return brief("; ".join(filter(None, (text(task, "stoppedReason"), *of_containers))), MESSAGE)
