@@ -71,7 +71,7 @@ def picture() -> str:
 
 def _as_resource(alarm: PlannedAlarm) -> dict[str, Any]:
     """An alarm as CloudFormation has it, whose states the evaluator of the tests knows."""
-    watch = alarm.watch
+    condition = alarm.condition
     stats = [
         {
             "Id": name,
@@ -82,17 +82,17 @@ def _as_resource(alarm: PlannedAlarm) -> dict[str, Any]:
                     "Dimensions": [{"Name": key, "Value": value} for key, value in each.dimensions.items()],
                 },
                 "Stat": each.statistic,
-                "Period": watch.period_seconds,
+                "Period": condition.period_seconds,
             },
         }
-        for name, each in watch.formula.series.items()
+        for name, each in condition.formula.series.items()
     ]
     return {
-        "Metrics": [*stats, {"Id": "watched", "Expression": watch.formula.expression}],
-        "ComparisonOperator": watch.comparison.value.title().replace("_", ""),
-        "Threshold": watch.threshold,
-        "EvaluationPeriods": watch.periods,
-        "DatapointsToAlarm": watch.bad_periods,
+        "Metrics": [*stats, {"Id": "watched", "Expression": condition.formula.expression}],
+        "ComparisonOperator": condition.comparison.value.title().replace("_", ""),
+        "Threshold": condition.threshold,
+        "EvaluationPeriods": condition.periods,
+        "DatapointsToAlarm": condition.bad_periods,
         "TreatMissingData": "notBreaching",
     }
 

@@ -40,7 +40,7 @@ _MOST_REPLACEMENTS = 100
 # As long as managed draining waits for the tasks of a host.
 _LONGEST_DRAIN_SECONDS = 48 * 3600
 
-Capacities: TypeAlias = Callable[[], Sequence[GpuCapacity | ManagedGpuCapacity]]
+_Capacities: TypeAlias = Callable[[], Sequence[GpuCapacity | ManagedGpuCapacity]]
 
 
 class GpuMonitoring(Construct):
@@ -63,7 +63,7 @@ class GpuMonitoring(Construct):
         construct_id: str,
         *,
         hosts: ClusterHosts,
-        capacities: Capacities,
+        capacities: _Capacities,
         notify: sns.ITopic | None = None,
         alarms: AlarmLimits | None = None,
         image: ecs.ContainerImage | None = None,

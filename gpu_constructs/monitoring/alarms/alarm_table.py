@@ -11,7 +11,7 @@ from gpu_constructs.monitoring.counted_events import COUNTED
 from gpu_constructs.monitoring.series import Formula
 from gpu_constructs.monitoring.watched import WatchedCluster, WatchedPool
 
-__all__ = ["ALARMS", "AlarmKind", "Comparison", "PlannedAlarm", "Watch", "alarms_of_cluster", "alarms_of_pool"]
+__all__ = ["ALARMS", "AlarmCondition", "AlarmKind", "Comparison", "PlannedAlarm", "alarms_of_cluster", "alarms_of_pool"]
 
 _PAGE = "docs/monitoring.md"
 _FIVE_MINUTES = 300
@@ -26,16 +26,16 @@ class Comparison(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Watch:
+class AlarmCondition:
     """When an alarm goes off.
 
     Attributes:
         formula: What it watches.
         threshold: What the value of a period is compared with.
-        comparison: How a bad one compares.
-        period_seconds: One period.
-        periods: How many it looks at.
-        bad_periods: How many of them are bad.
+        comparison: How a bad value compares with it.
+        period_seconds: How long a period is.
+        periods: How many periods it looks at.
+        bad_periods: How many of these have to be bad.
     """
 
     formula: Formula
@@ -63,8 +63,8 @@ class AlarmKind:
     id: str
     says: str
     runbook: str
-    of_cluster: Callable[[WatchedCluster, AlarmLimits], Watch | None] | None = None
-    of_pool: Callable[[WatchedPool, AlarmLimits], Watch | None] | None = None
+    of_cluster: Callable[[WatchedCluster, AlarmLimits], AlarmCondition | None] | None = None
+    of_pool: Callable[[WatchedPool, AlarmLimits], AlarmCondition | None] | None = None
     source: str
     doubt: str = ""
 
@@ -81,12 +81,12 @@ class PlannedAlarm:
     Attributes:
         id: Its construct id.
         description: What people read when it goes off.
-        watch: When it does.
+        condition: When it does.
     """
 
     id: str
     description: str
-    watch: Watch
+    condition: AlarmCondition
 
 
 def alarms_of_cluster(cluster: WatchedCluster, limits: AlarmLimits) -> Iterator[PlannedAlarm]:
@@ -97,9 +97,9 @@ def alarms_of_cluster(cluster: WatchedCluster, limits: AlarmLimits) -> Iterator[
         limits: From when on they go off.
     """
     for kind in ALARMS:
-        watch = kind.of_cluster and kind.of_cluster(cluster, limits)
-        if watch is not None:
-            yield PlannedAlarm(id=kind.id, description=_description(kind, cluster.name), watch=watch)
+        condition = kind.of_cluster and kind.of_cluster(cluster, limits)
+        if condition is not None:
+            yield PlannedAlarm(id=kind.id, description=_description(kind, cluster.name), condition=condition)
 
 
 def alarms_of_pool(pool: WatchedPool, limits: AlarmLimits) -> Iterator[PlannedAlarm]:
@@ -110,22 +110,22 @@ def alarms_of_pool(pool: WatchedPool, limits: AlarmLimits) -> Iterator[PlannedAl
         limits: From when on they go off.
     """
     for kind in ALARMS:
-        watch = kind.of_pool and kind.of_pool(pool, limits)
-        if watch is not None:
+        condition = kind.of_pool and kind.of_pool(pool, limits)
+        if condition is not None:
             whose = f"capacity {pool.title} of {pool.cluster_name}"
-            yield PlannedAlarm(id=f"{pool.title}{kind.id}", description=_description(kind, whose), watch=watch)
+            yield PlannedAlarm(id=f"{pool.title}{kind.id}", description=_description(kind, whose), condition=condition)
 
 
 def _description(kind: AlarmKind, whose: str) -> str:
     return f"{kind.says} ({whose}). {kind.runbook} {kind.page}"
 
 
-def _tasks_wait(pool: WatchedPool, limits: AlarmLimits) -> Watch | None:
+def _tasks_wait(pool: WatchedPool, limits: AlarmLimits) -> AlarmCondition | None:
     minutes = limits.tasks_wait_minutes
     if minutes is None or pool.group_name is None:
         return None
     # With a target below 100, ECS keeps the value there; above 100, tasks need hosts that are not there yet.
-    return Watch(
+    return AlarmCondition(
         formula=Formula.of(pool.demand, "Hosts needed, of those there are"),
         threshold=100,
         comparison=Comparison.ABOVE,
@@ -134,7 +134,7 @@ def _tasks_wait(pool: WatchedPool, limits: AlarmLimits) -> Watch | None:
     )
 
 
-def _idle(pool: WatchedPool, limits: AlarmLimits) -> Watch | None:
+def _idle(pool: WatchedPool, limits: AlarmLimits) -> AlarmCondition | None:
     if limits.idle_minutes is None or not pool.is_measured:
         return None
     periods = limits.idle_minutes * 60 // _FIVE_MINUTES
@@ -144,7 +144,7 @@ def _idle(pool: WatchedPool, limits: AlarmLimits) -> Watch | None:
         "reserved": pool.gpu_series("GPUsReserved"),
         "use": pool.gpu_series("GPUUtilization"),
     }
-    return Watch(
+    return AlarmCondition(
         formula=Formula(expression="IF(reserved > 0, there * use / reserved)", label="Use of held GPUs", series=series),
         threshold=limits.idle_percent,
         comparison=Comparison.BELOW,
@@ -154,12 +154,12 @@ def _idle(pool: WatchedPool, limits: AlarmLimits) -> Watch | None:
     )
 
 
-def _at_maximum(pool: WatchedPool, limits: AlarmLimits) -> Watch | None:
+def _at_maximum(pool: WatchedPool, limits: AlarmLimits) -> AlarmCondition | None:
     minutes = limits.at_maximum_minutes
     if minutes is None or pool.group_name is None or pool.is_fixed:
         return None
     series = {"wanted": pool.group_series("GroupDesiredCapacity"), "most": pool.group_series("GroupMaxSize")}
-    return Watch(
+    return AlarmCondition(
         # A group that a schedule has taken to none is not full.
         formula=Formula(expression="IF(most > 0 AND wanted >= most, 1, 0)", label="Is at its maximum", series=series),
         threshold=1,
@@ -168,42 +168,42 @@ def _at_maximum(pool: WatchedPool, limits: AlarmLimits) -> Watch | None:
     )
 
 
-def _failed(cluster: WatchedCluster, limits: AlarmLimits) -> Watch | None:
+def _failed(cluster: WatchedCluster, limits: AlarmLimits) -> AlarmCondition | None:
     if limits.failed_gpus is None:
         return None
     series = {"xids": cluster.gpu_series("FatalXids"), "unhealthy": cluster.gpu_series("UnhealthyGPUs")}
     formula = Formula(expression="MAX([xids, unhealthy])", label="Faults of GPUs", series=series)
-    return Watch(formula=formula, threshold=limits.failed_gpus)
+    return AlarmCondition(formula=formula, threshold=limits.failed_gpus)
 
 
-def _missing(cluster: WatchedCluster, limits: AlarmLimits) -> Watch | None:
+def _missing(cluster: WatchedCluster, limits: AlarmLimits) -> AlarmCondition | None:
     if limits.missing_gpus is None:
         return None
     # Of the host that lacks most. A driver that still loads is no reason: three minutes of five.
     formula = Formula.of(cluster.gpu_series("MissingGPUs", "Maximum"), "GPUs that a host lacks")
-    return Watch(formula=formula, threshold=limits.missing_gpus, periods=5, bad_periods=3)
+    return AlarmCondition(formula=formula, threshold=limits.missing_gpus, periods=5, bad_periods=3)
 
 
-def _block_ends(pool: WatchedPool, limits: AlarmLimits) -> Watch | None:
+def _block_ends(pool: WatchedPool, limits: AlarmLimits) -> AlarmCondition | None:
     if not limits.capacity_block_ends or pool.block is None:
         return None
     formula = Formula.of(pool.block_warnings(pool.block), COUNTED["BlockWarnings"].says)
-    return Watch(formula=formula, threshold=1, period_seconds=_FIVE_MINUTES)
+    return AlarmCondition(formula=formula, threshold=1, period_seconds=_FIVE_MINUTES)
 
 
 def _counts(
     metric: str, limit: Callable[[AlarmLimits], int | None], period_seconds: int = _FIVE_MINUTES
-) -> Callable[[WatchedCluster, AlarmLimits], Watch | None]:
+) -> Callable[[WatchedCluster, AlarmLimits], AlarmCondition | None]:
     """An alarm for so many events in a period."""
 
-    def watch(cluster: WatchedCluster, limits: AlarmLimits) -> Watch | None:
+    def condition(cluster: WatchedCluster, limits: AlarmLimits) -> AlarmCondition | None:
         most = limit(limits)
         if most is None:
             return None
         formula = Formula.of(cluster.events(metric), COUNTED[metric].says)
-        return Watch(formula=formula, threshold=most, period_seconds=period_seconds)
+        return AlarmCondition(formula=formula, threshold=most, period_seconds=period_seconds)
 
-    return watch
+    return condition
 
 
 _ECS_EVENTS = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs_service_events.html"

@@ -41,19 +41,19 @@ class ClusterAlarms(Construct):
         """Defines alarms.
 
         Args:
-            planned: What they watch.
+            planned: The alarms, as plain values.
         """
         for each in planned:
-            watch = each.watch
+            condition = each.condition
             alarm = cloudwatch.Alarm(
                 self,
                 each.id,
                 alarm_description=each.description,
-                metric=_metric(watch.formula, watch.period_seconds),
-                threshold=watch.threshold,
-                evaluation_periods=watch.periods,
-                datapoints_to_alarm=watch.bad_periods,
-                comparison_operator=cloudwatch.ComparisonOperator[watch.comparison.value],
+                metric=_metric(condition.formula, condition.period_seconds),
+                threshold=condition.threshold,
+                evaluation_periods=condition.periods,
+                datapoints_to_alarm=condition.bad_periods,
+                comparison_operator=cloudwatch.ComparisonOperator[condition.comparison.value],
                 # Without hosts there are no measurements, and without trouble there are no events.
                 treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
             )

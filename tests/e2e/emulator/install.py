@@ -16,6 +16,7 @@ from . import (
     bootstrap_resources,
     cloud_trail,
     cloudformation,
+    cloudwatch_resources,
     ecs,
     ecs_resources,
     ecs_responses,
@@ -40,7 +41,6 @@ from . import (
     targets,
     tasks,
     warm_pools,
-    watching,
 )
 
 __all__ = ["RESOURCES", "install"]
@@ -66,7 +66,7 @@ RESOURCES = (
     security_groups,
     service_scaling,
     warm_pools,
-    watching,
+    cloudwatch_resources,
 )
 """The modules whose resource types exist from the moment they are imported."""
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.rules.monitoring.watched import alarm, messages, of_queries, query, said
+from tests.rules.monitoring.templates import alarm, messages, of_queries, query, said
 
 TOPIC = {"Type": "AWS::SNS::Topic"}
 EXPRESSION = {"Id": "e1", "Expression": "100 - m1"}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.rules.monitoring.watched import events, messages, said
+from tests.rules.monitoring.templates import events, messages, said
 
 TASK = "ECS Task State Change"
 ARN = {"Fn::GetAtt": ["Cluster", "Arn"]}

@@ -13,7 +13,7 @@ from gpu_constructs.fleet import Dimension, Fleet, MetricUse, Pool, Watch, Watch
 from gpu_constructs.rules import check, rules_of
 from gpu_constructs.rules.monitoring import metrics
 from tests.rules.given import a_pool, managed_pool
-from tests.rules.monitoring.watched import alarm, dashboard, messages, of_cluster, of_queries, query, said, template
+from tests.rules.monitoring.templates import alarm, dashboard, messages, of_cluster, of_queries, query, said, template
 
 ENHANCED = {
     "Type": "AWS::ECS::Cluster",
