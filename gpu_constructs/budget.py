@@ -114,13 +114,13 @@ PACKED = 120_000_000
 """Squares of the numbers of different tasks that are packed onto the hosts of each pool, all of them together: time
 grows with that square. 5,000 services of one pool, each unlike the others, make 25 million."""
 
-MIXED = 20_000
+MIXED = 10_000
 """Steps of all searches for a cheaper mix of hosts in one plan: ways to fill a host that are tried."""
 
 MIXED_KINDS = 12
 """Different tasks of one pool for which a cheaper mix is looked for; the ways to fill a host multiply with each."""
 
-MIXED_OF_ONE = 10_000
+MIXED_OF_ONE = 5_000
 """Steps of one of these searches, so that one pool leaves some to the others."""
 
 PATTERNS = 60_000

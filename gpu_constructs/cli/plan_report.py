@@ -20,6 +20,7 @@ from gpu_constructs.planning.in_words import NOT_KNOWN, amount, cost_of_level, n
 __all__ = ["budget_facts", "budget_lines", "facts_of", "json_report", "lines", "pieces"]
 
 _INDENT = 12
+_COMPARED = frozenset({Outcome.FOUND, Outcome.NONE})
 
 
 def lines(plan: FleetPlan, *, width: int, verdict: BudgetVerdict | None = None) -> Iterator[Line]:
@@ -73,7 +74,8 @@ def _pool(each: PoolPlan, width: int) -> Iterator[Line]:
     types = listed((of.label for of in pool.instance_types), "or") if pool.instance_types else "types not known"
     yield [(brief(pool.name, LABEL), "title"), (f": {types}, {pool.bought.option}, {pool.kind.value}", "")]
     for name, text in _facts_in_words(each):
-        yield from pieces(f"  {name:<{_INDENT - 2}}", text, width, style="good" if name == "cheaper" else "")
+        style = "good" if name == "cheaper" and each.cheaper.outcome is Outcome.FOUND else ""
+        yield from pieces(f"  {name:<{_INDENT - 2}}", text, width, style=style)
 
 
 def _facts_in_words(each: PoolPlan) -> Iterator[tuple[str, str]]:
@@ -101,6 +103,8 @@ def _facts_in_words(each: PoolPlan) -> Iterator[tuple[str, str]]:
         yield "deploying", _deploying(each)
     if each.idle_quarter_hour is not None:
         yield "idle", f"{each.idle_quarter_hour} for the quarter of an hour before ECS ends a host without tasks"
+    if each.cheaper.outcome is Outcome.GIVEN_UP:
+        yield "cheaper", f"{NOT_KNOWN}: {each.cheaper.why}"
     if each.cheaper.outcome is Outcome.FOUND:
         yield "cheaper", _cheaper(each.cheaper)
         for of in each.cheaper.considered:
@@ -290,7 +294,7 @@ def _search(found: Search) -> dict[str, object]:
     return {
         "outcome": found.outcome.value,
         "why": found.why or None,
-        "now_usd_per_hour": found.now_usd_per_hour if found.outcome is not Outcome.NOT_LOOKED_FOR else None,
+        "now_usd_per_hour": found.now_usd_per_hour if found.outcome in _COMPARED else None,
         "usd_per_hour": found.usd_per_hour if found.outcome is Outcome.FOUND else None,
         "chosen": {each.price.instance_type: each.hosts for each in found.chosen},
         "considered": [

@@ -34,6 +34,7 @@ class Outcome(Enum):
     FOUND = "cheaper"
     NONE = "none is cheaper"
     NOT_LOOKED_FOR = "not looked for"
+    GIVEN_UP = "given up"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +58,7 @@ class Search:
 
     Attributes:
         outcome: What it came to.
-        why: Why nothing was looked for; empty otherwise.
+        why: Why nothing was looked for, or why the search was given up; empty otherwise.
         now_usd_per_hour: What the hosts that the copies need cost, of the cheapest type of the pool.
         usd_per_hour: What the cheapest mix costs, where that is less.
         considered: Every type that was considered, the cheapest first.
@@ -122,6 +123,8 @@ class Searches:
         copies = self._copies.get(pool.name, [])
         if (why := _why_not(proof, price, copies)) or isinstance(hosts, Unknown):
             return Search(outcome=Outcome.NOT_LOOKED_FOR, why=why)
+        if len(copies) > MIXED_KINDS:
+            return Search(outcome=Outcome.GIVEN_UP, why=f"it runs more than {MIXED_KINDS} workloads")
         demands = [_demand(each.workload) for each in copies]
         if any(each.all_gpus for each in demands):
             return Search(outcome=Outcome.NOT_LOOKED_FOR, why="a task takes every GPU of its host")
@@ -136,7 +139,7 @@ class Searches:
         ]
         mix = self._cheapest([offer for _, offer in best], loads, below=now)
         if self._is_given_up:
-            return Search(outcome=Outcome.NOT_LOOKED_FOR, why="there are too many ways to place its tasks")
+            return Search(outcome=Outcome.GIVEN_UP, why="there are too many ways to place its tasks")
         if mix is None:
             return Search(outcome=Outcome.NONE, now_usd_per_hour=now / _MILLION)
         chosen = {each.price.instance_type: number for (each, _), number in zip(best, mix.hosts, strict=True)}
@@ -204,7 +207,6 @@ def _why_not(proof: PoolProof, price: HostPrice, copies: Sequence[_Copies]) -> s
         (not all(each.is_certain for each in copies), "how much runs there, or whether it fits, is not known"),
         (isinstance(proof.hosts_needed, Unknown), "the hosts that it needs are not known"),
         (proof.room is None, "what its hosts have is not known"),
-        (len(copies) > MIXED_KINDS, f"it runs more than {MIXED_KINDS} different workloads"),
     )
     return next((why for is_so, why in reasons if is_so), "")
 

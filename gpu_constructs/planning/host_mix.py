@@ -110,9 +110,11 @@ def _search(offers: Sequence[HostOffer], loads: Sequence[Load], below: int | Non
     start = tuple(load.copies for load in loads)
     least: dict[_State, int] = {start: 0}
     came: dict[_State, tuple[_State, int]] = {}
+    # Of those that cost the same at least, the one with the most hosts is nearest to the end.
     heap = [(_bound(rates, start), 0, start)]
     while heap:
-        at_least, spent, state = heapq.heappop(heap)
+        at_least, unspent, state = heapq.heappop(heap)
+        spent = -unspent
         if below is not None and at_least >= below:
             return None
         if spent > least[state]:
@@ -125,7 +127,7 @@ def _search(offers: Sequence[HostOffer], loads: Sequence[Load], below: int | Non
                 cost = spent + offer.price
                 if cost < least.get(left, cost + 1):
                     least[left], came[left] = cost, (state, place)
-                    heapq.heappush(heap, (cost + _bound(rates, left), cost, left))
+                    heapq.heappush(heap, (cost + _bound(rates, left), -cost, left))
     return None
 
 
@@ -183,7 +185,9 @@ def _fillings(
         place = waiting[at]
         need = offer.needs[place]
         most = min(state[place], host.most(need, loads[place].most))
-        for copies in range(most, -1 if at else 0, -1):
+        # Of the last there are as many as go on it, and at least one of the first.
+        fewest = max(most if at == len(waiting) - 1 else 0, 0 if at else 1)
+        for copies in range(most, fewest - 1, -1):
             after = host if need is None else host.with_copies(need, copies)
             if after is not None:
                 taken[place] = copies

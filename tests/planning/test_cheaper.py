@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from gpu_constructs.fleet import NetworkInterface, Pool, PoolKind, PurchaseOption
+from gpu_constructs.fleet import NetworkInterface, Pool, PoolKind, PurchaseOption, Workload
 from gpu_constructs.planning.cheaper import Outcome
 from tests.planning.given import job, pool, service, the_pool
 
@@ -49,8 +51,33 @@ def test_nothing_is_looked_for_where_hosts_do_not_compare(on: Pool, changes: dic
     assert (found.outcome, found.why) == (Outcome.NOT_LOOKED_FOR, why)
 
 
-def test_jobs_and_many_different_services_are_not_looked_at() -> None:
+def test_jobs_are_not_looked_at() -> None:
     assert the_pool(job(pool())).cheaper.why == "no service runs on it"
-    on = pool()
-    many = [service(on, vcpus=1 + number / 4, name=f"chat{number}") for number in range(13)]
-    assert the_pool(*many).cheaper.why == "it runs more than 12 different workloads"
+
+
+@pytest.mark.parametrize(
+    ("services", "copies", "why"),
+    [(13, 1, "it runs more than 12 workloads"), (6, 90, "there are too many ways to place its tasks")],
+)
+def test_a_search_that_would_take_long_is_given_up(services: int, copies: int, why: str) -> None:
+    on = pool("g6.48xlarge", max_instances=500)
+    many = [service(on, gpus=1 + n % 4, vcpus=1 + n / 4, copies=copies, name=f"chat{n}") for n in range(services)]
+    found = the_pool(*many).cheaper
+    assert (found.outcome, found.why) == (Outcome.GIVEN_UP, why)
+
+
+@given(st.lists(st.tuples(st.integers(1, 4), st.integers(1, 6), st.integers(1, 24)), min_size=1, max_size=3))
+@settings(max_examples=40, deadline=None)
+def test_hosts_of_one_type_are_never_cheaper_than_the_mix(asked: list[tuple[int, int, int]]) -> None:
+    def services(*types: str) -> list[Workload]:
+        on = pool(*types, max_instances=200)
+        return [
+            service(on, gpus=gpus, copies=copies, vcpus=vcpus, name=f"chat{place}")
+            for place, (gpus, copies, vcpus) in enumerate(asked)
+        ]
+
+    found = the_pool(*services("g6.48xlarge")).cheaper
+    least = found.usd_per_hour if found.outcome is Outcome.FOUND else found.now_usd_per_hour
+    for name in ("g6.12xlarge", "g6.24xlarge", "g6.48xlarge"):
+        alone = the_pool(*services(name)).desired.usd_per_hour
+        assert alone is None or found.outcome is Outcome.GIVEN_UP or least <= alone.most + 1e-6
