@@ -76,10 +76,12 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
             _of_gpu("GPUTemperature", "None", "temperature of the GPU, in degrees Celsius"),
             _of_host("GPUs", "GPUs that the driver shows on the host"),
             _of_host("GPUsReserved", "GPUs that tasks hold on the host"),
+            _of_host("UnreadableHosts", "1 if the daemon runs and cannot read the GPUs of the host, else 0"),
             _of_host("MissingGPUs", "GPUs that the type of the host has and the driver does not show"),
             _of_host("UnhealthyGPUs", "GPUs that had a fault after which the host has to be replaced"),
             _of_host("FatalXids", "faults of GPUs after which the host has to be replaced"),
             _of_host("ApplicationXids", "faults that the program on a GPU caused, after which it has to start again"),
+            _of_host("OtherXids", "Xids after which ECS does nothing, and those that are not known"),
             _of_host("UncorrectedEccErrors", "errors in GPU memory that error correction could not mend"),
         )
     }

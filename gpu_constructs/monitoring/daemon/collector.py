@@ -1,6 +1,6 @@
 """The program of the daemon: measures the GPUs of its host once a minute, and says so in lines of JSON.
 
-It runs in a container of its own, as text after `readings` and `ecs_host`, with Python's standard library and boto3.
+It runs in a container of its own, as text after the others of this room, with Python's standard library and boto3.
 CloudWatch makes metrics of lines in its embedded metric format, so that no permission for CloudWatch is needed:
 https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
 
@@ -11,11 +11,11 @@ once in a line of its own, and everything else goes on.
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import os
 import re
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -23,24 +23,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from gpu_constructs.monitoring.daemon.driver import Driver, DriverGone
 from gpu_constructs.monitoring.daemon.ecs_host import EcsHost
-from gpu_constructs.monitoring.daemon.readings import (
-    MOST_BYTES,
-    MOST_TEXT,
-    Gpu,
-    Reading,
-    Unreadable,
-    gpus_of_agent,
-    gpus_of_driver,
-    xids_in,
-)
+from gpu_constructs.monitoring.daemon.readings import MOST_BYTES, Gpu, Reading, Unreadable, gpus_of_agent
 
 __all__ = ["Collector", "Settings"]
 
-MOST_UNSENT = 100
+MOST_FAULTS = 100
 MOST_LISTED = 100
 MINUTES_MISSING = 2  # before a GPU that the driver does not show counts as lost
+MINUTES_GONE = 5  # before a driver that does not answer counts as a fault
 MINUTES_STALE = 3
+MINUTES_REPEATED = 60  # after which a fault that is still there is sent again
+SECONDS_STUCK = 600  # longer than any minute with all of its timeouts
 
 # Where Amazon Linux and Bottlerocket have nvidia-smi.
 PROGRAMS = "/usr/bin:/usr/sbin:/bin:/usr/libexec/nvidia/tesla/bin:/usr/libexec/nvidia/grid/bin"
@@ -101,17 +96,27 @@ class Settings:
         )
 
 
-@dataclass(frozen=True)
-class Xids:
-    """Xids of a minute, each with its place on the PCI bus.
+@dataclass
+class Fault:
+    """A fault of the host or of one of its GPUs.
 
     Attributes:
-        fatal: After which the host has to be replaced.
-        application: Which the program on a GPU caused.
+        reason: What was seen.
+        xid: The Xid; None for other faults.
+        bus: Where on the PCI bus the GPU is; None if that is not known.
+        sent: In which minute it was sent; None before.
     """
 
-    fatal: tuple[tuple[str, int], ...] = ()
-    application: tuple[tuple[str, int], ...] = ()
+    reason: str
+    xid: int | None = None
+    bus: str | None = None
+    sent: int | None = None
+
+
+# Keys of faults that are of no one GPU.
+MISSING = ("missing",)
+GONE = ("driver",)
+OF_AGENT = ("agent",)
 
 
 @dataclass
@@ -123,31 +128,43 @@ class Collector:
         host: What ECS says of it.
         client: Makes a client of boto3.
         say: Prints a line.
-        unsent: Faults that wait to be sent.
+        driver: The driver of the host.
     """
 
     settings: Settings
     host: EcsHost
     client: Callable[[str], Any]
     say: Callable[[str], object] = print
-    unsent: list[dict[str, Any]] = field(default_factory=list)
+    driver: Driver = field(init=False)
     _told: dict[str, str] = field(default_factory=dict)
-    _faults: set[tuple[object, ...]] = field(default_factory=set)
-    _sick: set[str] = field(default_factory=set)
+    _faults: dict[tuple[object, ...], Fault] = field(default_factory=dict)
+    _gpus: dict[str | None, Gpu] = field(default_factory=dict)
+    _minute: int = 0
+    _gone: int = 0
     _stamp: str = ""
     _repeated: int = 0
     _errors: dict[str, int] = field(default_factory=dict)
     _missing: int = 0
-    _log: int | None = None
+
+    def __post_init__(self) -> None:
+        told = self.settings
+        self.driver = Driver(told.host, told.programs, told.kernel_log, told.fatal)
 
     def minute(self, now: float) -> None:
         """Measures, prints, and sends what failed; never fails itself."""
+        self._minute += 1
         self._try("agent", self.host.ask_agent)
         self._try("ecs", self.host.ask_ecs)
-        xids = self._try("kernel log", self._read_log) or Xids()
+        xids: Mapping[tuple[str, int], int] = {}
+        if self.settings.host:
+            xids = self._try("kernel log", self.driver.xids) or {}
+        self._note_xids(xids)
+        if self._gpus:  # it is known already which GPU is where, and the driver may take long after a fault
+            self._try("events", self._send)
         reading = self._try("gpus", self._read)
         stamp = int(now // 60) * 60_000
-        self._try("faults", lambda: self._note_faults(reading, xids))
+        if reading is not None:
+            self._try("faults", lambda: self._note_reading(reading))
         self._try("metrics", lambda: self._print(reading, xids, stamp))
         self._try("events", self._send)
 
@@ -159,32 +176,24 @@ class Collector:
             text = str(error) if isinstance(error, Unreadable) else f"{type(error).__name__}: {error}"
             if self._told.get(what) != text:
                 self._told[what] = text
-                self.say(json.dumps({"problem": what, "text": text[:500], "ClusterName": self.settings.cluster}))
+                self._say({"problem": what, "text": text[:500], **self._where()})
             return None
         self._told.pop(what, None)
         return result
 
     def _read(self) -> Reading:
-        host = self.settings.host
-        if not host:
+        if not self.settings.host:
             return self._read_file()
         try:
-            done = subprocess.run(
-                ["/usr/bin/env", f"PATH={self.settings.programs}", "nvidia-smi", "-q", "-x"],
-                capture_output=True,
-                timeout=40,
-                check=False,
-                preexec_fn=None if host == "/" else lambda: os.chroot(host),
-            )
-        except subprocess.TimeoutExpired:
-            raise Unreadable("nvidia-smi has not ended after 40 seconds") from None
-        if b"No devices were found" in done.stdout:
-            return Reading()
-        # After a GPU is lost it prints the others and ends with an error.
-        if done.returncode and b"<gpu " not in done.stdout:
-            said = (done.stdout + done.stderr).decode(errors="replace").strip()
-            raise Unreadable(f"nvidia-smi ended with {done.returncode}: {said[:MOST_TEXT]}")
-        return gpus_of_driver(done.stdout)
+            reading = self.driver.gpus()
+        except DriverGone as error:
+            self._gone += 1
+            if self._gone >= MINUTES_GONE:
+                self._note(GONE, Fault(f"the driver does not answer: {error}"))
+            raise
+        self._gone = 0
+        self._faults.pop(GONE, None)
+        return reading
 
     def _read_file(self) -> Reading:
         try:
@@ -199,54 +208,41 @@ class Collector:
         self._stamp = reading.stamp
         return replace(reading, application=0) if self._repeated else reading
 
-    def _read_log(self) -> Xids:
-        """Xids since the last time; of what was logged before this container started, the fatal ones alone."""
-        if not self.settings.host:
-            return Xids()
-        is_first = self._log is None
-        if self._log is None:
-            self._log = os.open(self.settings.kernel_log, os.O_RDONLY | os.O_NONBLOCK)
-        read = b""
-        while len(read) < MOST_BYTES:
-            try:
-                record = os.read(self._log, 8192)
-            except BlockingIOError:
-                break
-            except BrokenPipeError:  # records were overwritten before they were read
-                continue
-            if not record:
-                break
-            read += record
-        found = tuple(xids_in(read.decode(errors="replace")))
-        return Xids(
-            fatal=tuple(each for each in found if each[1] in self.settings.fatal),
-            application=() if is_first else tuple(each for each in found if each[1] in self.settings.application),
-        )
+    def _note_xids(self, xids: Mapping[tuple[str, int], int]) -> None:
+        for bus, xid in xids:
+            if xid in self.settings.fatal:
+                self._note((bus, xid), Fault(f"Xid {xid} on PCI {bus}", xid=xid, bus=bus))
 
-    def _note_faults(self, reading: Reading | None, xids: Xids) -> None:
-        gpus = {each.bus: each for each in (reading.gpus if reading else ())}
-        for bus, xid in xids.fatal:
-            self._fault(gpus.get(bus), f"Xid {xid} on PCI {bus}", xid=xid, key=(bus, xid))
-            self._sick.add(bus)
-        if reading is None:
-            return
-        if reading.unhealthy is not None:
+    def _note_reading(self, reading: Reading) -> None:
+        for gpu in reading.gpus:
+            self._gpus.setdefault(gpu.bus, gpu)
+        if reading.unhealthy is None:
+            self._faults.pop(OF_AGENT, None)
+        else:
             found = REASON.search(reading.unhealthy)
             reason = f"the ECS agent reports {reading.unhealthy or 'an unhealthy GPU'}"
-            self._fault(None, reason, xid=int(found[1]) if found else None, key=("agent",))
-            self._sick.add("agent")
+            self._note(OF_AGENT, Fault(reason, xid=int(found[1]) if found else None))
         expected = self.host.expected_gpus
         self._missing = self._missing + 1 if len(reading.gpus) < expected else 0
         if self._missing >= MINUTES_MISSING:
-            reason = f"the driver shows {len(reading.gpus)} of {expected} GPUs"
-            self._fault(None, reason, xid=None, key=("missing",))
+            self._note(MISSING, Fault(f"the driver shows {len(reading.gpus)} of {expected} GPUs"))
+        elif not self._missing:
+            self._faults.pop(MISSING, None)
 
-    def _print(self, reading: Reading | None, xids: Xids, stamp: int) -> None:
-        """Prints a line for each GPU and one for the host."""
+    def _note(self, key: tuple[object, ...], fault: Fault) -> None:
+        if len(self._faults) < MOST_FAULTS:
+            self._faults.setdefault(key, fault)
+
+    def _print(self, reading: Reading | None, xids: Mapping[tuple[str, int], int], stamp: int) -> None:
+        """Prints a line for each GPU, for each Xid and for the host."""
+        fatal = sum(times for (_, xid), times in xids.items() if xid in self.settings.fatal)
+        application = sum(times for (_, xid), times in xids.items() if xid in self.settings.application)
         values: dict[str, float] = {
-            "UnhealthyGPUs": len(self._sick),
-            "FatalXids": len(xids.fatal),
-            "ApplicationXids": len(xids.application),
+            "UnreadableHosts": int(reading is None),
+            "UnhealthyGPUs": len({key[0] for key in self._faults if key not in {MISSING, GONE}}),
+            "FatalXids": fatal,
+            "ApplicationXids": application,
+            "OtherXids": sum(xids.values()) - fatal - application,
         }
         if reading is not None:
             held = self.host.services_by_gpu
@@ -261,13 +257,15 @@ class Collector:
                 max(0, count - self._errors.get(uuid, count)) for uuid, count in counts.items()
             )
             self._errors.update(counts)
-        numbers = [xid for _, xid in (*xids.fatal, *xids.application)]
-        self._line(values, self._sets(), {"Xids": numbers[:MOST_LISTED]}, stamp)
+        for (bus, xid), times in list(xids.items())[:MOST_LISTED]:
+            where = {**self._where(), **self._on_host(), **self._of_gpu(self._gpus.get(bus))}
+            self._say({"Xid": xid, "Times": times, "Pci": bus, **where})
+        found = {"Faults": [each.reason for each in self._faults.values()][:MOST_LISTED]} if self._faults else {}
+        self._line(values, self._sets(), {**self._on_host(), **found}, stamp)
 
     def _print_gpu(self, gpu: Gpu, services: Sequence[str], stamp: int) -> None:
         """Prints one line, and one more for each further service that shares it."""
-        tasks = [arn for arn, task in self.host.tasks.items() if gpu.uuid in task.gpus]
-        more = {"GpuIndex": str(gpu.index), "GpuUuid": gpu.uuid, "Tasks": tasks[:MOST_LISTED]}
+        more = self._of_gpu(gpu)
         of_gpu = [["ClusterName", "InstanceId", "GpuIndex"]] if self.settings.per_gpu and self.host.instance_id else []
         of_service = ["ClusterName", "ServiceName"]
         first = {"ServiceName": services[0]} if services else {}
@@ -275,6 +273,20 @@ class Collector:
         self._line(gpu.values, sets, {**more, **first}, stamp)
         for name in services[1:]:
             self._line(gpu.values, [of_service], {**more, "ServiceName": name}, stamp)
+
+    def _of_gpu(self, gpu: Gpu | None) -> dict[str, Any]:
+        """Which GPU it is, and the tasks that hold it; nothing of one that is not known."""
+        if gpu is None:
+            return {}
+        tasks = [arn for arn, task in self.host.tasks.items() if gpu.uuid in task.gpus]
+        return {"GpuIndex": str(gpu.index), "GpuUuid": gpu.uuid, "Tasks": tasks[:MOST_LISTED]}
+
+    def _where(self) -> dict[str, Any]:
+        known = {"InstanceId": self.host.instance_id, "CapacityProviderName": self.host.capacity_provider}
+        return {"ClusterName": self.settings.cluster, **{name: each for name, each in known.items() if each}}
+
+    def _on_host(self) -> dict[str, Any]:
+        return {"ContainerInstanceArn": self.host.instance.get("containerInstanceArn")}
 
     def _sets(self) -> list[list[str]]:
         of_provider = [["ClusterName", "CapacityProviderName"]] if self.host.capacity_provider else []
@@ -286,57 +298,41 @@ class Collector:
             return
         metrics = [{"Name": name, "Unit": self.settings.units[name]} for name in values]
         directive = {"Namespace": self.settings.namespace, "Dimensions": sets, "Metrics": metrics}
-        where = {"InstanceId": self.host.instance_id, "CapacityProviderName": self.host.capacity_provider}
-        self.say(
-            json.dumps(
-                {
-                    "_aws": {"Timestamp": stamp, "CloudWatchMetrics": [directive]},
-                    "ClusterName": self.settings.cluster,
-                    **{name: value for name, value in where.items() if value is not None},
-                    **more,
-                    **values,
-                },
-                allow_nan=False,
-            )
-        )
+        aws = {"Timestamp": stamp, "CloudWatchMetrics": [directive]}
+        self._say({"_aws": aws, **self._where(), **more, **values})
 
-    def _fault(self, gpu: Gpu | None, reason: str, *, xid: int | None, key: tuple[object, ...]) -> None:
-        """Notes a fault, to be sent once."""
-        if key in self._faults or len(self.unsent) >= MOST_UNSENT:
-            return
-        self._faults.add(key)
-        self.unsent.append(
-            {
-                "gpuIndex": None if gpu is None else gpu.index,
-                "gpuUuid": None if gpu is None else gpu.uuid,
-                "xid": xid,
-                "reason": reason,
-            }
-        )
+    def _say(self, document: Mapping[str, Any]) -> None:
+        self.say(json.dumps(document, allow_nan=False, separators=(",", ":")))
 
     def _send(self) -> None:
-        """Sends faults to EventBridge; those that fail to go wait for the next minute."""
-        if not self.unsent or self.host.instance_id is None:
+        """Sends faults to EventBridge, and again each hour in which they are still there.
+
+        Those that fail to go wait for the next minute.
+        """
+        if self.host.instance_id is None:
             return
         arn = str(self.host.instance["containerInstanceArn"])
-        cluster = arn.replace(":container-instance/", ":cluster/").rpartition("/")[0]
         host = {
-            "clusterArn": cluster,
+            "clusterArn": arn.replace(":container-instance/", ":cluster/").rpartition("/")[0],
             "containerInstanceArn": arn,
             "ec2InstanceId": self.host.instance_id,
             "capacityProviderName": self.host.capacity_provider,
         }
-        while self.unsent:
+        for fault in self._faults.values():
+            if fault.sent is not None and self._minute < fault.sent + MINUTES_REPEATED:
+                continue
+            gpu = None if fault.bus is None else self._gpus.get(fault.bus)
+            of_gpu = {"gpuIndex": None if gpu is None else gpu.index, "gpuUuid": None if gpu is None else gpu.uuid}
             entry = {
                 "Source": self.settings.source,
                 "DetailType": self.settings.detail_type,
                 "Resources": [arn],
-                "Detail": json.dumps({**host, **self.unsent[0]}),
+                "Detail": json.dumps({**host, **of_gpu, "xid": fault.xid, "reason": fault.reason}),
             }
             answer = self.client("events").put_events(Entries=[entry])
             if answer.get("FailedEntryCount"):
                 raise Unreadable(f"EventBridge takes no event: {answer['Entries'][0].get('ErrorMessage')}")
-            self.unsent.pop(0)
+            fault.sent = self._minute
 
 
 def clients() -> Callable[[str], Any]:
@@ -364,6 +360,8 @@ def main() -> None:
     # As the first process of its container it would otherwise not end when it is asked to.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     while True:
+        # Whatever it waits for: then this process ends, and ECS starts the task again.
+        faulthandler.dump_traceback_later(SECONDS_STUCK, exit=True)
         collector.minute(time.time())
         time.sleep(60 - time.time() % 60)
 

@@ -32,7 +32,7 @@ minute, nvidia-smi.
 """
 
 _CONTAINER = "collector"
-_PARTS = ("readings", "ecs_host", "collector")
+_PARTS = ("readings", "ecs_host", "driver", "collector")
 _OF_THIS_PROJECT = re.compile(r"^from (?:__future__|gpu_constructs[\w.]*) import (?:\([^)]*\)|[^\n]*)\n", re.MULTILINE)
 
 _HOST_ROOT = "/host"
