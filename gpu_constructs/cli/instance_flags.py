@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import re
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -339,16 +340,17 @@ def written(field: str, arguments: argparse.Namespace) -> str:
 
 
 def as_written(field: str, value: object) -> str:
-    """How a need is written: ``--gpu-memory-gib 22.3..``."""
+    """How a need is written, for a shell: ``--gpu-memory-gib 22.3..``."""
     flag = _BY_FIELD[field]
     match value:
         case bool():
             return flag.names[0] if value else f"--no-{flag.names[0][2:]}"
         case Range(low=low, high=high):
             bounds = ["" if each is None else _bound(flag, each) for each in (low, high)]
-            return f"{flag.names[0]} {bounds[0] if bounds[0] == bounds[1] else '..'.join(bounds)}"
+            is_one = bounds[0] == bounds[1] and flag.reader is not None and flag.reader.alone is Alone.EXACTLY
+            return f"{flag.names[0]} {bounds[0] if is_one else '..'.join(bounds)}"
         case tuple():
-            return f"{flag.names[0]} {','.join(map(str, value))}"
+            return f"{flag.names[0]} {shlex.quote(','.join(value))}"
         case _:
             return f"{flag.names[0]} {value}"
 

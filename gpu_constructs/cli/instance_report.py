@@ -125,9 +125,12 @@ def _list_of(offer: Offer) -> tuple[str, str]:
 
 
 def _count(found: Found, offer: Offer) -> str:
-    if offer.instance_type.accelerators is None:
+    devices = offer.instance_type.accelerators
+    if devices is None:
         return ""
-    needed = None if found.memory is None else gpus_that_hold(found.memory, offer.instance_type)
+    needed = (
+        None if found.memory is None or devices.is_fractional else gpus_that_hold(found.memory, offer.instance_type)
+    )
     return f"{offer.accelerators:g}" if needed is None else f"{needed} of {offer.accelerators:g}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -238,6 +239,13 @@ def test_the_known_models_are_listed(capsys: pytest.CaptureFixture[str]) -> None
     known = {each["name"]: each for each in json.loads(capsys.readouterr().out)}
     assert known["llama-3.1-8b"]["kv_kib_per_token"] == 128
     assert [each.split()[0] for each in lines(capsys, "--list-models")[1:]] == list(known)
+
+
+@pytest.mark.parametrize("name", ["g6f.large", "g6.12xlarge", "p5.48xlarge", "inf2.xlarge", "f2.6xlarge", "c7i.large"])
+def test_what_similar_means_can_be_given_instead(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found = report(capsys, "--similar", name)
+    flags = shlex.split(" ".join(found["similar_means"]))
+    assert names(capsys, *flags) == [each["name"] for each in found["instance_types"]]
 
 
 def test_a_type_without_accelerators_has_similar_ones(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,15 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpu_constructs.errors import GpuConstructsError, InvalidValueError
+from gpu_constructs.errors import GpuConstructsError, IncompatibleError, InvalidValueError
 from gpu_constructs.hardware import (
     Architecture,
     InstanceNeeds,
+    InstanceType,
     PurchaseClass,
     Range,
     Vendor,
     accelerated,
     choose,
+    default_image,
     general,
     instance_type,
     on_demand_price,
@@ -124,6 +126,18 @@ def test_similar_types_have_the_same_gpu_shape_and_no_less_of_anything() -> None
     assert "g6e.48xlarge" not in similar("p4d.24xlarge")  # without NVLink
     assert similar("g6f.large") == {"g6f.large", "g6f.xlarge"}  # an eighth of a GPU
     assert similar("inf2.xlarge") == {"inf2.xlarge", "inf2.8xlarge"}
+
+
+@pytest.mark.parametrize("found", [each for each in accelerated() if each.is_offered_anywhere], ids=str)
+def test_similar_types_run_the_same_image(found: InstanceType) -> None:
+    try:
+        image = default_image(found)
+    except IncompatibleError:
+        return  # no ECS image drives it
+    offered = [
+        each.instance_type for each in choose(needs_like(found)).offers if each.instance_type.is_offered_anywhere
+    ]
+    assert {default_image(each) for each in offered} == {image}
 
 
 @given(
