@@ -4,7 +4,7 @@ The constructs build these values and keep them, and `gpu_constructs.template` r
 CloudFormation; everything that decides whether something fits reads them. Nothing in this room knows CDK, and importing
 it starts no Node process.
 
-Where things are: `pool` and `host` say what can be launched, `task` and `requirement` what is to run, `workload` how
+Where things are: `pool`, `host` and `subnet` say what can be launched and where, `task` and `requirement` what is to run, `workload` how
 many of it and where, `origin` where each was written, `unknown` what is only known at deploy time. `purchase`
 and `group` say how hosts are bought and scaled, `watch` what looks at their metrics and events, and `naming` finds a
 pool or a task by the name that a user gives.
@@ -59,6 +59,7 @@ from gpu_constructs.fleet.purchase import (
 )
 from gpu_constructs.fleet.requirement import GPU, NEURON_DEVICE, GpuNeeds, NvidiaMps, ResourceRequirement
 from gpu_constructs.fleet.role import SecretRead, TaskRole
+from gpu_constructs.fleet.subnet import Subnet
 from gpu_constructs.fleet.task import (
     Container,
     Dependency,
@@ -164,6 +165,7 @@ __all__ = [
     "Step",
     "StrategyItem",
     "Submission",
+    "Subnet",
     "Task",
     "TaskRole",
     "TypeChoice",

@@ -12,6 +12,7 @@ from gpu_constructs.fleet.instance_requirements import InstanceRequirements
 from gpu_constructs.fleet.launch_details import NOTHING_SAID, LaunchDetails
 from gpu_constructs.fleet.origin import Origin
 from gpu_constructs.fleet.purchase import Bought
+from gpu_constructs.fleet.subnet import Subnet
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
 from gpu_constructs.hardware import (
     Architecture,
@@ -156,6 +157,8 @@ class Pool(HostSetup):
         managed_termination_protection: Whether ECS protects hosts with tasks from scale-in.
         managed_draining: Whether ECS drains a host before it ends, which it does by default.
         zones: Availability Zones of its subnets; None where they are not known.
+        subnets: Where it launches them, one entry for each subnet or zone that it names; empty where the list itself is
+            not known. Only templates say so.
         cluster: The cluster its hosts join; None where nothing says so.
         provider: Name of its capacity provider as given; None where CloudFormation makes one or there is none.
         has_provider: Whether a capacity provider stands before it, so that strategies can name it.
@@ -195,6 +198,7 @@ class Pool(HostSetup):
     managed_termination_protection: bool | Unknown = False
     managed_draining: bool | Unknown = True
     zones: int | None = None
+    subnets: tuple[Subnet, ...] = field(default=(), compare=False)
     cluster: str | Unknown | None = None
     provider: str | Unknown | None = None
     has_provider: bool = True

@@ -26,7 +26,7 @@ from gpu_constructs.fleet import (
 from gpu_constructs.hardware import Architecture, InstanceType, Vendor, families, family, image, known_type
 from gpu_constructs.hardware.aws_limits import BATCH_TYPE_WORDS, FARGATE_PROVIDERS
 from gpu_constructs.template.model import Resource
-from gpu_constructs.template.resources.groups import zones_of
+from gpu_constructs.template.resources.groups import subnets_of, zones_of
 from gpu_constructs.template.resources.images import host_image
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.launch import Launches
@@ -121,6 +121,7 @@ def _pool(resource: Resource, section: Section, launches: Launches, networks: Ne
         interfaces=launch.interfaces if launch else (),
         placement_group=launches.is_cluster_group(section.get("PlacementGroup"), section.resource.place),
         zones=zones_of(subnets, None, index),
+        subnets=subnets_of(subnets, None, index),
         has_no_route_out=networks.have_no_route_out(subnets),
         missing_endpoints=networks.missing_endpoints(
             subnets, may_have_address=launch is None or launch.details.may_have_address

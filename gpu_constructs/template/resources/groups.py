@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -14,6 +15,7 @@ from gpu_constructs.fleet import (
     GroupSettings,
     HostUpdate,
     PurchaseOption,
+    Subnet,
     TypeChoice,
     Unknown,
     UpdateMethod,
@@ -31,10 +33,11 @@ from gpu_constructs.template.resources.purchases import bought_by_group, bought_
 from gpu_constructs.template.resources.schedules import Schedules
 from gpu_constructs.template.resources.section import Notes, Section, given, is_list
 
-__all__ = ["AUTO_SCALING_GROUP", "Group", "Groups", "zones_of"]
+__all__ = ["AUTO_SCALING_GROUP", "Group", "Groups", "subnets_of", "zones_of"]
 
 AUTO_SCALING_GROUP = "AWS::AutoScaling::AutoScalingGroup"
 _SUBNET = "AWS::EC2::Subnet"
+_SUBNET_ID = re.compile(r"subnet-[0-9a-f]{8,17}")
 _WARM_POOL = "AWS::AutoScaling::WarmPool"
 _CREATION, _UPDATE = "CreationPolicy", "UpdatePolicy"
 _NO_LIMIT = -1  # of MaxGroupPreparedCapacity: takes a limit away
@@ -48,6 +51,7 @@ class Group:
     min_instances: int | Unknown
     max_instances: int | Unknown
     zones: int | None
+    subnets: tuple[Subnet, ...] = ()
     has_no_route_out: bool = False
     missing_endpoints: tuple[str, ...] = ()
     settings: GroupSettings = field(default_factory=GroupSettings)
@@ -98,6 +102,7 @@ class Groups:
             min_instances=given(properties.integer("MinSize"), UNKNOWN),
             max_instances=given(properties.integer("MaxSize"), UNKNOWN),
             zones=zones_of(subnets, properties.get("AvailabilityZones"), self._index),
+            subnets=subnets_of(subnets, properties.get("AvailabilityZones"), self._index),
             has_no_route_out=self._networks.have_no_route_out(subnets),
             missing_endpoints=self._networks.missing_endpoints(
                 subnets, checks_gpus=settings.checks_gpus, may_have_address=launch.setup.details.may_have_address
@@ -230,6 +235,22 @@ def zones_of(subnets: Value, zones: Value, index: Index) -> int | None:
         found = (index.find(each, _SUBNET) for each in subnets)
         return _different(None if each is None else each.properties.get("AvailabilityZone") for each in found)
     return _different(zones) if is_list(zones) and zones else None
+
+
+def subnets_of(subnets: Value, zones: Value, index: Index) -> tuple[Subnet, ...]:
+    """What is written of each of some subnets, or else of some zones; empty where they are not known."""
+    if is_list(subnets) and subnets:
+        return tuple(_subnet(each, index) for each in subnets)
+    found = zones if is_list(zones) else ()
+    return tuple(Subnet(zone=each if isinstance(each, str) else None) for each in found)
+
+
+def _subnet(value: Value, index: Index) -> Subnet:
+    if isinstance(value, str):
+        return Subnet(id=value if _SUBNET_ID.fullmatch(value) else None)
+    found = index.find(value, _SUBNET)
+    zone = None if found is None else found.properties.get("AvailabilityZone")
+    return Subnet(zone=zone if isinstance(zone, str) else None, is_new=found is not None)
 
 
 def _different(names: Iterable[Value]) -> int | None:

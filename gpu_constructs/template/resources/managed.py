@@ -18,7 +18,7 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.template.model import Reference, Resource, Text, Value
 from gpu_constructs.template.resources.clusters import Clusters
-from gpu_constructs.template.resources.groups import zones_of
+from gpu_constructs.template.resources.groups import subnets_of, zones_of
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.instance_types import instance_types_of
 from gpu_constructs.template.resources.networks import Networks
@@ -69,6 +69,7 @@ def managed_pool(
         bought=Bought(option=managed_purchase(launch), reservation=_reservation(launch)),
         managed_scaling=True,
         zones=zones_of(subnets, None, index),
+        subnets=subnets_of(subnets, None, index),
         has_no_route_out=networks.have_no_route_out(subnets),
         missing_endpoints=networks.missing_endpoints(subnets),
         cluster=cluster,

@@ -10,7 +10,7 @@ from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, Unknown, values_of
 from gpu_constructs.template.model import Reference, Resource
 from gpu_constructs.template.resources.clusters import CAPACITY_PROVIDER, DEFAULT_CLUSTER, Clusters, ProviderKey
 from gpu_constructs.template.resources.containers import unknown_keys
-from gpu_constructs.template.resources.groups import AUTO_SCALING_GROUP, Group, Groups
+from gpu_constructs.template.resources.groups import AUTO_SCALING_GROUP, Group, Groups, subnets_of
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.launch import Launch, Launches
 from gpu_constructs.template.resources.managed import managed_pool
@@ -74,7 +74,9 @@ def ecs_pools(index: Index, clusters: Clusters, launches: Launches, notes: Notes
         launch = launches.instance(resource)
         is_tied = _names_cluster(launch)
         if is_tied or _may_join(launch):
-            group_of_one = Group(launch=launch, min_instances=1, max_instances=1, zones=1)
+            subnet = resource.properties.get("SubnetId")
+            subnets = () if subnet is None else subnets_of([subnet], None, index)
+            group_of_one = Group(launch=launch, min_instances=1, max_instances=1, zones=1, subnets=subnets)
             pool = replace(_pool(resource, group_of_one), kind=PoolKind.INSTANCE)
             yield FoundPool(pool, resource, is_stray=not is_tied)
 
@@ -114,6 +116,7 @@ def _pool(resource: Resource, group: Group) -> Pool:
         max_instances=group.max_instances,
         managed_scaling=False,
         zones=group.zones,
+        subnets=group.subnets,
         has_no_route_out=group.has_no_route_out,
         missing_endpoints=group.missing_endpoints,
         group=group.settings,

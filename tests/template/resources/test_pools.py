@@ -11,6 +11,7 @@ from gpu_constructs.fleet import (
     Pool,
     PoolKind,
     PurchaseOption,
+    Subnet,
     UserDataFormat,
 )
 from tests.template.resources.declared import fleet, joined, only_pool, pool_of_data
@@ -307,3 +308,24 @@ def test_zones_are_counted_where_every_subnet_says_its_own(properties: Any, zone
         }
     )
     assert pool.zones == zones
+
+
+@pytest.mark.parametrize(
+    ("properties", "subnets"),
+    [
+        ({"VPCZoneIdentifier": ["subnet-0a1b2c3d", "moon"]}, (Subnet(id="subnet-0a1b2c3d"), Subnet())),
+        ({"VPCZoneIdentifier": [{"Ref": "A"}]}, (Subnet(zone="us-east-1a", is_new=True),)),
+        ({"VPCZoneIdentifier": {"Unknown": 0}}, ()),
+        ({"AvailabilityZones": ["us-east-1a", {"Unknown": 0}]}, (Subnet(zone="us-east-1a"), Subnet())),
+    ],
+)
+def test_subnets_are_read_as_far_as_they_are_written(properties: Any, subnets: tuple[Subnet, ...]) -> None:
+    pool = only_pool(
+        {
+            "A": {"Type": "AWS::EC2::Subnet", "Properties": {"AvailabilityZone": "us-east-1a"}},
+            "T": template(InstanceType="g6.xlarge"),
+            "Group": group(LaunchTemplate=of("T"), **properties),
+            "Provider": provider(AutoScalingGroupProvider={"AutoScalingGroupArn": {"Ref": "Group"}}),
+        }
+    )
+    assert pool.subnets == subnets
