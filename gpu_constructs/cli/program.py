@@ -27,6 +27,7 @@ _COMMANDS = {
     "explain": "says host by host whether a task fits, and why not",
     "instances": "chooses instance types by need and price, or by the model that they must hold",
     "plan": "says what the hosts cost, and what they need of the account's quotas, before the deploy",
+    "preflight": "asks AWS whether the account can have the hosts: quotas, types, subnets, images, reservations",
     "rules": "lists the rules, or shows everything about one",
     "why": "says why a task or a service of a running cluster waits",
 }

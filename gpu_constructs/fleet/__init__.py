@@ -4,10 +4,10 @@ The constructs build these values and keep them, and `gpu_constructs.template` r
 CloudFormation; everything that decides whether something fits reads them. Nothing in this room knows CDK, and importing
 it starts no Node process.
 
-Where things are: `pool`, `host` and `subnet` say what can be launched and where, `task` and `requirement` what is to run, `workload` how
-many of it and where, `origin` where each was written, `unknown` what is only known at deploy time. `purchase`
-and `group` say how hosts are bought and scaled, `watch` what looks at their metrics and events, and `naming` finds a
-pool or a task by the name that a user gives.
+Where things are: `pool`, `host` and `subnet` say what can be launched and where, `task` and `requirement` what is to
+run, `workload` how many of it and where, `origin` where each was written, `unknown` what is only known at deploy time.
+`purchase` and `group` say how hosts are bought and scaled, `watch` what looks at their metrics and events, and `naming`
+finds a pool or a task by the name that a user gives.
 """
 
 from gpu_constructs.fleet.calls import (

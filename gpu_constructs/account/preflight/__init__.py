@@ -1,0 +1,20 @@
+"""Pre-flight: can this account have what the files ask for? Questions to AWS that only read, and what the answers mean.
+
+::
+
+    from gpu_constructs.account.preflight import preflight
+    from gpu_constructs.account.preflight.asking import asker
+    from gpu_constructs.checking.report import check_files
+
+    for result in preflight(check_files(["cdk.out"], rules=()).fleet, asker(None)):
+        print(result.verdict, result.check, result.subject, result.text, result.fix)
+
+Where things are: `check` has the words that every check uses, `answer` reads what AWS answered, `table` lists all
+checks and the policy that they need, `run` asks them, region by region. Only `asking` imports boto3.
+"""
+
+from gpu_constructs.account.preflight.check import Check, Result, Verdict
+from gpu_constructs.account.preflight.run import preflight
+from gpu_constructs.account.preflight.table import CHECKS, policy
+
+__all__ = ["CHECKS", "Check", "Result", "Verdict", "policy", "preflight"]

@@ -1,0 +1,175 @@
+"""Subnets: have those that exist free addresses for the hosts, and a way to AWS?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+
+from gpu_constructs.account.preflight.answer import Row
+from gpu_constructs.account.preflight.check import Ask, Call, Check, Found, Question, Scope, aws, ok, short, unchecked
+from gpu_constructs.account.preflight.zones import SUBNETS_CALL, subnets_of
+from gpu_constructs.fleet import Pool, Unknown
+from gpu_constructs.placement.reasons import listed
+
+__all__ = ["SUBNETS"]
+
+_TABLES = Call(service="ec2", operation="DescribeRouteTables")
+_ENDPOINTS = Call(service="ec2", operation="DescribeVpcEndpoints")
+
+_EVERYWHERE = {"0.0.0.0/0", "::/0"}
+_WAYS = (
+    "CarrierGatewayId",
+    "CoreNetworkArn",
+    "EgressOnlyInternetGatewayId",
+    "InstanceId",
+    "LocalGatewayId",
+    "NatGatewayId",
+    "NetworkInterfaceId",
+    "TransitGatewayId",
+    "VpcPeeringConnectionId",
+)
+_INTERNET = "igw-"
+# https://docs.aws.amazon.com/AmazonECS/latest/developerguide/vpc-endpoints.html
+_OF_AGENT = ("ecs", "ecs-agent", "ecs-telemetry")
+
+
+def _questions(scope: Scope) -> Iterator[Question]:
+    for pool in scope.pools:
+        # What the deploy makes needs nothing of the account.
+        if not pool.subnets or not all(each.is_new for each in pool.subnets):
+            yield Question(subject=pool.name, read=partial(_read, pool, scope.region))
+
+
+def _read(pool: Pool, region: str, ask: Ask) -> Found:
+    ids = sorted({each.id for each in pool.subnets if each.id is not None})
+    if not ids:
+        return unchecked("the files do not name its subnets by their ids")
+    found = subnets_of(pool, ask)
+    if missing := [each for each in ids if each not in found]:
+        return short(
+            f"{listed(missing)} {'does' if len(missing) == 1 else 'do'} not exist in {region}", "other subnets"
+        )
+    rows = [found[each] for each in ids]
+    for problem in (_addresses(pool, rows, region), _way_out(pool, rows, region, ask)):
+        if problem is not None:
+            return problem
+    free = sum(_free(each) for each in rows)
+    if isinstance(pool.max_instances, Unknown):
+        return unchecked(f"{free:,} addresses are free and there is a way out; how many hosts it can have is not known")
+    return ok(f"{free:,} addresses are free for {_addresses_wanted(pool):,}, and there is a way out")
+
+
+def _free(subnet: Row) -> int:
+    return int(subnet.number("AvailableIpAddressCount"))
+
+
+def _addresses_wanted(pool: Pool) -> int:
+    """Addresses of the hosts at MaxSize; tasks of network mode awsvpc take more."""
+    # An interface of EFA alone has no address.
+    of_a_host = sum(each.type != "efa-only" for each in pool.interfaces) or 1
+    return 0 if isinstance(pool.max_instances, Unknown) else pool.max_instances * of_a_host
+
+
+def _addresses(pool: Pool, rows: Sequence[Row], region: str) -> Found | None:
+    free, wanted = sum(map(_free, rows)), _addresses_wanted(pool)
+    if wanted <= free:
+        return None
+    fix = aws(
+        "ec2",
+        "create-subnet",
+        region,
+        [
+            ("vpc-id", rows[0].text("VpcId")),
+            ("availability-zone", rows[0].text("AvailabilityZone")),
+            ("cidr-block", "CIDR"),
+        ],
+    )
+    return short(f"{free:,} addresses are free, the hosts at MaxSize take {wanted:,}: {wanted - free:,} short", fix)
+
+
+def _way_out(pool: Pool, rows: Sequence[Row], region: str, ask: Ask) -> Found | None:
+    """What keeps hosts in some subnet from AWS; None where nothing does."""
+    vpcs = sorted({each.text("VpcId") for each in rows})
+    tables = list(ask(_TABLES, {"Filters": [{"Name": "vpc-id", "Values": vpcs}]}).rows("RouteTables"))
+    for subnet in rows:
+        table = _table_of(subnet, tables)
+        if table is None:
+            return unchecked(f"AWS said nothing about the routes of {subnet.text('SubnetId')}")
+        has_address = subnet.flag("MapPublicIpOnLaunch") or pool.details.may_have_address
+        leads_out = any(_leads_out(each, has_address=has_address) for each in table.rows("Routes"))
+        if not leads_out and (problem := _without_route(subnet, table, region, ask)) is not None:
+            return problem
+    return None
+
+
+def _table_of(subnet: Row, tables: Sequence[Row]) -> Row | None:
+    """The route table of a subnet, else the main one of its VPC."""
+    own = [
+        each
+        for each in tables
+        if any(of.text("SubnetId") == subnet.text("SubnetId") for of in each.rows("Associations"))
+    ]
+    main = [
+        each
+        for each in tables
+        if each.text("VpcId") == subnet.text("VpcId") and any(of.flag("Main") for of in each.rows("Associations"))
+    ]
+    return next(iter((*own, *main)), None)
+
+
+def _is_default(route: Row) -> bool:
+    return not _EVERYWHERE.isdisjoint((route.text("DestinationCidrBlock"), route.text("DestinationIpv6CidrBlock")))
+
+
+def _leads_out(route: Row, *, has_address: bool) -> bool:
+    """Whether hosts come out by a route; an internet gateway is for those with a public address alone.
+
+    https://docs.aws.amazon.com/vpc/latest/userguide/VPC_Internet_Gateway.html
+    """
+    if not _is_default(route) or route.text("State") == "blackhole":
+        return False
+    gateway = route.text("GatewayId")
+    if gateway.startswith(_INTERNET):
+        return has_address
+    return bool(gateway) or any(route.text(each) for each in _WAYS)
+
+
+def _without_route(subnet: Row, table: Row, region: str, ask: Ask) -> Found | None:
+    """What hosts of a subnet without a way out lack; None where endpoints lead them to ECS."""
+    vpc, name = subnet.text("VpcId"), subnet.text("SubnetId")
+    filters = [{"Name": "vpc-id", "Values": [vpc]}, {"Name": "vpc-endpoint-state", "Values": ["available"]}]
+    services = {each.text("ServiceName") for each in ask(_ENDPOINTS, {"Filters": filters}).rows("VpcEndpoints")}
+    there = {each.rpartition(".")[2] for each in services}
+    missing = [each for each in _OF_AGENT if each not in there]
+    if not missing:
+        return None
+    dead = any(_is_default(each) and each.text("State") == "blackhole" for each in table.rows("Routes"))
+    public = any(_is_default(each) and each.text("GatewayId").startswith(_INTERNET) for each in table.rows("Routes"))
+    why = (
+        "its route leads to what no longer exists"
+        if dead
+        else "it leads to an internet gateway, and hosts get no public address"
+        if public
+        else "it has no route to other networks"
+    )
+    fix = aws("ec2", "create-vpc-endpoint", region, _endpoint(vpc, name, region, missing[0]).items())
+    return short(f"hosts in {name} do not reach ECS: {why}, and no endpoint for {listed(missing)}", fix)
+
+
+def _endpoint(vpc: str, subnet: str, region: str, service: str) -> Mapping[str, str]:
+    return {
+        "vpc-endpoint-type": "Interface",
+        "vpc-id": vpc,
+        "subnet-ids": subnet,
+        "service-name": f"com.amazonaws.{region}.{service}",
+    }
+
+
+SUBNETS = Check(
+    id="subnets",
+    question="have the subnets that exist free addresses for the hosts at MaxSize, and a way to ECS?",
+    reads="free addresses of all subnets of a pool; a default route that leads out, or endpoints for the ECS agent",
+    calls=(SUBNETS_CALL, _TABLES, _ENDPOINTS),
+    questions=_questions,
+)
+"""https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_Subnet.html"""

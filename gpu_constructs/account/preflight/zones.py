@@ -1,0 +1,122 @@
+"""Types: are those of a pool offered in the Availability Zones of its subnets?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+
+from gpu_constructs.account.preflight.answer import Row
+from gpu_constructs.account.preflight.check import Ask, Call, Check, Found, Question, Scope, ok, short, unchecked
+from gpu_constructs.fleet import Pool
+from gpu_constructs.hardware.type_names import name_problem
+from gpu_constructs.placement.reasons import listed
+
+__all__ = ["SUBNETS_CALL", "TYPES", "subnets_of", "type_names"]
+
+SUBNETS_CALL = Call(service="ec2", operation="DescribeSubnets")
+_OFFERED = Call(service="ec2", operation="DescribeInstanceTypeOfferings")
+_ZONES = Call(service="ec2", operation="DescribeAvailabilityZones")
+_NAMED = 100
+"""Types that one call names; EC2 takes 200 values of a filter."""
+
+
+def type_names(pool: Pool) -> tuple[str, ...]:
+    """The types of a pool that can be asked about."""
+    names = [*(each.name for each in pool.instance_types), *pool.unknown_type_names]
+    return tuple(dict.fromkeys(each for each in names if not name_problem(each)))
+
+
+def subnets_of(pool: Pool, ask: Ask) -> Mapping[str, Row]:
+    """The subnets of a pool that exist, by id, as far as the files name them."""
+    ids = sorted({each.id for each in pool.subnets if each.id is not None})
+    if not ids:
+        return {}
+    # A filter, unlike SubnetIds, leaves out what does not exist.
+    found = ask(SUBNETS_CALL, {"Filters": [{"Name": "subnet-id", "Values": ids}]}).rows("Subnets")
+    return {each.text("SubnetId"): each for each in found}
+
+
+def _questions(scope: Scope) -> Iterator[Question]:
+    for pool in scope.pools:
+        yield Question(subject=pool.name, read=partial(_read, pool, scope.region))
+
+
+def _read(pool: Pool, region: str, ask: Ask) -> Found:
+    names = type_names(pool)
+    if not names:
+        return unchecked("which types it launches is not known before the deploy")
+    offered = _offered(names, ask)
+    anywhere = sorted(frozenset[str]().union(*offered.values()))
+    wanted, all_known = _wanted(pool, ask)
+    if not anywhere:
+        if pool.has_unknown_types:
+            return unchecked(f"{listed(names)} {_is(names)} not offered in {region}; its other types are not known")
+        return short(
+            f"{listed(names)} {_is(names)} not offered in {region}",
+            f"choose another type or region: gpu-constructs instances --region {region}",
+        )
+    zones = wanted if all_known else _zones(ask)
+    there = [each for each in zones if each in anywhere]
+    if there and (all_known or len(there) == len(zones)):
+        return ok(_where(names, offered, there, [each for each in zones if each not in anywhere]))
+    if all_known and not pool.has_unknown_types:
+        return short(
+            f"{listed(names)} {_is(names)} not offered in {listed(zones)}",
+            f"name subnets in {listed(anywhere, 'or')}, where AWS offers {'it' if len(names) == 1 else 'one of them'}",
+        )
+    return unchecked(
+        f"AWS offers {listed(names, 'or')} in {listed(anywhere)} alone; which zones the subnets are in is not known"
+        if not all_known
+        else f"{listed(names)} {_is(names)} not offered in {listed(zones)}; its other types are not known"
+    )
+
+
+def _offered(names: tuple[str, ...], ask: Ask) -> Mapping[str, frozenset[str]]:
+    """The zones that offer each type."""
+    found: dict[str, set[str]] = {each: set() for each in names}
+    for first in range(0, len(names), _NAMED):
+        values = list(names[first : first + _NAMED])
+        arguments = {"LocationType": "availability-zone", "Filters": [{"Name": "instance-type", "Values": values}]}
+        for each in ask(_OFFERED, arguments).rows("InstanceTypeOfferings"):
+            name, zone = each.text("InstanceType"), each.text("Location")
+            if name in found and zone:
+                found[name].add(zone)
+    return {name: frozenset(zones) for name, zones in found.items()}
+
+
+def _wanted(pool: Pool, ask: Ask) -> tuple[list[str], bool]:
+    """The zones of its subnets, and whether these are all."""
+    existing = subnets_of(pool, ask)
+    of_ids = {name: row.text("AvailabilityZone") for name, row in existing.items()}
+    zones = [each.zone if each.id is None else of_ids.get(each.id) for each in pool.subnets]
+    known = sorted({each for each in zones if each})
+    return known, bool(zones) and all(zones)
+
+
+def _zones(ask: Ask) -> list[str]:
+    """Every zone of the region in which subnets can be made without opting in."""
+    arguments = {"Filters": [{"Name": "zone-type", "Values": ["availability-zone"]}]}
+    found = (each.text("ZoneName") for each in ask(_ZONES, arguments).rows("AvailabilityZones"))
+    return sorted({each for each in found if each})
+
+
+def _where(names: tuple[str, ...], offered: Mapping[str, frozenset[str]], there: list[str], without: list[str]) -> str:
+    here = [each for each in names if offered[each].intersection(there)]
+    missing = [each for each in names if each not in here]
+    text = f"AWS offers {listed(here)} in {listed(there)}"
+    text += f", none in {listed(without)}" if without else ""
+    return text + (f"; {listed(missing)} {_is(missing)} offered in none of these zones" if missing else "")
+
+
+def _is(names: tuple[str, ...] | list[str]) -> str:
+    return "is" if len(names) == 1 else "are"
+
+
+TYPES = Check(
+    id="types",
+    question="are the instance types of a pool offered in the Availability Zones of its subnets?",
+    reads="zones that offer one of its types at least; where the deploy chooses the zones, every zone has to",
+    calls=(_OFFERED, SUBNETS_CALL, _ZONES),
+    questions=_questions,
+)
+"""https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeInstanceTypeOfferings.html"""

@@ -1,0 +1,140 @@
+"""``gpu-constructs preflight``: whether the account can have the hosts, before anything is deployed."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from importlib import import_module
+from itertools import groupby
+from typing import TypeAlias
+
+from gpu_constructs import __version__
+from gpu_constructs.account.preflight.check import Ask, Check, Result, Verdict
+from gpu_constructs.account.preflight.run import preflight
+from gpu_constructs.account.preflight.table import CHECKS, policy
+from gpu_constructs.checking.configuration import found_configuration
+from gpu_constructs.cli.inputs import add_inputs, reviewed
+from gpu_constructs.cli.output import add_format, json_text, say
+from gpu_constructs.cli.terminal import Line, show, width_of, wrapped
+from gpu_constructs.errors import GpuConstructsError, InvalidValueError
+
+__all__ = ["define", "run"]
+
+Asks: TypeAlias = Callable[[str], Ask]
+"""What asks AWS, by region."""
+
+_STYLES = {Verdict.OK: "good", Verdict.SHORT: "error", Verdict.NOT_CHECKED: "warning"}
+_WIDEST = max(len(each.value) for each in Verdict)
+_INDENT = 4
+_COULD_NOT = 2
+
+_EXAMPLES = f"""\
+examples:
+  gpu-constructs preflight cdk.out
+  gpu-constructs preflight cdk.out --check quotas --check spot-scores
+  gpu-constructs preflight template.yaml --region eu-west-1 --format json
+  gpu-constructs preflight --policy
+
+checks:
+{chr(10).join(f"  {each.id:<14}{each.question}" for each in CHECKS)}
+
+It only reads, and works with the permissions there are.
+
+exit codes:
+  0 passed, 1 something is short (with --strict: or was not checked), 2 nothing could be checked, or wrong usage
+"""
+
+
+def define(parser: argparse.ArgumentParser) -> None:
+    """Adds the command's arguments."""
+    parser.epilog = _EXAMPLES
+    add_inputs(parser, nargs="*")
+    add_format(parser)
+    parser.add_argument("--profile", help="the AWS profile whose credentials are used")
+    parser.add_argument(
+        "--check",
+        action="append",
+        default=[],
+        choices=[each.id for each in CHECKS],
+        metavar="CHECK",
+        help="ask this check; can be repeated; default: all but spot-scores",
+    )
+    parser.add_argument("--strict", action="store_true", help="exit with 1 as well if something was not checked")
+    parser.add_argument("--policy", action="store_true", help="print the least IAM policy that the checks need")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Asks, and writes what was found out.
+
+    Returns:
+        0 if everything is there, 1 if something is short, 2 if nothing could be checked.
+    """
+    checks = _checks(arguments.check)
+    if arguments.policy:
+        sys.stdout.write(json_text(policy(checks if arguments.check else CHECKS)))
+        return 0
+    if not arguments.paths:
+        raise InvalidValueError("nothing to check", argument="PATH", allowed="cdk.out, a template, or --policy alone")
+    fleet = reviewed(arguments, found_configuration(arguments.config), rules=()).fleet
+    asks = _asker(arguments.profile)
+    if sys.stderr is not None and sys.stderr.isatty():
+        say("asking AWS")
+    results = preflight(fleet, asks, checks)
+    if arguments.format == "json":
+        sys.stdout.write(json_text(_facts(results)))
+    else:
+        show(_lines(results, width=width_of(sys.stdout)), sys.stdout)
+    return _code(results, strict=arguments.strict)
+
+
+def _checks(names: Sequence[str]) -> tuple[Check, ...]:
+    return tuple(each for each in CHECKS if each.id in names or (not names and not each.on_request))
+
+
+def _asker(profile: str | None) -> Asks:
+    try:
+        module = import_module("gpu_constructs.account.preflight.asking")
+    except ImportError as problem:
+        if problem.name not in {"boto3", "botocore"}:
+            raise
+        raise GpuConstructsError("boto3 is not installed", fix="pip install 'gpu-constructs[account]'") from problem
+    found: Asks = module.asker(profile)
+    return found
+
+
+def _code(results: Sequence[Result], *, strict: bool) -> int:
+    verdicts = {each.verdict for each in results}
+    if verdicts == {Verdict.NOT_CHECKED}:
+        return _COULD_NOT
+    return int(Verdict.SHORT in verdicts or (strict and Verdict.NOT_CHECKED in verdicts))
+
+
+def _facts(results: Sequence[Result]) -> dict[str, object]:
+    return {"version": __version__, "results": [{**asdict(each), "verdict": str(each.verdict)} for each in results]}
+
+
+def _lines(results: Sequence[Result], *, width: int) -> Iterator[Line]:
+    if not results:
+        yield [("no hosts to check", "")]
+        return
+    for region, found in groupby(results, key=lambda each: each.region):
+        yield [(region or "region not known", "title")]
+        for each in found:
+            yield from _of(each, width)
+    counts = [(verdict, sum(each.verdict is verdict for each in results)) for verdict in Verdict]
+    yield [(", ".join(f"{count} {verdict}" for verdict, count in counts if count), "title")]
+
+
+def _of(result: Result, width: int) -> Iterator[Line]:
+    head = f"  {result.verdict.value:<{_WIDEST}}"
+    yield [(head, _STYLES[result.verdict]), (f"  {result.check}: {result.subject}", "")]
+    for line in wrapped(result.text, width=width, indent=_INDENT):
+        yield [(f"{' ' * _INDENT}{line}", "")]
+    if result.fix:
+        lines = list(wrapped(f"fix: {result.fix}", width=width, indent=_INDENT + 2))
+        # A command that goes on in the next line can still be pasted.
+        end = " \\" if result.fix.startswith("aws ") else ""
+        for number, line in enumerate(lines, 1):
+            yield [(f"{' ' * _INDENT}{line}{end if number < len(lines) else ''}", "aside")]

@@ -1,0 +1,288 @@
+"""What is asked of AWS: only calls that read, tried again where that helps, and every error in words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import boto3
+import botocore.session
+import pytest
+from botocore import xform_name
+from botocore.awsrequest import AWSResponse
+from botocore.exceptions import ClientError, EndpointConnectionError, NoCredentialsError, ReadTimeoutError
+from botocore.stub import Stubber
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpu_constructs.account.preflight import CHECKS, Verdict, policy, preflight
+from gpu_constructs.account.preflight.answer import UnansweredError
+from gpu_constructs.account.preflight.asking import READ_ONLY, asker
+from gpu_constructs.account.preflight.check import Ask, Call
+from gpu_constructs.errors import GpuConstructsError
+from gpu_constructs.fleet import Bought, Fleet, Pool, PurchaseOption, Reservation
+from tests.account.preflight.world import REGION, SPOT, answering, fleet, offering, pool, subnet, table, task
+
+CALLS = tuple(dict.fromkeys(call for check in CHECKS for call in check.calls))
+SERVICES = botocore.session.get_session()
+
+GROUP = "arn:aws:resource-groups:eu-west-1:123456789012:group/gpus"
+
+
+def every_kind() -> Fleet:
+    """A fleet about which every check asks."""
+    block = Bought(option=PurchaseOption.CAPACITY_BLOCK, reservation=Reservation(group=GROUP))
+    return fleet(pool(), pool(name="Spot", bought=SPOT), pool(name="Block", bought=block), tasks=(task("awsvpc"),))
+
+
+@pytest.mark.parametrize("call", CALLS, ids=lambda call: call.permission)
+def test_every_call_only_reads_and_is_one_that_aws_has(call: Call) -> None:
+    assert call.operation.startswith(("Describe", "Get", "List"))
+    assert READ_ONLY == ("Describe", "Get", "List")
+    assert call.operation in SERVICES.get_service_model(call.service).operation_names
+
+
+def test_a_call_that_may_change_something_is_never_made(credentials: None) -> None:
+    del credentials
+    with pytest.raises(UnansweredError, match="never called"):
+        asker(None)(REGION)(Call(service="ec2", operation="CreateCapacityReservation"), {})
+
+
+def test_checks_make_no_other_calls_than_they_declare() -> None:
+    asked: list[Any] = []
+    for check in CHECKS:
+        asked.clear()
+        preflight(every_kind(), answering({}, asked), [check])
+        assert {call for call, _ in asked} <= set(check.calls), check.id
+
+
+def test_the_policy_allows_each_call_and_nothing_else() -> None:
+    statements = policy()["Statement"]
+    assert isinstance(statements, list)
+    allowed = [action for each in statements for action in each["Action"]]
+    assert sorted(allowed) == sorted(call.permission for call in CALLS)
+    assert "servicequotas:GetServiceQuota" in allowed
+
+
+@pytest.fixture
+def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "testing")
+    monkeypatch.delenv("AWS_PROFILE", raising=False)
+
+
+Answering = Callable[[str], tuple[int, bytes]]
+
+
+@pytest.fixture
+def answered(credentials: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Answering], Ask]]:
+    """Asks an AWS whose answers a function gives, by operation: status and body."""
+    del credentials
+    session = boto3.Session
+
+    def of(answer: Answering) -> Ask:
+        def make(**given_: Any) -> Any:
+            made = session(**given_)
+
+            def send(request: Any, event_name: str, **_: Any) -> AWSResponse:
+                status, body = answer(event_name.rpartition(".")[2])
+                raw = type("Raw", (), {"stream": lambda self, **_: iter([body])})()
+                return AWSResponse(request.url, status, {}, raw)
+
+            made.events.register("before-send", send)
+            return made
+
+        monkeypatch.setattr(boto3, "Session", make)
+        return asker(None)(REGION)
+
+    monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0)
+    yield of
+    monkeypatch.undo()
+
+
+QUOTA = Call(service="service-quotas", operation="GetServiceQuota")
+ARGUMENTS = {"ServiceCode": "ec2", "QuotaCode": "L-DB2E81BA"}
+
+
+@pytest.mark.parametrize("trouble", ["TooManyRequestsException", "ServiceUnavailable", "time-out"])
+def test_throttling_and_time_outs_are_tried_again(answered: Callable[[Answering], Ask], trouble: str) -> None:
+    tries: list[str] = []
+
+    def answer(operation: str) -> tuple[int, bytes]:
+        tries.append(operation)
+        if len(tries) > 2:
+            return 200, json.dumps({"Quota": {"Value": 8}}).encode()
+        if trouble == "time-out":
+            raise ReadTimeoutError(endpoint_url="https://example.com")
+        return 503 if trouble == "ServiceUnavailable" else 400, json.dumps({"__type": trouble}).encode()
+
+    assert answered(answer)(QUOTA, ARGUMENTS).first.row("Quota").number("Value") == 8
+    assert len(tries) == 3
+
+
+def test_what_is_throttled_all_the_time_is_said_and_asked_once(answered: Callable[[Answering], Ask]) -> None:
+    tries: list[str] = []
+
+    def answer(operation: str) -> tuple[int, bytes]:
+        tries.append(operation)
+        return 400, json.dumps({"__type": "TooManyRequestsException"}).encode()
+
+    ask = answered(answer)
+    for _ in range(2):
+        with pytest.raises(UnansweredError, match="limits the rate of servicequotas:GetServiceQuota"):
+            ask(QUOTA, ARGUMENTS)
+    assert len(tries) == 5
+
+
+def test_a_service_out_of_reach_is_not_waited_for_again(answered: Callable[[Answering], Ask]) -> None:
+    tries: list[str] = []
+
+    def answer(operation: str) -> tuple[int, bytes]:
+        tries.append(operation)
+        raise EndpointConnectionError(endpoint_url="https://example.com")
+
+    ask = answered(answer)
+    for code in ("L-1", "L-2"):
+        with pytest.raises(UnansweredError, match="service-quotas in eu-west-1 cannot be reached"):
+            ask(QUOTA, {**ARGUMENTS, "QuotaCode": code})
+    assert len(tries) == 5
+
+
+def test_an_answer_that_cannot_be_parsed_is_said(answered: Callable[[Answering], Ask]) -> None:
+    for body in (b"<html>", b"[", b"\xff", b"[[]]"):
+        with pytest.raises(UnansweredError):
+            answered(lambda _, body=body: (200, body))(QUOTA, ARGUMENTS).first.row("Quota")
+
+
+# What no model of botocore lists, because every call of a service may have it.
+# https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html
+COMMON = (
+    "AuthFailure",
+    "Blocked",
+    "DryRunOperation",
+    "ExpiredToken",
+    "InternalError",
+    "InvalidClientTokenId",
+    "InvalidParameterValue",
+    "OptInRequired",
+    "PendingVerification",
+    "RequestLimitExceeded",
+    "UnauthorizedOperation",
+    "Unavailable",
+    "UnrecognizedClientException",
+    "ValidationError",
+)
+
+
+def modelled(call: Call) -> tuple[str, ...]:
+    shapes = SERVICES.get_service_model(call.service).operation_model(call.operation).error_shapes
+    return tuple(each.metadata.get("error", {}).get("code", each.name) for each in shapes)
+
+
+@pytest.mark.parametrize("call", CALLS, ids=lambda call: call.permission)
+def test_every_error_that_botocore_models_is_a_result_with_words(
+    call: Call, credentials: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del credentials
+    client, arguments = boto3.client(call.service, region_name=REGION), arguments_of(call)
+    monkeypatch.setattr(boto3.Session, "client", lambda *_, **__: client)
+    for code in (*modelled(call), *COMMON):
+        with Stubber(client) as stub:
+            stub.add_client_error(xform_name(call.operation), code, "why it does not answer\x1b[2J")
+            with pytest.raises(UnansweredError) as caught:
+                asker(None)(REGION)(call, arguments)
+        assert caught.value.code == code
+        assert call.permission in caught.value.why or code in caught.value.why
+
+
+def arguments_of(call: Call) -> dict[str, Any]:
+    """The arguments with which some check makes a call."""
+    asked: list[Any] = []
+    refused = UnansweredError("none", code="NoSuchResourceException")
+    answers = {"GetServiceQuota": refused, "ListGroupResources": {}, **SOME_ANSWERS}
+    preflight(every_kind(), answering(answers, asked), CHECKS)
+    return next((dict(arguments) for made, arguments in asked if made == call), {})
+
+
+SOME_ANSWERS: dict[str, object] = {
+    "DescribeSubnets": {"Subnets": [subnet()]},
+    "DescribeRouteTables": table(),
+    "DescribeInstanceTypeOfferings": offering(("g6.12xlarge", "eu-west-1a")),
+}
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (NoCredentialsError(), "there are no credentials for AWS"),
+        (ClientError({"Error": {"Code": "UnauthorizedOperation"}}, "x"), "may not call servicequotas:GetServiceQuota"),
+        (ClientError({}, "x"), "AWS did not answer servicequotas:GetServiceQuota"),
+        (KeyError("x"), "in an unknown form"),
+    ],
+)
+def test_errors_of_boto3_are_words(
+    error: Exception, words: str, credentials: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del credentials
+
+    def fails(*_: Any, **__: Any) -> Any:
+        raise error
+
+    monkeypatch.setattr(boto3.Session, "client", fails)
+    with pytest.raises(UnansweredError, match=words):
+        asker(None)(REGION)(QUOTA, ARGUMENTS)
+
+
+def test_a_profile_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(GpuConstructsError, match="--profile: .*nobody"):
+        asker("nobody")
+
+
+ODD = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5) | st.datetimes(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+OPERATIONS = sorted({call.operation for call in CALLS})
+
+
+def keys(operation: str) -> list[str]:
+    """The keys of the answer of an operation, and of the objects in it."""
+    call = next(each for each in CALLS if each.operation == operation)
+    shape = SERVICES.get_service_model(call.service).operation_model(operation).output_shape
+    inner = [getattr(each, "member", each) for each in shape.members.values()]
+    return sorted({*shape.members, *(name for each in inner for name in getattr(each, "members", {}))})
+
+
+def odd_answers(operation: str) -> st.SearchStrategy[Any]:
+    level = st.dictionaries(st.sampled_from(keys(operation)), ODD, max_size=6)
+    return ODD | level | st.dictionaries(st.sampled_from(keys(operation)), st.lists(level, max_size=2), max_size=4)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.fixed_dictionaries({each: odd_answers(each) for each in OPERATIONS}))
+def test_answers_of_any_shape_are_results(answers: dict[str, Any]) -> None:
+    found = preflight(every_kind(), answering(answers), CHECKS)
+    assert all(each.text for each in found)
+
+
+def test_regions_are_asked_side_by_side() -> None:
+    import threading  # noqa: PLC0415 - of this test alone
+
+    together = threading.Barrier(3, timeout=20)
+
+    def asks(region: str) -> Ask:
+        together.wait()
+        return answering({})(region)
+
+    regions = ("eu-west-1", "us-east-1", "us-west-2")
+    pools: list[Pool] = [pool(name=each, region=each) for each in regions]
+    found = preflight(fleet(*pools), asks)
+    assert list(dict.fromkeys(each.region for each in found)) == list(regions)
+    assert [each.region for each in found if each.check == "roles"] == ["eu-west-1"] * 2
+
+
+def test_hosts_without_a_region_are_said() -> None:
+    (found,) = preflight(fleet(pool(region=None)), answering({}))
+    assert (found.check, found.verdict, found.fix) == ("region", Verdict.NOT_CHECKED, "--region REGION")

@@ -1,0 +1,93 @@
+"""Fleets and answers for tests of pre-flight checks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from gpu_constructs.account.preflight.answer import Answer, UnansweredError
+from gpu_constructs.account.preflight.check import Ask, Call, Result
+from gpu_constructs.account.preflight.run import preflight
+from gpu_constructs.account.preflight.table import CHECKS
+from gpu_constructs.fleet import Bought, Fleet, HostImage, Pool, PurchaseOption, Subnet, Task
+from gpu_constructs.hardware import image, instance_type
+
+REGION = "eu-west-1"
+IN_A = Subnet(id="subnet-0a0a0a0a")
+IN_B = Subnet(id="subnet-0b0b0b0b")
+
+POOL = Pool(
+    name="Gpu",
+    instance_types=(instance_type("g6.12xlarge"),),
+    min_instances=0,
+    max_instances=4,
+    region=REGION,
+    subnets=(IN_A,),
+    image=HostImage(image=image("al2023-gpu")),
+)
+SPOT = Bought(option=PurchaseOption.SPOT)
+
+
+def fleet(*pools: Pool, **more: Any) -> Fleet:
+    return Fleet(pools=pools or (POOL,), **more)
+
+
+def pool(**more: Any) -> Pool:
+    return replace(POOL, **more)
+
+
+def task(network_mode: str) -> Task:
+    return Task(name="Task", network_mode=network_mode)
+
+
+Answers = Mapping[str, object]
+"""The page, or the exception, that answers an operation."""
+
+
+def answering(answers: Answers, asked: list[tuple[Call, Mapping[str, object]]] | None = None) -> Callable[[str], Ask]:
+    """What answers calls by the names of their operations, in every region."""
+
+    def ask(call: Call, arguments: Mapping[str, object]) -> Answer:
+        if asked is not None:
+            asked.append((call, arguments))
+        found = answers.get(call.operation)
+        if isinstance(found, Exception):
+            raise found
+        if found is None:
+            raise UnansweredError(f"nothing answers {call.operation}")
+        return Answer(call.permission, (found,))
+
+    return lambda region: ask
+
+
+def only(check: str, answers: Answers, of: Fleet | None = None) -> Result:
+    """The one result of one check."""
+    (found,) = results(check, answers, of)
+    return found
+
+
+def results(check: str, answers: Answers, of: Fleet | None = None) -> tuple[Result, ...]:
+    return preflight(fleet() if of is None else of, answering(answers), [each for each in CHECKS if each.id == check])
+
+
+def offering(*pairs: tuple[str, str]) -> dict[str, object]:
+    return {"InstanceTypeOfferings": [{"InstanceType": name, "Location": zone} for name, zone in pairs]}
+
+
+def subnet(of: Subnet = IN_A, zone: str = "eu-west-1a", free: int = 100, *, public: bool = False) -> dict[str, object]:
+    return {
+        "SubnetId": of.id,
+        "AvailabilityZone": zone,
+        "AvailableIpAddressCount": free,
+        "VpcId": "vpc-1",
+        "MapPublicIpOnLaunch": public,
+    }
+
+
+def table(*routes: dict[str, str]) -> dict[str, object]:
+    return {"RouteTables": [{"VpcId": "vpc-1", "Associations": [{"Main": True}], "Routes": list(routes)}]}
+
+
+def route(**leads: str) -> dict[str, str]:
+    return {"DestinationCidrBlock": "0.0.0.0/0", "State": "active", **leads}
