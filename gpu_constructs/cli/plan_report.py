@@ -81,7 +81,7 @@ def _pool(each: PoolPlan, width: int) -> Iterator[Line]:
 def _facts_in_words(each: PoolPlan) -> Iterator[tuple[str, str]]:
     levels = (each.minimum, each.desired, each.maximum)
     low, wanted, most = (number(level.hosts) for level in levels)
-    short = f"; the copies need {each.short} more than MaxSize" if each.short else ""
+    short = f"; the copies need {number(each.short)} more than MaxSize" if each.short else ""
     yield "hosts", f"{low} at minimum, {wanted} at the desired counts, {most} at MaxSize{short}"
     if any(level.gpus != 0 for level in levels):
         low, wanted, most = (number(level.gpus) for level in levels)
@@ -115,9 +115,15 @@ def _deploying(each: PoolPlan) -> str:
     found = each.deployment
     if found is None or isinstance(found.hosts, Unknown):
         return f"{NOT_KNOWN} how many hosts a deployment of all services takes"
-    text = f"{found.hosts} {_hosts(found.hosts)} if all services are deployed at once, {number(found.extra)} more"
+    text = (
+        f"{number(found.hosts)} {_hosts(found.hosts)} if all services are deployed at once, {number(found.extra)} more"
+    )
     if found.beyond:
-        beyond = "; MaxSize is not known" if isinstance(found.beyond, Unknown) else f", {found.beyond} beyond MaxSize"
+        beyond = (
+            "; MaxSize is not known"
+            if isinstance(found.beyond, Unknown)
+            else f", {number(found.beyond)} beyond MaxSize"
+        )
         text += beyond if found.stuck else f"{beyond}: old copies stop before new ones start"
     return text + (f"; {listed(found.stuck)} cannot take the first step" if found.stuck else "")
 

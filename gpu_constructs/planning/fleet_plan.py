@@ -198,7 +198,7 @@ def _plan_pool(proof: PoolProof, during: PoolProof, tenants: tuple[Workload, ...
     services = tuple(each for each in tenants if each.is_service and each.daemon is False)
     is_open = any(isinstance(each.desired_count, Unknown) for each in services)
     wanted = _hosts_wanted(pool, least, UNKNOWN if is_open else proof.hosts_needed)
-    hosts = wanted if isinstance(wanted, Unknown) or isinstance(most, Unknown) else min(wanted, max(known(least), most))
+    hosts = wanted if isinstance(wanted, Unknown) or isinstance(most, Unknown) else min(wanted, most)
     is_scaled = pool.kind is PoolKind.AUTO_SCALING_GROUP and pool.has_provider and pool.managed_scaling is True
     hour = price.of(pool, 1) if is_scaled else None
     return PoolPlan(
@@ -217,10 +217,13 @@ def _plan_pool(proof: PoolProof, during: PoolProof, tenants: tuple[Workload, ...
 
 
 def _hosts_that_are_written(pool: Pool) -> tuple[int | Unknown, int | Unknown]:
-    """MinSize and MaxSize in hosts; a group with weights counts in those."""
-    if pool.group.has_weights:
+    """MinSize and MaxSize in hosts; a group with weights counts in those, and what is no size is not known."""
+    least, most = pool.min_instances, pool.max_instances
+    if pool.group.has_weights or known(least) < 0 or known(most) < 0:
         return UNKNOWN, UNKNOWN
-    return pool.min_instances, pool.max_instances
+    if isinstance(least, Unknown) or isinstance(most, Unknown):
+        return least, most
+    return least, max(least, most)  # AWS refuses a MinSize above MaxSize
 
 
 def _hosts_wanted(pool: Pool, least: int | Unknown, needed: int | Unknown) -> int | Unknown:

@@ -70,6 +70,13 @@ def test_a_group_with_weights_counts_in_those() -> None:
     assert isinstance(found.maximum.hosts, Unknown)
 
 
+@pytest.mark.parametrize(("least", "most", "counted"), [(-2, 5, UNKNOWN), (0, -5, UNKNOWN), (9, 3, 9)])
+def test_sizes_that_aws_refuses_lower_no_cost(least: int, most: int, counted: int | Unknown) -> None:
+    found = planned(pools=(pool(min_instances=least, max_instances=most),))
+    assert found.maximum.hosts == counted
+    assert not verdict(found, 1).is_kept
+
+
 def test_copies_beyond_max_size_are_said() -> None:
     found = the_pool(service(pool(max_instances=2), copies=12))
     assert (found.desired.hosts, found.short) == (2, 1)

@@ -108,6 +108,14 @@ def test_it_is_as_cheap_as_trying_every_way(
         assert cheapest_mix(offers, wanted, below=found.price, steps=STEPS)[0] is None
 
 
+def test_a_host_need_not_take_as_many_of_the_hardest_as_it_can() -> None:
+    large, small = need(0, 4), need(0, 3)  # two times 4 + 3 + 3, and not 4 + 4 first
+    loads = [Load(need=large, copies=2), Load(need=small, copies=4)]
+    found, _ = cheapest_mix([offer(1, 1, 10, large, small)], loads, steps=STEPS)
+    assert found is not None
+    assert found.hosts == (2,)
+
+
 def test_many_copies_of_one_task_take_no_longer_than_hosts_there_are() -> None:
     one = need(1, 2)
     offers = [offer(10, 1, 4, one), offer(36, 4, 48, one), offer(90, 8, 96, one)]
