@@ -341,8 +341,9 @@ class GpuCluster(AsCluster):
 
         Args:
             construct_id: Its id under the cluster.
-            notify: Who is told of alarms: a standard topic of the same region, which the alarms of the account may then
-                publish to. An imported topic has to allow it itself. By default alarms only change their color.
+            notify: Who is told of alarms, those of jobs and trainings on the cluster included: a standard topic of the
+                same region, which the alarms of the account may then publish to. An imported topic has to allow it
+                itself. By default alarms only change their color.
             alarms: From when on alarms go off, and which there are: ``AlarmLimits(idle_minutes=None)``. By default
                 all of them.
             per_gpu: Whether each GPU of each host has metrics of its own, which CloudWatch bills one by one. By default

@@ -19,6 +19,7 @@ from gpu_constructs.cdk.atomic import stack_of
 from gpu_constructs.cdk.same_place import require_same_place
 from gpu_constructs.cdk.tokens import is_token, known_text
 from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, Unknown
+from gpu_constructs.hosts.alarms import AlarmsOfTasks
 from gpu_constructs.hosts.association import ClusterAssociation
 from gpu_constructs.hosts.encryption import let_key_be_used
 from gpu_constructs.hosts.host_permissions import host_permissions
@@ -72,6 +73,7 @@ class ClusterHosts:
         kept: What daemons keep of each host with NVIDIA GPUs, before tasks share it.
         are_measured: Whether a daemon measures the GPUs of its Auto Scaling groups, see `GpuCluster.add_monitoring`.
         tasks: Task definitions for the hosts, so far.
+        alarms: Alarms of jobs on the hosts, of which the monitoring tells.
     """
 
     def __init__(
@@ -108,6 +110,7 @@ class ClusterHosts:
         self.kept: FairShare = NOTHING_KEPT
         self.are_measured: bool = False
         self.tasks: list[Resizable] = []
+        self.alarms: AlarmsOfTasks = AlarmsOfTasks()
         self._connections: dict[ec2.IConnectable, ec2.Connections] = {}
         self._seen_without_groups: dict[str, ecs.ICluster] = {}
         is_own = isinstance(cluster, ecs.Cluster) and (is_new or cluster.stack == self.stack)

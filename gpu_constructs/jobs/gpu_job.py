@@ -86,7 +86,8 @@ class GpuJob(StartedJob):
 
     Attributes:
         state_machine: Each execution of it is one job.
-        alarm: Goes off when a job has failed.
+        alarm: Goes off when a job has failed. Whoever is told of alarms of the cluster is told of it as well
+            (`GpuCluster.add_monitoring`).
         task_definition: What it runs.
         data: Where it reads, writes and resumes.
     """

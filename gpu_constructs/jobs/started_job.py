@@ -25,6 +25,7 @@ from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.state_parts import State
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import IncompatibleError, shown
+from gpu_constructs.hosts.alarms import AlarmsOfTasks
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.jobs.data import JobData, JobPlaces, require_key
 from gpu_constructs.jobs.job_input import quoted, require_input_fits, text_of
@@ -48,6 +49,7 @@ class StartedJob(Construct):
     alarm: cloudwatch.Alarm
     task_definition: GpuTaskDefinition
     data: tuple[JobData, ...]
+    _alarms: AlarmsOfTasks
     _places: JobPlaces
     _run: JobRun
     _more: tuple[str, ...] = ()
@@ -74,6 +76,8 @@ class StartedJob(Construct):
         task.keep_old_revisions()
         # A provider cannot leave the cluster while a task uses it.
         self.state_machine.node.add_dependency(hosts.association.services_depend_on, *after)
+        self._alarms = hosts.alarms
+        self._alarms.add(self.alarm)
 
     @checked
     def start_command(self, *, job_input: Mapping[str, object] | None = None) -> str:
@@ -202,7 +206,7 @@ class StartedJob(Construct):
                 )
                 # A pipe reads its queue as soon as it is there.
                 pipe.node.add_dependency(role)
-                return cloudwatch.Alarm(
+                alarm = cloudwatch.Alarm(
                     self,
                     alarm_id,
                     alarm_description="Messages wait, and no job is started for them",
@@ -212,6 +216,8 @@ class StartedJob(Construct):
                     comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
                     treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
                 )
+                self._alarms.add(alarm)
+                return alarm
 
     @checked
     def run_on_object(self, construct_id: str, *, bucket: s3.IBucket, prefix: str = "") -> events.Rule:

@@ -112,6 +112,7 @@ class GpuMonitoring(Construct):
             self.recovery: GpuRecovery | None = None
             if notify is not None:
                 let_alarms_publish(self, notify, hosts)
+            hosts.alarms.tell(self._alarms.tell_of)
             # Last, since sizes in task definitions are not taken back if something is refused after it.
             keep_room()
             hosts.are_measured = True
@@ -178,6 +179,8 @@ class GpuMonitoring(Construct):
         pool = _watched_pool(capacity, self.hosts.cluster_name)
         self._pools.append(pool)
         self._alarms.add(alarms_of_pool(pool, self._limits))
+        # With the first capacity whose GPUs are measured come the alarms of the measurements.
+        self._alarms.add(alarms_of_cluster(self._watched(), self._limits))
 
     def _shown_alarms(self) -> list[cloudwatch.Alarm]:
         """The alarms on the dashboard: those of hosts that failed their check at boot, and of the recovery, as well."""

@@ -133,6 +133,11 @@ class WatchedCluster:
     pools: tuple[WatchedPool, ...] = ()
 
     @property
+    def is_measured(self) -> bool:
+        """Whether it has hosts that the daemon measures."""
+        return any(self.measured)
+
+    @property
     def measured(self) -> Iterator[WatchedPool]:
         """Pools whose GPUs the daemon measures."""
         return (each for each in self.pools if each.is_measured)

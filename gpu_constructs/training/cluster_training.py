@@ -102,7 +102,8 @@ class ClusterTraining(StartedJob):
 
     Attributes:
         state_machine: Each execution of it is one training.
-        alarm: Goes off when a training has failed.
+        alarm: Goes off when a training has failed. Whoever is told of alarms of the cluster is told of it as well
+            (`GpuCluster.add_monitoring`).
         task_definition: What each host runs.
         security_group: That of the tasks.
         hosts: How many hosts it has.

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_sns as sns
+from aws_cdk import aws_sqs as sqs
 
-from gpu_constructs import AlarmLimits, InvalidValueError
+from gpu_constructs import AlarmLimits, GpuJob, InvalidValueError, UnknownNameError
 from gpu_constructs.monitoring.alarms.alarm_table import ALARMS
 from tests.synthesis import Site
 
@@ -87,38 +89,39 @@ def test_hosts_that_wait_longer_than_they_need_raise_the_alarm_after_that_time(w
 def test_gpus_are_held_and_idle(watched: Watched, there: float, held: float, use: float, goes_off: bool) -> None:
     metrics = {"GPUs": there, "GPUsReserved": held, "GPUUtilization": use}
     samples = _each_minute(
-        {("GpuConstructs", name): {0: value} for name, value in metrics.items()}, _of_pool(watched, "L4")
+        {("GpuConstructs", name): {0: value} for name, value in metrics.items()}, _of_pool(watched, "L4"), 13 * HOUR
     )
-    assert _went_off(watched.alarms["L4IdleGpus"], samples) is goes_off
+    assert _went_off(watched.alarms["L4IdleGpus"], samples, 13 * HOUR) is goes_off
 
 
-def test_gpus_that_work_now_and_then_are_not_idle(watched: Watched) -> None:
-    use = {0: 0.0} | dict.fromkeys(range(1800, 7200, 1800), 80.0) | {start + 300: 0.0 for start in (1800, 3600)}
+def test_a_quiet_night_raises_no_alarm_for_idle_gpus(watched: Watched) -> None:
+    use = {0: 0.0, 10 * HOUR: 80.0, 12 * HOUR: 0.0}
     metrics = {"GPUs": {0: 1.0}, "GPUsReserved": {0: 1.0}, "GPUUtilization": use}
     samples = _each_minute(
-        {("GpuConstructs", name): changes for name, changes in metrics.items()}, _of_pool(watched, "L4")
+        {("GpuConstructs", name): changes for name, changes in metrics.items()}, _of_pool(watched, "L4"), 22 * HOUR
     )
-    assert not _went_off(watched.alarms["L4IdleGpus"], samples)
+    assert not _went_off(watched.alarms["L4IdleGpus"], samples, 22 * HOUR)
 
 
 @pytest.mark.parametrize(
-    ("wanted", "most", "goes_off"),
+    ("wanted", "most", "demand", "goes_off"),
     [
-        ({0: 4}, {0: 4}, True),
-        ({0: 3}, {0: 4}, False),
-        ({0: 0}, {0: 4}, False),
+        ({0: 4}, {0: 4}, {0: 125}, True),
+        # Its hosts are all there, and they are all that tasks need.
+        ({0: 1}, {0: 1}, {0: 100}, False),
+        ({0: 3}, {0: 4}, {0: 200}, False),
         # A schedule has taken the group to none.
-        ({0: 0}, {0: 0}, False),
-        ({0: 1, 600: 4, 1800: 2}, {0: 4}, False),
+        ({0: 0}, {0: 0}, {0: 200}, False),
+        ({0: 1, 600: 4, 1800: 2}, {0: 4}, {0: 200}, False),
     ],
 )
-def test_a_capacity_is_at_its_maximum(
-    watched: Watched, wanted: dict[int, float], most: dict[int, float], goes_off: bool
+def test_tasks_wait_for_a_capacity_at_its_maximum(
+    watched: Watched, wanted: dict[int, float], most: dict[int, float], demand: dict[int, float], goes_off: bool
 ) -> None:
     group = {"AutoScalingGroupName": watched.group("L4")}
-    samples = _each_minute(
-        {("AWS/AutoScaling", "GroupDesiredCapacity"): wanted, ("AWS/AutoScaling", "GroupMaxSize"): most}, group
-    )
+    of_group = {("AWS/AutoScaling", "GroupDesiredCapacity"): wanted, ("AWS/AutoScaling", "GroupMaxSize"): most}
+    samples = _each_minute(of_group, group)
+    samples.sent.update(_each_minute({DEMAND: demand}, _of_pool(watched, "L4")).sent)
     assert _went_off(watched.alarms["L4AtMaximum"], samples) is goes_off
 
 
@@ -217,7 +220,7 @@ def test_a_limit_is_changed(site: Site) -> None:
     site.cluster.add_monitoring("Monitoring", alarms=limits)
     site.l4  # noqa: B018 - it comes after the monitoring
     alarms = {each["AlarmDescription"]["Fn::Join"][1][0]: each for each in site.properties("AWS::CloudWatch::Alarm")}
-    (waits,) = (each for text, each in alarms.items() if text.startswith("Tasks wait"))
+    (waits,) = (each for text, each in alarms.items() if text.startswith("Tasks wait longer"))
     (idle,) = (each for text, each in alarms.items() if text.startswith("GPUs are held"))
     assert (waits["EvaluationPeriods"], waits["DatapointsToAlarm"], waits["Period"]) == (45, 45, 60)
     assert (idle["EvaluationPeriods"], idle["DatapointsToAlarm"], idle["Threshold"]) == (6, 6, 10)
@@ -236,12 +239,63 @@ def test_somebody_is_told_of_hosts_that_fail_their_check_at_boot_as_well(site: S
         ({"tasks_wait_minutes": 0}, "tasks_wait_minutes: .*1 to 1440"),
         ({"idle_percent": 100}, "idle_percent: .*1 to 99"),
         ({"idle_minutes": 2.5}, "idle_minutes: "),
+        ({"idle_minutes": 7}, "idle_minutes: .*periods of 5 minutes.*fix: idle_minutes=5"),
+        ({"at_maximum_minutes": 0}, "fix: at_maximum_minutes=30"),
         ({"capacity_block_ends": None}, "capacity_block_ends: "),
     ],
 )
 def test_a_limit_that_no_alarm_has_is_refused(limits: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidValueError, match=message):
         AlarmLimits(**limits)
+
+
+def test_a_limit_in_a_message_is_the_default() -> None:
+    for argument in AlarmLimits.__dataclass_fields__:
+        if argument != "capacity_block_ends":
+            with pytest.raises(InvalidValueError, match=f"fix: {argument}={getattr(AlarmLimits(), argument)}$"):
+                AlarmLimits(**{argument: -1})  # type: ignore[arg-type] # by name
+
+
+def test_a_name_that_no_alarm_has_is_refused_with_those_like_it(watched: Watched) -> None:
+    alarms = watched.monitoring.alarms
+    with pytest.raises(UnknownNameError, match="no alarm of this name.*did you mean L4TasksWait"):
+        alarms["L5TasksWait"]
+    assert (alarms.get("L5TasksWait"), "L5TasksWait" in alarms) == (None, False)
+
+
+def test_alarms_of_measurements_come_with_the_first_capacity_that_is_measured(site: Site) -> None:
+    alarms = site.cluster.add_monitoring("Monitoring").alarms
+    assert set(alarms) == {"CannotPlace", "Interruptions", "JobsOverTime"}
+    site.managed(instance_types=["g6.xlarge"])
+    site.capacity("c7i.large", name="Cpu")
+    made = site.cluster.monitoring
+    assert made is not None
+    assert not {"GpuFailed", "MissingGpus"} & set(made.alarms)
+    site.capacity("g6.xlarge")
+    assert {"GpuFailed", "MissingGpus"} < set(made.alarms)
+
+
+@pytest.mark.parametrize("is_first", [False, True])
+def test_alarms_of_jobs_tell_whoever_is_told_of_the_cluster(site: Site, is_first: bool) -> None:
+    task = site.task()
+    task.add_gpu_container("train", image=site.image, gpus=1)
+
+    def monitoring() -> None:
+        site.cluster.add_monitoring("Monitoring", notify=sns.Topic(site.stack, "Topic"))
+
+    if not is_first:
+        monitoring()
+    job = GpuJob(site.stack, "Job", cluster=site.cluster, task_definition=task, timeout=cdk.Duration.hours(1))
+    job.run_from_queue("Queue", queue=sqs.Queue(site.stack, "Work"))
+    if is_first:
+        monitoring()
+    alarms = site.properties("AWS::CloudWatch::Alarm")
+    assert any(
+        each["AlarmDescription"].startswith("Jobs that failed")
+        for each in alarms
+        if isinstance(each["AlarmDescription"], str)
+    )
+    assert all(each["AlarmActions"] == [{"Ref": "TopicBFC7AF6E"}] for each in alarms)
 
 
 def test_limits_of_another_kind_are_refused_and_leave_nothing(site: Site) -> None:

@@ -9,19 +9,22 @@ from gpu_constructs.cdk.kinds import with_names_checked
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.fleet import Unknown
 
-__all__ = ["AlarmLimits"]
+__all__ = ["IDLE_PERIOD_MINUTES", "AlarmLimits"]
 
 _DAY_MINUTES = 24 * 60
 """What an alarm looks at, at most: https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_PutMetricAlarm.html
 """
 
-# Argument, what it counts, the smallest, the largest, an example.
+IDLE_PERIOD_MINUTES = 5
+"""Of what idle GPUs are measured in."""
+
+# Argument, what it counts, the smallest, the largest, the default.
 _NUMBERS = (
-    ("tasks_wait_minutes", "minutes", 1, _DAY_MINUTES, 30),
+    ("tasks_wait_minutes", "minutes", 1, _DAY_MINUTES, 15),
     ("placement_failures", "failures", 1, 1000, 1),
-    ("idle_minutes", "minutes", 5, _DAY_MINUTES, 60),
+    ("idle_minutes", "minutes", IDLE_PERIOD_MINUTES, _DAY_MINUTES, 720),
     ("idle_percent", "percent", 1, 99, 5),
-    ("at_maximum_minutes", "minutes", 1, _DAY_MINUTES, 60),
+    ("at_maximum_minutes", "minutes", 1, _DAY_MINUTES, 30),
     ("failed_gpus", "faults", 1, 1000, 1),
     ("missing_gpus", "GPUs", 1, 16, 1),
     ("interruptions_per_hour", "tasks", 1, 100_000, 3),
@@ -42,11 +45,12 @@ class AlarmLimits:
             (containers-roadmap issue 2381). No alarm goes off where no host would fit the task, since ECS then asks for
             none; that is for `placement_failures`.
         placement_failures: Tasks in five minutes that services could not place. By default 1.
-        idle_minutes: Minutes in which tasks hold GPUs of a capacity and use less than `idle_percent` of them. By
-            default 60. The GPUs of a capacity are taken together: one idle GPU next to busy ones raises no alarm.
+        idle_minutes: Minutes in which tasks hold GPUs of a capacity and use less than `idle_percent` of them, a
+            multiple of 5. By default 720, half a day, so that the quiet night of a service raises no alarm. The GPUs
+            of a capacity are taken together: one idle GPU next to busy ones raises no alarm.
         idle_percent: Use of GPUs below which they count as idle. By default 5.
-        at_maximum_minutes: Minutes in which a capacity has all hosts that it may have. By default 30. A capacity whose
-            hosts are always all there, such as a Capacity Block, has no such alarm.
+        at_maximum_minutes: Minutes in which tasks need more hosts of a capacity than it may have. By default 30. A
+            capacity whose hosts are always all there, such as a Capacity Block, has no such alarm.
         failed_gpus: Faults in a minute after which a host has to be replaced. By default 1.
         missing_gpus: GPUs that a host has less than its type. By default 1.
         interruptions_per_hour: Tasks in an hour that ended with their hosts. By default 3. Of services, ECS moves most
@@ -56,12 +60,13 @@ class AlarmLimits:
             The page of EC2 has had two names for that event; the alarm takes both.
 
     Raises:
-        InvalidValueError: A number is not within its limits, or only known at deploy time.
+        InvalidValueError: A number is not within its limits, or only known at deploy time, or `idle_minutes` is not a
+            multiple of 5.
     """
 
     tasks_wait_minutes: int | None = 15
     placement_failures: int | None = 1
-    idle_minutes: int | None = 60
+    idle_minutes: int | None = 720
     idle_percent: int = 5
     at_maximum_minutes: int | None = 30
     failed_gpus: int | None = 1
@@ -72,11 +77,11 @@ class AlarmLimits:
 
     def __post_init__(self) -> None:
         flag("capacity_block_ends", self.capacity_block_ends)
-        for argument, unit, smallest, largest, example in _NUMBERS:
+        for argument, unit, smallest, largest, default in _NUMBERS:
             given = getattr(self, argument)
             if given is None:
                 continue
-            fix = f"{argument}={example}"
+            fix = f"{argument}={default}"
             number = whole_number(argument, given, smallest=smallest, largest=largest, unit=unit, fix=fix)
             if isinstance(number, Unknown):
                 raise InvalidValueError(
@@ -84,3 +89,12 @@ class AlarmLimits:
                     argument=argument,
                     fix=fix,
                 )
+        minutes = self.idle_minutes or 0
+        if minutes % IDLE_PERIOD_MINUTES:
+            raise InvalidValueError(
+                f"idle GPUs are measured in periods of {IDLE_PERIOD_MINUTES} minutes",
+                argument="idle_minutes",
+                value=minutes,
+                allowed=f"multiples of {IDLE_PERIOD_MINUTES}",
+                fix=f"idle_minutes={minutes - minutes % IDLE_PERIOD_MINUTES}",
+            )

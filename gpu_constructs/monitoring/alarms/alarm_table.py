@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from gpu_constructs.monitoring.alarms.alarm_limits import AlarmLimits
+from gpu_constructs.monitoring.alarms.alarm_limits import IDLE_PERIOD_MINUTES, AlarmLimits
 from gpu_constructs.monitoring.counted_events import COUNTED
 from gpu_constructs.monitoring.series import Formula
 from gpu_constructs.monitoring.watched import WatchedCluster, WatchedPool
@@ -90,7 +90,7 @@ class PlannedAlarm:
 
 
 def alarms_of_cluster(cluster: WatchedCluster, limits: AlarmLimits) -> Iterator[PlannedAlarm]:
-    """The alarms that a cluster has whatever its capacities are.
+    """The alarms that a cluster has for all of its capacities together.
 
     Args:
         cluster: The cluster.
@@ -137,7 +137,7 @@ def _tasks_wait(pool: WatchedPool, limits: AlarmLimits) -> AlarmCondition | None
 def _idle(pool: WatchedPool, limits: AlarmLimits) -> AlarmCondition | None:
     if limits.idle_minutes is None or not pool.is_measured:
         return None
-    periods = limits.idle_minutes * 60 // _FIVE_MINUTES
+    periods = limits.idle_minutes // IDLE_PERIOD_MINUTES
     # GPUs times their average use is what all use together, divided by those that tasks hold: the use of these.
     series = {
         "there": pool.gpu_series("GPUs"),
@@ -148,7 +148,7 @@ def _idle(pool: WatchedPool, limits: AlarmLimits) -> AlarmCondition | None:
         formula=Formula(expression="IF(reserved > 0, there * use / reserved)", label="Use of held GPUs", series=series),
         threshold=limits.idle_percent,
         comparison=Comparison.BELOW,
-        period_seconds=_FIVE_MINUTES,
+        period_seconds=IDLE_PERIOD_MINUTES * 60,
         periods=periods,
         bad_periods=periods,
     )
@@ -158,10 +158,15 @@ def _at_maximum(pool: WatchedPool, limits: AlarmLimits) -> AlarmCondition | None
     minutes = limits.at_maximum_minutes
     if minutes is None or pool.group_name is None or pool.is_fixed:
         return None
-    series = {"wanted": pool.group_series("GroupDesiredCapacity"), "most": pool.group_series("GroupMaxSize")}
+    series = {
+        "wanted": pool.group_series("GroupDesiredCapacity"),
+        "most": pool.group_series("GroupMaxSize"),
+        "demand": pool.demand,
+    }
+    # A group that a schedule has taken to none is not full.
+    expression = "IF((most > 0 AND wanted >= most) AND demand > 100, 1, 0)"
     return AlarmCondition(
-        # A group that a schedule has taken to none is not full.
-        formula=Formula(expression="IF(most > 0 AND wanted >= most, 1, 0)", label="Is at its maximum", series=series),
+        formula=Formula(expression=expression, label="Is at its maximum, and tasks wait", series=series),
         threshold=1,
         periods=minutes,
         bad_periods=minutes,
@@ -169,7 +174,7 @@ def _at_maximum(pool: WatchedPool, limits: AlarmLimits) -> AlarmCondition | None
 
 
 def _failed(cluster: WatchedCluster, limits: AlarmLimits) -> AlarmCondition | None:
-    if limits.failed_gpus is None:
+    if limits.failed_gpus is None or not cluster.is_measured:
         return None
     series = {"xids": cluster.gpu_series("FatalXids"), "unhealthy": cluster.gpu_series("UnhealthyGPUs")}
     formula = Formula(expression="MAX([xids, unhealthy])", label="Faults of GPUs", series=series)
@@ -177,7 +182,7 @@ def _failed(cluster: WatchedCluster, limits: AlarmLimits) -> AlarmCondition | No
 
 
 def _missing(cluster: WatchedCluster, limits: AlarmLimits) -> AlarmCondition | None:
-    if limits.missing_gpus is None:
+    if limits.missing_gpus is None or not cluster.is_measured:
         return None
     # Of the host that lacks most. A driver that still loads is no reason: three minutes of five.
     formula = Formula.of(cluster.gpu_series("MissingGPUs", "Maximum"), "GPUs that a host lacks")
@@ -236,7 +241,7 @@ ALARMS: tuple[AlarmKind, ...] = (
     ),
     AlarmKind(
         id="AtMaximum",
-        says="A capacity has all hosts that it may have",
+        says="Tasks wait for a capacity that has all its hosts",
         runbook="Raise max_instances, or look for what holds hosts that it does not need.",
         of_pool=_at_maximum,
         source=_GROUPS,

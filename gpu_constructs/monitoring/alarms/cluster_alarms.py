@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from functools import cache
-from types import MappingProxyType
 
 import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -12,6 +12,7 @@ from aws_cdk import aws_cloudwatch_actions as actions
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
+from gpu_constructs.errors import UnknownNameError
 from gpu_constructs.monitoring.alarms.alarm_table import PlannedAlarm
 from gpu_constructs.monitoring.series import Formula, Series
 
@@ -34,16 +35,18 @@ class ClusterAlarms(Construct):
 
     @property
     def by_name(self) -> Mapping[str, cloudwatch.Alarm]:
-        """The alarms, by their construct ids."""
-        return MappingProxyType(self._made)
+        """The alarms, by their construct ids; another name is refused with those that look like it."""
+        return _NamedAlarms(self._made)
 
     def add(self, planned: Iterable[PlannedAlarm]) -> None:
-        """Defines alarms.
+        """Defines alarms, but those that are there already.
 
         Args:
             planned: The alarms, as plain values.
         """
         for each in planned:
+            if each.id in self._made:
+                continue
             condition = each.condition
             alarm = cloudwatch.Alarm(
                 self,
@@ -68,6 +71,17 @@ class ClusterAlarms(Construct):
         """
         if self._action is not None:
             alarm.add_alarm_action(self._action)
+
+
+class _NamedAlarms(dict[str, cloudwatch.Alarm]):
+    def __missing__(self, name: str) -> cloudwatch.Alarm:
+        raise UnknownNameError(
+            "the cluster has no alarm of this name",
+            argument="alarms",
+            value=name,
+            nearest=tuple(get_close_matches(str(name), self)),
+            otherwise=f"one of {', '.join(self) or 'none so far'}",
+        )
 
 
 def _metric(formula: Formula, period_seconds: int) -> cloudwatch.IMetric:
