@@ -32,6 +32,7 @@ CALLS = (
     "autoscaling:DescribeAutoScalingGroups",
     "autoscaling:DescribeScalingActivities",
     "ec2:DescribeLaunchTemplateVersions",
+    "ec2:DescribeInstances",
 )
 """The permissions that they take."""
 
@@ -122,6 +123,8 @@ def about(clients: Clients, *, cluster: str, name: str | None = None, region: st
     _definitions(asking, name)
     _hosts(asking)
     _groups(asking)
+    if name is None:
+        _instances(asking)
     return Live(answers=asking.answers, denied=tuple(dict.fromkeys(asking.denied)))
 
 
@@ -203,6 +206,12 @@ def _groups(asking: _Asking) -> None:
             LaunchTemplateId=template,
             Versions=sorted(versions),
         )
+
+
+def _instances(asking: _Asking) -> None:
+    names = [text(each, "ec2InstanceId") for each in asking.answers.of("containerInstances")]
+    for part in _parts([each for each in names if each.startswith("i-")], 100):
+        asking.ask("ec2", "describe_instances", "Reservations", InstanceIds=part)
 
 
 def _permission(service: str, operation: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -13,7 +14,7 @@ from gpu_constructs.budget import BYTES
 from gpu_constructs.errors import GpuConstructsError, InvalidValueError, shown
 from gpu_constructs.live.described import Answers, answers, parsed
 
-__all__ = ["Described", "account_part", "add_cluster", "described"]
+__all__ = ["Described", "account_part", "add_cluster", "described", "from_files"]
 
 _STDIN = "-"
 
@@ -49,8 +50,7 @@ def described(arguments: argparse.Namespace, *, name: str) -> Described:
         GpuConstructsError: A file cannot be read, or AWS did not answer.
     """
     if arguments.paths:
-        given = [each for path in arguments.paths for each in parsed(_text(path), file=_called(path))]
-        return Described(answers=answers(given))
+        return from_files(arguments.paths)
     account = account_part()
     live = account.about(
         account.clients_of(arguments.profile),
@@ -59,6 +59,15 @@ def described(arguments: argparse.Namespace, *, name: str) -> Described:
         region=arguments.region,
     )
     return Described(answers=live.answers, denied=live.denied)
+
+
+def from_files(paths: Sequence[str]) -> Described:
+    """What files say, or what is piped in.
+
+    Raises:
+        InvalidValueError: A file cannot be read, or holds no answer.
+    """
+    return Described(answers=answers(each for path in paths for each in parsed(_text(path), file=_called(path))))
 
 
 def account_part() -> ModuleType:

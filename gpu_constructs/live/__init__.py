@@ -9,6 +9,19 @@ from gpu_constructs.live.described import Answers, answers, parsed
 from gpu_constructs.live.hosts import Layer
 from gpu_constructs.live.places import Cause
 from gpu_constructs.live.subjects import Subject, subject_called
+from gpu_constructs.live.verified import Check, verify
 from gpu_constructs.live.waiting import Diagnosis, why
 
-__all__ = ["Answers", "Cause", "Diagnosis", "Layer", "Subject", "answers", "parsed", "subject_called", "why"]
+__all__ = [
+    "Answers",
+    "Cause",
+    "Check",
+    "Diagnosis",
+    "Layer",
+    "Subject",
+    "answers",
+    "parsed",
+    "subject_called",
+    "verify",
+    "why",
+]

@@ -9,9 +9,10 @@ from typing import Any
 
 from gpu_constructs.live.described import Answers, Thing, listed, short_name, text, thing
 
-__all__ = ["as_template", "group_of", "launch_templates_of"]
+__all__ = ["as_template", "capacity_template", "group_of", "launch_templates_of"]
 
 _CLUSTER = "Cluster"
+_PROVIDER = "AWS::ECS::CapacityProvider"
 _DEFAULT = "$Default"
 _TYPE = "ecs.instance-type"
 
@@ -24,13 +25,25 @@ def as_template(answers: Answers, *, definition: Thing, sent: Thing) -> dict[str
         definition: The task definition.
         sent: The service or the task that runs it: its strategy or launch type, its placement constraints.
     """
+    capacity = capacity_template(answers)["Resources"]
+    names = [name for name, resource in capacity.items() if resource["Type"] == _PROVIDER]
+    return {
+        "Resources": {
+            **capacity,
+            "Task": {"Type": "AWS::ECS::TaskDefinition", "Properties": _pascal(definition)},
+            "Service": {"Type": "AWS::ECS::Service", "Properties": _service(sent, names)},
+        }
+    }
+
+
+def capacity_template(answers: Answers) -> dict[str, Any]:
+    """A template with the capacity of the cluster alone."""
     resources: dict[str, Any] = {_CLUSTER: {"Type": "AWS::ECS::Cluster"}}
-    names = []
     for provider in answers.of("capacityProviders"):
         group = group_of(answers, provider)
         if group is not None:
-            names.append(text(provider, "name"))
             resources |= _capacity(answers, provider, group)
+    names = [name for name, resource in resources.items() if resource["Type"] == _PROVIDER]
     resources["Providers"] = {
         "Type": "AWS::ECS::ClusterCapacityProviderAssociations",
         "Properties": {
@@ -39,8 +52,6 @@ def as_template(answers: Answers, *, definition: Thing, sent: Thing) -> dict[str
             "DefaultCapacityProviderStrategy": [],
         },
     }
-    resources["Task"] = {"Type": "AWS::ECS::TaskDefinition", "Properties": _pascal(definition)}
-    resources["Service"] = {"Type": "AWS::ECS::Service", "Properties": _service(sent, names)}
     return {"Resources": resources}
 
 
@@ -92,7 +103,7 @@ def _capacity(answers: Answers, provider: Thing, group: Thing) -> dict[str, Any]
     data = _launch_data(answers, specification) or _as_seen(answers, name, group)
     return {
         name: {
-            "Type": "AWS::ECS::CapacityProvider",
+            "Type": _PROVIDER,
             "Properties": {
                 "Name": name,
                 "AutoScalingGroupProvider": {**_pascal(own), "AutoScalingGroupArn": {"Ref": of_group}},

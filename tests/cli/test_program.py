@@ -17,7 +17,7 @@ from gpu_constructs.cli import inputs, main, program
 from tests.cli.templates import template, written
 from tests.template.large import large_json
 
-COMMANDS = ("catalog", "check", "explain", "instances", "plan", "preflight", "rules", "why")
+COMMANDS = ("catalog", "check", "explain", "instances", "plan", "preflight", "rules", "verify", "why")
 
 
 def test_each_command_is_listed_with_examples(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,103 @@
+"""``gpu-constructs verify``: whether the clusters of a stack came up as they were planned."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+
+from gpu_constructs.budget import LABEL, MESSAGE, brief
+from gpu_constructs.cli.live_answers import Described, account_part, add_cluster, from_files
+from gpu_constructs.cli.output import add_format, json_text
+from gpu_constructs.cli.terminal import Line, show, width_of, wrapped
+from gpu_constructs.live.verified import Check, verify
+
+__all__ = ["define", "run"]
+
+_WORDS = {True: ("ok", "good"), False: ("fails", "error"), None: ("not checked", "warning")}
+
+_EXAMPLES = """\
+examples:
+  gpu-constructs verify Demo                       the clusters of a stack, with calls that only read
+  gpu-constructs verify --cluster demo
+  aws ecs describe-container-instances ... | gpu-constructs verify --answers -
+
+exit codes:
+  0 all is as it should be, 1 something is not, 2 wrong usage, or AWS did not answer
+"""
+
+
+def define(parser: argparse.ArgumentParser) -> None:
+    """Adds the command's arguments."""
+    parser.epilog = _EXAMPLES
+    parser.add_argument("stack", metavar="STACK", nargs="?", help="a CloudFormation stack that has a cluster")
+    parser.add_argument(
+        "--answers",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="what aws ... describe-... printed, or - for stdin, instead of asking the account; can be repeated",
+    )
+    parser.add_argument("--strict", action="store_true", help="what could not be checked is 1 as well")
+    add_cluster(parser)
+    add_format(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Checks the clusters.
+
+    Returns:
+        0 if nothing fails, else 1.
+    """
+    found = {
+        name: (each, verify(each.answers, region=arguments.region)) for name, each in _described(arguments).items()
+    }
+    if arguments.format == "json":
+        sys.stdout.write(json_text({"clusters": [_facts(name, *each) for name, each in found.items()]}))
+    else:
+        width = width_of(sys.stdout)
+        show((line for name, each in found.items() for line in _lines(name, *each, width=width)), sys.stdout)
+    answers = [check.passed for _, checks in found.values() for check in checks]
+    unchecked = None in answers or not answers or any(each.denied for each, _ in found.values())
+    return 1 if False in answers or (arguments.strict and unchecked) else 0
+
+
+def _described(arguments: argparse.Namespace) -> dict[str, Described]:
+    if arguments.answers:
+        return {"as described": from_files(arguments.answers)}
+    account = account_part()
+    clients = account.clients_of(arguments.profile)
+    if arguments.stack is None or arguments.cluster:
+        names: Sequence[str] = [arguments.cluster or "default"]
+    else:
+        names = account.clusters_of(clients, stack=arguments.stack, region=arguments.region)
+    lives = {name: account.about(clients, cluster=name, region=arguments.region) for name in names}
+    return {name: Described(answers=each.answers, denied=each.denied) for name, each in lives.items()}
+
+
+def _lines(cluster: str, found: Described, checks: Sequence[Check], *, width: int) -> Iterator[Line]:
+    yield [("cluster ", ""), (brief(cluster, LABEL), "title")]
+    for check in checks:
+        word, style = _WORDS[check.passed]
+        yield [(f"  {word:<11} ", style), (f"{check.name}: {brief(check.about, LABEL)}", "")]
+        for part in wrapped(brief(check.text, MESSAGE), width=width, indent=14):
+            yield [(" " * 14 + part, "aside")]
+        for number, part in enumerate(wrapped(check.fix, width=width, indent=19) if check.fix else ()):
+            yield [(" " * 14 + "fix: " if not number else " " * 19, "good"), (part, "")]
+    for part in wrapped(f"not looked at: {', '.join(found.denied)}", width=width, indent=2) if found.denied else ():
+        yield [(f"  {part}", "warning")]
+    failed = sum(each.passed is False for each in checks)
+    unknown = sum(each.passed is None for each in checks)
+    summary = f"{len(checks)} checks, {failed} failed, {unknown} not checked"
+    yield [(summary if checks else "nothing was there to check", "error" if failed else "good")]
+
+
+def _facts(cluster: str, found: Described, checks: Sequence[Check]) -> dict[str, object]:
+    return {
+        "cluster": cluster,
+        "checks": [
+            {"check": each.name, "about": each.about, "passed": each.passed, "text": each.text, "fix": each.fix}
+            for each in checks
+        ],
+        "not_looked_at": list(found.denied),
+    }

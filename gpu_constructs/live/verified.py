@@ -1,0 +1,249 @@
+"""Whether a cluster came up as it was planned: its hosts, the GPUs of its tasks, its providers and its services."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from gpu_constructs.budget import MESSAGE, brief
+from gpu_constructs.checking.report import check_files
+from gpu_constructs.fleet import Pool
+from gpu_constructs.live.as_template import capacity_template, group_of
+from gpu_constructs.live.described import Answers, Thing, listed, number, short_name, text, thing
+from gpu_constructs.live.hosts import RegisteredHost, registered_hosts
+from gpu_constructs.live.launches import failed_launch
+from gpu_constructs.placement.host import ASSUMED_RESERVE_MIB, expected_memory_mib, most_memory_mib
+
+__all__ = ["Check", "verify"]
+
+_EFA = frozenset({"efa", "efa-only"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing that was looked at.
+
+    Attributes:
+        name: What is checked.
+        about: The host, the task, the provider or the service.
+        passed: Whether it is as it should be; None where it could not be looked at.
+        text: What was found.
+        fix: What to do; empty where nothing is to be done.
+    """
+
+    name: str
+    about: str
+    passed: bool | None
+    text: str
+    fix: str = ""
+
+
+def verify(answers: Answers, *, region: str | None = None) -> tuple[Check, ...]:
+    """Checks a cluster; what could not be looked at is said.
+
+    Args:
+        answers: What was described, with the task definitions of its tasks.
+        region: Where it is.
+    """
+    pools = {each.name: each for each in check_files([capacity_template(answers)], region=region, rules=()).fleet.pools}
+    seen = _Seen(answers=answers, pools=pools, hosts=registered_hosts(answers))
+    return tuple(each for look in _CHECKS for each in look(seen))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Seen:
+    """A cluster as it is described."""
+
+    answers: Answers
+    pools: dict[str, Pool]
+    hosts: tuple[RegisteredHost, ...]
+
+    def reserved_mib(self, host: RegisteredHost) -> int:
+        """Memory that the agent of a host keeps back, as its user data says."""
+        pool = self.pools.get(host.provider)
+        reserved = None if pool is None else pool.reserved_memory_mib
+        return reserved if isinstance(reserved, int) else ASSUMED_RESERVE_MIB
+
+
+def _joined(seen: _Seen) -> Iterator[Check]:
+    known = {each.instance_id for each in seen.hosts}
+    for provider in seen.answers.of("capacityProviders"):
+        group = group_of(seen.answers, provider)
+        if group is None:
+            continue
+        up = [each for each in listed(group, "Instances") if text(each, "LifecycleState") == "InService"]
+        missing = [text(each, "InstanceId") for each in up if text(each, "InstanceId") not in known]
+        wanted = number(group, "DesiredCapacity") or 0
+        yield Check(
+            name="hosts joined",
+            about=text(provider, "name"),
+            passed=not missing and len(up) >= wanted,
+            text=f"{len(up) - len(missing)} of {wanted} hosts joined the cluster"
+            + (f"; {', '.join(missing)} did not" if missing else ""),
+            fix="gpu-constructs why, of a service that waits for them, says what keeps them out" if missing else "",
+        )
+
+
+def _gpus(seen: _Seen) -> Iterator[Check]:
+    for host in seen.hosts:
+        kind, registered = host.instance_type, len(host.registered.gpus)
+        if kind is None:
+            yield Check(
+                name="GPUs registered",
+                about=str(host),
+                passed=None,
+                text=f"registered {registered}; its type is not in the catalogue",
+                fix="gpu-constructs catalog refresh",
+            )
+        elif kind.gpus:
+            passed = registered == kind.gpus
+            yield Check(
+                name="GPUs registered",
+                about=str(host),
+                passed=passed,
+                text=f"registered {registered} of {kind.gpus}",
+                fix="" if passed else "nvidia-smi on the host shows whether the driver sees them; replace the host",
+            )
+
+
+def _memory(seen: _Seen) -> Iterator[Check]:
+    for host in seen.hosts:
+        if host.instance_type is None:
+            continue
+        reserved = seen.reserved_mib(host)
+        least, most = expected_memory_mib(host.instance_type, reserved), most_memory_mib(host.instance_type, reserved)
+        has = host.registered.memory_mib
+        low = has < least
+        yield Check(
+            name="memory registered",
+            about=str(host),
+            passed=least <= has <= most,
+            text=f"registered {has} MiB; {least} to {most} MiB are expected",
+            fix=f"tasks that were planned for {least} MiB may not fit: ask for {least - has} MiB less"
+            if low
+            else ""
+            if has <= most
+            else "the host keeps back less than its user data says: look at ECS_RESERVED_MEMORY",
+        )
+
+
+def _interfaces(seen: _Seen) -> Iterator[Check]:
+    attached = {
+        text(each, "InstanceId"): sum(text(one, "InterfaceType") in _EFA for one in listed(each, "NetworkInterfaces"))
+        for each in seen.answers.instances
+    }
+    for host in seen.hosts:
+        pool = seen.pools.get(host.provider)
+        wanted = sum(each.is_efa for each in pool.interfaces) if pool is not None else 0
+        if not wanted:
+            continue
+        has = attached.get(host.instance_id)
+        yield Check(
+            name="interfaces attached",
+            about=str(host),
+            passed=None if has is None else has == wanted,
+            text=f"{'an unknown number' if has is None else has} of {wanted} Elastic Fabric Adapters",
+            fix="" if has == wanted else "the launch template has them; replace the host",
+        )
+
+
+def _gpu_ids(seen: _Seen) -> Iterator[Check]:
+    hosts = {each.arn: each for each in seen.hosts}
+    running = [each for each in seen.answers.of("tasks") if text(each, "lastStatus") == "RUNNING"]
+    shared = {text(each, "taskDefinitionArn") for each in seen.answers.of("taskDefinition") if _shares(each)}
+    alone = [each for each in running if text(each, "taskDefinitionArn") not in shared]
+    holders = Counter(gpu for each in alone for gpu in _held(each))
+    wanted = {text(each, "taskDefinitionArn"): _wanted(each) for each in seen.answers.of("taskDefinition")}
+    for task in alone:
+        asked = wanted.get(text(task, "taskDefinitionArn"))
+        held, host = _held(task), hosts.get(text(task, "containerInstanceArn"))
+        if not held and not asked:
+            continue
+        foreign = [] if host is None else [each for each in held if each not in host.registered.gpus]
+        twice = [each for each in held if holders[each] > 1]
+        problems = [
+            *([f"{asked} asked"] if asked is not None and asked != len(held) else []),
+            *([f"{', '.join(foreign)} not of its host"] if foreign else []),
+            *([f"{', '.join(dict.fromkeys(twice))} held twice"] if twice else []),
+        ]
+        yield Check(
+            name="GPU ids held",
+            about=f"task {short_name(text(task, 'taskArn'))}",
+            passed=False if problems else None if asked is None else True,
+            text="; ".join([f"holds {len(held)}", *problems]),
+            fix="stop the task, and let its service start it again" if problems else "",
+        )
+
+
+def _held(task: Thing) -> tuple[str, ...]:
+    return tuple(
+        each
+        for container in listed(task, "containers")
+        for each in container.get("gpuIds") or ()
+        if isinstance(each, str)
+    )
+
+
+def _requirements(definition: Thing) -> Iterator[Thing]:
+    for container in listed(definition, "containerDefinitions"):
+        yield from (each for each in listed(container, "resourceRequirements") if text(each, "type") == "GPU")
+
+
+def _wanted(definition: Thing) -> int | None:
+    """GPUs that its tasks hold; None for a number that the host decides."""
+    values = [text(each, "value") for each in _requirements(definition)]
+    return sum(map(int, values)) if all(each.isascii() and each.isdecimal() for each in values) else None
+
+
+def _shares(definition: Thing) -> bool:
+    return any("nvidiaMps" in each for each in _requirements(definition))
+
+
+def _providers(seen: _Seen) -> Iterator[Check]:
+    for provider in seen.answers.of("capacityProviders"):
+        own, group = thing(provider, "autoScalingGroupProvider"), group_of(seen.answers, provider)
+        if not own:
+            continue
+        name = text(provider, "name")
+        pool = seen.pools.get(name)
+        failed = None if group is None else failed_launch(seen.answers, group, pool.instance_types if pool else ())
+        suspended = [text(each, "ProcessName") for each in listed(group or {}, "SuspendedProcesses")]
+        problems = [
+            *([f"is {text(provider, 'status')}"] if text(provider, "status") != "ACTIVE" else []),
+            *(["has managed scaling off"] if text(thing(own, "managedScaling"), "status") != "ENABLED" else []),
+            *([f"has {', '.join(suspended)} suspended"] if suspended else []),
+            *([f"could not launch ({failed.layer.value}): {failed.said}"] if failed is not None else []),
+        ]
+        bounds = "" if group is None else f"{number(group, 'MinSize')} to {number(group, 'MaxSize')} hosts"
+        yield Check(
+            name="provider scales",
+            about=name,
+            passed=None if group is None else not problems,
+            text=brief("; ".join(problems), MESSAGE) or bounds or "its group was not described",
+            fix=failed.fix if failed is not None else "",
+        )
+
+
+def _services(seen: _Seen) -> Iterator[Check]:
+    for service in seen.answers.of("services"):
+        wanted, running = number(service, "desiredCount") or 0, number(service, "runningCount") or 0
+        name = text(service, "serviceName")
+        yield Check(
+            name="service runs",
+            about=name,
+            passed=running >= wanted,
+            text=f"{running} of {wanted} tasks",
+            fix="" if running >= wanted else f"gpu-constructs why {name}",
+        )
+
+
+_CHECKS: tuple[Callable[[_Seen], Iterator[Check]], ...] = (
+    _joined,
+    _gpus,
+    _memory,
+    _interfaces,
+    _gpu_ids,
+    _providers,
+    _services,
+)

@@ -1,0 +1,140 @@
+"""Each layer is told apart, by the words that AWS uses; answers of any shape are no exception."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpu_constructs.errors import GpuConstructsError
+from gpu_constructs.live import Layer, answers, parsed, subject_called, verify, why
+
+from .given import Answer, cluster
+
+# Activities of Auto Scaling as users quote them: the first without its wrapping in
+# https://github.com/aws/amazon-cloudwatch-agent-test/pull/256, then
+# https://github.com/aws-deepracer-community/deepracer-on-the-spot/issues/55,
+# https://github.com/dspace-group/dspace-reference-architecture-aws/issues/100 and
+# https://github.com/2i2c-org/infrastructure/issues/3334.
+VCPUS = (
+    "Could not launch On-Demand Instances. VcpuLimitExceeded - You have requested more vCPU capacity than your current "
+    "vCPU limit of 32 allows for the instance bucket that the specified instance type belongs to. Please visit "
+    "http://aws.amazon.com/contact-us/ec2-request to request an adjustment to this limit. Launching EC2 instance failed"
+)
+SPOT = "Max spot instance count exceeded. Launching EC2 instance failed."
+ZONE = (
+    "Could not launch On-Demand Instances. Unsupported - Your requested instance type (p3.2xlarge) is not supported in "
+    "your requested Availability Zone (eu-central-1c). Please retry your request by not specifying an Availability "
+    "Zone or choosing eu-central-1a, eu-central-1b. Launching EC2 instance failed."
+)
+NONE_LEFT = (
+    "We currently do not have sufficient g4dn.xlarge capacity in the Availability Zone you requested (us-west-2a). Our "
+    "system will be working on provisioning additional capacity. You can currently get g4dn.xlarge capacity by not "
+    "specifying an Availability Zone in your request or choosing us-west-2b, us-west-2c. Launching EC2 instance failed."
+)
+FULL: Answer = {"MaxSize": 1, "DesiredCapacity": 1}
+
+
+def layers_of(answer: Answer) -> list[Layer]:
+    found = answers([answer])
+    return [each.layer for each in why(found, subject_called(found, "chat"), region="us-east-1").causes]
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (cluster(activities=(VCPUS,)), [Layer.QUOTA, Layer.BUSY]),
+        (cluster(activities=(SPOT,)), [Layer.QUOTA, Layer.BUSY]),
+        (cluster(activities=(ZONE,)), [Layer.NOT_OFFERED, Layer.BUSY]),
+        (cluster(activities=(NONE_LEFT, VCPUS)), [Layer.CAPACITY, Layer.BUSY]),
+        (cluster(activities=("Invalid IAM Instance Profile name",)), [Layer.LAUNCH, Layer.BUSY]),
+        (cluster(group=FULL), [Layer.GROUP_MAXIMUM, Layer.BUSY]),
+        (cluster(), [Layer.BUSY, Layer.STARTING]),
+        (cluster(free=("GPU-1",)), [Layer.STARTING]),
+        (cluster(gpus=()), [Layer.GPU_NOT_REGISTERED]),
+        (cluster(required=("ecs.capability.efa",)), [Layer.ATTRIBUTE]),
+        (cluster(required=("a",), attributes=("a",), free=("GPU-1",)), [Layer.STARTING]),
+        (cluster(host={"agentConnected": False}), [Layer.NOT_JOINED]),
+        (cluster(host={"status": "DRAINING"}), [Layer.NOT_JOINED]),
+        (cluster(host={"ec2InstanceId": "i-2"}), [Layer.NOT_JOINED, Layer.BUSY]),
+        (cluster(group={"SuspendedProcesses": [{"ProcessName": "Launch"}]}), [Layer.NOT_SCALED, Layer.BUSY]),
+        (cluster(definition={"cpu": "8192"}), [Layer.NEVER_FITS]),
+    ],
+)
+def test_each_layer_is_told_from_the_others(answer: Answer, expected: list[Layer]) -> None:
+    assert layers_of(answer) == expected
+
+
+def test_a_quota_is_named_by_the_code_that_asks_for_more() -> None:
+    found = answers([cluster(activities=(VCPUS,))])
+    cause = why(found, subject_called(found, "chat"), region="us-east-1").causes[0]
+    assert "--quota-code L-DB2E81BA " in cause.fix
+    assert "current vCPU limit of 32" in cause.text
+
+
+def test_a_task_that_stopped_says_why() -> None:
+    stopped = {
+        "taskArn": "arn:aws:ecs:us-east-1:123456789012:task/demo/0ab1",
+        "taskDefinitionArn": cluster()["services"][0]["taskDefinition"],
+        "lastStatus": "STOPPED",
+        "stoppedReason": "Essential container in task exited",
+        "containers": [{"name": "chat", "exitCode": 137, "reason": "OutOfMemoryError"}],
+    }
+    found = answers([cluster(), {"tasks": [stopped]}])
+    (cause,) = why(found, subject_called(found, "0ab1"), region=None).causes
+    assert cause.layer is Layer.STOPPED
+    assert cause.text == "1 task stopped: Essential container in task exited; chat: OutOfMemoryError"
+
+
+def test_answers_follow_one_another_in_one_pipe() -> None:
+    whole = cluster()
+    text = "\n".join(json.dumps({key: value}, indent=4) for key, value in whole.items())
+    assert answers(parsed(text, file="-")) == answers([whole])
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "has no answer that is known"),
+        ('{"services": []', "is not JSON"),
+        ('{"Resources": {}}', "has no answer that is known"),
+        ('{"services": ' + "[" * 200 + "]" * 200 + "}", "deep"),
+        ('{"services": ' + "[" * 200_000, "is nested too deeply"),
+    ],
+)
+def test_what_is_no_answer_is_refused_in_words(text: str, problem: str) -> None:
+    with pytest.raises(GpuConstructsError, match=problem):
+        answers(parsed(text, file="standard input"))
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def spoilt(answer: Any, path: list[int], value: Any) -> Any:
+    """The answer with another value somewhere."""
+    if not path or not isinstance(answer, (dict, list)) or not answer:
+        return value
+    keys = list(answer) if isinstance(answer, dict) else list(range(len(answer)))
+    key = keys[path[0] % len(keys)]
+    inner = spoilt(answer[key], path[1:], value)
+    if isinstance(answer, dict):
+        return {**answer, key: inner}
+    return [*answer[:key], inner, *answer[key + 1 :]]
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.integers(0, 50), min_size=1, max_size=6), JSON)
+def test_an_answer_of_another_shape_is_no_exception(path: list[int], value: Any) -> None:
+    answer = spoilt(cluster(activities=(VCPUS,)), path, value)
+    found = answers([answer] if isinstance(answer, dict) else [])
+    with suppress(GpuConstructsError):
+        verify(found)
+        why(found, subject_called(found, "chat"))
