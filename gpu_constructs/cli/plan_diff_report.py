@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from gpu_constructs import __version__
 from gpu_constructs.budget import LABEL, brief
 from gpu_constructs.cli.output import json_text
-from gpu_constructs.cli.plan_report import budget_facts, budget_lines, facts_of, pieces
-from gpu_constructs.cli.terminal import Line, clean, table
+from gpu_constructs.cli.plan_report import budget_facts, budget_lines, facts_of, numbers_table, pieces
+from gpu_constructs.cli.terminal import Line, clean
 from gpu_constructs.planning.budget_verdict import BudgetVerdict
 from gpu_constructs.planning.plan_difference import PlanDifference, Row, Status
 
@@ -17,6 +17,7 @@ __all__ = ["json_report", "lines", "markdown"]
 
 _HEAD = ("", "old", "new", "change")
 _STYLES = {Status.ADDED: "warning", Status.REMOVED: "good", Status.CHANGED: ""}
+_SHOWN = {Status.ADDED: "{row.new}", Status.REMOVED: "{row.old}", Status.CHANGED: "{row.old} -> {row.new}"}
 _MARKUP = re.compile(r"([\\`*_\[\]<>#|~&$])")
 _SAME = "The plan is the same."
 
@@ -29,12 +30,12 @@ def lines(found: PlanDifference, *, width: int, verdict: BudgetVerdict | None = 
         width: Columns to fill.
         verdict: What the new plan has against a budget; None without one.
     """
-    yield from table(_HEAD, [_cells(each) for each in found.totals], width=width, right=_HEAD[1:])
+    yield from numbers_table(_HEAD, [_cells(each) for each in found.totals], width)
     for pool in found.pools:
         yield []
         yield [(brief(pool.name, LABEL), "title"), (f" {pool.status.value}", _STYLES[pool.status])]
         for row in pool.rows:
-            yield from pieces(f"  {row.what}: ", f"{row.old} -> {row.new}", width)
+            yield from pieces(f"  {row.what}: ", _SHOWN[pool.status].format(row=row), width)
     if found.quotas:
         yield []
         yield [("quotas", "title")]

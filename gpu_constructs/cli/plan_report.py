@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gpu_constructs import __version__
 from gpu_constructs.budget import LABEL, brief
 from gpu_constructs.cli.output import json_text
-from gpu_constructs.cli.terminal import Line, table, wrapped
+from gpu_constructs.cli.terminal import Line, table, unstyled, wrapped
 from gpu_constructs.fleet import PARTLY_SPOT, Unknown
 from gpu_constructs.hardware.prices import dollars
 from gpu_constructs.placement.reasons import listed
@@ -17,7 +17,7 @@ from gpu_constructs.planning.fleet_plan import FleetPlan, Level, PoolPlan, Quota
 from gpu_constructs.planning.host_price import HOURS_A_MONTH, Usd
 from gpu_constructs.planning.in_words import NOT_KNOWN, amount, cost_of_level, number
 
-__all__ = ["budget_facts", "budget_lines", "facts_of", "json_report", "lines", "pieces"]
+__all__ = ["budget_facts", "budget_lines", "facts_of", "json_report", "lines", "numbers_table", "pieces"]
 
 _INDENT = 12
 _COMPARED = frozenset({Outcome.FOUND, Outcome.NONE})
@@ -62,7 +62,7 @@ def _totals(plan: FleetPlan, width: int) -> Iterator[Line]:
         ["an hour", *(cost_of_level(plan, name) for name in levels)],
         ["a month", *(cost_of_level(plan, name, hours=HOURS_A_MONTH) for name in levels)],
     ]
-    yield from table(("", *plan.levels), rows, width=width, right=tuple(plan.levels))
+    yield from numbers_table(("", *plan.levels), rows, width)
     # What is not known is never shown as part of a sum.
     left_out = dict.fromkeys(each for name in plan.levels for each in plan.unpriced(name))
     for each in left_out:
@@ -72,7 +72,8 @@ def _totals(plan: FleetPlan, width: int) -> Iterator[Line]:
 def _pool(each: PoolPlan, width: int) -> Iterator[Line]:
     pool = each.pool
     types = listed((of.label for of in pool.instance_types), "or") if pool.instance_types else "types not known"
-    yield [(brief(pool.name, LABEL), "title"), (f": {types}, {pool.bought.option}, {pool.kind.value}", "")]
+    yield [(brief(pool.name, LABEL), "title")]
+    yield from pieces("  ", f"{types}, {pool.bought.option}, {pool.kind.value}", width)
     for name, text in _facts_in_words(each):
         style = "good" if name == "cheaper" and each.cheaper.outcome is Outcome.FOUND else ""
         yield from pieces(f"  {name:<{_INDENT - 2}}", text, width, style=style)
@@ -171,6 +172,23 @@ def budget_lines(verdict: BudgetVerdict, width: int | None) -> Iterator[Line]:
             yield from pieces("budget: ", text, width or len(text) * 2, style=style)
     if verdict.is_kept:
         yield [(f"budget: within {dollars(verdict.usd_per_hour)} an hour", "good")]
+
+
+def numbers_table(head: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> Iterator[Line]:
+    """A table of numbers on the right of their names; a list where it is too wide.
+
+    Args:
+        head: Titles of the columns, the first of the names.
+        rows: A cell for each title.
+        width: Columns to fill.
+    """
+    found = list(table(head, rows, width=width, right=head[1:]))
+    if all(len(unstyled(each)) <= width for each in found):
+        yield from found
+        return
+    for name, *cells in rows:
+        values = (f"{title} {cell}" for title, cell in zip(head[1:], cells, strict=True))
+        yield from pieces(f"{name}: ", "; ".join(values), width)
 
 
 def pieces(start: str, text: str, width: int, *, style: str = "") -> Iterator[Line]:

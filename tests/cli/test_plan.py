@@ -88,6 +88,16 @@ def test_a_difference_is_hosts_costs_and_quotas(tmp_path: Path, capsys: pytest.C
     assert "L-DB2E81BA (on-demand G/VT), vCPUs at MaxSize: 16 -> 24" in output
 
 
+def test_a_pool_that_comes_or_goes_is_shown_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    less = template()
+    for name in ("Provider", "Association", "Service"):
+        del less["Resources"][name]
+    sides = written(less, tmp_path / "less.json"), written(template(), tmp_path / "more.json")
+    for old, new, status in ((*sides, "added"), (*reversed(sides), "removed")):
+        assert main(["plan", "--diff", old, new]) == 0
+        assert f"Provider {status}\n  instance types: g6.xlarge\n" in capsys.readouterr().out
+
+
 def test_a_difference_is_markdown_for_a_pull_request(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*changed(tmp_path, MaxSize="6"), "--format", "markdown", "--budget", "4"]) == 1
     output = capsys.readouterr().out

@@ -8,6 +8,7 @@ import pytest
 
 from gpu_constructs.checking.report import check_files
 from gpu_constructs.cli import plan_diff_report, plan_report
+from gpu_constructs.cli.terminal import unstyled
 from gpu_constructs.fleet import Unknown, known
 from gpu_constructs.planning import plan
 from gpu_constructs.planning.budget_verdict import verdict
@@ -34,7 +35,8 @@ def test_a_template_has_a_plan(start: int) -> None:
             plan_report.lines(found, width=80, verdict=held),
             plan_diff_report.lines(difference(plan(fleet, cheaper=False), found), width=80, verdict=held),
         ):
-            assert list(lines)
+            shown = list(map(unstyled, lines))
+            assert max(map(len, shown)) <= 80 or any(len(word) > 50 for each in shown for word in each.split()), file
         assert difference(found, found).is_empty
         assert "\n" not in summary(found)
         for each in found.pools:
