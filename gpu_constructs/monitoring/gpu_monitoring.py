@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TypeAlias, cast
 
 import aws_cdk as cdk
@@ -51,7 +52,7 @@ class GpuMonitoring(Construct):
         notify: Who is told of alarms; None for no one.
         log_group: The measurements, a line for each GPU and minute.
         events: What ECS reports of the cluster.
-        task_definition: The daemon's task.
+        task_definition: The daemon's task; None without such capacity.
         service: The daemon: one task on each host with NVIDIA GPUs; None without such capacity.
         dashboard: The dashboard.
         recovery: What `add_recovery` added; None before.
@@ -87,7 +88,9 @@ class GpuMonitoring(Construct):
             self.events: ClusterEvents = ClusterEvents(
                 self, "Events", hosts=hosts, log_group=self._make_log_group("EventLogs")
             )
-            self.task_definition: ecs.Ec2TaskDefinition = collector_task(
+            self.task_definition: ecs.Ec2TaskDefinition | None = None
+            self._make_task = partial(
+                collector_task,
                 self,
                 "Collector",
                 hosts=hosts,
@@ -128,6 +131,7 @@ class GpuMonitoring(Construct):
         return daemon_workload(self.node.id)
 
     def _run_daemon(self) -> ecs.Ec2Service:
+        self.task_definition = self._make_task()
         service = ecs.Ec2Service(
             self,
             "Daemon",

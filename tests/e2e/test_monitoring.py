@@ -44,6 +44,7 @@ def synthesized(folder: Path, *, per_gpu: bool) -> Path:
         )
     monitoring = cluster.add_monitoring("Monitoring", per_gpu=per_gpu)
     services[0].scale(by=[ScaleBy.gpu_utilization(percent=70)], min_tasks=4)
+    assert monitoring.task_definition is not None
     cdk.CfnOutput(stack, "Daemon", value=monitoring.task_definition.family)
     app.synth()
     return folder

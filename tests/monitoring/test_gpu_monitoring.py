@@ -18,7 +18,8 @@ CLUSTER = {"Ref": "ClusterC2E21B66"}
 
 
 def of_daemon(site: Site, resource_type: str) -> Properties:
-    """The one resource of a type that the daemon has."""
+    """The one resource of a type that the daemon has, which is there with the first capacity that has GPUs."""
+    _ = site.cluster.capacities or site.l4
     (found,) = (
         each["Properties"]
         for name, each in site.template()["Resources"].items()
@@ -36,6 +37,7 @@ def container(site: Site) -> Properties:
 
 def statements(site: Site) -> list[dict[str, Any]]:
     """What the daemon itself may do."""
+    _ = site.cluster.capacities or site.l4
     found: list[dict[str, Any]] = [
         statement
         for name, each in site.template()["Resources"].items()
@@ -100,6 +102,7 @@ def test_its_program_is_in_the_task_definition_which_ecs_limits(site: Site) -> N
 
 
 def test_lines_are_kept_as_long_as_was_asked_and_wait_rather_than_get_lost(site: Site) -> None:
+    site.capacity("g6.xlarge")
     site.cluster.add_monitoring("Monitoring", log_retention=logs.RetentionDays.ONE_WEEK)
     groups = site.properties("AWS::Logs::LogGroup")
     assert [each["RetentionInDays"] for each in groups] == [7, 7]
@@ -162,8 +165,21 @@ def test_no_daemon_is_there_for_hosts_that_it_would_not_run_on(site: Site) -> No
     site.capacity("c7i.large", name="Cpu")
     site.capacity("inf2.xlarge", name="Neuron")
     assert made.service is None
+    assert made.task_definition is None
     assert site.properties("AWS::ECS::Service") == []
+    assert site.properties("AWS::ECS::TaskDefinition") == []
     assert site.warnings() == []
+
+
+@pytest.mark.parametrize("instance_type", ["inf2.xlarge", "trn1.2xlarge", "c7i.large"])
+@pytest.mark.parametrize("is_first", [False, True])
+def test_a_cluster_without_nvidia_gpus_synthesizes(site: Site, instance_type: str, is_first: bool) -> None:
+    if is_first:
+        site.cluster.add_monitoring("Monitoring")
+    site.capacity(instance_type)
+    if not is_first:
+        site.cluster.add_monitoring("Monitoring")
+    assert site.properties("AWS::ECS::TaskDefinition") == []
 
 
 @pytest.mark.parametrize("is_first", [False, True])
