@@ -145,7 +145,7 @@ class EventValue:
 
     Attributes:
         path: The keys to the field, joined with dots.
-        values: The texts of which one has to be there; unknown for what is no text.
+        values: The texts of which one has to be there; unknown for other values.
         is_list: Whether they stand in a list, as they have to.
         names: Of an ARN that is asked for, the names that are given instead.
     """

@@ -99,7 +99,7 @@ _ACTIONS = f"""
 EVENT_NAMES: Mapping[tuple[str, str], tuple[str, ...]] = MappingProxyType(
     {(SERVICE_ACTION, "detail.eventName"): tuple(_ACTIONS.split())}
 )
-"""Texts that a field has besides others that no page lists, likewise."""
+"""Texts that a field may have, by type and path. ECS may send others, so that only a slip of one of these is wrong."""
 
 _FIELDS = """
     attachments availabilityZone capacityProviderName clusterArn containerInstanceArn containers cpu createdAt

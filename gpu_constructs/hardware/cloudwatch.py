@@ -1,7 +1,7 @@
 """Which metrics does AWS publish about ECS, its hosts and its jobs, and under which dimensions?
 
 ``data/cloudwatch_metrics.json`` has each namespace with the page that lists its metrics. A value is stored under its
-whole set of dimensions, so whoever asks for another set gets nothing
+whole set of dimensions, so that another set has no values
 (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/cloudwatch_concepts.html). Of a namespace that is not
 there nothing is known. The file is read when first asked for.
 """
@@ -107,7 +107,7 @@ def is_slip_of(written: str, name: str) -> bool:
     Names of AWS differ in their first letters, in digits, and in whole words.
 
     Args:
-        written: What somebody wrote.
+        written: What the user wrote.
         name: What AWS has.
     """
     if written == name or len(written) > NAME:

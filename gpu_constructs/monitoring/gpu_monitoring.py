@@ -49,7 +49,7 @@ class GpuMonitoring(Construct):
 
     Attributes:
         hosts: What the hosts of the cluster share.
-        notify: Who is told of alarms; None for no one.
+        notify: The topic that alarms notify; None without one.
         log_group: The measurements, a line for each GPU and minute.
         events: What ECS reports of the cluster.
         task_definition: The daemon's task; None without such capacity.
@@ -222,7 +222,7 @@ class GpuMonitoring(Construct):
         an interruption warning it is drained, as the ECS agent does by itself, and EC2 ends it.
 
         Args:
-            notify: Who is told what happens, by SNS. By default who is told of alarms.
+            notify: The topic that gets a message of each step. By default the one that alarms notify.
             replacements_per_day: How many hosts may be replaced in one day (UTC), 1 to 100, recommendations included.
                 Further hosts are left alone, and the alarm goes off.
             drain_timeout: How long the tasks of a host may take to move or to end, a minute to 48 hours. By default

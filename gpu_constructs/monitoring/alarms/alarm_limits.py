@@ -16,7 +16,7 @@ _DAY_MINUTES = 24 * 60
 """
 
 IDLE_PERIOD_MINUTES = 5
-"""Of what idle GPUs are measured in."""
+"""The period of the alarm about idle GPUs."""
 
 # Argument, what it counts, the smallest, the largest, the default.
 _NUMBERS = (
@@ -41,16 +41,16 @@ class AlarmLimits:
 
     Args:
         tasks_wait_minutes: Minutes in which tasks of a capacity want more hosts than it has. By default 15: hosts of
-            most types take their first task within 10, and ECS gives up on a task that is in no service after 10 to 30
-            (containers-roadmap issue 2381). No alarm goes off where no host would fit the task, since ECS then asks for
-            none; that is for `placement_failures`.
+            most types take their first task within 10 minutes, and ECS gives up on a task that is in no service after
+            10 to 30 (containers-roadmap issue 2381). No alarm goes off where no host would fit the task, since ECS then
+            asks for none; that is for `placement_failures`.
         placement_failures: Tasks in five minutes that services could not place. By default 1.
         idle_minutes: Minutes in which tasks hold GPUs of a capacity and use less than `idle_percent` of them, a
             multiple of 5. By default 720, half a day, so that the quiet night of a service raises no alarm. The GPUs
             of a capacity are taken together: one idle GPU next to busy ones raises no alarm.
         idle_percent: Use of GPUs below which they count as idle. By default 5.
         at_maximum_minutes: Minutes in which tasks need more hosts of a capacity than it may have. By default 30. A
-            capacity whose hosts are always all there, such as a Capacity Block, has no such alarm.
+            capacity with a fixed number of hosts, such as a Capacity Block, has no such alarm.
         failed_gpus: Faults in a minute after which a host has to be replaced. By default 1.
         missing_gpus: GPUs that a host has less than its type. By default 1.
         interruptions_per_hour: Tasks in an hour that ended with their hosts. By default 3. Of services, ECS moves most

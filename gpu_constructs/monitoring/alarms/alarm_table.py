@@ -184,7 +184,7 @@ def _failed(cluster: WatchedCluster, limits: AlarmLimits) -> AlarmCondition | No
 def _missing(cluster: WatchedCluster, limits: AlarmLimits) -> AlarmCondition | None:
     if limits.missing_gpus is None or not cluster.is_measured:
         return None
-    # Of the host that lacks most. A driver that still loads is no reason: three minutes of five.
+    # Of the host that lacks most. A driver may still be loading, so that three minutes of five have to be bad.
     formula = Formula.of(cluster.gpu_series("MissingGPUs", "Maximum"), "GPUs that a host lacks")
     return AlarmCondition(formula=formula, threshold=limits.missing_gpus, periods=5, bad_periods=3)
 

@@ -25,7 +25,7 @@ class ClusterAlarms(Construct):
     Args:
         scope: The monitoring.
         construct_id: Its id in that scope.
-        notify: Who is told when one goes off; None for no one.
+        notify: The topic that they notify; None without one.
     """
 
     def __init__(self, scope: Construct, construct_id: str, *, notify: sns.ITopic | None) -> None:

@@ -1,4 +1,4 @@
-"""Hosts whose GPUs fail are drained and replaced, within a budget a day, and somebody is told."""
+"""Hosts whose GPUs fail are drained and replaced, within a daily budget, and a topic gets a message of each step."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class GpuRecovery(Construct):
         state_machine: Each execution of it looks after one host.
         table: Which hosts it has counted, by day.
         rule: The events that start it.
-        alarm: Goes off where somebody has to look: the budget of a day is used, a host got no replacement, or still
+        alarm: Goes off where a person has to look: the budget of a day is used, a host got no replacement, or still
             holds tasks, or something failed.
     """
 

@@ -180,7 +180,7 @@ def _budget(run: RecoveryRun) -> State:
             "replacements_per_day",
             following="IsFault",
         ),
-        # A healthy host with a recommendation is no reason for an alarm.
+        # A recommendation about a healthy host raises no alarm.
         "IsFault": choice_state([{**text_is("$.kind", "Fault"), "Next": "BudgetUsed"}], ENDS_BY_ITSELF),
         "BudgetUsed": fail_state("BudgetUsed", f"{replaced}; host {{}} is left alone: {{}}", "$.host", "$.what"),
         "Interrupted": {

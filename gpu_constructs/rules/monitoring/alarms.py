@@ -25,7 +25,7 @@ _MOST_ACTIONS = 5
 _ARN = re.compile(r"arn:[^:]{0,20}:([^:]{1,40}):")
 _SERVICES = frozenset({"aiops", "autoscaling", "automate", "lambda", "sns", "ssm", "ssm-incidents", "swf"})
 _OF_COMPOSITES = frozenset({"aiops", "lambda", "sns", "ssm", "ssm-incidents"})
-# References that certainly are no ARN of these, by the type of their resource and its attribute.
+# References whose value is certainly not the ARN of an action, by the type of the resource and its attribute.
 _REFUSED = """
     AWS::Events::EventBus AWS::Events::EventBus.Arn AWS::Events::EventBus.Name AWS::Events::Rule AWS::Events::Rule.Arn
     AWS::Lambda::Function AWS::Logs::LogGroup AWS::Logs::LogGroup.Arn AWS::SNS::Topic.TopicName

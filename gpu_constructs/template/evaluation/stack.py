@@ -1,4 +1,4 @@
-"""The resources of one stack: the kinds that matter for placement at once, every other one when somebody looks."""
+"""The resources of one stack: the kinds that matter for placement at once, every other one when it is asked for."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ RELEVANT = (
 )
 """What a fleet is read from. What is odd in any other resource is of no interest here and is not remarked."""
 
-# Of what runs tasks or watches them, most does something else, so it is worked out when somebody looks, and nothing in
+# Of what runs tasks or watches them, most does something else, so it is worked out when it is asked for, and nothing in
 # it is remarked.
 _RUNNING = ("AWS::CloudWatch::", "AWS::Events::Rule", "AWS::Pipes::", "AWS::Scheduler::", *STATE_MACHINES)
 
 
 class _Later(Mapping[str, Value]):
-    """Properties that are worked out when somebody looks at them."""
+    """Properties that are worked out when they are asked for."""
 
     def __init__(
         self,

@@ -176,7 +176,7 @@ class MetricUses:
 
     @cached_property
     def _may_be_set_otherwise(self) -> bool:
-        """Whether a function of somebody may change the settings of a cluster."""
+        """Whether a custom resource may change the settings of a cluster."""
         return any(_INSIGHTS.lower() in mentioned(each)[0].lower() for each in self._index.of_custom_types())
 
 
