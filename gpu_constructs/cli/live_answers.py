@@ -14,7 +14,7 @@ from gpu_constructs.budget import BYTES
 from gpu_constructs.errors import GpuConstructsError, InvalidValueError, shown
 from gpu_constructs.live.described import Answers, answers, parsed
 
-__all__ = ["Described", "account_part", "add_cluster", "described", "from_files"]
+__all__ = ["Described", "account_part", "add_cluster", "described", "from_files", "text_of"]
 
 _STDIN = "-"
 
@@ -67,7 +67,7 @@ def from_files(paths: Sequence[str]) -> Described:
     Raises:
         InvalidValueError: A file cannot be read, or holds no answer.
     """
-    return Described(answers=answers(each for path in paths for each in parsed(_text(path), file=_called(path))))
+    return Described(answers=answers(each for path in paths for each in parsed(text_of(path), file=_called(path))))
 
 
 def account_part() -> ModuleType:
@@ -91,7 +91,12 @@ def _called(path: str) -> str:
     return "standard input" if path == _STDIN else shown(path)
 
 
-def _text(path: str) -> str:
+def text_of(path: str) -> str:
+    """The text of a file, or of stdin.
+
+    Raises:
+        InvalidValueError: It cannot be read.
+    """
     try:
         if path == _STDIN:
             content = sys.stdin.buffer.read(BYTES + 1) if sys.stdin is not None else b""

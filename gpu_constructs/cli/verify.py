@@ -7,19 +7,25 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from gpu_constructs.budget import LABEL, MESSAGE, brief
-from gpu_constructs.cli.live_answers import Described, account_part, add_cluster, from_files
+from gpu_constructs.cli.live_answers import Described, account_part, add_cluster, from_files, text_of
 from gpu_constructs.cli.output import add_format, json_text
 from gpu_constructs.cli.terminal import Line, show, width_of, wrapped
+from gpu_constructs.hardware import instance_type
+from gpu_constructs.live.described import answers
+from gpu_constructs.live.self_test import judged, read_self_test, task_definition
 from gpu_constructs.live.verified import Check, verify
 
 __all__ = ["define", "run"]
 
+_IMAGE = "nvidia/cuda:12.8.1-base-ubuntu24.04"
 _WORDS = {True: ("ok", "good"), False: ("fails", "error"), None: ("not checked", "warning")}
 
 _EXAMPLES = """\
 examples:
   gpu-constructs verify Demo                       the clusters of a stack, with calls that only read
   gpu-constructs verify --cluster demo
+  gpu-constructs verify --self-test-task p5.48xlarge >test.json
+  gpu-constructs verify --self-test-log p5.48xlarge log.txt
   aws ecs describe-container-instances ... | gpu-constructs verify --answers -
 
 exit codes:
@@ -38,6 +44,20 @@ def define(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="what aws ... describe-... printed, or - for stdin, instead of asking the account; can be repeated",
     )
+    parser.add_argument(
+        "--self-test-task",
+        metavar="TYPE",
+        help="print a task definition that tests the GPUs of a host of this type, for aws ecs register-task-definition",
+    )
+    parser.add_argument(
+        "--image", default=_IMAGE, help=f"its image; with PyTorch and nccl-tests both run; default: {_IMAGE}"
+    )
+    parser.add_argument(
+        "--self-test-log",
+        nargs=2,
+        metavar=("TYPE", "PATH"),
+        help="judge what that task printed on a host of this type; - for stdin",
+    )
     parser.add_argument("--strict", action="store_true", help="what could not be checked is 1 as well")
     add_cluster(parser)
     add_format(parser)
@@ -49,9 +69,10 @@ def run(arguments: argparse.Namespace) -> int:
     Returns:
         0 if nothing fails, else 1.
     """
-    found = {
-        name: (each, verify(each.answers, region=arguments.region)) for name, each in _described(arguments).items()
-    }
+    if arguments.self_test_task:
+        sys.stdout.write(json_text(task_definition(instance_type(arguments.self_test_task), arguments.image)))
+        return 0
+    found = _found(arguments)
     if arguments.format == "json":
         sys.stdout.write(json_text({"clusters": [_facts(name, *each) for name, each in found.items()]}))
     else:
@@ -60,6 +81,15 @@ def run(arguments: argparse.Namespace) -> int:
     answers = [check.passed for _, checks in found.values() for check in checks]
     unchecked = None in answers or not answers or any(each.denied for each, _ in found.values())
     return 1 if False in answers or (arguments.strict and unchecked) else 0
+
+
+def _found(arguments: argparse.Namespace) -> dict[str, tuple[Described, tuple[Check, ...]]]:
+    """The checks of each cluster, or of a test task."""
+    if arguments.self_test_log:
+        name, path = arguments.self_test_log
+        checks = judged(read_self_test(text_of(path)), instance_type(name))
+        return {"self-test": (Described(answers=answers(())), checks)}
+    return {name: (each, verify(each.answers, region=arguments.region)) for name, each in _described(arguments).items()}
 
 
 def _described(arguments: argparse.Namespace) -> dict[str, Described]:

@@ -59,11 +59,12 @@ class _Seen:
     pools: dict[str, Pool]
     hosts: tuple[RegisteredHost, ...]
 
-    def reserved_mib(self, host: RegisteredHost) -> int:
-        """Memory that the agent of a host keeps back, as its user data says."""
+    def reserved_mib(self, host: RegisteredHost) -> int | None:
+        """Memory that the agent of a host keeps back, as its user data says; None where that is not known."""
         pool = self.pools.get(host.provider)
-        reserved = None if pool is None else pool.reserved_memory_mib
-        return reserved if isinstance(reserved, int) else ASSUMED_RESERVE_MIB
+        if pool is None or not self.answers.were_asked("LaunchTemplateVersions"):
+            return None
+        return pool.reserved_memory_mib if isinstance(pool.reserved_memory_mib, int) else None
 
 
 def _joined(seen: _Seen) -> Iterator[Check]:
@@ -112,7 +113,8 @@ def _memory(seen: _Seen) -> Iterator[Check]:
         if host.instance_type is None:
             continue
         reserved = seen.reserved_mib(host)
-        least, most = expected_memory_mib(host.instance_type, reserved), most_memory_mib(host.instance_type, reserved)
+        least = expected_memory_mib(host.instance_type, ASSUMED_RESERVE_MIB if reserved is None else reserved)
+        most = most_memory_mib(host.instance_type, reserved or 0)
         has = host.registered.memory_mib
         low = has < least
         yield Check(
