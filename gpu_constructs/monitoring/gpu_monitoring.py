@@ -223,8 +223,8 @@ class GpuMonitoring(Construct):
 
         Args:
             notify: The topic that gets a message of each step. By default the one that alarms notify.
-            replacements_per_day: How many hosts may be replaced in one day (UTC), 1 to 100, recommendations included.
-                Further hosts are left alone, and the alarm goes off.
+            replacements_per_day: How many hosts may be replaced in one day (UTC) after a fault, 1 to 100. Further
+                hosts are left alone, and the alarm goes off. As many again may be replaced after recommendations.
             drain_timeout: How long the tasks of a host may take to move or to end, a minute to 48 hours. By default
                 an hour.
             end_remaining_tasks: Whether tasks that are left then are stopped, to run again elsewhere. With False, the

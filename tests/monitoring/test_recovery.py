@@ -20,7 +20,6 @@ RUN = RecoveryRun(
     partition="aws",
     cluster_arn="arn:aws:ecs:us-east-1:1:cluster/c",
     cluster_name="c",
-    services="arn:aws:ecs:us-east-1:1:service/c/",
     providers=["l4"],
     table="table",
     topic="arn:aws:sns:us-east-1:1:t",

@@ -13,7 +13,6 @@ from gpu_constructs.cdk.state_parts import (
     State,
     call_ecs,
     choice_state,
-    fail_state,
     is_there,
     pass_state,
     text_is,
@@ -25,16 +24,18 @@ from gpu_constructs.monitoring.recovery.recovery_run import (
     RecoveryRun,
     ask,
     caught,
+    gives_up,
     tell,
 )
+from gpu_constructs.monitoring.recovery.which_host import ANOTHER_GPU
 from gpu_constructs.monitoring.signals import STOPPED_BY_RECOVERY
 
 __all__ = ["draining_states", "longest_drain_seconds"]
 
 _TASK = "$.found.Tasks[0]"
 _GROUP = f"{_TASK}.Group"
-# An execution has 25,000 events (https://docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html), a look 12.
-_MOST_LOOKS = 720
+# An execution has 25,000 events (https://docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html), a look 22.
+_MOST_LOOKS = 360
 _STOP_LOOKS = 10
 _KEPT_PAUSE_SECONDS, _KEPT_LOOKS = 600, 288
 
@@ -59,19 +60,19 @@ def longest_drain_seconds(run: RecoveryRun) -> int:
 
 def _drain(run: RecoveryRun) -> State:
     drained = {"Cluster": run.cluster_arn, "ContainerInstances.$": "States.Array($.instance.arn)", "Status": "DRAINING"}
-    daemons = {"Cluster": run.cluster_arn, "SchedulingStrategy": "DAEMON", "MaxResults": 100}
     looks = min(_MOST_LOOKS, -(-run.drain_seconds // PAUSE_SECONDS))
+    ends = [text_is("$.kind", each) for each in ("Interruption", ANOTHER_GPU)]
     return {
         "Drain": ask(run, "ecs:updateContainerInstancesState", drained, "$.drained", "FindDaemons"),
-        # They stay on a host until it ends.
-        "FindDaemons": ask(run, "ecs:listServices", daemons, "$.daemons", "FindTasks"),
-        **_each_task(run, "Tasks", only_failed_gpu=True, none="NoTask", following="Moving"),
+        **_daemons(run, following="FindTasks"),
+        **_each_task(run, "Tasks", only_failed_gpu=True, none="NoTask", following="Moving", done="EndsHere"),
         "NoTask": {"Type": "Pass", "Result": [], "ResultPath": "$.tasks", "Next": "Moving"},
         "Moving": pass_state(
             {
-                "daemons.$": "$.tasks[?(@.is == 'daemon')]",
                 "moved.$": "$.tasks[?(@.is == 'task')].group",
                 "stopped.$": "$.tasks[?(@.is == 'stopped')].group",
+                "refused.$": "$.tasks[?(@.is == 'refused')].group",
+                "causes.$": "$.tasks[?(@.is == 'refused')].cause",
             },
             "$.moving",
             "TellDrained",
@@ -82,17 +83,59 @@ def _drain(run: RecoveryRun) -> State:
             "It gets no new task. Stopped, to run elsewhere: {}. To move, or to end: {}",
             "States.JsonToString($.moving.stopped)",
             "States.JsonToString($.moving.moved)",
-            following="EndsByEc2",
+            following="AnyRefused",
         ),
-        "EndsByEc2": choice_state([{**text_is("$.kind", "Interruption"), "Next": ENDS_BY_ITSELF}], "FirstWait"),
+        "AnyRefused": choice_state([{**is_there("$.moving.refused[0]"), "Next": "TellRefused"}], "MoreTasks"),
+        "TellRefused": tell(
+            run,
+            "still runs tasks on the failed GPU",
+            "They could not be stopped: {}. ECS says: {}",
+            "States.JsonToString($.moving.refused)",
+            "States.JsonToString($.moving.causes)",
+            following="MoreTasks",
+        ),
+        # EC2 replaces the host, or the execution does that drains it.
+        "EndsHere": choice_state([{"Or": ends, "Next": ENDS_BY_ITSELF}], "FirstWait"),
         "FirstWait": _waiting("Move", looks, -(-run.drain_seconds // looks)),
     }
 
 
-def _each_task(run: RecoveryRun, name: str, *, only_failed_gpu: bool, none: str, following: str) -> State:
+def _daemons(run: RecoveryRun, *, following: str) -> State:
+    """Finds the tasks of daemons on the host, which count for nothing: no page says whether they stay until it ends."""
+    services = {"Cluster": run.cluster_arn, "SchedulingStrategy": "DAEMON", "MaxResults": 100}
+    name = "States.ArrayGetItem(States.StringSplit($.service, '/'), 2)"
+    listed = {"Cluster": run.cluster_arn, "ContainerInstance.$": "$.instance", "ServiceName.$": name}
+    states = {
+        # ARNs of services from before 2018 have no name of a cluster.
+        "IsLong": choice_state([{**text_matches("$.service", "*/*/*"), "Next": "ListDaemon"}], "Skip"),
+        "ListDaemon": {
+            **call_ecs(run.partition, "listTasks", listed),
+            "ResultSelector": {"arns.$": "$.TaskArns"},
+            "End": True,
+        },
+        "Skip": {"Type": "Pass", "Result": {"arns": []}, "End": True},
+    }
+    return {
+        "FindDaemons": ask(run, "ecs:listServices", services, "$.services", "EachDaemon"),
+        "EachDaemon": {
+            "Type": "Map",
+            "ItemsPath": "$.services.ServiceArns",
+            "MaxConcurrency": 10,
+            "ItemSelector": {"service.$": "$$.Map.Item.Value", "instance.$": "$.instance.arn"},
+            "ItemProcessor": {"ProcessorConfig": {"Mode": "INLINE"}, "StartAt": "IsLong", "States": states},
+            "ResultPath": "$.services",
+            "Catch": [caught()],
+            "Next": "Daemons",
+        },
+        "Daemons": pass_state({"tasks.$": "$.services[*].arns[*]"}, "$.daemons", following),
+    }
+
+
+def _each_task(run: RecoveryRun, name: str, *, only_failed_gpu: bool, none: str, following: str, done: str) -> State:
     """Looks at each task of the host, and stops those that hold the failed GPU, or all.
 
-    Tasks are described one by one: what a job was started with is in the description, and a state holds 256 KiB.
+    Tasks are described one by one: what a job was started with is in the description, and a state holds 256 KiB. They
+    are listed by hundreds: ``following`` comes after each page and leads to ``More``, and ``done`` after the last one.
     """
     listed = {"Cluster": run.cluster_arn, "ContainerInstance.$": "$.instance.arn", "DesiredStatus": "RUNNING"}
     described = {"Cluster": run.cluster_arn, "Tasks.$": "States.Array($.arn)"}
@@ -102,34 +145,28 @@ def _each_task(run: RecoveryRun, name: str, *, only_failed_gpu: bool, none: str,
         "Reason.$": f"States.Format('{STOPPED_BY_RECOVERY}{{}}', $.what)",
     }
     first = f"Gpus{name}" if only_failed_gpu else f"Stop{name}"
-    of_service = f"States.Format('{run.services}{{}}', States.ArrayGetItem(States.StringSplit({_GROUP}, ':'), 1))"
     states = {
+        f"Daemon{name}": pass_state({"is.$": "States.ArrayContains($.daemons, $.arn)"}, "$.daemon", f"Is{name}"),
+        f"Is{name}": choice_state([{**_is_true("$.daemon.is"), "Next": f"Leave{name}"}], f"Describe{name}"),
+        f"Leave{name}": {"Type": "Pass", "Parameters": {"is": "daemon"}, "End": True},
         f"Describe{name}": {
             **call_ecs(run.partition, "describeTasks", described),
             "ResultPath": "$.found",
             "Next": f"Kind{name}",
         },
-        f"Kind{name}": choice_state(
-            [
-                {**is_there(_GROUP, there=False), "Next": f"Gone{name}"},
-                {**text_matches(_GROUP, "service:*"), "Next": f"Service{name}"},
-            ],
-            first,
-        ),
+        f"Kind{name}": choice_state([{**is_there(_GROUP, there=False), "Next": f"Gone{name}"}], first),
         f"Gone{name}": {"Type": "Pass", "Parameters": {"is": "gone"}, "End": True},
-        f"Service{name}": pass_state({"arn.$": of_service}, "$.service", f"Listed{name}"),
-        f"Listed{name}": pass_state(
-            {"is.$": "States.ArrayContains($.daemons, $.service.arn)"}, "$.daemon", f"Daemon{name}"
-        ),
-        f"Daemon{name}": choice_state([{**_is_true("$.daemon.is"), "Next": f"Leave{name}"}], first),
-        f"Leave{name}": _as("daemon"),
         f"Stop{name}": {
             **call_ecs(run.partition, "stopTask", stopped),
             "ResultPath": "$.stopped",
-            # Such as a task that has just ended.
-            "Catch": [{"ErrorEquals": ["States.ALL"], "ResultPath": "$.error", "Next": f"Stopped{name}"}],
+            "Catch": [
+                # A task that has ended: https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_StopTask.html
+                {"ErrorEquals": ["Ecs.InvalidParameterException"], "ResultPath": "$.error", "Next": f"Gone{name}"},
+                {"ErrorEquals": ["States.ALL"], "ResultPath": "$.error", "Next": f"Refused{name}"},
+            ],
             "Next": f"Stopped{name}",
         },
+        f"Refused{name}": _as("refused", {"cause.$": "$.error.Cause"}),
         f"Stopped{name}": _as("stopped"),
     }
     if only_failed_gpu:
@@ -139,8 +176,10 @@ def _each_task(run: RecoveryRun, name: str, *, only_failed_gpu: bool, none: str,
             f"Uses{name}": choice_state([{**_is_true("$.uses.is"), "Next": f"Stop{name}"}], f"Moves{name}"),
             f"Moves{name}": _as("task"),
         }
+    token = "$.listed.NextToken"  # noqa: S105 - where a list goes on
     return {
         f"Find{name}": ask(run, "ecs:listTasks", listed, "$.listed", f"Any{name}"),
+        f"Next{name}": ask(run, "ecs:listTasks", {**listed, "NextToken.$": token}, "$.listed", f"Any{name}"),
         f"Any{name}": choice_state([{**is_there("$.listed.TaskArns[0]"), "Next": f"Each{name}"}], none),
         f"Each{name}": {
             "Type": "Map",
@@ -150,40 +189,60 @@ def _each_task(run: RecoveryRun, name: str, *, only_failed_gpu: bool, none: str,
                 "arn.$": "$$.Map.Item.Value",
                 "gpu.$": "$.gpu",
                 "what.$": "$.what",
-                "daemons.$": "$.daemons.ServiceArns",
+                "daemons.$": "$.daemons.tasks",
             },
-            "ItemProcessor": {"ProcessorConfig": {"Mode": "INLINE"}, "StartAt": f"Describe{name}", "States": states},
+            "ItemProcessor": {"ProcessorConfig": {"Mode": "INLINE"}, "StartAt": f"Daemon{name}", "States": states},
             "ResultPath": "$.tasks",
             "Catch": [caught()],
             "Next": following,
         },
+        f"More{name}": choice_state([{**is_there(token), "Next": f"Next{name}"}], done),
     }
 
 
-def _as(kind: str) -> State:
-    return {"Type": "Pass", "Parameters": {"is": kind, "group.$": _GROUP}, "End": True}
+def _as(kind: str, more: State | None = None) -> State:
+    return {"Type": "Pass", "Parameters": {"is": kind, "group.$": _GROUP, **(more or {})}, "End": True}
 
 
 def _waiting(then: str, looks: int, pause: int) -> State:
     """Begins to wait: so many looks, with this pause, and then what `_wait` says."""
-    wait = {"then": then, "looks": looks, "pause": pause, "daemons.$": "States.ArrayLength($.moving.daemons)"}
-    return pass_state(wait, "$.wait", "Begin")
+    return pass_state({"then": then, "looks": looks, "pause": pause}, "$.wait", "Begin")
 
 
 def _wait(run: RecoveryRun) -> State:
     """Waits until only daemons are left, for as long as it was told to."""
     asked = {"Cluster": run.cluster_arn, "ContainerInstances.$": "States.Array($.instance.arn)"}
+    daemons = {"Cluster": run.cluster_arn, "Tasks.$": "$.daemons.tasks"}
     running = "$.found.ContainerInstances[0].RunningTasksCount"
     pending = "$.found.ContainerInstances[0].PendingTasksCount"
     less = {"Variable": "$.count.looks", "NumericLessThanPath": "$.wait.looks", "Next": "Pause"}
     return {
         "Begin": {"Type": "Pass", "Result": {"looks": 0}, "ResultPath": "$.count", "Next": "Look"},
         "Look": ask(run, "ecs:describeContainerInstances", asked, "$.found", "IsThere"),
-        "IsThere": choice_state([{**is_there(running), "Next": "Left"}], "FindGroup"),
-        "Left": pass_state({"tasks.$": f"States.MathAdd({running}, {pending})"}, "$.left", "IsEmpty"),
+        "IsThere": choice_state(
+            [
+                {**is_there(running, there=False), "Next": "FindGroup"},
+                {**is_there("$.daemons.tasks[0]"), "Next": "LookAtDaemons"},
+            ],
+            "NoDaemons",
+        ),
+        # After the host: a daemon that ends between the two counts as a task, and no task counts as a daemon.
+        "LookAtDaemons": {
+            **ask(run, "ecs:describeTasks", daemons, "$.alive", "Left"),
+            "ResultSelector": {"daemons.$": "$.Tasks[?(@.DesiredStatus == 'RUNNING')].DesiredStatus"},
+        },
+        "NoDaemons": {"Type": "Pass", "Result": {"daemons": []}, "ResultPath": "$.alive", "Next": "Left"},
+        "Left": pass_state(
+            {
+                "tasks.$": f"States.MathAdd({running}, {pending})",
+                "daemons.$": "States.ArrayLength($.alive.daemons)",
+            },
+            "$.left",
+            "IsEmpty",
+        ),
         "IsEmpty": choice_state(
             [
-                {"Variable": "$.left.tasks", "NumericLessThanEqualsPath": "$.wait.daemons", "Next": "FindGroup"},
+                {"Variable": "$.left.tasks", "NumericLessThanEqualsPath": "$.left.daemons", "Next": "FindGroup"},
                 less,
                 {**text_is("$.wait.then", "Move"), "Next": "TimeOver"},
                 {**text_is("$.wait.then", "Stop"), "Next": "FindGroup"},
@@ -199,7 +258,7 @@ def _wait(run: RecoveryRun) -> State:
             "with them. Replace it by hand",
             following="Kept",
         ),
-        "Kept": fail_state("Kept", "host {} still holds tasks: {}", "$.host", "$.what"),
+        "Kept": gives_up("Kept", "host {} still holds tasks: {}", "$.host", "$.what"),
     }
 
 
@@ -228,7 +287,7 @@ def _time_over(run: RecoveryRun) -> State:
             f"{late} They are stopped now, to run elsewhere, and the host is replaced",
             following="FindRest",
         ),
-        **_each_task(run, "Rest", only_failed_gpu=False, none="LastWait", following="LastWait"),
+        **_each_task(run, "Rest", only_failed_gpu=False, none="LastWait", following="MoreRest", done="LastWait"),
         "LastWait": _waiting("Stop", _STOP_LOOKS, PAUSE_SECONDS),
     }
 

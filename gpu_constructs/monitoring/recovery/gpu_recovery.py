@@ -21,7 +21,7 @@ from gpu_constructs.hardware.aws_events import HOST_HEALTH, REBALANCE_RECOMMENDA
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.monitoring.recovery.definition import recovery_definition
 from gpu_constructs.monitoring.recovery.recovery_run import RecoveryRun
-from gpu_constructs.monitoring.recovery.which_host import DAY
+from gpu_constructs.monitoring.recovery.which_host import KEY
 from gpu_constructs.monitoring.signals import FAULT_DETAIL_TYPE, FAULT_SOURCE
 
 __all__ = ["GpuRecovery"]
@@ -32,7 +32,7 @@ class GpuRecovery(Construct):
 
     Attributes:
         state_machine: Each execution of it looks after one host.
-        table: Which hosts it has counted, by day.
+        table: Which hosts it has counted, by day, and which execution holds a host.
         rule: The events that start it.
         alarm: Goes off where a person has to look: the budget of a day is used, a host got no replacement, or still
             holds tasks, or something failed.
@@ -56,7 +56,7 @@ class GpuRecovery(Construct):
             dynamodb.TableProps,
             self,
             "Table",
-            partition_key=dynamodb.Attribute(name=DAY, type=dynamodb.AttributeType.STRING),
+            partition_key=dynamodb.Attribute(name=KEY, type=dynamodb.AttributeType.STRING),
             billing_mode=dynamodb.BillingMode.PAY_PER_REQUEST,
             removal_policy=cdk.RemovalPolicy.DESTROY,
         )
@@ -66,7 +66,6 @@ class GpuRecovery(Construct):
                 partition=hosts.place[0],
                 cluster_arn=hosts.cluster_arn,
                 cluster_name=hosts.cluster_name,
-                services=_arn(hosts, "ecs", f"service/{hosts.cluster_name}/"),
                 providers=[each.capacity_provider_name for each in capacities()],
                 table=self.table.table_name,
                 topic=notify.topic_arn,
@@ -106,12 +105,14 @@ class GpuRecovery(Construct):
     def _rule(self, hosts: ClusterHosts) -> events.CfnRule:
         role = iam.Role(self, "EventsRole", assumed_by=iam.ServicePrincipal("events.amazonaws.com"))
         self.state_machine.grant_start_execution(role)
-        of_cluster = {"clusterArn": [hosts.cluster_arn]}
+        of_cluster = {"clusterArn": [hosts.cluster_arn], "ec2InstanceId": [{"prefix": "i-"}]}
         return events.CfnRule(
             self,
             "Rule",
             description="GPUs that failed, and Spot hosts that EC2 takes back",
             event_pattern={
+                # A bus may take events of other accounts.
+                "account": [hosts.place[2]],
                 "$or": [
                     {"source": [FAULT_SOURCE], "detail-type": [FAULT_DETAIL_TYPE], "detail": of_cluster},
                     {
@@ -121,7 +122,7 @@ class GpuRecovery(Construct):
                     },
                     # They name the instance alone; the machine looks for it in the cluster.
                     {"source": ["aws.ec2"], "detail-type": [SPOT_WARNING, REBALANCE_RECOMMENDATION]},
-                ]
+                ],
             },
             targets=[
                 events.CfnRule.TargetProperty(

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gpu_constructs.cdk.state_parts import State, call
+from gpu_constructs.cdk.state_parts import State, call, pass_state
 
-__all__ = ["ENDS_BY_ITSELF", "PAUSE_SECONDS", "RecoveryRun", "ask", "caught", "tell"]
+__all__ = ["ENDS_BY_ITSELF", "GIVES_UP", "PAUSE_SECONDS", "RecoveryRun", "ask", "caught", "gives_up", "tell"]
 
 ENDS_BY_ITSELF = "NothingToDo"
 """The state in which an execution ends well."""
+
+GIVES_UP = "Release"
+"""The state from which an execution ends without its host replaced, so that the next event may begin again."""
 
 PAUSE_SECONDS = 60
 """Between two looks at what has changed."""
@@ -24,11 +27,10 @@ class RecoveryRun:
         partition: The partition of AWS.
         cluster_arn: The cluster.
         cluster_name: Its name.
-        services: How the ARNs of its services begin.
         providers: Names of the capacity providers whose hosts it may replace.
         table: Name of the table that counts.
         topic: ARN of the topic that is told.
-        replacements_per_day: How many hosts it may replace a day.
+        replacements_per_day: How many hosts it may replace a day for faults, and as many for recommendations of EC2.
         drain_seconds: How long tasks may take to move.
         ends_remaining_tasks: Whether those that are left then are stopped.
     """
@@ -36,7 +38,6 @@ class RecoveryRun:
     partition: str
     cluster_arn: str
     cluster_name: str
-    services: str
     providers: Sequence[str]
     table: str
     topic: str
@@ -62,6 +63,19 @@ def ask(run: RecoveryRun, action: str, request: State, result: str, following: s
 def caught() -> State:
     """What a state does when it fails after its retries: the topic is told."""
     return {"ErrorEquals": ["States.ALL"], "ResultPath": "$.error", "Next": "Failed"}
+
+
+def gives_up(name: str, words: str, *values: str) -> State:
+    """A state that ends the execution as failed, once it no longer holds its host.
+
+    Args:
+        name: Its error.
+        words: Its cause, with ``{}`` in the place of each value.
+        *values: Paths of the values.
+    """
+    quoted = words.replace("'", "\\'")
+    cause = f"States.Format('{quoted}', {', '.join(values)})"
+    return pass_state({"Error": name, "Cause.$": cause}, "$.error", GIVES_UP)
 
 
 def tell(run: RecoveryRun, outcome: str, words: str, *values: str, following: str) -> State:

@@ -9,12 +9,13 @@ draining still sees that the last tasks end well. SetInstanceHealth would come t
 from __future__ import annotations
 
 from gpu_constructs.cdk.durations import in_words
-from gpu_constructs.cdk.state_parts import State, choice_state, fail_state, is_there, pass_state
+from gpu_constructs.cdk.state_parts import State, choice_state, is_there, pass_state, text_matches
 from gpu_constructs.monitoring.recovery.recovery_run import (
     ENDS_BY_ITSELF,
     PAUSE_SECONDS,
     RecoveryRun,
     ask,
+    gives_up,
     tell,
 )
 
@@ -32,6 +33,7 @@ def replacement_states(run: RecoveryRun) -> State:
     Args:
         run: What the machine works on.
     """
+    state = "$.of.AutoScalingInstances[0].LifecycleState"
     group = "$.of.AutoScalingInstances[0].AutoScalingGroupName"
     asked = {"InstanceIds.$": "States.Array($.host)"}
     name = {"AutoScalingGroupNames.$": f"States.Array({group})"}
@@ -40,8 +42,14 @@ def replacement_states(run: RecoveryRun) -> State:
     less = {"Variable": "$.count.looks", "NumericLessThan": _REPLACEMENT_LOOKS, "Next": "LookForNew"}
     return {
         "FindGroup": ask(run, "autoscaling:describeAutoScalingInstances", asked, "$.of", "InGroup"),
-        "InGroup": choice_state([{**is_there(group), "Next": "Replace"}], "TellGone"),
-        "TellGone": tell(run, "is gone", "It has left its Auto Scaling group by itself", following=ENDS_BY_ITSELF),
+        "InGroup": choice_state(
+            [
+                {**is_there(group, there=False), "Next": "TellGone"},
+                {**text_matches(state, "Terminat*"), "Next": "TellGone"},
+            ],
+            "Replace",
+        ),
+        "TellGone": tell(run, "is gone", "Its Auto Scaling group has ended it already", following=ENDS_BY_ITSELF),
         "Replace": ask(
             run,
             "autoscaling:terminateInstanceInAutoScalingGroup",
@@ -85,5 +93,5 @@ def replacement_states(run: RecoveryRun) -> State:
             "States.JsonToString($.activities.said)",
             following="NotReplaced",
         ),
-        "NotReplaced": fail_state("NotReplaced", "no host has come for {}: {}", "$.host", "$.what"),
+        "NotReplaced": gives_up("NotReplaced", "no host has come for {}: {}", "$.host", "$.what"),
     }

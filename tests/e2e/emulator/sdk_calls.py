@@ -50,9 +50,13 @@ def _cluster(given: Json) -> str:
 
 def _list_tasks(where: Region, given: Json) -> Any:
     tasks = _ecs(where).active_tasks(_cluster(given))
-    family, host = given.get("Family"), given.get("ContainerInstance")
+    family, host, service = given.get("Family"), given.get("ContainerInstance"), given.get("ServiceName")
     arns = [
-        each.task_arn for each in tasks if family in (None, each.family) and host in (None, each.container_instance_arn)
+        each.task_arn
+        for each in tasks
+        if family in (None, each.family)
+        and host in (None, each.container_instance_arn)
+        and service in (None, each.group.removeprefix("service:"))
     ]
     # https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ListTasks.html
     begin = int(given.get("NextToken", 0))
@@ -142,7 +146,11 @@ def _members(where: Region, instance_ids: list[str]) -> list[tuple[EmulatedGroup
 def _describe_instances(where: Region, given: Json) -> Any:
     return {
         "AutoScalingInstances": [
-            {"InstanceId": state.instance.id, "AutoScalingGroupName": group.name}
+            {
+                "InstanceId": state.instance.id,
+                "AutoScalingGroupName": group.name,
+                "LifecycleState": state.lifecycle_state,
+            }
             for group, state in _members(where, given["InstanceIds"])
         ]
     }
@@ -193,7 +201,7 @@ def _update_item(where: Region, given: Json) -> Any:
             given["TableName"],
             dict(given["Key"]),
             update_expression=given["UpdateExpression"],
-            expression_attribute_names={},
+            expression_attribute_names=dict(given["ExpressionAttributeNames"]),
             expression_attribute_values=dict(given["ExpressionAttributeValues"]),
             condition_expression=given["ConditionExpression"],
         )

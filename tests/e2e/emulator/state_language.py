@@ -345,12 +345,19 @@ def _format(template: str, *values: Any) -> str:
     )
 
 
+def _merged(first: Any, second: Any, deep: bool) -> Any:
+    if deep:
+        raise ValueError("Step Functions merges only the first level")
+    return {**first, **second}
+
+
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "States.Array": lambda *values: list(values),
     "States.ArrayContains": lambda values, value: value in values,
     "States.ArrayGetItem": lambda values, index: values[index],
     "States.ArrayLength": len,
     "States.Format": _format,
+    "States.JsonMerge": _merged,
     "States.JsonToString": lambda value: json.dumps(value, separators=(",", ":")),
     "States.MathAdd": lambda first, second: first + second,
     "States.StringSplit": lambda text, letters: [each for each in re.split(f"[{re.escape(letters)}]", text) if each],

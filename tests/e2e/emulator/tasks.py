@@ -180,6 +180,7 @@ class EmulatedTask(Task):
             "taskArn": self.task_arn,
             "group": self.group,
             "lastStatus": self._last_status,
+            "desiredStatus": self.desired_status,
             "stopCode": self.stop_code,
             "stoppedReason": self.stopped_reason,
             "containers": self.containers,
