@@ -29,7 +29,7 @@ command -v all_reduce_perf >/dev/null && all_reduce_perf -b 256M -e 2G -f 2 -g G
 true
 """
 
-_GPU = re.compile(r"<gpu id=.*?</gpu>", re.DOTALL)
+_GPU = "<gpu id="
 _MEMORY = re.compile(r"<fb_memory_usage>\s*<total>(\d{1,8}) MiB</total>")
 _LINKS = re.compile(r"^GPU\d{1,3}\t(.+)$", re.MULTILINE)
 _ITSELF = "X"
@@ -37,9 +37,11 @@ _PAIR = 2
 _MEMORY_MIB = 4096
 _SHARED_MIB = 1024
 _CUDA = re.compile(r"^cuda devices: (\d{1,3})$", re.MULTILINE)
+_NUMBER = r"\d{1,12}(?:\.\d{1,6})?"
+_WRONG = r"\d{1,12}|N/A"
 _REDUCED = re.compile(
-    r"^ *\d+ +\d+ +\w+ +\w+ +-?\d+ +[\d.]+ +[\d.]+ +(?P<out>[\d.]+) +(?P<wrong>\d+|N/A)"
-    r" +[\d.]+ +[\d.]+ +(?P<into>[\d.]+) +(?P<wrong_in>\d+|N/A)",
+    rf"^ *\d+ +\d+ +\w+ +\w+ +-?\d+ +{_NUMBER} +{_NUMBER} +(?P<out>{_NUMBER}) +(?P<wrong>{_WRONG})"
+    rf" +{_NUMBER} +{_NUMBER} +(?P<into>{_NUMBER}) +(?P<wrong_in>{_WRONG})\b",
     re.MULTILINE,
 )
 _BANDWIDTH = re.compile(r"(?P<amount>[\d.]+) ?(?P<unit>GB|TB)/s")
@@ -79,8 +81,8 @@ def read_self_test(log: str) -> SelfTest:
     """
     if len(log) > BYTES:
         raise InvalidValueError(f"the log has more than {BYTES >> 20} MiB", fix="give the log of the one task")
-    gpus = _GPU.findall(log)
-    memory = [int(found[1]) for each in gpus if (found := _MEMORY.search(each))]
+    gpus = log.split(_GPU)[1:]
+    memory = [int(found[1]) for each in gpus if (found := _MEMORY.search(each.partition("</gpu>")[0]))]
     if not memory:
         raise InvalidValueError("the log has no GPU of nvidia-smi -q -x", fix="run nvidia-smi -q -x in the task")
     rows = tuple(_REDUCED.finditer(log))

@@ -73,3 +73,17 @@ def test_the_task_is_one_that_the_rules_accept(capsys: pytest.CaptureFixture[str
 def test_a_log_without_gpus_is_refused() -> None:
     with pytest.raises(GpuConstructsError, match="no GPU of nvidia-smi"):
         read_self_test("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "<gpu id=" * 200_000,
+        " " * 500_000,
+        "8 2 float sum -1 1.2.3 0 0 0 1 0 0 0\n",
+        f"8 2 float sum -1 1 0 0 {'9' * 5000} 1 0 0 0\n",
+        "GPU0\t" * 100_000,
+    ],
+)
+def test_a_log_of_any_shape_is_read_in_time(more: str) -> None:
+    assert read_self_test(T4.read_text() + "\n" + more).memory_mib == (15_360,)
