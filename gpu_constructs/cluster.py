@@ -330,6 +330,7 @@ class GpuCluster(AsCluster):
         privileged: bool = True,
         image: ecs.ContainerImage | None = None,
         log_retention: logs.RetentionDays = logs.RetentionDays.ONE_MONTH,
+        log_removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.DESTROY,
     ) -> GpuMonitoring:
         """Measures the GPUs of all hosts in Auto Scaling groups, before and after this line, by a daemon.
 
@@ -357,6 +358,7 @@ class GpuCluster(AsCluster):
             image: Another image for the daemon, with Python 3 and boto3, such as a copy in a registry of your own. By
                 default that of AWS Lambda for Python, from the public registry of AWS.
             log_retention: How long measurements and events are kept. By default a month.
+            log_removal_policy: What becomes of them when the monitoring goes. By default they are deleted.
 
         Raises:
             InvalidValueError: An argument is wrong by itself, or the cluster has monitoring.
@@ -381,6 +383,7 @@ class GpuCluster(AsCluster):
             privileged=privileged,
             image=image,
             log_retention=log_retention,
+            log_removal_policy=log_removal_policy,
         )
         return self._monitoring
 

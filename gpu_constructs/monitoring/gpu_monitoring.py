@@ -71,6 +71,7 @@ class GpuMonitoring(Construct):
         per_gpu: bool = False,
         privileged: bool = True,
         log_retention: logs.RetentionDays = logs.RetentionDays.ONE_MONTH,
+        log_removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.DESTROY,
     ) -> None:
         limits = of_kind("alarms", alarms, AlarmLimits, example="AlarmLimits(idle_minutes=None)")
         require_topic("notify", notify, hosts.stack)
@@ -84,6 +85,7 @@ class GpuMonitoring(Construct):
             self._capacities = capacities
             self._is_privileged = privileged
             self._log_retention = log_retention
+            self._log_removal_policy = log_removal_policy
             self.log_group: logs.LogGroup = self._make_log_group("Logs")
             self.events: ClusterEvents = ClusterEvents(
                 self, "Events", hosts=hosts, log_group=self._make_log_group("EventLogs")
@@ -151,7 +153,7 @@ class GpuMonitoring(Construct):
             construct_id,
             retention=self._log_retention,
             encryption_key=self.hosts.encryption_key,
-            removal_policy=cdk.RemovalPolicy.DESTROY,
+            removal_policy=self._log_removal_policy,
         )
 
     @property
@@ -197,6 +199,7 @@ class GpuMonitoring(Construct):
             name=self.hosts.cluster_name,
             region=self.hosts.stack.region,
             event_log=self.events.log_group.log_group_name,
+            gpu_log=self.log_group.log_group_name,
             pools=tuple(self._pools),
         )
 

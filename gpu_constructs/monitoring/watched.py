@@ -26,6 +26,14 @@ https://docs.aws.amazon.com/autoscaling/ec2/userguide/ec2-auto-scaling-metrics.h
 """
 
 
+_HOSTS_WITH_FAULTS = (
+    "filter UnhealthyGPUs > 0 or MissingGPUs > 0 or ispresent(problem)",
+    "fields @timestamp, InstanceId, MissingGPUs as missing, coalesce(Faults.0, text) as what",
+    "sort @timestamp desc",
+    "limit 20",
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchedPool:
     """The hosts of one capacity provider.
@@ -124,13 +132,23 @@ class WatchedCluster:
         name: Its name, which may be a token.
         region: Its region, which may be a token.
         event_log: The name of the log group of its events, which may be a token.
+        gpu_log: The name of the log group of its measurements, which may be a token.
         pools: Its capacities.
     """
 
     name: str
     region: str
     event_log: str
+    gpu_log: str
     pools: tuple[WatchedPool, ...] = ()
+
+    @property
+    def hosts_with_faults(self) -> str:
+        """The query of CloudWatch Logs Insights for hosts with faults, and for what the daemon could not read.
+
+        https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_QuerySyntax-Filter.html
+        """
+        return " | ".join((f"SOURCE '{self.gpu_log}'", *_HOSTS_WITH_FAULTS))
 
     @property
     def is_measured(self) -> bool:

@@ -54,6 +54,11 @@ def answer_of(query: str, events: Sequence[Event]) -> list[dict[str, str]]:
 
 
 def _is_in(term: str, event: Event) -> bool:
+    if term.startswith("ispresent("):
+        return _field(event, term[10:-1]) is not None
+    if " > " in term:
+        name, least = term.split(" > ")
+        return bool((_field(event, name) or 0) > float(least))
     name, values = term.split(" in ")
     return _field(event, name) in json.loads(values)
 

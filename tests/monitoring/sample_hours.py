@@ -32,7 +32,7 @@ def _pool(name: str, *types: str, option: PurchaseOption = PurchaseOption.ON_DEM
 
 L4 = _pool("L4", "g6.12xlarge")
 SPOT = _pool("Spot", "g6e.xlarge", "g6e.2xlarge", option=PurchaseOption.SPOT)
-CLUSTER = WatchedCluster(name="gpus", region="us-east-1", event_log="gpus-events", pools=(L4, SPOT))
+CLUSTER = WatchedCluster(name="gpus", region="us-east-1", event_log="gpus-events", gpu_log="gpus-log", pools=(L4, SPOT))
 
 _LOST = "Host EC2 (instance i-1234567890abcdef0) terminated."
 _NO_HOST = "Timeout waiting for capacity"

@@ -308,5 +308,9 @@ def test_every_alarm_says_what_to_do_where_the_guide_says_more(watched: Watched)
     for kind in ALARMS:
         assert kind.runbook.endswith(".")
         assert kind.source.startswith("https://")
+    for name in ("GpuFailed", "MissingGpus"):
+        text = watched.alarms[name]["AlarmDescription"]
+        assert "filter UnhealthyGPUs > 0 or MissingGPUs > 0" in text
+        assert f"cluster {watched.cluster}" in text
     texts = [each["AlarmDescription"] for each in watched.alarms.values()]
     assert all("docs/monitoring.md#" in each and len(each) < 1024 for each in texts)

@@ -83,6 +83,26 @@ def test_a_table_has_the_last_interruptions() -> None:
     ]
 
 
+def test_a_table_has_hosts_with_faults_and_what_could_not_be_read() -> None:
+    lines: list[dict[str, Any]] = [
+        {"time": "1", "InstanceId": "i-1", "UnhealthyGPUs": 0, "MissingGPUs": 0},
+        {"time": "2", "InstanceId": "i-2", "UnhealthyGPUs": 1, "MissingGPUs": 0, "Faults": ["Xid 79"]},
+        {"time": "3", "InstanceId": "i-3", "UnhealthyGPUs": 0, "MissingGPUs": 1},
+        {"time": "4", "InstanceId": "i-4", "problem": "gpus", "text": "nvidia-smi ended with 9"},
+    ]
+    rows = answer_of(_widget("Hosts with faults")["query"], lines)
+    assert [(each["InstanceId"], each["missing"], each["what"]) for each in rows] == [
+        ("i-4", "", "nvidia-smi ended with 9"),
+        ("i-3", "1", ""),
+        ("i-2", "0", "Xid 79"),
+    ]
+
+
+def test_what_the_alarms_for_gpus_watch_is_on_the_dashboard() -> None:
+    shown = {each[1] for each in _widget("GPUs that failed or are missing")["metrics"]}
+    assert shown == {"UnhealthyGPUs", "MissingGPUs"}
+
+
 def test_every_graph_has_lines_and_no_metric_is_misspelt() -> None:
     sets = {each.value for each in DimensionSet}
     for widget in BODY["widgets"]:

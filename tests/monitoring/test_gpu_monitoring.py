@@ -109,6 +109,12 @@ def test_lines_are_kept_as_long_as_was_asked_and_wait_rather_than_get_lost(site:
     assert container(site)["LogConfiguration"]["Options"]["mode"] == "blocking"
 
 
+def test_logs_are_kept_after_the_monitoring_where_that_was_asked(site: Site) -> None:
+    site.cluster.add_monitoring("Monitoring", log_removal_policy=cdk.RemovalPolicy.RETAIN)
+    groups = [each for each in site.template()["Resources"].values() if each["Type"] == "AWS::Logs::LogGroup"]
+    assert [each["DeletionPolicy"] for each in groups] == ["Retain", "Retain"]
+
+
 def test_logs_have_the_key_of_the_cluster(site: Site) -> None:
     key = kms.Key(site.stack, "Key")
     GpuCluster(site.stack, "Encrypted", vpc=site.vpc, encryption_key=key).add_monitoring("Monitoring")

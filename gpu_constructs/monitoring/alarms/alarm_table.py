@@ -54,6 +54,7 @@ class AlarmKind:
         id: Its construct id; of the alarm of a capacity, what follows the id of that.
         says: What is the case when it goes off.
         runbook: What to do then, in a line.
+        is_of_hosts: Whether the log of the daemon has the hosts that it goes off for.
         of_cluster: When it goes off, as an alarm of the cluster; None where each capacity has one.
         of_pool: The same for a capacity; None where the cluster has one, or this capacity needs none.
         source: Where AWS describes what it watches.
@@ -67,6 +68,7 @@ class AlarmKind:
     of_pool: Callable[[WatchedPool, AlarmLimits], AlarmCondition | None] | None = None
     source: str
     doubt: str = ""
+    is_of_hosts: bool = False
 
     @property
     def page(self) -> str:
@@ -99,7 +101,7 @@ def alarms_of_cluster(cluster: WatchedCluster, limits: AlarmLimits) -> Iterator[
     for kind in ALARMS:
         condition = kind.of_cluster and kind.of_cluster(cluster, limits)
         if condition is not None:
-            yield PlannedAlarm(id=kind.id, description=_description(kind, cluster.name), condition=condition)
+            yield PlannedAlarm(id=kind.id, description=_of_cluster(kind, cluster), condition=condition)
 
 
 def alarms_of_pool(pool: WatchedPool, limits: AlarmLimits) -> Iterator[PlannedAlarm]:
@@ -116,8 +118,15 @@ def alarms_of_pool(pool: WatchedPool, limits: AlarmLimits) -> Iterator[PlannedAl
             yield PlannedAlarm(id=f"{pool.title}{kind.id}", description=_description(kind, whose), condition=condition)
 
 
+def _of_cluster(kind: AlarmKind, cluster: WatchedCluster) -> str:
+    text = _description(kind, f"cluster {cluster.name}")
+    if kind.is_of_hosts:
+        return f"{text} The hosts, by CloudWatch Logs Insights: {cluster.hosts_with_faults}"
+    return f"{text} The events: log group {cluster.event_log}"
+
+
 def _description(kind: AlarmKind, whose: str) -> str:
-    return f"{kind.says} ({whose}). {kind.runbook} {kind.page}"
+    return f"{kind.says} ({whose}). {kind.runbook} More: gpu_constructs, {kind.page}."
 
 
 def _tasks_wait(pool: WatchedPool, limits: AlarmLimits) -> AlarmCondition | None:
@@ -251,6 +260,7 @@ ALARMS: tuple[AlarmKind, ...] = (
         says="A GPU has failed",
         runbook="Drain the host and end it, unless recovery already does.",
         of_cluster=_failed,
+        is_of_hosts=True,
         source=_XIDS,
     ),
     AlarmKind(
@@ -258,6 +268,7 @@ ALARMS: tuple[AlarmKind, ...] = (
         says="A host has fewer GPUs than its type",
         runbook="Drain the host and end it; check_gpus_at_boot keeps such hosts away from the start.",
         of_cluster=_missing,
+        is_of_hosts=True,
         source=_XIDS,
     ),
     AlarmKind(

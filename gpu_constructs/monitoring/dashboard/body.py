@@ -91,6 +91,12 @@ def rows_of(cluster: WatchedCluster, alarms: Sequence[str] = ()) -> list[Sequenc
             Graph(title="Faults of GPUs", lines=_faults(cluster), unit="faults", width=half),
         ],
         [
+            Graph(title="GPUs that failed or are missing", lines=_lost(cluster), unit="GPUs", width=half),
+            Table(title="Hosts with faults", query=cluster.hosts_with_faults, width=half),
+        ]
+        if measured
+        else [],
+        [
             Graph(
                 title="Temperature of the hottest GPU",
                 lines=[Formula.of(each.gpu_series("GPUTemperature", "Maximum"), each.title) for each in measured],
@@ -188,6 +194,14 @@ def _faults(cluster: WatchedCluster) -> list[Formula]:
             ("ApplicationXids", "Xids of applications"),
             ("UncorrectedEccErrors", "uncorrected ECC errors"),
         )
+    ]
+
+
+def _lost(cluster: WatchedCluster) -> list[Formula]:
+    """What the alarms for GPUs watch."""
+    return [
+        Formula.of(cluster.gpu_series("UnhealthyGPUs", "Maximum"), "failed, on the host with most"),
+        Formula.of(cluster.gpu_series("MissingGPUs", "Maximum"), "missing, on the host with most"),
     ]
 
 

@@ -117,20 +117,21 @@ class Graph(Widget):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table(Widget):
-    """What a query of CloudWatch Logs Insights finds in the events of the cluster.
+    """What a query of CloudWatch Logs Insights finds.
 
     Attributes:
         title: Above it.
-        query: The commands.
+        query: The commands on the events of the cluster, or the whole query.
     """
 
     kind: ClassVar[str] = "log"
     title: str
-    query: Sequence[str]
+    query: tuple[str, ...] | str
 
     def properties(self, cluster: WatchedCluster) -> dict[str, object]:
         """The query."""
-        query = " | ".join((f"SOURCE '{cluster.event_log}'", *self.query))
+        given = self.query
+        query = given if isinstance(given, str) else " | ".join((f"SOURCE '{cluster.event_log}'", *given))
         return {"title": self.title, "region": cluster.region, "query": query, "view": "table"}
 
 
