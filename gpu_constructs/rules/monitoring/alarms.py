@@ -22,6 +22,7 @@ _EXTENDED = re.compile(
 _SHORT_PERIODS = frozenset({10, 20, 30})
 _MINUTE, _HOUR, _DAY, _WEEK = 60, 3_600, 86_400, 604_800
 _MOST_ACTIONS = 5
+_MOST_IDS = 20
 _ARN = re.compile(r"arn:[^:]{0,20}:([^:]{1,40}):")
 _SERVICES = frozenset({"aiops", "autoscaling", "automate", "lambda", "sns", "ssm", "ssm-incidents", "swf"})
 _OF_COMPOSITES = frozenset({"aiops", "lambda", "sns", "ssm", "ssm-incidents"})
@@ -157,7 +158,10 @@ def _wrong(read: MetricMath, ids: frozenset[str] | Unknown, watch: Watch) -> tup
     missing = [] if isinstance(ids, Unknown) else [each for each in read.names if each not in ids]
     if not missing or isinstance(ids, Unknown):
         return "", ""
-    there = f"the ids there are {and_list(sorted(ids))}" if ids else "nothing there has an id"
+    if len(ids) > _MOST_IDS:
+        there = f"none of the {len(ids):,} ids there is that"
+    else:
+        there = f"the ids there are {and_list(sorted(ids))}" if ids else "nothing there has an id"
     return f"names {brief(missing[0])}, and {there}", f"a metric with the id {brief(missing[0])}"
 
 
@@ -167,6 +171,7 @@ def _wrong(read: MetricMath, ids: frozenset[str] | Unknown, watch: Watch) -> tup
     because=f"an alarm takes up to {_MOST_ACTIONS} actions for each state, as ARNs: topics of Amazon SNS, Lambda "
     "functions, scaling policies, EC2 actions and those of Systems Manager; a queue, an event bus or a state machine "
     "is refused, and a composite alarm scales and stops nothing",
+    softer="for an empty text, which the default of a parameter often is",
     source=_API,
 )
 def actions_are_taken(context: Context) -> Problems:
@@ -183,7 +188,17 @@ def actions_are_taken(context: Context) -> Problems:
                     fix="one topic of Amazon SNS that all of them follow",
                 )
             for each in actions:
-                if isinstance(each, str) and (wrong := _refused(each, watch.watcher)):
+                if each == "":
+                    yield Problem(
+                        about=watch.name,
+                        origin=watch.origin,
+                        property_name=key,
+                        value=each,
+                        message=f"{watch.name} has an empty text among its {key}",
+                        fix="the ARN of a topic of Amazon SNS, or a condition that leaves it out",
+                        is_certain=False,
+                    )
+                elif isinstance(each, str) and (wrong := _refused(each, watch.watcher)):
                     yield Problem(
                         about=watch.name,
                         origin=watch.origin,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 
 from gpu_constructs.budget import brief
 from gpu_constructs.fleet import EventRule, EventValue, Unknown
@@ -17,6 +18,7 @@ from gpu_constructs.rules.rule import Problem, Problems, error
 _EVENTS = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs_cwe_events.html"
 _SOURCE = "aws.ecs"
 _LETTERS = re.compile(r"[^a-z]+")
+_MOST_NAMED = 10
 _MEANS_SOURCE = frozenset({"amazonecs", "awsecs", "ecs", "ecsamazonawscom"})
 
 
@@ -36,7 +38,7 @@ def may_match(context: Context) -> Problems:
         yield from _types(rule, fields.get("detail-type"), types)
         if types is not None and len(types) == 1:
             for each in rule.fields:
-                yield from _values(rule, each, types[0])
+                yield from islice(_values(rule, each, types[0]), _MOST_NAMED)
         for each in rule.fields:
             yield from _keys(rule, each, types)
             yield from _names(rule, each)
@@ -75,7 +77,7 @@ def _types(rule: EventRule, field: EventValue | None, types: tuple[str, ...] | N
     slips = {
         each: name for each in field.values if isinstance(each, str) for name in ECS_EVENTS if is_slip_of(each, name)
     }
-    for each, name in slips.items():
+    for each, name in islice(slips.items(), _MOST_NAMED):
         if each in ECS_EVENTS:
             continue
         message = f"{rule.name} waits for events of the type {brief(each)}, and ECS calls them {name}"
@@ -87,15 +89,16 @@ def _values(rule: EventRule, field: EventValue, event: str) -> Iterator[Problem]
     """Texts of a field that events of this type never have."""
     allowed = EVENT_VALUES.get((event, field.path))
     names = EVENT_NAMES.get((event, field.path), ())
-    for each in field.values:
+    is_only = len(set(field.values)) == 1
+    for each in dict.fromkeys(field.values):
         if not isinstance(each, str):
             continue
         meant = next((one for one in allowed or names if is_slip_of(each, one)), "")
         if (allowed is not None and each not in allowed) or (each not in names and meant and allowed is None):
-            others = [one for one in field.values if one != each]
-            message = f"{rule.name} waits for {field.path.removeprefix('detail.')} {brief(each)}, which ECS never sends"
+            said = brief(each) or "an empty text"
+            message = f"{rule.name} waits for {field.path.removeprefix('detail.')} {said}, which ECS never sends"
             fix = meant or or_list(allowed or names)
-            yield _problem(rule, field, each, message, fix, is_certain=not others)
+            yield _problem(rule, field, each, message, fix, is_certain=is_only)
 
 
 def _keys(rule: EventRule, field: EventValue, types: tuple[str, ...] | None) -> Iterator[Problem]:
@@ -114,7 +117,7 @@ def _names(rule: EventRule, field: EventValue) -> Iterator[Problem]:
     if field.path != "detail.clusterArn":
         return
     plain = [each for each in field.values if isinstance(each, str) and not each.startswith("arn:")]
-    for each in (*field.names, *plain):
+    for each in islice((*field.names, *plain), _MOST_NAMED):
         message = f"{rule.name} asks for the clusterArn {brief(each)}, which is a name, not an ARN"
         fix = f"!GetAtt {each}.Arn" if each in field.names else "the ARN of the cluster"
         yield _problem(rule, field, each, message, fix, is_certain=len(field.values) == 1)

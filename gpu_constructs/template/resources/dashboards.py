@@ -21,6 +21,9 @@ __all__ = ["dashboard"]
 
 _BODY = "DashboardBody"
 _SAME, _SAME_START = ".", "..."
+# A namespace, a name and the names and values of as many dimensions as a metric takes.
+# https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_Metric.html
+_MOST_FIELDS = 2 + 2 * 30
 
 
 def dashboard(resource: Resource, name: str, uses: MetricUses, texts: JsonTexts) -> Watch:
@@ -82,7 +85,9 @@ def _rows(widget: Mapping[str, Value], uses: MetricUses, origin: Origin) -> Iter
             if "expression" in options:
                 yield Expression(text=_text(options.get("expression")), id=str(options.get("id") or ""))
             continue
-        before = fields
+        before = fields[: _MOST_FIELDS + 1]
+        if len(fields) > _MOST_FIELDS:
+            continue
         namespace, metric, dimensions = fields[0], fields[1] if len(fields) > 1 else None, fields[2:]
         if uses.is_meant(namespace, metric):
             yield uses.named(

@@ -120,6 +120,11 @@ def test_an_alarm_starts_no_queue_and_no_bus(action: Any) -> None:
     assert said(alarm(AlarmActions=[action]), Topic=TOPIC, Queue=queue) == [("GPU379", "error")]
 
 
+def test_the_default_of_a_parameter_may_be_an_empty_action() -> None:
+    assert said(alarm(AlarmActions=[""])) == [("GPU379", "warning")]
+    assert "has an empty text among its AlarmActions" in messages(alarm(AlarmActions=[""]))
+
+
 @pytest.mark.parametrize(
     "actions",
     [

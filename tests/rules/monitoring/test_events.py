@@ -37,6 +37,7 @@ def test_a_source_or_type_that_ecs_does_not_have_never_matches(pattern: dict[str
         ({"stopCode": ["SPOT_INTERRUPTION"]}, "stopCode SPOT_INTERRUPTION, which ECS never sends; SpotInterruption"),
         ({"lastStatus": ["stopped"]}, "lastStatus stopped, which ECS never sends; STOPPED"),
         ({"lastStatus": ["FAILED"]}, "lastStatus FAILED"),
+        ({"stopCode": [""]}, "stopCode an empty text, which ECS never sends"),
         ({"laststatus": ["STOPPED"]}, "detail.laststatus, and events of ECS have detail.lastStatus"),
         ({"clusterArn": [{"Ref": "Cluster"}]}, "a name, not an ARN; !GetAtt Cluster.Arn"),
         ({"clusterArn": ["gpu"]}, "the clusterArn gpu, which is a name"),
@@ -45,6 +46,10 @@ def test_a_source_or_type_that_ecs_does_not_have_never_matches(pattern: dict[str
 def test_a_field_that_no_event_has_never_matches(detail: dict[str, Any], words: str) -> None:
     assert said(of_tasks(**detail)) == [("GPU381", "error")]
     assert words in messages(of_tasks(**detail))
+
+
+def test_ten_wrong_texts_of_a_field_are_enough() -> None:
+    assert len(said(of_tasks(lastStatus=[f"X{number}" for number in range(3_000)]))) == 10
 
 
 def test_a_text_beside_others_that_match_is_a_warning() -> None:

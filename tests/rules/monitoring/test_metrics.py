@@ -232,6 +232,11 @@ def test_an_odd_dashboard_is_read_within_bounds(rows: list[Any]) -> None:
     assert check_files([template(dashboard(*rows))]).files
 
 
+def test_a_row_with_more_dimensions_than_a_metric_takes_is_not_copied_into_the_next() -> None:
+    rows = [["AWS/ECS", "CPUUtilization", *["Name", "Value"] * 31], *[["..."]] * 2]
+    assert said(dashboard(*rows)) == []
+
+
 def filtered(*keys: Any) -> dict[str, Any]:
     dimensions = [{"Key": each, "Value": "$.x"} for each in keys]
     transformation = {"MetricNamespace": "Chat", "MetricName": "Errors", "MetricValue": "1", "Dimensions": dimensions}
