@@ -26,6 +26,7 @@ from botocore.exceptions import (
 from botocore.exceptions import (
     ConnectionError as NotConnectedError,
 )
+from botocore.parsers import ResponseParserError
 
 from gpu_constructs.account.preflight.answer import Answer, UnansweredError
 from gpu_constructs.account.preflight.check import Ask, Call
@@ -202,9 +203,10 @@ class _Asker:
             )
             self._out_of_reach[call.service] = found
             return found
-        except BotoCoreError as problem:
+        except (BotoCoreError, OSError) as problem:  # OSError: of a program that gives credentials
             return UnansweredError(f"AWS was not asked {call.permission}: {brief(str(problem))}")
-        except (AttributeError, LookupError, TypeError, ValueError):  # of a parser that the answer surprised
+        # Of a parser that the answer surprised.
+        except (ResponseParserError, AttributeError, LookupError, TypeError, ValueError):
             return UnansweredError(f"AWS answered {call.permission} in an unknown form")
 
     def _refused(self, call: Call, problem: ClientError) -> UnansweredError:

@@ -21,6 +21,7 @@ from gpu_constructs.account.preflight import CHECKS, Verdict, policy, preflight
 from gpu_constructs.account.preflight.answer import UnansweredError
 from gpu_constructs.account.preflight.asking import READ_ONLY, asker
 from gpu_constructs.account.preflight.check import Ask, Call
+from gpu_constructs.account.preflight.zones import SUBNETS_CALL
 from gpu_constructs.errors import GpuConstructsError
 from gpu_constructs.fleet import Bought, Fleet, Pool, PurchaseOption, Reservation
 from tests.account.preflight.world import REGION, SPOT, answering, fleet, offering, pool, subnet, table, task
@@ -103,6 +104,7 @@ def answered(credentials: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cal
 
 
 QUOTA = Call(service="service-quotas", operation="GetServiceQuota")
+ROLE = Call(service="iam", operation="GetRole")
 ARGUMENTS = {"ServiceCode": "ec2", "QuotaCode": "L-DB2E81BA"}
 
 
@@ -155,10 +157,11 @@ def _body(body: bytes, operation: str) -> tuple[int, bytes]:
     return 200, body
 
 
-def test_an_answer_that_cannot_be_parsed_is_said(answered: Callable[[Answering], Ask]) -> None:
-    for body in (b"<html>", b"[", b"\xff", b"[[]]"):
-        with pytest.raises(UnansweredError):
-            answered(partial(_body, body))(QUOTA, ARGUMENTS).first.row("Quota")
+@pytest.mark.parametrize("call", [QUOTA, SUBNETS_CALL, ROLE], ids=lambda call: call.service)
+@pytest.mark.parametrize("body", [b"", b"<html>", b"[", b"\xff", b"[[]]", b"<a/>", b"not implemented"])
+def test_an_answer_that_cannot_be_parsed_is_said(answered: Callable[[Answering], Ask], call: Call, body: bytes) -> None:
+    with pytest.raises(UnansweredError):
+        answered(partial(_body, body))(call, arguments_of(call)).first.row("Any")
 
 
 # What no model of botocore lists, because every call of a service may have it.
@@ -208,7 +211,7 @@ def arguments_of(call: Call) -> dict[str, Any]:
     refused = UnansweredError("none", code="NoSuchResourceException")
     answers = {"GetServiceQuota": refused, "ListGroupResources": {}, **SOME_ANSWERS}
     preflight(every_kind(), answering(answers, asked), CHECKS)
-    return next((dict(arguments) for made, arguments in asked if made == call), {})
+    return next((dict(arguments) for made, arguments in asked if made.operation == call.operation), {})
 
 
 SOME_ANSWERS: dict[str, object] = {
