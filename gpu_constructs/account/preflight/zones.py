@@ -64,10 +64,10 @@ def _read(pool: Pool, region: str, ask: Ask) -> Found:
             f"{listed(names)} {_is(names)} not offered in {listed(zones)}",
             f"name subnets in {listed(anywhere, 'or')}, where AWS offers {'it' if len(names) == 1 else 'one of them'}",
         )
+    why = "its other types are not known" if all_known else "which zones the subnets are in is not known"
     return unchecked(
-        f"AWS offers {listed(names, 'or')} in {listed(anywhere)} alone; which zones the subnets are in is not known"
-        if not all_known
-        else f"{listed(names)} {_is(names)} not offered in {listed(zones)}; its other types are not known"
+        f"AWS offers {listed(names, 'or')} in {listed(anywhere)} alone; {why}",
+        "" if all_known else "name the zones, such as availability_zones of the Vpc",
     )
 
 
