@@ -143,7 +143,10 @@ class GpuMonitoring(Construct):
             # One host has room for one of them; GPUs are not measured while it is replaced.
             min_healthy_percent=0,
             max_healthy_percent=MAX_PERCENT,
+            circuit_breaker=ecs.DeploymentCircuitBreaker(rollback=True),
         )
+        # CDK writes one for the circuit breaker, and CloudFormation replaces a service that gets one.
+        cast("ecs.CfnService", service.node.find_child("Service")).deployment_controller = None
         service.node.add_dependency(self.hosts.association.services_depend_on)
         return service
 

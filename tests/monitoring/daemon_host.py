@@ -50,7 +50,6 @@ class Ecs:
         self.events: list[dict[str, Any]] = []
         self.is_down = False
         self.gpus = gpus
-        self.has_events = threading.Event()
 
     def get(self, path: str) -> object:
         if path == "/v1/metadata":
@@ -63,7 +62,6 @@ class Ecs:
             raise OSError("the endpoint does not answer")
         if name == "PutEvents":
             self.events += asked["Entries"]
-            self.has_events.set()
             return {"FailedEntryCount": 0, "Entries": []}
         if name == "DescribeTasks":
             return {"tasks": [self.tasks[each] for each in asked["tasks"] if each in self.tasks], "failures": []}

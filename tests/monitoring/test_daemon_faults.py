@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
+import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gpu_constructs.monitoring.daemon import driver
+from gpu_constructs.monitoring.daemon import driver, ecs_host
 from gpu_constructs.monitoring.daemon.collector import MINUTES_GONE, MINUTES_REPEATED
 from gpu_constructs.monitoring.daemon.daemon_task import program
-from gpu_constructs.monitoring.daemon.readings import Reading
+from gpu_constructs.monitoring.daemon.driver import Driver
+from gpu_constructs.monitoring.daemon.ecs_host import EcsHost
+from gpu_constructs.monitoring.daemon.readings import Reading, Unreadable
 from tests.monitoring.daemon_host import GPU, INSTANCE, TASK, Ecs, Host, task
 from tests.monitoring.test_readings import recorded
 
@@ -42,7 +47,7 @@ def test_nvidia_smi_that_cannot_be_killed_holds_nothing_up_and_is_a_fault(
     tmp_path: Path, ecs: Ecs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[subprocess.Popen[bytes]] = []
-    monkeypatch.setattr(driver, "SECONDS", 0.5)
+    monkeypatch.setattr(driver, "SECONDS_OF_DRIVER", 0.5)
 
     def kill(process: subprocess.Popen[bytes]) -> None:  # as in state D, which no signal ends
         started.append(process)
@@ -195,3 +200,58 @@ def test_a_minute_of_a_gpu_is_less_than_a_kilobyte_of_log(tmp_path: Path) -> Non
     daemon.minute(60)
     # CloudWatch bills 26 bytes for each line more: https://aws.amazon.com/cloudwatch/pricing/
     assert 900 < sum(len(each) + 26 for each in said) / 8 < 1000
+
+
+def test_what_it_prints_may_go_nowhere_and_faults_are_sent_all_the_same(tmp_path: Path, ecs: Ecs) -> None:
+    host = Host(tmp_path, ecs)
+    host.logs(LOST)
+    daemon, _ = host.daemon()
+
+    def full(_: str) -> None:
+        raise OSError("no space left on device")
+
+    daemon.say = full
+    daemon.minute(0)
+    assert [each["xid"] for each in details(ecs)] == [79]
+
+
+def test_an_agent_that_answers_a_byte_at_a_time_holds_nothing_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ecs_host, "SECONDS_OF_AGENT", 1)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            asked, _ = server.accept()
+            with asked, suppress(OSError):
+                asked.sendall(b"HTTP/1.0 200 OK\r\n\r\n")
+                while True:
+                    asked.sendall(b" ")
+                    time.sleep(0.2)
+
+        threading.Thread(target=answer, daemon=True).start()
+        host = EcsHost("gpus", f"http://127.0.0.1:{server.getsockname()[1]}", lambda _: None)
+        began = time.monotonic()
+        with pytest.raises(Unreadable, match="something else than JSON"):
+            host.ask_agent()
+        assert time.monotonic() - began < 5
+
+
+def test_a_host_that_has_not_registered_is_asked_again(ecs: Ecs) -> None:
+    host = EcsHost("gpus", "http://agent", lambda _: ecs)
+    host._get = lambda path: {**ecs.get(path), "ContainerInstanceArn": None}  # type: ignore[method-assign,dict-item]
+    with pytest.raises(Unreadable, match="has not registered"):
+        host.ask_agent()
+    host._get = ecs.get  # type: ignore[method-assign]
+    host.ask_agent()
+    assert host.instance == {"containerInstanceArn": INSTANCE}
+
+
+def test_a_flood_of_the_kernel_log_is_read_in_a_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    records = iter([b"6,1234,5678,-;" + b"x" * 85 + b"\n"] * 90_000)
+    monkeypatch.setattr(os, "read", lambda *_: next(records))
+    (tmp_path / "kmsg").write_text("")
+    log = Driver(root="/", programs="", kernel_log=str(tmp_path / "kmsg"), lasting=frozenset())
+    began = time.monotonic()
+    assert not log.xids()
+    assert time.monotonic() - began < 3
+    # It goes on in the next minute.
+    assert next(records)

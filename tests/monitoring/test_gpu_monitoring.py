@@ -101,12 +101,20 @@ def test_its_program_is_in_the_task_definition_which_ecs_limits(site: Site) -> N
     assert len(str(of_daemon(site, "AWS::ECS::TaskDefinition"))) < 48 * 1024
 
 
-def test_lines_are_kept_as_long_as_was_asked_and_wait_rather_than_get_lost(site: Site) -> None:
+def test_it_brings_no_warning_of_cdk_and_a_daemon_that_does_not_start_fails_soon(site: Site) -> None:
+    site.capacity("g6.xlarge")
+    site.cluster.add_monitoring("Monitoring")
+    service = of_daemon(site, "AWS::ECS::Service")
+    assert service["DeploymentConfiguration"]["DeploymentCircuitBreaker"] == {"Enable": True, "Rollback": True}
+    assert "DeploymentController" not in service
+
+
+def test_lines_are_kept_as_long_as_was_asked_and_hold_up_nothing(site: Site) -> None:
     site.capacity("g6.xlarge")
     site.cluster.add_monitoring("Monitoring", log_retention=logs.RetentionDays.ONE_WEEK)
     groups = site.properties("AWS::Logs::LogGroup")
     assert [each["RetentionInDays"] for each in groups] == [7, 7]
-    assert container(site)["LogConfiguration"]["Options"]["mode"] == "blocking"
+    assert container(site)["LogConfiguration"]["Options"]["mode"] == "non-blocking"
 
 
 def test_logs_are_kept_after_the_monitoring_where_that_was_asked(site: Site) -> None:

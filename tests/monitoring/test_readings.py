@@ -78,6 +78,12 @@ def test_the_kernel_log_names_the_gpu_and_the_number() -> None:
     ]
 
 
+def test_the_kernel_log_names_parts_of_a_gpu_in_mig_mode() -> None:
+    # kernel_rc.c of https://github.com/NVIDIA/open-gpu-kernel-modules: " GPU-I:%02u GPU-CI:%02u"
+    text = "NVRM: Xid (PCI:0000:01:00 GPU-I:05): 95, pid=1\nNVRM: Xid (PCI:0000:01:00 GPU-I:05 GPU-CI:00): 31, pid=1"
+    assert list(xids_in(text)) == [("0:01:00", 95), ("0:01:00", 31)]
+
+
 BILLION_LAUGHS = b"""<?xml version="1.0"?>
 <!DOCTYPE nvidia_smi_log [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]>
 <nvidia_smi_log><gpu id="0:0:0"><uuid>&b;</uuid></gpu></nvidia_smi_log>"""

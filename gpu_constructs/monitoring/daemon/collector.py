@@ -19,6 +19,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -165,8 +166,8 @@ class Collector:
         stamp = int(now // 60) * 60_000
         if reading is not None:
             self._try("faults", lambda: self._note_reading(reading))
-        self._try("metrics", lambda: self._print(reading, xids, stamp))
         self._try("events", self._send)
+        self._try("metrics", lambda: self._print(reading, xids, stamp))
 
     def _try(self, what: str, do: Callable[[], Any]) -> Any:  # noqa: ANN401  # whatever it returns
         """Does it; what it fails at is said once, until it fails in another way."""
@@ -302,7 +303,9 @@ class Collector:
         self._say({"_aws": aws, **self._where(), **more, **values})
 
     def _say(self, document: Mapping[str, Any]) -> None:
-        self.say(json.dumps(document, allow_nan=False, separators=(",", ":")))
+        text = json.dumps(document, allow_nan=False, separators=(",", ":"))
+        with suppress(OSError):  # nothing reads what it prints; faults are sent all the same
+            self.say(text)
 
     def _send(self) -> None:
         """Sends faults to EventBridge, and again each hour in which they are still there.

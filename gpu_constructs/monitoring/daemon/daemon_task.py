@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
@@ -94,8 +95,13 @@ def collector_task(
             "HOST_ROOT": _HOST_ROOT if privileged else "",
             "METRICS_FILE": f"{_METRICS_FOLDER}/gpu-metrics.json",
         },
-        # Lines wait for a host that is slow to send them, instead of being lost.
-        logging=ecs.LogDrivers.aws_logs(stream_prefix="gpus", log_group=log_group, mode=ecs.AwsLogDriverMode.BLOCKING),
+        logging=ecs.LogDrivers.aws_logs(
+            stream_prefix="gpus",
+            log_group=log_group,
+            # Faults are found and sent even while no lines can be sent. The buffer keeps those of 8 GPUs for 20 hours.
+            mode=ecs.AwsLogDriverMode.NON_BLOCKING,
+            max_buffer_size=cdk.Size.mebibytes(10),
+        ),
         privileged=privileged or None,
         readonly_root_filesystem=True,
     )

@@ -22,7 +22,7 @@ from gpu_constructs.monitoring.daemon.readings import (
 
 __all__ = ["Driver", "DriverGone"]
 
-SECONDS = 40  # for nvidia-smi
+SECONDS_OF_DRIVER = 40  # for nvidia-smi
 # Return values: auxiliary power, driver not loaded, interrupts, GPU not reachable. Manual of nvidia-smi,
 # https://docs.nvidia.com/deploy/nvidia-smi/index.html
 OF_BROKEN_HOSTS = (8, 9, 10, 15)
@@ -56,7 +56,7 @@ class Driver:
         if self._asked is None or self._asked.poll() is not None:
             self._asked = self._ask()
             try:
-                said, error = self._asked.communicate(timeout=SECONDS)
+                said, error = self._asked.communicate(timeout=SECONDS_OF_DRIVER)
             except subprocess.TimeoutExpired:
                 self._asked.kill()
                 for pipe in (self._asked.stdout, self._asked.stderr):
@@ -64,7 +64,7 @@ class Driver:
                         pipe.close()
             else:
                 return self._reading(self._asked.returncode, said, error)
-        raise DriverGone(f"nvidia-smi has not ended after {SECONDS} seconds")
+        raise DriverGone(f"nvidia-smi has not ended after {SECONDS_OF_DRIVER} seconds")
 
     def _ask(self) -> subprocess.Popen[bytes]:
         root = self.root
@@ -97,8 +97,9 @@ class Driver:
         is_first = self._log is None
         if self._log is None:
             self._log = os.open(self.kernel_log, os.O_RDONLY | os.O_NONBLOCK)
-        read = b""
-        while len(read) < MOST_BYTES:
+        records: list[bytes] = []
+        left = MOST_BYTES
+        while left > 0:
             try:
                 record = os.read(self._log, 8192)
             except BlockingIOError:
@@ -107,6 +108,7 @@ class Driver:
                 continue
             if not record:
                 break
-            read += record
-        found = xids_in(read.decode(errors="replace"))
+            records.append(record)
+            left -= len(record)
+        found = xids_in(b"".join(records).decode(errors="replace"))
         return Counter(each for each in found if not is_first or each[1] in self.lasting)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import time
 import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from gpu_constructs.monitoring.daemon.readings import MOST_BYTES, Unreadable
 
 __all__ = ["EcsHost", "TaskGpus"]
 
+SECONDS_OF_AGENT = 10  # for an answer
 MOST_TASKS = 1000
 TASKS_AT_ONCE = 100  # of one ecs:DescribeTasks
 COUNT = re.compile(r"[0-9]{1,3}(\.[0-9]{1,9})?")
@@ -88,7 +90,10 @@ class EcsHost:
     def ask_agent(self) -> None:
         """Asks the agent which host this is, and which tasks run on it."""
         if not self.instance:
-            self.instance["containerInstanceArn"] = str(self._get("/v1/metadata")["ContainerInstanceArn"])
+            arn = self._get("/v1/metadata").get("ContainerInstanceArn")
+            if not isinstance(arn, str):
+                raise Unreadable("the ECS agent has not registered this host yet")
+            self.instance["containerInstanceArn"] = arn
         tasks = self._get("/v1/tasks")["Tasks"] or ()
         running = [str(each["Arn"]) for each in tasks if each.get("KnownStatus") == "RUNNING"]
         unknown = TaskGpus(is_known=False)
@@ -96,7 +101,10 @@ class EcsHost:
 
     def _get(self, path: str) -> Any:  # noqa: ANN401  # JSON
         with urllib.request.urlopen(self.agent + path, timeout=5) as answer:  # noqa: S310  # of the host itself
-            text = answer.read(MOST_BYTES)
+            # The timeout is that of each part.
+            text, until = b"", time.monotonic() + SECONDS_OF_AGENT
+            while time.monotonic() < until and len(text) < MOST_BYTES and (part := answer.read1(MOST_BYTES)):
+                text += part
         try:
             return json.loads(text)
         except (ValueError, RecursionError):

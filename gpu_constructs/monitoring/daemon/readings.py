@@ -22,7 +22,7 @@ MOST_TEXT = 200
 LARGEST = 1e18
 
 AMOUNT = re.compile(r"(-?[0-9]{1,12}(?:\.[0-9]{1,6})?) ?(%|MiB|W|C)?")
-XID = re.compile(r"NVRM: Xid \((?:PCI:)?([0-9A-Fa-f:.]{4,20})\): ([0-9]{1,4})\b")
+XID = re.compile(r"NVRM: Xid \((?:PCI:)?([0-9A-Fa-f:.]{4,20})(?: [^)\n]{1,40})?\): ([0-9]{1,4})\b")
 UNCORRECTED = re.compile(r"ecc_errors/volatile/(?:\w*_uncorrectable\w*|double_bit/total)")
 
 
