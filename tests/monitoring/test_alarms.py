@@ -238,6 +238,7 @@ def test_somebody_is_told_of_hosts_that_fail_their_check_at_boot_as_well(site: S
     [
         ({"tasks_wait_minutes": 0}, "tasks_wait_minutes: .*1 to 1440"),
         ({"idle_percent": 100}, "idle_percent: .*1 to 99"),
+        ({"idle_percent": None}, "idle_percent: .*fix: idle_percent=5"),
         ({"idle_minutes": 2.5}, "idle_minutes: "),
         ({"idle_minutes": 7}, "idle_minutes: .*periods of 5 minutes.*fix: idle_minutes=5"),
         ({"at_maximum_minutes": 0}, "fix: at_maximum_minutes=30"),

@@ -79,7 +79,7 @@ class AlarmLimits:
         flag("capacity_block_ends", self.capacity_block_ends)
         for argument, unit, smallest, largest, default in _NUMBERS:
             given = getattr(self, argument)
-            if given is None:
+            if given is None and argument != "idle_percent":
                 continue
             fix = f"{argument}={default}"
             number = whole_number(argument, given, smallest=smallest, largest=largest, unit=unit, fix=fix)
