@@ -20,7 +20,7 @@ from gpu_constructs.capacity.family import FamilyCapacity, plan_family
 from gpu_constructs.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.capacity.plan import CapacityPlan, plan_capacity
 from gpu_constructs.capacity.user_data import OFF_ACCELERATORS
-from gpu_constructs.cdk.arguments import texts
+from gpu_constructs.cdk.arguments import known_number, texts
 from gpu_constructs.cdk.atomic import creating, require_free_ids, rolled_back_on_error
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.overrides import naming
@@ -37,7 +37,9 @@ from gpu_constructs.managed.plan import plan_managed
 from gpu_constructs.managed.purchase import ManagedPurchase
 from gpu_constructs.managed.storage import ManagedStorage
 from gpu_constructs.monitoring.alarms.alarm_limits import AlarmLimits
+from gpu_constructs.monitoring.daemon.daemon_task import KEPT
 from gpu_constructs.monitoring.gpu_monitoring import GpuMonitoring
+from gpu_constructs.placement import FairShare
 
 __all__ = ["GpuCluster"]
 
@@ -386,6 +388,38 @@ class GpuCluster(AsCluster):
             log_removal_policy=log_removal_policy,
         )
         return self._monitoring
+
+    @checked
+    def leave_room_for_daemons(self, *, cpu: int = KEPT.cpu, memory_mib: int = KEPT.memory_mib) -> None:
+        """Takes what a daemon needs off the share of a host that containers get by default, wherever this line stands.
+
+        For daemons of your own on hosts with NVIDIA GPUs. The daemon of `add_monitoring` leaves itself room; before
+        monitoring is taken away, this line takes its place for one deploy, because CloudFormation deletes the daemon
+        last, after larger tasks have started.
+
+        Args:
+            cpu: CPU units that the daemon asks for; by default those of the daemon that measures GPUs.
+            memory_mib: Its memory in MiB; by default likewise. Each call adds to what is kept.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself, or nothing of the share of a host would be left.
+        """
+        sizes = {
+            name: known_number(
+                name,
+                value,
+                smallest=0,
+                unit=unit,
+                fix=f"{name}={usual}",
+                why="cannot be taken off the share of a host",
+            )
+            for name, value, usual, unit in (
+                ("cpu", cpu, KEPT.cpu, "CPU units"),
+                ("memory_mib", memory_mib, KEPT.memory_mib, "MiB"),
+            )
+        }
+        share = FairShare(cpu=sizes["cpu"], memory_mib=sizes["memory_mib"])
+        self.hosts.room_for_daemons(share)()
 
     def _make_all(self, plans: Sequence[CapacityPlan]) -> list[GpuCapacity]:
         """Makes all of these capacities, or none."""

@@ -327,7 +327,7 @@ class ClusterHosts:
         """Keeps CPU and memory of each host with NVIDIA GPUs for daemons, in task definitions before and after.
 
         Args:
-            share: What the daemons take.
+            share: What the daemons take, besides those that room is kept for already.
 
         Returns:
             What does so, and can no longer fail.
@@ -335,10 +335,11 @@ class ClusterHosts:
         Raises:
             InvalidValueError: Nothing of a share of a host would be left for a container.
         """
-        changes = [each.room_for_daemons(share) for each in self.tasks]
+        kept = FairShare(cpu=self.kept.cpu + share.cpu, memory_mib=self.kept.memory_mib + share.memory_mib)
+        changes = [each.room_for_daemons(kept) for each in self.tasks]
 
         def keep() -> None:
-            self.kept = share
+            self.kept = kept
             for change in changes:
                 change()
 

@@ -331,3 +331,25 @@ def test_a_service_on_a_capacity_block_begins_with_no_copies(site: Site) -> None
 
     assert len(site.running()) == 2
     site.destroy()
+
+
+def _l4_after(line: Callable[[GpuCluster], object]) -> Capacities:
+    def capacities(cluster: GpuCluster) -> Sequence[Capacity]:
+        line(cluster)
+        return [_l4(cluster, min_instances=2, max_instances=2)]
+
+    return capacities
+
+
+def test_monitoring_is_not_taken_away_in_one_deploy(site: Site) -> None:
+    site.deploy(_l4_after(lambda cluster: cluster.add_monitoring("Monitoring")))
+    with pytest.raises(NotDeployedError, match="not stable"):
+        site.deploy(_l4_after(lambda _: None))
+    site.destroy()
+
+
+def test_monitoring_is_taken_away_in_two_deploys(site: Site) -> None:
+    site.deploy(_l4_after(lambda cluster: cluster.add_monitoring("Monitoring")))
+    site.deploy(_l4_after(lambda cluster: cluster.leave_room_for_daemons()))
+    site.deploy(_l4_after(lambda _: None))
+    site.destroy()

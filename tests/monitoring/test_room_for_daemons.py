@@ -154,3 +154,14 @@ def test_jobs_and_hosts_of_other_kinds(site: Site) -> None:
     assert job.workload.task == task.task
     assert not site.cluster.hosts.runs_daemons_on(cpu.pool)
     assert not site.cluster.hosts.runs_daemons_on(replace(managed.pool))
+
+
+def test_room_is_left_for_daemons_of_ones_own_as_well(site: Site) -> None:
+    task = site.task(site.capacity("g6.xlarge"))
+    task.add_gpu_container("work", image=site.image)
+    cpu, memory = known(task.task.cpu), known(task.task.memory_mib)
+    site.cluster.leave_room_for_daemons(cpu=100, memory_mib=200)
+    site.cluster.add_monitoring("Monitoring")
+    assert (task.task.cpu, task.task.memory_mib) == (cpu - KEPT.cpu - 100, memory - KEPT.memory_mib - 200)
+    with pytest.raises(InvalidValueError, match="expects a whole number of MiB"):
+        site.cluster.leave_room_for_daemons(memory_mib=-1)
