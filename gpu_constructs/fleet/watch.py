@@ -115,6 +115,7 @@ class Watch:
         metrics: What it reads, as far as that is known.
         expressions: What it works out of them.
         results: Of how many queries an alarm watches the result; unknown where only the deploy says so.
+        statistics: What an alarm on one metric has as ``Statistic`` and as ``ExtendedStatistic``; None for any other.
         comparison: How an alarm compares, such as ``GreaterThanThreshold``.
         evaluation_periods: Values that an alarm looks at.
         datapoints: Of these, the values that have to be beyond the threshold; None where nothing says it.
@@ -130,6 +131,7 @@ class Watch:
     metrics: tuple[MetricUse, ...] = ()
     expressions: tuple[Expression, ...] = ()
     results: int | Unknown = UNKNOWN
+    statistics: tuple[str | Unknown | None, str | Unknown | None] | None = None
     comparison: str | Unknown | None = None
     evaluation_periods: int | Unknown | None = None
     datapoints: int | Unknown | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
@@ -17,9 +18,11 @@ from gpu_constructs.rules.rule import Problem, Problems, error, warning
 _API = "https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_PutMetricAlarm.html"
 _STATISTICS = ("Average", "Maximum", "Minimum", "SampleCount", "Sum")
 _EXTENDED = re.compile(
-    r"(?:p|tm|tc|ts|wm)(?:100|[0-9]{1,2})(?:\.[0-9]{1,10})?|iqm|(?:pr|tc|tm|ts|wm)\([^()]{0,60}\)", re.IGNORECASE
+    r"(?:p|tm|tc|ts|wm)(?:100(?:\.0{1,10})?|[0-9]{1,2}(?:\.[0-9]{1,10})?)|iqm|(?:pr|tc|tm|ts|wm)\([^()]{0,60}\)",
+    re.IGNORECASE,
 )
 _SHORT_PERIODS = frozenset({10, 20, 30})
+_ID = re.compile(r"[a-z][A-Za-z0-9_]*")
 _MINUTE, _HOUR, _DAY, _WEEK = 60, 3_600, 86_400, 604_800
 _MOST_ACTIONS = 5
 _MOST_IDS = 20
@@ -42,20 +45,32 @@ _BELOW = frozenset({"LessThanThreshold", "LessThanOrEqualToThreshold"})
 @error(
     "GPU377",
     question="does CloudWatch take the statistic and the periods of the alarm?",
-    because="PutMetricAlarm refuses other statistics, periods other than 10, 20 and 30 seconds and multiples of 60, "
-    "and more than a day of values, or seven days where a period is an hour or more; more values beyond the threshold "
-    "than are looked at never come together",
+    because="PutMetricAlarm refuses other statistics, an extended one outside ExtendedStatistic, fewer than one "
+    "period, periods other than 10, 20 and 30 seconds and multiples of 60, and more than a day of values, or seven "
+    "days where a period is an hour or more; more values beyond the threshold than are looked at never come together",
     source=_API,
 )
 def statistic_and_period(context: Context) -> Problems:
     for watch in context.fleet.watches:
         if watch.watcher is Watcher.DASHBOARD:
             continue
+        yield from _property_of_statistic(watch)
         for use in watch.metrics:
             yield from _statistic(watch, use)
             if watch.watcher is Watcher.ALARM:
                 yield from _period(watch, use)
         periods, datapoints = watch.evaluation_periods, watch.datapoints
+        for key, count in (("EvaluationPeriods", periods), ("DatapointsToAlarm", datapoints)):
+            if isinstance(count, int) and count < 1:
+                yield Problem(
+                    about=watch.name,
+                    origin=watch.origin,
+                    property_name=key,
+                    value=count,
+                    message=f"{watch.name} has {key} {count}",
+                    allowed="1 or more",
+                    fix=f"{key} of 1 or more",
+                )
         if isinstance(periods, int) and isinstance(datapoints, int) and datapoints > periods > 0:
             yield Problem(
                 about=watch.name,
@@ -66,6 +81,33 @@ def statistic_and_period(context: Context) -> Problems:
                 allowed=f"1 to {periods}",
                 fix=f"up to {periods}, or more EvaluationPeriods",
             )
+
+
+def _property_of_statistic(watch: Watch) -> Iterator[Problem]:
+    """A statistic in the other property, in both or in none of an alarm on one metric."""
+    if watch.statistics is None or any(isinstance(each, Unknown) for each in watch.statistics):
+        return
+    simple, extended = watch.statistics
+    if simple is None and extended is None:
+        wrong, fix = "has neither Statistic nor ExtendedStatistic", "Statistic: Average, or another one"
+    elif simple is not None and extended is not None:
+        wrong, fix = "has both Statistic and ExtendedStatistic", "one of the two"
+    elif simple is not None and _EXTENDED.fullmatch(str(simple)):
+        wrong = f"has the Statistic {brief(str(simple))}, which is an extended one"
+        fix = f"ExtendedStatistic: {brief(str(simple))}"
+    elif extended in _STATISTICS:
+        wrong, fix = f"has the ExtendedStatistic {extended}, which is not an extended one", f"Statistic: {extended}"
+    else:
+        return
+    yield Problem(
+        about=watch.name,
+        origin=watch.origin,
+        property_name="Statistic" if extended is None else "ExtendedStatistic",
+        value=simple if extended is None else extended,
+        message=f"{watch.name} {wrong}",
+        allowed="one of Statistic and ExtendedStatistic",
+        fix=fix,
+    )
 
 
 def _statistic(watch: Watch, use: MetricUse) -> Iterator[Problem]:
@@ -134,6 +176,8 @@ def expressions_work(context: Context) -> Problems:
                     message=f"the expression {brief(str(each.text))} of {watch.name} {wrong}",
                     fix=fix,
                 )
+        if watch.watcher is Watcher.ALARM:
+            yield from _ids(watch)
         if isinstance(watch.results, int) and watch.results != 1:
             yield Problem(
                 about=watch.name,
@@ -144,6 +188,28 @@ def expressions_work(context: Context) -> Problems:
                 allowed="one",
                 fix="ReturnData true for the one to watch, and false for each other",
             )
+
+
+def _ids(watch: Watch) -> Iterator[Problem]:
+    """Ids that are there twice, or do not begin with a small letter.
+
+    https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_MetricDataQuery.html
+    """
+    counts = Counter(each.id for each in (*watch.metrics, *watch.expressions) if each.id)
+    for each, count in counts.items():
+        if count > 1 or not _ID.fullmatch(each):
+            yield Problem(
+                about=watch.name,
+                origin=watch.origin,
+                property_name="Id",
+                value=each,
+                message=f"{watch.name} has {count} queries with the id {brief(each)}"
+                if count > 1
+                else f"{watch.name} has a query with the id {brief(each)}, which CloudWatch does not accept",
+                allowed="a small letter, then letters, digits and underscores, once in each alarm",
+                fix="another id" if count > 1 else "an id such as m1",
+            )
+            return
 
 
 def _wrong(read: MetricMath, ids: frozenset[str] | Unknown, watch: Watch) -> tuple[str, str]:

@@ -6,6 +6,7 @@ https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/CloudWatch-Dash
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -20,6 +21,7 @@ from gpu_constructs.template.resources.section import is_list
 __all__ = ["dashboard"]
 
 _BODY = "DashboardBody"
+_CONSTANT = re.compile("NaN|Infinity")
 _SAME, _SAME_START = ".", "..."
 # A namespace, a name and the names and values of as many dimensions as a metric takes.
 # https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_Metric.html
@@ -31,8 +33,8 @@ def dashboard(resource: Resource, name: str, uses: MetricUses, texts: JsonTexts)
     written = resource.properties.get(_BODY)
     origin = resource.origin.at("Properties", _BODY)
     body = texts.object_in(written, {})
-    if body is None:
-        wrong = _why_no_object(written) if isinstance(written, str) else ""
+    wrong = _why_no_object(written) if isinstance(written, str) and (body is None or _CONSTANT.search(written)) else ""
+    if body is None or wrong:
         return Watch(name=name, watcher=Watcher.DASHBOARD, body_problem=wrong, origin=resource.origin)
     found = tuple(islice(_found(body, uses, origin), SEARCHED))
     metrics = tuple(each for each in found if isinstance(each, MetricUse))
@@ -51,10 +53,20 @@ def _why_no_object(text: str) -> str:
     if len(text) > TEXT:
         return ""
     try:
-        value = json.loads(text)
+        value = json.loads(text, parse_constant=_refuse)
+    except _ConstantError as problem:
+        return str(problem)
     except (ValueError, RecursionError) as problem:
         return str(problem) if isinstance(problem, json.JSONDecodeError) else ""
     return "" if isinstance(value, dict) else "an object is expected"
+
+
+class _ConstantError(Exception):
+    """A number that Python reads, and JSON does not have."""
+
+
+def _refuse(constant: str) -> Value:
+    raise _ConstantError(f"{constant} is not JSON")
 
 
 def _found(body: Mapping[str, Value], uses: MetricUses, origin: Origin) -> Iterator[MetricUse | Expression]:

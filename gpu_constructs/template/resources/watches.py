@@ -54,8 +54,10 @@ def _is_composite(watch: Watch) -> bool:
 def _alarm(resource: Resource, name: str, uses: MetricUses, index: Index) -> Watch:
     properties = Section.of(resource, [])
     metrics, expressions = _queries(properties, uses)
+    statistics = None
     if uses.is_meant(properties.get("Namespace"), properties.get("MetricName")):
-        statistic = _either(properties, "Statistic", "ExtendedStatistic")
+        statistics = (properties.text("Statistic"), properties.text("ExtendedStatistic"))
+        statistic = _either(*statistics)
         metrics = (uses.of(properties, statistic=statistic, period=properties.integer("Period")),)
     if not metrics:
         return Watch(name=name, watcher=Watcher.ALARM)
@@ -67,6 +69,7 @@ def _alarm(resource: Resource, name: str, uses: MetricUses, index: Index) -> Wat
         metrics=metrics,
         expressions=expressions,
         results=UNKNOWN if is_open or not returned else sum(each is not False for each in returned),
+        statistics=statistics,
         comparison=properties.text("ComparisonOperator"),
         evaluation_periods=properties.integer("EvaluationPeriods"),
         datapoints=properties.integer("DatapointsToAlarm"),
@@ -122,8 +125,7 @@ def _queries(properties: Section, uses: MetricUses) -> tuple[tuple[MetricUse, ..
     return tuple(metrics), tuple(expressions)
 
 
-def _either(properties: Section, one: str, other: str) -> str | Unknown | None:
-    first, second = properties.text(one), properties.text(other)
+def _either(first: str | Unknown | None, second: str | Unknown | None) -> str | Unknown | None:
     return first if second is None else second if first is None else UNKNOWN
 
 

@@ -18,6 +18,13 @@ EXPRESSION = {"Id": "e1", "Expression": "100 - m1"}
         ({"Statistic": "average"}, "the statistic average of CPUUtilization; Average"),
         ({"Statistic": "Median"}, "the statistic Median"),
         ({"Statistic": None, "ExtendedStatistic": "p101.x"}, "the statistic p101.x"),
+        ({"Statistic": None, "ExtendedStatistic": "p100.5"}, "the statistic p100.5"),
+        ({"Statistic": "p99"}, "the Statistic p99, which is an extended one; ExtendedStatistic: p99"),
+        ({"Statistic": None, "ExtendedStatistic": "Sum"}, "which is not an extended one; Statistic: Sum"),
+        ({"ExtendedStatistic": "p99"}, "has both Statistic and ExtendedStatistic"),
+        ({"Statistic": None}, "has neither Statistic nor ExtendedStatistic"),
+        ({"EvaluationPeriods": 0}, "has EvaluationPeriods 0; EvaluationPeriods of 1 or more"),
+        ({"DatapointsToAlarm": -1}, "has DatapointsToAlarm -1"),
         ({"Period": 90}, "a period of 90 seconds; a multiple of 60"),
         ({"Period": 0}, "a period of 0 seconds; a multiple of 60"),
         ({"EvaluationPeriods": 1441}, "1441 periods of 60 seconds, 86,460 seconds in all"),
@@ -37,7 +44,9 @@ def test_what_the_api_refuses_is_said_with_what_it_takes(changes: dict[str, Any]
         {"Statistic": None, "ExtendedStatistic": "p99.9"},
         {"Statistic": None, "ExtendedStatistic": "TM(10%:90%)"},
         {"Statistic": None, "ExtendedStatistic": "IQM"},
+        {"Statistic": None, "ExtendedStatistic": "p100.0"},
         {"Statistic": {"Ref": "AWS::StackName"}},
+        {"Statistic": {"Ref": "AWS::StackName"}, "ExtendedStatistic": {"Ref": "AWS::StackName"}},
         {"Period": 20},
         {"Period": "300"},
         {"Period": 3600, "EvaluationPeriods": 168},
@@ -63,6 +72,20 @@ def test_what_it_takes_is_fine(changes: dict[str, Any]) -> None:
 )
 def test_an_expression_that_cannot_be_worked_out_is_refused(expression: str, words: str) -> None:
     wrong = of_queries(query("m1"), {"Id": "e1", "Expression": expression})
+    assert said(wrong) == [("GPU378", "error")]
+    assert words in messages(wrong)
+
+
+@pytest.mark.parametrize(
+    ("ids", "words"),
+    [
+        (("Cpu", "m2"), "a query with the id Cpu, which CloudWatch does not accept; an id such as m1"),
+        (("m1", "m1"), "2 queries with the id m1; another id"),
+        (("m1", "e1"), "2 queries with the id e1"),
+    ],
+)
+def test_each_id_is_a_name_of_its_own(ids: tuple[str, str], words: str) -> None:
+    wrong = of_queries(*map(query, ids), {"Id": "e1", "Expression": "SUM(METRICS())"})
     assert said(wrong) == [("GPU378", "error")]
     assert words in messages(wrong)
 

@@ -194,6 +194,8 @@ def test_the_rows_of_a_dashboard_are_written_out(rows: list[Any], expected: list
     [
         ("{widgets: []}", [("GPU385", "error")]),
         ("[]", [("GPU385", "error")]),
+        ('{"widgets": [], "x": NaN}', [("GPU385", "error")]),
+        ('{"widgets": [], "x": "NaN"}', []),
         ('{"widgets": []}', []),
         ({"Fn::Sub": '{"widgets": [${AWS::Region}]}'}, []),
         ({"Fn::Sub": "${AWS::Region}"}, []),
