@@ -11,8 +11,9 @@ from gpu_constructs.checking.described_hosts import usual_image
 from gpu_constructs.checking.pool_answers import pools_of_task
 from gpu_constructs.checking.report import check_files
 from gpu_constructs.fleet import Fleet, Pool, Unknown
+from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS
 from gpu_constructs.live.as_template import as_template
-from gpu_constructs.live.described import ANSWERS, Answers, Thing, listed, number, short_name, text
+from gpu_constructs.live.described import ANSWERS, Answers, Thing, listed, number, short_name, text, thing
 from gpu_constructs.live.hosts import Layer, registered_hosts
 from gpu_constructs.live.places import Asked, Cause, of_cluster, of_provider
 from gpu_constructs.live.subjects import Subject
@@ -63,11 +64,24 @@ def why(answers: Answers, subject: Subject, *, region: str | None = None) -> Dia
         waits=waits,
         causes=tuple(sorted(causes, key=lambda each: _ORDER[each.layer])),
         events=tuple(text(each, "message") for each in listed(subject.described, "events")[:_MOST_EVENTS]),
-        not_looked_at=tuple(call for name, call in ANSWERS.items() if name in _NEEDED and not answers.were_asked(name)),
+        not_looked_at=(
+            *(call for name, call in ANSWERS.items() if name in _NEEDED and not answers.were_asked(name)),
+            *_without_group(answers, subject),
+        ),
     )
 
 
 _NEEDED = frozenset({"containerInstances", "capacityProviders", "AutoScalingGroups", "Activities"})
+
+
+def _without_group(answers: Answers, subject: Subject) -> Iterator[str]:
+    """Providers of its strategy whose hosts no Auto Scaling group starts: ECS Managed Instances and Fargate."""
+    described = {text(each, "name"): each for each in answers.of("capacityProviders")}
+    for item in listed(subject.described, "capacityProviderStrategy"):
+        name = text(item, "capacityProvider")
+        own = described.get(name, {})
+        if name in FARGATE_PROVIDERS or (own and not thing(own, "autoScalingGroupProvider")):
+            yield f"how {brief(name)} starts hosts"
 
 
 def _state(subject: Subject) -> tuple[str, bool]:
@@ -110,7 +124,8 @@ def _causes(answers: Answers, subject: Subject, region: str | None) -> tuple[Cau
                 fix="aws ecs put-cluster-capacity-providers, if the cluster does not have it",
             )
             for item in workload.strategy
-            if str(item.provider) not in known and (item.pool is None or item.pool.name not in known)
+            if str(item.provider) not in {*known, *providers, *FARGATE_PROVIDERS}
+            and (item.pool is None or item.pool.name not in known)
         ]
     else:
         found += of_cluster(answers, places, asked, hosts)

@@ -76,6 +76,13 @@ def test_a_quota_is_named_by_the_code_that_asks_for_more() -> None:
     assert "current vCPU limit of 32" in cause.text
 
 
+def test_a_provider_of_managed_instances_is_named_as_not_looked_at() -> None:
+    managed = {"name": "gpu", "status": "ACTIVE", "managedInstancesProvider": {}}
+    found = answers([{**cluster(), "capacityProviders": [managed]}])
+    diagnosis = why(found, subject_called(found, "chat"))
+    assert (diagnosis.causes, diagnosis.not_looked_at) == ((), ("how gpu starts hosts",))
+
+
 def test_a_task_that_stopped_says_why() -> None:
     stopped = {
         "taskArn": "arn:aws:ecs:us-east-1:123456789012:task/demo/0ab1",
