@@ -47,10 +47,10 @@ _REDUCED = re.compile(
 _BANDWIDTH = re.compile(r"(?P<amount>[\d.]+) ?(?P<unit>GB|TB)/s")
 
 _LEAST_PART = 0.5
-"""The part of one direction of NVLink below which something is wrong.
+"""The part of one direction of NVLink below which the bandwidth is in doubt.
 
 NCCL gets 370 of the 450 GB/s of an H100, and up to 480 where the switch reduces
-(https://github.com/NVIDIA/nccl-tests/issues/212). A heuristic, so that only a host that is far off fails.
+(https://github.com/NVIDIA/nccl-tests/issues/212). No source says it of other GPUs, so that less never fails a host.
 """
 
 
@@ -183,19 +183,19 @@ def _checks(seen: SelfTest, kind: InstanceType) -> Iterator[Check]:
         f"{devices.interconnect or 'an unknown interconnect'}",
     )
     expected = _least_gbps(devices.interconnect or "")
-    enough = None if seen.bus_gbps is None or expected is None else seen.bus_gbps >= expected
+    enough = seen.bus_gbps is not None and expected is not None and seen.bus_gbps >= expected
     yield Check(
         name="bandwidth of NCCL",
         about=about,
-        passed=False if seen.wrong else enough,
+        passed=False if seen.wrong else enough or None,
         text=f"{'no all-reduce was run' if seen.bus_gbps is None else f'{seen.bus_gbps:g} GB/s'}"
-        + (f"; at least {expected:g} GB/s are expected" if expected is not None else "")
+        + (f"; in doubt below {expected:g} GB/s" if expected is not None else "")
         + (f"; {seen.wrong} values are wrong" if seen.wrong else ""),
     )
 
 
 def _least_gbps(interconnect: str) -> float | None:
-    """The bandwidth below which something is wrong; None where AWS states none."""
+    """The bandwidth below which there is doubt; None where AWS states none."""
     found = _BANDWIDTH.search(interconnect)
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""What test tasks printed on real hosts is read, and held against the instance type."""
+"""What a test task prints is read, and held against the instance type."""
 
 from __future__ import annotations
 
@@ -14,8 +14,14 @@ from gpu_constructs.hardware import instance_type
 from gpu_constructs.live.self_test import SelfTest, judged, read_self_test, task_definition
 
 T4 = Path(__file__).parents[1] / "monitoring" / "recorded" / "t4.xml"
-NCCL = Path(__file__).with_name("recorded_nccl.txt").read_text()
-# The rows of the first GPUs of an H200 host, with its network cards.
+# Written for this test in the columns of all_reduce_perf of nccl-tests, and of `nvidia-smi topo -m`; not recorded.
+NCCL = """
+#       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong
+#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  (GB/s)  (GB/s)
+          16             4     float     sum      -1    120.0    0.00    0.00      0    118.0    0.00    0.00      0
+  1073741824     268435456     float     sum      -1   6000.0  178.96  313.17      0   6100.0  176.02  308.04      0
+# Avg bus bandwidth    : 156.6
+"""
 TOPOLOGY = "\tGPU0\tGPU1\tNIC0\tCPU Affinity\nGPU0\t X \tNV18\tPXB\t0-55\nGPU1\tNV18\t X \tNODE\t0-55\n"
 P5 = SelfTest(memory_mib=(81_559,) * 8, cuda=8, links=("NV18",) * 56, bus_gbps=338.82, wrong=0)
 
@@ -33,7 +39,7 @@ def test_what_a_t4_printed_is_as_its_type_says(capsys: pytest.CaptureFixture[str
 
 def test_the_bandwidth_of_nccl_is_the_highest_that_it_printed() -> None:
     seen = read_self_test(T4.read_text() + NCCL)
-    assert (seen.bus_gbps, seen.wrong) == (338.82, 0)
+    assert (seen.bus_gbps, seen.wrong) == (313.17, 0)
 
 
 def test_network_cards_are_no_connections_of_gpus() -> None:
@@ -47,13 +53,17 @@ def test_network_cards_are_no_connections_of_gpus() -> None:
         (P5, set()),
         (SelfTest(memory_mib=P5.memory_mib, cuda=7, links=P5.links, bus_gbps=338.82, wrong=0), {"devices of CUDA"}),
         (SelfTest(memory_mib=P5.memory_mib, cuda=8, links=("PHB",) * 56, bus_gbps=338.82, wrong=0), {"NVLink"}),
-        (SelfTest(memory_mib=P5.memory_mib, cuda=8, links=P5.links, bus_gbps=40, wrong=0), {"bandwidth of NCCL"}),
         (SelfTest(memory_mib=P5.memory_mib, cuda=8, links=P5.links, bus_gbps=338, wrong=3), {"bandwidth of NCCL"}),
         (SelfTest(memory_mib=(40_000,) * 8, cuda=8, links=P5.links, bus_gbps=338, wrong=0), {"memory of each GPU"}),
     ],
 )
 def test_a_host_that_gives_less_than_its_type_fails(seen: SelfTest, failed: set[str]) -> None:
     assert {name for name, passed in answers_of(seen, "p5.48xlarge").items() if passed is False} == failed
+
+
+def test_a_low_bandwidth_is_in_doubt() -> None:
+    slow = SelfTest(memory_mib=P5.memory_mib, cuda=8, links=P5.links, bus_gbps=40, wrong=0)
+    assert answers_of(slow, "p5.48xlarge")["bandwidth of NCCL"] is None
 
 
 def test_what_was_not_run_is_not_checked() -> None:
