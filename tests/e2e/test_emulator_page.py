@@ -17,7 +17,7 @@ def _blocks(language: str) -> list[str]:
 
 
 def test_an_own_app_is_deployed_run_and_destroyed_as_the_page_says(tmp_path: Path) -> None:
-    app, look = _blocks("python")
+    app, look, _ = _blocks("python")
     (settings,), (commands,) = _blocks("json"), _blocks("sh")
     # CDK's own validation takes half of each synth; `test_cdks_own_validation` has it for this app.
     first = f"set -e; cd {tmp_path}; export CDK_VALIDATION=false"
