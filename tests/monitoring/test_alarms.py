@@ -156,6 +156,26 @@ def test_gpus_fail_or_are_missing(
     assert _went_off(watched.alarms[alarm], samples) is goes_off
 
 
+@pytest.mark.parametrize(
+    ("measured", "goes_off"),
+    [
+        ([2] * 120, False),
+        # The daemon of one host is dead, or its driver is gone; then of all.
+        ([2] * 30 + [1] * 90, True),
+        ([2] * 30 + [0] * 90, True),
+        # A host that started for ten minutes.
+        ([1] * 10 + [2] * 110, False),
+    ],
+)
+def test_hosts_that_are_in_service_and_not_measured(watched: Watched, measured: list[int], goes_off: bool) -> None:
+    samples = _each_minute(
+        {("AWS/AutoScaling", "GroupInServiceInstances"): {0: 2}}, {"AutoScalingGroupName": watched.group("L4")}
+    )
+    for minute, hosts in enumerate(measured):
+        samples.send("GpuConstructs", "GPUs", _of_pool(watched, "L4"), 60 * minute, *[4] * hosts)
+    assert _went_off(watched.alarms["L4Unmeasured"], samples) is goes_off
+
+
 def test_one_host_that_lacks_gpus_is_not_hidden_by_those_that_do_not(watched: Watched) -> None:
     samples = Samples()
     for second in range(0, HOUR, 60):
@@ -190,16 +210,22 @@ def test_a_capacity_block_ends(watched: Watched, block: str, goes_off: bool) -> 
 
 def test_a_capacity_has_the_alarms_that_can_ever_go_off(watched: Watched) -> None:
     ids = set(watched.alarms)
-    assert {each for each in ids if each.startswith("Block")} == {"BlockTasksWait", "BlockIdleGpus", "BlockBlockEnds"}
+    assert {each for each in ids if each.startswith("Block")} == {
+        "BlockTasksWait",
+        "BlockIdleGpus",
+        "BlockBlockEnds",
+        "BlockUnmeasured",
+    }
     assert {each for each in ids if each.startswith("Cpu")} == {"CpuTasksWait", "CpuAtMaximum"}
     assert not {each for each in ids if each.startswith("Managed")}
-    assert len(ids) == 16
+    assert len(ids) == 19
 
 
 @pytest.mark.parametrize(
     ("limits", "gone"),
     [
         ({"tasks_wait_minutes": None}, {"L4TasksWait"}),
+        ({"unmeasured_minutes": None}, {"L4Unmeasured"}),
         ({"placement_failures": None}, {"CannotPlace"}),
         ({"idle_minutes": None}, {"L4IdleGpus"}),
         ({"at_maximum_minutes": None}, {"L4AtMaximum"}),
@@ -211,7 +237,7 @@ def test_an_alarm_is_left_out(site: Site, limits: dict[str, Any], gone: set[str]
     site.l4  # noqa: B018 - it is there before the monitoring
     left = site.cluster.add_monitoring("Monitoring", alarms=AlarmLimits(**limits)).alarms
     every = {"CannotPlace", "GpuFailed", "MissingGpus", "Interruptions", "JobsOverTime"}
-    every |= {"L4TasksWait", "L4IdleGpus", "L4AtMaximum"}
+    every |= {"L4TasksWait", "L4IdleGpus", "L4AtMaximum", "L4Unmeasured"}
     assert set(left) == every - gone
 
 
@@ -229,7 +255,7 @@ def test_a_limit_is_changed(site: Site) -> None:
 def test_somebody_is_told_of_hosts_that_fail_their_check_at_boot_as_well(site: Site) -> None:
     site.cluster.add_monitoring("Monitoring", notify=sns.Topic(site.stack, "Topic"))
     site.capacity("g6.xlarge", check_gpus_at_boot=True)
-    assert len(site.properties("AWS::CloudWatch::Alarm")) == 9
+    assert len(site.properties("AWS::CloudWatch::Alarm")) == 10
     assert all(each["AlarmActions"] == [{"Ref": "TopicBFC7AF6E"}] for each in site.properties("AWS::CloudWatch::Alarm"))
 
 

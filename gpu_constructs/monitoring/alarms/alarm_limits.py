@@ -25,6 +25,7 @@ _NUMBERS = (
     ("idle_minutes", "minutes", IDLE_PERIOD_MINUTES, _DAY_MINUTES, 720),
     ("idle_percent", "percent", 1, 99, 5),
     ("at_maximum_minutes", "minutes", 1, _DAY_MINUTES, 30),
+    ("unmeasured_minutes", "minutes", 5, _DAY_MINUTES, 15),
     ("failed_gpus", "faults", 1, 1000, 1),
     ("missing_gpus", "GPUs", 1, 16, 1),
     ("interruptions_per_hour", "tasks", 1, 100_000, 3),
@@ -51,6 +52,8 @@ class AlarmLimits:
         idle_percent: Use of GPUs below which they count as idle. By default 5.
         at_maximum_minutes: Minutes in which tasks need more hosts of a capacity than it may have. By default 30. A
             capacity with a fixed number of hosts, such as a Capacity Block, has no such alarm.
+        unmeasured_minutes: Minutes in which a host of a capacity is in service and its GPUs are not measured. By
+            default 15, in which most hosts start.
         failed_gpus: Faults in a minute after which a host has to be replaced. By default 1.
         missing_gpus: GPUs that a host has less than its type. By default 1.
         interruptions_per_hour: Tasks in an hour that ended with their hosts. By default 3. Of services, ECS moves most
@@ -69,6 +72,7 @@ class AlarmLimits:
     idle_minutes: int | None = 720
     idle_percent: int = 5
     at_maximum_minutes: int | None = 30
+    unmeasured_minutes: int | None = 15
     failed_gpus: int | None = 1
     missing_gpus: int | None = 1
     interruptions_per_hour: int | None = 3

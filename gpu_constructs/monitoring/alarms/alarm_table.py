@@ -182,6 +182,24 @@ def _at_maximum(pool: WatchedPool, limits: AlarmLimits) -> AlarmCondition | None
     )
 
 
+def _unmeasured(pool: WatchedPool, limits: AlarmLimits) -> AlarmCondition | None:
+    minutes = limits.unmeasured_minutes
+    if minutes is None or pool.group_name is None or not pool.is_measured:
+        return None
+    # Each host that reads its GPUs sends their number once a minute.
+    series = {
+        "hosts": pool.group_series("GroupInServiceInstances"),
+        "measured": pool.gpu_series("GPUs", "SampleCount"),
+    }
+    return AlarmCondition(
+        formula=Formula(expression="hosts - FILL(measured, 0)", label="Hosts that are not measured", series=series),
+        threshold=1,
+        # All are bad: FILL makes the last minute bad until its values come.
+        periods=minutes,
+        bad_periods=minutes,
+    )
+
+
 def _failed(cluster: WatchedCluster, limits: AlarmLimits) -> AlarmCondition | None:
     if limits.failed_gpus is None or not cluster.is_measured:
         return None
@@ -254,6 +272,14 @@ ALARMS: tuple[AlarmKind, ...] = (
         runbook="Raise max_instances, or look for what holds hosts that it does not need.",
         of_pool=_at_maximum,
         source=_GROUPS,
+    ),
+    AlarmKind(
+        id="Unmeasured",
+        says="GPUs of a host are not measured",
+        runbook="Read lines with problem in the log of the daemon: its driver may be gone, or no daemon runs there.",
+        of_pool=_unmeasured,
+        source=_GROUPS,
+        doubt="a host that starts for longer than the limit counts as well",
     ),
     AlarmKind(
         id="GpuFailed",
