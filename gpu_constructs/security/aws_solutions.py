@@ -217,11 +217,12 @@ def _of_job(job: GpuJob | ClusterTraining) -> Iterator[_Finding]:
 
 def _of_monitoring(monitoring: GpuMonitoring) -> Iterator[_Finding]:
     task = monitoring.task_definition
-    for resource in _defined(task, ecs.CfnTaskDefinition, "Resource"):
-        yield resource, "ECS2", "the variables are the names of the cluster and of its metrics, and no secrets"
-    for policy in _defined(task.task_role, iam.CfnPolicy, "DefaultPolicy"):
-        for _, wildcard in _wildcards(_resolved(policy, policy.policy_document)):
-            yield policy, f"IAM5[Resource::{wildcard}]", _HOSTS_AND_TASKS_OF_CLUSTER
+    if task is not None:
+        for resource in _defined(task, ecs.CfnTaskDefinition, "Resource"):
+            yield resource, "ECS2", "the variables are the names of the cluster and of its metrics, and no secrets"
+        for policy in _defined(task.task_role, iam.CfnPolicy, "DefaultPolicy"):
+            for _, wildcard in _wildcards(_resolved(policy, policy.policy_document)):
+                yield policy, f"IAM5[Resource::{wildcard}]", _HOSTS_AND_TASKS_OF_CLUSTER
     if monitoring.recovery is not None:
         yield from _of_recovery(monitoring.recovery)
 

@@ -195,7 +195,8 @@ def _ids(watch: Watch) -> Iterator[Problem]:
 
     https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_MetricDataQuery.html
     """
-    counts = Counter(each.id for each in (*watch.metrics, *watch.expressions) if each.id)
+    ids = (*(each.id for each in watch.metrics), *(each.id for each in watch.expressions))
+    counts = Counter(each for each in ids if each)
     for each, count in counts.items():
         if count > 1 or not _ID.fullmatch(each):
             yield Problem(
