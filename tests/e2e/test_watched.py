@@ -30,18 +30,20 @@ def test_a_watched_cluster_is_deployed_changed_and_destroyed(stage: Stage, tmp_p
 
     outputs = stage.cdk.deploy(_assembly(tmp_path / "first", email="gpus@example.com"), "watched")
 
-    # Five of the cluster, three of each capacity, one of the recovery, and one of the job.
-    assert len(alarms()) == 5 + 2 * 3 + 1 + 1
-    told = {key for key, each in alarms().items() if each["AlarmActions"]}
-    assert len(told) == 12
+    # Five of the cluster, four of each capacity, one of the recovery, and one of the job.
+    assert len(alarms()) == 5 + 2 * 4 + 1 + 1
+    assert all(each["AlarmActions"] for each in alarms().values())
     body = json.loads(watches.get_dashboard(DashboardName=outputs["Dashboard"])["DashboardBody"])
     (states,) = (each["properties"]["alarms"] for each in body["widgets"] if each["type"] == "alarm")
-    assert {each.rpartition(":")[2] for each in states} == {
-        key for key, each in alarms().items() if each["AlarmActions"]
-    }
+    shown = {each.rpartition(":")[2] for each in states}
+    (own,) = alarms().keys() - shown
+    assert "JobAlarm" in own
     (events,) = {each["logGroupName"] for each in logs.describe_metric_filters()["metricFilters"]}
     queries = [each["properties"]["query"] for each in body["widgets"] if each["type"] == "log"]
-    assert all(each.startswith(f"SOURCE '{events}' | ") for each in queries)
+    groups = {each["logGroupName"] for each in logs.describe_log_groups()["logGroups"]}
+    (of_gpus,) = {each.split("'")[1] for each in queries} - {events}
+    assert of_gpus in groups
+    assert "ClusterMonitoringLogs" in of_gpus
     # The service has a host, and each host has the daemon.
     for _ in range(5):
         hosts, tasks = account.hosts(outputs["ClusterName"]), account.tasks(outputs["ClusterName"])
@@ -65,7 +67,7 @@ def test_a_watched_cluster_is_deployed_changed_and_destroyed(stage: Stage, tmp_p
 
     changed = stage.cdk.deploy(_assembly(tmp_path / "second", email="others@example.com"), "watched")
     assert changed == outputs
-    assert len(alarms()) == 13
+    assert len(alarms()) == 15
 
     stage.cdk.destroy(tmp_path / "second", "watched")
     assert alarms() == {}

@@ -146,7 +146,7 @@ def test_the_dashboard_of_an_app_has_every_capacity_and_says_which_prices_are_no
     assert "; Spot costs less |" in text
     assert "| Cpu | c7i.xlarge | not known: no public list has the price of every type |" in text
     assert "| Managed | g6.xlarge | not known: ECS chooses the type |" in text
-    assert len(widgets[1]["properties"]["alarms"]) == 16
+    assert len(widgets[1]["properties"]["alarms"]) == 19
     (prices,) = (each["properties"]["metrics"] for each in widgets if "Price" in each["properties"].get("title", ""))
     assert [each[0]["label"] for each in prices if len(each) == 1] == ["L4", "Spot (Spot costs less)"]
 

@@ -252,11 +252,11 @@ def test_a_price_says_what_it_is_not() -> None:
     spot = replace(pool("g6.2xlarge", "g6.xlarge"), bought=Bought(option=PurchaseOption.SPOT))
     text = str(cost_of(spot, 1))
     assert text.startswith(
-        "from $0.80 an hour (1 g6.xlarge, on-demand price, which these hosts are not bought at; spot "
+        "from $0.80 an hour (1 g6.xlarge, on-demand price, which these hosts are not bought at; Spot "
     )
     block = replace(pool("p5.48xlarge"), bought=Bought(option=PurchaseOption.CAPACITY_BLOCK))
     assert "not bought at" in str(cost_of(block, 1))
-    assert "spot" not in str(cost_of(block, 1))
+    assert "Spot" not in str(cost_of(block, 1))
     reserved = replace(pool("p5.48xlarge"), bought=Bought(option=PurchaseOption.RESERVED))
     assert "not bought at" not in str(cost_of(reserved, 1))
     assert cost_of(pool("p5e.48xlarge"), 1) is None
