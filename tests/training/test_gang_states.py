@@ -4,28 +4,17 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from gpu_constructs.jobs.job_run import JobRun
 from gpu_constructs.jobs.retries import JobRetries
 from gpu_constructs.training.gang_states import Gang, gang_definition_of
 from tests.e2e.emulator.state_language import StateError, Waiting, run_machine
+from tests.jobs.test_states import RUN as JOB
 
-RUN = JobRun(
-    partition="aws",
-    cluster="cluster",
-    task_definition="train:1",
-    family="train",
-    container="train",
-    strategy=[],
-    network=None,
-    packed=False,
-    environment={},
-    checkpoints=None,
-    timeout_seconds=7200,
-)
+RUN = replace(JOB, packed=False, timeout_seconds=7200)
 HOSTS = 40
 CONTEXT = {"Execution": {"Name": "one", "Input": {}}}
 LARGE = "x" * 6000
