@@ -5,16 +5,16 @@ from __future__ import annotations
 import datetime as dt
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from typing import Any, TypeAlias
+from typing import Any
 
-import boto3
 from botocore.client import BaseClient
 from botocore.exceptions import BotoCoreError, ClientError
 
 from gpu_constructs.account.answers import InstanceTypeInfo
+from gpu_constructs.account.clients import Clients, clients_of
 from gpu_constructs.account.merge import Answers
 from gpu_constructs.account.price_list import price_in
 from gpu_constructs.budget import MESSAGE, brief
@@ -24,9 +24,6 @@ from gpu_constructs.hardware.image_table import IMAGES, Image
 from gpu_constructs.hardware.type_names import name_problem
 
 __all__ = ["Clients", "ask", "clients_of"]
-
-Clients: TypeAlias = Callable[[str, str | None], BaseClient]
-"""A client of boto3, by service and region; None is the region of the profile."""
 
 _PAGES = 500
 """Pages that are read of one answer; EC2 has about 1,200 types in a region, in 13 pages."""
@@ -42,20 +39,6 @@ _ON_DEMAND_LINUX = {
     "marketoption": "OnDemand",
 }
 _PRICING_REGION = "us-east-1"  # the Price List answers in three regions, for all
-
-
-def clients_of(profile: str | None) -> Clients:
-    """Clients with the credentials of a profile.
-
-    Args:
-        profile: Its name; None for those that boto3 finds.
-
-    Raises:
-        GpuConstructsError: There is no such profile.
-    """
-    with _answer("the profile"):
-        session = boto3.Session(profile_name=profile)
-    return lambda service, region: session.client(service, region_name=region)
 
 
 def ask(clients: Clients, regions: Sequence[str], *, day: dt.date, with_prices: bool) -> Answers:

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from botocore.client import BaseClient
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import ClientError
 
-from gpu_constructs.account.ask import Clients, clients_of
-from gpu_constructs.budget import MESSAGE, brief
-from gpu_constructs.errors import GpuConstructsError
+from gpu_constructs.account.clients import Clients, clients_of
+from gpu_constructs.account.problems import ERRORS, Call, code_of, problem_of
+from gpu_constructs.budget import brief
+from gpu_constructs.errors import GpuConstructsError, UnknownNameError, shown
 from gpu_constructs.live.as_template import launch_templates_of
 from gpu_constructs.live.described import Answers, Thing, answers, short_name, text, thing
 from gpu_constructs.live.subjects import definition_of, described_as
@@ -39,7 +40,15 @@ CALLS = (
 _MOST = 5_000
 """Things of one kind that are described; a cluster has at most as many hosts."""
 
-_DENIED = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "AuthFailure"})
+_GONE = {
+    "autoscaling:DescribeScalingActivities": frozenset({"ValidationError"}),
+    "ec2:DescribeLaunchTemplateVersions": frozenset(
+        {"InvalidLaunchTemplateId.NotFound", "InvalidLaunchTemplateId.VersionNotFound"}
+    ),
+    "ecs:DescribeTaskDefinition": frozenset({"ClientException"}),
+}
+"""Codes of AWS for what is deleted while others still name it; what it was is then not known."""
+
 _ACTIVITIES = 20
 _DEFINITIONS = 100
 
@@ -92,14 +101,17 @@ class _Asking:
         return found
 
     @contextmanager
-    def _if_allowed(self, call: str) -> Iterator[None]:
-        with _in_words(call):
-            try:
-                yield
-            except ClientError as problem:
-                if problem.response.get("Error", {}).get("Code") not in _DENIED:
-                    raise
-                self.denied.append(call)
+    def _if_allowed(self, permission: str) -> Iterator[None]:
+        """Goes on without what the credentials may not ask, and without what is gone."""
+        try:
+            yield
+        except ERRORS as error:
+            if isinstance(error, ClientError) and code_of(error) in _GONE.get(permission, ()):
+                return
+            problem = problem_of(error, _call(permission, self.region))
+            if not problem.is_denied:
+                raise GpuConstructsError(problem.text, fix=problem.fix or None) from error
+            self.denied.append(permission)
 
 
 def about(clients: Clients, *, cluster: str, name: str | None = None, region: str | None = None) -> Live:
@@ -120,12 +132,29 @@ def about(clients: Clients, *, cluster: str, name: str | None = None, region: st
     if "ecs:DescribeClusters" not in asking.denied and not asking.answers.of("clusters"):
         raise GpuConstructsError(f"there is no cluster {brief(cluster)}", fix="--cluster and --region name another one")
     _work(asking)
-    _definitions(asking, name)
+    with _needed(asking, name):
+        _definitions(asking, name)
     _hosts(asking)
     _groups(asking)
     if name is None:
         _instances(asking)
     return Live(answers=asking.answers, denied=tuple(dict.fromkeys(asking.denied)))
+
+
+@contextmanager
+def _needed(asking: _Asking, name: str | None) -> Iterator[None]:
+    """What is asked about has to be described, with its task definition."""
+    try:
+        yield
+        is_known = "ecs:DescribeTaskDefinition" not in asking.denied
+    except UnknownNameError:
+        if not asking.denied:
+            raise
+        is_known = False
+    if name is not None and not is_known:
+        raise GpuConstructsError(
+            f"{shown(name)} cannot be looked at: the credentials may not call {', '.join(asking.denied)}"
+        )
 
 
 def clusters_of(clients: Clients, *, stack: str, region: str | None = None) -> tuple[str, ...]:
@@ -134,10 +163,14 @@ def clusters_of(clients: Clients, *, stack: str, region: str | None = None) -> t
     Raises:
         GpuConstructsError: There is no such stack, it has no cluster, or AWS did not answer.
     """
-    with _in_words("cloudformation:ListStackResources"):
+    try:
         pages = clients("cloudformation", region).get_paginator("list_stack_resources").paginate(StackName=stack)
         resources = [each for page in islice(pages, _MOST) for each in page["StackResourceSummaries"]]
-    found = tuple(each["PhysicalResourceId"] for each in resources if each.get("ResourceType") == "AWS::ECS::Cluster")
+        clusters = [each for each in resources if each.get("ResourceType") == "AWS::ECS::Cluster"]
+        found = tuple(each["PhysicalResourceId"] for each in clusters if each.get("PhysicalResourceId"))
+    except ERRORS as error:
+        problem = problem_of(error, _call("cloudformation:ListStackResources", region, if_denied="--cluster NAME"))
+        raise GpuConstructsError(problem.text, fix=problem.fix or None) from error
     if not found:
         raise GpuConstructsError(
             f"stack {brief(stack)} has no ECS cluster", fix="name the stack of the cluster, or --cluster"
@@ -184,7 +217,7 @@ def _groups(asking: _Asking) -> None:
         for each in described.get("capacityProviders") or ()
         if isinstance(each, str) and not each.startswith("FARGATE")
     }
-    for part in _parts(list(names), 100):
+    for part in _parts(list(names), 10):  # of more, the API answers with pages
         asking.ask("ecs", "describe_capacity_providers", "capacityProviders", capacityProviders=part)
     of_providers = (thing(each, "autoScalingGroupProvider") for each in asking.answers.of("capacityProviders"))
     groups = [short_name(text(each, "autoScalingGroupArn")) for each in of_providers if each]
@@ -211,7 +244,8 @@ def _groups(asking: _Asking) -> None:
 def _instances(asking: _Asking) -> None:
     names = [text(each, "ec2InstanceId") for each in asking.answers.of("containerInstances")]
     for part in _parts([each for each in names if each.startswith("i-")], 100):
-        asking.ask("ec2", "describe_instances", "Reservations", InstanceIds=part)
+        # By their ids, one that EC2 has forgotten would fail the whole call.
+        asking.ask("ec2", "describe_instances", "Reservations", Filters=[{"Name": "instance-id", "Values": part}])
 
 
 def _permission(service: str, operation: str) -> str:
@@ -222,13 +256,5 @@ def _parts(names: Sequence[str], size: int) -> Iterator[list[str]]:
     return (list(names[first : first + size]) for first in range(0, len(names), size))
 
 
-@contextmanager
-def _in_words(what: str) -> Iterator[None]:
-    try:
-        yield
-    except (BotoCoreError, ClientError) as problem:
-        raise GpuConstructsError(f"AWS did not answer {what}: {brief(str(problem), MESSAGE)}") from problem
-    except (AttributeError, KeyError, TypeError) as problem:
-        raise GpuConstructsError(
-            f"AWS answered {what} in an unknown form: {brief(repr(problem), MESSAGE)}"
-        ) from problem
+def _call(permission: str, region: str | None, *, if_denied: str = "") -> Call:
+    return Call(service=permission.partition(":")[0], permission=permission, region=region, if_denied=if_denied)

@@ -3,31 +3,44 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime, timezone
+from itertools import takewhile
 
 from gpu_constructs.budget import QUOTE, brief
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.live.described import Answers, Thing, text
 from gpu_constructs.live.hosts import Layer
 
-__all__ = ["FailedLaunch", "failed_launch"]
+__all__ = ["FailedLaunch", "failed_launches"]
 
 _ANSWERED = {"Failed", "Successful", "Cancelled", "PreInService", "MidLifecycleAction"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailedLaunch:
-    """The newest launch of a group, where it failed.
+    """Why launches of a group failed, since the last one that did not.
 
     Attributes:
-        layer: What it failed for.
-        said: The words of Auto Scaling.
+        layer: What they failed for.
+        said: The words of Auto Scaling, those of the newest of them.
+        count: How many failed for it.
+        last: When the newest of them began; empty where that is not said.
         fix: What to do.
     """
 
     layer: Layer
     said: str
+    count: int
+    last: str
     fix: str
+
+    @property
+    def times(self) -> str:
+        """How often it failed so, and when last; empty for one launch at a time that is not known."""
+        often = [f"{self.count} launches"] if self.count > 1 else []
+        return ", ".join((*often, *([f"last at {self.last}"] if self.last else [])))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +60,7 @@ _ZONES = (
     "subnets in zones that offer the type, which aws ec2 describe-instance-type-offerings --location-type "
     "availability-zone lists, or another instance type"
 )
+_AS_SAID = "what Auto Scaling says, then let it try again"
 _MORE_CHANCES = (
     "more zones, further instance types with the same GPUs, or a Capacity Reservation or Capacity Block; Auto Scaling "
     "tries again by itself"
@@ -76,14 +90,26 @@ _WORDS = tuple(
 )
 
 
-def failed_launch(answers: Answers, group: Thing, types: tuple[InstanceType, ...]) -> FailedLaunch | None:
-    """The newest launch of a group, if it failed; None if it did not, or its activities were not described.
+def failed_launches(answers: Answers, group: Thing, types: tuple[InstanceType, ...]) -> tuple[FailedLaunch, ...]:
+    """Why the launches of a group failed since the last one that did not, what failed last first.
+
+    Auto Scaling tries zone after zone and type after type, so that the newest failure is one of several that hold the
+    group up: a quota that is too low shows in one activity, and a zone without capacity in the next.
 
     Args:
         answers: What was described.
         group: The group.
         types: The instance types that it launches, for the quota that they count against.
     """
+    failed = list(takewhile(lambda each: text(each, "StatusCode") == "Failed", _launches(answers, group)))
+    together: dict[Layer, list[Thing]] = {}
+    for each in failed:
+        together.setdefault(_meaning(_said(each))[0], []).append(each)
+    return tuple(_of_layer(layer, activities, types) for layer, activities in together.items())
+
+
+def _launches(answers: Answers, group: Thing) -> list[Thing]:
+    """The launches of a group that ended, the newest first."""
     name = text(group, "AutoScalingGroupName")
     of_group = [
         each
@@ -93,22 +119,41 @@ def failed_launch(answers: Answers, group: Thing, types: tuple[InstanceType, ...
         and text(each, "StatusCode") in _ANSWERED
     ]
     # The newest comes first, as the API documents; where times are written, they decide.
-    newest = max(enumerate(of_group), key=lambda each: (str(each[1].get("StartTime", "")), -each[0]), default=None)
-    if newest is None or text(newest[1], "StatusCode") != "Failed":
-        return None
-    said = text(newest[1], "StatusMessage") or text(newest[1], "Description")
+    return sorted(of_group, key=lambda each: str(each.get("StartTime", "")), reverse=True)
+
+
+def _said(activity: Thing) -> str:
+    return text(activity, "StatusMessage") or text(activity, "Description")
+
+
+def _meaning(said: str) -> tuple[Layer, str]:
+    """The layer of the words of Auto Scaling, and what to do."""
+    found = next((each for each in _WORDS if each.pattern.search(said)), None)
+    return (Layer.LAUNCH, _AS_SAID) if found is None else (found.layer, found.fix)
+
+
+def _of_layer(layer: Layer, activities: Sequence[Thing], types: tuple[InstanceType, ...]) -> FailedLaunch:
+    said = _said(activities[0])
     quotas = [each.quota for each in types if each.quota is not None]
-    word = next((each for each in _WORDS if each.pattern.search(said)), None)
-    if word is None:
-        return FailedLaunch(layer=Layer.LAUNCH, said=said, fix="what Auto Scaling says, then let it try again")
     return FailedLaunch(
-        layer=word.layer,
+        layer=layer,
         said=said,
-        fix=word.fix.format(
+        count=len(activities),
+        last=_minute(activities[0].get("StartTime")),
+        fix=_meaning(said)[1].format(
             on_demand=_more_quota(quotas[0].on_demand_code if quotas else None),
             spot=_more_quota(quotas[0].spot_code if quotas else None),
         ),
     )
+
+
+def _minute(when: object) -> str:
+    """A time of boto3, or one that ``aws`` prints, to the minute in UTC; empty for anything else."""
+    try:
+        moment = when if isinstance(when, datetime) else datetime.fromisoformat(str(when).replace("Z", "+00:00"))
+        return f"{moment.astimezone(timezone.utc):%Y-%m-%d %H:%M} UTC"
+    except (OverflowError, ValueError):
+        return ""
 
 
 def _more_quota(code: str | None) -> str:

@@ -11,7 +11,7 @@ from gpu_constructs.fleet import PlacementConstraint, Pool, Task
 from gpu_constructs.live.as_template import group_of
 from gpu_constructs.live.described import Answers, Thing, listed, number, text, thing
 from gpu_constructs.live.hosts import Layer, Refusal, RegisteredHost, refusal
-from gpu_constructs.live.launches import failed_launch
+from gpu_constructs.live.launches import failed_launches
 
 __all__ = ["Asked", "Cause", "of_cluster", "of_provider"]
 
@@ -140,14 +140,15 @@ def _of_group(
             f"{'has' if len(out) == 1 else 'have'} not joined the cluster",
             fix=_joining(pool, answers),
         )
-    failed = failed_launch(answers, group, pool.instance_types)
-    if failed is not None and len(instances) < max(desired, 1):
-        yield Cause(
-            layer=failed.layer,
-            where=name,
-            text=f"{called} cannot launch: {brief(failed.said, MESSAGE)}",
-            fix=failed.fix,
-        )
+    failed = failed_launches(answers, group, pool.instance_types)
+    if len(instances) < max(desired, 1):
+        for each in failed:
+            yield Cause(
+                layer=each.layer,
+                where=name,
+                text=f"{called} cannot launch{each.times and f' ({each.times})'}: {brief(each.said, MESSAGE)}",
+                fix=each.fix,
+            )
     suspended = {text(each, "ProcessName") for each in listed(group, "SuspendedProcesses")}
     scaling = thing(thing(provider, "autoScalingGroupProvider"), "managedScaling")
     starting = [each for each in instances if text(each, "LifecycleState").startswith("Pending")]
@@ -169,7 +170,7 @@ def _of_group(
         yield Cause(
             layer=Layer.STARTING, where=name, text=f"{_count(len(starting))} of {called} {_verb(starting)} starting"
         )
-    elif failed is not None or out or not more_help:
+    elif failed or out or not more_help:
         return
     elif desired >= most:
         yield Cause(

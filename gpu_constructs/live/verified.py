@@ -12,7 +12,7 @@ from gpu_constructs.fleet import Pool
 from gpu_constructs.live.as_template import capacity_template, group_of
 from gpu_constructs.live.described import Answers, Thing, listed, number, short_name, text, thing
 from gpu_constructs.live.hosts import RegisteredHost, registered_hosts
-from gpu_constructs.live.launches import failed_launch
+from gpu_constructs.live.launches import failed_launches
 from gpu_constructs.placement.host import ASSUMED_RESERVE_MIB, expected_memory_mib, most_memory_mib
 
 __all__ = ["Check", "verify"]
@@ -146,7 +146,7 @@ def _interfaces(seen: _Seen) -> Iterator[Check]:
             about=str(host),
             passed=None if has is None else has == wanted,
             text=f"{'an unknown number' if has is None else has} of {wanted} Elastic Fabric Adapters",
-            fix="" if has == wanted else "the launch template has them; replace the host",
+            fix="" if has in {None, wanted} else "the launch template has them; replace the host",
         )
 
 
@@ -209,13 +209,13 @@ def _providers(seen: _Seen) -> Iterator[Check]:
             continue
         name = text(provider, "name")
         pool = seen.pools.get(name)
-        failed = None if group is None else failed_launch(seen.answers, group, pool.instance_types if pool else ())
+        failed = () if group is None else failed_launches(seen.answers, group, pool.instance_types if pool else ())
         suspended = [text(each, "ProcessName") for each in listed(group or {}, "SuspendedProcesses")]
         problems = [
             *([f"is {text(provider, 'status')}"] if text(provider, "status") != "ACTIVE" else []),
             *(["has managed scaling off"] if text(thing(own, "managedScaling"), "status") != "ENABLED" else []),
             *([f"has {', '.join(suspended)} suspended"] if suspended else []),
-            *([f"could not launch ({failed.layer.value}): {failed.said}"] if failed is not None else []),
+            *(f"could not launch ({each.layer.value}): {each.said}" for each in failed),
         ]
         bounds = "" if group is None else f"{number(group, 'MinSize')} to {number(group, 'MaxSize')} hosts"
         yield Check(
@@ -223,7 +223,7 @@ def _providers(seen: _Seen) -> Iterator[Check]:
             about=name,
             passed=None if group is None else not problems,
             text=brief("; ".join(problems), MESSAGE) or bounds or "its group was not described",
-            fix=failed.fix if failed is not None else "",
+            fix="; ".join(dict.fromkeys(each.fix for each in failed)),
         )
 
 

@@ -135,5 +135,6 @@ def test_without_boto3_it_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.delitem(sys.modules, "gpu_constructs.account.ask")
+    monkeypatch.delitem(sys.modules, "gpu_constructs.account.clients", raising=False)
     monkeypatch.setitem(sys.modules, "boto3", None)
     assert "pip install 'gpu-constructs[account]'" in refused(capsys)

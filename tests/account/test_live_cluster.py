@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError, NoCredentialsError
+from botocore import xform_name
+from botocore.exceptions import (
+    ClientError,
+    EndpointConnectionError,
+    NoCredentialsError,
+    NoRegionError,
+    ReadTimeoutError,
+    TokenRetrievalError,
+)
 
+from gpu_constructs.account import ask, live_cluster
+from gpu_constructs.account.clients import clients_of
 from gpu_constructs.account.live_cluster import CALLS, about
+from gpu_constructs.cli.program import main
 from gpu_constructs.errors import GpuConstructsError
 from gpu_constructs.live import subject_called, why
+from tests.account.modelled import error_codes
 from tests.live.given import cluster
 from tests.synthesis import ROOT
 
@@ -30,13 +43,17 @@ class Recorded:
         self.asked.add(f"{service}:{operation.title().replace('_', '')}")
         if operation in self._refused:
             raise self._refused[operation]
+        answer = cluster()
+        (group,) = answer["AutoScalingGroups"]
         return {
-            **cluster(),
+            **answer,
             "serviceArns": ["chat"],
-            "taskArns": [],
+            "taskArns": ["1"],
             "containerInstanceArns": ["1"],
+            "AutoScalingGroups": [{**group, "LaunchTemplate": {"LaunchTemplateId": "lt-1"}}],
             "LaunchTemplateVersions": [],
             "Reservations": [],
+            "StackResourceSummaries": [{"ResourceType": "AWS::ECS::Cluster", "PhysicalResourceId": "demo"}],
         }
 
 
@@ -64,7 +81,7 @@ def test_every_call_only_reads_and_is_on_the_page() -> None:
     about(recorded, cluster="demo", name="chat")
     about(recorded, cluster="demo")
     page = (ROOT / "docs" / "planning.md").read_text()
-    assert recorded.asked <= set(CALLS)
+    assert recorded.asked == set(CALLS)
     assert all(each.partition(":")[2].startswith(("Describe", "List")) and each in page for each in CALLS)
 
 
@@ -76,14 +93,75 @@ def test_a_call_that_is_not_allowed_is_named_and_stops_no_other(operation: str) 
     assert diagnosis.causes or "autoscaling describe-auto-scaling-groups" in diagnosis.not_looked_at
 
 
+Said = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Said:
+    """What a command says to calls of which some are refused, and its exit code."""
+
+    def run(refused: dict[str, Exception], *words: str) -> tuple[int, str]:
+        recorded = Recorded(refused)
+        monkeypatch.setattr(live_cluster, "clients_of", lambda _: recorded)
+        code = main([*words, "--region", "us-east-1"])
+        captured = capsys.readouterr()
+        return code, captured.out + captured.err
+
+    return run
+
+
+@pytest.mark.parametrize("call", [*CALLS, "cloudformation:ListStackResources"])
+def test_every_error_that_botocore_models_is_words_and_an_exit_code(call: str, said: Said) -> None:
+    service, _, operation = call.partition(":")
+    for code in error_codes(service, operation):
+        error = ClientError({"Error": {"Code": code, "Message": "why\x1b[2J"}}, operation)
+        refused: dict[str, Exception] = {xform_name(operation): error}
+        for words in (["verify", "Demo"], ["verify", "--cluster", "demo"], ["why", "chat", "--cluster", "demo"]):
+            exit_code, text = said(refused, *words)
+            assert "internal error" not in text, text
+            assert "\x1b" not in text
+            if exit_code == 2:
+                assert call in text or "is not described" in text
+                assert code in text or "may not call" in text or "is not described" in text
+
+
 @pytest.mark.parametrize(
-    "problem",
+    ("error", "words"),
     [
-        NoCredentialsError(),
-        ClientError({"Error": {"Code": "ThrottlingException", "Message": "Rate exceeded"}}, "DescribeClusters"),
-        KeyError("clusters"),
+        (NoCredentialsError(), "there are no credentials for AWS"),
+        (NoRegionError(), "no region is set; fix: --region REGION"),
+        (EndpointConnectionError(endpoint_url="https://ecs.moon"), "ecs in us-east-1 cannot be reached"),
+        (ReadTimeoutError(endpoint_url="https://ecs.moon"), "ecs in us-east-1 cannot be reached"),
+        (TokenRetrievalError(provider="sso", error_msg="expired"), "there are no credentials for AWS"),
+        (OSError("no such program"), "AWS was not asked ecs:DescribeClusters: no such program"),
+        (KeyError("clusters"), "AWS answered ecs:DescribeClusters in an unknown form"),
     ],
 )
-def test_what_aws_does_not_answer_is_said_in_words(problem: Exception) -> None:
-    with pytest.raises(GpuConstructsError, match="ecs:DescribeClusters"):
-        about(Recorded({"describe_clusters": problem}), cluster="demo")
+def test_what_boto3_raises_is_2(error: Exception, words: str, said: Said) -> None:
+    for command in (["verify", "--cluster", "demo"], ["why", "chat"]):
+        code, text = said({"describe_clusters": error}, *command)
+        assert (code, words in text) == (2, True), text
+
+
+@pytest.mark.parametrize(
+    ("operation", "code"),
+    [
+        ("describe_launch_template_versions", "InvalidLaunchTemplateId.NotFound"),
+        ("describe_scaling_activities", "ValidationError"),
+    ],
+)
+def test_what_is_deleted_stops_nothing(operation: str, code: str, said: Said) -> None:
+    gone: dict[str, Exception] = {operation: ClientError({"Error": {"Code": code}}, operation)}
+    exit_code, text = said(gone, "why", "chat", "--cluster", "demo")
+    assert (exit_code, "service chat runs 0 of 1 tasks" in text) == (1, True)
+
+
+def test_throttling_is_tried_again_by_the_clients_of_every_command() -> None:
+    client = clients_of(None)("ecs", "us-east-1")
+    assert client.meta.config.retries == {"mode": "standard", "total_max_attempts": 5}
+    assert live_cluster.clients_of is ask.clients_of is clients_of
+
+
+def test_a_profile_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(GpuConstructsError, match="--profile: .*nobody.*aws configure list-profiles"):
+        clients_of("nobody")

@@ -150,6 +150,7 @@ def test_without_files_hosts_or_boto3_it_says_so(
     path = written(body, tmp_path / "template.json")
     assert asked(capsys, path) == (0, "no hosts to check\n")
     monkeypatch.delitem(sys.modules, "gpu_constructs.account.preflight.asking")
+    monkeypatch.delitem(sys.modules, "gpu_constructs.account.clients", raising=False)
     monkeypatch.setitem(sys.modules, "boto3", None)
     assert main(["preflight", path]) == 2
     assert "pip install 'gpu-constructs[account]'" in capsys.readouterr().err

@@ -18,7 +18,7 @@ def cluster(
     attributes: tuple[str, ...] = (),
     required: tuple[str, ...] = (),
     group: Answer | None = None,
-    activities: tuple[str, ...] = (),
+    activities: tuple[str | Answer, ...] = (),
     host: Answer | None = None,
     definition: Answer | None = None,
 ) -> Answer:
@@ -30,7 +30,7 @@ def cluster(
         attributes: Attributes of the host besides its type.
         required: Attributes that the task definition requires.
         group: More of the Auto Scaling group.
-        activities: Words of its failed launches, the newest first.
+        activities: Its launches, the newest first: words of one that failed, or what is else than that.
         host: More of the host.
         definition: More of the task definition.
     """
@@ -96,7 +96,12 @@ def cluster(
             }
         ],
         "Activities": [
-            {"AutoScalingGroupName": _GROUP, "StatusCode": "Failed", "StatusMessage": each} for each in activities
+            {
+                "AutoScalingGroupName": _GROUP,
+                "StatusCode": "Failed",
+                **({"StatusMessage": each} if isinstance(each, str) else each),
+            }
+            for each in activities
         ],
     }
 

@@ -36,6 +36,7 @@ NONE_LEFT = (
     "system will be working on provisioning additional capacity. You can currently get g4dn.xlarge capacity by not "
     "specifying an Availability Zone in your request or choosing us-west-2b, us-west-2c. Launching EC2 instance failed."
 )
+STARTED: Answer = {"StatusCode": "Successful", "Description": "Launching a new EC2 instance: i-1"}
 FULL: Answer = {"MaxSize": 1, "DesiredCapacity": 1}
 
 
@@ -50,7 +51,10 @@ def layers_of(answer: Answer) -> list[Layer]:
         (cluster(activities=(VCPUS,)), [Layer.QUOTA, Layer.BUSY]),
         (cluster(activities=(SPOT,)), [Layer.QUOTA, Layer.BUSY]),
         (cluster(activities=(ZONE,)), [Layer.NOT_OFFERED, Layer.BUSY]),
-        (cluster(activities=(NONE_LEFT, VCPUS)), [Layer.CAPACITY, Layer.BUSY]),
+        (cluster(activities=(NONE_LEFT, VCPUS)), [Layer.QUOTA, Layer.CAPACITY, Layer.BUSY]),
+        (cluster(activities=(NONE_LEFT, STARTED, VCPUS)), [Layer.CAPACITY, Layer.BUSY]),
+        (cluster(activities=(STARTED, VCPUS)), [Layer.BUSY, Layer.STARTING]),
+        (cluster(activities=({"StatusCode": "InProgress"}, NONE_LEFT)), [Layer.CAPACITY, Layer.BUSY]),
         (cluster(activities=("Invalid IAM Instance Profile name",)), [Layer.LAUNCH, Layer.BUSY]),
         (cluster(group=FULL), [Layer.GROUP_MAXIMUM, Layer.BUSY]),
         (cluster(), [Layer.BUSY, Layer.STARTING]),
@@ -74,6 +78,14 @@ def test_a_quota_is_named_by_the_code_that_asks_for_more() -> None:
     cause = why(found, subject_called(found, "chat"), region="us-east-1").causes[0]
     assert "--quota-code L-DB2E81BA " in cause.fix
     assert "current vCPU limit of 32" in cause.text
+
+
+def test_launches_that_failed_for_the_same_are_counted_with_the_time_of_the_last() -> None:
+    times = ("2026-11-22T18:31:48+00:00", "2026-11-22T18:20:03.120000+00:00")
+    failed: tuple[Answer, ...] = tuple({"StatusMessage": NONE_LEFT, "StartTime": each} for each in times)
+    found = answers([cluster(activities=failed)])
+    cause = why(found, subject_called(found, "chat"), region="us-east-1").causes[0]
+    assert cause.text.startswith("gpu-group cannot launch (2 launches, last at 2026-11-22 18:31 UTC): We currently do ")
 
 
 def test_a_provider_of_managed_instances_is_named_as_not_looked_at() -> None:

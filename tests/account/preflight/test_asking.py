@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 import boto3
-import botocore.session
 import pytest
 from botocore import xform_name
 from botocore.awsrequest import AWSResponse
@@ -22,12 +21,11 @@ from gpu_constructs.account.preflight.answer import UnansweredError
 from gpu_constructs.account.preflight.asking import READ_ONLY, asker
 from gpu_constructs.account.preflight.check import Ask, Call
 from gpu_constructs.account.preflight.zones import SUBNETS_CALL
-from gpu_constructs.errors import GpuConstructsError
 from gpu_constructs.fleet import Bought, Fleet, Pool, PurchaseOption, Reservation
+from tests.account.modelled import MODELS, error_codes
 from tests.account.preflight.world import REGION, SPOT, answering, fleet, offering, pool, subnet, table, task
 
 CALLS = tuple(dict.fromkeys(call for check in CHECKS for call in check.calls))
-SERVICES = botocore.session.get_session()
 
 GROUP = "arn:aws:resource-groups:eu-west-1:123456789012:group/gpus"
 
@@ -42,7 +40,7 @@ def every_kind() -> Fleet:
 def test_every_call_only_reads_and_is_one_that_aws_has(call: Call) -> None:
     assert call.operation.startswith(("Describe", "Get", "List"))
     assert READ_ONLY == ("Describe", "Get", "List")
-    assert call.operation in SERVICES.get_service_model(call.service).operation_names
+    assert call.operation in MODELS.get_service_model(call.service).operation_names
 
 
 def test_a_call_that_may_change_something_is_never_made(credentials: None) -> None:
@@ -164,31 +162,6 @@ def test_an_answer_that_cannot_be_parsed_is_said(answered: Callable[[Answering],
         answered(partial(_body, body))(call, arguments_of(call)).first.row("Any")
 
 
-# What no model of botocore lists, because every call of a service may have it.
-# https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html
-COMMON = (
-    "AuthFailure",
-    "Blocked",
-    "DryRunOperation",
-    "ExpiredToken",
-    "InternalError",
-    "InvalidClientTokenId",
-    "InvalidParameterValue",
-    "OptInRequired",
-    "PendingVerification",
-    "RequestLimitExceeded",
-    "UnauthorizedOperation",
-    "Unavailable",
-    "UnrecognizedClientException",
-    "ValidationError",
-)
-
-
-def modelled(call: Call) -> tuple[str, ...]:
-    shapes = SERVICES.get_service_model(call.service).operation_model(call.operation).error_shapes
-    return tuple(each.metadata.get("error", {}).get("code", each.name) for each in shapes)
-
-
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: call.permission)
 def test_every_error_that_botocore_models_is_a_result_with_words(
     call: Call, credentials: None, monkeypatch: pytest.MonkeyPatch
@@ -196,7 +169,7 @@ def test_every_error_that_botocore_models_is_a_result_with_words(
     del credentials
     client, arguments = boto3.client(call.service, region_name=REGION), arguments_of(call)
     monkeypatch.setattr(boto3.Session, "client", lambda *_, **__: client)
-    for code in (*modelled(call), *COMMON):
+    for code in error_codes(call.service, call.operation):
         with Stubber(client) as stub:
             stub.add_client_error(xform_name(call.operation), code, "why it does not answer\x1b[2J")
             with pytest.raises(UnansweredError) as caught:
@@ -243,11 +216,6 @@ def test_errors_of_boto3_are_words(
         asker(None)(REGION)(QUOTA, ARGUMENTS)
 
 
-def test_a_profile_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(GpuConstructsError, match="--profile: .*nobody"):
-        asker("nobody")
-
-
 ODD = st.recursive(
     st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5) | st.datetimes(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
@@ -259,7 +227,7 @@ OPERATIONS = sorted({call.operation for call in CALLS})
 def keys(operation: str) -> list[str]:
     """The keys of the answer of an operation, and of the objects in it."""
     call = next(each for each in CALLS if each.operation == operation)
-    shape = SERVICES.get_service_model(call.service).operation_model(operation).output_shape
+    shape = MODELS.get_service_model(call.service).operation_model(operation).output_shape
     inner = [getattr(each, "member", each) for each in shape.members.values()]
     return sorted({*shape.members, *(name for each in inner for name in getattr(each, "members", {}))})
 

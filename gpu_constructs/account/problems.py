@@ -1,0 +1,203 @@
+"""Why AWS did not answer a call, in words: the errors of boto3, and the codes that all services share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    CredentialRetrievalError,
+    HTTPClientError,
+    NoCredentialsError,
+    NoRegionError,
+    PartialCredentialsError,
+    SSOError,
+    TokenRetrievalError,
+)
+from botocore.exceptions import (
+    ConnectionError as NotConnectedError,
+)
+from botocore.parsers import ResponseParserError
+
+from gpu_constructs.budget import MESSAGE, brief
+
+__all__ = ["ERRORS", "Call", "Problem", "code_of", "problem_of"]
+
+ERRORS = (
+    BotoCoreError,
+    ClientError,
+    OSError,  # of a program that gives credentials
+    # Of a parser that the answer surprised.
+    ResponseParserError,
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+)
+"""What a call of boto3 raises."""
+
+_DENIED = frozenset(
+    {
+        "AccessDenied",
+        "AccessDeniedException",
+        "AuthorizationError",
+        "AuthorizationErrorException",
+        "Forbidden",
+        "ForbiddenException",
+        "NotAuthorized",
+        "UnauthorizedException",
+        "UnauthorizedOperation",
+    }
+)
+_NOT_SIGNED_IN = frozenset(
+    {
+        "AuthFailure",
+        "ExpiredToken",
+        "ExpiredTokenException",
+        "IncompleteSignature",
+        "InvalidAccessKeyId",
+        "InvalidClientTokenId",
+        "InvalidToken",
+        "MissingAuthenticationToken",
+        "MissingAuthenticationTokenException",
+        "NotSignedUp",
+        "RequestExpired",
+        "SignatureDoesNotMatch",
+        "UnrecognizedClientException",
+    }
+)
+_BUSY = frozenset(
+    {
+        "EC2ThrottledException",
+        "LimitExceededException",
+        "RequestLimitExceeded",
+        "RequestThrottled",
+        "RequestThrottledException",
+        "SlowDown",
+        "Throttling",
+        "ThrottledException",
+        "ThrottlingException",
+        "TooManyRequestsException",
+    }
+)
+_BROKEN = frozenset(
+    {
+        "InternalError",
+        "InternalFailure",
+        "InternalServerError",
+        "InternalServerErrorException",
+        "ServerException",
+        "ServiceException",
+        "ServiceFailure",
+        "ServiceUnavailable",
+        "ServiceUnavailableException",
+        "Unavailable",
+    }
+)
+_NO_CREDENTIALS = (
+    CredentialRetrievalError,
+    NoCredentialsError,
+    PartialCredentialsError,
+    SSOError,
+    TokenRetrievalError,
+)
+_SIGN_IN = "aws sts get-caller-identity says whose credentials are used; --profile NAME names others"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A call that was not answered.
+
+    Args:
+        service: The service, as boto3 calls it.
+        permission: What it takes, such as ``ecs:DescribeTasks``.
+        region: Where; None for the region of the profile.
+        if_denied: What to do where the credentials may not make it; empty where that is not known.
+    """
+
+    service: str
+    permission: str
+    region: str | None
+    if_denied: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """Why there is no answer.
+
+    Args:
+        text: In words.
+        fix: What to do; empty where that is not known.
+        code: The code of the error; empty where AWS gave none.
+        is_denied: Whether the credentials may not make this call, and may make others.
+        is_out_of_reach: Whether no call to this service is answered.
+    """
+
+    text: str
+    fix: str = ""
+    code: str = ""
+    is_denied: bool = False
+    is_out_of_reach: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """What a group of error codes means, with what to do about it."""
+
+    codes: frozenset[str]
+    words: str
+    fix: str
+
+
+_KINDS = (
+    _Kind(_DENIED, "the credentials may not call {call}", "{if_denied}"),
+    _Kind(_NOT_SIGNED_IN, "AWS does not accept the credentials for {call}{region} ({code})", _SIGN_IN),
+    _Kind(frozenset({"OptInRequired"}), "the account has not enabled what {call} is about{region} ({code})", ""),
+    _Kind(_BUSY, "AWS limits the rate of {call}, after several tries ({code})", "again in a few minutes"),
+    _Kind(_BROKEN, "AWS could not answer {call}, after several tries ({code})", "again in a few minutes"),
+)
+
+
+def problem_of(error: Exception, call: Call) -> Problem:
+    """Why a call was not answered.
+
+    Args:
+        error: One of `ERRORS`.
+        call: The call.
+    """
+    if isinstance(error, ClientError):
+        return _refused(error, call)
+    why = brief(str(error), MESSAGE)
+    if isinstance(error, _NO_CREDENTIALS):
+        return Problem(text=f"there are no credentials for AWS: {why}", fix=_SIGN_IN)
+    if isinstance(error, NoRegionError):
+        return Problem(text=f"AWS was not asked {call.permission}: no region is set", fix="--region REGION")
+    if isinstance(error, (HTTPClientError, NotConnectedError)):
+        return Problem(
+            text=f"{call.service}{_in(call.region)} cannot be reached: {why}",
+            fix="check the network, the proxy, and whether AWS has the service there",
+            is_out_of_reach=True,
+        )
+    if isinstance(error, ResponseParserError) or not isinstance(error, (BotoCoreError, OSError)):
+        return Problem(text=f"AWS answered {call.permission} in an unknown form")
+    return Problem(text=f"AWS was not asked {call.permission}: {why}")
+
+
+def code_of(error: ClientError) -> str:
+    """The code of an error; empty where AWS gave none."""
+    return str((error.response.get("Error") or {}).get("Code", ""))
+
+
+def _refused(error: ClientError, call: Call) -> Problem:
+    code, message = code_of(error), str((error.response.get("Error") or {}).get("Message", ""))
+    for kind in _KINDS:
+        if code in kind.codes:
+            words = kind.words.format(call=call.permission, region=_in(call.region), code=code)
+            fix = kind.fix.format(if_denied=call.if_denied)
+            return Problem(text=words, code=code, fix=fix, is_denied=kind.codes is _DENIED)
+    return Problem(text=f"AWS did not answer {call.permission}: {brief(f'{code}: {message}', MESSAGE)}", code=code)
+
+
+def _in(region: str | None) -> str:
+    return "" if region is None else f" in {region}"

@@ -1,0 +1,64 @@
+"""Whether Elastic Fabric Adapters are attached, by answers of the shapes that botocore models."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import boto3
+import pytest
+from botocore.stub import Stubber
+
+from gpu_constructs.live import Check, answers, verify
+
+from .given import Answer, cluster
+
+EFA = {"DeviceIndex": 0, "NetworkCardIndex": 0, "InterfaceType": "efa"}
+SECOND = {"DeviceIndex": 1, "NetworkCardIndex": 1, "InterfaceType": "efa-only"}
+PLAIN = {"DeviceIndex": 0, "NetworkCardIndex": 0, "InterfaceType": "interface"}
+
+
+def answered(operation: str, answer: Answer) -> Answer:
+    """The answer, once botocore has found it to be one of the operation."""
+    Stubber(boto3.client("ec2", region_name="us-east-1")).add_response(operation, answer)
+    return answer
+
+
+def template(*interfaces: dict[str, Any]) -> Answer:
+    data = {"InstanceType": "p5.48xlarge", "NetworkInterfaces": list(interfaces)}
+    version = {"LaunchTemplateId": "lt-1", "VersionNumber": 1, "LaunchTemplateData": data}
+    return answered("describe_launch_template_versions", {"LaunchTemplateVersions": [version]})
+
+
+def instance(*interfaces: str) -> Answer:
+    attached = [{"InterfaceType": each, "Status": "in-use"} for each in interfaces]
+    one = {"InstanceId": "i-1", "InstanceType": "p5.48xlarge", "NetworkInterfaces": attached}
+    return answered("describe_instances", {"Reservations": [{"Instances": [one]}]})
+
+
+def checks(*more: Answer) -> list[Check]:
+    group = {"LaunchTemplate": {"LaunchTemplateId": "lt-1", "Version": "1"}}
+    found = verify(answers([cluster(group=group), *more]), region="us-east-1")
+    return [each for each in found if each.name == "interfaces attached"]
+
+
+@pytest.mark.parametrize(
+    ("interfaces", "passed", "said"),
+    [
+        (["efa", "efa-only", "interface"], True, "2 of 2 Elastic Fabric Adapters"),
+        (["efa", "interface"], False, "1 of 2 Elastic Fabric Adapters"),
+        ([], False, "0 of 2 Elastic Fabric Adapters"),
+        (None, None, "an unknown number of 2 Elastic Fabric Adapters"),
+    ],
+)
+def test_a_host_has_the_adapters_of_its_launch_template(
+    interfaces: list[str] | None, passed: bool | None, said: str
+) -> None:
+    described = () if interfaces is None else (instance(*interfaces),)
+    (check,) = checks(template(EFA, SECOND), *described)
+    assert (check.about, check.passed, check.text) == ("i-1 (g6.xlarge)", passed, said)
+    assert bool(check.fix) == (passed is False)
+
+
+def test_a_launch_template_without_adapters_asks_for_none() -> None:
+    assert checks(template(PLAIN), instance("interface")) == []
+    assert checks(instance("efa")) == []
