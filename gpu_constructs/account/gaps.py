@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 
@@ -13,6 +12,7 @@ from gpu_constructs.hardware.drivers import driver_support
 from gpu_constructs.hardware.model import Accelerators, Vendor
 from gpu_constructs.hardware.records import Row
 from gpu_constructs.hardware.releases import line_of
+from gpu_constructs.values import dataclass
 
 __all__ = ["RDMA", "Gap", "gaps", "in_words", "release_gaps"]
 

@@ -6,13 +6,13 @@ import json
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 import boto3
 
 from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.values import dataclass
 
 __all__ = ["JobEnd", "run_job"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 
 from botocore.client import BaseClient
@@ -17,6 +17,7 @@ from gpu_constructs.errors import GpuConstructsError, UnknownNameError, shown
 from gpu_constructs.live.as_template import launch_templates_of
 from gpu_constructs.live.described import Answers, Thing, answers, short_name, text, thing
 from gpu_constructs.live.subjects import definition_of, described_as
+from gpu_constructs.values import dataclass
 
 __all__ = ["CALLS", "Live", "about", "clients_of", "clusters_of"]
 

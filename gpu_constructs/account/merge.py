@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, cast, get_args, get_origin, get_type_hints, is_typeddict
 
 from gpu_constructs.account import answers, gaps, layout
@@ -16,6 +15,7 @@ from gpu_constructs.hardware.image_table import IMAGES
 from gpu_constructs.hardware.model import Architecture
 from gpu_constructs.hardware.records import Row
 from gpu_constructs.hardware.releases import recorded_number, release_number
+from gpu_constructs.values import dataclass
 
 __all__ = ["Answers", "Refreshed", "refreshed"]
 

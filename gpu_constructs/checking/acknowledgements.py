@@ -13,11 +13,12 @@ keeps it to itself, so that only its own report at synth knows.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gpu_constructs.fleet import METADATA_KEY, Origin
 from gpu_constructs.rules import Finding
 from gpu_constructs.template import Inputs, Stacks
+from gpu_constructs.values import dataclass
 
 __all__ = ["Acknowledged", "Acknowledgements"]
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NoReturn
@@ -30,6 +30,7 @@ from gpu_constructs.hardware.overlay import for_one_check
 from gpu_constructs.rules import Severity, find_rule
 from gpu_constructs.template.documents import Document, Files
 from gpu_constructs.template.unreadable import UnreadableError
+from gpu_constructs.values import dataclass
 
 __all__ = ["FAIL_ON", "NEVER", "UNCHECKED_TASKS", "Configuration", "configuration_of", "found_configuration"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 
 from gpu_constructs.budget import READ_RESOURCES, READINGS
@@ -16,6 +16,7 @@ from gpu_constructs.fleet import Origin
 from gpu_constructs.rules import Finding, Severity
 from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.template import REGION, Choice, Inputs, Stacks, Weight
+from gpu_constructs.values import dataclass
 
 __all__ = [
     "OtherValue",

@@ -11,7 +11,7 @@ Pure: it reads the files that it is given and nothing else, knows no cloud libra
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -35,6 +35,7 @@ from gpu_constructs.hardware.aws_limits import is_region
 from gpu_constructs.rules import RULES, Finding, Rule, Severity, check
 from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from gpu_constructs.template import Input, Inputs, Places, Stacks, fleet_of
+from gpu_constructs.values import dataclass
 
 __all__ = ["Acknowledged", "Report", "check_files", "findings_in", "report_in"]
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from gpu_constructs.checking.other_values import Trial, place
 from gpu_constructs.fleet import Origin
 from gpu_constructs.rules import Finding
 from gpu_constructs.template import Choice
+from gpu_constructs.values import dataclass
 
 __all__ = ["ValueTable", "Verdict", "tables"]
 

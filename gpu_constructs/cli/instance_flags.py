@@ -7,12 +7,12 @@ import math
 import re
 import shlex
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 from gpu_constructs.errors import GpuConstructsError, InvalidValueError, shown
 from gpu_constructs.hardware import Architecture, InstanceNeeds, PurchaseClass, Range, Vendor
+from gpu_constructs.values import dataclass
 
 __all__ = ["FLAGS", "Flag", "add_flags", "as_written", "needs_from", "written"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from string import ascii_lowercase
 
 from gpu_constructs.cli.model_flags import memory_facts, memory_lines
@@ -12,6 +11,7 @@ from gpu_constructs.cli.terminal import Line, table, width_of, wrapped
 from gpu_constructs.hardware import RECORDED, Accelerators, Choice, InstanceType, Offer
 from gpu_constructs.hardware.prices import Price
 from gpu_constructs.planning.model_memory import ModelMemory, gpus_that_hold
+from gpu_constructs.values import dataclass
 
 __all__ = ["Found", "as_facts", "as_lines"]
 

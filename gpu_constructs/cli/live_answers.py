@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -13,6 +12,7 @@ from types import ModuleType
 from gpu_constructs.budget import BYTES
 from gpu_constructs.errors import GpuConstructsError, InvalidValueError, shown
 from gpu_constructs.live.described import Answers, answers, parsed
+from gpu_constructs.values import dataclass
 
 __all__ = ["Described", "account_part", "add_cluster", "described", "from_files", "text_of"]
 

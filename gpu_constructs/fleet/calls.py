@@ -5,13 +5,14 @@ Only templates say so, except for gangs. How many copies such a call of ``RunTas
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
 from gpu_constructs.fleet.origin import Origin
 from gpu_constructs.fleet.task import Task
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown, total
 from gpu_constructs.hardware import Architecture
+from gpu_constructs.values import dataclass
 
 __all__ = [
     "Gang",

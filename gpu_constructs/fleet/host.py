@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
 from gpu_constructs.fleet.unknown import Unknown
+from gpu_constructs.values import dataclass
 
 __all__ = ["NO_USER_DATA", "HostAction", "LocalDiskUse", "NetworkInterface", "UserData", "UserDataFormat"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 
 from gpu_constructs.hardware import Architecture, InstanceType, accelerated, general
@@ -11,6 +10,7 @@ from gpu_constructs.hardware.accelerator_names import MANUFACTURERS, TYPES, acce
 from gpu_constructs.hardware.managed_instances import may_be_managed
 from gpu_constructs.hardware.overlay import declared_types
 from gpu_constructs.hardware.type_names import matches
+from gpu_constructs.values import dataclass
 
 __all__ = ["InstanceRequirements", "satisfies", "selected_types"]
 

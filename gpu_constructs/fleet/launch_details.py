@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
+from gpu_constructs.values import dataclass
 
 __all__ = ["NOTHING_SAID", "LaunchDetails", "Volume"]
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from gpu_constructs.values import dataclass
 
 __all__ = ["Origin", "Place", "SourceLine"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from enum import Enum
 from typing import Any
 
@@ -22,6 +22,7 @@ from gpu_constructs.hardware import (
     Vendor,
     system_of_parameter,
 )
+from gpu_constructs.values import dataclass
 
 __all__ = ["HostImage", "HostSetup", "Pool", "PoolKind", "Shape", "TypeChoice", "values_of"]
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
+from gpu_constructs.values import dataclass
 
 __all__ = ["GPU", "NEURON_DEVICE", "GpuNeeds", "NvidiaMps", "ResourceRequirement"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
 from gpu_constructs.fleet.origin import Origin
@@ -10,6 +10,7 @@ from gpu_constructs.fleet.requirement import GPU, GpuNeeds, NvidiaMps, ResourceR
 from gpu_constructs.fleet.role import TaskRole
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown, known, total
 from gpu_constructs.hardware import Architecture
+from gpu_constructs.values import dataclass
 
 __all__ = [
     "Container",

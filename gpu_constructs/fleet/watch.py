@@ -5,11 +5,12 @@ They are read from templates only.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
 from gpu_constructs.fleet.origin import Origin
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
+from gpu_constructs.values import dataclass
 
 __all__ = ["Dimension", "EventRule", "EventValue", "Expression", "MetricUse", "Watch", "Watcher"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
 from gpu_constructs.errors import InvalidValueError
@@ -14,6 +14,7 @@ from gpu_constructs.fleet.task import PlacementConstraint, Task
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
 from gpu_constructs.fleet.watch import EventRule, Watch
 from gpu_constructs.hardware import InstanceType
+from gpu_constructs.values import dataclass
 
 __all__ = [
     "STEPS_IN_PERCENT",

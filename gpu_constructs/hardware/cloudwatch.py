@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import get_close_matches
 from functools import cache, lru_cache
 
 from gpu_constructs.budget import NAME
 from gpu_constructs.hardware.records import Row, read
+from gpu_constructs.values import dataclass
 
 __all__ = ["MetricFacts", "NamespaceFacts", "is_slip_of", "namespace_facts", "namespaces"]
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from gpu_constructs.values import dataclass
 
 __all__ = [
     "CUDA_COMPATIBILITY",

@@ -7,11 +7,11 @@ branches at once; an old one leaves with a branch, the part before the first dot
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from datetime import date
 from typing import TypeAlias
 
 from gpu_constructs.hardware.model import Accelerators
+from gpu_constructs.values import dataclass
 
 __all__ = ["DRIVER_SUPPORT", "DriverSupport", "Drivers", "driver_support", "drives"]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from enum import Enum
 from functools import partial
 from typing import Any, Generic, TypeVar
@@ -19,6 +19,7 @@ from gpu_constructs.hardware.model import Architecture, InstanceType, PurchaseCl
 from gpu_constructs.hardware.precision import precision
 from gpu_constructs.hardware.prices import Price
 from gpu_constructs.hardware.type_names import is_pattern, matches
+from gpu_constructs.values import dataclass
 
 __all__ = ["FILTERS", "Condition", "Filter", "InstanceNeeds", "Offer", "Range", "conditions", "needs_like"]
 

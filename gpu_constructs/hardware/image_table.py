@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date
 from enum import Enum
 
 from gpu_constructs.hardware.model import Architecture, Vendor
+from gpu_constructs.values import dataclass
 
 __all__ = [
     "EXCEPTIONS",

@@ -6,7 +6,6 @@ The rows are in `image_table`; this module holds the pure functions over them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date
 from difflib import get_close_matches
 from functools import cache, lru_cache
@@ -25,6 +24,7 @@ from gpu_constructs.hardware.image_table import (
 )
 from gpu_constructs.hardware.model import Accelerators, Architecture, InstanceType, Vendor
 from gpu_constructs.hardware.releases import Number, release_line, release_number
+from gpu_constructs.values import dataclass
 
 from . import catalogue
 

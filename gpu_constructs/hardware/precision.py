@@ -7,11 +7,11 @@ of the weights alone are another matter: a kernel unpacks them and computes in 1
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from difflib import get_close_matches
 
 from gpu_constructs.budget import NAME
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
+from gpu_constructs.values import dataclass
 
 __all__ = ["PRECISIONS", "Precision", "precision"]
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 
 from gpu_constructs.hardware.records import as_written, read
+from gpu_constructs.values import dataclass
 
 __all__ = ["Price", "dollars", "on_demand_price"]
 

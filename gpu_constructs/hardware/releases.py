@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date
 from functools import cache
 
 from gpu_constructs.hardware.drivers import Drivers
 from gpu_constructs.hardware.image_table import Image, OperatingSystem, Verdict
 from gpu_constructs.hardware.records import Row, as_written, read
+from gpu_constructs.values import dataclass
 
 __all__ = [
     "Release",

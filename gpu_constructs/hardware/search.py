@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from gpu_constructs.errors import GpuConstructsError, InvalidValueError, shown
@@ -12,6 +12,7 @@ from gpu_constructs.hardware.filters import FILTERS, Condition, InstanceNeeds, O
 from gpu_constructs.hardware.model import Architecture, InstanceType, PurchaseClass, Vendor
 from gpu_constructs.hardware.overlay import declared_types
 from gpu_constructs.hardware.prices import on_demand_price
+from gpu_constructs.values import dataclass
 
 __all__ = ["SORT_ORDERS", "Choice", "Relaxed", "Step", "choose", "find"]
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import Any
 
 from gpu_constructs.hardware import records
+from gpu_constructs.values import dataclass
 
 __all__ = ["ServerFacts", "is_large", "repository_of", "server_facts", "server_of_image", "variables_of_servers"]
 

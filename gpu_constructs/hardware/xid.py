@@ -8,9 +8,10 @@ and 5070, read on 2026-11-21).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
+
+from gpu_constructs.values import dataclass
 
 __all__ = ["APPLICATION_XIDS", "FATAL_XIDS", "XIDS", "Xid", "XidEffect"]
 

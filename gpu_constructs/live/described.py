@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from gpu_constructs.budget import BYTES, DEPTH
 from gpu_constructs.errors import InvalidValueError
+from gpu_constructs.values import dataclass
 
 __all__ = ["ANSWERS", "Answers", "Thing", "answers", "listed", "number", "parsed", "short_name", "text", "thing"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum
 
 from gpu_constructs.fleet import PlacementConstraint, Task
@@ -14,6 +13,7 @@ from gpu_constructs.placement.demand import Demand, demand_of
 from gpu_constructs.placement.query import INSTANCE_TYPE, Host, QuerySyntaxError, evaluate, parse
 from gpu_constructs.placement.reasons import HostResource
 from gpu_constructs.placement.reasons import listed as named
+from gpu_constructs.values import dataclass
 
 __all__ = ["Amounts", "Layer", "Refusal", "RegisteredHost", "refusal", "registered_hosts"]
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from gpu_constructs.budget import BYTES
 from gpu_constructs.errors import InvalidValueError
@@ -17,6 +16,7 @@ from gpu_constructs.hardware.driver_memory import most_gpu_memory_mib
 from gpu_constructs.live.verified import Check
 from gpu_constructs.placement.host import expected_shareable_mib
 from gpu_constructs.rules.evidence.lists import and_list
+from gpu_constructs.values import dataclass
 
 __all__ = ["SelfTest", "judged", "read_self_test", "task_definition"]
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gpu_constructs.budget import NAME, brief
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
 from gpu_constructs.live.described import ANSWERS, Answers, Thing, short_name, text
+from gpu_constructs.values import dataclass
 
 __all__ = ["Subject", "definition_of", "described_as", "subject_called"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from gpu_constructs.budget import MESSAGE, brief
 from gpu_constructs.checking.report import check_files
@@ -14,6 +13,7 @@ from gpu_constructs.live.described import Answers, Thing, listed, number, short_
 from gpu_constructs.live.hosts import RegisteredHost, registered_hosts
 from gpu_constructs.live.launches import failed_launches
 from gpu_constructs.placement.host import ASSUMED_RESERVE_MIB, expected_memory_mib, most_memory_mib
+from gpu_constructs.values import dataclass
 
 __all__ = ["Check", "verify"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gpu_constructs.budget import MESSAGE, brief
 from gpu_constructs.checking.described_hosts import usual_image
@@ -18,6 +18,7 @@ from gpu_constructs.live.hosts import Layer, registered_hosts
 from gpu_constructs.live.places import Asked, Cause, of_cluster, of_provider
 from gpu_constructs.live.subjects import Subject
 from gpu_constructs.placement.destinations import routes_of
+from gpu_constructs.values import dataclass
 
 __all__ = ["Diagnosis", "why"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 
 from gpu_constructs.placement.packing import UNITS, Load, Room, copies_per_host
+from gpu_constructs.values import dataclass
 
 __all__ = ["Bound", "least_hosts"]
 

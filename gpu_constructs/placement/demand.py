@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
 from gpu_constructs.fleet import GPU, NEURON_DEVICE, PlacementConstraint, Scheduler, Task, Unknown, known
 from gpu_constructs.hardware import Architecture
 from gpu_constructs.placement.memo import by_identity
+from gpu_constructs.values import dataclass
 
 __all__ = ["MEMBER_OF", "Demand", "demand_of"]
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU
+from gpu_constructs.values import dataclass
 
 __all__ = [
     "ASSUMED_RESERVE_MIB",

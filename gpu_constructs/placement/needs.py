@@ -6,7 +6,6 @@ ECS places by number of GPUs, so a task lands on a host that does not serve thes
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 
 from gpu_constructs.errors import GpuConstructsError, shown
@@ -15,6 +14,7 @@ from gpu_constructs.hardware import InstanceType, Vendor
 from gpu_constructs.hardware.cuda import runs_on
 from gpu_constructs.hardware.driver_memory import most_gpu_memory_mib
 from gpu_constructs.hardware.precision import precision
+from gpu_constructs.values import dataclass
 
 __all__ = ["NeedKind", "UnmetNeed", "gib_of", "unmet_needs"]
 

@@ -10,9 +10,11 @@ https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from operator import itemgetter
 from typing import TypeAlias
+
+from gpu_constructs.values import dataclass
 
 __all__ = [
     "UNITS",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -13,6 +12,7 @@ from gpu_constructs.hardware.aws_limits import MAX_USER_DATA_BYTES
 from gpu_constructs.placement.host import ASSUMED_RESERVE_MIB
 from gpu_constructs.placement.memo import Identical, by_identity
 from gpu_constructs.placement.query import Host, host_of
+from gpu_constructs.values import dataclass
 
 __all__ = ["PoolProfile", "profile_of"]
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gpu_constructs.fleet import PARTLY_SPOT, Pool, PurchaseOption
 from gpu_constructs.hardware.prices import Price, dollars, on_demand_price
+from gpu_constructs.values import dataclass
 
 __all__ = ["Cost", "cost_of"]
 

@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
 from gpu_constructs.fleet import UNKNOWN, Pool, Unknown, Workload
 from gpu_constructs.placement.packing import Room
+from gpu_constructs.values import dataclass
 
 __all__ = ["Counts", "Place", "PoolProof", "Proof", "Stranded", "WorkloadProof"]
 

@@ -7,12 +7,12 @@ what is not known before the deploy; the two are kept apart.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
 from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.hardware import InstanceType
+from gpu_constructs.values import dataclass
 
 __all__ = [
     "Doubt",

@@ -7,13 +7,13 @@ https://docs.aws.amazon.com/AmazonECS/latest/developerguide/deployment-type-ecs.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from gpu_constructs.fleet import UNKNOWN, PlacementConstraint, Pool, Task, Unknown, Workload, known
 from gpu_constructs.hardware.aws_limits import DEFAULT_MAX_HEALTHY_PERCENT
 from gpu_constructs.placement.assumptions import Assumption, need_of, room_of
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.packing import copies_per_host
+from gpu_constructs.values import dataclass
 
 __all__ = [
     "Rollout",

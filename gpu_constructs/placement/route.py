@@ -7,7 +7,6 @@ runs, is in `machine` and `needs`. `Destination.answer` and `Route.answer` take 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import TypeAlias
 
@@ -18,6 +17,7 @@ from gpu_constructs.placement.fit import fit_on
 from gpu_constructs.placement.machine import of_every_host, of_machine
 from gpu_constructs.placement.needs import unmet_needs
 from gpu_constructs.placement.reasons import Doubt, DoubtKind, Fit, Obstacle, ObstacleKind
+from gpu_constructs.values import dataclass
 
 __all__ = ["UNSCALED", "Answer", "Assignment", "Destination", "Elsewhere", "Route", "TypeFit", "all_of"]
 

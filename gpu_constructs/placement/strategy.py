@@ -9,9 +9,9 @@ the weights do not divide is rounded is written nowhere, so each provider has a 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from gpu_constructs.fleet import StrategyItem, Unknown
+from gpu_constructs.values import dataclass
 
 __all__ = ["Share", "split"]
 

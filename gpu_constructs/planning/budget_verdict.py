@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gpu_constructs.fleet import Origin
 from gpu_constructs.hardware.prices import dollars
 from gpu_constructs.placement.reasons import listed
 from gpu_constructs.planning.fleet_plan import FleetPlan
 from gpu_constructs.rules import Finding, Severity
+from gpu_constructs.values import dataclass
 
 __all__ = ["BUDGET", "BUDGET_NOT_KNOWN", "BudgetVerdict", "findings_of", "verdict"]
 

@@ -8,7 +8,7 @@ as the mix has on it. The search is exact; where it would take too long there is
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 
 from gpu_constructs.budget import MIXED, MIXED_KINDS, MIXED_OF_ONE
@@ -22,6 +22,7 @@ from gpu_constructs.placement.packing import Load, Need, Room, room_beside
 from gpu_constructs.planning.host_mix import HostOffer, Mix, cheapest_mix
 from gpu_constructs.planning.host_price import HostPrice
 from gpu_constructs.rules.evidence.fixes import without_type_lists
+from gpu_constructs.values import dataclass
 
 __all__ = ["NO_SEARCHES", "Considered", "Outcome", "Search", "Searches"]
 

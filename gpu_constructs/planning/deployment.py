@@ -6,10 +6,11 @@ https://docs.aws.amazon.com/AmazonECS/latest/developerguide/deployment-type-ecs.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gpu_constructs.fleet import UNKNOWN, Fleet, Unknown, Workload
 from gpu_constructs.placement import PoolProof, can_go_on, percentages_of, task_slots
+from gpu_constructs.values import dataclass
 
 __all__ = ["Deployment", "deployment_of", "while_deploying", "with_least_copies"]
 

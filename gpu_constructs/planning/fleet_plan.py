@@ -8,7 +8,6 @@ and that stands for a desired count that nothing else says.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, PoolKind, Unknown, Workload, known, total
 from gpu_constructs.placement import Assumption, PoolProof, Proof, Stranded, demand_of, prove
@@ -19,6 +18,7 @@ from gpu_constructs.placement.quotas import Counted, vcpus_of
 from gpu_constructs.planning.cheaper import NO_SEARCHES, Search, Searches
 from gpu_constructs.planning.deployment import Deployment, deployment_of, while_deploying, with_least_copies
 from gpu_constructs.planning.host_price import HostPrice, Usd, host_price, sum_of
+from gpu_constructs.values import dataclass
 
 __all__ = ["FleetPlan", "Level", "PoolPlan", "QuotaNeed", "TasksPerHost", "plan"]
 

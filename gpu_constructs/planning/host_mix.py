@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from gpu_constructs.placement.packing import Load, Need, Room, copies_per_host
+from gpu_constructs.values import dataclass
 
 __all__ = ["HostOffer", "Mix", "cheapest_mix"]
 

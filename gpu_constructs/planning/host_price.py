@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from gpu_constructs.fleet import PARTLY_SPOT, Pool, PoolKind, PurchaseOption, Unknown
 from gpu_constructs.hardware.prices import Price, dollars, on_demand_price
 from gpu_constructs.placement.reasons import listed
+from gpu_constructs.values import dataclass
 
 __all__ = ["HOURS_A_MONTH", "HostPrice", "Usd", "host_price", "sum_of"]
 

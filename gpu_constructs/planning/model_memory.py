@@ -8,13 +8,13 @@ defaults are taken.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.hardware import Accelerators, InstanceType, Vendor
 from gpu_constructs.hardware.precision import precision as number_format
 from gpu_constructs.planning.model_shapes import ModelShape
+from gpu_constructs.values import dataclass
 
 __all__ = [
     "BITS",

@@ -7,11 +7,11 @@ Parameters count all experts of a mixture. Shapes are those of the models' own `
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from difflib import get_close_matches
 
 from gpu_constructs.budget import NAME
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
+from gpu_constructs.values import dataclass
 
 __all__ = ["MODEL_SHAPES", "Checkpoint", "ModelShape", "model_shape", "shape_of_size"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum
 
 from gpu_constructs.fleet import Unknown
@@ -11,6 +10,7 @@ from gpu_constructs.hardware.prices import dollars
 from gpu_constructs.planning.fleet_plan import FleetPlan, Level, PoolPlan, QuotaNeed
 from gpu_constructs.planning.host_price import HOURS_A_MONTH
 from gpu_constructs.planning.in_words import NOT_KNOWN, amount, cost_of_level, number
+from gpu_constructs.values import dataclass
 
 __all__ = ["PlanDifference", "PoolDifference", "Row", "Status", "difference"]
 

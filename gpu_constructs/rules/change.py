@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias, TypeVar
 
 from gpu_constructs.fleet import Fleet, Pool, Task, Workload
+from gpu_constructs.values import dataclass
 
 __all__ = ["Changed", "Way", "Ways", "changed", "either"]
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
 from gpu_constructs.fleet import Origin
 from gpu_constructs.rules.change import Way
+from gpu_constructs.values import dataclass
 
 __all__ = ["Finding", "Severity"]
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar
 
 from gpu_constructs.fleet import Container, Origin, Pool, Task, Workload
 from gpu_constructs.rules.change import Way, Ways
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.finding import Finding, Severity
+from gpu_constructs.values import dataclass
 
 __all__ = ["Causes", "Problem", "Problems", "Rule", "Subject", "error", "info", "warning"]
 

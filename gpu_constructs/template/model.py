@@ -7,10 +7,11 @@ Nothing here is mutated after it is made.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from gpu_constructs.fleet import Origin, Unknown
+from gpu_constructs.values import dataclass
 
 __all__ = [
     "STATE_MACHINES",

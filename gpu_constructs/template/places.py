@@ -8,7 +8,7 @@ definition, and a value in the parameter that holds it. That is looked for here,
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from gpu_constructs.fleet import Origin
@@ -16,6 +16,7 @@ from gpu_constructs.template.documents.node import Node, Path
 from gpu_constructs.template.evaluation import Stacks
 from gpu_constructs.template.mentions import references_in
 from gpu_constructs.template.model import Reference, Resource
+from gpu_constructs.values import dataclass
 
 __all__ = ["Places"]
 

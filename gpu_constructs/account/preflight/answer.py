@@ -5,8 +5,9 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
+
+from gpu_constructs.values import dataclass
 
 __all__ = ["Answer", "Row", "UnansweredError"]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
 from gpu_constructs.account.preflight.answer import Answer
 from gpu_constructs.fleet import Fleet, Pool
 from gpu_constructs.planning import FleetPlan
+from gpu_constructs.values import dataclass
 
 __all__ = ["Ask", "Call", "Check", "Found", "Question", "Result", "Scope", "Verdict", "aws", "ok", "short", "unchecked"]
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 
 from gpu_constructs.account.preflight.answer import UnansweredError
 from gpu_constructs.account.preflight.check import Ask, Call, Check, Found, Question, Scope, aws, ok, short
 from gpu_constructs.fleet import PARTLY_SPOT, PoolKind
+from gpu_constructs.values import dataclass
 
 __all__ = ["ROLES"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.placement.query.pattern import MalformedPatternError, read_pattern
@@ -17,6 +17,7 @@ from gpu_constructs.placement.query.subjects import (
     operators_of,
     text_problem,
 )
+from gpu_constructs.values import dataclass
 
 __all__ = [
     "INSTANCE_TYPE",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 
 from gpu_constructs.fleet import UNKNOWN
@@ -12,6 +11,7 @@ from gpu_constructs.placement.query.evaluate import evaluate
 from gpu_constructs.placement.query.hosts import Host
 from gpu_constructs.placement.query.subjects import Attribute, Field, Operator, Subject, count_of
 from gpu_constructs.placement.query.text import describe
+from gpu_constructs.values import dataclass
 
 __all__ = ["Contradiction", "contradicts"]
 

@@ -16,7 +16,6 @@ pattern has to match the whole value, see `pattern`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from enum import Enum, auto
 from operator import ge, gt, le, lt
 from typing import Any
@@ -27,6 +26,7 @@ from gpu_constructs.placement.query.hosts import BUILT_IN_ATTRIBUTES, Host
 from gpu_constructs.placement.query.pattern import matches_whole
 from gpu_constructs.placement.query.subjects import Attribute, Field, Operator, count_of, version_of
 from gpu_constructs.placement.query.text import describe
+from gpu_constructs.values import dataclass
 
 __all__ = ["QueryAnswer", "evaluate", "judge"]
 

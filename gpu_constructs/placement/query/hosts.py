@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from types import MappingProxyType
 
 from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.hardware import Architecture, InstanceType
+from gpu_constructs.values import dataclass
 
 __all__ = ["BUILT_IN_ATTRIBUTES", "Host", "host_of"]
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 import datetime as dt
 import re
 import string
-from dataclasses import dataclass
 from enum import Enum
 
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.hardware.aws_limits import MAX_ATTRIBUTE_LENGTH
+from gpu_constructs.values import dataclass
 
 __all__ = [
     "MAX_NESTING",

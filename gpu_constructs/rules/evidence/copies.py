@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, Task, Unknown, Workload, known, total
 from gpu_constructs.placement import Assumption, PoolProfile, demand_of, profile_of, task_slots
 from gpu_constructs.placement.destinations import started_by_strategies
 from gpu_constructs.placement.route import Assignment, Destination
 from gpu_constructs.rules.context import Context
+from gpu_constructs.values import dataclass
 
 __all__ = ["Copies", "counted", "may_find_host", "most_copies", "wanted_copies"]
 

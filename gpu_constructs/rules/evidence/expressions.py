@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 
 from gpu_constructs.errors import GpuConstructsError
@@ -28,6 +27,7 @@ from gpu_constructs.placement.query import (
     parse,
 )
 from gpu_constructs.rules.context import Context
+from gpu_constructs.values import dataclass
 
 __all__ = [
     "ConstrainedThing",

@@ -6,9 +6,10 @@ https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/using-metric-math
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gpu_constructs.budget import DEPTH
+from gpu_constructs.values import dataclass
 
 __all__ = ["FUNCTIONS", "LONGEST", "MetricMath", "metric_math"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.fleet import (
@@ -41,6 +41,7 @@ from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import of_types
 from gpu_constructs.rules.evidence.lists import or_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, error, info, warning
+from gpu_constructs.values import dataclass
 
 _PROPERTY = "ImageId"
 _OWN = "an AMI of your own with a driver"

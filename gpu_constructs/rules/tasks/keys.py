@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from difflib import get_close_matches
 
 from gpu_constructs.budget import brief
@@ -26,6 +25,7 @@ from gpu_constructs.rules.tasks.key_names import (
     TASK_WORDS,
     plain,
 )
+from gpu_constructs.values import dataclass
 
 _CFN = "https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-ecs-taskdefinition.html"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 
 from gpu_constructs.budget import BYTES
@@ -13,6 +12,7 @@ from gpu_constructs.template.documents.node import Node, Path, Position, TooDeep
 from gpu_constructs.template.documents.yaml_events import YamlLines
 from gpu_constructs.template.documents.yaml_text import parse_yaml
 from gpu_constructs.template.unreadable import UnreadableError
+from gpu_constructs.values import dataclass
 
 __all__ = ["Document"]
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from gpu_constructs.fleet import SourceLine
 from gpu_constructs.template.documents.document import Document
 from gpu_constructs.template.documents.files import Files
 from gpu_constructs.template.documents.node import Node
 from gpu_constructs.template.model import Text, Value
+from gpu_constructs.values import dataclass
 
 __all__ = [
     "FindNested",

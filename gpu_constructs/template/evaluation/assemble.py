@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from gpu_constructs.budget import ASSEMBLY_DEPTH, STACKS
 from gpu_constructs.fleet import Origin, Place, Remark, RemarkKind, SourceLine
@@ -19,6 +19,7 @@ from gpu_constructs.template.evaluation.shared import Shared
 from gpu_constructs.template.evaluation.stack import stack_of
 from gpu_constructs.template.model import Resource, Stack, Value
 from gpu_constructs.template.unreadable import UnreadableError
+from gpu_constructs.values import dataclass
 
 __all__ = ["Stacks", "assembled"]
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import IntEnum
 
 from gpu_constructs.fleet import Origin
@@ -17,6 +16,7 @@ from gpu_constructs.template.documents.node import Node, Path
 from gpu_constructs.template.evaluation.evaluator import Evaluator
 from gpu_constructs.template.evaluation.stack import RELEVANT
 from gpu_constructs.template.evaluation.texts import written
+from gpu_constructs.values import dataclass
 
 __all__ = ["REGION", "Choice", "Weight", "choices_of"]
 

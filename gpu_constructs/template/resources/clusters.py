@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 from gpu_constructs.fleet import KEEPS_PROVIDERS, KEEPS_STRATEGY, UNKNOWN, Origin, Place, ProviderList, Unknown
@@ -14,6 +13,7 @@ from gpu_constructs.template.resources.names import Names
 from gpu_constructs.template.resources.order import Order
 from gpu_constructs.template.resources.purchases import own_metadata
 from gpu_constructs.template.resources.section import Notes, Section, is_list
+from gpu_constructs.values import dataclass
 
 __all__ = ["CAPACITY_PROVIDER", "CLUSTER", "DEFAULT_CLUSTER", "Clusters", "ProviderKey", "provider_key"]
 

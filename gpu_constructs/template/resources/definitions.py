@@ -6,12 +6,12 @@ https://states-language.net/spec.html
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from gpu_constructs.fleet import LostState, MisplacedField, Origin, StateMachine, StateNumber, Task
 from gpu_constructs.template.model import Reference, Value
 from gpu_constructs.template.resources.section import is_list
 from gpu_constructs.template.resources.state_machines import StateCall
+from gpu_constructs.values import dataclass
 
 __all__ = ["definitions_of"]
 

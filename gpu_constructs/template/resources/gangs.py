@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 
 from gpu_constructs.fleet import UNKNOWN, Gang, GangMember, Origin, Task, Unknown, Workload, known, total
@@ -20,6 +20,7 @@ from gpu_constructs.template.model import Reference, Text, Value
 from gpu_constructs.template.resources.section import Section, is_list
 from gpu_constructs.template.resources.state_machines import StateCall
 from gpu_constructs.template.resources.steps import has_limit
+from gpu_constructs.values import dataclass
 
 __all__ = ["gangs_of"]
 

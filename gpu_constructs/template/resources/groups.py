@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, reduce
 from typing import Any
 
@@ -32,6 +32,7 @@ from gpu_constructs.template.resources.networks import Networks
 from gpu_constructs.template.resources.purchases import bought_by_group, bought_by_policy, own_metadata
 from gpu_constructs.template.resources.schedules import Schedules
 from gpu_constructs.template.resources.section import Notes, Section, given, is_list
+from gpu_constructs.values import dataclass
 
 __all__ = ["AUTO_SCALING_GROUP", "Group", "Groups", "subnets_of", "zones_of"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gpu_constructs.fleet import (
     NOTHING_SAID,
@@ -35,6 +35,7 @@ from gpu_constructs.template.resources.user_data import (
     is_too_long,
     with_init_metadata,
 )
+from gpu_constructs.values import dataclass
 
 __all__ = ["UNKNOWN_LAUNCH", "Launch", "Launches"]
 

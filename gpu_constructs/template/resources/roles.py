@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
 
@@ -11,6 +10,7 @@ from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.template.model import Reference, Resource, Text, Value
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.section import is_list
+from gpu_constructs.values import dataclass
 
 __all__ = ["INSTANCE_PROFILE", "ROLE", "Permission", "Roles", "roles_with_policies", "trusts"]
 

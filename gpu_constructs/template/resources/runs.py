@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gpu_constructs.budget import RESOURCES
 from gpu_constructs.fleet import UNKNOWN, Container, Origin, Starter, Task, Unknown, Workload
@@ -21,6 +21,7 @@ from gpu_constructs.template.resources.section import Notes, Section, given, is_
 from gpu_constructs.template.resources.services import Services
 from gpu_constructs.template.resources.state_machines import RUN_TASK, StateCall
 from gpu_constructs.template.resources.tasks import constraints_of, task_size_of
+from gpu_constructs.values import dataclass
 
 __all__ = ["Run", "Runs", "workload_of"]
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, TypeGuard, TypeVar
 
 from gpu_constructs.budget import DIGITS, brief
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import UNKNOWN, Origin, Remark, RemarkKind, Unknown
 from gpu_constructs.template.model import Resource, Value, is_open
+from gpu_constructs.values import dataclass
 
 __all__ = ["Notes", "Section", "given", "is_list", "is_off"]
 

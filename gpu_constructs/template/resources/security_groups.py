@@ -6,7 +6,6 @@ https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resou
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from math import inf
 
@@ -15,6 +14,7 @@ from gpu_constructs.fleet import Remark, RemarkKind, Unknown
 from gpu_constructs.template.model import Reference, Resource
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.section import Notes, Section
+from gpu_constructs.values import dataclass
 
 __all__ = ["EGRESS", "INGRESS", "Groups", "Ports", "SecurityGroups"]
 

@@ -6,7 +6,7 @@ https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resou
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gpu_constructs.fleet import UNKNOWN, Place, Pool, PoolKind, ServiceScaling, StrategyItem, Task, Unknown, Workload
 from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS
@@ -16,6 +16,7 @@ from gpu_constructs.template.resources.index import Index, place_of_arn
 from gpu_constructs.template.resources.load_balancing import Balancing
 from gpu_constructs.template.resources.section import Notes, Section, given
 from gpu_constructs.template.resources.tasks import TASK_DEFINITION, constraints_of
+from gpu_constructs.values import dataclass
 
 __all__ = ["Services"]
 

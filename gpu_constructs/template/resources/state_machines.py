@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import product
 
 from gpu_constructs.budget import RESOURCES, brief
@@ -15,6 +15,7 @@ from gpu_constructs.fleet import UNKNOWN, Remark, RemarkKind
 from gpu_constructs.template.model import Resource, Text, Value
 from gpu_constructs.template.resources.json_texts import JsonTexts
 from gpu_constructs.template.resources.section import Notes, Section, is_list
+from gpu_constructs.values import dataclass
 
 __all__ = ["CALLBACK", "RUN_TASK", "SUBMIT_JOB", "Frame", "StateCall", "StateMachines"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from email import message_from_string
 from email.errors import MessageError
 from typing import Any
@@ -39,6 +39,7 @@ from gpu_constructs.template.resources.user_data.script import (
     settings_of_lines,
     settings_of_script,
 )
+from gpu_constructs.values import dataclass
 
 __all__ = [
     "CLUSTER",

@@ -1,0 +1,125 @@
+"""Python's ``dataclass``, which makes frozen classes with slots in half of the time.
+
+A process that checks one template makes some 180 of them first. Python's own writes, compiles and runs six functions
+for each, which took as long as the check. Of these only ``__init__`` has to be written for its class: the others are
+the same for all, or read the values by the names of the fields.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, Field, FrozenInstanceError, fields
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+__all__ = ["dataclass"]
+
+
+def _dataclass(
+    *, frozen: bool = False, slots: bool = False, kw_only: bool = False, eq: bool = True, order: bool = False
+) -> Callable[[type[Any]], type[Any]]:
+    if not (frozen and slots) or order:
+        return dataclasses.dataclass(frozen=frozen, slots=slots, kw_only=kw_only, eq=eq, order=order)
+    with_fields = dataclasses.dataclass(init=False, repr=False, eq=False, slots=True, kw_only=kw_only)
+
+    def made(cls: type[Any]) -> type[Any]:
+        written = {name for name, value in vars(cls).items() if value is not None}
+        value: type[Any] = with_fields(cls)
+        methods = {"__init__": _initializer(value), **_METHODS, **(_comparison(value) if eq else {})}
+        for name in methods.keys() - written:
+            setattr(value, name, methods[name])
+        return value
+
+    return made
+
+
+class _MadeForEach:
+    """Stands in ``__init__`` for a default that is made for each instance."""
+
+    def __repr__(self) -> str:
+        return "<factory>"
+
+
+_MADE_FOR_EACH = _MadeForEach()
+
+
+def _initializer(cls: type[Any]) -> Callable[..., None]:
+    names: dict[str, Any] = {"__name__": cls.__module__, "assign": object.__setattr__, "made_for_each": _MADE_FOR_EACH}
+    by_place: list[str] = ["self"]
+    by_name: list[str] = []
+    body: list[str] = []
+    for each in fields(cls):
+        name, default = each.name, f"default_{each.name}"
+        if each.default_factory is not MISSING:
+            names[default] = each.default_factory
+            parameter, value = f"{name}=made_for_each", f"{default}() if {name} is made_for_each else {name}"
+        elif each.default is not MISSING:
+            names[default] = each.default
+            parameter, value = f"{name}={default}", name
+        else:
+            parameter = value = name
+        if each.init:
+            (by_name if each.kw_only else by_place).append(parameter)
+            body.append(f"assign(self, {name!r}, {value})")
+    if hasattr(cls, "__post_init__"):
+        body.append("self.__post_init__()")
+    parameters = ", ".join([*by_place, *(["*", *by_name] if by_name else [])])
+    exec(f"def __init__({parameters}):\n " + "\n ".join(body or ["pass"]), names)  # noqa: S102 - names of fields alone
+    made: Callable[..., None] = names["__init__"]
+    made.__qualname__ = f"{cls.__qualname__}.__init__"
+    made.__annotations__ = {each.name: each.type for each in fields(cls) if each.init} | {"return": None}
+    return made
+
+
+def _comparison(cls: type[Any]) -> Mapping[str, Callable[..., Any]]:
+    compared = _values_of([each for each in fields(cls) if each.compare])
+    hashed = _values_of([each for each in fields(cls) if (each.compare if each.hash is None else each.hash)])
+
+    def equal(self: object, other: object) -> bool:
+        return compared(self) == compared(other) if other.__class__ is self.__class__ else NotImplemented
+
+    def hash_of(self: object) -> int:
+        return hash(hashed(self))
+
+    return {"__eq__": equal, "__hash__": hash_of}
+
+
+def _values_of(some: Sequence[Field[Any]]) -> Callable[[object], Any]:
+    return attrgetter(*(each.name for each in some)) if some else lambda _: ()
+
+
+def _text(self: Any) -> str:  # noqa: ANN401 - an instance of any class made here
+    values = ", ".join(f"{each.name}={getattr(self, each.name)!r}" for each in fields(self) if each.repr)
+    return f"{type(self).__qualname__}({values})"
+
+
+def _refuse_value(_: object, name: str, __: object) -> None:
+    raise FrozenInstanceError(f"cannot assign to field {name!r}")
+
+
+def _refuse_deletion(_: object, name: str) -> None:
+    raise FrozenInstanceError(f"cannot delete field {name!r}")
+
+
+def _state(self: Any) -> list[Any]:  # noqa: ANN401
+    return [getattr(self, each.name) for each in fields(self)]
+
+
+def _restore(self: Any, state: list[Any]) -> None:  # noqa: ANN401 - copies and pickles cannot assign either
+    for each, value in zip(fields(self), state, strict=True):
+        object.__setattr__(self, each.name, value)
+
+
+_METHODS: Mapping[str, Callable[..., Any]] = {
+    "__repr__": _text,
+    "__setattr__": _refuse_value,
+    "__delattr__": _refuse_deletion,
+    "__getstate__": _state,
+    "__setstate__": _restore,
+}
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass
+else:
+    dataclass = _dataclass
