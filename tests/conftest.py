@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
+from typing import Any
 
 # The built-in template validation costs most of a synth; tests/stacks keeps it on where it is the point.
 os.environ.setdefault("CDK_VALIDATION", "false")
@@ -16,6 +17,7 @@ from pathlib import Path
 import aws_cdk as cdk
 import hypothesis
 import pytest
+from xdist.scheduler import LoadFileScheduling
 
 from gpu_constructs.hardware import overlay
 from tests.synthesis import Ground, Landlord, Site, Tenant
@@ -28,6 +30,16 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 gc.disable()
 
 _FIRST = ("tests/e2e/test_emulator_page.py", "tests/training/test_all_reduce.py", "tests/e2e/test_reference_stacks.py")
+
+_OF_REPORTS = (
+    "tests/properties/test_fixes.py",
+    "tests/rules/test_causes.py",
+    "tests/rules/test_examples.py",
+    "tests/rules/test_places.py",
+    "tests/acceptance/test_broken_templates.py",
+    "tests/acceptance/test_good_templates.py",
+)
+"""Files that read the reports of `tests.reports`, which one process makes once."""
 
 # A busy machine fails no test.
 hypothesis.settings.register_profile("untimed", deadline=None)
@@ -99,8 +111,22 @@ def recommended_flags(tmp_path: Path) -> Site:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Puts what waits for processes of its own first: at the end, one of two workers would have nothing to do."""
-    items.sort(key=lambda item: not item.nodeid.startswith(_FIRST))
+    """Puts what takes long in one piece first: at the end, one of two workers would have nothing to do."""
+    items.sort(key=lambda item: not item.nodeid.startswith((*_FIRST, *_OF_REPORTS)))
+
+
+class _InPieces(LoadFileScheduling):  # type: ignore[misc] # see pyproject.toml
+    """Gives each worker whole files, and those that share something together."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file: str = super()._split_scope(nodeid)
+        return "reports" if file in _OF_REPORTS else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling | None:
+    """Takes the place of ``--dist=loadfile``, and of no other choice."""
+    return _InPieces(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 def pytest_report_header() -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import yaml  # type: ignore[import-untyped]  # PyYAML has no types
 
-from gpu_constructs.checking.report import check_files
+from tests.reports import of_template
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -49,11 +49,6 @@ class Judged:
     other_errors: tuple[str, ...]
 
 
-def given(path: Path) -> list[Path]:
-    """What a user gives in one call: a file, a cloud assembly, or the files of a folder."""
-    return [path] if path.is_file() or (path / "manifest.json").exists() else sorted(path.iterdir())
-
-
 def expectations() -> tuple[Expected, ...]:
     """All of them, in the order of their files."""
     tables = (
@@ -77,7 +72,7 @@ def _expected(kind: str, file: str, entry: dict[str, object]) -> Expected:
 @cache
 def judged(expected: Expected) -> Judged:
     """The verdict of the checker, held against that of the expert."""
-    findings = check_files(given(expected.path)).findings
+    findings = of_template(expected.path).findings
     said = [each for each in findings if _says(expected, each)]
     named = [each for each in said if each.severity.value == expected.severity]
     return Judged(
@@ -180,7 +175,7 @@ def good_files() -> list[Path]:
 def false_errors() -> dict[str, list[str]]:
     """Errors that good configurations get, by their file."""
     errors = {
-        path.name: [each for each in check_files(given(path)).findings if each.severity.value == "error"]
+        path.name: [each for each in of_template(path).findings if each.severity.value == "error"]
         for path in good_files()
     }
     return {name: [f"{each.rule} {each.message}" for each in found] for name, found in errors.items() if found}

@@ -15,7 +15,7 @@ from random import Random
 
 import pytest
 
-from gpu_constructs.checking.report import check_files
+from gpu_constructs.checking.report import Report
 from gpu_constructs.fleet import (
     UNKNOWN,
     Container,
@@ -33,10 +33,10 @@ from gpu_constructs.fleet import (
 from gpu_constructs.hardware import IMAGES, Architecture, accelerated, general, instance_type
 from gpu_constructs.rules import RULES, Finding, Severity, check
 from gpu_constructs.rules.change import changed
-from tests.acceptance.recall import expectations, given
+from tests.acceptance.recall import expectations
 from tests.examples import times
 from tests.properties.small_fleets import small_fleet
-from tools.rule_examples import example_of
+from tests.reports import EXAMPLES, of_template, of_wrong
 
 
 def _ids(text: str) -> frozenset[str]:
@@ -150,16 +150,15 @@ class Shown:
 
 
 def _of_files() -> Iterator[Shown]:
-    for rule in RULES:
-        example = example_of(rule.id)
-        if not example.python:
-            text = example.file(example.wrong)
-            report = check_files(["-"], stdin=text.encode())
-            yield Shown(fleet=report.fleet, findings=report.findings, text=text)
+    for rule, example in EXAMPLES.items():
+        yield _of_report(of_wrong(rule), example.file(example.wrong))
     for each in expectations():
-        report = check_files(given(each.path))
-        text = "".join(Path(file).read_text(encoding="utf-8") for file in report.read)
-        yield Shown(fleet=report.fleet, findings=report.findings, text=text)
+        report = of_template(each.path)
+        yield _of_report(report, "".join(Path(file).read_text(encoding="utf-8") for file in report.read))
+
+
+def _of_report(report: Report, text: str) -> Shown:
+    return Shown(fleet=report.fleet, findings=report.findings, text=text)
 
 
 def _by_hand() -> Iterator[Shown]:
@@ -208,9 +207,8 @@ def _found(findings: Iterable[Finding], finding: Finding) -> int:
     return sum((each.rule, each.subject) == (finding.rule, finding.subject) for each in findings)
 
 
-@pytest.mark.parametrize("rule", sorted(TRIED | TRIED_WARNINGS))
-def test_every_fix_that_is_told_works(rule: str, made: Counter[str]) -> None:
-    assert made[rule]
+def test_every_fix_that_is_told_works(made: Counter[str]) -> None:
+    assert made.keys() >= TRIED | TRIED_WARNINGS
 
 
 def test_no_other_error_rule_tries_its_fixes(made: Counter[str]) -> None:

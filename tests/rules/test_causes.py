@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache
 from itertools import combinations, product
-from pathlib import Path
 
 import pytest
 
-from gpu_constructs.checking.report import check_files
+from gpu_constructs.checking.report import Report, check_files
 from gpu_constructs.rules import RULES, Severity, find_rule
 from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from gpu_constructs.template.stacks import Input
+from tests.acceptance.recall import good_files
 from tests.examples import times
-from tools.rule_examples import base_paths, example_of
+from tests.reports import EXAMPLES, of_right, of_template, of_wrong
+from tools.rule_examples import base_paths
 
-PAIRS = times(50)
+PAIRS = times(25)
 """Pairs of examples that are merged, of some thirteen thousand: evenly spread, and always the same."""
 
-GOOD: dict[str, Input] = {
-    each.stem: each
-    for each in sorted((Path(__file__).parents[1] / "acceptance" / "good").iterdir())
-    if each.is_file() or (each / "manifest.json").is_file()
-}
-
-EXAMPLES = {each.id: example for each in RULES if (example := example_of(each.id)).base and not example.python}
-
-PATHS = {rule: each.paths for rule, each in EXAMPLES.items()}
+ON_BASES = {rule: each for rule, each in EXAMPLES.items() if each.base}
 
 THREE_MISTAKES = {
     frozenset({"GPU003", "GPU032"}): "the older image has no driver for a part of a GPU either",
@@ -58,15 +52,28 @@ THREE_MISTAKES = {
 MILDER = {"GPU063": {"GPU024"}}  # how many GPUs two entries ask for is not documented, so nor is that they are too many
 
 
-def found(*inputs: Input, least: Severity = Severity.WARNING) -> Counter[tuple[str, str]]:
-    findings = check_files(inputs).findings
-    return Counter((each.rule, each.subject) for each in findings if each.severity.rank <= least.rank)
+def found(template: Input) -> Counter[tuple[str, str]]:
+    return said(check_files([template]), least=Severity.WARNING)
+
+
+def said(report: Report, least: Severity = Severity.INFO) -> Counter[tuple[str, str]]:
+    return Counter((each.rule, each.subject) for each in report.findings if each.severity.rank <= least.rank)
 
 
 def closure(rule: str) -> frozenset[str]:
     """Every rule that a rule yields to, and those that they yield to; without an end in a circle."""
     preferred = find_rule(rule).unless
     return frozenset(preferred).union(*map(closure, preferred))
+
+
+@cache
+def paths(rule: str) -> frozenset[tuple[str, ...]]:
+    return EXAMPLES[rule].paths
+
+
+@cache
+def paths_of_base(names: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
+    return base_paths(names)
 
 
 def touch(one: frozenset[tuple[str, ...]], other: frozenset[tuple[str, ...]]) -> bool:
@@ -78,23 +85,23 @@ def common_base(one: str, other: str) -> tuple[str, ...] | None:
     small, large = sorted((one, other), key=lambda each: len(EXAMPLES[each].base))
     base, whole = EXAMPLES[small].base, EXAMPLES[large].base
     more = tuple(each for each in whole if each not in base)
-    if not set(base) <= set(whole) or touch(PATHS[small], PATHS[large] | base_paths(more)):
+    if not set(base) <= set(whole) or touch(paths(small), paths(large) | paths_of_base(more)):
         return None
     return (*base, *more)
 
 
 def test_a_correction_removes_one_finding() -> None:
     removed: dict[str, list[str]] = {}
-    for rule, example in EXAMPLES.items():
-        wrong, right = (found(example.template(part), least=Severity.INFO) for part in (example.wrong, example.right))
+    for rule in ON_BASES:
+        gone = said(of_wrong(rule)) - said(of_right(rule))
         # What was not judged for want of a pool is no mistake of its own.
-        removed[rule] = sorted(id_ for id_, _ in (wrong - right).elements() if id_ != UNCHECKED or rule == UNCHECKED)
-    assert removed == {rule: sorted({rule, *example.also}) for rule, example in EXAMPLES.items()}
-    assert all(all(example.also.values()) for example in EXAMPLES.values())
+        removed[rule] = sorted(id_ for id_, _ in gone.elements() if id_ != UNCHECKED or rule == UNCHECKED)
+    assert removed == {rule: sorted({rule, *example.also}) for rule, example in ON_BASES.items()}
+    assert all(all(example.also.values()) for example in ON_BASES.values())
 
 
 @pytest.mark.parametrize(
-    ("rule", "more", "said"),
+    ("rule", "more", "expected"),
     [
         ("GPU090", "efa-task", "GPU090"),
         ("GPU003", "sharing", "GPU033"),
@@ -102,16 +109,16 @@ def test_a_correction_removes_one_finding() -> None:
         ("GPU166", "types", "GPU160"),
     ],
 )
-def test_a_mistake_has_one_finding_where_it_also_hurts_something_else(rule: str, more: str, said: str) -> None:
+def test_a_mistake_has_one_finding_where_it_also_hurts_something_else(rule: str, more: str, expected: str) -> None:
     example = EXAMPLES[rule]
     base = (*example.base, more)
     wrong, right = (found(example.template(part, base=base)) for part in (example.wrong, example.right))
-    assert [id_ for id_, _ in (wrong - right).elements()] == [said]
+    assert [id_ for id_, _ in (wrong - right).elements()] == [expected]
 
 
 def test_two_mistakes_have_no_third_finding() -> None:
     # A second capacity provider for the same hosts (GPU124) doubles whatever is wrong with them.
-    others = [each for each in EXAMPLES if each != "GPU124" and not EXAMPLES[each].also]
+    others = [each for each in ON_BASES if each != "GPU124" and not EXAMPLES[each].also]
     pairs = [(one, other) for one, other in combinations(others, 2) if common_base(one, other) is not None]
     checked = 0
     for one, other in pairs[:: len(pairs) // PAIRS]:
@@ -130,16 +137,14 @@ def test_two_mistakes_have_no_third_finding() -> None:
     assert checked > PAIRS // 2
 
 
-WRONG: dict[str, Input] = {rule: each.template(each.wrong) for rule, each in EXAMPLES.items()}
-
-
 def test_what_is_said_of_one_thing_is_said_once() -> None:
+    reports = {path.stem: of_template(path) for path in good_files()} | {rule: of_wrong(rule) for rule in ON_BASES}
     twice: list[tuple[str, str, str]] = []
-    for name, written in {**GOOD, **WRONG}.items():
-        said: dict[str, set[str]] = {}
-        for rule, subject in found(written, least=Severity.INFO):
-            said.setdefault(subject, set()).add(rule)
-        twice += [(name, rule, subject) for subject, rules in said.items() for rule in rules if rules & closure(rule)]
+    for name, report in reports.items():
+        rules_of: dict[str, set[str]] = {}
+        for rule, subject in said(report):
+            rules_of.setdefault(subject, set()).add(rule)
+        twice += [(name, rule, each) for each, rules in rules_of.items() for rule in rules if rules & closure(rule)]
     assert not twice
 
 

@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-import pytest
-
-from gpu_constructs.checking.report import check_files
-from gpu_constructs.rules import RULES
 from gpu_constructs.template.documents.node import Node, Path
-from gpu_constructs.template.documents.yaml_text import parse_yaml
-from tools.rule_examples import example_of
+from tests.reports import EXAMPLES, of_wrong
 
 _PAIR = "two things do not go together, and the example changes the other one"
 _TASK_OR_HOSTS = "the finding is at what the task asks for, and the example changes the hosts"
@@ -101,23 +95,21 @@ def leads_to(place: Path, changed: Path, *, is_new: bool) -> bool:
 
 def places(rule: str) -> list[tuple[Path, bool]]:
     """Where its example has findings, and whether the corrected one differs there."""
-    example = example_of(rule)
-    wrong, right = (example.file(each) for each in (example.wrong, example.right))
-    both: list[Any] = [parse_yaml(each, file="example")[0] for each in (wrong, right)]
-    changed = list(differences(*both))
+    example = EXAMPLES[rule]
+    changed = list(differences(example.template(example.wrong), example.template(example.right)))
     return [
         (
             each.origin.path,
             each.origin.line is not None
             and any(leads_to(each.origin.path, path, is_new=is_new) for path, is_new in changed),
         )
-        for each in check_files(["-"], stdin=wrong.encode()).findings
+        for each in of_wrong(rule).findings
         if each.rule == rule and each.origin is not None
     ]
 
 
-@pytest.mark.parametrize("rule", [each.id for each in RULES if not example_of(each.id).python])
-def test_a_finding_is_where_the_corrected_example_differs(rule: str) -> None:
-    found = places(rule)
-    assert found
-    assert [path for path, is_right in found if not is_right] == ([] if rule not in ELSEWHERE else [found[0][0]])
+def test_a_finding_is_where_the_corrected_example_differs() -> None:
+    found = {rule: places(rule) for rule in EXAMPLES}
+    assert all(found.values())
+    elsewhere = {rule: [path for path, is_right in each if not is_right] for rule, each in found.items()}
+    assert elsewhere == {rule: [each[0][0]] if rule in ELSEWHERE else [] for rule, each in found.items()}

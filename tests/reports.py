@@ -1,0 +1,45 @@
+"""What is found in the examples of the rules and in the templates of `acceptance`: each is checked once for all tests.
+
+The files of tests that read it run in one process, see `conftest.py`.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from gpu_constructs.checking.report import Report, check_files
+from gpu_constructs.rules import RULES
+from tools.rule_examples import Example, example_of
+
+__all__ = ["EXAMPLES", "given", "of_right", "of_template", "of_wrong"]
+
+EXAMPLES: dict[str, Example] = {each.id: example for each in RULES if not (example := example_of(each.id)).python}
+"""The examples that are templates, by their rules."""
+
+
+@cache
+def of_wrong(rule: str) -> Report:
+    """Of the example in which a rule finds something."""
+    return _of_text(EXAMPLES[rule].file(EXAMPLES[rule].wrong))
+
+
+@cache
+def of_right(rule: str) -> Report:
+    """Of the same example as it should be."""
+    return _of_text(EXAMPLES[rule].file(EXAMPLES[rule].right))
+
+
+@cache
+def of_template(path: Path) -> Report:
+    """Of a template, or of what is given with it."""
+    return check_files(given(path))
+
+
+def given(path: Path) -> list[Path]:
+    """What a user gives in one call: a file, a cloud assembly, or the files of a folder."""
+    return [path] if path.is_file() or (path / "manifest.json").exists() else sorted(path.iterdir())
+
+
+def _of_text(text: str) -> Report:
+    return check_files(["-"], stdin=text.encode())
