@@ -15,6 +15,10 @@ __all__ = [
     "DEPTH",
     "DESCRIBED",
     "DIGITS",
+    "DRAWN",
+    "DRAWN_OF_POOL",
+    "DRAWN_POOLS",
+    "DRAWN_ROWS",
     "ENTRIES",
     "EVALUATED_NODES",
     "EVALUATION_DEPTH",
@@ -47,6 +51,7 @@ __all__ = [
     "YAML_DIRECTIVES",
     "YAML_NODES",
     "brief",
+    "clean",
 ]
 
 # -- size: what is opened and parsed -----------------------------------------------------------------------------------
@@ -157,6 +162,20 @@ TRIED_THINGS = 2_000
 """Pools, containers of tasks and workloads that are checked to try fixes, so that a large fleet is not checked that
 often."""
 
+# -- pages: what is drawn ----------------------------------------------------------------------------------------------
+
+DRAWN = 300
+"""Different hosts on one page, all pools together; alike hosts are drawn once."""
+
+DRAWN_OF_POOL = 24
+"""Different hosts of one pool, so that one pool leaves some to the others."""
+
+DRAWN_POOLS = 200
+"""Pools on one page."""
+
+DRAWN_ROWS = 60
+"""Rows of a table, tasks of a pool, and sentences of one kind on one page; and slots and tasks of one host."""
+
 # -- words: what is looked up and quoted -------------------------------------------------------------------------------
 
 NAME = 64
@@ -183,3 +202,12 @@ def brief(text: str, most: int = QUOTE) -> str:
         most: Characters that are kept.
     """
     return text if len(text) <= most else f"{text[:most]}…"
+
+
+def clean(text: str) -> str:
+    """A text that moves no cursor and starts no line: names in a template must not harm the reader of a report."""
+    return text if text.isprintable() else "".join(map(_printable, text))
+
+
+def _printable(character: str) -> str:
+    return character if character.isprintable() else character.encode("unicode_escape").decode("ascii")

@@ -5,14 +5,18 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
+from itertools import chain
 
 from gpu_constructs.checking.configuration import Configuration, found_configuration
+from gpu_constructs.checking.report import Report
 from gpu_constructs.cli import plan_diff_report, plan_report
 from gpu_constructs.cli.inputs import add_inputs, reviewed
-from gpu_constructs.cli.output import add_format
-from gpu_constructs.cli.terminal import show, width_of
+from gpu_constructs.cli.output import add_format, deliver, require_writable
+from gpu_constructs.cli.terminal import Line, show, unstyled, width_of
 from gpu_constructs.errors import InvalidValueError
+from gpu_constructs.placement.reasons import listed
 from gpu_constructs.planning import FleetPlan, plan
 from gpu_constructs.planning.budget_verdict import BudgetVerdict, verdict
 from gpu_constructs.planning.plan_difference import PlanDifference, difference
@@ -23,6 +27,7 @@ _EXAMPLES = """\
 examples:
   gpu-constructs plan cdk.out
   gpu-constructs plan cdk.out --budget 40                    in US dollars an hour, at MaxSize
+  gpu-constructs plan cdk.out --format html --output plan.html
   gpu-constructs plan --diff main.out cdk.out --format markdown
   gpu-constructs plan template.yaml --region eu-west-1 --format json
 
@@ -35,7 +40,8 @@ def define(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
     parser.epilog = _EXAMPLES
     add_inputs(parser, nargs="*")
-    add_format(parser, "markdown")
+    add_format(parser, "html", "markdown")
+    parser.add_argument("--output", metavar="FILE", help="write the plan to a file; html is a page for a browser")
     parser.add_argument(
         "--diff", nargs=2, metavar=("OLD", "NEW"), help="compare two plans; as Markdown for a pull request"
     )
@@ -55,30 +61,43 @@ def run(arguments: argparse.Namespace) -> int:
     """
     budget, configuration = _budget(arguments.budget), found_configuration(arguments.config)
     _require_paths(arguments)
-    old = [] if arguments.diff is None else [_planned(arguments, configuration, [arguments.diff[0]])]
-    new = _planned(arguments, configuration, arguments.paths if arguments.diff is None else [arguments.diff[1]])
+    sides = [arguments.paths] if arguments.diff is None else [[each] for each in arguments.diff]
+    require_writable(arguments.output, [*chain.from_iterable(sides), *filter(None, [configuration.file])])
+    results = [_read(arguments, configuration, paths) for paths in sides]
+    require_writable(arguments.output, [each for result in results for each in result.read])
+    *old, new = [plan(each.fleet) for each in results]
     held = None if budget is None else verdict(new, budget)
-    for each in old:
-        _show_difference(difference(each, new), held, arguments.format)
-    if not old and arguments.format == "json":
-        sys.stdout.write(plan_report.json_report(new, held))
-    elif not old:
-        show(plan_report.lines(new, width=width_of(sys.stdout), verdict=held), sys.stdout)
+    written = _difference(difference(old[0], new), held, arguments.format) if old else _plan(new, held, arguments)
+    if isinstance(written, str):
+        deliver(written, arguments.output)
+    elif arguments.output is None:
+        show(written, sys.stdout)
+    else:
+        deliver("".join(f"{unstyled(each)}\n" for each in written), arguments.output)
     return 0 if held is None or held.is_kept else 1
 
 
-def _show_difference(found: PlanDifference, held: BudgetVerdict | None, form: str) -> None:
+def _plan(found: FleetPlan, held: BudgetVerdict | None, arguments: argparse.Namespace) -> str | Iterator[Line]:
+    if arguments.format == "json":
+        return plan_report.json_report(found, held)
+    if arguments.format == "html":
+        # Only who asks for a page waits for what makes one.
+        page: Callable[..., str] = import_module("gpu_constructs.planning.page").page
+        return page(found, title=f"GPU plan of {listed(arguments.paths)}", verdict=held)
+    return plan_report.lines(found, width=width_of(sys.stdout), verdict=held)
+
+
+def _difference(found: PlanDifference, held: BudgetVerdict | None, form: str) -> str | Iterator[Line]:
     if form == "json":
-        sys.stdout.write(plan_diff_report.json_report(found, held))
-    elif form == "markdown":
-        sys.stdout.write(plan_diff_report.markdown(found, verdict=held))
-    else:
-        show(plan_diff_report.lines(found, width=width_of(sys.stdout), verdict=held), sys.stdout)
+        return plan_diff_report.json_report(found, held)
+    if form == "markdown":
+        return plan_diff_report.markdown(found, verdict=held)
+    return plan_diff_report.lines(found, width=width_of(sys.stdout), verdict=held)
 
 
-def _planned(arguments: argparse.Namespace, configuration: Configuration, paths: Sequence[str]) -> FleetPlan:
+def _read(arguments: argparse.Namespace, configuration: Configuration, paths: Sequence[str]) -> Report:
     asked = argparse.Namespace(**{**vars(arguments), "paths": list(paths)})
-    return plan(reviewed(asked, configuration, rules=()).fleet)
+    return reviewed(asked, configuration, rules=())
 
 
 def _require_paths(arguments: argparse.Namespace) -> None:
@@ -88,8 +107,10 @@ def _require_paths(arguments: argparse.Namespace) -> None:
         raise InvalidValueError(problem, argument="PATH", allowed="files to plan, or --diff OLD NEW")
     if arguments.format == "markdown" and arguments.diff is None:
         raise InvalidValueError(
-            "'markdown' is for a difference", argument="--format", allowed="text or json", fix="--diff OLD NEW"
+            "'markdown' is for a difference", argument="--format", allowed="text, json or html", fix="--diff OLD NEW"
         )
+    if arguments.format == "html" and arguments.diff is not None:
+        raise InvalidValueError("'html' is for one plan", argument="--format", allowed="text, json or markdown")
     if arguments.diff is not None and arguments.diff[0] == arguments.diff[1] == "-":
         raise InvalidValueError("stdin can be read once", argument="--diff", allowed="a file on one side")
 

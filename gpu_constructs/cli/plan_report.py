@@ -8,14 +8,25 @@ from gpu_constructs import __version__
 from gpu_constructs.budget import LABEL, brief
 from gpu_constructs.cli.output import json_text
 from gpu_constructs.cli.terminal import Line, table, unstyled, wrapped
-from gpu_constructs.fleet import PARTLY_SPOT, Unknown
+from gpu_constructs.fleet import Unknown
 from gpu_constructs.hardware.prices import dollars
 from gpu_constructs.placement.reasons import listed
 from gpu_constructs.planning.budget_verdict import BudgetVerdict
 from gpu_constructs.planning.cheaper import Outcome, Search
 from gpu_constructs.planning.fleet_plan import FleetPlan, Level, PoolPlan, QuotaNeed
 from gpu_constructs.planning.host_price import HOURS_A_MONTH, Usd
-from gpu_constructs.planning.in_words import NOT_KNOWN, amount, cost_of_level, number
+from gpu_constructs.planning.in_words import (
+    NOT_KNOWN,
+    about_prices,
+    amount,
+    cheaper_mix,
+    cost_of_level,
+    deploying,
+    hosts_word,
+    idle,
+    number,
+    stranded,
+)
 
 __all__ = ["budget_facts", "budget_lines", "facts_of", "json_report", "lines", "numbers_table", "pieces"]
 
@@ -48,7 +59,7 @@ def lines(plan: FleetPlan, *, width: int, verdict: BudgetVerdict | None = None) 
         yield from pieces("", f"not planned: {listed(plan.elsewhere)}, whose hosts are not in these files", width)
     if plan.prices:
         yield []
-        yield from pieces("", _about_prices(plan), width, style="aside")
+        yield from pieces("", about_prices(plan), width, style="aside")
     if verdict is not None:
         yield []
         yield from budget_lines(verdict, width)
@@ -94,48 +105,20 @@ def _facts_in_words(each: PoolPlan) -> Iterator[tuple[str, str]]:
         yield "an hour", f"{NOT_KNOWN}: {each.price.unknown}"
     for task in each.tasks:
         copies = f"{number(task.copies)} on a host"
-        start = "" if task.hosts is None else f"; one start takes {number(task.hosts)} {_hosts(task.hosts)}"
+        start = "" if task.hosts is None else f"; one start takes {number(task.hosts)} {hosts_word(task.hosts)}"
         yield "tasks", f"{brief(task.workload.name, LABEL)}: {copies}{start}"
-    for idle in each.stranded:
-        verb = "is" if len(idle.exhausted) == 1 else "are"
-        where = f"{idle.gpus} of {idle.gpus_per_host} GPUs on {idle.hosts} {_hosts(idle.hosts)}"
-        yield "stranded", f"{where}, whose {listed(idle.exhausted)} {verb} used up first"
+    for found in each.stranded:
+        yield "stranded", stranded(found)
     if each.deployment is not None:
-        yield "deploying", _deploying(each)
+        yield "deploying", deploying(each.deployment)
     if each.idle_quarter_hour is not None:
-        yield "idle", f"{each.idle_quarter_hour} for the quarter of an hour before ECS ends a host without tasks"
+        yield "idle", idle(each.idle_quarter_hour)
     if each.cheaper.outcome is Outcome.GIVEN_UP:
         yield "cheaper", f"{NOT_KNOWN}: {each.cheaper.why}"
     if each.cheaper.outcome is Outcome.FOUND:
-        yield "cheaper", _cheaper(each.cheaper)
+        yield "cheaper", cheaper_mix(each.cheaper)
         for of in each.cheaper.considered:
             yield "", f"{of.price.instance_type} at {dollars(of.price.usd_per_hour)}: {of.why}"
-
-
-def _deploying(each: PoolPlan) -> str:
-    found = each.deployment
-    if found is None or isinstance(found.hosts, Unknown):
-        return f"{NOT_KNOWN} how many hosts a deployment of all services takes"
-    text = (
-        f"{number(found.hosts)} {_hosts(found.hosts)} if all services are deployed at once, {number(found.extra)} more"
-    )
-    if found.beyond:
-        beyond = (
-            "; MaxSize is not known"
-            if isinstance(found.beyond, Unknown)
-            else f", {number(found.beyond)} beyond MaxSize"
-        )
-        text += beyond if found.stuck else f"{beyond}: old copies stop before new ones start"
-    return text + (f"; {listed(found.stuck)} cannot take the first step" if found.stuck else "")
-
-
-def _cheaper(found: Search) -> str:
-    saved = found.now_usd_per_hour - found.usd_per_hour
-    mix = listed(f"{each.hosts} {each.price.instance_type}" for each in found.chosen)
-    return (
-        f"{mix} at {dollars(found.usd_per_hour)} an hour take the same copies, {dollars(saved)} less an hour and "
-        f"{dollars(saved * HOURS_A_MONTH)} less a month"
-    )
 
 
 def _quota(need: QuotaNeed) -> str:
@@ -145,18 +128,6 @@ def _quota(need: QuotaNeed) -> str:
     return (
         f"{quota.way} {quota.group}{f', {place}' if place else ''}: {number(need.desired)} at the desired counts, "
         f"{number(need.maximum)} at MaxSize{doubt}"
-    )
-
-
-def _about_prices(plan: FleetPlan) -> str:
-    lists = listed(dict.fromkeys(f"{price.region}, {price.day}" for each in plan.prices for price in each.prices))
-    stands_in = any(price.region != each.pool.region for each in plan.pools for price in each.price.prices)
-    region = "; where a region is not known or not listed, the prices of us-east-1 stand in" if stands_in else ""
-    is_spot = any(each.pool.bought.option in PARTLY_SPOT for each in plan.pools)
-    spot = "; Spot prices change all the time, and the on-demand price is the most that they can be" if is_spot else ""
-    return (
-        f"on-demand list prices ({lists}){region}{spot}. A month has {HOURS_A_MONTH} hours. Disks, traffic, taxes and "
-        "discounts are not in them."
     )
 
 
@@ -202,10 +173,6 @@ def pieces(start: str, text: str, width: int, *, style: str = "") -> Iterator[Li
     """
     for place, part in enumerate(wrapped(text, width=width, indent=len(start))):
         yield [(" " * len(start) if place else start, ""), (part, style)]
-
-
-def _hosts(count: int | Unknown) -> str:
-    return "host" if count == 1 else "hosts"
 
 
 def json_report(plan: FleetPlan, verdict: BudgetVerdict | None = None) -> str:

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
 from typing import TextIO
 
+from gpu_constructs.budget import clean
+
 __all__ = ["Line", "clean", "show", "table", "unstyled", "width_of", "wrapped"]
 
 Line = Sequence[tuple[str, str]]
@@ -39,15 +41,6 @@ def show(lines: Iterable[Line], stream: TextIO) -> None:
 def unstyled(line: Line) -> str:
     """A line without its styles."""
     return clean("".join(piece for piece, _ in line))
-
-
-def clean(text: str) -> str:
-    """A text that moves no cursor and starts no line: names in a template must not harm the reader of a report."""
-    return text if text.isprintable() else "".join(map(_printable, text))
-
-
-def _printable(character: str) -> str:
-    return character if character.isprintable() else character.encode("unicode_escape").decode("ascii")
 
 
 def width_of(stream: TextIO) -> int:

@@ -20,14 +20,14 @@ from gpu_constructs.placement.memo import by_identity
 from gpu_constructs.placement.packing import Need, Room
 from gpu_constructs.placement.pool_profile import PoolProfile, profile_of
 
-__all__ = ["Assumption", "hosts_of", "need_of", "room_of", "rooms_of"]
+__all__ = ["NEURON_TASK", "Assumption", "hosts_of", "need_of", "room_of", "rooms_of"]
 
 
 _BILLION = 1_000_000_000
 _PLENTY = 1 << 40  # more of anything than a host has
 _ANY_HOST = Room(units=(_PLENTY,) * 5, gpu_memory_mib=_PLENTY)
 
-_DEVICES = (0, "neuron")
+NEURON_TASK = (0, "neuron")
 """Stands for devices that no two tasks of one host can have, as a port does; no port has the number 0."""
 
 
@@ -98,7 +98,7 @@ def _need(demand: Demand, room: Room, assumption: Assumption) -> Need | None:
     interfaces = int(certain) if demand.is_network_unknown else demand.interfaces
     ports = demand.host_ports if certain else demand.certain_ports
     if demand.neuron or (certain and demand.neuron_devices):
-        ports |= {_DEVICES}
+        ports |= {NEURON_TASK}
     # The API refuses negative numbers; here they take nothing.
     units = (max(0, whole), max(0, part), max(0, demand.cpu), max(0, demand.memory_mib), interfaces)
     return Need(units=units, shared_mib=shared, ports=ports)

@@ -23,6 +23,7 @@ __all__ = [
     "Need",
     "Packing",
     "Room",
+    "copies_on_gpus",
     "copies_per_host",
     "more_fit",
     "pack",
@@ -85,11 +86,13 @@ class Load:
         need: What each copy takes.
         copies: How many there are.
         distinct: Whether no two of them may be on one host.
+        stands_for: Places of the loads of `pack` that it was made of, because they are alike.
     """
 
     need: Need
     copies: int
     distinct: bool = False
+    stands_for: tuple[int, ...] = ()
 
     @property
     def most(self) -> int:
@@ -106,12 +109,14 @@ class HostGroup:
         free: What is left of each, in the order of `Room.units`.
         shared: What is left of the memory of each GPU in sharing mode.
         ports: Ports that are taken.
+        taken: What is on each, in the order in which it came, with the copies on one host.
     """
 
     hosts: int
     free: Units
     shared: tuple[int, ...] = ()
     ports: frozenset[tuple[int, str]] = frozenset()
+    taken: tuple[tuple[Load, int], ...] = ()
 
 
 @dataclass(slots=True)
@@ -147,7 +152,7 @@ class _Block:
         while left and index < len(groups):
             group = groups[index]
             most = _most(group, need, asked, room, limit)
-            after, left = _filled(group, need, most, left, room) if most else ([group], left)
+            after, left = _filled(group, load, most, left, room) if most else ([group], left)
             groups[index : index + 1] = after
             self.is_changed |= most > 0
             index = self._with_room(asked, index + len(after)) if left else index
@@ -186,12 +191,14 @@ class Packing:
     Attributes:
         room: What a host without tasks has.
         most_hosts: Hosts that there may be; None for as many as it takes.
-        placed: Copies that were placed, for each load of `pack`.
+        loads: What was to be placed by `pack`.
+        placed: Copies that were placed, for each of them.
         hosts: Hosts with a task on them.
     """
 
     room: Room
     most_hosts: int | None = None
+    loads: Sequence[Load] = ()
     placed: list[int] = field(default_factory=list)
     hosts: int = 0
     _blocks: list[_Block] = field(default_factory=list)
@@ -232,7 +239,7 @@ class Packing:
             return left
         empty.hosts = min(-(-left // most), may_open)
         self.hosts += empty.hosts
-        opened, left = _filled(empty, load.need, most, left, self.room)
+        opened, left = _filled(empty, load, most, left, self.room)
         if not self._blocks or len(self._blocks[-1].groups) >= _BLOCK:
             self._blocks.append(_Block([], self.room.units))
         last = self._blocks[-1]
@@ -248,12 +255,14 @@ def pack(loads: Sequence[Load], room: Room, *, most_hosts: int | None = None) ->
     different tasks that the order hardly matters. Tasks that are alike are packed as one.
     """
     kinds = _kinds(loads)
-    merged = [replace(loads[of[0]], copies=sum([loads[index].copies for index in of])) for of in kinds]
+    merged = [
+        replace(loads[of[0]], copies=sum([loads[index].copies for index in of]), stands_for=tuple(of)) for of in kinds
+    ]
     copies = sum([load.copies for load in merged])
     shares = [_shares(load.need, room) for load in merged]
     best: Packing | None = None
     for size in _SIZES if len(merged) <= _FEW else _SIZES[:1]:
-        packing = Packing(room=room, most_hosts=most_hosts, placed=[0] * len(merged))
+        packing = Packing(room=room, most_hosts=most_hosts, loads=loads, placed=[0] * len(merged))
         for index in sorted(range(len(merged)), key=[size(each) for each in shares].__getitem__, reverse=True):
             packing.placed[index] = packing.place(merged[index])
         if best is None or sum(packing.placed) > sum(best.placed):
@@ -345,33 +354,46 @@ def _most(group: HostGroup, need: Need, asked: Iterable[tuple[int, int]], room: 
     return most
 
 
-def _filled(group: HostGroup, need: Need, most: int, left: int, room: Room) -> tuple[list[HostGroup], int]:
+def _filled(group: HostGroup, load: Load, most: int, left: int, room: Room) -> tuple[list[HostGroup], int]:
     """What becomes of a group of which each host takes so many copies, and how many copies are left."""
     full = min(left // most, group.hosts)
     left -= full * most
-    after = [_taken(group, need, most, full, room)] if full else []
+    after = [_taken(group, load, most, full, room)] if full else []
     if full < group.hosts and left:  # fewer copies are left than one more host takes
-        after.append(_taken(group, need, left, 1, room))
+        after.append(_taken(group, load, left, 1, room))
         full, left = full + 1, 0
     if full < group.hosts:
-        after.append(HostGroup(group.hosts - full, group.free, group.shared, group.ports))
+        after.append(HostGroup(group.hosts - full, group.free, group.shared, group.ports, group.taken))
     return after, left
 
 
-def _taken(group: HostGroup, need: Need, copies: int, hosts: int, room: Room) -> HostGroup:
+def _taken(group: HostGroup, load: Load, copies: int, hosts: int, room: Room) -> HostGroup:
     """Hosts of a group with so many copies on each."""
+    need = load.need
     free = tuple([left - copies * asked for left, asked in zip(group.free, need.units, strict=True)])
     shared = group.shared
     if need.shared_mib:
-        gpus = list(shared)
-        idle = free[0]
-        for index, left in enumerate(gpus):
-            here = min(copies, left // need.shared_mib)
-            gpus[index] -= here * need.shared_mib
-            copies -= here
-        while copies:
-            here = min(copies, room.gpu_memory_mib // need.shared_mib)
-            gpus.append(room.gpu_memory_mib - here * need.shared_mib)
-            copies, idle = copies - here, idle - 1
-        free, shared = (idle, *free[1:]), tuple(gpus)
-    return HostGroup(hosts, free, shared, group.ports | need.ports)
+        here = copies_on_gpus(need, copies, shared, room)
+        before = (*shared, *[room.gpu_memory_mib] * (len(here) - len(shared)))
+        shared = tuple([left - number * need.shared_mib for left, number in zip(before, here, strict=True)])
+        free = (free[0] - (len(shared) - len(group.shared)), *free[1:])
+    return HostGroup(hosts, free, shared, group.ports | need.ports, (*group.taken, (load, copies)))
+
+
+def copies_on_gpus(need: Need, copies: int, shared: Sequence[int], room: Room) -> list[int]:
+    """How many copies each GPU in sharing mode takes: those that are shared first, then others.
+
+    Args:
+        need: What one copy takes, a part of the memory of one GPU among it.
+        copies: How many go to the host.
+        shared: What is left of the memory of each GPU in sharing mode.
+        room: What the host has.
+    """
+    here = []
+    for left in shared:
+        here.append(min(copies, left // need.shared_mib))
+        copies -= here[-1]
+    while copies:
+        here.append(min(copies, room.gpu_memory_mib // need.shared_mib))
+        copies -= here[-1]
+    return here

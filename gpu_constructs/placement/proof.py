@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from enum import Enum
 
 from gpu_constructs.fleet import UNKNOWN, Pool, Unknown, Workload
-from gpu_constructs.placement.packing import Room
+from gpu_constructs.placement.packing import Packing, Room
 from gpu_constructs.values import dataclass
 
 __all__ = ["Counts", "Place", "PoolProof", "Proof", "Stranded", "WorkloadProof"]
@@ -91,6 +92,7 @@ class PoolProof:
         stranded: GPUs that stay idle on the hosts that are needed.
         is_packed: Whether a packing was looked for: the tasks of all pools may be too many and too different.
         room: What each host certainly has for tasks besides daemons; None where that is not known.
+        packing: The packing on `hosts_needed`, whose loads are `workloads` in their order; None where there is none.
     """
 
     pool: Pool
@@ -103,6 +105,7 @@ class PoolProof:
     stranded: tuple[Stranded, ...] = ()
     is_packed: bool = True
     room: Room | None = None
+    packing: Packing | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,7 +31,8 @@ from gpu_constructs.placement.destinations import (
     unjudged,
 )
 from gpu_constructs.placement.fit import fit_demand
-from gpu_constructs.placement.packing import UNITS, HostGroup, Load, Need, Packing, Room, more_fit, pack
+from gpu_constructs.placement.packed_hosts import lacking_for_gpus
+from gpu_constructs.placement.packing import Load, Packing, Room, pack
 from gpu_constructs.placement.pool_load import PoolLoad, Tenant
 from gpu_constructs.placement.pool_profile import PoolProfile, profile_of
 from gpu_constructs.placement.proof import Counts, Place, PoolProof, Proof, Stranded, WorkloadProof
@@ -176,6 +177,7 @@ def _prove_pool(shared: PoolLoad) -> PoolProof:
         stranded=() if packing is None or loads is None else _stranded(shared, packing, loads),
         is_packed=not shared.is_beyond_budget,
         room=room,
+        packing=packing,
     )
 
 
@@ -234,12 +236,25 @@ def _place_unbound(shared: PoolLoad, loads: Sequence[Load], room: Room) -> None:
 
 
 def _stranded(shared: PoolLoad, packing: Packing, loads: Sequence[Load]) -> tuple[Stranded, ...]:
-    needs = [each.need for each in loads if each.copies]
-    if not packing.groups or not _stranded_in(packing, needs):
+    if not packing.groups or not _stranded_in(packing):
         return ()
     # Only what even hosts with as much as they can have do not use.
     possible = shared.room(Assumption.BEST)
-    return () if possible is None else _stranded_in(pack(loads, possible), needs)
+    return () if possible is None else _stranded_in(pack(loads, possible))
+
+
+def _stranded_in(packing: Packing) -> tuple[Stranded, ...]:
+    """GPUs that stay idle on hosts with tasks, though one of these tasks would take them if the host had more else."""
+    missing_on = lacking_for_gpus(packing)
+    found: dict[tuple[int, tuple[str, ...]], int] = {}
+    for group in packing.groups:
+        if missing := missing_on(group):
+            idle = group.free[0]
+            found[idle, missing] = found.get((idle, missing), 0) + group.hosts
+    return tuple(
+        Stranded(hosts=hosts, gpus=idle, gpus_per_host=packing.room.units[0], exhausted=missing)
+        for (idle, missing), hosts in found.items()
+    )
 
 
 def _prove_workload(
@@ -295,27 +310,3 @@ def _without_room(tenants: Iterable[Tenant], pools: Mapping[str, PoolLoad], leas
         elif slots is not None:
             without += max(0, tenant.least - slots)
     return without if is_bound else max(0, least - room_elsewhere)
-
-
-def _stranded_in(packing: Packing, needs: Sequence[Need]) -> tuple[Stranded, ...]:
-    """GPUs that stay idle on hosts with tasks, though one of these tasks would take them if the host had more else."""
-    of_gpus = list(dict.fromkeys(need for need in needs if need.units[0]))
-    found: dict[tuple[int, tuple[str, ...]], int] = {}
-    for group in packing.groups:
-        idle = group.free[0]
-        if not idle or any(more_fit(need, group, packing.room) for need in of_gpus):
-            continue
-        # The smallest of those that the idle GPUs were enough for says what is missing.
-        enough = min((need for need in of_gpus if need.units[0] <= idle), key=lambda need: need.units, default=None)
-        missing = _exhausted(enough, group) if enough is not None else ()
-        if missing:
-            found[idle, missing] = found.get((idle, missing), 0) + group.hosts
-    return tuple(
-        Stranded(hosts=hosts, gpus=idle, gpus_per_host=packing.room.units[0], exhausted=missing)
-        for (idle, missing), hosts in found.items()
-    )
-
-
-def _exhausted(need: Need, group: HostGroup) -> tuple[str, ...]:
-    """What a host with tasks on it has too little of for one more, in words."""
-    return tuple(unit for unit, free, asked in zip(UNITS, group.free, need.units, strict=True) if asked > free)

@@ -8,6 +8,7 @@ and that stands for a desired count that nothing else says.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import field
 
 from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, PoolKind, Unknown, Workload, known, total
 from gpu_constructs.placement import Assumption, PoolProof, Proof, Stranded, demand_of, prove
@@ -123,6 +124,7 @@ class FleetPlan:
         maximum: All pools at MaxSize.
         quotas: What is needed of the quotas.
         elsewhere: Workloads whose hosts are not in the files: those of imported clusters, Fargate and the like.
+        proof: What it was made of: where the copies go at the desired counts, with the packing of each pool.
     """
 
     pools: tuple[PoolPlan, ...]
@@ -131,6 +133,7 @@ class FleetPlan:
     maximum: Level
     quotas: tuple[QuotaNeed, ...]
     elsewhere: tuple[str, ...]
+    proof: Proof = field(compare=False, repr=False)
 
     @property
     def levels(self) -> Mapping[str, Level]:
@@ -175,6 +178,7 @@ def plan(fleet: Fleet, *, cheaper: bool = True) -> FleetPlan:
         maximum=_sum([each.maximum for each in pools]),
         quotas=_quotas(pools),
         elsewhere=tuple(each.workload.name for each in proof.workloads if not each.places),
+        proof=proof,
     )
 
 

@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
-from gpu_constructs.fleet import Unknown
+from gpu_constructs.fleet import PARTLY_SPOT, Unknown
+from gpu_constructs.hardware.prices import dollars
+from gpu_constructs.placement import Stranded
+from gpu_constructs.placement.reasons import listed
+from gpu_constructs.planning.cheaper import Search
+from gpu_constructs.planning.deployment import Deployment
 from gpu_constructs.planning.fleet_plan import FleetPlan
-from gpu_constructs.planning.host_price import Usd
+from gpu_constructs.planning.host_price import HOURS_A_MONTH, Usd
 
-__all__ = ["NOT_KNOWN", "amount", "cost_of_level", "number"]
+__all__ = [
+    "NOT_KNOWN",
+    "about_prices",
+    "amount",
+    "cheaper_mix",
+    "cost_of_level",
+    "deploying",
+    "hosts_word",
+    "idle",
+    "number",
+    "stranded",
+]
 
 NOT_KNOWN = "not known"
 
@@ -35,3 +51,59 @@ def cost_of_level(plan: FleetPlan, level: str, *, hours: int = 1) -> str:
     if known is None or not known.most:
         return "paid in advance" if all(each.price.is_paid for each in left_out) else NOT_KNOWN
     return f"{known.times(hours)} and more"
+
+
+def hosts_word(count: int | Unknown) -> str:
+    """The word for so many hosts."""
+    return "host" if count == 1 else "hosts"
+
+
+def stranded(found: Stranded) -> str:
+    """Which GPUs stay idle, and why."""
+    verb = "is" if len(found.exhausted) == 1 else "are"
+    where = f"{found.gpus} of {found.gpus_per_host} GPUs on {found.hosts} {hosts_word(found.hosts)}"
+    return f"{where}, whose {listed(found.exhausted)} {verb} used up first"
+
+
+def idle(quarter_hour: Usd) -> str:
+    """What a host costs after its last task."""
+    return f"{quarter_hour} for the quarter of an hour before ECS ends a host without tasks"
+
+
+def deploying(found: Deployment) -> str:
+    """How many hosts a deployment of all services of a pool takes."""
+    if isinstance(found.hosts, Unknown):
+        return f"{NOT_KNOWN} how many hosts a deployment of all services takes"
+    hosts = f"{number(found.hosts)} {hosts_word(found.hosts)}"
+    text = f"{hosts} if all services are deployed at once, {number(found.extra)} more"
+    if found.beyond:
+        beyond = (
+            "; MaxSize is not known"
+            if isinstance(found.beyond, Unknown)
+            else f", {number(found.beyond)} beyond MaxSize"
+        )
+        text += beyond if found.stuck else f"{beyond}: old copies stop before new ones start"
+    return text + (f"; {listed(found.stuck)} cannot take the first step" if found.stuck else "")
+
+
+def cheaper_mix(found: Search) -> str:
+    """The cheapest mix of hosts, and what it saves."""
+    saved = found.now_usd_per_hour - found.usd_per_hour
+    mix = listed(f"{each.hosts} {each.price.instance_type}" for each in found.chosen)
+    return (
+        f"{mix} at {dollars(found.usd_per_hour)} an hour take the same copies, {dollars(saved)} less an hour and "
+        f"{dollars(saved * HOURS_A_MONTH)} less a month"
+    )
+
+
+def about_prices(plan: FleetPlan) -> str:
+    """What the prices are, of which day, and what is not in them."""
+    lists = listed(dict.fromkeys(f"{price.region}, {price.day}" for each in plan.prices for price in each.prices))
+    stands_in = any(price.region != each.pool.region for each in plan.pools for price in each.price.prices)
+    region = "; where a region is not known or not listed, the prices of us-east-1 stand in" if stands_in else ""
+    is_spot = any(each.pool.bought.option in PARTLY_SPOT for each in plan.pools)
+    spot = "; Spot prices change all the time, and the on-demand price is the most that they can be" if is_spot else ""
+    return (
+        f"on-demand list prices ({lists}){region}{spot}. A month has {HOURS_A_MONTH} hours. Disks, traffic, taxes and "
+        "discounts are not in them."
+    )

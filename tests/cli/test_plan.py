@@ -136,3 +136,35 @@ def test_a_program_reads_both_plans(tmp_path: Path, capsys: pytest.CaptureFixtur
 def test_wrong_usage_is_2(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(arguments) == 2
     assert words in capsys.readouterr().err
+
+
+def test_a_page_goes_to_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = tmp_path / "plan.html"
+    asked = ["plan", written(template(), tmp_path / "t.json"), "--format", "html"]
+    assert main([*asked, "--output", str(target), "--budget", "1"]) == 1
+    assert capsys.readouterr().out == ""
+    found = target.read_text(encoding="utf-8")
+    assert found.startswith("<!DOCTYPE html>")
+    assert "Above the budget" in found
+    assert main(asked) == 0
+    assert "<h3 " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_every_form_goes_to_a_file(form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = tmp_path / "plan"
+    asked = ["plan", written(template(), tmp_path / "t.json"), "--format", form]
+    assert main(asked) == 0
+    assert main([*asked, "--output", str(target)]) == 0
+    assert target.read_text(encoding="utf-8") == capsys.readouterr().out
+
+
+def test_what_is_planned_is_not_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = written(template(), tmp_path / "t.json")
+    assert main(["plan", path, "--output", path]) == 2
+    assert "is what is checked" in capsys.readouterr().err
+
+
+def test_a_difference_is_no_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*changed(tmp_path, MaxSize="6"), "--format", "html"]) == 2
+    assert "'html' is for one plan" in capsys.readouterr().err

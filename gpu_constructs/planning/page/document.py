@@ -1,0 +1,213 @@
+"""The page of a plan: totals, what to look at, the pools with their hosts, quotas, and what the prices are."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterator, Sequence
+from hashlib import sha256
+
+from gpu_constructs.budget import DRAWN, DRAWN_POOLS, DRAWN_ROWS
+from gpu_constructs.fleet import Unknown
+from gpu_constructs.hardware.prices import dollars
+from gpu_constructs.placement.reasons import listed
+from gpu_constructs.planning.budget_verdict import BudgetVerdict
+from gpu_constructs.planning.fleet_plan import FleetPlan, QuotaNeed
+from gpu_constructs.planning.host_layout import Devices, PoolLayout, SlotUse, layouts_of
+from gpu_constructs.planning.host_price import HOURS_A_MONTH
+from gpu_constructs.planning.in_words import about_prices, cost_of_level, hosts_word, number
+from gpu_constructs.planning.page.markup import items, name, table, text
+from gpu_constructs.planning.page.pool_section import pool_section
+from gpu_constructs.planning.page.style import STYLE
+
+__all__ = ["page"]
+
+_LEVELS = {
+    "minimum": ("At minimum", "MinSize of every pool"),
+    "desired": ("At the desired counts", "what the services need"),
+    "maximum": ("At most", "MaxSize of every pool"),
+}
+_OPEN_POOLS = 12
+
+
+def page(plan: FleetPlan, *, title: str = "GPU plan", verdict: BudgetVerdict | None = None) -> str:
+    """A plan as one HTML page that needs nothing else.
+
+    Args:
+        plan: The plan.
+        title: What the page is called, such as the name of the app.
+        verdict: What is to be said of a budget; None without one.
+    """
+    pools = tuple(layouts_of(plan))
+    digest = b64encode(sha256(STYLE.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    parts = [
+        "<!DOCTYPE html>",
+        '<html lang="en">',
+        '<head><meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        '<meta name="color-scheme" content="light dark">',
+        f"<title>{text(title, 255)}</title>",
+        f"<style>{STYLE}</style></head>",
+        '<body><a class="skip" href="#pools">Skip to the hosts</a>',
+        "<header>",
+        f'<p class="eyebrow">{name(title)}</p>',
+        f"<h1>{text(_headline(plan))}</h1>",
+        _devices(pools),
+        "</header>",
+        "<main>",
+        _totals(plan),
+        _attention(plan, pools, verdict),
+        *_pools(pools),
+        _quotas(plan),
+        "</main>",
+        _footer(plan),
+        "</body></html>",
+        "",
+    ]
+    # Characters outside ASCII are written as numbers, so that a page is the same in every encoding.
+    return "\n".join(parts).encode("ascii", "xmlcharrefreplace").decode("ascii")
+
+
+def _headline(plan: FleetPlan) -> str:
+    if not plan.pools:
+        return "No hosts are defined in what was read, so nothing is planned"
+    hosts, gpus = plan.desired.hosts, plan.desired.gpus
+    counts = f"{number(hosts)} {hosts_word(hosts)}" if not isinstance(hosts, Unknown) else "Hosts not known"
+    if not isinstance(gpus, Unknown) and gpus:
+        counts += f" with {number(gpus)} {'GPU' if gpus == 1 else 'GPUs'}"
+    cost = cost_of_level(plan, "desired")
+    return f"{counts}, {cost} an hour" if "$" in cost else f"{counts}; the price is {cost}"
+
+
+def _devices(pools: Sequence[PoolLayout]) -> str:
+    """What becomes of all GPUs at the desired counts, as a bar and in words."""
+    of_gpus = [each for each in pools if each.devices in {Devices.GPU, Devices.GPU_PART}]
+    counts = {
+        "held": sum(each.slots(SlotUse.HELD, SlotUse.SHARED, SlotUse.DAEMONS) for each in of_gpus),
+        "stranded": sum(each.slots(SlotUse.STRANDED) for each in of_gpus),
+        "free": sum(each.slots(SlotUse.FREE) for each in of_gpus),
+    }
+    total = sum(counts.values())
+    words = {"held": "hold tasks", "stranded": "idle, because their host has too little else", "free": "free"}
+    unknown = [each for each in of_gpus if each.why_unknown]
+    said = [f'<span class="dot {use}"></span>{counts[use]:,} {words[use]}' for use in counts if counts[use]]
+    if unknown:
+        said.append(
+            f'<span class="dot not_known"></span>not known of {len(unknown)} {"pool" if len(unknown) == 1 else "pools"}'
+        )
+    if not said:
+        return ""
+    x, parts = 0.0, []
+    for use, count in counts.items():
+        width = 1000 * count / (total or 1)
+        parts.append(f'<rect class="{use}" x="{x:.1f}" width="{width:.1f}" height="12"/>')
+        x += width
+    svg = (
+        f'<svg class="fleet" viewBox="0 0 1000 12" preserveAspectRatio="none" aria-hidden="true">{"".join(parts)}</svg>'
+    )
+    return f'<div class="use"><p>GPUs at the desired counts</p>{svg if total else ""}{items(said, "legend")}</div>'
+
+
+def _totals(plan: FleetPlan) -> str:
+    cards = []
+    for level, (title, meaning) in _LEVELS.items():
+        found = plan.levels[level]
+        month = cost_of_level(plan, level, hours=HOURS_A_MONTH)
+        cards.append(
+            f'<section class="card {level}"><h3>{title}</h3><p class="quiet">{meaning}</p>'
+            f'<p class="cost">{text(cost_of_level(plan, level))} <span>an hour</span></p>'
+            f"<dl><div><dt>A month</dt><dd>{text(month)}</dd></div>"
+            f"<div><dt>Hosts</dt><dd>{number(found.hosts)}</dd></div>"
+            f"<div><dt>GPUs</dt><dd>{number(found.gpus)}</dd></div></dl></section>"
+        )
+    heading = '<h2 id="totals">Totals</h2>'
+    return f'<section aria-labelledby="totals">{heading}<div class="cards">{"".join(cards)}</div></section>'
+
+
+def _attention(plan: FleetPlan, pools: Sequence[PoolLayout], verdict: BudgetVerdict | None) -> str:
+    found = list(_warnings(plan, pools, verdict))
+    if not found:
+        return ""
+    lines = (f'<strong class="{style}">{label}</strong> {said}' for style, label, said in found)
+    return f'<section aria-labelledby="look"><h2 id="look">Look at this</h2>{items(lines, "look")}</section>'
+
+
+def _warnings(
+    plan: FleetPlan, pools: Sequence[PoolLayout], verdict: BudgetVerdict | None
+) -> Iterator[tuple[str, str, str]]:
+    """What is wrong or not known, the worst first: how bad, in a word, and in a sentence of markup."""
+    if verdict is not None:
+        yield _of_budget(verdict)
+    workloads = plan.proof.workloads
+    for of in workloads:
+        if of.answer is False:
+            copies = f"{of.unplaced:,} of its copies" if of.unplaced else "its copies"
+            yield "bad", "No room", f"for {copies}: {name(of.workload.name)}"
+    for layout in pools:
+        yield from _of_pool(layout)
+    for of in workloads:
+        if isinstance(of.answer, Unknown) and of.places:
+            yield "warn", "Not known", f"whether all copies have room: {name(of.workload.name)}"
+    for each in dict.fromkeys(each.pool.name for level in plan.levels for each in plan.unpriced(level)):
+        why = next(of.why_unpriced for of in plan.pools if of.pool.name == each)
+        yield "warn", "Not counted", f"in the costs: {name(each)}, {text(why)}"
+    for workload in plan.elsewhere:
+        yield "info", "Not planned", f"{name(workload)}, whose hosts are not in these files"
+
+
+def _of_budget(verdict: BudgetVerdict) -> tuple[str, str, str]:
+    if verdict.above:
+        return "bad", "Above the budget", text(verdict.above)
+    if verdict.open:
+        return "warn", "Budget not known", text(verdict.open)
+    return "good", "Within the budget", f"of {dollars(verdict.usd_per_hour)} an hour"
+
+
+def _of_pool(layout: PoolLayout) -> Iterator[tuple[str, str, str]]:
+    plan = layout.plan
+    pool = name(plan.pool.name)
+    if plan.short:
+        yield "bad", "Beyond MaxSize", f"{pool} needs {plan.short:,} more {hosts_word(plan.short)}"
+    if plan.deployment is not None and plan.deployment.stuck:
+        yield "bad", "Stuck deployment", f"{pool}: {text(listed(plan.deployment.stuck))} cannot take the first step"
+    if idle := sum(each.hosts * each.gpus for each in plan.stranded):
+        yield "warn", "Stranded", f"{idle:,} {'GPU stays' if idle == 1 else 'GPUs stay'} idle on {pool}"
+
+
+def _pools(pools: Sequence[PoolLayout]) -> Iterator[str]:
+    yield '<section id="pools" aria-labelledby="hosts" tabindex="-1"><h2 id="hosts">Hosts</h2>'
+    left = DRAWN
+    for place, each in enumerate(pools[:DRAWN_POOLS]):
+        yield pool_section(each, place, most=left, is_open=place < _OPEN_POOLS)
+        left = max(1, left - len(each.hosts))
+    if len(pools) > DRAWN_POOLS:
+        yield f'<p class="unknown">{len(pools) - DRAWN_POOLS:,} more pools are counted and not shown.</p>'
+    yield "</section>"
+
+
+def _quotas(plan: FleetPlan) -> str:
+    if not plan.quotas:
+        return ""
+    rows = [
+        [f"<code>{text(each.quota.code)}</code> {_about(each)}", number(each.desired), number(each.maximum)]
+        for each in plan.quotas[:DRAWN_ROWS]
+    ]
+    caption = "vCPUs that the hosts count against the quotas of each account and region"
+    found = table("quotas", caption, ("Quota", "Desired", "Most"), rows, numbers="Desired Most")
+    return f'<section aria-labelledby="quotas"><h2 id="quotas">Quotas</h2>{found}</section>'
+
+
+def _about(need: QuotaNeed) -> str:
+    """Which quota it is: of what, where, and what is in doubt."""
+    quota = need.quota
+    said = filter(None, (f"{quota.way} {quota.group}", quota.place.region, quota.place.account, quota.doubt))
+    return f'<span class="quiet">{text(", ".join(said))}</span>'
+
+
+def _footer(plan: FleetPlan) -> str:
+    prices = f"{about_prices(plan)} " if plan.prices else ""
+    return (f"<footer><p>Prices: {text(prices)}</p>" if prices else "<footer>") + (
+        "<p>The hosts are drawn as the proof packed them: ECS decides where a task starts, and which GPU it gets. "
+        "At MaxSize only the numbers are known.</p></footer>"
+    )
