@@ -173,7 +173,7 @@ def test_a_template_without_gpus_is_no_business_of_the_pack() -> None:
     assert found("Resources: {Queue: {Type: 'AWS::SQS::Queue'}}") == []
 
 
-@settings(max_examples=times(20), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=times(10), deadline=None, suppress_health_check=list(HealthCheck))
 @given(TEMPLATE_TEXTS)
 def test_no_template_that_cfn_lint_reads_brings_the_pack_down(text: str) -> None:
     try:

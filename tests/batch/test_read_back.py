@@ -85,7 +85,7 @@ def _built(
     return pools, tasks
 
 
-@settings(max_examples=times(10), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=times(5), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.lists(environments, min_size=1, max_size=2), min_size=1, max_size=3), st.lists(jobs, max_size=2))
 def test_what_is_read_is_what_was_built(queues: list[list[Given]], asked: list[Given]) -> None:
     with tempfile.TemporaryDirectory() as folder:

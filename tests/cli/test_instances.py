@@ -17,6 +17,7 @@ from gpu_constructs.cli import main
 from gpu_constructs.cli.instance_flags import FLAGS
 from gpu_constructs.hardware import Architecture, InstanceNeeds, accelerated, find
 from gpu_constructs.hardware.filters import FILTERS
+from tests.examples import times
 
 PAGE = Path(__file__).parents[2] / "docs" / "planning.md"
 
@@ -287,7 +288,7 @@ OPTIONS = [
     ),
     st.sampled_from(["text", "wide", "json"]),
 )
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=times(30), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_any_value_is_answered_or_refused_in_words(
     capsys: pytest.CaptureFixture[str], asked: list[tuple[str, str]], form: str
 ) -> None:

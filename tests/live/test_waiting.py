@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from gpu_constructs.errors import GpuConstructsError
 from gpu_constructs.live import Layer, answers, parsed, subject_called, verify, why
+from tests.examples import times
 
 from .given import Answer, cluster
 
@@ -149,7 +150,7 @@ def spoilt(answer: Any, path: list[int], value: Any) -> Any:
     return [*answer[:key], inner, *answer[key + 1 :]]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=times(30), deadline=None)
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=6), JSON)
 def test_an_answer_of_another_shape_is_no_exception(path: list[int], value: Any) -> None:
     answer = spoilt(cluster(activities=(VCPUS,)), path, value)

@@ -73,7 +73,7 @@ def build(site: Site, plan: dict[str, Any], *, place: int) -> Task:
     return task.task
 
 
-@settings(max_examples=times(4), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=times(2), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(apps)
 def test_the_order_of_lines_changes_no_size(plan: dict[str, Any]) -> None:
     held, read = [], []

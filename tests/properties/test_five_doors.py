@@ -38,8 +38,7 @@ from gpu_constructs.testing import gpus
 from tests.examples import times
 from tests.properties.small_templates import Written, small_template
 
-FILES = times(240)
-CHUNKS = 4
+FILES = times(50)
 PACK = "gpu_constructs.lint"
 
 CANNOT = frozenset(
@@ -94,10 +93,9 @@ def remembered(function: Callable[..., Any], **always: object) -> Callable[..., 
     return remembering
 
 
-@pytest.mark.parametrize("chunk", range(CHUNKS))
-def test_all_doors_give_the_same_answer(chunk: int, tmp_path: Path, files: dict[int, str]) -> None:
+def test_all_doors_give_the_same_answer(tmp_path: Path, files: dict[int, str]) -> None:
     answers: Counter[bool | None] = Counter()
-    for number in range(chunk, FILES, CHUNKS):
+    for number in range(FILES):
         written = small_template(number)
         template = written.template
         app, file = assembly_of(template, tmp_path / str(number))
@@ -106,7 +104,7 @@ def test_all_doors_give_the_same_answer(chunk: int, tmp_path: Path, files: dict[
         as_file, as_app = (check_files([each]).findings for each in (file, app))
         assert shown(as_file) == shown_by_lint(template), number
         assert shown(as_app) == shown(findings_in([app])), number
-        source, found = (app, as_app) if number // CHUNKS % 2 else (file, as_file)
+        source, found = (app, as_app) if number % 2 else (file, as_file)
         unplaceable = named_by_the_kit(source)
         for task, answer in explained(written, source).items():
             disagreement = against_check(written, task, answer, found)
@@ -114,12 +112,11 @@ def test_all_doors_give_the_same_answer(chunk: int, tmp_path: Path, files: dict[
             if wants_gpu(written, task):
                 assert (answer is not True) is (task in unplaceable), f"{number} {task}: {answer}, {unplaceable}"
             answers[answer] += 1
-    assert min(answers[each] for each in (True, False, None)) > FILES // CHUNKS // 15, answers
+    assert min(answers[each] for each in (True, False, None)) > FILES // 15, answers
 
 
-@pytest.mark.parametrize("number", range(0, 240, 120))
-def test_cfn_lint_itself_shows_what_its_rules_show(number: int) -> None:
-    template = small_template(number).template
+def test_cfn_lint_itself_shows_what_its_rules_show() -> None:
+    template = small_template(0).template
     matches = lint(json.dumps(template), config=ManualArgs(append_rules=[PACK], include_checks=["I"]))
     ours = Counter(each.rule.id for each in matches if each.rule.id[1:] >= "9500")
     assert ours == Counter(identity for identity, _ in shown_by_lint(template).elements())

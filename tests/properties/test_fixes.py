@@ -171,7 +171,7 @@ def _by_hand() -> Iterator[Shown]:
 
 
 def _at_random() -> Iterator[Shown]:
-    for seed in range(times(50)):
+    for seed in range(times(15)):
         random = Random(seed)  # noqa: S311 - no secret
         for fleet in (broken_fleet(random), replace(small_fleet(random)[0], is_whole=True)):
             yield Shown(fleet=fleet, findings=check(fleet))

@@ -22,7 +22,7 @@ from tests.template.written import read_text
 
 yaml = pytest.importorskip("yaml")
 
-QUICKLY = settings(deadline=timedelta(seconds=2), suppress_health_check=[HealthCheck.too_slow], max_examples=times(50))
+QUICKLY = settings(deadline=timedelta(seconds=2), suppress_health_check=[HealthCheck.too_slow], max_examples=times(25))
 
 SCALARS = (
     st.none()

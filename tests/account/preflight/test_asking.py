@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
+from types import SimpleNamespace
 from typing import Any
 
 import boto3
+import botocore.session
 import pytest
 from botocore import xform_name
 from botocore.awsrequest import AWSResponse
@@ -24,6 +26,7 @@ from gpu_constructs.account.preflight.zones import SUBNETS_CALL
 from gpu_constructs.fleet import Bought, Fleet, Pool, PurchaseOption, Reservation
 from tests.account.modelled import MODELS, error_codes
 from tests.account.preflight.world import REGION, SPOT, answering, fleet, offering, pool, subnet, table, task
+from tests.examples import times
 
 CALLS = tuple(dict.fromkeys(call for check in CHECKS for call in check.calls))
 
@@ -83,7 +86,9 @@ def answered(credentials: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cal
 
     def of(answer: Answering) -> Ask:
         def make(**given_: Any) -> Any:
-            made = session(**given_)
+            core = botocore.session.get_session()
+            core.register_component("data_loader", MODELS.get_component("data_loader"))  # which has read the models
+            made = session(botocore_session=core, **given_)
 
             def send(request: Any, event_name: str, **_: Any) -> AWSResponse:
                 status, body = answer(event_name.rpartition(".")[2])
@@ -162,13 +167,18 @@ def test_an_answer_that_cannot_be_parsed_is_said(answered: Callable[[Answering],
         answered(partial(_body, body))(call, arguments_of(call)).first.row("Any")
 
 
+@cache
+def client_of(service: str) -> Any:
+    return boto3.client(service, region_name=REGION)
+
+
 @pytest.mark.parametrize("call", CALLS, ids=lambda call: call.permission)
 def test_every_error_that_botocore_models_is_a_result_with_words(
     call: Call, credentials: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     del credentials
-    client, arguments = boto3.client(call.service, region_name=REGION), arguments_of(call)
-    monkeypatch.setattr(boto3.Session, "client", lambda *_, **__: client)
+    client, arguments = client_of(call.service), arguments_of(call)
+    monkeypatch.setattr(boto3, "Session", lambda **_: SimpleNamespace(client=lambda *_, **__: client))
     for code in error_codes(call.service, call.operation):
         with Stubber(client) as stub:
             stub.add_client_error(xform_name(call.operation), code, "why it does not answer\x1b[2J")
@@ -180,11 +190,16 @@ def test_every_error_that_botocore_models_is_a_result_with_words(
 
 def arguments_of(call: Call) -> dict[str, Any]:
     """The arguments with which some check makes a call."""
+    return next((dict(arguments) for made, arguments in all_asked() if made.operation == call.operation), {})
+
+
+@cache
+def all_asked() -> list[tuple[Call, Any]]:
     asked: list[Any] = []
     refused = UnansweredError("none", code="NoSuchResourceException")
     answers = {"GetServiceQuota": refused, "ListGroupResources": {}, **SOME_ANSWERS}
     preflight(every_kind(), answering(answers, asked), CHECKS)
-    return next((dict(arguments) for made, arguments in asked if made.operation == call.operation), {})
+    return asked
 
 
 SOME_ANSWERS: dict[str, object] = {
@@ -237,7 +252,7 @@ def odd_answers(operation: str) -> st.SearchStrategy[Any]:
     return ODD | level | st.dictionaries(st.sampled_from(keys(operation)), st.lists(level, max_size=2), max_size=4)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=times(15), deadline=None)
 @given(st.fixed_dictionaries({each: odd_answers(each) for each in OPERATIONS}))
 def test_answers_of_any_shape_are_results(answers: dict[str, Any]) -> None:
     found = preflight(every_kind(), answering(answers), CHECKS)
