@@ -171,7 +171,7 @@ def _measured(runs: int, folder: Path) -> None:
     in_json.write_text(json.dumps(template(), indent=1), encoding="utf-8")
     in_yaml.write_text(_yaml(template()), encoding="utf-8")
     choice.write_text(json.dumps(template(choices=7), indent=1), encoding="utf-8")
-    ours = [sys.executable, "-m", "gpu_constructs"]
+    ours, asking = [sys.executable, "-m", "gpu_constructs"], [sys.executable, "-m", "bench.answered"]
     rows: list[tuple[str, list[str], int | None]] = [
         ("python that does nothing", [sys.executable, "-c", "pass"], None),
         ("--version", [*ours, "--version"], 150),
@@ -184,6 +184,7 @@ def _measured(runs: int, folder: Path) -> None:
         ("check, 500 resources, YAML", [*ours, "check", str(in_yaml)], None),
         ("check, 500 resources, 7 other values of a parameter", [*ours, "check", str(choice)], None),
         ("plan, 500 resources", [*ours, "plan", str(in_json)], 300),
+        ("preflight, 500 resources, answers at hand", [*asking, str(in_json), "--region", "us-east-1"], None),
         ("explain, 500 resources", [*ours, "explain", "Task7", str(in_json)], 300),
     ]
     sys.stdout.write("| process | median, ms | fastest, ms | processor, ms | budget, ms | Node processes |\n")

@@ -28,7 +28,10 @@ Asks: TypeAlias = Callable[[str], Ask]
 _STYLES = {Verdict.OK: "good", Verdict.SHORT: "error", Verdict.NOT_CHECKED: "warning"}
 _WIDEST = max(len(each.value) for each in Verdict)
 _INDENT = 4
+_ON_REQUEST = [each.id for each in CHECKS if each.on_request]
 _COULD_NOT = 2
+
+_LONGEST = max(len(each.id) for each in CHECKS)
 
 _EXAMPLES = f"""\
 examples:
@@ -38,7 +41,7 @@ examples:
   gpu-constructs preflight --policy
 
 checks:
-{chr(10).join(f"  {each.id:<14}{each.question}" for each in CHECKS)}
+{chr(10).join(f"  {each.id:<{_LONGEST}}  {each.question}" for each in CHECKS)}
 
 It only reads, and works with the permissions there are.
 
@@ -59,7 +62,7 @@ def define(parser: argparse.ArgumentParser) -> None:
         default=[],
         choices=[each.id for each in CHECKS],
         metavar="CHECK",
-        help="ask this check; can be repeated; default: all but spot-scores",
+        help=f"ask this check; can be repeated; default: all but {' and '.join(_ON_REQUEST)}",
     )
     parser.add_argument("--strict", action="store_true", help="exit with 1 as well if something was not checked")
     parser.add_argument("--policy", action="store_true", help="print the least IAM policy that the checks need")
@@ -78,10 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.paths:
         raise InvalidValueError("nothing to check", argument="PATH", allowed="cdk.out, a template, or --policy alone")
     fleet = reviewed(arguments, found_configuration(arguments.config), rules=()).fleet
-    asks = _asker(arguments.profile)
-    if sys.stderr is not None and sys.stderr.isatty():
-        say("asking AWS")
-    results = preflight(fleet, asks, checks)
+    results = preflight(fleet, _told(_asker(arguments.profile)), checks)
     if arguments.format == "json":
         sys.stdout.write(json_text(_facts(results)))
     else:
@@ -102,6 +102,18 @@ def _asker(profile: str | None) -> Asks:
         raise GpuConstructsError("boto3 is not installed", fix="pip install 'gpu-constructs[account]'") from problem
     found: Asks = module.asker(profile)
     return found
+
+
+def _told(asks: Asks) -> Asks:
+    """What asks AWS, and says on a terminal which region it asks about: that can take a minute without an answer."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        return asks
+
+    def told(region: str) -> Ask:
+        say(f"asking AWS about {region}")
+        return asks(region)
+
+    return told
 
 
 def _code(results: Sequence[Result], *, strict: bool) -> int:

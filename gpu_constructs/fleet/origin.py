@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import field, replace
 
 from gpu_constructs.values import dataclass
 
@@ -58,6 +58,7 @@ class Origin:
         column: Column in that line, from 1; None where it is not known.
         source: The line of the CDK app behind it; None where the app has no stack traces.
         place: Where it is deployed to.
+        stack: Name of its stack there; None where nothing says.
     """
 
     resource: str
@@ -68,6 +69,7 @@ class Origin:
     column: int | None = None
     source: SourceLine | None = None
     place: Place = Place()
+    stack: str | None = field(default=None, compare=False)
 
     @property
     def property_name(self) -> str:

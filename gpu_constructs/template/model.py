@@ -15,6 +15,7 @@ from gpu_constructs.values import dataclass
 
 __all__ = [
     "STATE_MACHINES",
+    "ZONE_OF_LIST",
     "DynamicReference",
     "Encoded",
     "Placeholder",
@@ -28,6 +29,10 @@ __all__ = [
 
 STATE_MACHINES = ("AWS::StepFunctions::StateMachine", "AWS::Serverless::StateMachine")
 """Resources whose definition may be a text, an object or a file; a file is read as the object."""
+
+
+ZONE_OF_LIST = "Fn::GetAZs "
+"""What the name of a `Placeholder` begins with that stands for an Availability Zone; its place in the list follows."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,11 @@
-"""``gpu-constructs preflight``, against a local imitation of AWS."""
+"""``gpu-constructs preflight``: against moto, and against recorded answers of an account."""
 
 from __future__ import annotations
 
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import boto3
 import pytest
 from moto import mock_aws
 
+from bench.answered import ACCOUNT, Page, answered
 from gpu_constructs.account.preflight import CHECKS, asking
 from gpu_constructs.account.preflight.answer import Answer, UnansweredError
 from gpu_constructs.account.preflight.check import Ask, Call
@@ -19,11 +21,30 @@ from gpu_constructs.cli import main
 from tests.cli.templates import template, written
 
 REGION = "us-east-1"
+FIRST = {"Fn::Select": [0, {"Fn::GetAZs": ""}]}
+PAGE = Path(__file__).parents[2] / "docs" / "planning.md"
+
+
+def of_pool(path: Path, *, hosts: int = 2, subnets: object = ("subnet-0a1b2c3d",)) -> str:
+    """A template whose hosts run in some subnets; those of a name are new, and their zones those of ``Fn::GetAZs``."""
+    body: dict[str, Any] = json.loads(json.dumps(template()).replace('"Provider"', '"L4"'))
+    group = next(each for each in body["Resources"].values() if each["Type"] == "AWS::AutoScaling::AutoScalingGroup")
+    group["Properties"] |= {"VPCZoneIdentifier": subnets, "MaxSize": str(hosts)}
+    for name in (each["Ref"] for each in group["Properties"]["VPCZoneIdentifier"] if isinstance(each, dict)):
+        body["Resources"][name] = {"Type": "AWS::EC2::Subnet", "Properties": {"AvailabilityZone": FIRST}}
+    return written(body, path / "template.json")
+
+
+def asked(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
+    code = main(["preflight", *arguments, "--region", REGION])
+    said = capsys.readouterr()
+    assert "internal error" not in said.err
+    return code, said.out
 
 
 @pytest.fixture
-def account(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
-    """An account in moto, with a quota of 16 vCPUs: moto has those of VPCs alone."""
+def moto(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A subnet with a way out of an account in moto, with a quota of 16 vCPUs: moto has those of VPCs alone."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "testing")
     monkeypatch.delenv("AWS_PROFILE", raising=False)
@@ -51,94 +72,117 @@ def account(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
         gateway = ec2.create_internet_gateway()["InternetGateway"]["InternetGatewayId"]
         ec2.attach_internet_gateway(InternetGatewayId=gateway, VpcId=table["VpcId"])
         ec2.create_route(RouteTableId=table["RouteTableId"], DestinationCidrBlock="0.0.0.0/0", GatewayId=gateway)
+        image = ec2.describe_images()["Images"][0]["ImageId"]
+        ec2.run_instances(ImageId=image, InstanceType="g5.xlarge", MinCount=1, MaxCount=1)
         monkeypatch.setattr(asking, "asker", with_quota)
-        yield monkeypatch
-
-
-def stack(path: Path, *, zone: str = "a", hosts: int = 2) -> str:
-    """A template whose hosts run in a subnet of the default VPC."""
-    zones = [{"Name": "availability-zone", "Values": [f"{REGION}{zone}"]}]
-    found = boto3.client("ec2", region_name=REGION).describe_subnets(Filters=zones)["Subnets"]
-    body = template()
-    group = next(each for each in body["Resources"].values() if each["Type"] == "AWS::AutoScaling::AutoScalingGroup")
-    group["Properties"] |= {"VPCZoneIdentifier": [found[0]["SubnetId"]], "MaxSize": str(hosts)}
-    return written(body, path / "template.json")
-
-
-def asked(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
-    code = main(["preflight", *arguments, "--region", REGION])
-    said = capsys.readouterr()
-    assert "internal error" not in said.err
-    return code, said.out
+        zones = [{"Name": "availability-zone", "Values": [f"{REGION}a"]}]
+        subnet: str = ec2.describe_subnets(Filters=zones)["Subnets"][0]["SubnetId"]
+        yield subnet
 
 
 def test_what_is_there_is_ok_and_what_is_short_has_its_command(
-    account: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    moto: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    del account
     only = ("--check", "quotas", "--check", "types", "--check", "subnets")
-    code, said = asked(capsys, stack(tmp_path), *only)
-    assert code == 0
+    code, said = asked(capsys, of_pool(tmp_path, hosts=3, subnets=[moto]), *only)
+    assert (code, said.splitlines()[-1]) == (0, "3 ok")
     assert "AWS offers g6.xlarge in us-east-1a" in said
-    assert said.endswith("3 ok\n")
-    code, said = asked(capsys, stack(tmp_path, hosts=5), *only)
+    assert "quota L-DB2E81BA is 16 vCPUs, 4 in use by others, the hosts at MaxSize take 12" in " ".join(said.split())
+    code, said = asked(capsys, of_pool(tmp_path, hosts=5, subnets=[moto]), "--format", "json", "--check", "quotas")
     assert code == 1
-    assert said.splitlines()[:6] == [
-        "us-east-1",
-        "  short        quotas: G/VT on-demand",
-        "    quota L-DB2E81BA is 16 vCPUs, the hosts at MaxSize take 20: 4 short",
-        "    fix: aws service-quotas request-service-quota-increase --service-code ec2 \\",
-        "    --quota-code L-DB2E81BA --desired-value 20 --region us-east-1",
-        "  ok           types: Provider",
-    ]
-    assert all(len(each) <= 80 for each in said.splitlines())
-    code, said = asked(capsys, stack(tmp_path, zone="e"), *only)
-    assert code == 1
-    assert "    g6.xlarge is not offered in us-east-1e\n" in said
-
-
-def test_json_has_every_result(account: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    del account
-    code, said = asked(capsys, stack(tmp_path), "--format", "json")
-    results = {each["check"]: each for each in json.loads(said)["results"]}
-    assert list(results) == ["quotas", "types", "subnets", "images", "roles", "settings"]
-    assert results["types"] == {
-        "check": "types",
+    (result,) = json.loads(said)["results"]
+    assert result == {
+        "check": "quotas",
         "region": REGION,
-        "subject": "Provider",
-        "verdict": "ok",
-        "text": "AWS offers g6.xlarge in us-east-1a",
-        "fix": "",
+        "subject": "G/VT on-demand",
+        "verdict": "short",
+        "text": "quota L-DB2E81BA is 16 vCPUs, 4 in use by others, the hosts at MaxSize take 20: 8 short",
+        "fix": (
+            "aws service-quotas request-service-quota-increase --service-code ec2 --quota-code L-DB2E81BA "
+            "--desired-value 24 --region us-east-1"
+        ),
     }
-    assert code == 1
-    assert results["roles"]["verdict"] == "short"
 
 
-def test_what_cannot_be_asked_is_not_checked(
-    account: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+Account = Callable[..., None]
+
+
+def _same(page: object, region: str, arguments: object) -> object:
+    del region, arguments
+    return page
+
+
+@pytest.fixture
+def account(monkeypatch: pytest.MonkeyPatch) -> Account:
+    """Lets the command ask an account that has everything but what is given."""
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def of(**pages: object) -> None:
+        given: dict[str, Page] = {name: partial(_same, page) for name, page in pages.items()}
+        monkeypatch.setattr(asking, "asker", lambda _: answered({**ACCOUNT, **given}))
+
+    return of
+
+
+def test_the_app_that_most_people_have_can_be_checked_whole(
+    account: Account, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = stack(tmp_path)
+    """Its network is new, and CloudFormation chooses the zones."""
+    account()
+    code, said = asked(capsys, of_pool(tmp_path, subnets=[{"Ref": "One"}, {"Ref": "Two"}]), "--strict")
+    assert code == 0, said
+    assert "AWS offers g6.xlarge in us-east-1a\n" in said
 
-    def denied(call: Call, arguments: Mapping[str, object]) -> Answer:
-        del arguments
-        raise UnansweredError(f"the credentials may not call {call.permission}", code="AccessDenied")
 
-    def partly(call: Call, arguments: Mapping[str, object]) -> Answer:
-        return Answer("", ({"Quota": {"Value": 99}},)) if "Quota" in call.operation else denied(call, arguments)
+DENIED = UnansweredError(
+    "the credentials may not call ec2:DescribeRouteTables", fix="gpu-constructs preflight --policy prints the policy"
+)
 
-    account.setattr(asking, "asker", lambda _: lambda _region: partly)
+
+def test_what_the_guide_shows_is_what_it_says(
+    account: Account, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    host = {"InstanceType": "g5.12xlarge"}
+    account(
+        GetServiceQuota={"Quota": {"Value": 64.0}},
+        DescribeInstances={"Reservations": [{"Instances": [host]}]},
+        DescribeRouteTables=DENIED,
+        GetRole=UnansweredError("", code="NoSuchEntity"),
+    )
+    path = of_pool(tmp_path, hosts=5)
+    only = [part for check in ("quotas", "types", "subnets", "roles") for part in ("--check", check)]
+    code, said = asked(capsys, path, *only)
+    assert code == 1
+    assert all(len(each) <= 80 for each in said.splitlines())
+    assert f"```text\n{said}```\n" in PAGE.read_text(encoding="utf-8"), said
+
+
+def test_exit_codes_say_what_could_be_checked(
+    account: Account, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = of_pool(tmp_path)
+    account(DescribeRouteTables=DENIED)
     assert asked(capsys, path)[0] == 0
     assert asked(capsys, path, "--strict")[0] == 1
-    account.setattr(asking, "asker", lambda _: lambda _region: denied)
-    code, said = asked(capsys, path)
-    assert code == 2
-    assert "the credentials may not call ec2:DescribeInstanceTypeOfferings" in " ".join(said.split())
+    monkeypatch.setattr(asking, "asker", lambda _: answered({each.operation: lambda *_: DENIED for each in CALLS}))
+    assert asked(capsys, path)[0] == 2
+
+
+def test_on_a_terminal_it_says_which_region_it_asks_about(
+    account: Account, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    account()
+    path = of_pool(tmp_path)
+    for is_terminal in (False, True):
+        monkeypatch.setattr(sys.stderr, "isatty", lambda is_terminal=is_terminal: is_terminal)
+        assert main(["preflight", path, "--region", REGION]) == 0
+        assert capsys.readouterr().err == ("gpu-constructs: asking AWS about us-east-1\n" if is_terminal else "")
 
 
 def test_the_policy_is_that_of_the_checks(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["preflight", "--policy", "--check", "quotas"]) == 0
+    assert main(["preflight", "--policy", "--check", "images"]) == 0
     (statement,) = json.loads(capsys.readouterr().out)["Statement"]
-    assert statement["Action"] == ["servicequotas:GetAWSDefaultServiceQuota", "servicequotas:GetServiceQuota"]
+    assert statement["Action"] == ["ssm:GetParameters"]
 
 
 def test_without_files_hosts_or_boto3_it_says_so(
@@ -157,7 +201,10 @@ def test_without_files_hosts_or_boto3_it_says_so(
 
 
 def test_the_guide_has_every_check_as_it_is() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "planning.md").read_text(encoding="utf-8")
+    page = PAGE.read_text(encoding="utf-8")
     for each in CHECKS:
         named = f"`{each.id}`, where it is named" if each.on_request else f"`{each.id}`"
         assert f"| {named} | {each.question} | {each.reads} |" in page
+
+
+CALLS = tuple(dict.fromkeys(call for check in CHECKS for call in check.calls))

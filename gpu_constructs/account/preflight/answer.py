@@ -156,6 +156,15 @@ class Answer:
         """
         return _row(self.call, self.pages[0] if self.pages else None)
 
+    @property
+    def has_more(self) -> bool:
+        """Whether there are more pages than were read.
+
+        Raises:
+            UnansweredError: The last page is not an object.
+        """
+        return bool(self.pages) and bool(_row(self.call, self.pages[-1]).text("NextToken"))
+
     def rows(self, key: str) -> Iterator[Row]:
         """The objects of the lists of all pages.
 

@@ -59,7 +59,7 @@ class Found:
     Attributes:
         verdict: In a word.
         text: The fact: what there is, by how much it is short, or why it was not checked.
-        fix: The command or the change that gets more; empty where nothing is short.
+        fix: The command or the change that gets more; empty where there is nothing to do.
     """
 
     verdict: Verdict

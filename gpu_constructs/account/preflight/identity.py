@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 
+from gpu_constructs.account.preflight.answer import UnansweredError
 from gpu_constructs.account.preflight.check import Ask, Call, Check, Found, Question, Scope, ok, short
+from gpu_constructs.fleet import Pool
 from gpu_constructs.placement.quotas import place_of
 from gpu_constructs.placement.reasons import listed
 
@@ -15,8 +18,7 @@ _WHO = Call(service="sts", operation="GetCallerIdentity")
 
 
 def _questions(scope: Scope) -> Iterator[Question]:
-    accounts = sorted({account for each in scope.pools if (account := place_of(each).account) is not None})
-    if accounts:
+    if accounts := _accounts(scope.pools):
         yield Question(subject=listed(accounts), read=partial(_read, accounts))
 
 
@@ -26,15 +28,40 @@ def _read(accounts: list[str], ask: Ask) -> Found:
     if not others:
         return ok("the credentials are of this account")
     return short(
-        f"the credentials are of account {own}: what follows is not about {listed(others)}",
-        "--profile NAME with credentials of the account that the files are deployed to",
+        f"the credentials are of account {own}: nothing of {listed(others)} is checked",
+        "--profile NAME with credentials of each account that the files are deployed to",
     )
+
+
+def in_account(scope: Scope, ask: Ask) -> Scope:
+    """What is deployed to the account of the credentials: the others cannot be asked about.
+
+    Args:
+        scope: All that is deployed to the region.
+        ask: Asks AWS; where it does not answer, all of it stays.
+    """
+    if not _accounts(scope.fleet.pools):
+        return scope
+    try:
+        own = ask(_WHO, {}).first.text("Account")
+    except UnansweredError:
+        return scope
+    fleet = replace(scope.fleet, pools=tuple(each for each in scope.fleet.pools if _may_be_of(each, own)))
+    return replace(scope, pools=tuple(each for each in scope.pools if _may_be_of(each, own)), fleet=fleet)
+
+
+def _accounts(pools: Iterable[Pool]) -> list[str]:
+    return sorted({account for each in pools if (account := place_of(each).account) is not None})
+
+
+def _may_be_of(pool: Pool, account: str) -> bool:
+    return place_of(pool).account in {None, account}
 
 
 ACCOUNT = Check(
     id="account",
     question="are the credentials those of the account that the files are deployed to?",
-    reads="the account of the credentials, where the files name theirs",
+    reads="the account of the credentials, where the files name theirs; pools of another account are left out",
     calls=(_WHO,),
     questions=_questions,
 )

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-from gpu_constructs.account.preflight.answer import Row
+from gpu_constructs.account.preflight.answer import Row, UnansweredError
 from gpu_constructs.account.preflight.check import Ask, Call, Check, Found, Question, Scope, aws, ok, short, unchecked
+from gpu_constructs.account.preflight.running import INSTANCES, Host, own, running
 from gpu_constructs.account.preflight.zones import SUBNETS_CALL, subnets_of
 from gpu_constructs.fleet import Pool, Unknown
 from gpu_constructs.placement.reasons import listed
@@ -37,54 +38,83 @@ def _questions(scope: Scope) -> Iterator[Question]:
     for pool in scope.pools:
         # What the deploy makes needs nothing of the account.
         if not pool.subnets or not all(each.is_new for each in pool.subnets):
-            yield Question(subject=pool.name, read=partial(_read, pool, scope.region))
+            yield Question(subject=pool.name, read=partial(_read, pool, scope.pools, scope.region))
 
 
-def _read(pool: Pool, region: str, ask: Ask) -> Found:
-    ids = sorted({each.id for each in pool.subnets if each.id is not None})
+def _read(pool: Pool, pools: Sequence[Pool], region: str, ask: Ask) -> Found:
+    ids = sorted(_ids(pool))
     if not ids:
         return unchecked("the files do not name its subnets by their ids")
-    found = subnets_of(pool, ask)
+    found = subnets_of(_ids(pool), ask)
     if missing := [each for each in ids if each not in found]:
         return short(
             f"{listed(missing)} {'does' if len(missing) == 1 else 'do'} not exist in {region}", "other subnets"
         )
     rows = [found[each] for each in ids]
-    for problem in (_addresses(pool, rows, region), _way_out(pool, rows, region, ask)):
-        if problem is not None:
-            return problem
-    free = sum(_free(each) for each in rows)
-    if isinstance(pool.max_instances, Unknown):
-        return unchecked(f"{free:,} addresses are free and there is a way out; how many hosts it can have is not known")
-    return ok(f"{free:,} addresses are free for {_addresses_wanted(pool):,}, and there is a way out")
+    if (problem := _way_out(pool, rows, region, ask)) is not None:
+        return problem
+    return _addresses(pool, pools, rows, region, ask)
 
 
-def _free(subnet: Row) -> int:
-    return int(subnet.number("AvailableIpAddressCount"))
+def _addresses(pool: Pool, pools: Sequence[Pool], rows: Sequence[Row], region: str, ask: Ask) -> Found:
+    """Whether the free addresses are enough for all pools whose hosts have to share them."""
+    own_ids, all_ids = _ids(pool), _connected(pool, pools)
+    subnets, hosts = subnets_of(all_ids, ask), _running(ask)
+    text = ""
+    for ids in dict.fromkeys((own_ids, all_ids)):
+        sharing = [each for each in pools if _ids(each) and _ids(each) <= ids]
+        free = sum(int(row.number("AvailableIpAddressCount")) for name, row in subnets.items() if name in ids)
+        if unknown := [each.name for each in sharing if isinstance(each.max_instances, Unknown)]:
+            there = f"{_addresses_free(free)} and there is a way out"
+            return unchecked(f"{there}; how many hosts {listed(unknown)} can have is not known")
+        wanted = sum(_addresses_wanted(each, hosts) for each in sharing)
+        of = "" if len(sharing) == 1 else f" of {listed([each.name for each in sharing])}"
+        if wanted > free:
+            lacking = f"{_addresses_free(free)}, the hosts{of} at MaxSize take {wanted:,}: {wanted - free:,} short"
+            return short(lacking, aws("ec2", "create-subnet", region, _like(rows[0]).items()))
+        text = text or f"{_addresses_free(free)} for {wanted:,}{of}, and there is a way out"
+    return ok(text)
 
 
-def _addresses_wanted(pool: Pool) -> int:
-    """Addresses of the hosts at MaxSize; tasks of network mode awsvpc take more."""
+def _addresses_free(number: int) -> str:
+    return "1 address is free" if number == 1 else f"{number:,} addresses are free"
+
+
+def _like(subnet: Row) -> Mapping[str, str]:
+    return {
+        "vpc-id": subnet.text("VpcId"),
+        "availability-zone": subnet.text("AvailabilityZone"),
+        "cidr-block": "CIDR",
+    }
+
+
+def _connected(pool: Pool, pools: Sequence[Pool]) -> frozenset[str]:
+    """The subnets of a pool, and of all pools that share some with it or with one that does."""
+    found, before = _ids(pool), frozenset[str]()
+    while found != before:
+        before = found
+        found = found.union(*(_ids(each) for each in pools if _ids(each) & found))
+    return found
+
+
+def _ids(pool: Pool) -> frozenset[str]:
+    return frozenset(each.id for each in pool.subnets if each.id is not None)
+
+
+def _running(ask: Ask) -> tuple[Host, ...]:
+    """The hosts that run; none where the credentials may not see them."""
+    try:
+        return running(ask)[0]
+    except UnansweredError:
+        return ()
+
+
+def _addresses_wanted(pool: Pool, hosts: Sequence[Host]) -> int:
+    """Addresses that the hosts at MaxSize take besides those that run; tasks of network mode awsvpc take more."""
     # An interface of EFA alone has no address.
     of_a_host = sum(each.type != "efa-only" for each in pool.interfaces) or 1
-    return 0 if isinstance(pool.max_instances, Unknown) else pool.max_instances * of_a_host
-
-
-def _addresses(pool: Pool, rows: Sequence[Row], region: str) -> Found | None:
-    free, wanted = sum(map(_free, rows)), _addresses_wanted(pool)
-    if wanted <= free:
-        return None
-    fix = aws(
-        "ec2",
-        "create-subnet",
-        region,
-        [
-            ("vpc-id", rows[0].text("VpcId")),
-            ("availability-zone", rows[0].text("AvailabilityZone")),
-            ("cidr-block", "CIDR"),
-        ],
-    )
-    return short(f"{free:,} addresses are free, the hosts at MaxSize take {wanted:,}: {wanted - free:,} short", fix)
+    most = 0 if isinstance(pool.max_instances, Unknown) else pool.max_instances
+    return max(0, most - len(own(hosts, pool))) * of_a_host
 
 
 def _way_out(pool: Pool, rows: Sequence[Row], region: str, ask: Ask) -> Found | None:
@@ -168,8 +198,11 @@ def _endpoint(vpc: str, subnet: str, region: str, service: str) -> Mapping[str, 
 SUBNETS = Check(
     id="subnets",
     question="have the subnets that exist free addresses for the hosts at MaxSize, and a way to ECS?",
-    reads="free addresses of all subnets of a pool; a default route that leads out, or endpoints for the ECS agent",
-    calls=(SUBNETS_CALL, _TABLES, _ENDPOINTS),
+    reads=(
+        "free addresses of all subnets of a pool, for it and the pools that have no others; a default route that leads "
+        "out, or endpoints for the ECS agent"
+    ),
+    calls=(SUBNETS_CALL, _TABLES, _ENDPOINTS, INSTANCES),
     questions=_questions,
 )
 """https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_Subnet.html"""

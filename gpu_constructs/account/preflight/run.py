@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from gpu_constructs.account.preflight.answer import UnansweredError
 from gpu_constructs.account.preflight.check import Ask, Check, Found, Question, Result, Scope, unchecked
+from gpu_constructs.account.preflight.identity import ACCOUNT, in_account
 from gpu_constructs.account.preflight.table import CHECKS
 from gpu_constructs.fleet import Fleet
 from gpu_constructs.hardware.aws_limits import is_region
@@ -62,10 +63,12 @@ def _without_region(pool: str) -> Result:
 
 def _asked(scope: Scope, asks: Callable[[str], Ask], checks: Sequence[Check], *, is_first: bool) -> Iterator[Result]:
     ask = asks(scope.region)
-    for check in checks:
+    there = in_account(scope, ask)
+    is_all = len(there.pools) == len(scope.pools)
+    for check in checks if is_all or ACCOUNT in checks else (ACCOUNT, *checks):
         if check.is_global and not is_first:
             continue
-        for question in check.questions(scope):
+        for question in check.questions(scope if check is ACCOUNT else there):
             found = _answer(question, ask)
             yield Result(
                 check=check.id,

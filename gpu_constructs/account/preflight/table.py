@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from gpu_constructs.account.preflight.blocks import BLOCK_OFFERINGS
 from gpu_constructs.account.preflight.check import Check
 from gpu_constructs.account.preflight.identity import ACCOUNT
 from gpu_constructs.account.preflight.image_ids import IMAGES
@@ -17,7 +18,18 @@ from gpu_constructs.account.preflight.zones import TYPES
 
 __all__ = ["CHECKS", "policy"]
 
-CHECKS: tuple[Check, ...] = (ACCOUNT, QUOTAS, TYPES, SUBNETS, IMAGES, RESERVATIONS, ROLES, SETTINGS, SPOT_SCORES)
+CHECKS: tuple[Check, ...] = (
+    ACCOUNT,
+    QUOTAS,
+    TYPES,
+    SUBNETS,
+    IMAGES,
+    RESERVATIONS,
+    ROLES,
+    SETTINGS,
+    SPOT_SCORES,
+    BLOCK_OFFERINGS,
+)
 """In the order in which they are shown."""
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from gpu_constructs.account.preflight.answer import Row
 from gpu_constructs.account.preflight.check import Ask, Call, Check, Found, Question, Scope, ok, short, unchecked
-from gpu_constructs.fleet import Pool
+from gpu_constructs.fleet import Pool, Subnet
 from gpu_constructs.hardware.type_names import name_problem
 from gpu_constructs.placement.reasons import listed
 
@@ -26,13 +26,20 @@ def type_names(pool: Pool) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each for each in names if not name_problem(each)))
 
 
-def subnets_of(pool: Pool, ask: Ask) -> Mapping[str, Row]:
-    """The subnets of a pool that exist, by id, as far as the files name them."""
-    ids = sorted({each.id for each in pool.subnets if each.id is not None})
+def subnets_of(ids: frozenset[str], ask: Ask) -> Mapping[str, Row]:
+    """The subnets that exist, by id.
+
+    Args:
+        ids: Their ids.
+        ask: Asks AWS.
+
+    Raises:
+        UnansweredError: AWS did not answer.
+    """
     if not ids:
         return {}
     # A filter, unlike SubnetIds, leaves out what does not exist.
-    found = ask(SUBNETS_CALL, {"Filters": [{"Name": "subnet-id", "Values": ids}]}).rows("Subnets")
+    found = ask(SUBNETS_CALL, {"Filters": [{"Name": "subnet-id", "Values": sorted(ids)}]}).rows("Subnets")
     return {each.text("SubnetId"): each for each in found}
 
 
@@ -45,9 +52,17 @@ def _read(pool: Pool, region: str, ask: Ask) -> Found:
     names = type_names(pool)
     if not names:
         return unchecked("which types it launches is not known before the deploy")
-    offered = _offered(names, ask)
-    anywhere = sorted(frozenset[str]().union(*offered.values()))
-    wanted, all_known = _wanted(pool, ask)
+    indexes = [each.zone_index for each in pool.subnets if each.zone_index is not None]
+    given = _given(ask) if indexes else []
+    if indexes and max(indexes) >= len(given):
+        text = f"Fn::GetAZs gives {len(given)} zones in {region}, and subnets take {max(indexes) + 1}"
+        return short(text, "fewer zones, such as max_azs of the Vpc")
+    return _judged(pool, _offered(names, ask), given, region, ask)
+
+
+def _judged(pool: Pool, offered: Mapping[str, frozenset[str]], given: Sequence[str], region: str, ask: Ask) -> Found:
+    names, anywhere = tuple(offered), sorted(frozenset[str]().union(*offered.values()))
+    wanted, all_known = _wanted(pool, given, ask)
     if not anywhere:
         if pool.has_unknown_types:
             return unchecked(f"{listed(names)} {_is(names)} not offered in {region}; its other types are not known")
@@ -84,13 +99,28 @@ def _offered(names: tuple[str, ...], ask: Ask) -> Mapping[str, frozenset[str]]:
     return {name: frozenset(zones) for name, zones in found.items()}
 
 
-def _wanted(pool: Pool, ask: Ask) -> tuple[list[str], bool]:
+def _wanted(pool: Pool, given: Sequence[str], ask: Ask) -> tuple[list[str], bool]:
     """The zones of its subnets, and whether these are all."""
-    existing = subnets_of(pool, ask)
-    of_ids = {name: row.text("AvailabilityZone") for name, row in existing.items()}
-    zones = [each.zone if each.id is None else of_ids.get(each.id) for each in pool.subnets]
+    ids = frozenset(each.id for each in pool.subnets if each.id is not None)
+    of_ids = {name: row.text("AvailabilityZone") for name, row in subnets_of(ids, ask).items()}
+    zones = [_zone_of(each, given, of_ids) for each in pool.subnets]
     known = sorted({each for each in zones if each})
     return known, bool(zones) and all(zones)
+
+
+def _zone_of(subnet: Subnet, given: Sequence[str], of_ids: Mapping[str, str]) -> str | None:
+    if subnet.id is not None:
+        return of_ids.get(subnet.id)
+    return subnet.zone if subnet.zone_index is None else given[subnet.zone_index]
+
+
+def _given(ask: Ask) -> list[str]:
+    """The zones that ``Fn::GetAZs`` gives: those with a default subnet, in the order of the alphabet, else all.
+
+    https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/intrinsic-function-reference-getavailabilityzones.html
+    """
+    rows = ask(SUBNETS_CALL, {"Filters": [{"Name": "default-for-az", "Values": ["true"]}]}).rows("Subnets")
+    return sorted({each.text("AvailabilityZone") for each in rows} - {""}) or _zones(ask)
 
 
 def _zones(ask: Ask) -> list[str]:
@@ -115,7 +145,10 @@ def _is(names: tuple[str, ...] | list[str]) -> str:
 TYPES = Check(
     id="types",
     question="are the instance types of a pool offered in the Availability Zones of its subnets?",
-    reads="zones that offer one of its types at least; where the deploy chooses the zones, every zone has to",
+    reads=(
+        "zones that offer one of its types at least, also of those that Fn::GetAZs gives; where the zones are not "
+        "known, every zone has to"
+    ),
     calls=(_OFFERED, SUBNETS_CALL, _ZONES),
     questions=_questions,
 )

@@ -235,7 +235,14 @@ class Evaluator:
     def origin(self, path: Path, construct_path: str | None = None) -> Origin:
         """A place of this template."""
         resource = str(path[1]) if len(path) > 1 and path[0] == "Resources" else "/".join(map(str, path[:2]))
-        return Origin(resource=resource, file=self.file, construct_path=construct_path, path=path, place=self.place)
+        return Origin(
+            resource=resource,
+            file=self.file,
+            construct_path=construct_path,
+            path=path,
+            place=self.place,
+            stack=self.stack_name,
+        )
 
     # -- working out -----------------------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.template.documents.node import Node
 from gpu_constructs.template.evaluation.evaluator import Evaluator, Function, NoValue
 from gpu_constructs.template.evaluation.texts import joined, same, separated, written
-from gpu_constructs.template.model import Encoded, Text, Value, is_open
+from gpu_constructs.template.model import ZONE_OF_LIST, Encoded, Placeholder, Text, Value, is_open
 
 __all__ = ["FUNCTIONS"]
 
@@ -111,13 +111,23 @@ def _select(argument: Node, call: Node, at: Evaluator) -> Value:
     if not isinstance(argument, list) or len(argument) != 2:  # noqa: PLR2004
         return _misused("Fn::Select", "an index and a list", call, at)
     text, items = written(at.value(argument[0])), at.value(argument[1])
+    index = _counted(text)
+    if index is not None and _is_list_of_zones(argument[1], at):
+        return Text((Placeholder(at.name, f"{ZONE_OF_LIST}{index}"),))
     if text is None or not isinstance(items, list):
         return UNKNOWN
-    index = _counted(text)
     if index is None or index >= len(items):
         return _misused("Fn::Select", f"an index of one of its {len(items)} items", call, at)
     chosen: Value = items[index]
     return chosen
+
+
+def _is_list_of_zones(items: Node, at: Evaluator) -> bool:
+    """Whether a list is that of the Availability Zones of the region of the stack."""
+    if not isinstance(items, dict) or items.keys() != {"Fn::GetAZs"}:
+        return False
+    region = items["Fn::GetAZs"]
+    return region in ("", {"Ref": "AWS::Region"}) or (isinstance(region, str) and region == at.place.region)
 
 
 def _counted(text: str | None) -> int | None:

@@ -23,7 +23,7 @@ from gpu_constructs.fleet import (
     values_of,
 )
 from gpu_constructs.template.mentions import mentioned
-from gpu_constructs.template.model import Reference, Resource, Value
+from gpu_constructs.template.model import ZONE_OF_LIST, Placeholder, Reference, Resource, Text, Value
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.instance_types import and_also, types_asked_for
 from gpu_constructs.template.resources.launch import UNKNOWN_LAUNCH, Launch, Launches
@@ -243,7 +243,7 @@ def subnets_of(subnets: Value, zones: Value, index: Index) -> tuple[Subnet, ...]
     if is_list(subnets) and subnets:
         return tuple(_subnet(each, index) for each in subnets)
     found = zones if is_list(zones) else ()
-    return tuple(Subnet(zone=each if isinstance(each, str) else None) for each in found)
+    return tuple(Subnet(zone=_zone(each), zone_index=_index_of_zone(each)) for each in found)
 
 
 def _subnet(value: Value, index: Index) -> Subnet:
@@ -251,7 +251,18 @@ def _subnet(value: Value, index: Index) -> Subnet:
         return Subnet(id=value if _SUBNET_ID.fullmatch(value) else None)
     found = index.find(value, _SUBNET)
     zone = None if found is None else found.properties.get("AvailabilityZone")
-    return Subnet(zone=zone if isinstance(zone, str) else None, is_new=found is not None)
+    return Subnet(zone=_zone(zone), zone_index=_index_of_zone(zone), is_new=found is not None)
+
+
+def _zone(written: Value) -> str | None:
+    return written if isinstance(written, str) else None
+
+
+def _index_of_zone(written: Value) -> int | None:
+    if not isinstance(written, Text) or len(written.pieces) != 1 or not isinstance(written.pieces[0], Placeholder):
+        return None
+    name = written.pieces[0].name
+    return int(name.removeprefix(ZONE_OF_LIST)) if name.startswith(ZONE_OF_LIST) else None
 
 
 def _different(names: Iterable[Value]) -> int | None:

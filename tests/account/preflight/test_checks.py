@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.account.preflight import Verdict
+from gpu_constructs.account.preflight import CHECKS, Verdict, preflight
 from gpu_constructs.account.preflight.answer import UnansweredError
 from gpu_constructs.fleet import (
     RESERVATIONS_FIRST,
     UNKNOWN,
     Block,
     Bought,
+    GroupSettings,
     LaunchDetails,
     Origin,
     Place,
@@ -28,7 +29,10 @@ from tests.account.preflight.world import (
     IN_A,
     IN_B,
     SPOT,
+    answering,
     fleet,
+    host,
+    instances,
     offering,
     only,
     pool,
@@ -42,48 +46,9 @@ from tests.account.preflight.world import (
 OK, SHORT, NOT_CHECKED = Verdict.OK, Verdict.SHORT, Verdict.NOT_CHECKED
 
 
-def quota(value: object) -> dict[str, object]:
-    return {"Quota": {"Value": value}}
-
-
-def test_a_quota_that_is_too_low_is_short_with_the_command_that_asks_for_more() -> None:
-    found = only("quotas", {"GetServiceQuota": quota(64.0)})
-    assert (found.verdict, found.subject, found.text) == (
-        SHORT,
-        "G/VT on-demand",
-        "quota L-DB2E81BA is 64 vCPUs, the hosts at MaxSize take 192: 128 short",
-    )
-    assert found.fix == (
-        "aws service-quotas request-service-quota-increase --service-code ec2 --quota-code L-DB2E81BA "
-        "--desired-value 192 --region eu-west-1"
-    )
-
-
-def test_pools_of_one_quota_are_counted_together() -> None:
-    pools = fleet(pool(), pool(name="More"))
-    assert only("quotas", {"GetServiceQuota": quota(383)}, pools).verdict is SHORT
-    assert only("quotas", {"GetServiceQuota": quota(384)}, pools).verdict is OK
-
-
-def test_a_quota_that_the_account_never_changed_is_the_default_of_aws() -> None:
-    answers = {
-        "GetServiceQuota": UnansweredError("none", code="NoSuchResourceException"),
-        "GetAWSDefaultServiceQuota": quota(0),
-    }
-    found = only("quotas", answers, fleet(pool(bought=SPOT)))
-    assert (found.verdict, found.subject) == (SHORT, "G/VT spot")
-
-
-def test_hosts_without_a_known_maximum_leave_their_quota_open() -> None:
-    found = only("quotas", {"GetServiceQuota": quota(64)}, fleet(pool(max_instances=UNKNOWN)))
-    assert (found.verdict, found.text) == (
-        NOT_CHECKED,
-        "quota L-DB2E81BA is 64 vCPUs; how many hosts Gpu can have is not known",
-    )
-
-
 G6, ZONES = "g6.12xlarge", {"AvailabilityZones": [{"ZoneName": f"eu-west-1{each}"} for each in "ab"]}
 NEW = Subnet(is_new=True)
+FIRST, SECOND, THIRD = (Subnet(is_new=True, zone_index=each) for each in range(3))
 
 
 @pytest.mark.parametrize(
@@ -95,6 +60,10 @@ NEW = Subnet(is_new=True)
         ((IN_A,), "", SHORT, "g6.12xlarge is not offered in eu-west-1"),
         ((NEW,), "ab", OK, "AWS offers g6.12xlarge in eu-west-1a and eu-west-1b"),
         ((NEW,), "a", NOT_CHECKED, "which zones the subnets are in is not known"),
+        ((FIRST,), "a", OK, "AWS offers g6.12xlarge in eu-west-1a"),
+        ((FIRST, SECOND), "b", OK, "in eu-west-1b, none in eu-west-1a"),
+        ((FIRST,), "b", SHORT, "is not offered in eu-west-1a"),
+        ((THIRD,), "a", SHORT, "Fn::GetAZs gives 2 zones in eu-west-1, and subnets take 3"),
         ((), "ab", OK, "in eu-west-1a and eu-west-1b"),
         ((Subnet(zone="eu-west-1b", is_new=True),), "a", SHORT, "is not offered in eu-west-1b"),
         ((Subnet(id="subnet-00000000"),), "a", NOT_CHECKED, "is not known"),
@@ -194,6 +163,39 @@ def test_subnets_need_an_address_for_each_host(free: int, text: str) -> None:
     assert found.fix.startswith("aws ec2 create-subnet ") is (found.verdict is SHORT)
 
 
+@pytest.mark.parametrize(
+    ("others", "free", "says"),
+    [
+        ((IN_A,), (7, 0), "7 addresses are free, the hosts of Gpu and Other at MaxSize take 8: 1 short"),
+        ((IN_A,), (8, 0), "8 addresses are free for 8 of Gpu and Other"),
+        ((IN_A, IN_B), (4, 3), "7 addresses are free, the hosts of Gpu and Other at MaxSize take 8: 1 short"),
+        ((IN_A, IN_B), (4, 4), "4 addresses are free for 4"),
+        ((IN_B,), (4, 0), "4 addresses are free for 4"),
+    ],
+)
+def test_pools_that_share_subnets_share_their_addresses(
+    others: tuple[Subnet, ...], free: tuple[int, int], says: str
+) -> None:
+    in_a, in_b = free
+    answers = {
+        "DescribeSubnets": {"Subnets": [subnet(free=in_a), subnet(IN_B, "eu-west-1b", in_b)]},
+        "DescribeRouteTables": table(NAT),
+    }
+    found = results("subnets", answers, fleet(pool(), pool(name="Other", subnets=others)))[0]
+    assert says in found.text
+    assert (found.verdict is SHORT) is ("short" in says)
+
+
+def test_hosts_that_run_have_their_addresses() -> None:
+    mine = pool(group=GroupSettings(name="Group"))
+    answers = {
+        "DescribeSubnets": {"Subnets": [subnet(free=1)]},
+        "DescribeRouteTables": table(NAT),
+        "DescribeInstances": instances(*[host(logical_id="Group")] * 3),
+    }
+    assert only("subnets", answers, fleet(mine)).text == "1 address is free for 1, and there is a way out"
+
+
 def test_a_subnet_that_does_not_exist_is_short_and_what_the_deploy_makes_is_not_asked_about() -> None:
     found = only("subnets", {"DescribeSubnets": {"Subnets": []}})
     assert (found.verdict, found.text) == (SHORT, "subnet-0a0a0a0a does not exist in eu-west-1")
@@ -270,35 +272,81 @@ def test_a_group_of_reservations_is_that_of_its_members() -> None:
     assert only("reservations", answers, fleet(pool(bought=bought))).verdict is OK
 
 
+OFFER = {
+    "CapacityBlockOfferingId": "cb-1",
+    "AvailabilityZone": "eu-west-1a",
+    "StartDate": YEAR_2039,
+    "UpfrontFee": "12.00",
+    "CurrencyCode": "USD",
+}
+OFFERED = {"DescribeCapacityBlockOfferings": {"CapacityBlockOfferings": [{**OFFER, "StartDate": YEAR_2041}, OFFER]}}
+SHORT_BY_3 = {"DescribeCapacityReservations": {"CapacityReservations": [reserved(TotalInstanceCount=1)]}}
+BLOCKS = fleet(pool(bought=BLOCK))
+
+
 def test_a_block_that_is_short_comes_with_what_aws_offers_next() -> None:
-    offer = {
-        "CapacityBlockOfferingId": "cb-1",
-        "AvailabilityZone": "eu-west-1a",
-        "StartDate": YEAR_2039,
-        "UpfrontFee": "12.00",
-        "CurrencyCode": "USD",
-    }
-    answers = {
-        "DescribeCapacityReservations": {"CapacityReservations": [reserved(TotalInstanceCount=1)]},
-        "DescribeCapacityBlockOfferings": {"CapacityBlockOfferings": [{**offer, "StartDate": YEAR_2041}, offer]},
-    }
-    found = only("reservations", answers, fleet(pool(bought=BLOCK)))
-    assert "AWS offers 4 for 24 hours in eu-west-1a from 2039-01-01 00:00 UTC for 12.00 USD" in found.text
+    found = only("reservations", {**SHORT_BY_3, **OFFERED}, BLOCKS)
+    wanted = "AWS offers a block of 3 g6.12xlarge for 24 hours in eu-west-1a from 2039-01-01 00:00 UTC for 12.00 USD"
+    assert wanted in found.text
     assert found.fix.startswith("aws ec2 purchase-capacity-block --capacity-block-offering-id cb-1 ")
+    # What lacks is known without an offer.
+    found = only("reservations", SHORT_BY_3, BLOCKS)
+    assert (found.verdict, "what AWS offers is not known: nothing answers" in found.text) == (SHORT, True)
 
 
-def test_roles_are_asked_about_where_something_needs_them() -> None:
-    missing = {"GetRole": UnansweredError("none", code="NoSuchEntity")}
-    found = results("roles", missing, fleet(pool(bought=SPOT), pool(name="Jobs", kind=PoolKind.BATCH)))
-    assert [each.subject for each in found] == [
-        "AWSServiceRoleForECS",
-        "AWSServiceRoleForAutoScaling",
-        "AWSServiceRoleForEC2Spot",
-        "AWSServiceRoleForBatch",
+def test_offers_of_blocks_are_shown_where_they_are_asked_for() -> None:
+    found = only("block-offerings", OFFERED, BLOCKS)
+    assert (found.verdict, found.text.startswith("AWS offers a block of 4 g6.12xlarge for 24 hours in")) == (OK, True)
+    found = only("block-offerings", {"DescribeCapacityBlockOfferings": {}}, BLOCKS)
+    assert (found.verdict, found.text) == (SHORT, "AWS offers no block of 4 g6.12xlarge for 24 hours")
+    full = {"DescribeCapacityBlockOfferings": UnansweredError("no", code="CapacityBlockDescribeLimitExceeded")}
+    found = only("block-offerings", full, BLOCKS)
+    assert (found.verdict, found.fix) == (SHORT, "gpu-constructs preflight --check quotas")
+
+
+@pytest.mark.parametrize(
+    ("ends", "hours"), [("2040-01-03T00:00:00Z", 24), ("2040-01-03T01:00:00Z", 48), ("2040-01-20T00:00:00Z", 504)]
+)
+def test_offers_last_as_long_as_the_hosts_run(ends: str, hours: int) -> None:
+    asked: list[Any] = []
+    block = replace(BLOCK, block=Block(starts="2040-01-02T00:00:00Z", ends=ends))
+    checks = [each for each in CHECKS if each.id == "block-offerings"]
+    preflight(fleet(pool(bought=block)), answering(OFFERED, asked), checks)
+    assert asked[0][1]["CapacityDurationHours"] == hours
+    assert asked[0][1]["StartDateRange"] == dt.datetime(2040, 1, 1, tzinfo=dt.timezone.utc)
+
+
+ROLES = {
+    "AWSServiceRoleForECS": (pool(), SHORT),
+    "AWSServiceRoleForECSCompute": (pool(kind=PoolKind.MANAGED_INSTANCES), OK),
+    "AWSServiceRoleForAutoScaling": (pool(), OK),
+    "AWSServiceRoleForEC2Spot": (pool(bought=SPOT), OK),
+    "AWSServiceRoleForBatch": (pool(kind=PoolKind.BATCH), OK),
+}
+NO_ROLE = {"GetRole": UnansweredError("none", code="NoSuchEntity")}
+
+
+@pytest.mark.parametrize("name", ROLES)
+def test_a_role_that_is_missing_is_short_only_where_aws_may_make_it_too_late(name: str) -> None:
+    of, verdict = ROLES[name]
+    found = {each.subject: each for each in results("roles", NO_ROLE, fleet(of))}[name]
+    assert found.verdict is verdict
+    assert found.fix.startswith("aws iam create-service-linked-role --aws-service-name ")
+    there = {"GetRole": {"Role": {"RoleName": name}}}
+    found = {each.subject: each for each in results("roles", there, fleet(of))}[name]
+    assert (found.verdict, found.text, found.fix) == (OK, "the role is there", "")
+
+
+def test_roles_are_those_that_something_needs() -> None:
+    batch = pool(name="Jobs", kind=PoolKind.BATCH, bought=SPOT)
+    found = results("roles", NO_ROLE, fleet(batch))
+    # Only Auto Scaling may make the role of Spot hosts.
+    assert [(each.subject, each.verdict) for each in found] == [
+        ("AWSServiceRoleForEC2Spot", SHORT),
+        ("AWSServiceRoleForBatch", OK),
     ]
-    assert found[0].fix == "aws iam create-service-linked-role --aws-service-name ecs.amazonaws.com"
-    there = {"GetRole": {"Role": {"RoleName": "AWSServiceRoleForBatch"}}}
-    assert only("roles", there, fleet(pool(kind=PoolKind.BATCH))).verdict is OK
+    managed = results("roles", NO_ROLE, fleet(pool(kind=PoolKind.MANAGED_INSTANCES)))
+    assert [each.verdict for each in managed] == [OK, OK]
 
 
 def settings(**values: str) -> dict[str, object]:
@@ -323,8 +371,15 @@ def test_a_spot_score_is_a_fact_and_never_short() -> None:
     assert not results("spot-scores", answers)
 
 
-def test_credentials_of_another_account_are_said_first() -> None:
+def test_pools_of_another_account_are_not_asked_about() -> None:
     here = pool(origin=Origin(resource="Gpu", place=Place("eu-west-1", "123456789012")))
-    assert only("account", {"GetCallerIdentity": {"Account": "123456789012"}}, fleet(here)).verdict is OK
-    assert only("account", {"GetCallerIdentity": {"Account": "210987654321"}}, fleet(here)).verdict is SHORT
+    there = pool(name="There", origin=Origin(resource="There", place=Place("eu-west-1", "210987654321")))
+    answers = {"GetCallerIdentity": {"Account": "123456789012"}, "DescribeInstanceTypeOfferings": {}}
+    assert only("account", answers, fleet(here)).verdict is OK
+    account, types = results("types", answers, fleet(here, there))
+    assert (account.check, account.verdict, types.subject) == ("account", SHORT, "Gpu")
+    assert "nothing of 210987654321 is checked" in account.text
+    # Where AWS does not say whose the credentials are, nothing is left out.
+    del answers["GetCallerIdentity"]
+    assert [each.subject for each in results("types", answers, fleet(here, there))] == ["Gpu", "There"]
     assert not results("account", {})

@@ -91,3 +91,15 @@ def table(*routes: dict[str, str]) -> dict[str, object]:
 
 def route(**leads: str) -> dict[str, str]:
     return {"DestinationCidrBlock": "0.0.0.0/0", "State": "active", **leads}
+
+
+def host(
+    type_name: str = "g6.12xlarge", *, stack: str = "Demo", logical_id: str = "", **more: object
+) -> dict[str, object]:
+    """An instance that runs, with the tags of CloudFormation where a stack made it."""
+    tags = {"aws:cloudformation:stack-name": stack, "aws:cloudformation:logical-id": logical_id} if logical_id else {}
+    return {"InstanceType": type_name, "Tags": [{"Key": key, "Value": value} for key, value in tags.items()], **more}
+
+
+def instances(*hosts: dict[str, object]) -> dict[str, object]:
+    return {"Reservations": [{"Instances": [each]} for each in hosts]}

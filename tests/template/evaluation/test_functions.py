@@ -12,6 +12,7 @@ from tests.template.written import in_service, not_read, read, worked_out
 
 OTHER = Reference("template", "Other")
 ASKED = Placeholder("template", "Asked")
+ZONE = Text((Placeholder("template", "Fn::GetAZs 0"),))
 OTHER_ARN = Reference("template", "Other", "Arn")
 PARAMETERS = {
     "Given": {"Type": "String", "Default": "given"},
@@ -89,7 +90,10 @@ def test_a_join_keeps_what_is_known_of_a_text(value: Any, expected: Any) -> None
     [
         ({"Fn::Select": [1, ["a", "b"]]}, "b"),
         ({"Fn::Select": ["0", ["a", "b"]]}, "a"),
-        ({"Fn::Select": [0, {"Fn::GetAZs": ""}]}, UNKNOWN),
+        ({"Fn::Select": [0, {"Fn::GetAZs": ""}]}, ZONE),
+        ({"Fn::Select": ["0", {"Fn::GetAZs": {"Ref": "AWS::Region"}}]}, ZONE),
+        ({"Fn::Select": [0, {"Fn::GetAZs": "eu-west-1"}]}, ZONE),
+        ({"Fn::Select": [0, {"Fn::GetAZs": "us-east-1"}]}, UNKNOWN),
         ({"Fn::Select": [{"Ref": "Asked"}, ["a"]]}, UNKNOWN),
         ({"Fn::Select": [1, {"Ref": "Numbers"}]}, 2),
         ({"Fn::Split": [",", "a,b"]}, ["a", "b"]),
@@ -110,7 +114,7 @@ def test_a_join_keeps_what_is_known_of_a_text(value: Any, expected: Any) -> None
     ],
 )
 def test_lists_and_texts_are_taken_apart_as_far_as_they_are_known(value: Any, expected: Any) -> None:
-    assert worked_out(value, Parameters=PARAMETERS) == expected
+    assert worked_out(value, Parameters=PARAMETERS, region="eu-west-1") == expected
 
 
 @pytest.mark.parametrize(

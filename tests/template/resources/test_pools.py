@@ -14,11 +14,15 @@ from gpu_constructs.fleet import (
     Subnet,
     UserDataFormat,
 )
+from gpu_constructs.template.model import Placeholder, Text
 from tests.template.resources.declared import fleet, joined, only_pool, pool_of_data
 
 OPTIMIZED = "/aws/service/ecs/optimized-ami/amazon-linux-2023/gpu"
 PINNED = "al2023-ami-ecs-gpu-hvm-2023.0.20260922-kernel-6.1-x86_64-ebs"
 BOTTLEROCKET = "/aws/service/bottlerocket/aws-ecs-2-nvidia/arm64"
+
+
+ZONE = Text((Placeholder("Stack", "Fn::GetAZs 1"),))
 
 
 def names(pool: Pool) -> list[str]:
@@ -316,13 +320,19 @@ def test_zones_are_counted_where_every_subnet_says_its_own(properties: Any, zone
         ({"VPCZoneIdentifier": ["subnet-0a1b2c3d", "moon"]}, (Subnet(id="subnet-0a1b2c3d"), Subnet())),
         ({"VPCZoneIdentifier": [{"Ref": "A"}]}, (Subnet(zone="us-east-1a", is_new=True),)),
         ({"VPCZoneIdentifier": {"Unknown": 0}}, ()),
+        ({"VPCZoneIdentifier": [{"Ref": "Given"}]}, (Subnet(zone_index=1, is_new=True),)),
         ({"AvailabilityZones": ["us-east-1a", {"Unknown": 0}]}, (Subnet(zone="us-east-1a"), Subnet())),
+        ({"AvailabilityZones": [ZONE]}, (Subnet(zone_index=1),)),
     ],
 )
 def test_subnets_are_read_as_far_as_they_are_written(properties: Any, subnets: tuple[Subnet, ...]) -> None:
     pool = only_pool(
         {
             "A": {"Type": "AWS::EC2::Subnet", "Properties": {"AvailabilityZone": "us-east-1a"}},
+            "Given": {
+                "Type": "AWS::EC2::Subnet",
+                "Properties": {"AvailabilityZone": ZONE},
+            },
             "T": template(InstanceType="g6.xlarge"),
             "Group": group(LaunchTemplate=of("T"), **properties),
             "Provider": provider(AutoScalingGroupProvider={"AutoScalingGroupArn": {"Ref": "Group"}}),

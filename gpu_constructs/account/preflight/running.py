@@ -1,0 +1,93 @@
+"""Hosts that run now, as far as the credentials may see them: those of the pools themselves, and all others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpu_constructs.account.preflight.answer import Row
+from gpu_constructs.account.preflight.check import Ask, Call
+from gpu_constructs.fleet import Pool, PoolKind
+from gpu_constructs.hardware import known_type
+from gpu_constructs.values import dataclass
+
+__all__ = ["INSTANCES", "ON_DEMAND", "SPOT", "Host", "own", "running"]
+
+INSTANCES = Call(service="ec2", operation="DescribeInstances")
+ON_DEMAND, SPOT = "on-demand", "spot"
+
+_RUNNING = {"Name": "instance-state-name", "Values": ["pending", "running"]}
+_PAGE = 1000
+# An instance without a lifecycle is on demand. One in a Capacity Block counts against no quota of running instances.
+# https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_Instance.html
+_WAYS = {"": ON_DEMAND, "spot": SPOT}
+# CloudFormation tags what it makes, and a group passes its tags on to its instances.
+# https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/aws-properties-resource-tags.html
+_STACK, _LOGICAL_ID = "aws:cloudformation:stack-name", "aws:cloudformation:logical-id"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """An instance that runs, or is about to.
+
+    Attributes:
+        type: Its instance type.
+        vcpus: Its vCPUs: those of its type, else those that it has.
+        way: How it was bought, as quotas tell it apart; None where it counts against none.
+        stack: The stack that made it or its group; empty where none did.
+        logical_id: The logical id of itself or of its group there.
+    """
+
+    type: str
+    vcpus: int
+    way: str | None
+    stack: str
+    logical_id: str
+
+
+def running(ask: Ask) -> tuple[tuple[Host, ...], bool]:
+    """All hosts of the region that run, and whether these are all that there are.
+
+    Raises:
+        UnansweredError: AWS did not answer.
+    """
+    answer = ask(INSTANCES, {"Filters": [_RUNNING], "MaxResults": _PAGE})
+    rows = (each for reservation in answer.rows("Reservations") for each in reservation.rows("Instances"))
+    return tuple(_host(each) for each in rows), not answer.has_more
+
+
+def own(hosts: Sequence[Host], pool: Pool) -> tuple[Host, ...]:
+    """The hosts of a pool among those that run.
+
+    They are known by the tags of CloudFormation: hosts of AWS Batch and of ECS Managed Instances have none. Where the
+    files do not say how the stack is called, hosts with the same logical id are its own if all are of one stack.
+    """
+    stack = None if pool.origin is None else pool.origin.stack
+    found = [each for each in hosts if each.logical_id and each.logical_id == _logical_id(pool)]
+    if stack is None:
+        return tuple(found) if len({each.stack for each in found}) == 1 else ()
+    return tuple(each for each in found if each.stack == stack)
+
+
+def _logical_id(pool: Pool) -> str | None:
+    """The logical id of what launches the hosts of a pool."""
+    if pool.kind is PoolKind.AUTO_SCALING_GROUP and pool.group.name:
+        return pool.group.name.rpartition("/")[2]
+    return pool.origin.resource if pool.kind is PoolKind.INSTANCE and pool.origin is not None else None
+
+
+def _host(row: Row) -> Host:
+    tags = {each.text("Key"): each.text("Value") for each in row.rows("Tags")}
+    name = row.text("InstanceType")
+    known = known_type(name)
+    return Host(
+        type=name,
+        vcpus=_vcpus(row) if known is None else known.vcpus,
+        way=_WAYS.get(row.text("InstanceLifecycle")),
+        stack=tags.get(_STACK, ""),
+        logical_id=tags.get(_LOGICAL_ID, ""),
+    )
+
+
+def _vcpus(row: Row) -> int:
+    options = row.row("CpuOptions")
+    return int(options.number("CoreCount") * options.number("ThreadsPerCore"))

@@ -1,0 +1,181 @@
+"""How quotas are held against the plan, and against what runs now."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gpu_constructs.account.preflight import Verdict
+from gpu_constructs.account.preflight.answer import UnansweredError
+from gpu_constructs.fleet import UNKNOWN, Bought, GroupSettings, Origin, PurchaseOption, Reservation
+from gpu_constructs.hardware import instance_type
+from tests.account.preflight.world import POOL, SPOT, fleet, host, instances, only, pool
+
+OK, SHORT, NOT_CHECKED = Verdict.OK, Verdict.SHORT, Verdict.NOT_CHECKED
+NOTHING_RUNS: dict[str, object] = {"DescribeInstances": {}}
+
+
+def quota(value: object) -> dict[str, object]:
+    return {"GetServiceQuota": {"Quota": {"Value": value}}}
+
+
+def test_a_quota_that_is_too_low_is_short_with_the_command_that_asks_for_more() -> None:
+    found = only("quotas", {**quota(64.0), **NOTHING_RUNS})
+    assert (found.verdict, found.subject, found.text) == (
+        SHORT,
+        "G/VT on-demand",
+        "quota L-DB2E81BA is 64 vCPUs, 0 in use by others, the hosts at MaxSize take 192: 128 short",
+    )
+    assert found.fix == (
+        "aws service-quotas request-service-quota-increase --service-code ec2 --quota-code L-DB2E81BA "
+        "--desired-value 192 --region eu-west-1"
+    )
+
+
+def test_pools_of_one_quota_are_counted_together() -> None:
+    pools = fleet(pool(), pool(name="More"))
+    assert only("quotas", {**quota(383), **NOTHING_RUNS}, pools).verdict is SHORT
+    assert only("quotas", {**quota(384), **NOTHING_RUNS}, pools).verdict is OK
+
+
+def test_a_quota_that_the_account_never_changed_is_the_default_of_aws() -> None:
+    answers = {
+        "GetServiceQuota": UnansweredError("none", code="NoSuchResourceException"),
+        "GetAWSDefaultServiceQuota": {"Quota": {"Value": 0}},
+    }
+    found = only("quotas", answers, fleet(pool(bought=SPOT)))
+    assert (found.verdict, found.subject) == (SHORT, "G/VT spot")
+
+
+def test_hosts_without_a_known_maximum_leave_their_quota_open() -> None:
+    found = only("quotas", quota(64), fleet(pool(max_instances=UNKNOWN)))
+    assert (found.verdict, found.text) == (
+        NOT_CHECKED,
+        "quota L-DB2E81BA is 64 vCPUs; how many hosts Gpu can have is not known",
+    )
+
+
+UNSEEN = {"InstanceType": "g99.huge", "CpuOptions": {"CoreCount": 4, "ThreadsPerCore": 2}}
+
+
+@pytest.mark.parametrize(
+    ("hosts", "others"),
+    [
+        ([host("g6.xlarge"), host("g5.xlarge")], 8),
+        ([host("g6.xlarge", InstanceLifecycle="spot")], 0),
+        ([host("g6.xlarge", InstanceLifecycle="capacity-block")], 0),
+        ([host("p4d.24xlarge"), host("m5.large")], 0),
+        ([UNSEEN], 8),
+    ],
+)
+def test_what_runs_now_takes_its_part_of_the_quota(hosts: list[dict[str, object]], others: int) -> None:
+    found = only("quotas", {**quota(200), "DescribeInstances": instances(*hosts)})
+    assert f"200 vCPUs, {others} in use by others, the hosts at MaxSize take 192" in found.text
+    assert found.verdict is OK
+    found = only("quotas", {**quota(191 + others), "DescribeInstances": instances(*hosts)})
+    assert (found.verdict, f"--desired-value {192 + others} " in found.fix) == (SHORT, True)
+
+
+def test_spot_hosts_count_against_the_quota_of_spot() -> None:
+    hosts = instances(host("g6.xlarge", InstanceLifecycle="spot"), host("g6.xlarge"))
+    found = only("quotas", {**quota(200), "DescribeInstances": hosts}, fleet(pool(bought=SPOT)))
+    assert "4 in use by others" in found.text
+
+
+MINE = pool(group=GroupSettings(name="Group"), origin=Origin(resource="Provider", stack="Demo"))
+
+
+@pytest.mark.parametrize(
+    ("stack", "hosts", "says"),
+    [
+        ("Demo", [host(logical_id="Group")] * 2, "0 in use by others and 96 by these hosts"),
+        ("Demo", [host(logical_id="Group", stack="Other")], "48 in use by others"),
+        ("Demo", [host(logical_id="Else"), host()], "96 in use by others"),
+        (None, [host(logical_id="Group")], "0 in use by others and 48 by these hosts"),
+        (None, [host(logical_id="Group"), host(logical_id="Group", stack="Other")], "96 in use by others"),
+    ],
+)
+def test_an_update_does_not_count_its_own_hosts_twice(
+    stack: str | None, hosts: list[dict[str, object]], says: str
+) -> None:
+    of = replace(MINE, origin=Origin(resource="Provider", stack=stack))
+    found = only("quotas", {**quota(192), "DescribeInstances": instances(*hosts)}, fleet(of))
+    assert f"192 vCPUs, {says}, the hosts" in found.text
+    assert found.verdict is (OK if says.startswith("0 ") else SHORT)
+
+
+def test_without_the_permission_to_see_hosts_it_says_that_they_are_not_counted() -> None:
+    denied = {"DescribeInstances": UnansweredError("the credentials may not call ec2:DescribeInstances")}
+    found = only("quotas", {**quota(192), **denied})
+    assert (found.verdict, found.text.partition("; ")[2]) == (
+        OK,
+        "the hosts that run now are not counted: the credentials may not call ec2:DescribeInstances",
+    )
+    assert only("quotas", {**quota(191), **denied}).verdict is SHORT
+
+
+def test_hosts_beyond_the_last_page_that_is_read_are_said() -> None:
+    hosts = {**instances(host("g6.xlarge")), "NextToken": "more"}
+    found = only("quotas", {**quota(200), "DescribeInstances": hosts})
+    assert "at least 4 in use by others" in found.text
+
+
+P5 = instance_type("p5.48xlarge")
+NAMED = Reservation(id="cr-0a1b2c3d")
+BLOCK = Bought(option=PurchaseOption.CAPACITY_BLOCK, reservation=NAMED)
+
+
+def block(name: str, hosts: int, **more: object) -> dict[str, object]:
+    return {
+        "CapacityReservationId": name,
+        "ReservationType": "capacity-block",
+        "InstanceType": "p5.48xlarge",
+        "State": "active",
+        "TotalInstanceCount": hosts,
+        **more,
+    }
+
+
+@pytest.mark.parametrize(
+    ("value", "blocks", "verdict", "says"),
+    [
+        (0, [], SHORT, "0 in other Capacity Blocks, the hosts at MaxSize take 384: 384 short"),
+        (384, [], OK, "0 in other Capacity Blocks, the hosts at MaxSize take 384"),
+        (384, [block("cr-1", 1)], SHORT, "192 in other Capacity Blocks, the hosts at MaxSize take 384: 192 short"),
+        (384, [block("cr-1", 1, State="expired")], OK, "0 in other"),
+        (384, [block("cr-1", 1, ReservationType="default")], OK, "0 in other"),
+        (384, [block("cr-1", 1, InstanceType="p4d.24xlarge")], OK, "0 in other"),
+        (0, [block("cr-0a1b2c3d", 2)], OK, "0 in other Capacity Blocks, the hosts at MaxSize take 384, 384 in theirs"),
+        (192, [block("cr-0a1b2c3d", 1)], SHORT, "take 384, 192 in theirs: 192 short"),
+    ],
+)
+def test_capacity_blocks_have_a_quota_of_their_family(
+    value: int, blocks: list[dict[str, object]], verdict: Verdict, says: str
+) -> None:
+    of = pool(instance_types=(P5,), max_instances=2, bought=BLOCK)
+    answers = {**quota(value), "DescribeCapacityReservations": {"CapacityReservations": blocks}}
+    found = only("quotas", answers, fleet(of))
+    assert (found.subject, found.verdict) == ("Capacity Blocks of p5", verdict)
+    assert f"quota L-DA6814F2 is {value} vCPUs, " in found.text
+    assert says in found.text
+    assert found.fix.startswith("aws service-quotas request-service-quota-increase ") is (verdict is SHORT)
+
+
+def test_a_quota_of_blocks_without_a_known_code_is_found_by_its_name() -> None:
+    of = fleet(pool(instance_types=(instance_type("p6-b300.48xlarge"),), bought=BLOCK))
+    row: dict[str, Any] = {"QuotaName": "Concurrent P6-B300 Capacity Blocks per account", "QuotaCode": "L-12345678"}
+    answers = {**quota(10_000), "DescribeCapacityReservations": {}, "ListServiceQuotas": {"Quotas": [row]}}
+    found = only("quotas", answers, of)
+    assert (found.verdict, "quota L-12345678 is 10,000 vCPUs" in found.text) == (OK, True)
+    found = only("quotas", {**answers, "ListServiceQuotas": {"Quotas": []}}, of)
+    assert (found.verdict, found.text) == (
+        NOT_CHECKED,
+        "Service Quotas lists no quota Concurrent p6-b300 Capacity Blocks per account",
+    )
+
+
+def test_what_a_block_takes_is_open_without_a_maximum() -> None:
+    of = replace(POOL, instance_types=(P5,), max_instances=UNKNOWN, bought=BLOCK)
+    assert only("quotas", quota(192), fleet(of)).verdict is NOT_CHECKED
