@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from typing import Any
 
-__all__ = ["default_network", "inventory"]
+__all__ = ["inventory"]
 
 _KINDS: dict[str, tuple[str, str, str, str]] = {
     # kind: service, operation, key of the list, key of the id ("" for a list of plain ids)
@@ -61,43 +61,49 @@ _KINDS: dict[str, tuple[str, str, str, str]] = {
     "vpc": ("ec2", "describe_vpcs", "Vpcs", "VpcId"),
     "vpc endpoint": ("ec2", "describe_vpc_endpoints", "VpcEndpoints", "VpcEndpointId"),
 }
-_DEFAULT_NETWORK = ("route table", "security group", "subnet", "vpc")
 _GONE = frozenset({"deleted", "terminated"})
 
 
-def inventory(client: Callable[[str], Any]) -> frozenset[tuple[str, str]]:
-    """List what exists in the account.
+def inventory(
+    client: Callable[[str], Any], is_used: Callable[[str], bool] = lambda service: True
+) -> frozenset[tuple[str, str]]:
+    """List what was made in the account, which is all but what AWS puts into each from the start.
 
     Args:
         client: Makes a client of a service.
+        is_used: Whether a service can hold anything.
 
     Returns:
         Pairs of kind and id.
     """
-    instances = {
+    used = {kind: how for kind, how in _KINDS.items() if is_used(how[0])}
+    home = _default_vpcs(client) if "vpc" in used else set()
+    found = {
+        (kind, item[key] if key else item)
+        for kind, (service, operation, items, key) in used.items()
+        # Without queues, SQS answers without a list.
+        for item in getattr(client(service), operation)().get(items, ())
+        if not key or not (str(item.get("State")) in _GONE or _is_given(item, home))
+    }
+    return frozenset(found | _instances(client)) if "vpc" in used else frozenset(found)
+
+
+def _is_given(item: Mapping[str, Any], home: set[str]) -> bool:
+    """Whether it is the default VPC, or what that has from the start."""
+    is_main = any(each.get("Main") for each in item.get("Associations", ()))
+    is_default = item.get("IsDefault") or item.get("DefaultForAz") or item.get("GroupName") == "default"
+    return item.get("VpcId") in home and bool(is_default or is_main)
+
+
+def _default_vpcs(client: Callable[[str], Any]) -> set[str]:
+    vpcs = client("ec2").describe_vpcs(Filters=[{"Name": "is-default", "Values": ["true"]}])["Vpcs"]
+    return {each["VpcId"] for each in vpcs}
+
+
+def _instances(client: Callable[[str], Any]) -> set[tuple[str, str]]:
+    return {
         ("instance", instance["InstanceId"])
         for reservation in client("ec2").describe_instances()["Reservations"]
         for instance in reservation["Instances"]
         if instance["State"]["Name"] not in _GONE
     }
-    return _listed(client, _KINDS) | instances
-
-
-def default_network(client: Callable[[str], Any]) -> frozenset[tuple[str, str]]:
-    """The inventory of an account that nothing was made in: the VPC that each has from the start.
-
-    Args:
-        client: Makes a client of a service.
-    """
-    return _listed(client, _DEFAULT_NETWORK)
-
-
-def _listed(client: Callable[[str], Any], kinds: Iterable[str]) -> frozenset[tuple[str, str]]:
-    found = set()
-    for kind in kinds:
-        service, operation, items, key = _KINDS[kind]
-        # Without queues, SQS answers without a list.
-        for item in getattr(client(service), operation)().get(items, ()):
-            if not key or str(item.get("State")) not in _GONE:
-                found.add((kind, item[key] if key else item))
-    return frozenset(found)

@@ -21,7 +21,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from moto import mock_aws
+from moto.backends import get_backend
+from moto.core.base_backend import BackendDict
+from moto.core.model_instances import reset_model_data
+from moto.core.models import botocore_stubber
 
 from .account import Account
 from .emulator.install import install
@@ -57,10 +60,27 @@ class Deployed:
 def local() -> Iterator[Local]:
     """An account of its own, bootstrapped and otherwise empty; what is in it is forgotten at the end."""
     _install_once()
-    with mock_aws():
+    with _answered():
         account = _account()
         account.client("ssm").put_parameter(Name=BOOTSTRAP_VERSION, Value="30", Type="String")
         yield Local(account)
+
+
+@contextmanager
+def _answered() -> Iterator[None]:
+    """As `mock_aws`, without its thousand patterns for requests of others than boto: they take longer than a stack."""
+    botocore_stubber.enabled = True
+    try:
+        yield
+    finally:
+        botocore_stubber.enabled = False
+        BackendDict.reset()
+        reset_model_data()
+
+
+def _is_used(service: str) -> bool:
+    """Whether anybody has asked a service of anything since the account began; no other can hold anything."""
+    return bool(get_backend(service))  # type: ignore[call-overload]
 
 
 class _InProcess:
@@ -158,7 +178,7 @@ class Local:
 
     def inventory(self) -> frozenset[tuple[str, str]]:
         """Everything that costs money or blocks a name; the same before a deploy and after a destroy."""
-        return inventory(self.account.client)
+        return inventory(self.account.client, _is_used)
 
     def _ended(self, stack: str, wanted: str) -> Deployed:
         described = self._client.describe_stacks(StackName=stack)["Stacks"][0]

@@ -9,6 +9,8 @@ from botocore.exceptions import ClientError
 
 from .account import Account
 from .deployed import Stacks, run
+from .inventory import inventory
+from .local import Local
 from .templates import Template, cluster_template, service, task_definition
 
 
@@ -31,6 +33,32 @@ def test_a_service_runs_its_tasks_on_its_provider_and_replaces_them(stacks: Stac
     assert not {task.arn for task in first} & {task.arn for task in second}
     stacks.delete(stack)
     assert stacks.end(stack)[0] == "DELETE_COMPLETE"
+
+
+def test_what_stands_is_in_the_inventory_and_only_services_that_hold_nothing_are_not_asked(cloud: Local) -> None:
+    stack = cloud.deploy(cluster_template())
+    cloud.run(stack.outputs["Cluster"], stack.outputs["Task"], stack.outputs["Provider"])
+
+    found = cloud.inventory()
+
+    assert found == inventory(cloud.account.client)
+    assert {kind for kind, _ in found} == {
+        "auto scaling group",
+        "capacity provider",
+        "cluster",
+        "instance",
+        "launch template",
+        "network interface",
+        "route table",
+        "security group",
+        "stack",
+        "subnet",
+        "task definition",
+        "volume",
+        "vpc",
+    }
+    cloud.account.stop_all(stack.outputs["Cluster"])
+    cloud.destroy(stack)
 
 
 @pytest.mark.parametrize(
