@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from botocore.exceptions import (
     BotoCoreError,
     ClientError,
@@ -21,6 +19,7 @@ from botocore.exceptions import (
 from botocore.parsers import ResponseParserError
 
 from gpu_constructs.budget import MESSAGE, brief
+from gpu_constructs.values import dataclass
 
 __all__ = ["ERRORS", "Call", "Problem", "code_of", "problem_of"]
 

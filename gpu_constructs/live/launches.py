@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from itertools import takewhile
 
@@ -12,6 +11,7 @@ from gpu_constructs.budget import QUOTE, brief
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.live.described import Answers, Thing, text
 from gpu_constructs.live.hosts import Layer
+from gpu_constructs.values import dataclass
 
 __all__ = ["FailedLaunch", "failed_launches"]
 

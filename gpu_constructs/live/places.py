@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from gpu_constructs.budget import MESSAGE, brief
 from gpu_constructs.checking.pool_answers import PoolAnswer, fix_of
@@ -12,6 +11,7 @@ from gpu_constructs.live.as_template import group_of
 from gpu_constructs.live.described import Answers, Thing, listed, number, text, thing
 from gpu_constructs.live.hosts import Layer, Refusal, RegisteredHost, refusal
 from gpu_constructs.live.launches import failed_launches
+from gpu_constructs.values import dataclass
 
 __all__ = ["Asked", "Cause", "of_cluster", "of_provider"]
 
