@@ -2,7 +2,7 @@
 
 A process that checks one template makes some 180 of them first. Python's own writes, compiles and runs six functions
 for each, which took as long as the check. Of these only ``__init__`` has to be written for its class: the others are
-the same for all, or read the values by the names of the fields.
+the same for all, or read the values by the names of the fields. What the command line loads is made with it.
 """
 
 from __future__ import annotations

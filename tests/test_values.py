@@ -7,13 +7,18 @@ import dataclasses
 import inspect
 import pickle
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import gpu_constructs
 from gpu_constructs.values import dataclass
 
 _FROZEN = {"frozen": True, "slots": True}
+_MADE = "@dataclass(frozen=True, slots=True"
+_IMPORTED = "from gpu_constructs.values import dataclass"
+_PACKAGE = Path(gpu_constructs.__file__).parent
 
 
 def _pair(make: Callable[..., Any]) -> type[Any]:
@@ -81,6 +86,14 @@ def test_a_value_that_is_missing_is_named_with_its_class() -> None:
 
 def test_values_travel_between_processes() -> None:
     assert pickle.loads(pickle.dumps(Travels("a", (1,)))) == Travels("a", (1,))  # noqa: S301 - our own
+
+
+def test_what_the_command_line_loads_is_made_fast() -> None:
+    rooms = ("account", "checking", "cli", "fleet", "hardware", "live", "placement", "planning", "rules", "template")
+    modules = [each for room in rooms for each in (_PACKAGE / room).rglob("*.py")]
+    texts = {each: each.read_text(encoding="utf-8") for each in modules}
+    slow = [each for each, text in texts.items() if _MADE in text and _IMPORTED not in text]
+    assert slow == []
 
 
 def test_methods_of_a_class_stay() -> None:

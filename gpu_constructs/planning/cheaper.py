@@ -242,11 +242,12 @@ def _like(pool: Pool) -> Iterator[InstanceType]:
     models = {_model(each) for each in types}
     joined = {each.accelerators.interconnect for each in types if each.accelerators is not None}
     disks = min(each.local_storage_gb for each in types) if pool.user_data.local_disks is not LocalDiskUse.NONE else 0
+    is_recorded = pool.region in regions()
     for each in accelerated():
         devices = each.accelerators
         is_like = devices is not None and _model(each) in models
         is_joined = devices is not None and (devices.logical_count <= 1 or devices.interconnect in joined)
-        is_offered = each.is_offered_anywhere and (pool.region not in regions() or pool.region in each.regions)
+        is_offered = each.is_offered_anywhere and (not is_recorded or pool.region in each.regions)
         if is_like and is_joined and is_offered and each.local_storage_gb >= disks:
             yield each
 

@@ -81,6 +81,7 @@ def _asks_anew(task: Task, known: Collection[int]) -> bool:
     return any(is_gpu(each) and id(each) not in known for one in task.containers for each in one.requirements)
 
 
+@by_identity(maxsize=1 << 16)
 def is_accelerated(task: Task) -> bool:
     """Whether a task asks for an accelerator, rightly or wrongly."""
     return any(map(asks_for_accelerator, task.containers)) or demand_of(task).wants_accelerator
