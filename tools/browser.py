@@ -11,9 +11,11 @@ import subprocess
 import tarfile
 from base64 import b64decode
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
+from select import select
+from shutil import rmtree
 from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
 
@@ -23,6 +25,8 @@ _MODULES = Path(__file__).parents[1] / "node_modules"
 _PACKAGE = _MODULES / "@sparticuz" / "chromium"
 _PHONE = 600
 """Windows that are narrower are those of phones."""
+_PATIENCE = 60
+"""Seconds in which the browser answers."""
 _UNPACK = "process.stdin.pipe(require('zlib').createBrotliDecompress()).pipe(process.stdout)"
 _FONTS = """<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig><dir>{folder}/fonts</dir><cachedir>{folder}/cache</cachedir></fontconfig>
@@ -57,8 +61,11 @@ def _unpacked() -> Path:
     (made / "chromium").write_bytes(_inflated("chromium"))
     (made / "chromium").chmod(0o755)
     (made / "fonts.conf").write_text(_FONTS.format(folder=folder), encoding="utf-8")
-    with suppress(OSError):  # another process was faster
+    made.chmod(0o755)
+    try:
         made.rename(folder)
+    except OSError:  # another process was faster
+        rmtree(made)
     return folder
 
 
@@ -74,8 +81,8 @@ class Browser:
         events: What the browser said that no call asked for.
     """
 
-    def __init__(self, process: subprocess.Popen[bytes], write: int, read: int) -> None:
-        self._process, self._write, self._read = process, write, read
+    def __init__(self, write: int, read: int) -> None:
+        self._write, self._read = write, read
         self._left = b""
         self._calls = 0
         self._session: str | None = None
@@ -162,9 +169,10 @@ class Browser:
 
     def _next(self) -> dict[str, Any]:
         while b"\0" not in self._left:
-            more = os.read(self._read, 1 << 20)
+            is_there, _, _ = select([self._read], [], [], _PATIENCE)
+            more = os.read(self._read, 1 << 20) if is_there else b""
             if not more:
-                raise RuntimeError(f"the browser ended with {self._process.wait()}")
+                raise RuntimeError("the browser says nothing" if is_there == [] else "the browser ended")
             self._left += more
         message, _, self._left = self._left.partition(b"\0")
         found: dict[str, Any] = json.loads(message)
@@ -196,7 +204,7 @@ def browser() -> Iterator[Browser]:
         os.close(to_browser)
         os.close(from_browser)
         try:
-            yield Browser(process, write, read)
+            yield Browser(write, read)
         finally:
             os.close(write)
             os.close(read)

@@ -38,6 +38,7 @@ def drawn_fleet() -> Fleet:
         max_instances=4,
         interfaces=tuple(NetworkInterface(card=card, type="efa") for card in range(32)),
     )
+    ranking = pool("g6.12xlarge", name="Ranking/L4", max_instances=2)
     shares = pool("g5.2xlarge", name="Embeddings/A10G", max_instances=3)
     chips = pool("trn1.32xlarge", name="Neuron/Trainium", max_instances=2)
     managed = pool("g6e.xlarge", name="Managed/L40S", kind=PoolKind.MANAGED_INSTANCES)
@@ -49,6 +50,7 @@ def drawn_fleet() -> Fleet:
         service(small, name="transcribe", gpus=1, vcpus=3, copies=250),
         service(large, name="finetune", gpus=8, vcpus=96, copies=2),
         job(large, name="nightly-evaluation", gpus=4),
+        service(ranking, name="rank", gpus=1, vcpus=20, copies=2),
         shared(service(shares, name="embed-text", vcpus=1, copies=4), 4096),
         shared(service(shares, name="embed-image", vcpus=2, copies=2), 8192),
         service(managed, name="sketch", copies=2),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 
 from gpu_constructs.budget import DRAWN, DRAWN_POOLS, DRAWN_ROWS
@@ -14,7 +14,7 @@ from gpu_constructs.planning.budget_verdict import BudgetVerdict
 from gpu_constructs.planning.fleet_plan import FleetPlan, QuotaNeed
 from gpu_constructs.planning.host_layout import Devices, PoolLayout, SlotUse, layouts_of
 from gpu_constructs.planning.host_price import HOURS_A_MONTH
-from gpu_constructs.planning.in_words import about_prices, cost_of_level, hosts_word, number
+from gpu_constructs.planning.in_words import about_prices, amount, cost_of_level, hosts_word, number
 from gpu_constructs.planning.page.markup import items, name, table, text
 from gpu_constructs.planning.page.pool_section import pool_section
 from gpu_constructs.planning.page.style import STYLE
@@ -24,7 +24,7 @@ __all__ = ["page"]
 _LEVELS = {
     "minimum": ("At minimum", "MinSize of every pool"),
     "desired": ("At the desired counts", "what the services need"),
-    "maximum": ("At most", "MaxSize of every pool"),
+    "maximum": ("At maximum", "MaxSize of every pool"),
 }
 _OPEN_POOLS = 12
 
@@ -52,7 +52,7 @@ def page(plan: FleetPlan, *, title: str = "GPU plan", verdict: BudgetVerdict | N
         '<body><a class="skip" href="#pools">Skip to the hosts</a>',
         "<header>",
         f'<p class="eyebrow">{name(title)}</p>',
-        f"<h1>{text(_headline(plan))}</h1>",
+        _headline(plan),
         _devices(pools),
         "</header>",
         "<main>",
@@ -70,14 +70,27 @@ def page(plan: FleetPlan, *, title: str = "GPU plan", verdict: BudgetVerdict | N
 
 
 def _headline(plan: FleetPlan) -> str:
+    """What the plan comes to at the desired counts, in markup; what is not known is said after it."""
     if not plan.pools:
-        return "No hosts are defined in what was read, so nothing is planned"
-    hosts, gpus = plan.desired.hosts, plan.desired.gpus
-    counts = f"{number(hosts)} {hosts_word(hosts)}" if not isinstance(hosts, Unknown) else "Hosts not known"
-    if not isinstance(gpus, Unknown) and gpus:
-        counts += f" with {number(gpus)} {'GPU' if gpus == 1 else 'GPUs'}"
-    cost = cost_of_level(plan, "desired")
-    return f"{counts}, {cost} an hour" if "$" in cost else f"{counts}; the price is {cost}"
+        return "<h1>No hosts are defined in what was read, so nothing is planned</h1>"
+    hosts, gpus = _known(each.desired.hosts for each in plan.pools), _known(each.desired.gpus for each in plan.pools)
+    with_gpus = f" with {gpus:,} {'GPU' if gpus == 1 else 'GPUs'}" if gpus else ""
+    usd = plan.desired.usd_per_hour
+    cost = f", {usd} an hour" if usd is not None and (usd.most or not plan.unpriced("desired")) else ""
+    left_out = [
+        each.pool.name
+        for each in plan.pools
+        if isinstance(each.desired.hosts, Unknown) or (each.desired.usd_per_hour is None and not each.price.is_paid)
+    ]
+    without = f"without {listed(left_out)}: hosts or costs there are not known" if left_out else ""
+    return (
+        f"<h1>{hosts:,} {hosts_word(hosts)}{with_gpus}{text(cost)}</h1>"
+        f'<p class="lede">at the desired counts of all services{f", {text(without)}" if without else ""}</p>'
+    )
+
+
+def _known(numbers: Iterable[int | Unknown]) -> int:
+    return sum(each for each in numbers if not isinstance(each, Unknown))
 
 
 def _devices(pools: Sequence[PoolLayout]) -> str:
@@ -110,19 +123,35 @@ def _devices(pools: Sequence[PoolLayout]) -> str:
 
 
 def _totals(plan: FleetPlan) -> str:
-    cards = []
-    for level, (title, meaning) in _LEVELS.items():
-        found = plan.levels[level]
-        month = cost_of_level(plan, level, hours=HOURS_A_MONTH)
-        cards.append(
-            f'<section class="card {level}"><h3>{title}</h3><p class="quiet">{meaning}</p>'
-            f'<p class="cost">{text(cost_of_level(plan, level))} <span>an hour</span></p>'
-            f"<dl><div><dt>A month</dt><dd>{text(month)}</dd></div>"
-            f"<div><dt>Hosts</dt><dd>{number(found.hosts)}</dd></div>"
-            f"<div><dt>GPUs</dt><dd>{number(found.gpus)}</dd></div></dl></section>"
-        )
     heading = '<h2 id="totals">Totals</h2>'
-    return f'<section aria-labelledby="totals">{heading}<div class="cards">{"".join(cards)}</div></section>'
+    cards = "".join(_card(plan, level, *words) for level, words in _LEVELS.items())
+    return f'<section aria-labelledby="totals">{heading}<div class="cards">{cards}</div></section>'
+
+
+def _card(plan: FleetPlan, level: str, title: str, meaning: str) -> str:
+    found, left_out = plan.levels[level], plan.unpriced(level)
+    known = found.usd_per_hour is not None and (found.usd_per_hour.most or not left_out)
+    hour = amount(found.usd_per_hour) if known else cost_of_level(plan, level)
+    month = amount(found.usd_per_hour.times(HOURS_A_MONTH)) if known and found.usd_per_hour is not None else hour
+    per_hour = " <span>an hour</span>" if known else ""
+    pools = "pool" if len(left_out) == 1 else "pools"
+    more = f'<p class="warn">{len(left_out):,} {pools} not counted</p>' if known and left_out else ""
+    facts = (
+        ("A month", month),
+        ("Hosts", _at_least(found.hosts, [getattr(each, level).hosts for each in plan.pools])),
+        ("GPUs", _at_least(found.gpus, [getattr(each, level).gpus for each in plan.pools])),
+    )
+    return (
+        f'<section class="card {level}"><h3>{title}</h3><p class="quiet">{meaning}</p>'
+        f'<p class="cost">{text(hour)}{per_hour}</p>{more}'
+        f"<dl>{''.join(f'<div><dt>{fact}</dt><dd>{text(value)}</dd></div>' for fact, value in facts)}</dl></section>"
+    )
+
+
+def _at_least(total: int | Unknown, of_pools: Sequence[int | Unknown]) -> str:
+    """A number of all pools: what is known of it, where that is not all."""
+    known = _known(of_pools)
+    return f"{known:,} and more" if isinstance(total, Unknown) and known else number(total)
 
 
 def _attention(plan: FleetPlan, pools: Sequence[PoolLayout], verdict: BudgetVerdict | None) -> str:
@@ -194,7 +223,7 @@ def _quotas(plan: FleetPlan) -> str:
         for each in plan.quotas[:DRAWN_ROWS]
     ]
     caption = "vCPUs that the hosts count against the quotas of each account and region"
-    found = table("quotas", caption, ("Quota", "Desired", "Most"), rows, numbers="Desired Most")
+    found = table("quotas", caption, ("Quota", "Desired", "Maximum"), rows, numbers="Desired Maximum")
     return f'<section aria-labelledby="quotas"><h2 id="quotas">Quotas</h2>{found}</section>'
 
 
@@ -206,8 +235,9 @@ def _about(need: QuotaNeed) -> str:
 
 
 def _footer(plan: FleetPlan) -> str:
-    prices = f"{about_prices(plan)} " if plan.prices else ""
-    return (f"<footer><p>Prices: {text(prices)}</p>" if prices else "<footer>") + (
-        "<p>The hosts are drawn as the proof packed them: ECS decides where a task starts, and which GPU it gets. "
-        "At MaxSize only the numbers are known.</p></footer>"
+    prices = f"<p>Prices: {text(about_prices(plan))}</p>" if plan.prices else ""
+    return (
+        f"<footer>{prices}<p>The hosts are drawn as the proof packed them: ECS decides where a task starts, and which "
+        "GPU it gets. Kept is what daemons, the ECS agent and the system may take. At MaxSize only the numbers are "
+        "known.</p></footer>"
     )

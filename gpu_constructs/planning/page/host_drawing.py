@@ -67,7 +67,7 @@ def key(place: int, label: str = "") -> str:
 
 
 def amounts(task: LaidTask, devices: Devices | None) -> str:
-    """What one copy of a task takes, in words."""
+    """What one copy of a task takes, in markup."""
     need = task.need
     if need is None:
         return ""
@@ -82,7 +82,8 @@ def amounts(task: LaidTask, devices: Devices | None) -> str:
         f"{_MEMORY.number(memory)} GiB" if memory else "",
         f"{interfaces} network {'interface' if interfaces == 1 else 'interfaces'}" if interfaces else "",
     ]
-    return ", ".join(filter(None, said)) or "nothing that a host could run out of"
+    parts = [f'<span class="whole">{text(each)}</span>' for each in said if each]
+    return ", ".join(parts) or "nothing that a host could run out of"
 
 
 def host(drawn: HostLayout, pool: PoolLayout, types: str, price: str) -> str:
@@ -186,6 +187,9 @@ def _on_host(drawn: HostLayout, pool: PoolLayout) -> Iterator[str]:
         yield '<span class="quiet">no task</span>'
     if pool.devices is None:
         return
+    if shared := [slot.free_mib for slot in drawn.slots if slot.use is SlotUse.SHARED]:
+        free = f"{_MEMORY.number(sum(shared))} GiB of {'its' if len(shared) == 1 else 'their'} memory free"
+        yield f'<span class="quiet">{_counted(len(shared), pool.devices)} shared, {free}</span>'
     for number, words in _not_held(drawn):
         style = "warn" if words.startswith("idle") else "quiet"
         yield f'<span class="{style}">{_counted(number, pool.devices)} {text(words)}</span>'

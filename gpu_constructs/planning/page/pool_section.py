@@ -47,10 +47,11 @@ def pool_section(pool: PoolLayout, place: int, *, most: int, is_open: bool) -> s
         [
             f'<section class="pool" aria-labelledby="pool-{place}">',
             f'<div class="about"><div><h3 id="pool-{place}">{name(plan.pool.name)}</h3>',
-            f'<p class="quiet">{text(types)} · {text(bought)} · {text(plan.pool.kind.value)}</p></div>',
+            f'<p class="quiet">{text(types)} · {text(bought)} · {text(plan.pool.kind.value)}</p>',
+            _notes(pool),
+            "</div>",
             _levels(pool),
             "</div>",
-            _notes(pool),
             _tasks(pool),
             _hosts(pool, types, most=min(most, DRAWN_OF_POOL), is_open=is_open),
             _considered(pool),
@@ -73,7 +74,7 @@ def _levels(pool: PoolLayout) -> str:
     rows.append(("An hour", [amount(each.usd_per_hour) for each in levels]))
     cells = [[title, *map(text, values)] for title, values in rows]
     caption = f'<span class="sr">Hosts and costs of {name(pool.plan.pool.name)}</span>'
-    return table("levels", caption, ("", "At minimum", "Desired", "At most"), cells)
+    return table("levels", caption, ("", "Minimum", "Desired", "Maximum"), cells)
 
 
 def _notes(pool: PoolLayout) -> str:
@@ -97,6 +98,8 @@ def _said(pool: PoolLayout) -> Iterator[tuple[str, str]]:
         if task.hosts is not None:
             start = f"one start takes {number(task.hosts)} {hosts_word(task.hosts)}"
             yield "Job", f"{task.workload.name[:80]}: {number(task.copies)} on a host, {start}; jobs are not drawn"
+    if len(plan.pool.instance_types) > 1 and pool.hosts:
+        yield "Drawn", "with the least that one of its types has"
     if pool.daemons:
         yield "Daemons", f"{listed(each[:80] for each in pool.daemons)} on every host"
 
@@ -115,7 +118,7 @@ def _task(pool: PoolLayout, place: int) -> list[str]:
     task = pool.tasks[place]
     doubt = "" if task.fits is True else ' <span class="warn">not known whether it fits</span>'
     copies = NOT_KNOWN if pool.why_unknown else f"{task.copies:,}"
-    return [key(place), f"{name(task.name)}{doubt}", copies, text(amounts(task, pool.devices) or NOT_KNOWN)]
+    return [key(place), f"{name(task.name)}{doubt}", copies, amounts(task, pool.devices) or NOT_KNOWN]
 
 
 def _hosts(pool: PoolLayout, types: str, *, most: int, is_open: bool) -> str:

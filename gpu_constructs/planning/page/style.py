@@ -64,9 +64,16 @@ def _colours(inks: dict[str, str], tasks: tuple[tuple[str, str, str], ...]) -> s
 _TASKS = "\n".join(
     f".t{each}{{--g:var(--g{each});--e:var(--e{each});--i:var(--i{each})}}" for each in range(len(_TASKS_LIGHT))
 )
-_SLOTS = "\n".join(
-    f".n{each}{{grid-template-columns:repeat({each},minmax(0,1fr));max-width:{each * 5}rem}}" for each in range(1, 9)
-)
+_NARROW_SLOTS = 3
+"""More slots than these fill the width of their host."""
+
+
+def _columns(slots: int) -> str:
+    widest = f"max-width:{5 * slots}rem" if slots <= _NARROW_SLOTS else ""
+    return f".n{slots}{{grid-template-columns:repeat({slots},minmax(0,1fr));{widest}}}"
+
+
+_SLOTS = "\n".join(map(_columns, range(1, 9)))
 
 STYLE = f"""
 :root{{color-scheme:light dark;{_colours(_INK_LIGHT, _TASKS_LIGHT)}}}
@@ -107,12 +114,14 @@ header{{padding-top:clamp(1.75rem,4vw,3.5rem)}}
 border:1px solid var(--quiet)}}
 .dot.held{{background:var(--accent);border-color:var(--accent)}}
 .dot.stranded{{background:var(--warn);border-color:var(--warn)}}
-.dot.free{{background:var(--free)}}
+.dot.free{{background:var(--free);border-style:dashed}}
+.dot.not_known{{background:repeating-linear-gradient(135deg,var(--paper) 0 2px,var(--quiet) 2px 3px)}}
 
 .cards{{display:grid;grid-template-columns:1fr 1.25fr 1fr;gap:1rem;align-items:stretch}}
 .card,.pool{{background:var(--paper);border:1px solid var(--line);border-radius:.9rem}}
 .card{{padding:1.1rem 1.25rem}}
 .card h3{{font-size:1rem}}
+.card .warn{{margin:-.3rem 0 .6rem;font-size:.925rem}}
 .card .quiet{{font-size:.875rem}}
 .cost{{font-size:1.35rem;font-weight:700;letter-spacing:-.015em;margin:.6rem 0 .5rem;line-height:1.25}}
 .cost span{{font-size:.875rem;font-weight:400;color:var(--quiet);letter-spacing:0;white-space:nowrap}}
@@ -122,6 +131,8 @@ border:1px solid var(--quiet)}}
 font-size:.925rem}}
 .card dt{{color:var(--quiet)}}
 .card dd{{text-align:end;font-weight:600}}
+.lede{{color:var(--quiet);font-size:1.05rem;margin-top:.5rem}}
+.whole{{white-space:nowrap}}
 
 .look{{background:var(--paper);border:1px solid var(--line);border-radius:.9rem;padding:.35rem 1.25rem}}
 .look li{{padding:.55rem 0;border-top:1px solid var(--line)}}
@@ -134,14 +145,14 @@ background:currentColor;border-radius:50%}}
 
 .pool{{padding:1.25rem;margin-bottom:1.25rem}}
 .about{{display:flex;flex-wrap:wrap;gap:1rem 2.5rem;justify-content:space-between;align-items:flex-start}}
-.about>div{{flex:1 1 18rem}}
+.about>div{{flex:1 1 24rem}}
 .about h3{{font-size:1.2rem;margin-bottom:.2rem}}
 .levels{{width:auto;flex:0 1 auto;font-size:.9rem}}
 .levels th,.levels td{{padding:.15rem 0 .15rem 1.5rem;text-align:end;vertical-align:top}}
 .levels tbody th{{padding-inline-start:0;text-align:start}}
 .levels th{{font-weight:400;color:var(--quiet)}}
 .levels td{{font-weight:600}}
-.notes{{display:grid;grid-template-columns:max-content 1fr;gap:.2rem 1.25rem;margin-top:1rem;font-size:.925rem}}
+.notes{{display:grid;grid-template-columns:max-content 1fr;gap:.2rem 1.25rem;margin-top:.8rem;font-size:.925rem}}
 .notes dt{{color:var(--quiet)}}
 .tasks,.considered{{margin-top:1.1rem;font-size:.925rem}}
 .tasks th,.tasks td,.considered th,.considered td,.quotas th,.quotas td{{padding:.45rem .75rem .45rem 0;
@@ -162,7 +173,8 @@ summary::marker{{color:var(--accent)}}
 .cheaper summary{{color:var(--good)}}
 .hosts{{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,20.5rem),1fr));gap:1rem;margin-top:.6rem}}
 .host{{border:1px solid var(--line);border-radius:.7rem;padding:.9rem 1rem;background:var(--paper);min-width:0;
-break-inside:avoid}}
+break-inside:avoid;display:flex;flex-direction:column}}
+.bars{{margin-top:auto}}
 .many{{box-shadow:4px 4px 0 -1px var(--paper),4px 4px 0 0 var(--line),8px 8px 0 -1px var(--paper),8px 8px 0 0
 var(--line);margin:0 8px 8px 0}}
 .host h4{{font-size:1rem}}
@@ -204,7 +216,9 @@ footer p{{max-width:52rem;margin-bottom:.5rem}}
 
 @media (max-width:46rem){{
 .cards{{grid-template-columns:1fr;gap:.75rem}}
-.desired{{order:-1}}
+.card dl{{display:grid;grid-template-columns:2fr 1fr 1fr;gap:.25rem 1rem}}
+.card dl div{{display:block;border:0;padding:0}}
+.card dd{{text-align:start}}
 .pool{{padding:1rem}}
 .about>div{{flex-basis:100%}}
 .levels{{width:100%}}
