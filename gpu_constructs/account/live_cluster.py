@@ -19,7 +19,7 @@ from gpu_constructs.live.described import Answers, Thing, answers, short_name, t
 from gpu_constructs.live.subjects import definition_of, described_as
 from gpu_constructs.values import dataclass
 
-__all__ = ["CALLS", "Live", "about", "clients_of", "clusters_of"]
+__all__ = ["CALLS", "Live", "about", "clients_of", "clusters_of", "hosts_of"]
 
 CALLS = (
     "ecs:DescribeClusters",
@@ -87,6 +87,10 @@ class _Asking:
     def answers(self) -> Answers:
         return answers(self.given)
 
+    @property
+    def live(self) -> Live:
+        return Live(answers=self.answers, denied=tuple(dict.fromkeys(self.denied)))
+
     def ask(self, service: str, operation: str, key: str, **arguments: object) -> None:
         """Keeps the things that a call describes; one that is not allowed is named, and the others go on."""
         with self._if_allowed(_permission(service, operation)):
@@ -129,17 +133,34 @@ def about(clients: Clients, *, cluster: str, name: str | None = None, region: st
         GpuConstructsError: There is no such cluster, or AWS did not answer.
     """
     asking = _Asking(clients=clients, region=region, cluster=cluster)
-    asking.ask("ecs", "describe_clusters", "clusters", clusters=[cluster])
-    if "ecs:DescribeClusters" not in asking.denied and not asking.answers.of("clusters"):
-        raise GpuConstructsError(f"there is no cluster {brief(cluster)}", fix="--cluster and --region name another one")
+    _cluster(asking)
     _work(asking)
     with _needed(asking, name):
         _definitions(asking, name)
     _hosts(asking)
     _groups(asking)
+    _launches(asking)
     if name is None:
         _instances(asking)
-    return Live(answers=asking.answers, denied=tuple(dict.fromkeys(asking.denied)))
+    return asking.live
+
+
+def hosts_of(clients: Clients, *, cluster: str, region: str | None = None) -> Live:
+    """Describes the hosts of a cluster, and what starts hosts for it.
+
+    Args:
+        clients: Clients of boto3.
+        cluster: Its name or ARN.
+        region: Where it is; None for the region of the profile.
+
+    Raises:
+        GpuConstructsError: There is no such cluster, or AWS did not answer.
+    """
+    asking = _Asking(clients=clients, region=region, cluster=cluster)
+    _cluster(asking)
+    _hosts(asking)
+    _groups(asking)
+    return asking.live
 
 
 @contextmanager
@@ -177,6 +198,14 @@ def clusters_of(clients: Clients, *, stack: str, region: str | None = None) -> t
             f"stack {brief(stack)} has no ECS cluster", fix="name the stack of the cluster, or --cluster"
         )
     return found
+
+
+def _cluster(asking: _Asking) -> None:
+    asking.ask("ecs", "describe_clusters", "clusters", clusters=[asking.cluster])
+    if "ecs:DescribeClusters" not in asking.denied and not asking.answers.of("clusters"):
+        raise GpuConstructsError(
+            f"there is no cluster {brief(asking.cluster)}", fix="--cluster and --region name another one"
+        )
 
 
 def _work(asking: _Asking) -> None:
@@ -220,18 +249,8 @@ def _groups(asking: _Asking) -> None:
     }
     for part in _parts(list(names), 10):  # of more, the API answers with pages
         asking.ask("ecs", "describe_capacity_providers", "capacityProviders", capacityProviders=part)
-    of_providers = (thing(each, "autoScalingGroupProvider") for each in asking.answers.of("capacityProviders"))
-    groups = [short_name(text(each, "autoScalingGroupArn")) for each in of_providers if each]
-    for part in _parts(groups, 50):
+    for part in _parts(_group_names(asking), 50):
         asking.ask("autoscaling", "describe_auto_scaling_groups", "AutoScalingGroups", AutoScalingGroupNames=part)
-    for group in groups:
-        asking.ask(
-            "autoscaling",
-            "describe_scaling_activities",
-            "Activities",
-            AutoScalingGroupName=group,
-            MaxRecords=_ACTIVITIES,
-        )
     for template, versions in launch_templates_of(asking.answers).items():
         asking.ask(
             "ec2",
@@ -239,6 +258,22 @@ def _groups(asking: _Asking) -> None:
             "LaunchTemplateVersions",
             LaunchTemplateId=template,
             Versions=sorted(versions),
+        )
+
+
+def _group_names(asking: _Asking) -> list[str]:
+    of_providers = (thing(each, "autoScalingGroupProvider") for each in asking.answers.of("capacityProviders"))
+    return [short_name(text(each, "autoScalingGroupArn")) for each in of_providers if each]
+
+
+def _launches(asking: _Asking) -> None:
+    for group in _group_names(asking):
+        asking.ask(
+            "autoscaling",
+            "describe_scaling_activities",
+            "Activities",
+            AutoScalingGroupName=group,
+            MaxRecords=_ACTIVITIES,
         )
 
 

@@ -29,6 +29,7 @@ _COMMANDS = {
     "plan": "says what the hosts cost, and what they need of the account's quotas, before the deploy",
     "preflight": "asks AWS whether the account can have the hosts: quotas, types, subnets, images, reservations",
     "rules": "lists the rules, or shows everything about one",
+    "run-self-test": "runs a task on hosts that tests their GPUs, and judges what it prints",
     "verify": "checks after a deploy whether hosts, GPUs, tasks and providers came up as they should",
     "why": "says why a task or a service of a running cluster waits",
 }
@@ -218,11 +219,16 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
             allow_abbrev=False,
         )
         if name == called:
-            module = cast("_Command", import_module(f"gpu_constructs.cli.{name}"))
+            module = cast("_Command", import_module(module_of(name)))
             module.define(command)
             _add_debug(command)
             command.set_defaults(run=module.run)
     return parser
+
+
+def module_of(command: str) -> str:
+    """The module of a command."""
+    return f"gpu_constructs.cli.{command.replace('-', '_')}"
 
 
 def _add_debug(parser: argparse.ArgumentParser) -> None:

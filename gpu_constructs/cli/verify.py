@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from itertools import chain
 
-from gpu_constructs.budget import LABEL, MESSAGE, brief
+from gpu_constructs.cli.check_lines import facts_of, lines_of
 from gpu_constructs.cli.live_answers import Described, account_part, add_cluster, from_files, text_of
 from gpu_constructs.cli.output import add_format, json_text
-from gpu_constructs.cli.terminal import Line, show, width_of, wrapped
+from gpu_constructs.cli.terminal import show, width_of
 from gpu_constructs.hardware import instance_type
 from gpu_constructs.live.described import answers
-from gpu_constructs.live.self_test import judged, read_self_test, task_definition
+from gpu_constructs.live.self_test import IMAGE, judged, read_self_test, task_definition
 from gpu_constructs.live.verified import Check, verify
 
 __all__ = ["define", "run"]
-
-_IMAGE = "nvidia/cuda:12.8.1-base-ubuntu24.04"
-_WORDS = {True: ("ok", "good"), False: ("fails", "error"), None: ("not checked", "warning")}
 
 _EXAMPLES = """\
 examples:
@@ -50,7 +48,7 @@ def define(parser: argparse.ArgumentParser) -> None:
         help="print a task definition that tests the GPUs of a host of this type, for aws ecs register-task-definition",
     )
     parser.add_argument(
-        "--image", default=_IMAGE, help=f"its image; with PyTorch and nccl-tests both run; default: {_IMAGE}"
+        "--image", default=IMAGE, help=f"its image; with PyTorch and nccl-tests both run; default: {IMAGE}"
     )
     parser.add_argument(
         "--self-test-log",
@@ -74,10 +72,12 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     found = _found(arguments)
     if arguments.format == "json":
-        sys.stdout.write(json_text({"clusters": [_facts(name, *each) for name, each in found.items()]}))
+        facts = [facts_of(name, checks, denied=each.denied) for name, (each, checks) in found.items()]
+        sys.stdout.write(json_text({"clusters": facts}))
     else:
         width = width_of(sys.stdout)
-        show((line for name, each in found.items() for line in _lines(name, *each, width=width)), sys.stdout)
+        lines = (lines_of(name, checks, denied=each.denied, width=width) for name, (each, checks) in found.items())
+        show(chain.from_iterable(lines), sys.stdout)
     answers = [check.passed for _, checks in found.values() for check in checks]
     unchecked = None in answers or not answers or any(each.denied for each, _ in found.values())
     return 1 if False in answers or (arguments.strict and unchecked) else 0
@@ -103,31 +103,3 @@ def _described(arguments: argparse.Namespace) -> dict[str, Described]:
         names = account.clusters_of(clients, stack=arguments.stack, region=arguments.region)
     lives = {name: account.about(clients, cluster=name, region=arguments.region) for name in names}
     return {name: Described(answers=each.answers, denied=each.denied) for name, each in lives.items()}
-
-
-def _lines(cluster: str, found: Described, checks: Sequence[Check], *, width: int) -> Iterator[Line]:
-    yield [("cluster ", ""), (brief(cluster, LABEL), "title")]
-    for check in checks:
-        word, style = _WORDS[check.passed]
-        yield [(f"  {word:<11} ", style), (f"{check.name}: {brief(check.about, LABEL)}", "")]
-        for part in wrapped(brief(check.text, MESSAGE), width=width, indent=14):
-            yield [(" " * 14 + part, "aside")]
-        for number, part in enumerate(wrapped(check.fix, width=width, indent=19) if check.fix else ()):
-            yield [(" " * 14 + "fix: " if not number else " " * 19, "good"), (part, "")]
-    for part in wrapped(f"not looked at: {', '.join(found.denied)}", width=width, indent=2) if found.denied else ():
-        yield [(f"  {part}", "warning")]
-    failed = sum(each.passed is False for each in checks)
-    unknown = sum(each.passed is None for each in checks)
-    summary = f"{len(checks)} checks, {failed} failed, {unknown} not checked"
-    yield [(summary if checks else "nothing was there to check", "error" if failed else "good")]
-
-
-def _facts(cluster: str, found: Described, checks: Sequence[Check]) -> dict[str, object]:
-    return {
-        "cluster": cluster,
-        "checks": [
-            {"check": each.name, "about": each.about, "passed": each.passed, "text": each.text, "fix": each.fix}
-            for each in checks
-        ],
-        "not_looked_at": list(found.denied),
-    }

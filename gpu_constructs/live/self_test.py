@@ -7,7 +7,7 @@ them, in any order.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from gpu_constructs.budget import BYTES
 from gpu_constructs.errors import InvalidValueError
@@ -18,7 +18,19 @@ from gpu_constructs.placement.host import expected_shareable_mib
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.values import dataclass
 
-__all__ = ["SelfTest", "judged", "read_self_test", "task_definition"]
+__all__ = ["CONTAINER", "END", "FAMILY", "IMAGE", "SelfTest", "judged", "read_self_test", "task_definition"]
+
+FAMILY = "gpu-constructs-self-test"
+"""The family of its task definition, and the log group that is taken where none is named."""
+
+CONTAINER = "self-test"
+"""Its container, and the prefix of its log streams."""
+
+IMAGE = "nvidia/cuda:12.8.1-base-ubuntu24.04"
+"""An image with a shell and nothing else: the driver and ``nvidia-smi`` come from the host."""
+
+END = "gpu-constructs: the self-test has ended"
+"""The last line of a log that is complete."""
 
 _SCRIPT = """\
 nvidia-smi -q -x
@@ -26,7 +38,7 @@ nvidia-smi topo -m
 command -v python3 >/dev/null && python3 -c \
 'import torch; print(f"cuda devices: {torch.cuda.device_count()}")'
 command -v all_reduce_perf >/dev/null && all_reduce_perf -b 256M -e 2G -f 2 -g GPUS
-true
+echo "END"
 """
 
 _GPU = "<gpu id="
@@ -103,38 +115,44 @@ def _links(log: str, gpus: int) -> Iterator[str]:
         yield from (each for each in cells if each and each != _ITSELF)
 
 
-def task_definition(instance_type: InstanceType, image: str) -> dict[str, object]:
+def task_definition(
+    instance_type: InstanceType,
+    image: str = IMAGE,
+    *,
+    log_options: Mapping[str, str] | None = None,
+    execution_role: str | None = None,
+) -> dict[str, object]:
     """A task definition of the test, as ``aws ecs register-task-definition --cli-input-json`` takes it.
 
     Args:
         instance_type: The host that it tests, with all of its GPUs.
         image: An image with a shell; with PyTorch and nccl-tests it tests CUDA and NCCL as well.
+        log_options: Options of the log driver ``awslogs``. By default the host makes the log group.
+        execution_role: The role that pulls the image and writes the log. By default that of the host does.
 
     Raises:
         InvalidValueError: The type has no whole GPU.
     """
     if not instance_type.gpus:
-        raise InvalidValueError(
-            f"{instance_type} has no whole NVIDIA GPU to test", argument="--self-test-task", allowed="such as g6.xlarge"
-        )
+        raise InvalidValueError(f"{instance_type} has no whole NVIDIA GPU to test", allowed="such as g6.xlarge")
     return {
-        "family": "gpu-constructs-self-test",
+        "family": FAMILY,
+        **({"executionRoleArn": execution_role} if execution_role else {}),
         "requiresCompatibilities": ["EC2"],
         "containerDefinitions": [
             {
-                "name": "self-test",
+                "name": CONTAINER,
                 "image": image,
                 "memory": _MEMORY_MIB * instance_type.gpus,
                 "essential": True,
-                "command": ["sh", "-c", _SCRIPT.replace("GPUS", str(instance_type.gpus))],
+                "command": ["sh", "-c", _SCRIPT.replace("GPUS", str(instance_type.gpus)).replace("END", END)],
                 "resourceRequirements": [{"type": "GPU", "value": str(instance_type.gpus)}],
                 "linuxParameters": {"sharedMemorySize": _SHARED_MIB},
                 "logConfiguration": {
                     "logDriver": "awslogs",
                     "options": {
-                        "awslogs-group": "gpu-constructs-self-test",
-                        "awslogs-create-group": "true",
-                        "awslogs-stream-prefix": "self-test",
+                        **(log_options or {"awslogs-group": FAMILY, "awslogs-create-group": "true"}),
+                        "awslogs-stream-prefix": CONTAINER,
                     },
                 },
             }

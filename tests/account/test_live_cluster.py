@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 from botocore import xform_name
@@ -23,57 +22,10 @@ from gpu_constructs.cli.program import main
 from gpu_constructs.errors import GpuConstructsError
 from gpu_constructs.live import subject_called, why
 from tests.account.modelled import error_codes
-from tests.live.given import cluster
+from tests.account.recorded import Recorded
 from tests.synthesis import ROOT
 
 DENIED = ClientError({"Error": {"Code": "AccessDeniedException", "Message": "no"}}, "Any")
-
-
-class Recorded:
-    """Answers what a small cluster answers; some calls it refuses."""
-
-    def __init__(self, refused: dict[str, Exception] | None = None) -> None:
-        self.asked: set[str] = set()
-        self._refused = refused or {}
-
-    def __call__(self, service: str, _: str | None) -> Any:
-        return _Client(service, self)
-
-    def answer(self, service: str, operation: str) -> dict[str, Any]:
-        self.asked.add(f"{service}:{operation.title().replace('_', '')}")
-        if operation in self._refused:
-            raise self._refused[operation]
-        answer = cluster()
-        (group,) = answer["AutoScalingGroups"]
-        return {
-            **answer,
-            "serviceArns": ["chat"],
-            "taskArns": ["1"],
-            "containerInstanceArns": ["1"],
-            "AutoScalingGroups": [{**group, "LaunchTemplate": {"LaunchTemplateId": "lt-1"}}],
-            "LaunchTemplateVersions": [],
-            "Reservations": [],
-            "StackResourceSummaries": [{"ResourceType": "AWS::ECS::Cluster", "PhysicalResourceId": "demo"}],
-        }
-
-
-class _Client:
-    def __init__(self, service: str, recorded: Recorded) -> None:
-        self._service, self._recorded = service, recorded
-
-    def __getattr__(self, operation: str) -> Any:
-        return lambda **_: self._recorded.answer(self._service, operation)
-
-    def get_paginator(self, operation: str) -> Any:
-        return _Pages(lambda: self._recorded.answer(self._service, operation))
-
-
-class _Pages:
-    def __init__(self, answer: Any) -> None:
-        self._answer = answer
-
-    def paginate(self, **_: Any) -> list[Any]:
-        return [self._answer()]
 
 
 def test_every_call_only_reads_and_is_on_the_page() -> None:

@@ -17,7 +17,7 @@ from gpu_constructs.cli import inputs, main, program
 from tests.cli.templates import template, written
 from tests.template.large import large_json
 
-COMMANDS = ("catalog", "check", "explain", "instances", "plan", "preflight", "rules", "verify", "why")
+COMMANDS = ("catalog", "check", "explain", "instances", "plan", "preflight", "rules", "run-self-test", "verify", "why")
 
 
 def test_each_command_is_listed_with_examples(capsys: pytest.CaptureFixture[str]) -> None:
@@ -274,7 +274,7 @@ def test_a_name_that_the_terminal_cannot_show_is_no_error(tmp_path: Path) -> Non
 
 def test_every_command_has_a_module_that_defines_and_runs_it() -> None:
     for name in program._COMMANDS:
-        module = import_module(f"gpu_constructs.cli.{name}")
+        module = import_module(program.module_of(name))
         assert callable(module.define)
         assert callable(module.run)
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpu_constructs.cli.program import main
 from gpu_constructs.errors import GpuConstructsError
 from gpu_constructs.live import Layer, answers, parsed, subject_called, verify, why
 from tests.examples import times
@@ -36,6 +38,11 @@ NONE_LEFT = (
     "We currently do not have sufficient g4dn.xlarge capacity in the Availability Zone you requested (us-west-2a). Our "
     "system will be working on provisioning additional capacity. You can currently get g4dn.xlarge capacity by not "
     "specifying an Availability Zone in your request or choosing us-west-2b, us-west-2c. Launching EC2 instance failed."
+)
+OF_THE_GUIDE = (
+    "Could not launch On-Demand Instances. VcpuLimitExceeded - You have requested more vCPU capacity than your current "
+    "vCPU limit of 8 allows for the instance bucket that the specified instance type belongs to. Launching EC2 "
+    "instance failed."
 )
 STARTED: Answer = {"StatusCode": "Successful", "Description": "Launching a new EC2 instance: i-1"}
 FULL: Answer = {"MaxSize": 1, "DesiredCapacity": 1}
@@ -87,6 +94,18 @@ def test_launches_that_failed_for_the_same_are_counted_with_the_time_of_the_last
     found = answers([cluster(activities=failed)])
     cause = why(found, subject_called(found, "chat"), region="us-east-1").causes[0]
     assert cause.text.startswith("gpu-group cannot launch (2 launches, last at 2026-11-22 18:31 UTC): We currently do ")
+
+
+def test_the_guide_shows_what_the_command_prints(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    failed = {"StatusMessage": OF_THE_GUIDE, "StartTime": "2026-11-22T18:31:48+00:00"}
+    path = tmp_path / "answers.json"
+    path.write_text(json.dumps(cluster(activities=(failed,))), encoding="utf-8")
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["why", "chat", str(path), "--region", "us-east-1"]) == 1
+    page = (Path(__file__).parents[2] / "docs" / "planning.md").read_text(encoding="utf-8")
+    assert f"$ gpu-constructs why chat --cluster demo\n{capsys.readouterr().out}```\n" in page
 
 
 def test_a_provider_of_managed_instances_is_named_as_not_looked_at() -> None:

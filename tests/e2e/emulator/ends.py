@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from moto.ec2.models import ec2_backends
 
-from . import switches
+from . import switches, task_logs
 
 if TYPE_CHECKING:
     from .running import RunningEcs
@@ -45,6 +45,7 @@ def _end(ecs: RunningEcs, task: EmulatedTask) -> None:
     if minutes:
         task.end = f"{int(minutes) - 1}*{end}" if int(minutes) > 1 else end
     elif task.end.isdigit():
+        task_logs.write(ecs, task)
         task.exit(int(task.end))
     elif task.end == "start":
         task.stop("CannotPullContainerError: pull access denied", "TaskFailedToStart")

@@ -6,6 +6,7 @@ They are read where they matter, over HTTP and in the same process alike, and no
   depends on the day it runs. Scheduled actions and reservations look at it;
 - ``/emulator/jobs/<name>``: how the attempts of a job of AWS Batch end, such as ``lost,0``, see `batch_jobs`;
 - ``/emulator/nodes/<name>``: which nodes of a multi-node job fail, such as ``2:1`` or ``2:image``, see `batch_gangs`;
+- ``/emulator/logs/<family>``: what the tasks of a family print, see `task_logs`;
 - ``/emulator/due``: names of EventBridge rules and schedules whose time has come, such as ``Nightly``, see `schedules`;
 - ``/emulator/missing-gpus``: how many GPUs fail to come up on the next hosts, such as ``1`` or ``0,8``; each host takes
   one number from it;

@@ -173,6 +173,11 @@ class EmulatedTask(Task):
         self.stop("Essential container in task exited", "EssentialContainerExited")
 
     @property
+    def definitions(self) -> list[dict[str, Any]]:
+        """Its containers, as its task definition has them."""
+        return self._definitions
+
+    @property
     def as_described(self) -> dict[str, Any]:
         """What DescribeTasks says of it, as far as somebody here reads it."""
         placed = {"containerInstanceArn": self.container_instance_arn} if self.container_instance_arn else {}

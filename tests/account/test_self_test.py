@@ -1,0 +1,50 @@
+"""Whatever AWS refuses of a self-test, it ends in words and an exit code, and its task is stopped."""
+
+from __future__ import annotations
+
+import pytest
+from botocore import xform_name
+from botocore.exceptions import ClientError
+
+from gpu_constructs.account import live_cluster
+from gpu_constructs.account.self_test import Request, policy
+from gpu_constructs.account.self_test import run as run_module
+from gpu_constructs.cli.program import main
+from tests.account.modelled import error_codes
+from tests.account.recorded import Recorded
+from tests.live.given import cluster
+
+STATEMENTS = policy(Request(cluster="demo"))["Statement"]
+assert isinstance(STATEMENTS, list)
+CALLS = sorted(action for each in STATEMENTS for action in each["Action"])
+(HOST,) = cluster()["containerInstances"]
+TASK = {
+    "taskArn": "arn:aws:ecs:us-east-1:123456789012:task/demo/1",
+    "containerInstanceArn": HOST["containerInstanceArn"],
+    "containers": [{"exitCode": 0}],
+}
+LOG = "<gpu id='0'><fb_memory_usage><total>22888 MiB</total></fb_memory_usage></gpu>"
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("status", ["STOPPED", "RUNNING"])
+def test_every_error_that_botocore_models_is_words_and_an_exit_code(
+    call: str, status: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    service, _, operation = call.partition(":")
+    monkeypatch.setattr(run_module, "_POLL_SECONDS", 0)
+    monkeypatch.setattr(run_module, "_LOG_SECONDS", 0)
+    for code in error_codes(service, operation):
+        error = ClientError({"Error": {"Code": code, "Message": "why\x1b[2J"}}, operation)
+        more = {"tasks": [{**TASK, "lastStatus": status}], "events": [{"message": LOG}]}
+        recorded = Recorded({xform_name(operation): error}, **more)
+        monkeypatch.setattr(live_cluster, "clients_of", lambda _, made=recorded: made)
+        exit_code = main(["run-self-test", "Demo", "--region", "us-east-1", "--minutes", "0.00001"])
+        said = "".join(capsys.readouterr())
+        assert "internal error" not in said, said
+        assert "\x1b" not in said
+        assert exit_code in {0, 1} or call in said
+        if "ecs:RunTask" in recorded.asked and call != "ecs:RunTask" and status == "RUNNING":
+            assert "ecs:StopTask" in recorded.asked
+        if "ecs:RegisterTaskDefinition" in recorded.asked and call != "ecs:RegisterTaskDefinition":
+            assert "ecs:DeregisterTaskDefinition" in recorded.asked
