@@ -12,22 +12,25 @@ from gpu_constructs.checking.report import Report, check_files
 from gpu_constructs.rules import RULES
 from tools.rule_examples import Example, example_of
 
-__all__ = ["EXAMPLES", "given", "of_right", "of_template", "of_wrong"]
+__all__ = ["examples", "given", "of_right", "of_template", "of_wrong"]
 
-EXAMPLES: dict[str, Example] = {each.id: example for each in RULES if not (example := example_of(each.id)).python}
-"""The examples that are templates, by their rules."""
+
+@cache
+def examples() -> dict[str, Example]:
+    """The examples that are templates, by their rules."""
+    return {each.id: example for each in RULES if not (example := example_of(each.id)).python}
 
 
 @cache
 def of_wrong(rule: str) -> Report:
     """Of the example in which a rule finds something."""
-    return _of_text(EXAMPLES[rule].file(EXAMPLES[rule].wrong))
+    return _of_text(examples()[rule].file(examples()[rule].wrong))
 
 
 @cache
 def of_right(rule: str) -> Report:
     """Of the same example as it should be."""
-    return _of_text(EXAMPLES[rule].file(EXAMPLES[rule].right))
+    return _of_text(examples()[rule].file(examples()[rule].right))
 
 
 @cache

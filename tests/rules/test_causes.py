@@ -14,13 +14,17 @@ from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from gpu_constructs.template.stacks import Input
 from tests.acceptance.recall import good_files
 from tests.examples import times
-from tests.reports import EXAMPLES, of_right, of_template, of_wrong
-from tools.rule_examples import base_paths
+from tests.reports import examples, of_right, of_template, of_wrong
+from tools.rule_examples import Example, base_paths
 
 PAIRS = times(25)
 """Pairs of examples that are merged, of some thirteen thousand: evenly spread, and always the same."""
 
-ON_BASES = {rule: each for rule, each in EXAMPLES.items() if each.base}
+
+@cache
+def on_bases() -> dict[str, Example]:
+    return {rule: each for rule, each in examples().items() if each.base}
+
 
 THREE_MISTAKES = {
     frozenset({"GPU003", "GPU032"}): "the older image has no driver for a part of a GPU either",
@@ -68,7 +72,7 @@ def closure(rule: str) -> frozenset[str]:
 
 @cache
 def paths(rule: str) -> frozenset[tuple[str, ...]]:
-    return EXAMPLES[rule].paths
+    return examples()[rule].paths
 
 
 @cache
@@ -82,8 +86,8 @@ def touch(one: frozenset[tuple[str, ...]], other: frozenset[tuple[str, ...]]) ->
 
 def common_base(one: str, other: str) -> tuple[str, ...] | None:
     """The shared templates of two examples, where one needs all that the other has and neither changes the same."""
-    small, large = sorted((one, other), key=lambda each: len(EXAMPLES[each].base))
-    base, whole = EXAMPLES[small].base, EXAMPLES[large].base
+    small, large = sorted((one, other), key=lambda each: len(examples()[each].base))
+    base, whole = examples()[small].base, examples()[large].base
     more = tuple(each for each in whole if each not in base)
     if not set(base) <= set(whole) or touch(paths(small), paths(large) | paths_of_base(more)):
         return None
@@ -92,12 +96,12 @@ def common_base(one: str, other: str) -> tuple[str, ...] | None:
 
 def test_a_correction_removes_one_finding() -> None:
     removed: dict[str, list[str]] = {}
-    for rule in ON_BASES:
+    for rule in on_bases():
         gone = said(of_wrong(rule)) - said(of_right(rule))
         # What was not judged for want of a pool is no mistake of its own.
         removed[rule] = sorted(id_ for id_, _ in gone.elements() if id_ != UNCHECKED or rule == UNCHECKED)
-    assert removed == {rule: sorted({rule, *example.also}) for rule, example in ON_BASES.items()}
-    assert all(all(example.also.values()) for example in ON_BASES.values())
+    assert removed == {rule: sorted({rule, *example.also}) for rule, example in on_bases().items()}
+    assert all(all(example.also.values()) for example in on_bases().values())
 
 
 @pytest.mark.parametrize(
@@ -110,7 +114,7 @@ def test_a_correction_removes_one_finding() -> None:
     ],
 )
 def test_a_mistake_has_one_finding_where_it_also_hurts_something_else(rule: str, more: str, expected: str) -> None:
-    example = EXAMPLES[rule]
+    example = examples()[rule]
     base = (*example.base, more)
     wrong, right = (found(example.template(part, base=base)) for part in (example.wrong, example.right))
     assert [id_ for id_, _ in (wrong - right).elements()] == [expected]
@@ -118,14 +122,14 @@ def test_a_mistake_has_one_finding_where_it_also_hurts_something_else(rule: str,
 
 def test_two_mistakes_have_no_third_finding() -> None:
     # A second capacity provider for the same hosts (GPU124) doubles whatever is wrong with them.
-    others = [each for each in ON_BASES if each != "GPU124" and not EXAMPLES[each].also]
+    others = [each for each in on_bases() if each != "GPU124" and not examples()[each].also]
     pairs = [(one, other) for one, other in combinations(others, 2) if common_base(one, other) is not None]
     checked = 0
     for one, other in pairs[:: len(pairs) // PAIRS]:
-        first, second, base = EXAMPLES[one], EXAMPLES[other], common_base(one, other)
+        first, second, base = examples()[one], examples()[other], common_base(one, other)
 
         def with_parts(*parts: str, base: tuple[str, ...] | None = base) -> Counter[tuple[str, str]]:
-            return found(EXAMPLES["GPU001"].template(*parts, base=base))
+            return found(examples()["GPU001"].template(*parts, base=base))
 
         if with_parts(first.right, second.right):
             continue  # the two do not go together even as they should be
@@ -138,7 +142,7 @@ def test_two_mistakes_have_no_third_finding() -> None:
 
 
 def test_what_is_said_of_one_thing_is_said_once() -> None:
-    reports = {path.stem: of_template(path) for path in good_files()} | {rule: of_wrong(rule) for rule in ON_BASES}
+    reports = {path.stem: of_template(path) for path in good_files()} | {rule: of_wrong(rule) for rule in on_bases()}
     twice: list[tuple[str, str, str]] = []
     for name, report in reports.items():
         rules_of: dict[str, set[str]] = {}

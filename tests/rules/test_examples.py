@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from gpu_constructs.rules import RULES, Severity
-from tests.reports import EXAMPLES as IN_TEMPLATES
-from tests.reports import of_right, of_wrong
+from tests.reports import examples, of_right, of_wrong
 from tools.rule_examples import BASES, EXAMPLES, example_of
 
 
@@ -17,15 +16,15 @@ def test_every_rule_has_an_example_and_every_template_is_used() -> None:
 def test_a_rule_finds_the_wrong_example_and_no_other_rule_calls_it_an_error() -> None:
     said = {
         rule: {each.rule for each in of_wrong(rule).findings if each.severity is Severity.ERROR or each.rule == rule}
-        for rule in IN_TEMPLATES
+        for rule in examples()
     }
-    assert said == {rule: {rule} for rule in IN_TEMPLATES}
+    assert said == {rule: {rule} for rule in examples()}
 
 
 def test_no_rule_objects_to_the_right_example() -> None:
     objections = [
         (rule, each)
-        for rule in IN_TEMPLATES
+        for rule in examples()
         for each in of_right(rule).findings
         if each.severity is not Severity.INFO or each.rule == rule
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpu_constructs.template.documents.node import Node, Path
-from tests.reports import EXAMPLES, of_wrong
+from tests.reports import examples, of_wrong
 
 _PAIR = "two things do not go together, and the example changes the other one"
 _TASK_OR_HOSTS = "the finding is at what the task asks for, and the example changes the hosts"
@@ -95,7 +95,7 @@ def leads_to(place: Path, changed: Path, *, is_new: bool) -> bool:
 
 def places(rule: str) -> list[tuple[Path, bool]]:
     """Where its example has findings, and whether the corrected one differs there."""
-    example = EXAMPLES[rule]
+    example = examples()[rule]
     changed = list(differences(example.template(example.wrong), example.template(example.right)))
     return [
         (
@@ -109,7 +109,7 @@ def places(rule: str) -> list[tuple[Path, bool]]:
 
 
 def test_a_finding_is_where_the_corrected_example_differs() -> None:
-    found = {rule: places(rule) for rule in EXAMPLES}
+    found = {rule: places(rule) for rule in examples()}
     assert all(found.values())
     elsewhere = {rule: [path for path, is_right in each if not is_right] for rule, each in found.items()}
     assert elsewhere == {rule: [each[0][0]] if rule in ELSEWHERE else [] for rule, each in found.items()}
