@@ -40,7 +40,7 @@ _CHECKED: WeakKeyDictionary[IConstruct, GpuChecks] = WeakKeyDictionary()
 """The check of each app."""
 
 _QUIET = "GPU_CONSTRUCTS_QUIET"
-"""The environment variable that, with any value, keeps the line about hosts and prices from stderr."""
+"""The environment variable that, with any value, keeps the lines about hosts and prices from stderr."""
 
 
 @jsii.implements(cdk.IPolicyValidationPlugin)
@@ -125,9 +125,9 @@ class GpuChecks:
     def _planned(self, fleet: Fleet) -> tuple[Finding, ...]:
         """What the hosts have against the budget; what they cost is said on stderr."""
         found = plan(fleet, cheaper=False)
-        line = summary(found)
-        if line and not os.environ.get(_QUIET):
-            sys.stderr.write(f"{METADATA_KEY}: {line}\n")
+        lines = summary(found, start=f"{METADATA_KEY}: ")
+        if lines and not os.environ.get(_QUIET):
+            sys.stderr.write(f"{lines}\n")
         return () if self._budget is None else findings_of(verdict(found, self._budget))
 
     def _directories(self, context: cdk.IPolicyValidationContext) -> list[str]:

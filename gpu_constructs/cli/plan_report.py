@@ -22,9 +22,10 @@ from gpu_constructs.planning.in_words import (
     cheaper_mix,
     cost_of_level,
     deploying,
-    hosts_word,
     idle,
+    job_start,
     number,
+    partly,
     stranded,
 )
 
@@ -68,8 +69,8 @@ def lines(plan: FleetPlan, *, width: int, verdict: BudgetVerdict | None = None) 
 def _totals(plan: FleetPlan, width: int) -> Iterator[Line]:
     levels = plan.levels
     rows = [
-        ["hosts", *(number(each.hosts) for each in levels.values())],
-        ["GPUs", *(number(each.gpus) for each in levels.values())],
+        ["hosts", *(partly(each.hosts, each.known_hosts) for each in levels.values())],
+        ["GPUs", *(partly(each.gpus, each.known_gpus) for each in levels.values())],
         ["an hour", *(cost_of_level(plan, name) for name in levels)],
         ["a month", *(cost_of_level(plan, name, hours=HOURS_A_MONTH) for name in levels)],
     ]
@@ -104,20 +105,24 @@ def _facts_in_words(each: PoolPlan) -> Iterator[tuple[str, str]]:
     else:
         yield "an hour", f"{NOT_KNOWN}: {each.price.unknown}"
     for task in each.tasks:
-        copies = f"{number(task.copies)} on a host"
-        start = "" if task.hosts is None else f"; one start takes {number(task.hosts)} {hosts_word(task.hosts)}"
-        yield "tasks", f"{brief(task.workload.name, LABEL)}: {copies}{start}"
+        yield "tasks", f"{brief(task.workload.name, LABEL)}: {number(task.copies)} on a host"
+    for start in each.starts:
+        yield "start", f"{brief(start.name, LABEL)}: {job_start(start)}"
     for found in each.stranded:
         yield "stranded", stranded(found)
     if each.deployment is not None:
         yield "deploying", deploying(each.deployment)
     if each.idle_quarter_hour is not None:
         yield "idle", idle(each.idle_quarter_hour)
-    if each.cheaper.outcome is Outcome.GIVEN_UP:
-        yield "cheaper", f"{NOT_KNOWN}: {each.cheaper.why}"
-    if each.cheaper.outcome is Outcome.FOUND:
-        yield "cheaper", cheaper_mix(each.cheaper)
-        for of in each.cheaper.considered:
+    yield from _cheaper(each.cheaper)
+
+
+def _cheaper(found: Search) -> Iterator[tuple[str, str]]:
+    if found.outcome is Outcome.GIVEN_UP:
+        yield "cheaper", f"{NOT_KNOWN}: {found.why}"
+    if found.outcome is Outcome.FOUND:
+        yield "cheaper", cheaper_mix(found)
+        for of in found.considered:
             yield "", f"{of.price.instance_type} at {dollars(of.price.usd_per_hour)}: {of.why}"
 
 
@@ -126,8 +131,9 @@ def _quota(need: QuotaNeed) -> str:
     doubt = f"; {quota.doubt}" if quota.doubt else ""
     place = ", ".join(each for each in (quota.place.region, quota.place.account) if each is not None)
     return (
-        f"{quota.way} {quota.group}{f', {place}' if place else ''}: {number(need.desired)} at the desired counts, "
-        f"{number(need.maximum)} at MaxSize{doubt}"
+        f"{quota.way} {quota.group}{f', {place}' if place else ''}: "
+        f"{partly(need.desired, need.known_desired)} at the desired counts, "
+        f"{partly(need.maximum, need.known_maximum)} at MaxSize{doubt}"
     )
 
 
@@ -203,6 +209,8 @@ def facts_of(plan: FleetPlan) -> dict[str, object]:
         "levels": {
             name: {
                 **_level(each),
+                "known_hosts": each.known_hosts,
+                "known_gpus": each.known_gpus,
                 "is_complete": not plan.unpriced(name),
                 "not_counted": {of.pool.name: of.why_unpriced for of in plan.unpriced(name)},
             }
@@ -219,7 +227,11 @@ def facts_of(plan: FleetPlan) -> dict[str, object]:
                 "doubt": each.quota.doubt,
                 "desired_vcpus": _json(each.desired),
                 "maximum_vcpus": _json(each.maximum),
+                "known_desired_vcpus": each.known_desired,
+                "known_maximum_vcpus": each.known_maximum,
                 "pools": list(each.pools),
+                "unknown_pools": list(each.unknown_pools),
+                "is_complete": not each.unknown_pools,
             }
             for each in plan.quotas
         ],
@@ -258,6 +270,17 @@ def _pool_facts(each: PoolPlan) -> dict[str, object]:
                 "hosts_of_one_start": None if of.hosts is None else _json(of.hosts),
             }
             for of in each.tasks
+        ],
+        "starts": [
+            {
+                "name": of.name,
+                "workloads": list(of.workloads),
+                "hosts": _json(of.hosts),
+                "usd_per_hour": _usd(of.usd_per_hour),
+                "limit_seconds": of.limit_seconds,
+                "usd_until_limit": _usd(of.usd_until_limit),
+            }
+            for of in each.starts
         ],
         "stranded": [
             {

@@ -19,6 +19,7 @@ from gpu_constructs.placement.quotas import Counted, vcpus_of
 from gpu_constructs.planning.cheaper import NO_SEARCHES, Search, Searches
 from gpu_constructs.planning.deployment import Deployment, deployment_of, while_deploying, with_least_copies
 from gpu_constructs.planning.host_price import HostPrice, Usd, host_price, sum_of
+from gpu_constructs.planning.starts import Start, Starts
 from gpu_constructs.values import dataclass
 
 __all__ = ["FleetPlan", "Level", "PoolPlan", "QuotaNeed", "TasksPerHost", "plan"]
@@ -35,12 +36,16 @@ class Level:
     Attributes:
         hosts: How many; unknown where that is only known at deploy time.
         gpus: Whole GPUs of all of them; unknown where hosts are, or where types of one pool differ.
+        known_hosts: The same without the pools of which it is not known.
+        known_gpus: Likewise.
         usd_per_hour: What they cost an hour; None where that is not known. Of a fleet: the pools of which it is known,
             see `FleetPlan.unpriced`; None where it is known of none.
     """
 
     hosts: int | Unknown
     gpus: int | Unknown
+    known_hosts: int
+    known_gpus: int
     usd_per_hour: Usd | None
 
 
@@ -51,12 +56,17 @@ class TasksPerHost:
     Attributes:
         workload: The workload.
         copies: How many; unknown where a size is.
-        hosts: Hosts that one start of a job needs; None for services.
+        start: What one start of a job takes, of a gang with all of its tasks; None for services.
     """
 
     workload: Workload
     copies: int | Unknown
-    hosts: int | Unknown | None
+    start: Start | None
+
+    @property
+    def hosts(self) -> int | Unknown | None:
+        """Hosts that one start of a job needs; None for services."""
+        return None if self.start is None else self.start.hosts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +101,11 @@ class PoolPlan:
     cheaper: Search
 
     @property
+    def starts(self) -> tuple[Start, ...]:
+        """What each start of a job takes, once for all tasks that it starts."""
+        return tuple(dict.fromkeys(each.start for each in self.tasks if each.start is not None))
+
+    @property
     def why_unpriced(self) -> str:
         """Why what its hosts cost is not in an amount."""
         return self.price.unknown or "how many hosts there are is not known before the deploy"
@@ -104,13 +119,19 @@ class QuotaNeed:
         quota: The quota.
         desired: vCPUs at the desired counts; unknown where the hosts of a pool are.
         maximum: vCPUs at MaxSize of every pool, likewise.
+        known_desired: The same without the pools of which the hosts are not known.
+        known_maximum: Likewise; what is above a quota already is, whatever the other pools take.
         pools: The pools that count against it.
+        unknown_pools: Those of which the hosts at MaxSize are not known.
     """
 
     quota: Counted
     desired: int | Unknown
     maximum: int | Unknown
+    known_desired: int
+    known_maximum: int
     pools: tuple[str, ...]
+    unknown_pools: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,9 +187,9 @@ def plan(fleet: Fleet, *, cheaper: bool = True) -> FleetPlan:
     deploying = while_deploying(wanted)
     then = proof if deploying is wanted else prove(deploying)
     searches = Searches(proof) if cheaper else NO_SEARCHES
-    tenants = _tenants(wanted, proof)
+    tenants, starts = _tenants(wanted, proof), Starts(wanted)
     pools = tuple(
-        _plan_pool(each, during, tenants.get(each.pool.name, ()), searches)
+        _plan_pool(each, during, tenants.get(each.pool.name, ()), starts, searches)
         for each, during in zip(proof.pools, then.pools, strict=True)
     )
     return FleetPlan(
@@ -196,9 +217,12 @@ def _tenants(fleet: Fleet, proof: Proof) -> Mapping[str, tuple[Workload, ...]]:
     return {name: tuple(each.values()) for name, each in found.items()}
 
 
-def _plan_pool(proof: PoolProof, during: PoolProof, tenants: tuple[Workload, ...], searches: Searches) -> PoolPlan:
+def _plan_pool(
+    proof: PoolProof, during: PoolProof, tenants: tuple[Workload, ...], starts: Starts, searches: Searches
+) -> PoolPlan:
     pool, price = proof.pool, host_price(proof.pool)
     least, most = _hosts_that_are_written(pool)
+    started = starts.on(proof, price, tenants)
     services = tuple(each for each in tenants if each.is_service and each.daemon is False)
     is_open = any(isinstance(each.desired_count, Unknown) for each in services)
     wanted = _hosts_wanted(pool, least, UNKNOWN if is_open else proof.hosts_needed)
@@ -212,7 +236,7 @@ def _plan_pool(proof: PoolProof, during: PoolProof, tenants: tuple[Workload, ...
         maximum=_level(pool, price, most),
         short=0 if isinstance(wanted, Unknown) or isinstance(hosts, Unknown) else wanted - hosts,
         price=price,
-        tasks=tuple(_tasks(proof, each) for each in tenants if each.daemon is not True),
+        tasks=tuple(_tasks(proof, each, started.get(each.name)) for each in tenants if each.daemon is not True),
         stranded=proof.stranded,
         deployment=deployment_of(during, hosts, services) if services else None,
         idle_quarter_hour=None if hour is None else hour.times(_QUARTER),
@@ -246,7 +270,9 @@ def _level(pool: Pool, price: HostPrice, hosts: int | Unknown) -> Level:
     sizes = {each.gpus for each in pool.instance_types}
     is_known = pool.types_are_known and len(sizes) == 1 and not isinstance(hosts, Unknown)
     gpus = hosts * sizes.pop() if is_known and not isinstance(hosts, Unknown) else 0 if hosts == 0 else UNKNOWN
-    return Level(hosts=hosts, gpus=gpus, usd_per_hour=price.of(pool, hosts))
+    return Level(
+        hosts=hosts, gpus=gpus, known_hosts=known(hosts), known_gpus=known(gpus), usd_per_hour=price.of(pool, hosts)
+    )
 
 
 def _sum(levels: Sequence[Level]) -> Level:
@@ -254,24 +280,20 @@ def _sum(levels: Sequence[Level]) -> Level:
     return Level(
         hosts=total(each.hosts for each in levels),
         gpus=total(each.gpus for each in levels),
+        known_hosts=sum(each.known_hosts for each in levels),
+        known_gpus=sum(each.known_gpus for each in levels),
         usd_per_hour=sum_of(known_amounts) if known_amounts or not levels else None,
     )
 
 
-def _tasks(proof: PoolProof, workload: Workload) -> TasksPerHost:
+def _tasks(proof: PoolProof, workload: Workload, start: Start | None) -> TasksPerHost:
     copies: int | Unknown = UNKNOWN
     if proof.room is not None and workload.task is not None:
         need = need_of(demand_of(workload.task, workload.constraints), proof.room, Assumption.WORST)
         if need is not None:
             copies = copies_per_host(need, proof.room)
             copies = min(copies, 1) if workload.distinct_instances else copies
-    hosts: int | Unknown | None = None
-    if not workload.is_service:
-        one_pool = len(workload.strategy) == 1 and not isinstance(workload.desired_count, Unknown)
-        hosts = (
-            -(-known(workload.desired_count) // copies) if one_pool and isinstance(copies, int) and copies else UNKNOWN
-        )
-    return TasksPerHost(workload=workload, copies=copies, hosts=hosts)
+    return TasksPerHost(workload=workload, copies=copies, start=start)
 
 
 def _quotas(pools: Sequence[PoolPlan]) -> tuple[QuotaNeed, ...]:
@@ -289,7 +311,10 @@ def _quotas(pools: Sequence[PoolPlan]) -> tuple[QuotaNeed, ...]:
             quota=quota,
             desired=total(desired for desired, _ in of.values()),
             maximum=total(most for _, most in of.values()),
+            known_desired=sum(known(desired) for desired, _ in of.values()),
+            known_maximum=sum(known(most) for _, most in of.values()),
             pools=tuple(of),
+            unknown_pools=tuple(name for name, (_, most) in of.items() if isinstance(most, Unknown)),
         )
         for quota, of in found.items()
     )

@@ -10,6 +10,7 @@ from gpu_constructs.planning.cheaper import Search
 from gpu_constructs.planning.deployment import Deployment
 from gpu_constructs.planning.fleet_plan import FleetPlan
 from gpu_constructs.planning.host_price import HOURS_A_MONTH, Usd
+from gpu_constructs.planning.starts import Start
 
 __all__ = [
     "NOT_KNOWN",
@@ -20,16 +21,30 @@ __all__ = [
     "deploying",
     "hosts_word",
     "idle",
+    "job_start",
     "number",
+    "partly",
     "stranded",
 ]
 
 NOT_KNOWN = "not known"
 
+_UNITS = (("hour", 3600), ("minute", 60), ("second", 1))
+
 
 def number(value: int | Unknown) -> str:
     """A number of hosts, GPUs, tasks or vCPUs."""
     return NOT_KNOWN if isinstance(value, Unknown) else f"{value:,}"
+
+
+def partly(value: int | Unknown, known: int) -> str:
+    """A number of which a part may not be known.
+
+    Args:
+        value: All of it.
+        known: The part that is known.
+    """
+    return f"{known:,} and more" if isinstance(value, Unknown) and known else number(value)
 
 
 def amount(value: Usd | None) -> str:
@@ -50,7 +65,27 @@ def cost_of_level(plan: FleetPlan, level: str, *, hours: int = 1) -> str:
         return amount(None if known is None else known.times(hours))
     if known is None or not known.most:
         return "paid in advance" if all(each.price.is_paid for each in left_out) else NOT_KNOWN
-    return f"{known.times(hours)} and more"
+    found = known.times(hours)
+    return f"{found} for what is counted" if found.least is None else f"{found} and more"
+
+
+def job_start(found: Start) -> str:
+    """What one start of a job takes, and what that costs."""
+    if isinstance(found.hosts, Unknown):
+        return f"{NOT_KNOWN} how many hosts one start takes"
+    together = " together" if len(found.workloads) > 1 or found.hosts > 1 else ""
+    text = f"one start takes {number(found.hosts)} {hosts_word(found.hosts)}{together}"
+    if found.usd_per_hour is not None:
+        text += f", {found.usd_per_hour} an hour"
+    if found.usd_until_limit is not None and found.limit_seconds is not None:
+        text += f", at most {dollars(found.usd_until_limit.most)} in one attempt of {_duration(found.limit_seconds)}"
+    return text
+
+
+def _duration(seconds: float) -> str:
+    unit, size = next((each for each in _UNITS if seconds >= each[1]), _UNITS[-1])
+    count = f"{seconds / size:,.4g}"
+    return f"{count} {unit}{'' if count == '1' else 's'}"
 
 
 def hosts_word(count: int | Unknown) -> str:

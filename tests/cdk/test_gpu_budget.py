@@ -61,7 +61,7 @@ def test_what_is_no_construct_is_refused() -> None:
         GpuBudget.add_to(nothing, usd_per_hour=1)
 
 
-def test_one_line_says_what_hosts_cost(
+def test_short_lines_say_what_hosts_cost(
     site: Site, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     task = site.task()
@@ -69,15 +69,16 @@ def test_one_line_says_what_hosts_cost(
     GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task, desired_count=2)
     site.app.synth()
     assert capsys.readouterr().err == (
-        "gpu-constructs: 2 hosts and 2 GPUs at the desired counts, $1.61 to $1.96 an hour; 8 hosts and 8 GPUs at "
-        "MaxSize, $6.44 to $7.82 an hour; quotas, in vCPUs: L-DB2E81BA 64\n"
+        "gpu-constructs: 2 hosts and 2 GPUs at the desired counts, $1.61 to $1.96 an hour\n"
+        "  8 hosts and 8 GPUs at MaxSize, $6.44 to $7.82 an hour\n"
+        "  quotas, in vCPUs: L-DB2E81BA 64\n"
     )
     monkeypatch.setenv("GPU_CONSTRUCTS_QUIET", "1")
     site.app.synth(force=True)
     assert capsys.readouterr().err == ""
 
 
-def test_an_app_without_accelerators_has_no_line(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_app_without_accelerators_has_no_lines(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
     site.capacity("c7i.2xlarge")
     site.app.synth()
     assert capsys.readouterr().err == ""

@@ -26,6 +26,8 @@ def test_a_program_reads_hosts_prices_and_quotas(tmp_path: Path, capsys: pytest.
         "gpus": 4,
         "usd_per_hour": {"least": 3.2192, "most": 3.2192},
         "usd_per_month": {"least": 2350.016, "most": 2350.016},
+        "known_hosts": 4,
+        "known_gpus": 4,
         "is_complete": True,
         "not_counted": {},
     }

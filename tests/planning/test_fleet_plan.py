@@ -65,6 +65,14 @@ def test_an_unknown_number_of_hosts_is_not_summed() -> None:
     assert found.unpriced("minimum") == ()
 
 
+def test_what_is_known_is_counted_where_something_else_is_not() -> None:
+    found = planned(service(pool(), copies=9), pools=(pool(name="Open", max_instances=UNKNOWN),))
+    assert (found.maximum.known_hosts, found.maximum.known_gpus) == (10, 40)
+    (need,) = found.quotas
+    assert (need.maximum, need.known_maximum, need.unknown_pools) == (UNKNOWN, 480, ("Open",))
+    assert (need.desired, need.known_desired) == (144, 144)
+
+
 def test_a_group_with_weights_counts_in_those() -> None:
     found = the_pool(pools=(pool(group=GroupSettings(has_weights=True)),))
     assert isinstance(found.maximum.hosts, Unknown)
