@@ -25,6 +25,7 @@ from gpu_constructs.placement import prove
 from gpu_constructs.placement.bounds import least_hosts
 from gpu_constructs.placement.packing import Load, Need, Room, pack
 from gpu_constructs.planning import plan
+from gpu_constructs.planning.page import page
 from gpu_constructs.rules import check
 
 __all__ = ["main"]
@@ -60,11 +61,13 @@ def main() -> None:
 def _times(repeats: int) -> Table:
     columns = ("workloads", "pools", "providers", "proof, ms", "again", "proved", "rules, ms", "findings", "plan, ms")
     table = Table(
-        *columns, title="time of a proof, first and again, of all rules, and of a plan, each of these on a new fleet"
+        *columns,
+        "page, ms",
+        title="time of a proof, first and again, of all rules and of a plan, each on a new fleet, and of its page",
     )
     for workloads, pools in _SIZES:
         for providers in (1, 3):
-            first, again, rules, found, plans, yes = [], [], [], [], [], 0
+            first, again, rules, found, plans, pages, yes = [], [], [], [], [], [], 0
             for seed in range(repeats):
                 fleet = fleet_of(workloads, pools, seed=seed, providers=providers)
                 proof, taken = _timed(lambda: prove(fleet))  # noqa: B023 - called at once
@@ -76,7 +79,9 @@ def _times(repeats: int) -> Table:
                 rules.append(taken)
                 found.append(len(findings))
                 unplanned = fleet_of(workloads, pools, seed=seed, providers=providers)
-                plans.append(_timed(lambda: plan(unplanned))[1])  # noqa: B023
+                planned, taken = _timed(lambda: plan(unplanned))  # noqa: B023
+                plans.append(taken)
+                pages.append(_timed(lambda: page(planned))[1])  # noqa: B023
             is_largest = workloads == _SIZES[-1][0]
             table.add_row(
                 f"{workloads:,}",
@@ -88,6 +93,7 @@ def _times(repeats: int) -> Table:
                 _judged(rules, RULES_BUDGET_MS if is_largest else None),
                 f"{median(found):.0f}",
                 _judged(plans, PLAN_BUDGET_MS if is_largest else None),
+                _judged(pages),
             )
     return table
 

@@ -156,15 +156,16 @@ class Browser:
         self.call("Input.dispatchKeyEvent", type="keyDown", key=key, code=key, windowsVirtualKeyCode=code, **text)
         self.call("Input.dispatchKeyEvent", type="keyUp", key=key, code=key, windowsVirtualKeyCode=code)
 
-    def picture(self, *, height: int | None = None, width: int = 0) -> bytes:
-        """The page as PNG: the window, or more of it.
+    def picture(self, top: float, bottom: float) -> bytes:
+        """A part of the page as PNG, as wide as the window.
 
         Args:
-            height: How much of the page from its top; None for the window.
-            width: As wide as that.
+            top: Where it begins, in CSS pixels from the top of the page.
+            bottom: Where it ends.
         """
-        clip = {} if height is None else {"clip": {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}}
-        shot = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=height is not None, **clip)
+        width = self.run("innerWidth")
+        clip = {"x": 0, "y": top, "width": width, "height": bottom - top, "scale": 1}
+        shot = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)
         return b64decode(shot["data"])
 
     def _next(self) -> dict[str, Any]:

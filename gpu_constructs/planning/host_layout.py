@@ -10,12 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
 
-from gpu_constructs.fleet import Pool, PoolKind, Unknown
+from gpu_constructs.fleet import Pool, PoolKind, Unknown, Workload
 from gpu_constructs.hardware import Vendor
-from gpu_constructs.placement import PoolProof, Proof, cpu_units
-from gpu_constructs.placement.assumptions import NEURON_TASK
+from gpu_constructs.placement import Assumption, Demand, PoolProof, Proof, cpu_units, demand_of
+from gpu_constructs.placement.assumptions import NEURON_TASK, need_of
 from gpu_constructs.placement.packed_hosts import Copies, PackedHosts, packed_hosts
 from gpu_constructs.placement.packing import Need, Room
+from gpu_constructs.placement.proof import Place
 from gpu_constructs.planning.fleet_plan import FleetPlan, PoolPlan
 from gpu_constructs.values import dataclass
 
@@ -48,13 +49,13 @@ class LaidTask:
 
     Attributes:
         name: Its name.
-        copies: Copies on the hosts that are drawn.
-        need: What one copy takes of its host; None where none is drawn.
+        copies: Copies that come at most, all of which are on the hosts that are drawn; None where that is not known.
+        need: What one copy takes of its host; None where that is not known.
         fits: Whether one copy certainly fits on every host that the pool may launch.
     """
 
     name: str
-    copies: int
+    copies: int | None
     need: Need | None
     fits: bool | Unknown
 
@@ -173,12 +174,31 @@ def layouts_of(plan: FleetPlan) -> Iterator[PoolLayout]:
         yield _layout(each, proof, tasks.get(name, ()), tuple(daemons.get(name, ())))
 
 
-_Fits = Sequence["tuple[str, bool | Unknown]"]
+@dataclass(frozen=True, slots=True)
+class _Comer:
+    """A workload that comes to a pool."""
+
+    workload: Workload
+    place: Place
+
+    def laid(self, room: Room | None) -> LaidTask:
+        """Its row among the tasks of the pool.
+
+        Args:
+            room: What a host has; None where that is not known.
+        """
+        demand = Demand() if self.workload.task is None else demand_of(self.workload.task, self.workload.constraints)
+        takes_of_host = demand.all_gpus or demand.part
+        need = None if room is None and takes_of_host else need_of(demand, room or _NO_ROOM, Assumption.WORST)
+        return LaidTask(name=self.workload.name, copies=self.place.most, need=need, fits=self.place.fits)
 
 
-def _comers(proof: Proof) -> tuple[Mapping[str, _Fits], Mapping[str, Sequence[str]]]:
-    """Workloads that come to each pool and whether they fit, in the order of `PoolProof.workloads`; and daemons."""
-    tasks: dict[str, list[tuple[str, bool | Unknown]]] = {}
+_NO_ROOM = Room(units=(0,) * 5)
+
+
+def _comers(proof: Proof) -> tuple[Mapping[str, Sequence[_Comer]], Mapping[str, Sequence[str]]]:
+    """Workloads that come to each pool, in the order of `PoolProof.workloads`, and the names of its daemons."""
+    tasks: dict[str, list[_Comer]] = {}
     daemons: dict[str, list[str]] = {}
     for of in proof.workloads:
         workload = of.workload
@@ -190,16 +210,16 @@ def _comers(proof: Proof) -> tuple[Mapping[str, _Fits], Mapping[str, Sequence[st
             if workload.daemon:
                 daemons.setdefault(place.pool.name, []).append(workload.name)
             else:
-                tasks.setdefault(place.pool.name, []).append((workload.name, place.fits))
+                tasks.setdefault(place.pool.name, []).append(_Comer(workload, place))
     return tasks, daemons
 
 
-def _layout(plan: PoolPlan, proof: PoolProof, comers: _Fits, daemons: tuple[str, ...]) -> PoolLayout:
+def _layout(plan: PoolPlan, proof: PoolProof, comers: Sequence[_Comer], daemons: tuple[str, ...]) -> PoolLayout:
     packing, wanted = proof.packing, plan.desired.hosts
     devices, number = _devices(plan.pool)
     why = _why_unknown(plan, proof)
+    tasks = tuple(each.laid(proof.room) for each in comers)
     if why or packing is None or proof.room is None or isinstance(wanted, Unknown):
-        tasks = tuple(LaidTask(name=name, copies=0, need=None, fits=fits) for name, fits in comers)
         return PoolLayout(plan=plan, devices=devices, tasks=tasks, daemons=daemons, hosts=(), why_unknown=why)
     types = plan.pool.instance_types
     host = _Host(
@@ -209,17 +229,7 @@ def _layout(plan: PoolPlan, proof: PoolProof, comers: _Fits, daemons: tuple[str,
         cpu=min(map(cpu_units, types)),
         memory_mib=min(each.memory_mib for each in types),
     )
-    loads = packing.loads
-    tasks = tuple(
-        LaidTask(
-            name=name,
-            copies=packing.placed[place] if place < len(loads) else 0,
-            need=loads[place].need if place < len(loads) else None,
-            fits=fits,
-        )
-        for place, (name, fits) in enumerate(comers)
-    )
-    needs = [each.need for each in loads]
+    needs = [each.need for each in packing.loads]
     found: dict[HostLayout, int] = {}
     for each in packed_hosts(packing):
         drawn = _drawn(host, each, needs, is_stranded=bool(proof.stranded))

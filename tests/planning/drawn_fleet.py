@@ -16,7 +16,7 @@ from gpu_constructs.fleet import (
 )
 from tests.planning.given import fleet, job, pool, service
 
-__all__ = ["drawn_fleet"]
+__all__ = ["drawn_fleet", "pictured_fleet", "shared"]
 
 
 def shared(workload: Workload, mib: int) -> Workload:
@@ -25,6 +25,19 @@ def shared(workload: Workload, mib: int) -> Workload:
     task = workload.task
     assert task is not None
     return replace(workload, task=replace(task, containers=(replace(task.containers[0], requirements=(share,)),)))
+
+
+def pictured_fleet() -> Fleet:
+    """What the guide shows: tasks of several sizes on one pool, a GPU that is left idle, a training, and a question."""
+    serving = pool("g6.12xlarge", name="Serving/L4", min_instances=1, max_instances=8)
+    training = pool("p5.48xlarge", name="Training/H100", purchase=PurchaseOption.SPOT, max_instances=4)
+    return fleet(
+        service(serving, name="chat", gpus=4, vcpus=24, copies=2),
+        service(serving, name="rerank", gpus=1, vcpus=20, copies=3),
+        service(serving, name="vision", gpus=1, vcpus=8, copies=4),
+        service(training, name="fine-tuning", gpus=8, vcpus=96, copies=2),
+        service(pool("g4dn.xlarge", name="Preview/T4"), name="preview", copies=UNKNOWN),
+    )
 
 
 def drawn_fleet() -> Fleet:

@@ -17,6 +17,7 @@ from gpu_constructs.planning.host_layout import PoolLayout, SlotUse, layouts_of
 from gpu_constructs.planning.page import page
 from tests.planning.drawn_fleet import drawn_fleet, shared
 from tests.planning.given import fleet, planned, pool, service
+from tools.draw_plan_page import PICTURES, mark, marked_with
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -108,6 +109,10 @@ def test_what_is_not_known_is_not_drawn_as_free(copies: object) -> None:
     layout = layout_of(planned(service(on, copies=copies)), "L4")
     assert layout.why_unknown
     assert not layout.hosts
+    (task,) = layout.tasks
+    assert task.copies == (None if copies is UNKNOWN else copies)
+    assert task.need is not None
+    assert task.need.units[0] == 1
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -160,3 +165,9 @@ def test_the_same_plan_gives_the_same_bytes() -> None:
 
 def test_an_empty_fleet_has_a_page() -> None:
     assert "nothing is planned" in page(plan(Fleet(pools=(), workloads=())))
+
+
+@pytest.mark.parametrize("path", PICTURES, ids=lambda path: path.name)
+def test_the_pictures_in_the_guide_are_up_to_date(path: Path) -> None:
+    assert marked_with(path.read_bytes()) == mark(), "run `python -m tools.draw_plan_page`"
+    assert path.stat().st_size < 150 * 1024

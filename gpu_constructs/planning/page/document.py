@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 
 from gpu_constructs.budget import DRAWN, DRAWN_POOLS, DRAWN_ROWS
@@ -14,7 +14,7 @@ from gpu_constructs.planning.budget_verdict import BudgetVerdict
 from gpu_constructs.planning.fleet_plan import FleetPlan, QuotaNeed
 from gpu_constructs.planning.host_layout import Devices, PoolLayout, SlotUse, layouts_of
 from gpu_constructs.planning.host_price import HOURS_A_MONTH
-from gpu_constructs.planning.in_words import about_prices, amount, cost_of_level, hosts_word, number
+from gpu_constructs.planning.in_words import about_prices, amount, cost_of_level, hosts_word, partly
 from gpu_constructs.planning.page.markup import items, name, table, text
 from gpu_constructs.planning.page.pool_section import pool_section
 from gpu_constructs.planning.page.style import STYLE
@@ -73,7 +73,7 @@ def _headline(plan: FleetPlan) -> str:
     """What the plan comes to at the desired counts, in markup; what is not known is said after it."""
     if not plan.pools:
         return "<h1>No hosts are defined in what was read, so nothing is planned</h1>"
-    hosts, gpus = _known(each.desired.hosts for each in plan.pools), _known(each.desired.gpus for each in plan.pools)
+    hosts, gpus = plan.desired.known_hosts, plan.desired.known_gpus
     with_gpus = f" with {gpus:,} {'GPU' if gpus == 1 else 'GPUs'}" if gpus else ""
     usd = plan.desired.usd_per_hour
     cost = f", {usd} an hour" if usd is not None and (usd.most or not plan.unpriced("desired")) else ""
@@ -89,10 +89,6 @@ def _headline(plan: FleetPlan) -> str:
     )
 
 
-def _known(numbers: Iterable[int | Unknown]) -> int:
-    return sum(each for each in numbers if not isinstance(each, Unknown))
-
-
 def _devices(pools: Sequence[PoolLayout]) -> str:
     """What becomes of all GPUs at the desired counts, as a bar and in words."""
     of_gpus = [each for each in pools if each.devices in {Devices.GPU, Devices.GPU_PART}]
@@ -102,7 +98,7 @@ def _devices(pools: Sequence[PoolLayout]) -> str:
         "free": sum(each.slots(SlotUse.FREE) for each in of_gpus),
     }
     total = sum(counts.values())
-    words = {"held": "hold tasks", "stranded": "idle, because their host has too little else", "free": "free"}
+    words = {"held": "hold tasks", "stranded": "stranded: something else of their hosts is used up", "free": "free"}
     unknown = [each for each in of_gpus if each.why_unknown]
     said = [f'<span class="dot {use}"></span>{counts[use]:,} {words[use]}' for use in counts if counts[use]]
     if unknown:
@@ -138,20 +134,14 @@ def _card(plan: FleetPlan, level: str, title: str, meaning: str) -> str:
     more = f'<p class="warn">{len(left_out):,} {pools} not counted</p>' if known and left_out else ""
     facts = (
         ("A month", month),
-        ("Hosts", _at_least(found.hosts, [getattr(each, level).hosts for each in plan.pools])),
-        ("GPUs", _at_least(found.gpus, [getattr(each, level).gpus for each in plan.pools])),
+        ("Hosts", partly(found.hosts, found.known_hosts)),
+        ("GPUs", partly(found.gpus, found.known_gpus)),
     )
     return (
         f'<section class="card {level}"><h3>{title}</h3><p class="quiet">{meaning}</p>'
         f'<p class="cost">{text(hour)}{per_hour}</p>{more}'
         f"<dl>{''.join(f'<div><dt>{fact}</dt><dd>{text(value)}</dd></div>' for fact, value in facts)}</dl></section>"
     )
-
-
-def _at_least(total: int | Unknown, of_pools: Sequence[int | Unknown]) -> str:
-    """A number of all pools: what is known of it, where that is not all."""
-    known = _known(of_pools)
-    return f"{known:,} and more" if isinstance(total, Unknown) and known else number(total)
 
 
 def _attention(plan: FleetPlan, pools: Sequence[PoolLayout], verdict: BudgetVerdict | None) -> str:
@@ -219,7 +209,11 @@ def _quotas(plan: FleetPlan) -> str:
     if not plan.quotas:
         return ""
     rows = [
-        [f"<code>{text(each.quota.code)}</code> {_about(each)}", number(each.desired), number(each.maximum)]
+        [
+            f"<code>{text(each.quota.code)}</code> {_about(each)}",
+            partly(each.desired, each.known_desired),
+            partly(each.maximum, each.known_maximum),
+        ]
         for each in plan.quotas[:DRAWN_ROWS]
     ]
     caption = "vCPUs that the hosts count against the quotas of each account and region"

@@ -17,16 +17,20 @@ from gpu_constructs.planning.in_words import (
     deploying,
     hosts_word,
     idle,
+    job_start,
     number,
     stranded,
 )
 from gpu_constructs.planning.page.host_drawing import amounts, host, key
-from gpu_constructs.planning.page.markup import name, table, text
+from gpu_constructs.planning.page.markup import hidden, name, table, text
 
 __all__ = ["pool_section"]
 
 _SHOWN = 6
 """Drawings that are open; more of them open on request."""
+
+_LISTED = 12
+"""Tasks whose table is open."""
 
 _LEVELS = ("minimum", "desired", "maximum")
 
@@ -94,10 +98,8 @@ def _said(pool: PoolLayout) -> Iterator[tuple[str, str]]:
         yield "Idle", idle(plan.idle_quarter_hour)
     if adapters := sum(each.is_efa for each in plan.pool.interfaces):
         yield "EFA", f"{adapters} Elastic Fabric {'Adapter' if adapters == 1 else 'Adapters'} on each host"
-    for task in plan.tasks:
-        if task.hosts is not None:
-            start = f"one start takes {number(task.hosts)} {hosts_word(task.hosts)}"
-            yield "Job", f"{task.workload.name[:80]}: {number(task.copies)} on a host, {start}; jobs are not drawn"
+    for start in plan.starts:
+        yield "Job", f"{start.name[:80]}: {job_start(start)}; jobs are not drawn"
     if len(plan.pool.instance_types) > 1 and pool.hosts:
         yield "Drawn", "with the least that one of its types has"
     if pool.daemons:
@@ -111,13 +113,16 @@ def _tasks(pool: PoolLayout) -> str:
     if (more := len(pool.tasks) - DRAWN_ROWS) > 0:
         rows.append(["", f"{more:,} more tasks", "", ""])
     caption = f'<span class="sr">Tasks on {name(pool.plan.pool.name)}</span>'
-    return table("tasks", caption, ("Key", "Task", "Copies", "Each takes"), rows, names=1, numbers="Copies")
+    found = table("tasks", caption, (hidden("Key"), "Task", "Copies", "Each takes"), rows, names=1, numbers="Copies")
+    if len(pool.tasks) <= _LISTED:
+        return found
+    return f"<details><summary>{len(pool.tasks):,} tasks</summary>{found}</details>"
 
 
 def _task(pool: PoolLayout, place: int) -> list[str]:
     task = pool.tasks[place]
     doubt = "" if task.fits is True else ' <span class="warn">not known whether it fits</span>'
-    copies = NOT_KNOWN if pool.why_unknown else f"{task.copies:,}"
+    copies = NOT_KNOWN if task.copies is None else f"{task.copies:,}"
     return [key(place), f"{name(task.name)}{doubt}", copies, amounts(task, pool.devices) or NOT_KNOWN]
 
 
@@ -125,7 +130,7 @@ def _hosts(pool: PoolLayout, types: str, *, most: int, is_open: bool) -> str:
     if pool.why_unknown:
         return f'<p class="unknown"><strong>Not known</strong> Its hosts are not drawn: {text(pool.why_unknown)}.</p>'
     if not pool.hosts:
-        return '<p class="quiet">No host runs at the desired counts.</p>'
+        return '<p class="none">No host runs at the desired counts.</p>'
     total = sum(each.hosts for each in pool.hosts)
     one = pool.plan.price.of(pool.plan.pool, 1)
     price = "price not known" if one is None else f"{one} an hour"

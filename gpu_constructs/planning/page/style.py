@@ -147,6 +147,7 @@ background:currentColor;border-radius:50%}}
 .about{{display:flex;flex-wrap:wrap;gap:1rem 2.5rem;justify-content:space-between;align-items:flex-start}}
 .about>div{{flex:1 1 24rem}}
 .about h3{{font-size:1.2rem;margin-bottom:.2rem}}
+.levels caption,.tasks caption,.considered caption{{padding:0}}
 .levels{{width:auto;flex:0 1 auto;font-size:.9rem}}
 .levels th,.levels td{{padding:.15rem 0 .15rem 1.5rem;text-align:end;vertical-align:top}}
 .levels tbody th{{padding-inline-start:0;text-align:start}}
@@ -209,6 +210,7 @@ border:1.5px solid var(--e);color:var(--i);font-weight:700;font-size:.8rem;line-
 .bar svg{{grid-column:1/-1;width:100%;height:.5rem;border-radius:.25rem;background:var(--free);margin-top:.15rem}}
 .bar rect{{fill:var(--e);stroke:var(--paper);stroke-width:1px;vector-effect:non-scaling-stroke}}
 .bar .kept{{fill:var(--quiet);opacity:.45}}
+.none{{margin-top:1.1rem;color:var(--quiet)}}
 .unknown{{margin-top:1.1rem;border:1px dashed var(--quiet);border-radius:.6rem;padding:.7rem 1rem;
 background:repeating-linear-gradient(135deg,transparent 0 9px,var(--free) 9px 10px)}}
 footer{{color:var(--quiet);font-size:.875rem;padding:2.5rem 0 3rem}}
@@ -226,9 +228,15 @@ footer p{{max-width:52rem;margin-bottom:.5rem}}
 .notes{{grid-template-columns:1fr;gap:0}}
 .notes dd{{margin-bottom:.5rem}}
 .look strong{{display:block}}
+.tasks{{table-layout:fixed}}
+.tasks td:first-child,.tasks th:first-child{{width:2.5rem}}
+.tasks th:nth-child(3){{width:3.7rem}}
+.tasks th:nth-child(4){{width:38%}}
+.tasks td.number{{white-space:normal}}
 .tasks .number,.considered .number,.quotas .number{{padding-inline-end:.75rem}}
 .quotas th .quiet{{display:block;margin:0}}
 }}
+@media (max-width:23rem){{.whole{{white-space:normal}}}}
 @media (prefers-reduced-motion:no-preference){{.skip{{transition:top .15s}}}}
 @media (forced-colors:active){{.bar rect{{fill:CanvasText}}.bar .kept{{fill:GrayText}}}}
 @media print{{
