@@ -24,6 +24,9 @@ __all__ = ["Diagnosis", "why"]
 
 _MOST_HOSTS = 3
 _MOST_EVENTS = 3
+_AS_WANTED = "Scaling activity initiated by"
+"""Of a task that its service no longer wanted (https://repost.aws/knowledge-center/ecs-task-stopped)."""
+
 _STARTS = ("PENDING", "ACTIVATING")
 _ORDER = {layer: place for place, layer in enumerate(Layer)}
 
@@ -169,7 +172,12 @@ def _of_its_tasks(answers: Answers, subject: Subject) -> Iterator[Cause]:
                 where=instances.get(arn, short_name(arn)),
                 text="a task is placed there, and its containers start: the image is pulled, volumes are mounted",
             )
-    stopped = Counter(_why_stopped(each) for each in tasks if text(each, "lastStatus") == "STOPPED")
+    stopped = Counter(
+        _why_stopped(each)
+        for each in tasks
+        if text(each, "lastStatus") == "STOPPED"
+        and not (subject.kind == "service" and text(each, "stoppedReason").startswith(_AS_WANTED))
+    )
     for reason, count in stopped.most_common(_MOST_HOSTS):
         if reason:
             yield Cause(

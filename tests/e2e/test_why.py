@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
-import subprocess
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -16,8 +14,6 @@ from gpu_constructs.cli.program import main
 
 from .account import Account
 from .local import Deployed, Local
-from .server import ROOT
-from .stage import Stage
 from .templates import Template, cluster_template, service, task_definition
 
 Ask = Callable[..., tuple[int, str]]
@@ -64,61 +60,7 @@ def user_data(template: Template, line: str) -> Template:
     return template
 
 
-def layers(ask: Ask, cluster: str) -> list[str]:
-    code, said = ask("Service", "--cluster", cluster, "--format", "json")
-    assert code == 1, said
-    return [each["layer"] for each in json.loads(said)["causes"]]
-
-
-def test_a_service_that_waits_for_a_full_group_is_told_so_and_how_to_raise_it(cloud: Local, ask: Ask) -> None:
-    stack = waiting(cloud, cluster_template(max_size=1), count=2)
-
-    code, said = ask("Service", "--cluster", stack.outputs["Cluster"])
-
-    assert code == 1
-    assert "runs 1 of 2 tasks" in said
-    assert "is at its maximum of 1 host" in said
-    assert "  fix: raise MaxSize of " in said
-    assert "1 of 1 hosts: i-" in said
-    assert "is busy: 1 GPU asked, 0 free" in " ".join(said.split())
-    assert max(map(len, said.splitlines())) <= 80
-    cloud.destroy(stack)
-
-
-def test_a_service_that_runs_is_no_finding(cloud: Local, ask: Ask) -> None:
-    stack = waiting(cloud, cluster_template())
-
-    code, said = ask("Service", "--cluster", stack.outputs["Cluster"])
-
-    assert code == 0
-    assert "runs 1 of 1 tasks\n" in said
-    cloud.destroy(stack)
-
-
-def test_a_task_that_never_fits_is_explained_in_the_words_of_explain(cloud: Local, ask: Ask) -> None:
-    stack = waiting(cloud, cluster_template(), gpus=8)
-
-    _, said = ask("Service", "--cluster", stack.outputs["Cluster"])
-
-    words = " ".join(said.split())
-    assert "never fits: " in words
-    assert "GPUs: 8 asked, g6.xlarge has 1" in words
-    assert "fix: launch g6.48xlarge, g4dn.metal or p3dn.24xlarge, or GPUs no higher than 1" in words
-    cloud.destroy(stack)
-
-
-def test_each_layer_is_named(cloud: Local, ask: Ask) -> None:
-    cloud.switch("no-capacity", "g6.xlarge")
-    stack = waiting(cloud, cluster_template())
-    assert layers(ask, stack.outputs["Cluster"]) == ["capacity"]
-    cloud.switch("no-capacity", "none")
-    cloud.destroy(stack)
-
-    cloud.switch("missing-gpus", "1,1")
-    stack = waiting(cloud, cluster_template())
-    assert layers(ask, stack.outputs["Cluster"]) == ["GPU not registered"]
-    cloud.destroy(stack)
-
+def test_hosts_whose_user_data_names_another_cluster_have_not_joined(cloud: Local, ask: Ask) -> None:
     stack = waiting(cloud, user_data(cluster_template(), "#!/bin/bash\necho ECS_CLUSTER=other >> /etc/ecs/ecs.config"))
     _, said = ask("Service", "--cluster", stack.outputs["Cluster"])
     assert "not joined: " in said
@@ -153,24 +95,3 @@ def test_the_same_is_said_of_what_is_piped(cloud: Local, ask: Ask, monkeypatch: 
     assert "is at its maximum of 1 host" in said
     assert "not looked at: autoscaling describe-scaling-activities" in said
     cloud.destroy(stack)
-
-
-def test_after_a_deploy_the_program_asks_the_account_itself(stage: Stage) -> None:
-    cloudformation = stage.account.client("cloudformation")
-    template = with_service(cluster_template(max_size=1))
-    cloudformation.create_stack(StackName="waits", TemplateBody=json.dumps(template))
-    outputs = cloudformation.describe_stacks(StackName="waits")["Stacks"][0]["Outputs"]
-    cluster = next(each["OutputValue"] for each in outputs if each["OutputKey"] == "Cluster")
-    wanting(stage.account, cluster, 2)
-
-    done = subprocess.run(
-        [sys.executable, "-m", "gpu_constructs", "why", "Service", "--cluster", cluster],
-        env={**stage.cdk.environment, "COLUMNS": "80", "PYTHONPATH": os.fspath(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-    assert (done.returncode, done.stderr) == (1, "")
-    assert "is at its maximum of 1 host" in done.stdout
-    cloudformation.delete_stack(StackName="waits")

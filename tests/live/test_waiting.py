@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import botocore.session
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -129,6 +130,17 @@ def test_a_task_that_stopped_says_why() -> None:
     assert cause.text == "1 task stopped: Essential container in task exited; chat: OutOfMemoryError"
 
 
+def test_tasks_that_a_service_no_longer_wanted_are_no_cause() -> None:
+    stopped = {"lastStatus": "STOPPED", "group": "service:chat"}
+    reasons = (
+        "Scaling activity initiated by (deployment ecs-svc/1)",
+        "Task failed ELB health checks in target-group 1",
+    )
+    found = answers([cluster(), {"tasks": [{**stopped, "stoppedReason": each} for each in reasons]}])
+    causes = why(found, subject_called(found, "chat")).causes
+    assert [each.text for each in causes if each.layer is Layer.STOPPED] == [f"1 task stopped: {reasons[1]}"]
+
+
 def test_answers_follow_one_another_in_one_pipe() -> None:
     whole = cluster()
     text = "\n".join(json.dumps({key: value}, indent=4) for key, value in whole.items())
@@ -176,4 +188,58 @@ def test_an_answer_of_another_shape_is_no_exception(path: list[int], value: Any)
     found = answers([answer] if isinstance(answer, dict) else [])
     with suppress(GpuConstructsError):
         verify(found)
+        why(found, subject_called(found, "chat"))
+
+
+def of_aws(service: str, operation: str) -> list[Answer]:
+    """The answers to an operation that AWS gives as examples, which botocore ships."""
+    loaded = botocore.session.get_session().get_component("data_loader").load_service_model(service, "examples-1")
+    found: list[Answer] = [each["output"] for each in loaded["examples"].get(operation, ()) if each.get("output")]
+    return found
+
+
+EXAMPLES = [
+    *(
+        example
+        for each in ("Clusters", "Services", "Tasks", "TaskDefinition", "ContainerInstances")
+        for example in of_aws("ecs", f"Describe{each}")
+    ),
+    *of_aws("autoscaling", "DescribeAutoScalingGroups"),
+    *of_aws("autoscaling", "DescribeScalingActivities"),
+    *of_aws("ec2", "DescribeLaunchTemplateVersions"),
+]
+
+
+def test_the_examples_of_aws_are_read_from_several_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = [tmp_path / f"{number}.json" for number in range(len(EXAMPLES))]
+    for path, example in zip(paths, EXAMPLES, strict=True):
+        path.write_text(json.dumps(example), encoding="utf-8")
+    # Its task definition is another one than that which AWS describes as an example.
+    assert main(["why", "ecs-simple-service", *map(str, paths)]) == 2
+    assert "the task definition 'hello_world:6' is not described" in capsys.readouterr().err
+    definition = {"taskDefinition": {**HELLO, "taskDefinitionArn": of_service()["taskDefinition"]}}
+    (tmp_path / "own.json").write_text(json.dumps(definition), encoding="utf-8")
+    assert main(["why", "ecs-simple-service", *map(str, paths), str(tmp_path / "own.json")]) == 1
+    said = capsys.readouterr().out
+    assert said.startswith("service ecs-simple-service runs 0 of 1 tasks\n")
+    assert "is already using a port required by your task" in " ".join(said.split())
+
+
+def of_service() -> Answer:
+    (service,) = of_aws("ecs", "DescribeServices")[0]["services"]
+    return dict(service)
+
+
+HELLO: Answer = of_aws("ecs", "DescribeTaskDefinition")[0]["taskDefinition"]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.sampled_from(EXAMPLES), st.lists(st.integers(0, 50), min_size=1, max_size=6), JSON)
+def test_an_example_of_aws_that_is_spoilt_is_no_exception(example: Answer, path: list[int], value: Any) -> None:
+    answer = spoilt(example, path, value)
+    found = answers([*EXAMPLES, *([answer] if isinstance(answer, dict) else []), cluster()])
+    with suppress(GpuConstructsError):
+        verify(found)
+        why(found, subject_called(found, "ecs-simple-service"))
+    with suppress(GpuConstructsError):
         why(found, subject_called(found, "chat"))
