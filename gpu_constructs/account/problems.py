@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from json import JSONDecodeError
+
 from botocore.exceptions import (
     BotoCoreError,
     ClientError,
@@ -27,6 +30,7 @@ ERRORS = (
     BotoCoreError,
     ClientError,
     OSError,  # of a program that gives credentials
+    EOFError,
     # Of a parser that the answer surprised.
     ResponseParserError,
     AttributeError,
@@ -101,7 +105,25 @@ _NO_CREDENTIALS = (
     SSOError,
     TokenRetrievalError,
 )
+# Of an answer of AWS that is not JSON, botocore raises its own error.
+_UNREADABLE: Mapping[type[Exception], str] = {
+    EOFError: "the profile asks for the code of a device, which takes a terminal",
+    JSONDecodeError: "the program or the file that should give them does not give JSON",
+}
+_OF_CREDENTIALS = {
+    "AssumeRole",
+    "AssumeRoleWithSAML",
+    "AssumeRoleWithWebIdentity",
+    "CreateToken",
+    "GetRoleCredentials",
+    "GetSessionToken",
+}
+"""Operations by which boto3 itself gets credentials, before the call."""
 _SIGN_IN = "aws sts get-caller-identity says whose credentials are used; --profile NAME names others"
+
+# Credentials are not valid in a region that the account has not enabled.
+# https://docs.aws.amazon.com/accounts/latest/reference/manage-acct-regions.html
+_NOT_ACCEPTED = f"{_SIGN_IN}; aws account list-regions has the regions that the account has enabled"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +173,7 @@ class _Kind:
 
 _KINDS = (
     _Kind(_DENIED, "the credentials may not call {call}", "{if_denied}"),
-    _Kind(_NOT_SIGNED_IN, "AWS does not accept the credentials for {call}{region} ({code})", _SIGN_IN),
+    _Kind(_NOT_SIGNED_IN, "AWS does not accept the credentials for {call}{region} ({code})", _NOT_ACCEPTED),
     _Kind(frozenset({"OptInRequired"}), "the account has not enabled what {call} is about{region} ({code})", ""),
     _Kind(_BUSY, "AWS limits the rate of {call}, after several tries ({code})", "again in a few minutes"),
     _Kind(_BROKEN, "AWS could not answer {call}, after several tries ({code})", "again in a few minutes"),
@@ -168,14 +190,14 @@ def problem_of(error: Exception, call: Call) -> Problem:
     if isinstance(error, ClientError):
         return _refused(error, call)
     why = brief(str(error), MESSAGE)
-    if isinstance(error, _NO_CREDENTIALS):
-        return Problem(text=f"there are no credentials for AWS: {why}", fix=_SIGN_IN)
+    if isinstance(error, _NO_CREDENTIALS) or type(error) in _UNREADABLE:
+        return Problem(text=f"there are no credentials for AWS: {_UNREADABLE.get(type(error), why)}", fix=_SIGN_IN)
     if isinstance(error, NoRegionError):
         return Problem(text=f"AWS was not asked {call.permission}: no region is set", fix="--region REGION")
     if isinstance(error, (HTTPClientError, NotConnectedError)):
         return Problem(
             text=f"{call.service}{_in(call.region)} cannot be reached: {why}",
-            fix="check the network, the proxy, and whether AWS has the service there",
+            fix="check the name of the region, the network, the proxy, and whether AWS has the service there",
             is_out_of_reach=True,
         )
     if isinstance(error, ResponseParserError) or not isinstance(error, (BotoCoreError, OSError)):
@@ -190,6 +212,8 @@ def code_of(error: ClientError) -> str:
 
 def _refused(error: ClientError, call: Call) -> Problem:
     code, message = code_of(error), str((error.response.get("Error") or {}).get("Message", ""))
+    if error.operation_name in _OF_CREDENTIALS:
+        return Problem(text=f"there are no credentials for AWS: {brief(str(error), MESSAGE)}", code=code, fix=_SIGN_IN)
     for kind in _KINDS:
         if code in kind.codes:
             words = kind.words.format(call=call.permission, region=_in(call.region), code=code)

@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
     """
     checks = _checks(arguments.check)
     if arguments.policy:
-        sys.stdout.write(json_text(policy(checks if arguments.check else CHECKS)))
+        sys.stdout.write(json_text(policy(checks if arguments.check else CHECKS, arguments.region)))
         return 0
     if not arguments.paths:
         raise InvalidValueError("nothing to check", argument="PATH", allowed="cdk.out, a template, or --policy alone")

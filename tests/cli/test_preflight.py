@@ -183,6 +183,12 @@ def test_the_policy_is_that_of_the_checks(capsys: pytest.CaptureFixture[str]) ->
     assert main(["preflight", "--policy", "--check", "images"]) == 0
     (statement,) = json.loads(capsys.readouterr().out)["Statement"]
     assert statement["Action"] == ["ssm:GetParameters"]
+    assert statement["Resource"] == "arn:aws:ssm:*::parameter/aws/service/*"
+    for region, partition in {"cn-north-1": "aws-cn", "us-gov-west-1": "aws-us-gov"}.items():
+        assert main(["preflight", "--policy", "--region", region]) == 0
+        said = capsys.readouterr().out
+        assert f'"arn:{partition}:iam::*:role/aws-service-role/*"' in said
+        assert "arn:aws:" not in said
 
 
 def test_without_files_hosts_or_boto3_it_says_so(

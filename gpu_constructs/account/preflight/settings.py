@@ -14,6 +14,9 @@ from gpu_constructs.placement.reasons import listed
 __all__ = ["SETTINGS"]
 
 _SETTINGS = Call(service="ecs", operation="ListAccountSettings")
+# They are on in accounts of today, which cannot turn them off: "You can no longer disable Long Arn settings", ECS says
+# (https://registry.terraform.io/providers/hashicorp/aws/latest/docs/resources/ecs_account_setting_default). Tags need
+# them (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PutAccountSetting.html). Read 2026-11-22.
 _LONG = ("serviceLongArnFormat", "taskLongArnFormat", "containerInstanceLongArnFormat")
 _TRUNKING = "awsvpcTrunking"
 _ON = {"enabled", "on"}

@@ -33,19 +33,29 @@ CHECKS: tuple[Check, ...] = (
 """In the order in which they are shown."""
 
 
-def policy(checks: Sequence[Check] = CHECKS) -> Mapping[str, object]:
+# https://docs.aws.amazon.com/IAM/latest/UserGuide/reference-arns.html
+_PARTITIONS = {"cn-": "aws-cn", "us-gov-": "aws-us-gov"}
+
+
+def policy(checks: Sequence[Check] = CHECKS, region: str | None = None) -> Mapping[str, object]:
     """The least policy of IAM that lets checks ask.
 
     Args:
         checks: The checks.
+        region: A region of the partition that it is for; None for those outside of China and GovCloud.
     """
+    partition = next((name for start, name in _PARTITIONS.items() if (region or "").startswith(start)), "aws")
     actions: dict[str, set[str]] = {}
     for call in (call for check in checks for call in check.calls):
-        actions.setdefault(call.resource, set()).add(call.permission)
+        actions.setdefault(call.resource.replace("arn:aws:", f"arn:{partition}:"), set()).add(call.permission)
     return {
         "Version": "2012-10-17",
         "Statement": [
-            {"Effect": "Allow", "Action": sorted(allowed), "Resource": resource}
+            {
+                "Effect": "Allow",
+                "Action": sorted(allowed),
+                "Resource": resource,
+            }
             for resource, allowed in sorted(actions.items())
         ],
     }

@@ -18,12 +18,14 @@ from botocore.stub import Stubber
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bench import answered as account
+from gpu_constructs.account import problems
 from gpu_constructs.account.preflight import CHECKS, Verdict, policy, preflight
 from gpu_constructs.account.preflight.answer import UnansweredError
 from gpu_constructs.account.preflight.asking import READ_ONLY, asker
 from gpu_constructs.account.preflight.check import Ask, Call
 from gpu_constructs.account.preflight.zones import SUBNETS_CALL
-from gpu_constructs.fleet import Bought, Fleet, Pool, PurchaseOption, Reservation
+from gpu_constructs.fleet import Bought, Fleet, Origin, Place, Pool, PurchaseOption, Reservation
 from tests.account.modelled import MODELS, error_codes
 from tests.account.preflight.world import REGION, SPOT, answering, fleet, offering, pool, subnet, table, task
 from tests.examples import times
@@ -213,6 +215,7 @@ SOME_ANSWERS: dict[str, object] = {
     ("error", "words"),
     [
         (NoCredentialsError(), "there are no credentials for AWS"),
+        (EOFError(), "there are no credentials for AWS: the profile asks for the code of a device"),
         (ClientError({"Error": {"Code": "UnauthorizedOperation"}}, "x"), "may not call servicequotas:GetServiceQuota"),
         (ClientError({}, "x"), "AWS did not answer servicequotas:GetServiceQuota"),
         (KeyError("x"), "in an unknown form"),
@@ -273,6 +276,40 @@ def test_regions_are_asked_side_by_side() -> None:
     found = preflight(fleet(*pools), asks)
     assert list(dict.fromkeys(each.region for each in found)) == list(regions)
     assert [each.region for each in found if each.check == "roles"] == ["eu-west-1"] * 2
+
+
+@pytest.mark.parametrize("call", CALLS, ids=lambda call: call.permission)
+def test_whatever_one_call_is_answered_the_other_checks_go_on(call: Call) -> None:
+    whole = preflight(every_kind(), account.answered(), CHECKS)
+    others = {each.id for each in CHECKS if call not in each.calls}
+    for code in error_codes(call.service, call.operation):
+        error = ClientError({"Error": {"Code": code, "Message": "why it does not answer"}}, call.operation)
+        about = problems.Call(service=call.service, permission=call.permission, region=REGION)
+        problem = problems.problem_of(error, about)
+        refused = UnansweredError(problem.text, code=problem.code, fix=problem.fix)
+        pages: dict[str, account.Page] = {**account.ACCOUNT, call.operation: partial(_itself, refused)}
+        found = preflight(every_kind(), account.answered(pages), CHECKS)
+        assert [(each.check, each.subject) for each in found] == [(each.check, each.subject) for each in whole]
+        assert [each for each in found if each.check in others] == [each for each in whole if each.check in others]
+        assert all(each.text for each in found)
+
+
+def _itself(page: object, *_: object) -> object:
+    return page
+
+
+def test_places_are_asked_about_one_by_one() -> None:
+    """A fleet in two regions and two accounts, as the stages of an app are."""
+    mine, theirs = "123456789012", "210987654321"
+    places = {"One": Place("eu-west-1", mine), "Two": Place("us-east-1", mine), "Other": Place("us-east-1", theirs)}
+    pools = [
+        pool(name=name, region=place.region, origin=Origin(resource=name, place=place))
+        for name, place in places.items()
+    ]
+    found = preflight(fleet(*pools), account.answered())
+    assert [each.region for each in found if each.check == "quotas"] == ["eu-west-1", "us-east-1"]
+    assert [each.subject for each in found if each.check == "types"] == ["One", "Two"]
+    assert [each.verdict for each in found if each.check == "account"] == [Verdict.OK, Verdict.SHORT]
 
 
 def test_hosts_without_a_region_are_said() -> None:
