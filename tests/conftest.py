@@ -20,7 +20,7 @@ import pytest
 from xdist.scheduler import LoadFileScheduling
 
 from gpu_constructs.hardware import overlay
-from tests.synthesis import Ground, Landlord, Site, Tenant
+from tests.synthesis import Ground, Landlord, Site, Tenant, app_in
 
 # Images of containers set it; without bytecode, each worker and each command that a test runs compiles everything.
 sys.dont_write_bytecode = False
@@ -59,19 +59,19 @@ def forget_declared_types(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]
 
 @pytest.fixture
 def site(tmp_path: Path) -> Site:
-    return Site(_app(tmp_path))
+    return Site(app_in(tmp_path))
 
 
 @pytest.fixture(scope="module")
 def shared_site(tmp_path_factory: pytest.TempPathFactory) -> Site:
     """One for all tests of a module that read the same template: it is built once and synthesized once."""
-    return Site(_app(tmp_path_factory.mktemp("shared")))
+    return Site(app_in(tmp_path_factory.mktemp("shared")))
 
 
 @pytest.fixture(scope="module")
 def landlord(tmp_path_factory: pytest.TempPathFactory) -> Landlord:
     """Whose hosts the tenants of a module share."""
-    return Landlord(_app(tmp_path_factory.mktemp("landlord")))
+    return Landlord(app_in(tmp_path_factory.mktemp("landlord")))
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def tenant(landlord: Landlord) -> Iterator[Tenant]:
 
 @pytest.fixture(scope="module")
 def _ground(tmp_path_factory: pytest.TempPathFactory) -> Ground:
-    return Ground(_app(tmp_path_factory.mktemp("ground")))
+    return Ground(app_in(tmp_path_factory.mktemp("ground")))
 
 
 @pytest.fixture
@@ -96,12 +96,7 @@ def ground(_ground: Ground) -> Iterator[Ground]:
 @pytest.fixture(scope="module")
 def untouched(tmp_path_factory: pytest.TempPathFactory) -> Site:
     """One for all cases of a module that are refused and leave nothing behind."""
-    return Site(_app(tmp_path_factory.mktemp("untouched")))
-
-
-def _app(folder: Path) -> cdk.App:
-    """Without the files and resources of CDK's own that no test looks at, which take a third of a synth."""
-    return cdk.App(outdir=str(folder), tree_metadata=False, analytics_reporting=False)
+    return Site(app_in(tmp_path_factory.mktemp("untouched")))
 
 
 @pytest.fixture

@@ -25,12 +25,16 @@ def _stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
         yield running
 
 
+@pytest.fixture(scope="session")
+def _bootstrapped(_stage: Stage) -> frozenset[tuple[str, str]]:
+    return inventory(_stage.account.client)
+
+
 @pytest.fixture(name="stage")
-def _swept_stage(_stage: Stage) -> Iterator[Stage]:
+def _swept_stage(_stage: Stage, _bootstrapped: frozenset[tuple[str, str]]) -> Iterator[Stage]:
     """The emulator as a server, which the stories of a process share; each leaves the account as it found it."""
-    before = inventory(_stage.account.client)
     yield _stage
-    assert inventory(_stage.account.client) == before
+    assert inventory(_stage.account.client) == _bootstrapped
 
 
 @pytest.fixture

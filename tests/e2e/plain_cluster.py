@@ -10,6 +10,8 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
 
+from tests.synthesis import app_in
+
 __all__ = ["CLUSTER", "THEIRS", "plain_cluster"]
 
 CLUSTER = "production"
@@ -19,7 +21,7 @@ THEIRS = "Production"
 
 def plain_cluster(directory: Path) -> Path:
     """A cluster with a CPU provider, which is its default strategy, and a service: no line is this library's."""
-    app = cdk.App(outdir=str(directory))
+    app = app_in(directory)
     stack = cdk.Stack(app, THEIRS)
     vpc = ec2.Vpc(stack, "Vpc", max_azs=2, nat_gateways=1, restrict_default_security_group=False)
     cluster = ecs.Cluster(stack, "Cluster", vpc=vpc, cluster_name=CLUSTER)

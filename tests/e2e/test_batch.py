@@ -14,6 +14,8 @@ from aws_cdk import aws_ecs as ecs
 from botocore.exceptions import ClientError
 from gpu_constructs import BatchRetries, CapacityChoice, FairShares, GpuBatchQueue, Purchase
 
+from tests.synthesis import app_in
+
 from .account import Account
 from .local import Local
 
@@ -28,7 +30,7 @@ def _assembly(
     shares: dict[str, int] | None = None,
     **of_job: Any,
 ) -> Path:
-    app = cdk.App(outdir=str(folder))
+    app = app_in(folder)
     stack = cdk.Stack(app, STACK)
     queue = GpuBatchQueue(
         stack,

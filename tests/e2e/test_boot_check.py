@@ -10,11 +10,13 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from gpu_constructs import GpuCluster, GpuTaskDefinition
 
+from tests.synthesis import app_in
+
 from .local import Local
 
 
 def _assembly(directory: Path, *, is_checked: bool) -> Path:
-    app = cdk.App(outdir=str(directory))
+    app = app_in(directory)
     stack = cdk.Stack(app, "Stack")
     cluster = GpuCluster(stack, "Cluster", vpc=ec2.Vpc(stack, "Vpc", restrict_default_security_group=False))
     hosts = cluster.add_capacity(

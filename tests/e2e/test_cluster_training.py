@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import aws_cdk as cdk
@@ -13,19 +13,22 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from gpu_constructs import ClusterTraining, GpuCluster, JobRetries, TrainingLauncher
 
+from tests.synthesis import Properties, synthesized
+
 from .account import Account
 from .deployed_jobs import Jobs
 from .local import Local
-from .stage import Stage
 
-STACK = "Training"
 HOSTS = 3
 RETRIES = JobRetries(no_host=1, not_started=1, lost_host=2, exit_codes={75: 1})
 
 
-def _assembly(folder: Path, **arguments: Any) -> Path:
-    app = cdk.App(outdir=str(folder))
-    stack = cdk.Stack(app, STACK)
+@functools.cache
+def _template(**arguments: Any) -> Properties:
+    return synthesized("Training", functools.partial(_define, **arguments))
+
+
+def _define(stack: cdk.Stack, **arguments: Any) -> None:
     cluster = GpuCluster(stack, "Cluster", vpc=ec2.Vpc(stack, "Vpc", max_azs=1))
     hosts = cluster.add_capacity("Hosts", instance_types=["g6.12xlarge"], max_instances=HOSTS)
     image = ecs.ContainerImage.from_registry("pytorch/pytorch:2.8.0-cuda12.8-cudnn9-runtime")
@@ -44,8 +47,6 @@ def _assembly(folder: Path, **arguments: Any) -> Path:
     cdk.CfnOutput(stack, "Start", value=training.start_command())
     cdk.CfnOutput(stack, "ClusterName", value=cluster.cluster.cluster_name)
     cdk.CfnOutput(stack, "Family", value=training.task_definition.family)
-    app.synth()
-    return folder
 
 
 def _jobs(account: Account, outputs: Mapping[str, str]) -> Jobs:
@@ -70,20 +71,16 @@ def _tasks(jobs: Jobs) -> list[dict[str, str]]:
     ]
 
 
-def test_the_command_line_deploys_a_training_whose_hosts_start_from_zero_and_end_with_the_main_one(
-    stage: Stage, tmp_path: Path
-) -> None:
-    assembly = _assembly(tmp_path)
-    outputs = stage.cdk.deploy(assembly, STACK)
-    assert stage.account.hosts(outputs["ClusterName"]) == ()
-    stage.account.client("ssm").put_parameter(
-        Name=f"/emulator/ends/{outputs['Family']}", Value="9*0,late", Type="String", Overwrite=True
-    )
+def test_the_hosts_of_a_training_start_from_zero_and_end_with_the_main_one(cloud: Local) -> None:
+    stack = cloud.deploy(_template())
+    outputs = stack.outputs
+    assert cloud.account.hosts(outputs["ClusterName"]) == ()
+    cloud.switch(f"ends/{outputs['Family']}", "9*0,late")
 
-    end = _ended(stage.account, outputs)
+    end = _ended(cloud.account, outputs)
 
     assert end["status"] == "SUCCEEDED", end.get("cause")
-    tasks = _tasks(_jobs(stage.account, outputs))
+    tasks = _tasks(_jobs(cloud.account, outputs))
     assert sorted(each["NODE_INDEX"] for each in tasks) == ["0", "1", "2"]
     assert {each["NUM_NODES"] for each in tasks} == {"3"}
     assert len({each["host"] for each in tasks}) == HOSTS
@@ -91,8 +88,7 @@ def test_the_command_line_deploys_a_training_whose_hosts_start_from_zero_and_end
     (address,) = {each["MAIN_NODE_PRIVATE_IPV4_ADDRESS"] for each in tasks if each["NODE_INDEX"] != "0"}
     assert address.startswith("10.")
     assert json.loads(end["output"])["Containers"][0]["ExitCode"] == 0
-    stage.account.client("ssm").delete_parameter(Name=f"/emulator/ends/{outputs['Family']}")
-    stage.cdk.destroy(assembly, STACK)
+    cloud.destroy(stack)
 
 
 @pytest.mark.parametrize(
@@ -115,9 +111,9 @@ def test_the_command_line_deploys_a_training_whose_hosts_start_from_zero_and_end
     ],
 )
 def test_a_host_that_fails_ends_the_training_on_all_and_it_is_tried_again_within_a_budget(
-    cloud: Local, tmp_path: Path, ends: str, end: str, tasks: int
+    cloud: Local, ends: str, end: str, tasks: int
 ) -> None:
-    stack = cloud.deploy_assembly(_assembly(tmp_path), STACK)
+    stack = cloud.deploy(_template())
     cloud.switch(f"ends/{stack.outputs['Family']}", ends)
 
     said = _ended(cloud.account, stack.outputs)
@@ -128,8 +124,8 @@ def test_a_host_that_fails_ends_the_training_on_all_and_it_is_tried_again_within
     cloud.destroy(stack)
 
 
-def test_hosts_that_came_are_given_back_where_the_others_do_not_come_in_time(cloud: Local, tmp_path: Path) -> None:
-    stack = cloud.deploy_assembly(_assembly(tmp_path, start_within=cdk.Duration.minutes(12)), STACK)
+def test_hosts_that_came_are_given_back_where_the_others_do_not_come_in_time(cloud: Local) -> None:
+    stack = cloud.deploy(_template(start_within=cdk.Duration.minutes(12)))
     jobs = _jobs(cloud.account, stack.outputs)
     execution = jobs.start_as(stack.outputs["Start"])
     while not cloud.account.hosts(jobs.cluster):
@@ -145,8 +141,8 @@ def test_hosts_that_came_are_given_back_where_the_others_do_not_come_in_time(clo
     cloud.destroy(stack)
 
 
-def test_a_time_limit_ends_a_training_on_all_its_hosts(cloud: Local, tmp_path: Path) -> None:
-    stack = cloud.deploy_assembly(_assembly(tmp_path, timeout=cdk.Duration.minutes(20)), STACK)
+def test_a_time_limit_ends_a_training_on_all_its_hosts(cloud: Local) -> None:
+    stack = cloud.deploy(_template(timeout=cdk.Duration.minutes(20)))
 
     said = _ended(cloud.account, stack.outputs)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import aws_cdk as cdk
@@ -30,6 +30,8 @@ from gpu_constructs import (
     WarmHosts,
 )
 from gpu_constructs.tasks.task_target import Capacity
+
+from tests.synthesis import Properties, synthesized
 
 from .deployed_jobs import Jobs
 from .local import Deployed, Local
@@ -66,20 +68,16 @@ def _l4(cluster: GpuCluster, **options: Any) -> GpuCapacity:
     return cluster.add_capacity("L4", **ONE, **options)
 
 
-@pytest.fixture(name="deploy")
-def _deploy(cloud: Local, tmp_path: Path) -> Iterator[Deploy]:
-    deployed: list[Job] = []
-
-    def deploy(
-        *,
-        timeout: cdk.Duration = LIMIT,
-        checkpoints: JobData | None = None,
-        network_mode: ecs.NetworkMode | None = None,
-        capacity: Callable[[GpuCluster], Sequence[Capacity]] = lambda cluster: [_l4(cluster)],
-        adds: Callable[[cdk.Stack, GpuJob], object] = lambda *_: None,
-    ) -> Job:
-        app = cdk.App(outdir=str(tmp_path))
-        stack = cdk.Stack(app, "Jobs")
+@functools.cache
+def _template(
+    *,
+    timeout: cdk.Duration = LIMIT,
+    checkpoints: JobData | None = None,
+    network_mode: ecs.NetworkMode | None = None,
+    capacity: Callable[[GpuCluster], Sequence[Capacity]] = lambda cluster: [_l4(cluster)],
+    adds: Callable[[cdk.Stack, GpuJob], object] = lambda *_: None,
+) -> Properties:
+    def define(stack: cdk.Stack) -> None:
         cluster = GpuCluster(stack, "Cluster", vpc=ec2.Vpc(stack, "Vpc", max_azs=2))
         hosts = list(capacity(cluster))
         train = GpuTaskDefinition(stack, "Train", capacity=hosts, family="train", network_mode=network_mode)
@@ -96,8 +94,16 @@ def _deploy(cloud: Local, tmp_path: Path) -> Iterator[Deploy]:
         adds(stack, job)
         cdk.CfnOutput(stack, "ClusterName", value=cluster.cluster.cluster_name)
         cdk.CfnOutput(stack, "Machine", value=job.state_machine.state_machine_arn)
-        app.synth()
-        made = cloud.deploy_assembly(tmp_path, "Jobs")
+
+    return synthesized("Jobs", define)
+
+
+@pytest.fixture(name="deploy")
+def _deploy(cloud: Local) -> Iterator[Deploy]:
+    deployed: list[Job] = []
+
+    def deploy(**how: Any) -> Job:
+        made = cloud.deploy(_template(**how))
         deployed.append(Job(cloud.account, made.outputs["ClusterName"], cloud, made))
         return deployed[-1]
 
@@ -170,14 +176,11 @@ def test_each_cause_has_a_budget_and_the_end_says_what_happened(
     assert len(job.tasks()) == attempts
 
 
-def test_a_job_that_runs_during_a_deploy_keeps_its_retries_and_its_image(
-    deploy: Deploy, cloud: Local, tmp_path: Path
-) -> None:
+def test_a_job_that_runs_during_a_deploy_keeps_its_retries_and_its_image(deploy: Deploy, cloud: Local) -> None:
     job = deploy()
     execution = job.run("late")
     cloud.minutes(job.cluster, 6)
-    template = (tmp_path / "Jobs.template.json").read_text()
-    cloud.update(job.stack, json.loads(template.replace("example/train:1", "example/train:2")))
+    cloud.update(job.stack, json.loads(json.dumps(_template()).replace("example/train:1", "example/train:2")))
     cloud.switch("ends/train", "0")
     cloud.account.client("ec2").terminate_instances(
         InstanceIds=[each.instance_id for each in cloud.account.hosts(job.cluster)]

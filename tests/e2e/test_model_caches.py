@@ -13,6 +13,8 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_efs as efs
 from gpu_constructs import GpuCluster, GpuService, GpuTaskDefinition, HostStorage, ModelCache, ModelServer
 
+from tests.synthesis import app_in
+
 from .local import Local
 
 STACK = "Serving"
@@ -20,7 +22,7 @@ _QWEN = ModelServer.vllm("Qwen/Qwen2.5-7B-Instruct")
 
 
 def _assembly(directory: Path) -> Path:
-    app = cdk.App(outdir=str(directory))
+    app = app_in(directory)
     stack = cdk.Stack(app, STACK)
     vpc = ec2.Vpc(stack, "Vpc", nat_gateways=1, restrict_default_security_group=False)
     cluster = GpuCluster(stack, "Cluster", vpc=vpc)

@@ -1,27 +1,27 @@
-"""The daemon that measures GPUs, deployed by the real command line: on which hosts it runs, updated, destroyed."""
+"""The daemon that measures GPUs, on the emulator: on which hosts it runs, updated, destroyed."""
 
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
+from functools import partial
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from gpu_constructs import GpuCluster, GpuService, GpuTaskDefinition, ScaleBy
 
+from tests.synthesis import synthesized
+
 from .account import Account, TaskView
-from .stage import Stage
+from .local import Local
 
 IMAGE = ecs.ContainerImage.from_registry("example/work:1")
 POOLS = {"Al2023": "g6.12xlarge", "Bottlerocket": "g5g.16xlarge", "Cpu": "c7i.large"}
 MANAGED = "g6.xlarge"
 
 
-def synthesized(folder: Path, *, per_gpu: bool) -> Path:
+def define(stack: cdk.Stack, *, per_gpu: bool) -> None:
     """Hosts of both systems full of tasks with default sizes, a host without GPUs, and one of Managed Instances."""
-    app = cdk.App(outdir=str(folder))
-    stack = cdk.Stack(app, "Watched")
     cluster = GpuCluster(stack, "Cluster", vpc=ec2.Vpc(stack, "Vpc", max_azs=2))
     cdk.CfnOutput(stack, "ClusterName", value=cluster.cluster.cluster_name)
     pools = {
@@ -46,17 +46,16 @@ def synthesized(folder: Path, *, per_gpu: bool) -> Path:
     services[0].scale(by=[ScaleBy.gpu_utilization(percent=70)], min_tasks=4)
     assert monitoring.task_definition is not None
     cdk.CfnOutput(stack, "Daemon", value=monitoring.task_definition.family)
-    app.synth()
-    return folder
 
 
 def daemons(account: Account, cluster: str, family: str) -> list[TaskView]:
     return [each for each in account.tasks(cluster) if each.family == family and each.status == "RUNNING"]
 
 
-def test_a_daemon_runs_on_each_host_with_nvidia_gpus_however_full(stage: Stage, tmp_path: Path) -> None:
-    account = stage.account
-    outputs = stage.cdk.deploy(synthesized(tmp_path / "first", per_gpu=False), "Watched")
+def test_a_daemon_runs_on_each_host_with_nvidia_gpus_however_full(cloud: Local) -> None:
+    account = cloud.account
+    stack = cloud.deploy(synthesized("Watched", partial(define, per_gpu=False)))
+    outputs = stack.outputs
     cluster, family = outputs["ClusterName"], outputs["Daemon"]
     for _ in range(8):
         account.hosts(cluster)
@@ -67,8 +66,8 @@ def test_a_daemon_runs_on_each_host_with_nvidia_gpus_however_full(stage: Stage, 
     first = daemons(account, cluster, family)
     assert sorted(types[str(each.instance_id)] for each in first) == ["g5g.16xlarge", "g6.12xlarge"]
     assert all(each.gpus == () for each in first)
-    stage.cdk.deploy(synthesized(tmp_path / "second", per_gpu=True), "Watched")
+    cloud.update(stack, synthesized("Watched", partial(define, per_gpu=True)))
     second = daemons(account, cluster, family)
     assert sorted(types[str(each.instance_id)] for each in second) == ["g5g.16xlarge", "g6.12xlarge"]
     assert not {each.arn for each in first} & {each.arn for each in second}
-    stage.cdk.destroy(tmp_path / "second", "Watched")
+    cloud.destroy(stack)

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-import json
+import copy
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import aws_cdk as cdk
 import pytest
 
 from .local import Deployed, Local
-from .stage import Stage
-from .watched_cluster import HARMLESS_XIDS, Watched, written
+from .watched_cluster import HARMLESS_XIDS, Watched, template
 
 Deploy = Callable[..., Watched]
 
 
 @pytest.fixture(name="deploy")
-def _deploy(cloud: Local, tmp_path: Path) -> Iterator[Deploy]:
+def _deploy(cloud: Local) -> Iterator[Deploy]:
     deployed: list[tuple[Watched, Deployed]] = []
 
     def deploy(**how: Any) -> Watched:
-        made = cloud.deploy_assembly(written(tmp_path, **how), "Watched")
+        made = cloud.deploy(template(**how))
 
         def update(change: Callable[[Any], Any]) -> None:
-            cloud.update(made, change(json.loads((tmp_path / "Watched.template.json").read_text())))
+            cloud.update(made, change(copy.deepcopy(template(**how))))
 
         deployed.append((Watched(cloud.account, made.outputs, update), made))
         return deployed[-1][0]
@@ -140,7 +138,7 @@ def test_a_fault_during_a_deployment_hinders_neither(deploy: Deploy) -> None:
 
 
 def test_without_capacity_for_a_replacement_healthy_tasks_keep_their_time(deploy: Deploy, cloud: Local) -> None:
-    watched = deploy(instance_types=["g6.12xlarge"], most=1, copies=2, drain_timeout=cdk.Duration.minutes(20))
+    watched = deploy(instance_type="g6.12xlarge", most=1, copies=2, drain_timeout=cdk.Duration.minutes(20))
     broken, gpu = watched.host_of("chat")
     cloud.switch("no-capacity", "g6.12xlarge")
     watched.fault(broken, gpu)
@@ -243,25 +241,6 @@ def test_hosts_of_others_are_left_alone(deploy: Deploy) -> None:
     assert watched.states() == before
     assert watched.executions() == [("SUCCEEDED", "")]
     assert watched.told() == []
-
-
-def test_the_command_line_deploys_it_a_gpu_fails_and_nothing_is_left_after_destroy(
-    stage: Stage, tmp_path: Path
-) -> None:
-    folder = written(tmp_path, copies=1)
-    watched = Watched(stage.account, stage.cdk.deploy(folder, "Watched"), lambda _: None)
-    job = watched.start("late,0")
-    watched.minutes(6)
-    broken, gpu = watched.host_of("train")
-    watched.fault(broken, gpu)
-    assert watched.end(job)["status"] == "SUCCEEDED"
-    watched.minutes(10)
-    assert broken not in watched.hosts()
-    assert len(watched.running("chat")) == 1
-    assert watched.executions() == [("SUCCEEDED", "")]
-    assert len(watched.told()) == 2
-    stage.account.stop_all(watched.cluster)
-    stage.cdk.destroy(folder, "Watched")
 
 
 def _with_command(template: Any, family: str) -> Any:

@@ -11,7 +11,6 @@ import json
 import shlex
 import subprocess
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ import pytest
 from stacks.existing_cluster import ExistingClusterStack
 
 from tests.stacks.stories import BLOCK_ENDS, STORIES
-from tests.synthesis import Site
+from tests.synthesis import Site, app_in
 
 from .account import Account
 from .cdk_cli import CdkError
@@ -33,9 +32,8 @@ from .requests_path import Arrival, send
 from .server import ROOT
 from .stage import Stage
 from .templates import Template
-from .test_updates import FORCED, IN_USE, MOVES
+from .test_updates import IN_USE, MOVES, define, template_of
 from .test_updates import STACK as MOVED
-from .test_updates import assembly as moved_service
 
 GIVEN = {
     "clusterName": CLUSTER,
@@ -62,9 +60,7 @@ def changed(_stage: Stage) -> Path:
         "existing_cluster_hosts": "0",
         "existing_subnets": json.dumps(subnets),
     }
-    # `test_cdks_own_validation` has it for these stacks.
-    command_line = replace(_stage.cdk, environment={**_stage.cdk.environment, "CDK_VALIDATION": "false"})
-    return command_line.synth("--all", context)
+    return _stage.cdk.synth("--all", context)
 
 
 def assembly(folder: Path, make: Callable[[cdk.App], object]) -> Path:
@@ -205,11 +201,12 @@ def test_an_existing_cluster_gains_gpus_and_is_given_back(cloud: Local, changed:
 def test_the_command_line_says_what_is_in_use(stage: Stage, tmp_path: Path) -> None:
     before, after = MOVES["another id"]
     stacks = Stacks(stage.account)
-    first = moved_service(tmp_path / "before", before)
+    first = template_of(before)
     stacks.create(first, MOVED)
-    moved_service(tmp_path / "after", after, force_new_deployment=FORCED)
+    define(cdk.Stack(app := app_in(tmp_path), MOVED), after, forced=True)
+    app.synth()
     with pytest.raises(CdkError, match=IN_USE):
-        stage.cdk.deploy(tmp_path / "after", MOVED)
+        stage.cdk.deploy(tmp_path, MOVED)
     stacks.update(MOVED, first)
     stacks.delete(MOVED)
 

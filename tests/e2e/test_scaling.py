@@ -13,6 +13,8 @@ from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 from aws_cdk import aws_sqs as sqs
 from gpu_constructs import GpuCluster, GpuService, GpuTaskDefinition, ScaleBy
 
+from tests.synthesis import app_in
+
 from .account import Account
 from .local import Local
 from .test_serving import template_of
@@ -22,7 +24,7 @@ STACK = "Served"
 
 def assembly(folder: Path, *, tag: str = "v1", most: int = 3, by_queue: bool = True, least: int = 0) -> Path:
     """An app whose service follows a queue, or the requests of a load balancer."""
-    app = cdk.App(outdir=str(folder))
+    app = app_in(folder)
     stack = cdk.Stack(app, STACK)
     cluster = GpuCluster(stack, "Cluster", vpc=ec2.Vpc(stack, "Vpc", restrict_default_security_group=False))
     l4 = cluster.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=4)

@@ -17,6 +17,8 @@ from aws_cdk import aws_scheduler as scheduler
 from aws_cdk import aws_scheduler_targets as scheduler_targets
 from gpu_constructs import GpuCluster, GpuTaskDefinition
 
+from tests.synthesis import app_in
+
 from .local import Deployed, Local
 from .templates import cluster_template, resource
 
@@ -31,7 +33,7 @@ def fire(cloud: Local, name: str, cluster: str) -> str:
 
 
 def test_a_strategy_starts_a_host_from_zero(cloud: Local, tmp_path: Path) -> None:
-    app = cdk.App(outdir=str(tmp_path))
+    app = app_in(tmp_path)
     stack = cdk.Stack(app, "Batch")
     cluster = GpuCluster(stack, "Cluster", vpc=ec2.Vpc(stack, "Vpc", max_azs=2))
     l4 = cluster.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=2)
@@ -66,7 +68,7 @@ def test_a_strategy_starts_a_host_from_zero(cloud: Local, tmp_path: Path) -> Non
 
 
 def test_the_default_strategy_of_a_cluster_starts_a_host_for_targets_without_one(cloud: Local, tmp_path: Path) -> None:
-    app = cdk.App(outdir=str(tmp_path))
+    app = app_in(tmp_path)
     stack = cdk.Stack(app, "Batch")
     cluster = GpuCluster(stack, "Cluster", vpc=ec2.Vpc(stack, "Vpc", max_azs=2))
     l4 = cluster.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=2)

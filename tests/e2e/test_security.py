@@ -10,13 +10,15 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_kms as kms
 from gpu_constructs import GpuCluster, GpuService, GpuTaskDefinition, HostEndpoints
 
+from tests.synthesis import app_in
+
 from .local import Local
 
 _ISOLATED = ec2.SubnetType.PRIVATE_ISOLATED
 
 
 def test_isolated_hosts_with_a_key_run_tasks_and_leave_nothing(cloud: Local, tmp_path: Path) -> None:
-    app = cdk.App(outdir=str(tmp_path))
+    app = app_in(tmp_path)
     stack = cdk.Stack(app, "Isolated")
     hosts = ec2.SubnetConfiguration(name="Hosts", subnet_type=_ISOLATED)
     vpc = ec2.Vpc(stack, "Vpc", nat_gateways=0, subnet_configuration=[hosts], restrict_default_security_group=False)

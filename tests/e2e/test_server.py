@@ -14,13 +14,13 @@ import pytest
 from botocore.exceptions import ClientError
 
 from .cdk_cli import Cdk
-from .server import ROOT, Emulator, emulator
+from .server import ROOT, Emulator
 
 STARTS_AND_WAITS = """
 import pathlib, sys, time
 from tests.e2e.server import emulator
 with emulator(pathlib.Path(sys.argv[1])) as running:
-    print(running.port, flush=True)
+    print(running.port, running.log, flush=True)
     time.sleep(60)
 """
 
@@ -41,16 +41,20 @@ def stops_listening(port: int) -> bool:
     return False
 
 
-def test_the_emulator_dies_with_whoever_started_it(tmp_path: Path) -> None:
+def test_the_emulator_dies_with_whoever_started_it_and_what_it_lacks_is_a_line_of_its_log(tmp_path: Path) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", STARTS_AND_WAITS, str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE
     ) as owner:
         assert owner.stdout is not None
-        port = int(owner.stdout.readline())
-        assert listens(port)
+        port, log = owner.stdout.readline().decode().split()
+        trails = Emulator(port=int(port), log=Path(log)).client("cloudtrail")
+        assert trails.lookup_events()["Events"] == []  # the command line asks at each deploy
+        with pytest.raises(ClientError, match="501"):
+            trails.list_imports()
         owner.kill()
 
-    assert stops_listening(port)
+    assert stops_listening(int(port))
+    assert Path(log).read_text().splitlines() == ["not answered: The list_imports action has not been implemented"]
 
 
 def test_nothing_of_a_real_account_reaches_the_command_line(tmp_path: Path) -> None:
@@ -69,14 +73,6 @@ def test_nothing_of_a_real_account_reaches_the_command_line(tmp_path: Path) -> N
     assert {name for name in mine if name in environment} == {"PATH"}
     assert environment["AWS_ENDPOINT_URL"] == running.url
     assert environment["AWS_SHARED_CREDENTIALS_FILE"] == environment["AWS_CONFIG_FILE"] == os.devnull
-
-
-def test_what_the_emulator_lacks_is_a_line_of_its_log(tmp_path: Path) -> None:
-    with emulator(tmp_path) as running:
-        assert running.client("cloudtrail").lookup_events()["Events"] == []  # the command line asks at each deploy
-        with pytest.raises(ClientError, match="501"):
-            running.client("cloudtrail").list_imports()
-    assert running.log.read_text().splitlines() == ["not answered: The list_imports action has not been implemented"]
 
 
 def git_status() -> set[str]:

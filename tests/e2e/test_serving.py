@@ -16,6 +16,8 @@ from gpu_constructs import GpuCluster, GpuService, GpuTaskDefinition
 from gpu_constructs.serving.service_options import ServiceOptions
 from typing_extensions import Unpack
 
+from tests.synthesis import app_in
+
 from .account import Account
 from .local import Local, NotDeployedError
 from .requests_path import Arrival, send
@@ -33,7 +35,7 @@ def assembly(
     **options: Unpack[ServiceOptions],
 ) -> Path:
     """An app with two copies behind HTTPS, and behind a Network Load Balancer."""
-    app = cdk.App(outdir=str(folder))
+    app = app_in(folder)
     stack = cdk.Stack(app, STACK)
     cluster = GpuCluster(stack, "Cluster", vpc=ec2.Vpc(stack, "Vpc", restrict_default_security_group=False))
     l4 = cluster.add_capacity("L4", instance_types=["g6.12xlarge"], max_instances=3)

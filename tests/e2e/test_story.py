@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import aws_cdk as cdk
 from stacks.nvidia_smi import NvidiaSmiStack
+
+from tests.synthesis import app_in
 
 from .account import Account
 from .cdk_cli import Cdk
@@ -26,7 +27,7 @@ def test_the_benchmark_stack_deploys_runs_updates_and_goes_without_a_trace(tmp_p
 
 
 def test_the_check_task_runs_on_the_family_it_is_kept_to(cloud: Local, tmp_path: Path) -> None:
-    app = cdk.App(outdir=str(tmp_path))
+    app = app_in(tmp_path)
     NvidiaSmiStack(app, "nvidia-smi")
     app.synth()
     stack = cloud.deploy_assembly(tmp_path, "nvidia-smi")

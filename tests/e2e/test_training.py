@@ -14,6 +14,8 @@ from aws_cdk import aws_ecs as ecs
 from botocore.exceptions import ClientError
 from gpu_constructs import BatchRetries, CapacityChoice, GpuBatchQueue, HostNetwork, MultiNodeTraining, TrainingLauncher
 
+from tests.synthesis import app_in
+
 from .account import Account
 from .local import Local
 
@@ -24,7 +26,7 @@ HOSTS = 3
 def _assembly(
     folder: Path, types: str = "g6.12xlarge", network: HostNetwork | None = None, nodes: str = "", **of_job: Any
 ) -> Path:
-    app = cdk.App(outdir=str(folder))
+    app = app_in(folder)
     stack = cdk.Stack(app, STACK)
     queue = GpuBatchQueue(
         stack,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
+import functools
 import json
 from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
-from pathlib import Path
 from typing import Any
 
 import aws_cdk as cdk
@@ -26,6 +25,8 @@ from gpu_constructs import (
 )
 from gpu_constructs.tasks.task_target import Capacity
 
+from tests.synthesis import Properties, synthesized
+
 from .local import Deployed, Local, NotDeployedError
 
 IMAGE = ecs.ContainerImage.from_registry("nvidia/cuda:12.8.1-base-ubuntu24.04")
@@ -34,7 +35,6 @@ IN_USE = "The specified capacity provider is in use and cannot be removed"
 FORCED = ecs.ForceNewDeployment(enabled=True, nonce="to the new capacity")
 
 Capacities = Callable[[GpuCluster], Sequence[Capacity]]
-_folders = itertools.count()
 
 
 class Site:
@@ -42,17 +42,15 @@ class Site:
 
     Args:
         cloud: Where it is deployed.
-        folder: Where its assemblies go.
     """
 
-    def __init__(self, cloud: Local, folder: Path) -> None:
+    def __init__(self, cloud: Local) -> None:
         self.cloud = cloud
-        self._folder = folder
         self._stack: Deployed | None = None
 
-    def deploy(self, capacities: Capacities, *, tasks: int = 2, **service: Any) -> Deployed:
+    def deploy(self, capacities: Capacities, **how: Any) -> Deployed:
         """Deploy a service on the last of these capacities, anew or as an update."""
-        template = assembly(self._folder / str(next(_folders)), capacities, tasks=tasks, **service)
+        template = template_of(capacities, **how)
         stack = self._stack
         self._stack = self.cloud.deploy(template) if stack is None else self.cloud.update(stack, template)
         return self._stack
@@ -85,24 +83,39 @@ class Site:
         self.cloud.destroy(self._stack)
 
 
-def assembly(folder: Path, capacities: Capacities, *, tasks: int = 2, **service: Any) -> dict[str, Any]:
-    """The template of a service on the last of some capacities."""
-    app = cdk.App(outdir=str(folder))
-    stack = cdk.Stack(app, STACK)
+def define(
+    stack: cdk.Stack,
+    capacities: Capacities,
+    *,
+    tasks: int = 2,
+    network_mode: ecs.NetworkMode | None = None,
+    forced: bool = False,
+) -> None:
+    """A service on the last of some capacities."""
     vpc = ec2.Vpc(stack, "Vpc", nat_gateways=1, max_azs=1, restrict_default_security_group=False)
     cluster = GpuCluster(stack, "Cluster", vpc=vpc)
     used = capacities(cluster)[-1]
-    chat = GpuTaskDefinition(stack, "Chat", capacity=[used], network_mode=service.pop("network_mode", None))
-    chat.add_gpu_container("vllm", image=IMAGE, gpus=1, efa=service.pop("efa", False))
-    GpuService(stack, "Service", cluster=cluster, task_definition=chat, desired_count=tasks, **service)
+    chat = GpuTaskDefinition(stack, "Chat", capacity=[used], network_mode=network_mode)
+    chat.add_gpu_container("vllm", image=IMAGE, gpus=1)
+    GpuService(
+        stack,
+        "Service",
+        cluster=cluster,
+        task_definition=chat,
+        desired_count=tasks,
+        force_new_deployment=FORCED if forced else None,
+    )
     cdk.CfnOutput(stack, "ClusterName", value=cluster.cluster.cluster_name)
-    template: dict[str, Any] = json.loads((Path(app.synth().directory) / f"{STACK}.template.json").read_text())
-    return template
+
+
+@functools.cache
+def template_of(capacities: Capacities, **how: Any) -> Properties:
+    return synthesized(STACK, functools.partial(define, capacities=capacities, **how))
 
 
 @pytest.fixture
-def site(cloud: Local, tmp_path: Path) -> Site:
-    return Site(cloud, tmp_path)
+def site(cloud: Local) -> Site:
+    return Site(cloud)
 
 
 def _l4(cluster: GpuCluster, name: str = "L4", **arguments: Any) -> Capacity:
@@ -152,10 +165,10 @@ def test_a_service_moves_to_another_capacity_in_two_deploys(site: Site, before: 
     old = set(site.hosts)
 
     with pytest.raises(NotDeployedError, match=IN_USE):
-        site.deploy(after, force_new_deployment=FORCED)
-    site.deploy(lambda cluster: [*before(cluster), *after(cluster)], force_new_deployment=FORCED)
+        site.deploy(after, forced=True)
+    site.deploy(lambda cluster: [*before(cluster), *after(cluster)], forced=True)
     moved = site.running()
-    done = site.deploy(after, force_new_deployment=FORCED)
+    done = site.deploy(after, forced=True)
 
     assert len(moved) == 2
     assert not old.intersection(moved)
@@ -176,8 +189,8 @@ def test_without_a_forced_deployment_tasks_stay_where_they_are(site: Site) -> No
     assert site.running() == old
     with pytest.raises(NotDeployedError, match=IN_USE):
         site.deploy(after)
-    site.deploy(lambda cluster: [*before(cluster), *after(cluster)], force_new_deployment=FORCED)
-    site.deploy(after, force_new_deployment=FORCED)
+    site.deploy(lambda cluster: [*before(cluster), *after(cluster)], forced=True)
+    site.deploy(after, forced=True)
     site.destroy()
 
 
@@ -197,7 +210,7 @@ def test_a_service_moves_to_managed_instances_in_one_deploy_where_they_are_all_t
     own = ecs.NetworkMode.AWS_VPC
     site.deploy(lambda cluster: [_l4(cluster)], network_mode=own)
 
-    done = site.deploy(lambda cluster: [_managed(cluster)], network_mode=own, force_new_deployment=FORCED)
+    done = site.deploy(lambda cluster: [_managed(cluster)], network_mode=own, forced=True)
 
     assert done.reason == ""
     assert len(site.running()) == 2

@@ -21,6 +21,10 @@ def _assembly(folder: Path, *, email: str) -> Path:
     return Path(app.synth().directory)
 
 
+def _arn(cluster: str) -> str:
+    return f"arn:aws:ecs:us-east-1:123456789012:cluster/{cluster}"
+
+
 def test_a_watched_cluster_is_deployed_changed_and_destroyed(stage: Stage, tmp_path: Path) -> None:
     account, before = stage.account, inventory(stage.account.client)
     watches, logs = account.client("cloudwatch"), account.client("logs")
@@ -51,10 +55,19 @@ def test_a_watched_cluster_is_deployed_changed_and_destroyed(stage: Stage, tmp_p
     assert of_daemon == sorted(each.instance_id for each in hosts)
     assert sum("Chat" in each.family and each.status == "RUNNING" for each in tasks) == 1
 
+    # A GPU fails: the service runs on another host.
+    (broken,) = (each.instance_id for each in tasks if "Chat" in each.family)
+    fault = {"clusterArn": _arn(outputs["ClusterName"]), "ec2InstanceId": broken, "gpuIndex": 0, "gpuUuid": None}
+    entry = {"Source": "gpu-constructs", "DetailType": "GPU Fault"}
+    account.client("events").put_events(Entries=[{**entry, "Detail": json.dumps({**fault, "xid": 79, "reason": ""})}])
+    for _ in range(10):
+        hosts, tasks = account.hosts(outputs["ClusterName"]), account.tasks(outputs["ClusterName"])
+    assert broken not in {each.instance_id for each in hosts}
+    assert sum("Chat" in each.family and each.status == "RUNNING" for each in tasks) == 1
+
     # What ECS reports of this cluster gets into its log, and what it reports of others does not.
     for cluster in (outputs["ClusterName"], "other"):
-        arn = f"arn:aws:ecs:us-east-1:123456789012:cluster/{cluster}"
-        detail = {"clusterArn": arn, "eventName": "SERVICE_TASK_PLACEMENT_FAILURE", "reason": "RESOURCE:GPU"}
+        detail = {"clusterArn": _arn(cluster), "eventName": "SERVICE_TASK_PLACEMENT_FAILURE", "reason": "RESOURCE:GPU"}
         entry = {"Source": "aws.ecs", "DetailType": "ECS Service Action", "Detail": json.dumps(detail)}
         account.client("events").put_events(Entries=[entry])
     streams = logs.describe_log_streams(logGroupName=events)["logStreams"]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import aws_cdk as cdk
@@ -14,9 +14,11 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sqs as sqs
 from gpu_constructs import GpuCluster, GpuJob, GpuService, GpuTaskDefinition, JobRetries, Purchase
 
+from tests.synthesis import Properties, synthesized
+
 from .account import Account, HostView
 
-__all__ = ["HARMLESS_XIDS", "Watched", "written"]
+__all__ = ["HARMLESS_XIDS", "Watched", "template"]
 
 FATAL = 79
 HARMLESS_XIDS = (31, 63)
@@ -118,42 +120,42 @@ class Watched:
         return [(each["status"], each.get("error", "")) for each in described]
 
 
-def written(
-    folder: Path,
+@functools.cache
+def template(
     *,
-    instance_types: Sequence[str] = ("g6.xlarge",),
+    instance_type: str = "g6.xlarge",
     most: int = 4,
     copies: int = 0,
     spot: bool = False,
     **how: Any,
-) -> Path:
-    """The assembly of such a cluster, with a job and, on request, a service."""
-    app = cdk.App(outdir=str(folder))
-    stack = cdk.Stack(app, "Watched")
-    topic, queue = sns.Topic(stack, "Operators"), sqs.Queue(stack, "Inbox")
-    cluster = GpuCluster(stack, "Cluster", vpc=ec2.Vpc(stack, "Vpc", max_azs=2))
-    recovery = cluster.add_monitoring("Monitoring", notify=topic).add_recovery(**how)
-    purchase = Purchase.spot() if spot else None
-    hosts = cluster.add_capacity("Gpus", instance_types=instance_types, max_instances=most, purchase=purchase)
-    task = GpuTaskDefinition(stack, "Train", capacity=[hosts], family="train")
-    task.add_gpu_container("train", image=IMAGE, gpus=1)
-    limit, retries = cdk.Duration.hours(9), JobRetries(lost_host=1)
-    job = GpuJob(stack, "Job", cluster=cluster, task_definition=task, timeout=limit, retries=retries)
-    outputs = {
-        "ClusterName": cluster.cluster.cluster_name,
-        "ClusterArn": cluster.cluster.cluster_arn,
-        "Machine": job.state_machine.state_machine_arn,
-        "Recovery": recovery.state_machine.state_machine_arn,
-        "Topic": topic.topic_arn,
-        "Queue": queue.queue_arn,
-        "Said": queue.queue_url,
-    }
-    if copies:
-        chat = GpuTaskDefinition(stack, "Chat", capacity=[hosts], family="chat")
-        chat.add_gpu_container("chat", image=IMAGE, gpus=1)
-        service = GpuService(stack, "Service", cluster=cluster, task_definition=chat, desired_count=copies)
-        outputs["Chat"] = service.service_name
-    for name, value in outputs.items():
-        cdk.CfnOutput(stack, f"{name}Output", value=value).override_logical_id(name)
-    app.synth()
-    return folder
+) -> Properties:
+    """Such a cluster with a job and, on request, a service; not to be changed, as many tests deploy it."""
+
+    def define(stack: cdk.Stack) -> None:
+        topic, queue = sns.Topic(stack, "Operators"), sqs.Queue(stack, "Inbox")
+        cluster = GpuCluster(stack, "Cluster", vpc=ec2.Vpc(stack, "Vpc", max_azs=2))
+        recovery = cluster.add_monitoring("Monitoring", notify=topic).add_recovery(**how)
+        purchase = Purchase.spot() if spot else None
+        hosts = cluster.add_capacity("Gpus", instance_types=[instance_type], max_instances=most, purchase=purchase)
+        task = GpuTaskDefinition(stack, "Train", capacity=[hosts], family="train")
+        task.add_gpu_container("train", image=IMAGE, gpus=1)
+        limit, retries = cdk.Duration.hours(9), JobRetries(lost_host=1)
+        job = GpuJob(stack, "Job", cluster=cluster, task_definition=task, timeout=limit, retries=retries)
+        outputs = {
+            "ClusterName": cluster.cluster.cluster_name,
+            "ClusterArn": cluster.cluster.cluster_arn,
+            "Machine": job.state_machine.state_machine_arn,
+            "Recovery": recovery.state_machine.state_machine_arn,
+            "Topic": topic.topic_arn,
+            "Queue": queue.queue_arn,
+            "Said": queue.queue_url,
+        }
+        if copies:
+            chat = GpuTaskDefinition(stack, "Chat", capacity=[hosts], family="chat")
+            chat.add_gpu_container("chat", image=IMAGE, gpus=1)
+            service = GpuService(stack, "Service", cluster=cluster, task_definition=chat, desired_count=copies)
+            outputs["Chat"] = service.service_name
+        for name, value in outputs.items():
+            cdk.CfnOutput(stack, f"{name}Output", value=value).override_logical_id(name)
+
+    return synthesized("Watched", define)
