@@ -53,7 +53,10 @@ def width_of(stream: TextIO) -> int:
 def wrapped(text: str, *, width: int, indent: int) -> Iterator[str]:
     """A text as lines that leave room for an indent, without the indent."""
     room = max(_NARROW // 2, width - indent)
-    yield from textwrap.wrap(clean(text), room, break_long_words=False, break_on_hyphens=False) or [""]
+    shown = clean(text).rstrip()
+    if len(shown) <= room:  # most texts, and wrapping is slow
+        return iter([shown])
+    return iter(textwrap.wrap(shown, room, break_long_words=False, break_on_hyphens=False))
 
 
 def table(
