@@ -6,7 +6,7 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from gpu_constructs.account.clients import Clients
@@ -19,6 +19,7 @@ from gpu_constructs.live.described import Thing, answers, listed, number, short_
 from gpu_constructs.live.hosts import RegisteredHost, registered_hosts
 from gpu_constructs.live.self_test import CONTAINER, END, FAMILY, judged, read_self_test, task_definition
 from gpu_constructs.live.verified import Check
+from gpu_constructs.values import dataclass
 
 __all__ = ["SelfTestEnd", "run_self_test"]
 
