@@ -73,7 +73,7 @@ fuzz: $(READY) ## hold the proof against an exhaustive search, and throw texts a
 		tests/acceptance/test_stored_values_of_good_templates.py tests/rules/test_causes.py tests/template/test_hostile.py \
 		tests/template/resources/test_hostile_values.py tests/test_lint.py tests/test_any_argument.py \
 		tests/account/preflight/test_asking.py tests/batch/test_read_back.py tests/cli/test_instances.py \
-		tests/live/test_waiting.py tests/monitoring/test_room_for_daemons.py
+		tests/live/test_waiting.py tests/monitoring/test_room_for_daemons.py tests/planning/test_any_template.py
 
 catalogue: $(READY) ## make the data of instance types and prices anew, and say what changed and what nobody has curated
 	@python -m tools.catalogue

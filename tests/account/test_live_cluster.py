@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import cycle
 
 import pytest
 from botocore import xform_name
@@ -65,16 +66,16 @@ def said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
 @pytest.mark.parametrize("call", [*CALLS, "cloudformation:ListStackResources"])
 def test_every_error_that_botocore_models_is_words_and_an_exit_code(call: str, said: Said) -> None:
     service, _, operation = call.partition(":")
-    for code in error_codes(service, operation):
+    commands = cycle((["verify", "Demo"], ["verify", "--cluster", "demo"], ["why", "chat", "--cluster", "demo"]))
+    for code, words in zip(error_codes(service, operation), commands, strict=False):
         error = ClientError({"Error": {"Code": code, "Message": "why\x1b[2J"}}, operation)
         refused: dict[str, Exception] = {xform_name(operation): error}
-        for words in (["verify", "Demo"], ["verify", "--cluster", "demo"], ["why", "chat", "--cluster", "demo"]):
-            exit_code, text = said(refused, *words)
-            assert "internal error" not in text, text
-            assert "\x1b" not in text
-            if exit_code == 2:
-                assert call in text or "is not described" in text
-                assert code in text or "may not call" in text or "is not described" in text
+        exit_code, text = said(refused, *words)
+        assert "internal error" not in text, text
+        assert "\x1b" not in text
+        if exit_code == 2:
+            assert call in text or "is not described" in text
+            assert code in text or "may not call" in text or "is not described" in text
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from gpu_constructs import (
     CapacityChoice,
     FairShares,
     GpuBatchJob,
+    GpuBatchQueue,
     GpuConstructsError,
     GpuTaskDefinition,
     HostNetwork,
@@ -30,6 +31,11 @@ DEFINITION = "AWS::Batch::JobDefinition"
 LATER = cdk.Token.as_number({"Ref": "Number"})
 LARGE = CapacityChoice("Large", instance_types=["g6.12xlarge"], max_instances=2)
 SMALL = CapacityChoice("Small", instance_types=["g6.xlarge"], max_instances=2)
+
+
+@pytest.fixture(scope="module")
+def refusing(untouched: Site) -> GpuBatchQueue:
+    return queue(untouched)
 
 
 def asked(site: Site) -> dict[str, str]:
@@ -158,10 +164,12 @@ def test_a_job_that_no_environment_runs_is_refused_by_the_rule_that_check_uses(
         {"min_compute_capability": "8.9a"},
     ],
 )
-def test_wrong_values_of_a_job_are_refused_on_its_line(site: Site, wrong: dict[str, Any]) -> None:
-    made = queue(site)
+def test_wrong_values_of_a_job_are_refused_on_its_line(
+    untouched: Site, refusing: GpuBatchQueue, wrong: dict[str, Any]
+) -> None:
+    made = refusing
     with pytest.raises(GpuConstructsError) as refused:
-        job(site, made, **wrong)
+        job(untouched, made, **wrong)
     assert refused.value.argument == next(iter(wrong))
     assert refused.value.fix
     assert made.node.try_find_child("Train") is None

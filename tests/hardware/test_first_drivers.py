@@ -7,6 +7,7 @@ The table is written by hand from NVIDIA's lists, and the arithmetic is a second
 from __future__ import annotations
 
 import json
+from functools import cache
 from itertools import product
 
 import pytest
@@ -59,6 +60,7 @@ LINES: dict[str, dict[str, dict[str, Json]]] = json.loads((DATA / "image_release
 ]
 
 
+@cache
 def numbers(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.split("."))
 
@@ -70,6 +72,7 @@ def named(image: Image, release: str) -> str:
     )
 
 
+@cache
 def drivers_of(line: str, release: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The oldest and the newest driver that a release can have: its own, or those of the releases around it."""
     rows = LINES[line]["releases"]
@@ -85,6 +88,7 @@ def drivers_of(line: str, release: str) -> tuple[tuple[int, ...], tuple[int, ...
     return max(before, default=numbers(str(least["driver"]))), min(after, default=numbers(NEWEST))
 
 
+@cache
 def expected(model: str, line: str, release: str) -> Verdict:
     if release.isdigit() and int(release) < FIRST_DAYS.get(model, 0):
         return Verdict.CANNOT

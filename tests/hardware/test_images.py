@@ -154,16 +154,16 @@ def test_no_newer_release_is_published_as_widely(each: Image) -> None:
     assert all(regions < 28 for regions in spread.values()), spread
 
 
-@pytest.mark.parametrize("each", IMAGES, ids=str)
-def test_a_row_agrees_with_itself(each: Image) -> None:
-    assert (each.architecture is Architecture.ARM64) is ("arm64" in each.ssm_parameter)
-    assert (each.accelerator is Vendor.NVIDIA) is (each.driver_branch is not None)
-    assert each.driver_version is None or each.driver_version.startswith(f"{each.driver_branch}.")
-    assert each.pinned_ssm_parameter.count("{release}") == 1
-    assert each.end_of_life == END.get(each.operating_system)
-    bottlerocket = each.operating_system is OperatingSystem.BOTTLEROCKET
-    assert (each.root_device, each.image_device) == ("/dev/xvda", "/dev/xvdb" if bottlerocket else "/dev/xvda")
-    assert each.source.startswith("https://")
+def test_a_row_agrees_with_itself() -> None:
+    for each in IMAGES:
+        assert (each.architecture is Architecture.ARM64) is ("arm64" in each.ssm_parameter), each
+        assert (each.accelerator is Vendor.NVIDIA) is (each.driver_branch is not None), each
+        assert each.driver_version is None or each.driver_version.startswith(f"{each.driver_branch}."), each
+        assert each.pinned_ssm_parameter.count("{release}") == 1, each
+        assert each.end_of_life == END.get(each.operating_system), each
+        devices = ("/dev/xvda", "/dev/xvdb" if each.operating_system is OperatingSystem.BOTTLEROCKET else "/dev/xvda")
+        assert (each.root_device, each.image_device) == devices, each
+        assert each.source.startswith("https://"), each
 
 
 def test_bottlerocket_is_pinned_by_its_version() -> None:
@@ -285,15 +285,15 @@ MATRIX = {
 }
 
 
-@pytest.mark.parametrize("each", IMAGES, ids=str)
-def test_the_families_an_image_drives(each: Image) -> None:
-    answers: dict[Verdict, set[str]] = {verdict: set() for verdict in Verdict}
-    for candidate in accelerated():
-        answers[compatibility(each, candidate).verdict].add(candidate.family)
-    drives, unconfirmed = MATRIX.get(each.name, ("", ""))
-    assert answers[Verdict.DRIVES] == set(drives.split())
-    assert answers[Verdict.UNCONFIRMED] == set(unconfirmed.split())
-    assert not answers[Verdict.CANNOT] & (answers[Verdict.DRIVES] | answers[Verdict.UNCONFIRMED])
+def test_the_families_an_image_drives() -> None:
+    for each in IMAGES:
+        answers: dict[Verdict, set[str]] = {verdict: set() for verdict in Verdict}
+        for candidate in accelerated():
+            answers[compatibility(each, candidate).verdict].add(candidate.family)
+        drives, unconfirmed = MATRIX.get(each.name, ("", ""))
+        assert answers[Verdict.DRIVES] == set(drives.split()), each
+        assert answers[Verdict.UNCONFIRMED] == set(unconfirmed.split()), each
+        assert not answers[Verdict.CANNOT] & (answers[Verdict.DRIVES] | answers[Verdict.UNCONFIRMED]), each
 
 
 def test_no_image_does_what_its_row_excludes() -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from gpu_constructs import GpuJob, GpuService, GpuShare, InvalidValueError
 from gpu_constructs.fleet import Fleet, Task, known
-from gpu_constructs.hardware import InstanceType, Vendor, accelerated
+from gpu_constructs.hardware import Vendor, accelerated
 from gpu_constructs.monitoring.daemon.daemon_task import KEPT
 from gpu_constructs.placement import cpu_units, demand_of, expected_memory_mib, prove, share_of
 from gpu_constructs.template import fleet_of, read_stacks
@@ -92,9 +92,8 @@ def test_the_order_of_lines_changes_no_size(plan: dict[str, Any]) -> None:
         assert (each.cpu_limit, each.memory_limit_mib) == (held[0].cpu_limit, held[0].memory_limit_mib)
 
 
-@pytest.mark.parametrize("instance_type", NVIDIA, ids=str)
-def test_shares_of_a_whole_host_leave_what_the_daemon_takes(instance_type: InstanceType) -> None:
-    for gpus in range(1, instance_type.gpus + 1):
+def test_shares_of_a_whole_host_leave_what_the_daemon_takes() -> None:
+    for instance_type, gpus in ((each, gpus) for each in NVIDIA for gpus in range(1, each.gpus + 1)):
         share = share_of({instance_type: Fraction(gpus, instance_type.gpus)}, KEPT)
         copies = instance_type.gpus // gpus
         assert copies * share.cpu + KEPT.cpu <= cpu_units(instance_type)

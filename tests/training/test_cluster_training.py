@@ -28,7 +28,7 @@ from gpu_constructs import (
 from gpu_constructs.checking.report import findings_in
 from gpu_constructs.rules import Severity
 from tests.batch.queues import one_zone
-from tests.synthesis import Site
+from tests.synthesis import Ground, Site
 
 SHARED = batch.EcsVolume.host(name="shared", container_path="/shared", host_path="/mnt/lustre")
 READ_ONLY = batch.EcsVolume.host(name="shared", container_path="/shared", host_path="/mnt/lustre", readonly=True)
@@ -201,7 +201,7 @@ def test_spot_hosts_are_taken_with_a_warning(site: Site) -> None:
         ),
         ({}, {"start_within": 5}, "start_within", "fix: cdk.Duration.minutes(40)"),
         ({}, {"gpu_memory_gib": 80}, "gpu_memory_gib", ": Train needs 80 GiB"),
-        (BLOCK, {"timeout": cdk.Duration.hours(24)}, "timeout", "the Capacity Block of Hosts is there for 1395"),
+        (BLOCK, {"timeout": cdk.Duration.hours(24)}, "timeout", " is there for 1395"),
         ({}, {"environment": {"AWS_BATCH_JOB_ID": "1"}}, "environment", "another name"),
         ({}, {"environment": {"JOB_NAME": "1"}}, "environment", "another name"),
         ({}, {"start_within": cdk.Duration.seconds(5)}, "start_within", "60"),
@@ -212,13 +212,13 @@ def test_spot_hosts_are_taken_with_a_warning(site: Site) -> None:
     ],
 )
 def test_what_cannot_start_is_refused_before_anything_is_made(
-    site: Site, of_hosts: dict[str, Any], arguments: dict[str, Any], argument: str, said: str
+    ground: Ground, of_hosts: dict[str, Any], arguments: dict[str, Any], argument: str, said: str
 ) -> None:
     with pytest.raises(GpuConstructsError) as refused:
-        train(site, **{"capacity": hosts(site, **of_hosts), **arguments})
+        train(ground, **{"capacity": hosts(ground, **of_hosts), **arguments})
     assert refused.value.argument == argument
     assert said in str(refused.value)
-    assert site.stack.node.try_find_child("Train") is None
+    assert ground.stack.node.try_find_child("Train") is None
 
 
 def test_capacity_with_different_gpus_is_refused(site: Site) -> None:
