@@ -10,6 +10,8 @@ from gpu_constructs.cli.terminal import unstyled
 from gpu_constructs.fleet import Unknown, known
 from gpu_constructs.planning import plan
 from gpu_constructs.planning.budget_verdict import verdict
+from gpu_constructs.planning.host_layout import layouts_of
+from gpu_constructs.planning.page import page
 from gpu_constructs.planning.plan_difference import difference
 from gpu_constructs.planning.summary import summary
 from gpu_constructs.template import UnreadableError
@@ -44,5 +46,9 @@ def test_a_template_has_a_plan() -> None:
         assert fills(summary(found, start="gpu-constructs: ").splitlines()), file
         for each in found.pools:
             assert isinstance(each.desired.hosts, Unknown) or known(each.minimum.hosts) <= each.desired.hosts, file
+        assert page(found, verdict=held).isascii()
+        for layout in layouts_of(found):
+            drawn = sum(each.hosts for each in layout.hosts) - layout.missing
+            assert layout.why_unknown or drawn == layout.plan.desired.hosts, file
         looked_at += 1
     assert looked_at > len(FILES) // 10

@@ -6,14 +6,16 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Fleet
+from gpu_constructs.fleet import UNKNOWN, Fleet, ResourceRequirement, Workload
 from gpu_constructs.planning import FleetPlan, plan
-from gpu_constructs.planning.host_layout import PoolLayout, SlotUse, layouts_of
+from gpu_constructs.planning.host_layout import Devices, PoolLayout, SlotUse, layouts_of
 from gpu_constructs.planning.page import page
 from tests.planning.drawn_fleet import drawn_fleet, shared
 from tests.planning.given import fleet, planned, pool, service
@@ -91,6 +93,30 @@ def test_gpus_that_no_task_can_use_are_marked_with_what_is_used_up() -> None:
     assert [slot.use for slot in drawn.slots].count(SlotUse.STRANDED) == 2
     assert drawn.lacking == ("CPU",)
     assert "2 GPUs idle, because CPU is used up" in page(planned(service(pool("g6.12xlarge"), vcpus=20, copies=2)))
+
+
+def with_container(workload: Workload, **changes: Any) -> Workload:
+    task = workload.task
+    assert task is not None
+    return replace(workload, task=replace(task, containers=(replace(task.containers[0], **changes),)))
+
+
+def test_a_part_of_a_gpu_and_neuron_devices_are_slots_of_their_own() -> None:
+    part = with_container(service(pool("g6f.large")), requirements=(ResourceRequirement(value="0.125"),))
+    layout = layout_of(planned(part), "L4")
+    assert (layout.devices, [slot.use for slot in layout.hosts[0].slots]) == (Devices.GPU_PART, [SlotUse.HELD])
+    chips = with_container(service(pool("inf2.48xlarge")), requirements=(), devices=("/dev/neuron0",))
+    layout = layout_of(planned(chips), "L4")  # no two tasks with such devices have room on one host
+    assert (layout.devices, layout.slots(SlotUse.HELD)) == (Devices.NEURON, 12)
+
+
+def test_gpus_of_daemons_are_those_of_no_task() -> None:
+    on = pool()
+    watch = replace(service(on, name="watch"), daemon=True)
+    layout = layout_of(planned(service(on, copies=3), watch), "L4")
+    (drawn,) = layout.hosts
+    assert [slot.use for slot in drawn.slots] == [SlotUse.HELD] * 3 + [SlotUse.DAEMONS]
+    assert layout.daemons == ("watch",)
 
 
 def test_hosts_beyond_max_size_are_said() -> None:

@@ -76,7 +76,7 @@ def amounts(task: LaidTask, devices: Devices | None) -> str:
     said = [
         f"{gpus} {'GPU' if gpus == 1 else 'GPUs'}" if gpus else "",
         f"{_MEMORY.number(need.shared_mib)} GiB of a GPU" if need.shared_mib else "",
-        "the part of a GPU" if part else "",
+        "a part of a GPU" if part else "",
         f"all {many}" if devices is Devices.NEURON and need.ports and any(not port for port, _ in need.ports) else "",
         f"{_VCPUS.number(cpu)} {'vCPU' if cpu == CPU_UNITS_PER_VCPU else 'vCPUs'}" if cpu else "",
         f"{_MEMORY.number(memory)} GiB" if memory else "",
@@ -97,12 +97,13 @@ def host(drawn: HostLayout, pool: PoolLayout, types: str, price: str) -> str:
     """
     many = drawn.hosts > 1
     count = f'<span class="times">{drawn.hosts:,} &times;</span> ' if many else ""
+    devices = f", {_counted(len(drawn.slots), pool.devices)}" if drawn.slots and pool.devices else ""
     spoken = hidden(f"{drawn.hosts:,} hosts, each: " if many else "One host: ")
     return "".join(
         [
             f'<li class="host{" many" if many else ""}">',
             f'<h4>{spoken}<span aria-hidden="true">{count}</span>{text(types)}</h4>',
-            f'<p class="price">{text(price)}{" each" if many else ""}</p>',
+            f'<p class="price">{text(price)}{" each" if many else ""}{devices}</p>',
             _slots(drawn, pool),
             items(_on_host(drawn, pool), "on"),
             '<div class="bars">',

@@ -137,7 +137,7 @@ font-size:.925rem}}
 .look{{background:var(--paper);border:1px solid var(--line);border-radius:.9rem;padding:.35rem 1.25rem}}
 .look li{{padding:.55rem 0;border-top:1px solid var(--line)}}
 .look li:first-child{{border-top:0}}
-.look strong{{display:inline-block;min-width:9.5rem;margin-inline-end:.5rem}}
+.look strong{{display:inline-block;min-width:11.5rem;margin-inline-end:.5rem}}
 .look strong::before{{content:"";display:inline-block;width:.55rem;height:.55rem;margin-inline-end:.55rem;
 background:currentColor;border-radius:50%}}
 .look .bad::before{{border-radius:0;transform:rotate(45deg)}}
