@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from gpu_constructs.account.preflight.answer import UnansweredError
-from gpu_constructs.account.preflight.check import Ask, Call, Check, Found, Question, Scope, ok, short
+from gpu_constructs.account.preflight.check import Ask, Call, Check, Found, Question, Scope, ok, short, unchecked
 from gpu_constructs.fleet import Pool
 from gpu_constructs.placement.quotas import place_of
 from gpu_constructs.placement.reasons import listed
@@ -19,18 +19,18 @@ _WHO = Call(service="sts", operation="GetCallerIdentity")
 
 def _questions(scope: Scope) -> Iterator[Question]:
     if accounts := _accounts(scope.pools):
-        yield Question(subject=listed(accounts), read=partial(_read, accounts))
+        yield Question(subject=listed(accounts), read=partial(_read, accounts, _accounts(scope.fleet.pools)))
 
 
-def _read(accounts: list[str], ask: Ask) -> Found:
+def _read(accounts: list[str], of_fleet: list[str], ask: Ask) -> Found:
     own = ask(_WHO, {}).first.text("Account")
     others = [each for each in accounts if each != own]
     if not others:
         return ok("the credentials are of this account")
-    return short(
-        f"the credentials are of account {own}: nothing of {listed(others)} is checked",
-        "--profile NAME with credentials of each account that the files are deployed to",
-    )
+    text = f"the credentials are of account {own}: nothing of {listed(others)} is checked"
+    fix = "--profile NAME with credentials of each account that the files are deployed to"
+    # Where the app is deployed to several accounts, each is asked about by itself.
+    return unchecked(text, fix) if own in of_fleet else short(text, fix)
 
 
 def in_account(scope: Scope, ask: Ask) -> Scope:
@@ -61,7 +61,10 @@ def _may_be_of(pool: Pool, account: str) -> bool:
 ACCOUNT = Check(
     id="account",
     question="are the credentials those of the account that the files are deployed to?",
-    reads="the account of the credentials, where the files name theirs; pools of another account are left out",
+    reads=(
+        "the account of the credentials, where the files name theirs; pools of another account are left out, and where "
+        "all are, it is short"
+    ),
     calls=(_WHO,),
     questions=_questions,
 )

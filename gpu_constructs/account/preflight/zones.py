@@ -82,7 +82,7 @@ def _judged(pool: Pool, offered: Mapping[str, frozenset[str]], given: Sequence[s
     why = "its other types are not known" if all_known else "which zones the subnets are in is not known"
     return unchecked(
         f"AWS offers {listed(names, 'or')} in {listed(anywhere)} alone; {why}",
-        "" if all_known else "name the zones, such as availability_zones of the Vpc",
+        "" if all_known else "name the zones, or let cdk synth look them up with credentials",
     )
 
 

@@ -39,6 +39,8 @@ __all__ = ["AUTO_SCALING_GROUP", "Group", "Groups", "subnets_of", "zones_of"]
 AUTO_SCALING_GROUP = "AWS::AutoScaling::AutoScalingGroup"
 _SUBNET = "AWS::EC2::Subnet"
 _SUBNET_ID = re.compile(r"subnet-[0-9a-f]{8,17}")
+# What CDK writes until its command line has looked the zones up: ``dummy1a`` and so on (aws-cdk-lib/core/lib/stack.ts).
+_NOT_LOOKED_UP = "dummy"
 _WARM_POOL = "AWS::AutoScaling::WarmPool"
 _CREATION, _UPDATE = "CreationPolicy", "UpdatePolicy"
 _NO_LIMIT = -1  # of MaxGroupPreparedCapacity: takes a limit away
@@ -255,7 +257,7 @@ def _subnet(value: Value, index: Index) -> Subnet:
 
 
 def _zone(written: Value) -> str | None:
-    return written if isinstance(written, str) else None
+    return written if isinstance(written, str) and not written.startswith(_NOT_LOOKED_UP) else None
 
 
 def _index_of_zone(written: Value) -> int | None:

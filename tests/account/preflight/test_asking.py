@@ -309,7 +309,7 @@ def test_places_are_asked_about_one_by_one() -> None:
     found = preflight(fleet(*pools), account.answered())
     assert [each.region for each in found if each.check == "quotas"] == ["eu-west-1", "us-east-1"]
     assert [each.subject for each in found if each.check == "types"] == ["One", "Two"]
-    assert [each.verdict for each in found if each.check == "account"] == [Verdict.OK, Verdict.SHORT]
+    assert [each.verdict for each in found if each.check == "account"] == [Verdict.OK, Verdict.NOT_CHECKED]
 
 
 def test_hosts_without_a_region_are_said() -> None:

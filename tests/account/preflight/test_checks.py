@@ -377,8 +377,10 @@ def test_pools_of_another_account_are_not_asked_about() -> None:
     answers = {"GetCallerIdentity": {"Account": "123456789012"}, "DescribeInstanceTypeOfferings": {}}
     assert only("account", answers, fleet(here)).verdict is OK
     account, types = results("types", answers, fleet(here, there))
-    assert (account.check, account.verdict, types.subject) == ("account", SHORT, "Gpu")
+    assert (account.check, account.verdict, types.subject) == ("account", NOT_CHECKED, "Gpu")
     assert "nothing of 210987654321 is checked" in account.text
+    (account,) = results("types", answers, fleet(there))
+    assert (account.check, account.verdict) == ("account", SHORT)
     # Where AWS does not say whose the credentials are, nothing is left out.
     del answers["GetCallerIdentity"]
     assert [each.subject for each in results("types", answers, fleet(here, there))] == ["Gpu", "There"]

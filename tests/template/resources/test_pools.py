@@ -323,6 +323,7 @@ def test_zones_are_counted_where_every_subnet_says_its_own(properties: Any, zone
         ({"VPCZoneIdentifier": [{"Ref": "Given"}]}, (Subnet(zone_index=1, is_new=True),)),
         ({"AvailabilityZones": ["us-east-1a", {"Unknown": 0}]}, (Subnet(zone="us-east-1a"), Subnet())),
         ({"AvailabilityZones": [ZONE]}, (Subnet(zone_index=1),)),
+        ({"AvailabilityZones": ["dummy1a"]}, (Subnet(),)),
     ],
 )
 def test_subnets_are_read_as_far_as_they_are_written(properties: Any, subnets: tuple[Subnet, ...]) -> None:
