@@ -30,10 +30,12 @@ examples:
   gpu-constructs run-self-test --cluster demo --host i-0ab1c2d3e4f5
   gpu-constructs run-self-test --policy >policy.json
 
-It registers a task definition {FAMILY}, and runs one task of it for each host, type or capacity provider, which asks
-for all GPUs of its host. Where tasks hold them it waits. Only for --capacity does a new host start, which costs what
-it costs. Its tasks are stopped and its task definitions deregistered however it ends, also with Ctrl-C. Log group
-{FAMILY} stays, unless --log-group names another one.
+It registers a task definition {FAMILY}, and runs one task of it for
+each host, type or capacity provider, which asks for all GPUs of its host. Where
+tasks hold them it waits. Only for --capacity does a new host start, which costs
+what it costs. Its tasks are stopped and its task definitions deregistered however
+it ends, also with Ctrl-C. Its log group {FAMILY} stays, unless
+--log-group names another one.
 
 exit codes:
   0 all is as it should be, 1 something is not, or a test did not end, 2 wrong usage, or AWS did not answer,

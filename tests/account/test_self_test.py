@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import signal
+from contextlib import suppress
+from typing import Any
+
 import pytest
 from botocore import xform_name
 from botocore.exceptions import ClientError
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from gpu_constructs.account import live_cluster
-from gpu_constructs.account.self_test import Request, policy
+from gpu_constructs.account.self_test import Request, policy, run_self_test
 from gpu_constructs.account.self_test import run as run_module
 from gpu_constructs.cli.program import main
+from gpu_constructs.errors import GpuConstructsError
 from tests.account.modelled import error_codes
 from tests.account.recorded import Recorded
 from tests.live.given import cluster
@@ -48,3 +55,46 @@ def test_every_error_that_botocore_models_is_words_and_an_exit_code(
             assert "ecs:StopTask" in recorded.asked
         if "ecs:RegisterTaskDefinition" in recorded.asked and call != "ecs:RegisterTaskDefinition":
             assert "ecs:DeregisterTaskDefinition" in recorded.asked
+
+
+def test_the_end_of_a_build_stops_the_task_as_an_interruption_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_module, "_POLL_SECONDS", 0)
+    before = signal.getsignal(signal.SIGTERM)
+
+    class Ending(Recorded):
+        def answer(self, service: str, operation: str) -> dict[str, Any]:
+            if operation == "describe_tasks":
+                signal.raise_signal(signal.SIGTERM)
+            return super().answer(service, operation)
+
+    recorded = Ending(tasks=[{**TASK, "lastStatus": "RUNNING"}])
+    monkeypatch.setattr(live_cluster, "clients_of", lambda _: recorded)
+    assert main(["run-self-test", "Demo"]) == 130
+    assert {"ecs:StopTask", "ecs:DeregisterTaskDefinition"} <= recorded.asked
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+ODD = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["taskArn", "lastStatus", "containers", "message", "reason"]), inner, max_size=3
+        )
+    ),
+    max_leaves=6,
+)
+KEYS = ("taskDefinition", "tasks", "failures", "events", "nextForwardToken", "taskArns", "containerInstances")
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.dictionaries(st.sampled_from(KEYS), ODD, min_size=1, max_size=3))
+def test_answers_of_any_shape_end_the_run(answers: dict[str, Any]) -> None:
+    time = iter(range(0, 100_000, 30))
+    with suppress(GpuConstructsError):
+        run_self_test(
+            Recorded(**{"tasks": [{**TASK, "lastStatus": "STOPPED"}], **answers}),
+            Request(cluster="demo", minutes=2, region="us-east-1"),
+            sleep=lambda _: None,
+            clock=lambda: float(next(time)),
+        )

@@ -190,7 +190,7 @@ def test_what_the_credentials_may_not_do_is_said(cloud: Local, stack: Deployed) 
         ({}, "has no host with a whole NVIDIA GPU; fix: --capacity"),
         ({"hosts": ("i-1",)}, "no host of the cluster is 'i-1'"),
         ({"capacity": ("other",)}, "the cluster has no capacity provider 'other'"),
-        ({"minutes": 0}, "is above 0"),
+        ({"minutes": 0}, "expects a time above 0, got 0 minutes"),
     ],
 )
 def test_what_cannot_be_tested_is_refused_before_anything_changes(

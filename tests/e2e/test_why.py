@@ -14,7 +14,7 @@ from gpu_constructs.cli.program import main
 
 from .account import Account
 from .local import Deployed, Local
-from .templates import Template, cluster_template, service, task_definition
+from .templates import Template, cluster_template, service
 
 Ask = Callable[..., tuple[int, str]]
 
@@ -33,11 +33,6 @@ def ask(cloud: Local, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mo
     return run
 
 
-def with_service(template: Template, *, gpus: int = 1) -> Template:
-    template["Resources"] |= {"Task": task_definition(gpus=gpus), "Service": service(count=0)}
-    return template
-
-
 def wanting(account: Account, cluster: str, count: int) -> None:
     """Lets the service of a cluster have so many tasks, and some minutes pass: a deploy waits until they run."""
     ecs = account.client("ecs")
@@ -48,8 +43,9 @@ def wanting(account: Account, cluster: str, count: int) -> None:
         account.hosts(cluster)
 
 
-def waiting(cloud: Local, template: Template, *, gpus: int = 1, count: int = 1) -> Deployed:
-    stack = cloud.deploy(with_service(template, gpus=gpus))
+def waiting(cloud: Local, template: Template, *, count: int = 1) -> Deployed:
+    template["Resources"]["Service"] = service(count=0)
+    stack = cloud.deploy(template)
     wanting(cloud.account, stack.outputs["Cluster"], count)
     return stack
 

@@ -52,7 +52,9 @@ class Request:
             InvalidValueError: It is not above 0.
         """
         if not self.minutes > 0:
-            raise InvalidValueError("is above 0", argument="minutes", value=self.minutes)
+            raise InvalidValueError(
+                f"expects a time above 0, got {self.minutes:g} minutes", argument="minutes", value=self.minutes
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,6 +29,9 @@ _LOG_SECONDS = 60
 """How long the last lines of a log may take to arrive."""
 
 _LOG_PAGES = 100
+_DESCRIBED = 100
+"""Tasks that one call describes, as ECS limits it."""
+
 _DAYS_KEPT = 7
 _NEEDED = frozenset({"ecs:ListContainerInstances", "ecs:DescribeContainerInstances"})
 
@@ -225,10 +228,12 @@ class _Run:
             self.tell(f"{brief(test.target.about, LABEL)}: {state}")
 
     def _described(self, tasks: Sequence[str]) -> dict[str, Thing]:
-        if not tasks:
-            return {}
-        answer = self.calls.ask("ecs:DescribeTasks", cluster=self.request.cluster, tasks=list(tasks))
-        return {text(each, "taskArn"): each for each in listed(answer, "tasks")}
+        found: dict[str, Thing] = {}
+        for first in range(0, len(tasks), _DESCRIBED):
+            part = list(tasks[first : first + _DESCRIBED])
+            answer = self.calls.ask("ecs:DescribeTasks", cluster=self.request.cluster, tasks=part)
+            found |= {text(each, "taskArn"): each for each in listed(answer, "tasks")}
+        return found
 
     def _not_tested(self, test: _Test) -> Check:
         return Check(
