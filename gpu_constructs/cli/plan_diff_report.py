@@ -11,6 +11,7 @@ from gpu_constructs.cli.output import json_text
 from gpu_constructs.cli.plan_report import budget_facts, budget_lines, facts_of, numbers_table, pieces
 from gpu_constructs.cli.terminal import Line, clean
 from gpu_constructs.planning.budget_verdict import BudgetVerdict
+from gpu_constructs.planning.in_words import about_prices
 from gpu_constructs.planning.plan_difference import PlanDifference, Row, Status
 
 __all__ = ["json_report", "lines", "markdown"]
@@ -30,6 +31,16 @@ def lines(found: PlanDifference, *, width: int, verdict: BudgetVerdict | None = 
         width: Columns to fill.
         verdict: What the new plan has against a budget; None without one.
     """
+    if found.is_empty:
+        yield [(_SAME, "good")]
+    else:
+        yield from _changes(found, width)
+    if verdict is not None:
+        yield []
+        yield from budget_lines(verdict, width)
+
+
+def _changes(found: PlanDifference, width: int) -> Iterator[Line]:
     yield from numbers_table(_HEAD, [_cells(each) for each in found.totals], width)
     for pool in found.pools:
         yield []
@@ -41,12 +52,9 @@ def lines(found: PlanDifference, *, width: int, verdict: BudgetVerdict | None = 
         yield [("quotas", "title")]
         for row in found.quotas:
             yield from pieces("  ", f"{row.what}: {row.old} -> {row.new}", width)
-    if found.is_empty:
+    if found.is_priced:
         yield []
-        yield [(_SAME, "good")]
-    if verdict is not None:
-        yield []
-        yield from budget_lines(verdict, width)
+        yield from pieces("", about_prices(found.old, found.new), width, style="aside")
 
 
 def markdown(found: PlanDifference, *, verdict: BudgetVerdict | None = None) -> str:
@@ -56,22 +64,26 @@ def markdown(found: PlanDifference, *, verdict: BudgetVerdict | None = None) -> 
         found: The difference.
         verdict: What the new plan has against a budget; None without one.
     """
-    parts = ["### GPU hosts", _table([_cells(each) for each in found.totals], _HEAD)]
-    if found.is_empty:
-        parts.append(_SAME)
+    parts = ["### GPU hosts", *([_SAME] if found.is_empty else _tables(found))]
+    if verdict is not None:
+        parts += [_escaped("".join(piece for piece, _ in line)) for line in budget_lines(verdict, None)]
+    if found.is_priced and not found.is_empty:
+        about = about_prices(found.old, found.new)
+        parts.append(_MARKUP.sub(r"\\\1", f"{about[0].upper()}{about[1:]}"))
+    return "\n\n".join(parts) + "\n"
+
+
+def _tables(found: PlanDifference) -> Iterator[str]:
+    yield _table([_cells(each) for each in found.totals], _HEAD)
     rows = [
         (f"**{_escaped(pool.name)}**, {pool.status.value}" if not place else "", row.what, row.old, row.new)
         for pool in found.pools
         for place, row in enumerate(pool.rows)
     ]
     if rows:
-        parts.append(_table(rows, ("pool", "", "old", "new"), escaped=1, numbers=()))
+        yield _table(rows, ("pool", "", "old", "new"), escaped=1, numbers=())
     if found.quotas:
-        parts.append(_table([_cells(each) for each in found.quotas], ("quota", *_HEAD[1:])))
-    if verdict is not None:
-        parts += [_escaped("".join(piece for piece, _ in line)) for line in budget_lines(verdict, None)]
-    parts.append("On-demand list prices; disks, traffic, taxes and discounts are not in them.")
-    return "\n\n".join(parts) + "\n"
+        yield _table([_cells(each) for each in found.quotas], ("quota", *_HEAD[1:]))
 
 
 def json_report(found: PlanDifference, verdict: BudgetVerdict | None = None) -> str:

@@ -131,12 +131,14 @@ def cheaper_mix(found: Search) -> str:
     )
 
 
-def about_prices(plan: FleetPlan) -> str:
-    """What the prices are, of which day, and what is not in them."""
-    lists = listed(dict.fromkeys(f"{price.region}, {price.day}" for each in plan.prices for price in each.prices))
-    stands_in = any(price.region != each.pool.region for each in plan.pools for price in each.price.prices)
+def about_prices(*plans: FleetPlan) -> str:
+    """What the prices of plans are, of which day, and what is not in them."""
+    pools = [each for plan in plans for each in plan.pools]
+    prices = [price for each in pools for price in each.price.prices]
+    lists = listed(dict.fromkeys(f"{price.region}, {price.day}" for price in prices))
+    stands_in = any(price.region != each.pool.region for each in pools for price in each.price.prices)
     region = "; where a region is not known or not listed, the prices of us-east-1 stand in" if stands_in else ""
-    is_spot = any(each.pool.bought.option in PARTLY_SPOT for each in plan.pools)
+    is_spot = any(each.pool.bought.option in PARTLY_SPOT for each in pools)
     spot = "; Spot prices change all the time, and the on-demand price is the most that they can be" if is_spot else ""
     return (
         f"on-demand list prices ({lists}){region}{spot}. A month has {HOURS_A_MONTH} hours. Disks, traffic, taxes and "

@@ -1,20 +1,27 @@
-"""What a change does to the plan of a fleet: hosts, costs and quotas before and after."""
+"""What a change does to the plan of a fleet: hosts, costs and quotas before and after.
+
+What is not known of a pool, and reads the same before and after, is in no change: it cancels out.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from enum import Enum
 
-from gpu_constructs.fleet import Unknown
+from gpu_constructs.budget import LABEL, brief
+from gpu_constructs.fleet import UNKNOWN, Unknown, total
 from gpu_constructs.hardware.prices import dollars
+from gpu_constructs.placement import demand_of
 from gpu_constructs.planning.fleet_plan import FleetPlan, Level, PoolPlan, QuotaNeed
-from gpu_constructs.planning.host_price import HOURS_A_MONTH
-from gpu_constructs.planning.in_words import NOT_KNOWN, amount, cost_of_level, number
+from gpu_constructs.planning.host_price import HOURS_A_MONTH, Usd
+from gpu_constructs.planning.in_words import NOT_KNOWN, amount, cost_of_level, number, partly
 from gpu_constructs.values import dataclass
 
 __all__ = ["PlanDifference", "PoolDifference", "Row", "Status", "difference"]
 
 _NOTHING = "-"
+_NO_COST = Usd(0.0, 0.0)
+_Pair = tuple["PoolPlan | None", "PoolPlan | None"]
 _LEVELS: Mapping[str, str] = {"desired": "at the desired counts", "maximum": "at MaxSize"}
 
 
@@ -86,6 +93,11 @@ class PlanDifference:
         """Whether both plans say the same."""
         return not self.pools and not self.quotas and not any(each.is_change for each in self.totals)
 
+    @property
+    def is_priced(self) -> bool:
+        """Whether some of its amounts are prices, with a region and a date."""
+        return bool(self.old.prices or self.new.prices)
+
 
 def difference(old: FleetPlan, new: FleetPlan) -> PlanDifference:
     """What a change does to a plan.
@@ -96,29 +108,82 @@ def difference(old: FleetPlan, new: FleetPlan) -> PlanDifference:
     """
     before = {each.pool.name: each for each in old.pools}
     after = {each.pool.name: each for each in new.pools}
-    found = (_of_pool(name, before.get(name), after.get(name)) for name in dict.fromkeys((*after, *before)))
+    pairs = {name: (before.get(name), after.get(name)) for name in dict.fromkeys((*after, *before))}
+    found = (_of_pool(name, *pair) for name, pair in pairs.items())
+    # Only of what is not known it has to be asked whether it is the same.
+    changed = {name: pair for name, pair in pairs.items() if not _is_same(*pair)}
     return PlanDifference(
         old=old,
         new=new,
-        totals=tuple(_totals(old, new)),
+        totals=tuple(_totals(old, new, tuple(changed.values()))),
         pools=tuple(each for each in found if each is not None),
-        quotas=tuple(each for each in _quotas(old, new) if each.is_change),
+        quotas=tuple(each for each in _quotas(old, new, changed) if each.is_change),
     )
 
 
-def _totals(old: FleetPlan, new: FleetPlan) -> Iterator[Row]:
+def _is_same(old: PoolPlan | None, new: PoolPlan | None) -> bool:
+    """Whether a pool, and what decides how many hosts it has, reads the same in both plans."""
+    return old is not None and new is not None and _deciding(old) == _deciding(new)
+
+
+def _deciding(plan: PoolPlan) -> tuple[object, ...]:
+    pool = plan.pool
+    asked = [
+        (
+            each.workload,
+            None if each.workload.task is None else demand_of(each.workload.task, each.workload.constraints),
+        )
+        for each in plan.tasks
+    ]
+    return (
+        _values(plan),
+        (pool.kind, pool.min_instances, pool.max_instances, pool.requirements, pool.managed_scaling, pool.group),
+        [(of.name, of.desired_count, of.scaling, of.daemon, of.distinct_instances, demand) for of, demand in asked],
+    )
+
+
+def _totals(old: FleetPlan, new: FleetPlan, changed: tuple[_Pair, ...]) -> Iterator[Row]:
     for level, words in _LEVELS.items():
         before, after = old.levels[level], new.levels[level]
-        yield _numbers(f"hosts {words}", before.hosts, after.hosts)
-        yield _numbers(f"GPUs {words}", before.gpus, after.gpus)
-        is_known = not old.unpriced(level) and not new.unpriced(level)
+        sides = [tuple(None if each is None else getattr(each, level) for each in pair) for pair in changed]
+        yield Row(
+            what=f"hosts {words}",
+            old=partly(before.hosts, before.known_hosts),
+            new=partly(after.hosts, after.known_hosts),
+            change=_more(total(_difference(*(0 if each is None else each.hosts for each in pair)) for pair in sides)),
+        )
+        yield Row(
+            what=f"GPUs {words}",
+            old=partly(before.gpus, before.known_gpus),
+            new=partly(after.gpus, after.known_gpus),
+            change=_more(total(_difference(*(0 if each is None else each.gpus for each in pair)) for pair in sides)),
+        )
         for what, hours in (("an hour", 1), ("a month", HOURS_A_MONTH)):
             yield Row(
                 what=f"{what} {words}",
                 old=cost_of_level(old, level, hours=hours),
                 new=cost_of_level(new, level, hours=hours),
-                change=_change_of_cost(before, after, hours) if is_known else NOT_KNOWN,
+                change=_change_of_cost(sides, hours),
             )
+
+
+def _difference(old: int | Unknown, new: int | Unknown) -> int | Unknown:
+    return UNKNOWN if isinstance(old, Unknown) or isinstance(new, Unknown) else new - old
+
+
+def _more(change: int | Unknown) -> str:
+    return NOT_KNOWN if isinstance(change, Unknown) else f"{change:+,}"
+
+
+def _change_of_cost(sides: Iterable[tuple[Level | None, ...]], hours: int) -> str:
+    """How much more the dearest hosts cost."""
+    more = 0.0
+    for old, new in sides:
+        before, after = (_NO_COST if each is None else each.usd_per_hour for each in (old, new))
+        if before is None or after is None:
+            return NOT_KNOWN
+        more += (after.most - before.most) * hours
+    return f"{'-' if more < 0 else '+'}{dollars(abs(more))}"
 
 
 def _of_pool(name: str, old: PoolPlan | None, new: PoolPlan | None) -> PoolDifference | None:
@@ -147,6 +212,12 @@ def _values(plan: PoolPlan | None) -> dict[str, str]:
         **{f"an hour {words}": _cost(plan, each) for words, each in levels.items()},
         **({} if deployment is None else {"hosts while deploying": number(deployment.hosts)}),
         "stranded GPUs": number(sum(each.hosts * each.gpus for each in plan.stranded)),
+        **{
+            f"copies of {brief(each.workload.name, LABEL)}": number(each.workload.desired_count)
+            for each in plan.tasks
+            if each.workload.is_service
+        },
+        **{f"hosts of one start of {brief(each.name, LABEL)}": number(each.hosts) for each in plan.starts},
     }
 
 
@@ -154,32 +225,26 @@ def _cost(plan: PoolPlan, level: Level) -> str:
     return "paid in advance" if level.usd_per_hour is None and plan.price.is_paid else amount(level.usd_per_hour)
 
 
-def _quotas(old: FleetPlan, new: FleetPlan) -> Iterator[Row]:
+def _quotas(old: FleetPlan, new: FleetPlan, changed: Collection[str]) -> Iterator[Row]:
     before, after = _needs(old), _needs(new)
     for key in dict.fromkeys((*after, *before)):
         code, way, group, region = key
         where = f", {region}" if region else ""
         was, now = before.get(key), after.get(key)
-        yield _numbers(
-            f"{code} ({way} {group}{where}), vCPUs at MaxSize",
-            0 if was is None else was.maximum,
-            0 if now is None else now.maximum,
+        sides = [each for each in (was, now) if each is not None]
+        is_open = any(name in changed for each in sides for name in each.unknown_pools)
+        more = (0 if now is None else now.known_maximum) - (0 if was is None else was.known_maximum)
+        yield Row(
+            what=f"{code} ({way} {group}{where}), vCPUs at MaxSize",
+            old=_vcpus(was),
+            new=_vcpus(now),
+            change=_more(UNKNOWN if is_open else more),
         )
+
+
+def _vcpus(need: QuotaNeed | None) -> str:
+    return "0" if need is None else partly(need.maximum, need.known_maximum)
 
 
 def _needs(plan: FleetPlan) -> dict[tuple[str, str, str, str | None], QuotaNeed]:
     return {(of.code, of.way, of.group, of.place.region): each for each in plan.quotas for of in (each.quota,)}
-
-
-def _numbers(what: str, old: int | Unknown, new: int | Unknown) -> Row:
-    known = not isinstance(old, Unknown) and not isinstance(new, Unknown)
-    change = f"{new - old:+,}" if known and not isinstance(old, Unknown) and not isinstance(new, Unknown) else NOT_KNOWN
-    return Row(what=what, old=number(old), new=number(new), change=change)
-
-
-def _change_of_cost(old: Level, new: Level, hours: int) -> str:
-    """How much more the dearest hosts cost."""
-    if old.usd_per_hour is None or new.usd_per_hour is None:
-        return NOT_KNOWN
-    more = (new.usd_per_hour.most - old.usd_per_hour.most) * hours
-    return f"{'-' if more < 0 else '+'}{dollars(abs(more))}"

@@ -90,6 +90,24 @@ def test_a_difference_is_hosts_costs_and_quotas(tmp_path: Path, capsys: pytest.C
     assert "L-DB2E81BA (on-demand G/VT), vCPUs at MaxSize: 16 -> 24" in output
 
 
+@pytest.mark.parametrize(("form", "said"), [("text", ""), ("markdown", "### GPU hosts\n\n")])
+def test_the_same_is_said_in_one_sentence(
+    form: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*changed(tmp_path), "--format", form]) == 0
+    assert capsys.readouterr().out == f"{said}The plan is the same.\n"
+
+
+@pytest.mark.parametrize("form", ["text", "markdown"])
+def test_a_difference_says_where_its_prices_are_from(
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*changed(tmp_path, MaxSize="6"), "--format", form, "--region", "us-east-1"]) == 0
+    words = " ".join(capsys.readouterr().out.split())
+    assert "n-demand list prices (us-east-1, 2026-07-20). A month has 730 hours." in words
+    assert words.endswith("discounts are not in them.")
+
+
 def test_a_pool_that_comes_or_goes_is_shown_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     less = template()
     for name in ("Provider", "Association", "Service"):

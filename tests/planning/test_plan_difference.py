@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Pool, PurchaseOption
+from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, PurchaseOption, Workload
 from gpu_constructs.planning.plan_difference import Status, difference
-from tests.planning.given import planned, pool, service
+from tests.planning.given import job, planned, pool, service
+
+MANAGED = pool("g6e.xlarge", name="Managed", kind=PoolKind.MANAGED_INSTANCES, max_instances=UNKNOWN)
+
+
+def changes(old: tuple[Workload, ...], new: tuple[Workload, ...]) -> dict[str, str]:
+    """How much more there is of everything, of the whole fleet and of the quotas."""
+    found = difference(planned(*old), planned(*new))
+    return {each.what: each.change for each in (*found.totals, *found.quotas)}
 
 
 def test_the_same_is_no_difference() -> None:
@@ -46,3 +54,36 @@ def test_what_is_not_known_has_a_word(one: Pool, shown: str, change: str) -> Non
 def test_stranded_gpus_come_and_go() -> None:
     found = difference(planned(service(pool(), copies=2)), planned(service(pool(), copies=2, vcpus=24)))
     assert ("stranded GPUs", "0", "2") in [(row.what, row.old, row.new) for row in found.pools[0].rows]
+
+
+def test_what_is_not_known_and_stays_as_it_is_cancels_out() -> None:
+    art = service(MANAGED, name="art")
+    found = changes((service(pool()), art), (service(pool(max_instances=12)), art))
+    assert found["hosts at MaxSize"] == "+2"
+    assert found["GPUs at MaxSize"] == "+8"
+    assert found["an hour at MaxSize"] == "+$9.20"
+    assert found["hosts at the desired counts"] == "+0"
+    assert found["L-DB2E81BA (on-demand G/VT, us-east-1), vCPUs at MaxSize"] == "+96"
+
+
+@pytest.mark.parametrize("changed", [{"copies": 2}, {"gpus": 2}])
+def test_what_is_not_known_and_changes_is_not_known(changed: dict[str, int]) -> None:
+    chat = service(pool())
+    found = changes((chat, service(MANAGED, name="art")), (chat, service(MANAGED, name="art", **changed)))
+    assert found["hosts at MaxSize"] == "not known"
+
+
+def test_what_is_not_known_and_goes_is_not_known() -> None:
+    found = difference(planned(service(pool()), service(MANAGED, name="art")), planned(service(pool())))
+    hosts = {row.what: (row.old, row.new, row.change) for row in found.totals}["hosts at MaxSize"]
+    assert hosts == ("10 and more", "10", "not known")
+    assert [(row.old, row.new, row.change) for row in found.quotas] == [("480 and more", "480", "not known")]
+
+
+def test_copies_and_starts_are_compared() -> None:
+    on = pool("g6.48xlarge")
+    found = difference(
+        planned(service(on, copies=5), job(on, copies=8)), planned(service(on, copies=7), job(on, copies=9))
+    )
+    rows = [(row.what, row.old, row.new) for row in found.pools[0].rows]
+    assert rows == [("copies of chat", "5", "7"), ("hosts of one start of tune", "1", "2")]
