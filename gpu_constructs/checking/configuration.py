@@ -24,9 +24,9 @@ from gpu_constructs.budget import ENTRIES, HOSTS, NAME
 from gpu_constructs.configuration_files import CONFIGURATION_FILES
 from gpu_constructs.errors import GpuConstructsError, shown
 from gpu_constructs.hardware import InstanceType, instance_type
-from gpu_constructs.hardware.aws_limits import is_region
 from gpu_constructs.hardware.declared import declared_type_of, instance_types_of_declarations
 from gpu_constructs.hardware.overlay import for_one_check
+from gpu_constructs.hardware.region_names import may_be_region
 from gpu_constructs.rules import Severity, find_rule
 from gpu_constructs.template.documents import Document, Files
 from gpu_constructs.template.unreadable import UnreadableError
@@ -187,7 +187,7 @@ class _Reader:
     def region(self, key: str, content: Mapping[str, Any]) -> str:
         """A region."""
         value = content[key]
-        if not isinstance(value, str) or not is_region(value):
+        if not isinstance(value, str) or not may_be_region(value):
             self.refuse(f"{shown(value)} is not a region", key, allowed="a name such as eu-west-1")
         return value
 

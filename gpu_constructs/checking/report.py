@@ -12,10 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
-from difflib import get_close_matches
 from pathlib import Path
 
-from gpu_constructs.budget import NAME
 from gpu_constructs.checking.acknowledgements import Acknowledged, Acknowledgements
 from gpu_constructs.checking.described_hosts import with_hosts
 from gpu_constructs.checking.other_values import (
@@ -28,10 +26,8 @@ from gpu_constructs.checking.other_values import (
     warnings,
 )
 from gpu_constructs.checking.value_tables import ValueTable, tables
-from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Fleet, Origin
-from gpu_constructs.hardware import regions
-from gpu_constructs.hardware.aws_limits import is_region
+from gpu_constructs.hardware.region_names import require_region
 from gpu_constructs.rules import RULES, Finding, Rule, Severity, check
 from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from gpu_constructs.template import Input, Inputs, Places, Stacks, fleet_of
@@ -103,7 +99,8 @@ def check_files(
         UnknownNameError: No instance type is called so.
         UnreadableError: A file cannot be read, or is neither of them.
     """
-    _require_region(region)
+    if region is not None:
+        require_region(region)
     asked = _Asked(rules=tuple(rules), given=dict(parameters or {}), hosts=dict(hosts or {}))
     return _reported(Inputs(inputs, stdin=stdin, region=region, partial=partial), asked)
 
@@ -202,20 +199,6 @@ def _found(
     kept = [each for each in found if each.rule not in _RULES_ABOUT_UNKNOWNS or not is_settled(each, trials, untried)]
     both, left_out = pairs(stacks, trials)
     return kept, [*trials, *map(tried, both)], {**untried, **left_out}
-
-
-def _require_region(region: object) -> None:
-    """Refuses what is not a region: with a misspelt name, no rule could say where types are offered."""
-    if region is None or (isinstance(region, str) and is_region(region)):
-        return
-    nearest = get_close_matches(region.strip().lower()[:NAME], regions(), n=3) if isinstance(region, str) else []
-    raise InvalidValueError(
-        f"{shown(region)} is not a region",
-        argument="region",
-        value=region,
-        allowed="a name such as eu-west-1",
-        fix=f"did you mean {' or '.join(nearest)}?" if nearest else None,
-    )
 
 
 def _located(finding: Finding, places: Places) -> Finding:

@@ -15,6 +15,7 @@ from gpu_constructs.cli.output import say
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.hardware import regions
 from gpu_constructs.hardware.overlay import for_one_check
+from gpu_constructs.hardware.region_names import REGIONS
 from gpu_constructs.rules import Rule
 from gpu_constructs.template import UnreadableError
 
@@ -90,7 +91,8 @@ def reviewed(arguments: argparse.Namespace, configuration: Configuration, *, rul
         error.argument = _OPTIONS.get(error.argument or "", error.argument)
         raise
     if region is not None and region not in regions():
-        say(f"nothing is recorded about region {region}: what is offered there was not checked")
+        doubt = "" if region in REGIONS else ", which is newer than this library or misspelt"
+        say(f"nothing is recorded about region {region}{doubt}: what is offered there was not checked")
     return result
 
 

@@ -9,7 +9,7 @@ from gpu_constructs.budget import LABEL, brief
 from gpu_constructs.cli.output import json_text
 from gpu_constructs.cli.terminal import Line, table, unstyled, wrapped
 from gpu_constructs.fleet import Unknown
-from gpu_constructs.hardware.prices import dollars
+from gpu_constructs.hardware.prices import Price, dollars
 from gpu_constructs.placement.reasons import listed
 from gpu_constructs.planning.budget_verdict import BudgetVerdict
 from gpu_constructs.planning.cheaper import Outcome, Search
@@ -19,13 +19,14 @@ from gpu_constructs.planning.in_words import (
     NOT_KNOWN,
     about_prices,
     amount,
-    cheaper_mix,
+    cheaper_or_why_not,
     cost_of_level,
     deploying,
     idle,
     job_start,
     number,
     partly,
+    stand_ins,
     stranded,
 )
 
@@ -99,11 +100,7 @@ def _facts_in_words(each: PoolPlan) -> Iterator[tuple[str, str]]:
     if any(level.gpus != 0 for level in levels):
         low, wanted, most = (number(level.gpus) for level in levels)
         yield "GPUs", f"{low}, {wanted}, {most}"
-    if each.price.prices:
-        low, wanted, most = (amount(level.usd_per_hour) for level in levels)
-        yield "an hour", f"{low}, {wanted}, {most}; one host {amount(each.price.of(each.pool, 1))}"
-    else:
-        yield "an hour", f"{NOT_KNOWN}: {each.price.unknown}"
+    yield from _price_in_words(each)
     for task in each.tasks:
         yield "tasks", f"{brief(task.workload.name, LABEL)}: {number(task.copies)} on a host"
     for start in each.starts:
@@ -114,16 +111,20 @@ def _facts_in_words(each: PoolPlan) -> Iterator[tuple[str, str]]:
         yield "deploying", deploying(each.deployment)
     if each.idle_quarter_hour is not None:
         yield "idle", idle(each.idle_quarter_hour)
-    yield from _cheaper(each.cheaper)
+    if cheaper := cheaper_or_why_not(each):
+        yield "cheaper", cheaper
+    for of in each.cheaper.considered:
+        yield "", f"{of.price.instance_type} at {dollars(of.price.usd_per_hour)}: {of.why}"
 
 
-def _cheaper(found: Search) -> Iterator[tuple[str, str]]:
-    if found.outcome is Outcome.GIVEN_UP:
-        yield "cheaper", f"{NOT_KNOWN}: {found.why}"
-    if found.outcome is Outcome.FOUND:
-        yield "cheaper", cheaper_mix(found)
-        for of in found.considered:
-            yield "", f"{of.price.instance_type} at {dollars(of.price.usd_per_hour)}: {of.why}"
+def _price_in_words(each: PoolPlan) -> Iterator[tuple[str, str]]:
+    if each.price.prices:
+        low, wanted, most = (amount(level.usd_per_hour) for level in (each.minimum, each.desired, each.maximum))
+        yield "an hour", f"{low}, {wanted}, {most}; one host {amount(each.price.of(each.pool, 1))}"
+    else:
+        yield "an hour", f"{NOT_KNOWN}: {each.price.unknown}"
+    if other := stand_ins(each):
+        yield "price", other
 
 
 def _quota(need: QuotaNeed) -> str:
@@ -247,17 +248,9 @@ def _pool_facts(each: PoolPlan) -> dict[str, object]:
         "purchase": None if isinstance(each.pool.bought.option, Unknown) else str(each.pool.bought.option),
         "region": each.pool.region,
         "instance_types": [of.name for of in each.pool.instance_types],
-        "prices": [
-            {
-                "instance_type": of.instance_type,
-                "usd_per_hour": of.usd_per_hour,
-                "region": of.region,
-                "recorded": of.recorded.isoformat(),
-                "dated": of.dated,
-            }
-            for of in each.price.prices
-        ],
+        "prices": [_price(of) for of in each.price.prices],
         "price_not_known": each.price.unknown or None,
+        "cheapest": None if each.price.cheapest is None else _price(each.price.cheapest),
         "is_spot": each.price.is_spot,
         "minimum": _level(each.minimum),
         "desired": {**_level(each.desired), "short": each.short},
@@ -301,6 +294,16 @@ def _pool_facts(each: PoolPlan) -> dict[str, object]:
         },
         "idle_quarter_hour": _usd(each.idle_quarter_hour),
         "cheaper": _search(each.cheaper),
+    }
+
+
+def _price(found: Price) -> dict[str, object]:
+    return {
+        "instance_type": found.instance_type,
+        "usd_per_hour": found.usd_per_hour,
+        "region": found.region,
+        "recorded": found.recorded.isoformat(),
+        "dated": found.dated,
     }
 
 

@@ -13,12 +13,13 @@ from enum import Enum
 
 from gpu_constructs.budget import MIXED, MIXED_KINDS, MIXED_OF_ONE
 from gpu_constructs.fleet import LocalDiskUse, Pool, PoolKind, PurchaseOption, Unknown, Workload
-from gpu_constructs.hardware import InstanceType, accelerated, regions
+from gpu_constructs.hardware import RECORDED, InstanceType, accelerated, regions
 from gpu_constructs.hardware.prices import Price, dollars, on_demand_price
 from gpu_constructs.placement import Assumption, Counts, Demand, PoolProof, Proof, demand_of, profile_of, unmet_needs
 from gpu_constructs.placement.assumptions import need_of, room_of
 from gpu_constructs.placement.fit import on_host
 from gpu_constructs.placement.packing import Load, Need, Room, room_beside
+from gpu_constructs.placement.reasons import listed
 from gpu_constructs.planning.host_mix import HostOffer, Mix, cheapest_mix
 from gpu_constructs.planning.host_price import HostPrice
 from gpu_constructs.rules.evidence.fixes import without_type_lists
@@ -94,10 +95,11 @@ class _Copies:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Candidate:
-    """An instance type with its price, and what it offers to the copies; no offer where it runs none of them."""
+    """An instance type with its price, and what it offers to the copies; why not, where it runs none of them."""
 
     price: Price
     offer: HostOffer | None
+    why_none: str
 
 
 class Searches:
@@ -130,7 +132,7 @@ class Searches:
         if any(each.all_gpus for each in demands):
             return Search(outcome=Outcome.NOT_LOOKED_FOR, why="a task takes every GPU of its host")
         now = hosts * min(map(_millionths, price.prices))
-        candidates = tuple(_candidates(pool, copies, demands))
+        candidates = tuple(_candidates(pool, price.prices[0].region, copies, demands))
         able = [(each, each.offer) for each in candidates if each.offer is not None]
         best = [(each, offer) for each, offer in able if not any(_has_as_much(other, offer) for _, other in able)]
         loads = [
@@ -178,7 +180,7 @@ class Searches:
         """Why a type is in the mix or not."""
         offer, name = candidate.offer, candidate.price.instance_type
         if offer is None:
-            return "none of the tasks fits"
+            return f"none of the tasks fits{candidate.why_none and f' ({candidate.why_none})'}"
         if chosen.get(name):
             return "in the cheapest mix"
         for other, has in able:
@@ -202,6 +204,8 @@ def _why_not(proof: PoolProof, price: HostPrice, copies: Sequence[_Copies]) -> s
         (pool.kind is not PoolKind.AUTO_SCALING_GROUP, f"{pool.kind.value} hosts are not compared"),
         (not price.prices, price.unknown),
         (pool.bought.option is not PurchaseOption.ON_DEMAND, f"{pool.bought.option} prices are not known"),
+        (not any(_is_offered(each, pool.region) for each in pool.instance_types), _not_offered(pool)),
+        (len({each.region for each in price.prices}) > 1, "its prices are of several regions"),
         (any(each.accelerators is None for each in pool.instance_types), "its hosts have no accelerator"),
         (any(each.is_efa for each in pool.interfaces), "its hosts work together over EFA"),
         (pool.placement_group is not False, "its hosts are in a cluster placement group"),
@@ -222,18 +226,27 @@ def _demand(workload: Workload) -> Demand:
     return demand_of(free, without_type_lists(constraints))
 
 
-def _candidates(pool: Pool, copies: Sequence[_Copies], demands: Sequence[Demand]) -> Iterator[_Candidate]:
+def _candidates(pool: Pool, region: str, copies: Sequence[_Copies], demands: Sequence[Demand]) -> Iterator[_Candidate]:
+    """Types with the same accelerators, with their prices on the list that has those of the pool."""
     for each in _like(pool):
-        price = on_demand_price(each.name, pool.region)
-        if price is None:
+        price = on_demand_price(each.name, region)
+        if price is None or price.region != region:
             continue
         here = replace(pool, instance_types=(each,), requirements=None)
-        runs = [
-            on_host(demand, each, profile_of(here)).answer is True
-            and (of.workload.task is None or not unmet_needs(of.workload.task, each))
-            for demand, of in zip(demands, copies, strict=True)
-        ]
-        yield _Candidate(price=price, offer=_offer(here, price, list(zip(copies, demands, runs, strict=True))))
+        why = [_why_none(demand, of.workload, each, here) for demand, of in zip(demands, copies, strict=True)]
+        runs = [not reason for reason in why]
+        yield _Candidate(
+            price=price,
+            offer=_offer(here, price, list(zip(copies, demands, runs, strict=True))),
+            why_none=next(filter(None, why), ""),
+        )
+
+
+def _why_none(demand: Demand, workload: Workload, instance_type: InstanceType, pool: Pool) -> str:
+    """What keeps a copy from a host of a type, in the words of the proof; empty if nothing does."""
+    found = on_host(demand, instance_type, profile_of(pool))
+    unmet = () if workload.task is None else unmet_needs(workload.task, instance_type)
+    return next(iter((*found.reasons, *map(str, unmet))), "")
 
 
 def _like(pool: Pool) -> Iterator[InstanceType]:
@@ -250,6 +263,16 @@ def _like(pool: Pool) -> Iterator[InstanceType]:
         is_offered = each.is_offered_anywhere and (not is_recorded or pool.region in each.regions)
         if is_like and is_joined and is_offered and each.local_storage_gb >= disks:
             yield each
+
+
+def _is_offered(instance_type: InstanceType, region: str | None) -> bool:
+    """Whether AWS sells it in a region, as far as that was recorded."""
+    return instance_type.is_offered_anywhere and (region not in regions() or region in instance_type.regions)
+
+
+def _not_offered(pool: Pool) -> str:
+    where = "any region" if pool.region is None else pool.region
+    return f"on {RECORDED} AWS did not offer {listed(pool.instance_types, 'or')} in {where}"
 
 
 def _model(instance_type: InstanceType) -> tuple[object, ...]:

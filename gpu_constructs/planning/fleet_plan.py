@@ -171,8 +171,8 @@ class FleetPlan:
 
     @property
     def prices(self) -> tuple[HostPrice, ...]:
-        """The prices that its amounts are made of."""
-        return tuple(each.price for each in self.pools if each.price.prices)
+        """The prices of which anything is said."""
+        return tuple(each.price for each in self.pools if each.price.listed)
 
 
 def plan(fleet: Fleet, *, cheaper: bool = True) -> FleetPlan:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from gpu_constructs.fleet import PARTLY_SPOT, Pool, PoolKind, PurchaseOption, Unknown
 from gpu_constructs.hardware.prices import Price, dollars, on_demand_price
@@ -17,10 +17,8 @@ HOURS_A_MONTH = 730
 _IN_ADVANCE = "the hours of a Capacity Block are paid in advance"
 # https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-pricing-billing.html
 
-_NOT_PRICED: Mapping[PoolKind, str] = {
-    PoolKind.MANAGED_INSTANCES: "ECS chooses the hosts of Managed Instances, and AWS adds a management fee to their "
-    "price",
-}
+_FEE = "AWS adds a management fee, which no price list here has"
+# For each hour of an instance; https://aws.amazon.com/ecs/pricing/ gives the amount of an example type alone.
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +60,27 @@ class HostPrice:
         is_spot: Whether some hosts are Spot: their price is not known, and is the on-demand price at most.
         is_paid: Whether it is paid in advance, so that an hour adds nothing.
         unknown: Why it is not known, or not charged by the hour, in words; empty where it is known.
+        cheapest: The list price of the cheapest type where a fee that is not known comes on top; else None.
     """
 
     prices: tuple[Price, ...] = ()
     is_spot: bool = False
     is_paid: bool = False
     unknown: str = ""
+    cheapest: Price | None = None
+
+    @property
+    def listed(self) -> tuple[Price, ...]:
+        """The list prices of which anything is said."""
+        return self.prices if self.cheapest is None else (self.cheapest,)
+
+    def standing_in(self, pool: Pool) -> tuple[Price, ...]:
+        """Prices of another region than that of the pool, which has none on a list; none where its region is not known.
+
+        Args:
+            pool: The pool.
+        """
+        return tuple([each for each in self.listed if pool.region is not None and each.region != pool.region])
 
     def of(self, pool: Pool, hosts: int | Unknown) -> Usd | None:
         """What hosts cost an hour, whichever of the types they are; None where that is not known.
@@ -94,8 +107,8 @@ def host_price(pool: Pool) -> HostPrice:
     option = pool.bought.option
     if option is PurchaseOption.CAPACITY_BLOCK:
         return HostPrice(is_paid=True, unknown=_IN_ADVANCE)
-    if (why := _NOT_PRICED.get(pool.kind)) is not None:
-        return HostPrice(unknown=why)
+    if pool.kind is PoolKind.MANAGED_INSTANCES:
+        return _managed(pool)
     if not pool.types_are_known:
         return HostPrice(unknown="its instance types are not all known before the deploy")
     if isinstance(option, Unknown):
@@ -106,3 +119,17 @@ def host_price(pool: Pool) -> HostPrice:
         missing = [name for name, price in found if price is None]
         return HostPrice(unknown=f"no price list that this library has names {listed(missing)}")
     return HostPrice(prices=prices, is_spot=option in PARTLY_SPOT)
+
+
+def _managed(pool: Pool) -> HostPrice:
+    """Hosts that ECS chooses: no type costs less than the cheapest, and what the fee is, no list says."""
+    prices = [on_demand_price(each.name, pool.region) for each in pool.instance_types]
+    found = [each for each in prices if each is not None]
+    is_known = len(found) == len(prices) and pool.types_are_known and pool.bought.option is PurchaseOption.ON_DEMAND
+    if not found or not is_known:
+        return HostPrice(unknown=f"ECS chooses the hosts of Managed Instances, and {_FEE}")
+    cheapest = min(found, key=lambda each: each.usd_per_hour)
+    text = (
+        f"ECS chooses the hosts, one from {dollars(cheapest.usd_per_hour)} an hour ({cheapest.instance_type}); {_FEE}"
+    )
+    return HostPrice(unknown=text, cheapest=cheapest)

@@ -6,9 +6,9 @@ from gpu_constructs.fleet import PARTLY_SPOT, Unknown
 from gpu_constructs.hardware.prices import dollars
 from gpu_constructs.placement import Stranded
 from gpu_constructs.placement.reasons import listed
-from gpu_constructs.planning.cheaper import Search
+from gpu_constructs.planning.cheaper import Outcome, Search
 from gpu_constructs.planning.deployment import Deployment
-from gpu_constructs.planning.fleet_plan import FleetPlan
+from gpu_constructs.planning.fleet_plan import FleetPlan, PoolPlan
 from gpu_constructs.planning.host_price import HOURS_A_MONTH, Usd
 from gpu_constructs.planning.starts import Start
 
@@ -17,6 +17,7 @@ __all__ = [
     "about_prices",
     "amount",
     "cheaper_mix",
+    "cheaper_or_why_not",
     "cost_of_level",
     "deploying",
     "hosts_word",
@@ -24,6 +25,7 @@ __all__ = [
     "job_start",
     "number",
     "partly",
+    "stand_ins",
     "stranded",
 ]
 
@@ -67,6 +69,27 @@ def cost_of_level(plan: FleetPlan, level: str, *, hours: int = 1) -> str:
         return "paid in advance" if all(each.price.is_paid for each in left_out) else NOT_KNOWN
     found = known.times(hours)
     return f"{found} for what is counted" if found.least is None else f"{found} and more"
+
+
+def stand_ins(each: PoolPlan) -> str:
+    """Which prices are those of another region, and why; empty if none is."""
+    found = each.price.standing_in(each.pool)
+    if not found:
+        return ""
+    names = listed((of.instance_type for of in found), "or")
+    return f"of {found[0].region}, because no list here has one for {names} in {each.pool.region}"
+
+
+def cheaper_or_why_not(each: PoolPlan) -> str:
+    """Whether other hosts would cost less for the services of a pool, or why that is not known; empty without any."""
+    found = each.cheaper
+    if found.outcome is Outcome.FOUND:
+        return cheaper_mix(found)
+    if found.outcome is Outcome.GIVEN_UP:
+        return f"{NOT_KNOWN}: {found.why}"
+    if each.deployment is None or not any(of.accelerators for of in each.pool.instance_types):
+        return ""
+    return f"not looked for: {found.why}" if found.why else "no: hosts with the same GPUs do not cost less"
 
 
 def job_start(found: Start) -> str:
@@ -134,9 +157,9 @@ def cheaper_mix(found: Search) -> str:
 def about_prices(*plans: FleetPlan) -> str:
     """What the prices of plans are, of which day, and what is not in them."""
     pools = [each for plan in plans for each in plan.pools]
-    prices = [price for each in pools for price in each.price.prices]
+    prices = [price for each in pools for price in each.price.listed]
     lists = listed(dict.fromkeys(f"{price.region}, {price.day}" for price in prices))
-    stands_in = any(price.region != each.pool.region for each in pools for price in each.price.prices)
+    stands_in = any(price.region != each.pool.region for each in pools for price in each.price.listed)
     region = "; where a region is not known or not listed, the prices of us-east-1 stand in" if stands_in else ""
     is_spot = any(each.pool.bought.option in PARTLY_SPOT for each in pools)
     spot = "; Spot prices change all the time, and the on-demand price is the most that they can be" if is_spot else ""

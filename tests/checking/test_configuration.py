@@ -76,6 +76,7 @@ def test_no_value_of_a_parameter_is_shown() -> None:
     [
         ("regoin: x", ":1: regoin: a configuration has no 'regoin'; allowed: fail_on, hosts,"),
         ("region: x\nfail-on: error", ":2: fail-on: a configuration has no 'fail-on'; allowed: .*did you mean fail_on"),
+        ("region: eu-west-11", ":1: region: 'eu-west-11' is not a region; allowed: a name such as eu-west-1"),
         ("region: mars", ":1: region: 'mars' is not a region; allowed: a name such as eu-west-1"),
         ("\nfail_on: often", ":2: fail_on: got 'often'; allowed: error, warning, info, unchecked, never"),
         ("partial: 1", ":1: partial: got 1; allowed: true or false"),

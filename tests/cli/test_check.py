@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -287,14 +288,28 @@ def test_a_report_beside_the_files_of_an_assembly_is_written_again_and_again(tmp
     assert "error" not in json.loads(report.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("command", [["check"], ["explain", "Chat"]])
-@pytest.mark.parametrize("region", ["eu_west_1", "eu-west-1 ", "EU-WEST-1", "eu-west-1a", "Ireland", "", "x" * 100_000])
+@pytest.mark.parametrize("command", [["check"], ["explain", "Chat"], ["plan"]])
+@pytest.mark.parametrize(
+    "region",
+    ["eu_west_1", "eu-west-1 ", "EU-WEST-1", "eu-west-1a", "eu-west-11", "us-esat-1", "Ireland", "", "x" * 100_000],
+)
 def test_what_is_no_region_is_2(command: list[str], region: str, good: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*command, good, "--region", region]) == 2
     message = capsys.readouterr().err
     assert message.startswith("gpu-constructs: --region: ")
     assert "is not a region; allowed: a name such as eu-west-1" in message
     assert len(message) < 400
+
+
+@pytest.mark.parametrize("region", ["us-esat-1", "eu-west-11", "EU-WEST-1"])
+def test_a_misspelt_region_is_near_to_others(region: str, good: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", good, "--region", region]) == 2
+    assert re.search("fix: did you mean .*(us-east-1|eu-west-1)", capsys.readouterr().err)
+
+
+def test_a_region_that_may_be_newer_is_said_to_be(good: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", good, "--region", "eu-west-9"]) == 0
+    assert "region eu-west-9, which is newer than this library or misspelt: what" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("region", ["eu-west-9", "us-gov-west-1", "eusc-de-east-1", "cn-north-1"])

@@ -68,6 +68,13 @@ def test_what_is_no_budget_is_2(budget: str, tmp_path: Path, capsys: pytest.Capt
     assert "US dollars an hour, 0 or more" in capsys.readouterr().err
 
 
+def test_a_price_of_another_region_is_said_at_its_pool(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", written(template(), tmp_path / "t.json"), "--region", "eu-west-1"]) == 0
+    words = " ".join(capsys.readouterr().out.split())
+    assert "price of us-east-1, because no list here has one for g6.xlarge in eu-west-1" in words
+    assert "cheaper not looked for: on 2026-09-29 AWS did not offer g6.xlarge in eu-west-1" in words
+
+
 def test_files_without_hosts_have_no_plan(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     body = {"Resources": {"Topic": {"Type": "AWS::SNS::Topic"}}}
     assert main(["plan", written(body, tmp_path / "t.json")]) == 0

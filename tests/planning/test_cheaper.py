@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpu_constructs.fleet import NetworkInterface, Pool, PoolKind, PurchaseOption, Workload
+from gpu_constructs.hardware import RECORDED
 from gpu_constructs.planning.cheaper import Outcome
 from tests.planning.given import job, pool, service, the_pool
 
@@ -22,6 +23,12 @@ def test_single_gpus_are_cheaper_on_hosts_of_one() -> None:
     assert why["g6.xlarge"] == "in the cheapest mix"
     assert why["g6.2xlarge"] == "5 of them alone cost $4.89 an hour"
     assert why["g6.12xlarge"] == "2 of them alone cost $9.20 an hour"
+
+
+def test_a_type_on_which_nothing_fits_says_of_what_it_has_too_little() -> None:
+    found = the_pool(service(pool("g6.48xlarge"), vcpus=5)).cheaper
+    why = {each.price.instance_type: each.why for each in found.considered}
+    assert why["g6.xlarge"] == "none of the tasks fits (CPU units: 5120 asked, g6.xlarge has 4096)"
 
 
 def test_two_types_are_mixed_where_that_is_cheapest() -> None:
@@ -44,6 +51,8 @@ def test_what_is_cheapest_already_is_left() -> None:
         (pool("c7i.2xlarge"), {"gpus": 0}, "its hosts have no accelerator"),
         (pool(interfaces=(NetworkInterface(type="efa"),)), {}, "its hosts work together over EFA"),
         (pool(placement_group=True), {}, "its hosts are in a cluster placement group"),
+        (pool(region="eu-west-1"), {}, f"on {RECORDED} AWS did not offer g6.12xlarge in eu-west-1"),
+        (pool("g6.xlarge", "p6-b200.48xlarge", region="ap-south-2"), {}, "its prices are of several regions"),
     ],
 )
 def test_nothing_is_looked_for_where_hosts_do_not_compare(on: Pool, changes: dict[str, Any], why: str) -> None:

@@ -45,7 +45,11 @@ def test_spot_has_a_most_and_no_least() -> None:
     ("one", "why"),
     [
         (pool("p6-b300.48xlarge", purchase=PurchaseOption.CAPACITY_BLOCK), "paid in advance"),
-        (pool(kind=PoolKind.MANAGED_INSTANCES), "management fee"),
+        (pool("g6.12xlarge", "g6.xlarge", kind=PoolKind.MANAGED_INSTANCES), "one from $0.80 an hour (g6.xlarge);"),
+        (
+            pool(kind=PoolKind.MANAGED_INSTANCES, purchase=PurchaseOption.SPOT),
+            "ECS chooses the hosts of Managed Instances, and AWS adds a management fee",
+        ),
         (pool(has_unknown_types=True), "instance types are not all known"),
         (pool(unknown_type_names=("g9.xlarge",)), "not all known"),
     ],
