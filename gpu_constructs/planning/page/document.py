@@ -148,7 +148,7 @@ def _attention(plan: FleetPlan, pools: Sequence[PoolLayout], verdict: BudgetVerd
     found = list(_warnings(plan, pools, verdict))
     if not found:
         return ""
-    lines = (f'<strong class="{style}">{label}</strong> {said}' for style, label, said in found)
+    lines = (f'<strong class="{style}">{label}</strong> <span>{said}</span>' for style, label, said in found)
     return f'<section aria-labelledby="look"><h2 id="look">Look at this</h2>{items(lines, "look")}</section>'
 
 

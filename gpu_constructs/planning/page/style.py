@@ -135,9 +135,8 @@ font-size:.925rem}}
 .whole{{white-space:nowrap}}
 
 .look{{background:var(--paper);border:1px solid var(--line);border-radius:.9rem;padding:.35rem 1.25rem}}
-.look li{{padding:.55rem 0;border-top:1px solid var(--line)}}
+.look li{{display:grid;grid-template-columns:11.5rem 1fr;gap:0 .5rem;padding:.55rem 0;border-top:1px solid var(--line)}}
 .look li:first-child{{border-top:0}}
-.look strong{{display:inline-block;min-width:11.5rem;margin-inline-end:.5rem}}
 .look strong::before{{content:"";display:inline-block;width:.55rem;height:.55rem;margin-inline-end:.55rem;
 background:currentColor;border-radius:50%}}
 .look .bad::before{{border-radius:0;transform:rotate(45deg)}}
@@ -227,7 +226,7 @@ footer p{{max-width:52rem;margin-bottom:.5rem}}
 .levels th,.levels td{{padding-inline-start:.6rem}}
 .notes{{grid-template-columns:1fr;gap:0}}
 .notes dd{{margin-bottom:.5rem}}
-.look strong{{display:block}}
+.look li{{grid-template-columns:1fr}}
 .tasks{{table-layout:fixed}}
 .tasks td:first-child,.tasks th:first-child{{width:2.5rem}}
 .tasks th:nth-child(3){{width:3.7rem}}
@@ -241,7 +240,8 @@ footer p{{max-width:52rem;margin-bottom:.5rem}}
 @media (forced-colors:active){{.bar rect{{fill:CanvasText}}.bar .kept{{fill:GrayText}}}}
 @media print{{
 :root{{{_colours(_INK_LIGHT, _TASKS_LIGHT)}}}
-body{{background:#fff;font-size:10pt}}
+html{{font-size:10pt}}
+body{{background:#fff}}
 .skip{{display:none}}
 .card,.pool,.look,.quotas{{border-color:#999;box-shadow:none}}
 .pool{{border-width:1px 0 0;border-radius:0;padding:1rem 0}}
