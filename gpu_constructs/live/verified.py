@@ -209,7 +209,10 @@ def _providers(seen: _Seen) -> Iterator[Check]:
             continue
         name = text(provider, "name")
         pool = seen.pools.get(name)
-        failed = () if group is None else failed_launches(seen.answers, group, pool.instance_types if pool else ())
+        # Of a group that has its hosts, a launch that failed before says nothing: fewer are wanted now.
+        lacks = group is not None and len(listed(group, "Instances")) < (number(group, "DesiredCapacity") or 0)
+        types = pool.instance_types if pool is not None else ()
+        failed = failed_launches(seen.answers, group, types) if group is not None and lacks else ()
         suspended = [text(each, "ProcessName") for each in listed(group or {}, "SuspendedProcesses")]
         problems = [
             *([f"is {text(provider, 'status')}"] if text(provider, "status") != "ACTIVE" else []),

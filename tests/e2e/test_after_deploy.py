@@ -203,5 +203,4 @@ def test_what_a_service_and_a_task_wait_for_is_named(demo: Demo) -> None:
     code, said = demo.piped("verify", "Demo", "--format", "json")
     checks = json.loads(said)["clusters"][0]["checks"]
     failed = {each["check"] for each in checks if each["passed"] is False}
-    # And that the provider scales, because the emulator lists no launch that succeeded after those that failed.
-    assert (code, failed - {"provider scales"}) == (1, {"GPUs registered", "service runs"})
+    assert (code, failed) == (1, {"GPUs registered", "service runs"})

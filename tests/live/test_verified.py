@@ -1,4 +1,4 @@
-"""Whether Elastic Fabric Adapters are attached, by answers of the shapes that botocore models."""
+"""Elastic Fabric Adapters that are attached, by answers of the shapes that botocore models; providers that scale."""
 
 from __future__ import annotations
 
@@ -62,3 +62,12 @@ def test_a_host_has_the_adapters_of_its_launch_template(
 def test_a_launch_template_without_adapters_asks_for_none() -> None:
     assert checks(template(PLAIN), instance("interface")) == []
     assert checks(instance("efa")) == []
+
+
+@pytest.mark.parametrize(("desired", "passed"), [(2, False), (1, True)])
+def test_a_launch_that_failed_counts_while_the_group_lacks_hosts(desired: int, passed: bool) -> None:
+    failed = ("InsufficientInstanceCapacity", "VcpuLimitExceeded")
+    found = verify(answers([cluster(activities=failed, group={"DesiredCapacity": desired})]))
+    (check,) = [each for each in found if each.name == "provider scales"]
+    assert check.passed is passed
+    assert all((each in check.text) is not passed for each in ("(capacity): ", "(quota): "))
