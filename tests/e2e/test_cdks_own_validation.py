@@ -1,6 +1,7 @@
 """CDK's own validation of templates: it finds nothing of ours, and what it finds in a neighbour still fails the synth.
 
 It takes seconds to load and cannot be switched on in the process of the tests, so that one process of its own does all.
+The app of the reference stacks is synthesized there, and comes out the same as here.
 """
 
 from __future__ import annotations
@@ -12,20 +13,23 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import aws_cdk as cdk
 import pytest
+from stacks.tensorflow_benchmark import TensorflowBenchmarkStack
 
+from tests.stacks.stories import ON_REQUEST, STORIES
 from tests.synthesis import ROOT, Site
 
 APPS = r"""
-import pathlib, re, sys
+import pathlib, re, runpy, sys
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2, aws_ecs as ecs
 from gpu_constructs import GpuCluster, GpuShare, GpuTaskDefinition
 from stacks.tensorflow_benchmark import TensorflowBenchmarkStack
-from tests.stacks.stories import STORIES
+from tests.stacks.stories import ON_REQUEST, STORIES
 
 def app(name):
-    return cdk.App(outdir=f"{sys.argv[1]}/{name}")
+    return cdk.App(outdir=f"{sys.argv[1]}/{name}", auto_synth=False)
 
 def shares(app):
     stack = cdk.Stack(app, "Stack")
@@ -39,12 +43,14 @@ def shares(app):
     neighbour.add_container("c", image=image, memory_limit_mib=64)
     return neighbour.node.default_child
 
-reference = app("reference")
+runpy.run_path("app.py")  # into $CDK_OUTDIR
+
+on_request = app("on request")
 for name in ("g6.48xlarge", "p3.2xlarge"):
-    TensorflowBenchmarkStack(reference, "benchmark-" + name.replace(".", "-"), gpu_instance_types=[name])
-for story in STORIES.values():
-    story(reference)
-reference.synth()
+    TensorflowBenchmarkStack(on_request, "benchmark-" + name.replace(".", "-"), gpu_instance_types=[name])
+for story in ON_REQUEST:
+    STORIES[story](on_request)
+on_request.synth()
 
 (own,) = re.findall(r"```python\n(from aws_cdk.*?)```", pathlib.Path("docs/emulator.md").read_text(), re.DOTALL)
 exec(own.replace("App()", "app('page')"), {"app": app})
@@ -65,6 +71,7 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.Co
     assert Site.recommended_context()["@aws-cdk/core:validateAgainstDefaultRules"] is True
     folder = Path(tmp_path_factory.mktemp("validated"))
     own = {"CDK_CONTEXT_JSON": json.dumps(Site.recommended_context()), "CDK_VALIDATION": "true"}
+    own["CDK_OUTDIR"] = str(folder / "reference")
     command = [sys.executable, "-W", "error", "-c", APPS, str(folder)]
     path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])  # another aws-cdk-lib, if any
     environment = {**os.environ, "PYTHONPATH": path, **own}
@@ -77,11 +84,32 @@ def violations(outdir: Path) -> list[Any]:
     return list(found.get("CloudFormation Validate", ()))
 
 
-@pytest.mark.parametrize("app", ["reference", "page", "shared"])
+@pytest.mark.parametrize("app", ["reference", "on request", "page", "shared"])
 def test_it_finds_nothing_of_ours(ended: tuple[Path, subprocess.CompletedProcess[str]], app: str) -> None:
     folder, process = ended
     assert (folder / app / "manifest.json").exists(), process.stderr
     assert violations(folder / app) == []
+
+
+def test_two_synths_are_identical_and_look_nothing_up(ended: tuple[Path, object], tmp_path: Path) -> None:
+    # The app in a process of its own, with hashes of its own, and its stacks in this one.
+    app = cdk.App(outdir=str(tmp_path), context=Site.recommended_context())
+    TensorflowBenchmarkStack(app, "tensorflow-benchmark", gpu_instance_types=["g6.xlarge"])
+    alone = STORIES.keys() - ON_REQUEST
+    for name in STORIES:
+        if name in alone:
+            STORIES[name](app)
+    app.synth()
+    first, second = (
+        {path.name: path.read_bytes() for path in folder.iterdir() if not path.match("*.metadata.json")}
+        for folder in (ended[0] / "reference", tmp_path)
+    )
+    assert len([name for name in first if name.endswith(".template.json")]) == 9
+    # The metadata files hold stack traces, which name the folder that Node unpacked the library into.
+    assert first == second
+    manifest = json.loads(first["manifest.json"])
+    assert "missing" not in manifest
+    assert {"tensorflow-benchmark", *alone} <= set(manifest["artifacts"])
 
 
 def test_a_share_reaches_the_template_that_is_validated(ended: tuple[Path, object]) -> None:

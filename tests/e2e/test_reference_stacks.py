@@ -64,7 +64,7 @@ def changed(_stage: Stage) -> Path:
 
 
 def assembly(folder: Path, make: Callable[[cdk.App], object]) -> Path:
-    """A stack with its defaults, which the app makes alike: see `test_reference_app`."""
+    """A stack with its defaults, which the app makes alike: see `test_cdks_own_validation`."""
     app = cdk.App(outdir=str(folder), context=Site.recommended_context())
     make(app)
     return Path(app.synth().directory)

@@ -18,7 +18,7 @@ from stacks.pre_training import PreTrainingStack
 from stacks.recommender import RecommenderStack
 from stacks.watched import WatchedStack
 
-__all__ = ["BLOCK_ENDS", "STORIES", "existing"]
+__all__ = ["BLOCK_ENDS", "ON_REQUEST", "STORIES", "existing"]
 
 BLOCK_ENDS = datetime(2026, 1, 18, 11, 30, tzinfo=timezone.utc)
 """Of a Capacity Block that has begun where an emulator's time is that of a new account."""
@@ -53,3 +53,6 @@ STORIES: dict[str, Callable[[cdk.App], cdk.Stack]] = {
     "fine-tuning": lambda app: FineTuningStack(app, "fine-tuning", instance_types=["p4de.24xlarge", "p5.48xlarge"]),
     "watched": lambda app: WatchedStack(app, "watched", email="gpus@example.com"),
 }
+
+ON_REQUEST = frozenset({"existing-cluster", "pre-training"})
+"""Those that the app has only where its context names what they stand on."""

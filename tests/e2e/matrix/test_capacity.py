@@ -11,6 +11,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
@@ -87,8 +88,10 @@ def test_what_is_known_is_found(built: Built) -> None:
 
 
 def test_cfn_lint_finds_nothing_in_three_regions(built: Built, record_property: Record) -> None:
-    assert lint(built, in_turn=not EVERYTHING) == []
-    record_property("linted", f"{len(built.stacks)} stacks in {', '.join(REGIONS)}")
+    # The first have most pairs, see `covering`.
+    some = built if EVERYTHING else replace(built, stacks=built.stacks[: len(REGIONS)])
+    assert lint(some, in_turn=not EVERYTHING) == []
+    record_property("linted", f"{len(some.stacks)} stacks in {', '.join(REGIONS)}")
 
 
 def test_all_are_deployed_with_hosts_and_destroyed_in_one_process(built: Built, record_property: Record) -> None:
