@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .server import ACCOUNT, REGION, ROOT
+from .server import ACCOUNT, REGION
 
 __all__ = ["Cdk", "CdkError"]
 
@@ -89,7 +89,6 @@ class Cdk:
             "CDK_DISABLE_CLI_TELEMETRY": "true",
             "CDK_DISABLE_VERSION_CHECK": "1",
             "CI": "true",  # plain lines, all of them on standard output
-            "NODE_COMPILE_CACHE": str(ROOT / "node_modules/.cache"),  # of a command's 16 MB of JavaScript
         }
         printed: list[str] = []
         with subprocess.Popen(
