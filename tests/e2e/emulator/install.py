@@ -6,6 +6,7 @@ import functools
 
 from moto.core import responses
 from moto.core.utils import method_names_from_class
+from moto.sns.models import Subscription
 
 from . import (
     alarms,
@@ -98,3 +99,6 @@ def install() -> None:
         part.install()
     # Moto lists the methods of a class at each request, which takes a sixth of its time.
     vars(responses)[method_names_from_class.__name__] = functools.cache(method_names_from_class)
+    # It makes a key for each subscription, to sign what that is told; one for all saves a tenth of a second for each.
+    key = functools.cache(functools.partial(Subscription.private_key, None))
+    setattr(Subscription, "private_key", lambda _: key())  # noqa: B010 - to moto it is a cache
