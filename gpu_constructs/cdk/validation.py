@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
@@ -24,7 +24,7 @@ from gpu_constructs import __version__
 from gpu_constructs.checking.report import check_files, report_in
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import METADATA_KEY, Fleet, Origin
-from gpu_constructs.planning import plan
+from gpu_constructs.planning import FleetPlan, plan
 from gpu_constructs.planning.budget_verdict import BUDGET, BUDGET_NOT_KNOWN, findings_of, verdict
 from gpu_constructs.planning.summary import summary
 from gpu_constructs.rules import RULES, Finding, Severity
@@ -112,8 +112,9 @@ class GpuChecks:
             context: Where the templates are.
         """
         try:
-            report = report_in(self._directories(context), rules=_ASKED)
-            findings = (*report.findings, *self._planned(report.fleet))
+            directories = self._directories(context)
+            report = report_in(directories, rules=_ASKED)
+            findings = (*report.findings, *self._planned(report.fleet, directories))
         except UnreadableError:
             # One template that cannot be read keeps none of the others from being checked.
             findings = tuple(each for stack in context.stack_templates for each in _findings_of_one(stack))
@@ -122,13 +123,21 @@ class GpuChecks:
             violations=[_violation(each) for each in findings],
         )
 
-    def _planned(self, fleet: Fleet) -> tuple[Finding, ...]:
+    def _planned(self, fleet: Fleet, directories: Sequence[str]) -> tuple[Finding, ...]:
         """What the hosts have against the budget; what they cost is said on stderr."""
         found = plan(fleet, cheaper=False)
+        if self._names_pools(found):
+            # Where templates do not carry the paths of constructs, the app's notes do: read once something is named.
+            found = plan(check_files(directories, rules=()).fleet, cheaper=False)
         lines = summary(found, start=f"{METADATA_KEY}: ")
         if lines and not os.environ.get(_QUIET):
             sys.stderr.write(f"{lines}\n")
         return () if self._budget is None else findings_of(verdict(found, self._budget))
+
+    def _names_pools(self, found: FleetPlan) -> bool:
+        """Whether what is to be said of a plan names some of its pools."""
+        is_kept = self._budget is None or verdict(found, self._budget).is_kept
+        return not is_kept or any(found.unpriced(level) for level in found.levels)
 
     def _directories(self, context: cdk.IPolicyValidationContext) -> list[str]:
         """A whole assembly says more than its templates: regions, stack names, what was acknowledged where."""

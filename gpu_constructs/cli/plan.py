@@ -15,7 +15,7 @@ from gpu_constructs.cli import plan_diff_report, plan_report
 from gpu_constructs.cli.inputs import add_inputs, reviewed
 from gpu_constructs.cli.output import add_format, deliver, require_writable
 from gpu_constructs.cli.terminal import Line, show, unstyled, width_of
-from gpu_constructs.errors import InvalidValueError
+from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.placement.reasons import listed
 from gpu_constructs.planning import FleetPlan, plan
 from gpu_constructs.planning.budget_verdict import BudgetVerdict, verdict
@@ -47,7 +47,6 @@ def define(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--budget",
-        type=float,
         metavar="USD_PER_HOUR",
         help="exit with 1 if the hosts can cost more an hour, or if that is not known",
     )
@@ -115,9 +114,15 @@ def _require_paths(arguments: argparse.Namespace) -> None:
         raise InvalidValueError("stdin can be read once", argument="--diff", allowed="a file on one side")
 
 
-def _budget(usd_per_hour: float | None) -> float | None:
-    if usd_per_hour is not None and (not math.isfinite(usd_per_hour) or usd_per_hour < 0):
+def _budget(written: str | None) -> float | None:
+    if written is None:
+        return None
+    try:
+        usd_per_hour = float(written)
+    except ValueError:
+        usd_per_hour = math.nan
+    if not math.isfinite(usd_per_hour) or usd_per_hour < 0:
         raise InvalidValueError(
-            f"{usd_per_hour:g} is not a budget", argument="--budget", allowed="US dollars an hour, 0 or more"
+            f"{shown(written)} is not a budget", argument="--budget", allowed="US dollars an hour, 0 or more"
         )
     return usd_per_hour

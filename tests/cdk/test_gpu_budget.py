@@ -6,8 +6,9 @@ from typing import Any
 
 import aws_cdk as cdk
 import pytest
+from aws_cdk import aws_ec2 as ec2
 
-from gpu_constructs import GpuBudget, GpuService
+from gpu_constructs import GpuBudget, GpuCluster, GpuService
 from gpu_constructs.errors import InvalidValueError
 from tests.synthesis import Site
 
@@ -24,6 +25,17 @@ def test_hosts_above_a_budget_fail_the_synth(two_hosts: Site) -> None:
         two_hosts.app.synth()
     said = " ".join(str(refused.value).split())
     assert "the hosts can cost $1.61 an hour, which is $0.11 above the budget of $1.50" in said
+
+
+def test_a_pool_is_called_as_in_the_app_where_its_template_has_no_paths() -> None:
+    app = cdk.App(analytics_reporting=False, context={"aws:cdk:enable-path-metadata": False})
+    stack = cdk.Stack(app, "Demo")
+    cluster = GpuCluster(stack, "Gpu", vpc=ec2.Vpc(stack, "Vpc"))
+    cluster.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=2)
+    GpuBudget.add_to(app, usd_per_hour=1)
+    with pytest.raises(RuntimeError) as refused:
+        app.synth()
+    assert "Gpu/L4 $1.61" in str(refused.value)
 
 
 def test_hosts_within_a_budget_do_not(two_hosts: Site) -> None:

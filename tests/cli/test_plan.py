@@ -62,10 +62,25 @@ def test_a_budget_that_is_not_kept_is_1(
     assert ("within $3.22 an hour" in capsys.readouterr().out) is (code == 0)
 
 
-@pytest.mark.parametrize("budget", ["nan", "inf", "-1"])
+@pytest.mark.parametrize("budget", ["nan", "inf", "-1", "abc", "", "$5"])
 def test_what_is_no_budget_is_2(budget: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", written(template(), tmp_path / "t.json"), f"--budget={budget}"]) == 2
-    assert "US dollars an hour, 0 or more" in capsys.readouterr().err
+    assert capsys.readouterr().err == (
+        f"gpu-constructs: --budget: {budget!r} is not a budget; allowed: US dollars an hour, 0 or more\n"
+    )
+
+
+@pytest.mark.parametrize("command", [["plan"], ["check"], ["explain", "Chat"]])
+def test_a_program_is_told_from_what_it_writes(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "app.py").write_text("app = App()\ncluster: GpuCluster = GpuCluster(app)\n")
+    assert main([*command, str(tmp_path / "app.py")]) == 2
+    said = capsys.readouterr().err
+    assert "app.py: a program, which writes its templates when it runs;" in said
+    assert "fix: run cdk synth, and name the directory cdk.out" in said
+    assert main([*command, str(tmp_path / "none.py")]) == 2
+    assert "none.py: cannot be read" in capsys.readouterr().err
 
 
 def test_a_price_of_another_region_is_said_at_its_pool(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

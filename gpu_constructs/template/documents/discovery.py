@@ -20,6 +20,10 @@ _STDIN = "-"
 _ALLOWED = "a CloudFormation template with Resources, an ECS task definition, or the cdk.out of cdk synth"
 
 
+_PROGRAMS = frozenset({".cjs", ".cs", ".fs", ".go", ".java", ".js", ".mjs", ".py", ".ts"})
+"""How files of the languages end in which apps are written (https://docs.aws.amazon.com/cdk/v2/guide/languages.html)."""
+
+
 def found_at(path: str, files: Files, *, stdin: bytes | None, region: str | None) -> Iterator[Source | Resource]:
     """The templates and task definitions behind one path."""
     if path == _STDIN:
@@ -28,6 +32,13 @@ def found_at(path: str, files: Files, *, stdin: bytes | None, region: str | None
         yield found_in(files.take(Document.read(stdin, file=path)), name="stdin", region=region)
     elif os.path.isdir(path):  # noqa: PTH112 - a path keeps the user's spelling
         yield from _of_assembly(path, files, region)
+    elif os.path.splitext(path)[1] in _PROGRAMS and os.path.isfile(path):  # noqa: PTH113, PTH122 - as above
+        raise UnreadableError(
+            "a program, which writes its templates when it runs",
+            file=path,
+            allowed=_ALLOWED,
+            fix="run cdk synth, and name the directory cdk.out",
+        )
     else:
         document = files.read(path)
         if os.path.basename(path) == MANIFEST and is_manifest(document.data):  # noqa: PTH119
