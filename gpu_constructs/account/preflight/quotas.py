@@ -15,6 +15,7 @@ from gpu_constructs.account.preflight.running import INSTANCES, ON_DEMAND, Host,
 from gpu_constructs.fleet import Pool, Unknown
 from gpu_constructs.hardware import accelerated, known_type
 from gpu_constructs.placement.quotas import Counted
+from gpu_constructs.placement.reasons import listed
 from gpu_constructs.planning.fleet_plan import QuotaNeed
 
 __all__ = ["QUOTAS"]
@@ -35,20 +36,26 @@ def _questions(scope: Scope) -> Iterator[Question]:
 
 def _read(need: QuotaNeed, pools: Sequence[Pool], region: str, ask: Ask) -> Found:
     code, value = need.quota.code, quota(ask, need.quota.code)
-    has = f"quota {code} is {value:,g} vCPUs"
-    if isinstance(need.maximum, Unknown):
-        return unchecked(f"{has}; how many hosts {', '.join(need.pools)} can have is not known")
-    has += f" ({need.quota.doubt})" if need.quota.doubt else ""
+    has = f"quota {code} is {value:,g} vCPUs{f' ({need.quota.doubt})' if need.quota.doubt else ''}"
+    is_open = isinstance(need.maximum, Unknown)
+    if is_open and not need.known_maximum:
+        return unchecked(f"{has}; {_not_known(need)}")
     try:
         used, others = _in_use(need.quota, pools, ask)
     except UnansweredError as problem:
-        text, after, wanted = has, f"; {_NOT_COUNTED}: {problem.why}", need.maximum
+        text, after, wanted = has, f"; {_NOT_COUNTED}: {problem.why}", need.known_maximum
     else:
-        text, after, wanted = f"{has}, {others}", "", need.maximum + used
-    text += f", the hosts at MaxSize take {need.maximum:,}"
-    if wanted <= value:
-        return ok(text + after)
-    return short(f"{text}: {wanted - value:,g} short{after}", raised(code, wanted, region))
+        text, after, wanted = f"{has}, {others}", "", need.known_maximum + used
+    more = f" without those of {listed(need.unknown_pools)}" if is_open else ""
+    text += f", the hosts at MaxSize take {need.known_maximum:,}{more}"
+    # What is short without some pools is short with them.
+    if wanted > value:
+        return short(f"{text}: {wanted - value:,g} short{after}", raised(code, wanted, region))
+    return unchecked(f"{text}; {_not_known(need)}{after}") if is_open else ok(text + after)
+
+
+def _not_known(need: QuotaNeed) -> str:
+    return f"how many hosts {listed(need.unknown_pools)} can have is not known"
 
 
 def _in_use(counted: Counted, pools: Sequence[Pool], ask: Ask) -> tuple[int, str]:

@@ -57,6 +57,16 @@ def test_hosts_without_a_known_maximum_leave_their_quota_open() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("value", "verdict", "end"), [(100, SHORT, ": 92 short"), (192, NOT_CHECKED, "can have is not known")]
+)
+def test_what_is_short_without_the_hosts_that_are_not_known_is_short(value: int, verdict: Verdict, end: str) -> None:
+    pools = fleet(pool(), pool(name="Managed", max_instances=UNKNOWN))
+    found = only("quotas", {**quota(value), **NOTHING_RUNS}, pools)
+    assert (found.verdict, found.text.endswith(end)) == (verdict, True)
+    assert "the hosts at MaxSize take 192 without those of Managed" in found.text
+
+
 UNSEEN = {"InstanceType": "g99.huge", "CpuOptions": {"CoreCount": 4, "ThreadsPerCore": 2}}
 
 
