@@ -175,7 +175,7 @@ def _needed(asking: _Asking, name: str | None) -> Iterator[None]:
         is_known = False
     if name is not None and not is_known:
         raise GpuConstructsError(
-            f"{shown(name)} cannot be looked at: the credentials may not call {', '.join(asking.denied)}"
+            f"{shown(name)} cannot be looked at: the credentials may not call {', '.join(dict.fromkeys(asking.denied))}"
         )
 
 

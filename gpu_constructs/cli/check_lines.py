@@ -27,8 +27,10 @@ def lines_of(cluster: str, checks: Sequence[Check], *, denied: Sequence[str] = (
         yield [(f"  {part}", "warning")]
     failed = sum(each.passed is False for each in checks)
     unknown = sum(each.passed is None for each in checks)
-    summary = f"{len(checks)} checks, {failed} failed, {unknown} not checked"
-    yield [(summary if checks else "nothing was there to check", "error" if failed else "good")]
+    summary = f"{len(checks)} check{'' if len(checks) == 1 else 's'}, {failed} failed, {unknown} not checked"
+    nothing = "nothing could be checked" if denied else "nothing was there to check"
+    style = "error" if failed else "warning" if denied or unknown else "good"
+    yield [(summary if checks else nothing, style)]
 
 
 def facts_of(cluster: str, checks: Sequence[Check], *, denied: Sequence[str] = ()) -> dict[str, object]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import chain
 
 from gpu_constructs.cli.check_lines import facts_of, lines_of
@@ -18,6 +18,8 @@ from gpu_constructs.live.verified import Check, verify
 
 __all__ = ["define", "run"]
 
+_COULD_NOT = 2
+
 _EXAMPLES = """\
 examples:
   gpu-constructs verify Demo                       the clusters of a stack, with calls that only read
@@ -27,7 +29,8 @@ examples:
   aws ecs describe-container-instances ... | gpu-constructs verify --answers -
 
 exit codes:
-  0 all is as it should be, 1 something is not, 2 wrong usage, or AWS did not answer
+  0 all is as it should be, 1 something is not (with --strict: or was not checked), 2 nothing could be checked, wrong
+  usage, or AWS did not answer
 """
 
 
@@ -65,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Checks the clusters.
 
     Returns:
-        0 if nothing fails, else 1.
+        0 if nothing fails, 1 if something does, 2 if nothing could be checked.
     """
     if arguments.self_test_task:
         sys.stdout.write(json_text(task_definition(instance_type(arguments.self_test_task), arguments.image)))
@@ -78,9 +81,16 @@ def run(arguments: argparse.Namespace) -> int:
         width = width_of(sys.stdout)
         lines = (lines_of(name, checks, denied=each.denied, width=width) for name, (each, checks) in found.items())
         show(chain.from_iterable(lines), sys.stdout)
-    answers = [check.passed for _, checks in found.values() for check in checks]
-    unchecked = None in answers or not answers or any(each.denied for each, _ in found.values())
-    return 1 if False in answers or (arguments.strict and unchecked) else 0
+    return _code(found.values(), strict=arguments.strict)
+
+
+def _code(found: Collection[tuple[Described, Sequence[Check]]], *, strict: bool) -> int:
+    verdicts = [check.passed for _, checks in found for check in checks]
+    is_denied = any(each.denied for each, _ in found)
+    if (verdicts or is_denied) and all(each is None for each in verdicts):
+        return _COULD_NOT
+    unchecked = is_denied or None in verdicts or not verdicts
+    return int(False in verdicts or (strict and unchecked))
 
 
 def _found(arguments: argparse.Namespace) -> dict[str, tuple[Described, tuple[Check, ...]]]:

@@ -15,7 +15,7 @@ from gpu_constructs.placement.reasons import HostResource
 from gpu_constructs.placement.reasons import listed as named
 from gpu_constructs.values import dataclass
 
-__all__ = ["Amounts", "Layer", "Refusal", "RegisteredHost", "refusal", "registered_hosts"]
+__all__ = ["Amounts", "Layer", "Refusal", "RegisteredHost", "refusal", "registered_hosts", "state_of"]
 
 
 class Layer(Enum):
@@ -34,6 +34,7 @@ class Layer(Enum):
     BUSY = "fits, but busy"
     STARTING = "starting"
     STOPPED = "stopped"
+    DEPLOYMENT = "deployment failed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,26 +121,28 @@ def refusal(
     return next(
         (
             found
-            for look in (_of_state(host), _of_gpus(demand, host), _of_attributes(demand, host, needed))
+            for look in (filter(None, [state_of(host)]), _of_gpus(demand, host), _of_attributes(demand, host, needed))
             for found in look
         ),
         None,
     ) or next(iter(_of_amounts(demand, host)), None)
 
 
-def _of_state(host: RegisteredHost) -> Iterator[Refusal]:
+def state_of(host: RegisteredHost) -> Refusal | None:
+    """Why a host takes no task at all; None where it takes tasks."""
     if host.status != "ACTIVE":
-        yield Refusal(
+        return Refusal(
             layer=Layer.NOT_JOINED,
             text=f"is {host.status or 'of no status'}",
             fix="aws ecs update-container-instances-state --status ACTIVE, if it is not to leave",
         )
-    elif not host.is_connected:
-        yield Refusal(
+    if not host.is_connected:
+        return Refusal(
             layer=Layer.NOT_JOINED,
             text="has an ECS agent that is not connected",
             fix="restart the agent: systemctl restart ecs on the host, or replace the host",
         )
+    return None
 
 
 def _of_gpus(demand: Demand, host: RegisteredHost) -> Iterator[Refusal]:

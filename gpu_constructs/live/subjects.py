@@ -5,6 +5,7 @@ from __future__ import annotations
 from gpu_constructs.budget import NAME, brief
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
 from gpu_constructs.live.described import ANSWERS, Answers, Thing, short_name, text
+from gpu_constructs.live.progress import rolled_out
 from gpu_constructs.values import dataclass
 
 __all__ = ["Subject", "definition_of", "described_as", "subject_called"]
@@ -50,7 +51,7 @@ def subject_called(answers: Answers, name: str) -> Subject:
 
 def definition_of(described: Thing) -> str:
     """The ARN of the task definition of a service or a task."""
-    return text(described, "taskDefinition") or text(described, "taskDefinitionArn")
+    return text(rolled_out(described), "taskDefinition") or text(described, "taskDefinitionArn")
 
 
 def described_as(answers: Answers, name: str) -> Thing:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator
 
@@ -10,8 +11,9 @@ from gpu_constructs.checking.report import check_files
 from gpu_constructs.fleet import Pool
 from gpu_constructs.live.as_template import capacity_template, group_of
 from gpu_constructs.live.described import Answers, Thing, listed, number, short_name, text, thing
-from gpu_constructs.live.hosts import RegisteredHost, registered_hosts
+from gpu_constructs.live.hosts import RegisteredHost, registered_hosts, state_of
 from gpu_constructs.live.launches import failed_launches
+from gpu_constructs.live.progress import progress_of
 from gpu_constructs.placement.host import ASSUMED_RESERVE_MIB, expected_memory_mib, most_memory_mib
 from gpu_constructs.values import dataclass
 
@@ -47,7 +49,7 @@ def verify(answers: Answers, *, region: str | None = None) -> tuple[Check, ...]:
         region: Where it is.
     """
     pools = {each.name: each for each in check_files([capacity_template(answers)], region=region, rules=()).fleet.pools}
-    seen = _Seen(answers=answers, pools=pools, hosts=registered_hosts(answers))
+    seen = _Seen(answers=answers, pools=pools, hosts=registered_hosts(answers), region=region)
     return tuple(each for look in _CHECKS for each in look(seen))
 
 
@@ -58,6 +60,12 @@ class _Seen:
     answers: Answers
     pools: dict[str, Pool]
     hosts: tuple[RegisteredHost, ...]
+    region: str | None
+
+    @property
+    def clusters(self) -> tuple[Thing, ...]:
+        """The clusters, as they are described."""
+        return self.answers.of("clusters")
 
     def reserved_mib(self, host: RegisteredHost) -> int | None:
         """Memory that the agent of a host keeps back, as its user data says; None where that is not known."""
@@ -68,22 +76,40 @@ class _Seen:
 
 
 def _joined(seen: _Seen) -> Iterator[Check]:
-    known = {each.instance_id for each in seen.hosts}
+    known = {each.instance_id: each for each in seen.hosts}
+    is_asked = seen.answers.were_asked("containerInstances")
+    of_groups: set[str] = set()
     for provider in seen.answers.of("capacityProviders"):
         group = group_of(seen.answers, provider)
         if group is None:
             continue
         up = [each for each in listed(group, "Instances") if text(each, "LifecycleState") == "InService"]
-        missing = [text(each, "InstanceId") for each in up if text(each, "InstanceId") not in known]
-        wanted = number(group, "DesiredCapacity") or 0
+        names = [text(each, "InstanceId") for each in up]
+        of_groups.update(names)
+        wanted = number(group, "DesiredCapacity")
+        if not is_asked or wanted is None:
+            what = "the size of its group was" if is_asked else "the hosts of the cluster were"
+            yield Check(name="hosts joined", about=text(provider, "name"), passed=None, text=f"{what} not described")
+            continue
+        missing = [each for each in names if each not in known]
+        out = {each: found for each in names if each in known and (found := state_of(known[each])) is not None}
+        problems = [
+            *([f"{brief(', '.join(missing), MESSAGE)} did not"] if missing else []),
+            *(f"{each} {found.text}" for each, found in out.items()),
+        ]
         yield Check(
             name="hosts joined",
             about=text(provider, "name"),
-            passed=not missing and len(up) >= wanted,
-            text=f"{len(up) - len(missing)} of {wanted} hosts joined the cluster"
-            + (f"; {', '.join(missing)} did not" if missing else ""),
-            fix="gpu-constructs why, of a service that waits for them, says what keeps them out" if missing else "",
+            passed=not problems and len(up) >= wanted,
+            text="; ".join([f"{len(up) - len(missing)} of {wanted} hosts joined the cluster", *problems]),
+            fix="gpu-constructs why, of a service that waits for them, says what keeps them out"
+            if missing
+            else "; ".join(dict.fromkeys(each.fix for each in out.values())),
         )
+    for host in seen.hosts:
+        found = state_of(host)
+        if found is not None and host.instance_id not in of_groups:
+            yield Check(name="hosts joined", about=str(host), passed=False, text=f"it {found.text}", fix=found.fix)
 
 
 def _gpus(seen: _Seen) -> Iterator[Check]:
@@ -232,15 +258,22 @@ def _providers(seen: _Seen) -> Iterator[Check]:
 
 def _services(seen: _Seen) -> Iterator[Check]:
     for service in seen.answers.of("services"):
-        wanted, running = number(service, "desiredCount") or 0, number(service, "runningCount") or 0
-        name = text(service, "serviceName")
+        progress = progress_of(service)
         yield Check(
             name="service runs",
-            about=name,
-            passed=running >= wanted,
-            text=f"{running} of {wanted} tasks",
-            fix="" if running >= wanted else f"gpu-constructs why {name}",
+            about=text(service, "serviceName"),
+            passed=progress.is_there,
+            text=f"it {progress}" + (f": {brief(progress.failed)}" if progress.failed else ""),
+            fix="" if progress.is_there is not False else _why(seen, service),
         )
+
+
+def _why(seen: _Seen, service: Thing) -> str:
+    """The command that says why a service waits."""
+    clusters = [short_name(text(service, "clusterArn")), *(text(each, "clusterName") for each in seen.clusters)]
+    cluster, region = next(filter(None, clusters), ""), seen.region or ""
+    options = [*(["--cluster", cluster] if cluster else []), *(["--region", region] if region else [])]
+    return shlex.join(["gpu-constructs", "why", text(service, "serviceName"), *options])
 
 
 _CHECKS: tuple[Callable[[_Seen], Iterator[Check]], ...] = (

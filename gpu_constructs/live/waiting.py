@@ -10,12 +10,14 @@ from gpu_constructs.budget import MESSAGE, brief
 from gpu_constructs.checking.described_hosts import usual_image
 from gpu_constructs.checking.pool_answers import pools_of_task
 from gpu_constructs.checking.report import check_files
+from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Fleet, Pool, Unknown
 from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS
 from gpu_constructs.live.as_template import as_template
 from gpu_constructs.live.described import ANSWERS, Answers, Thing, listed, number, short_name, text, thing
 from gpu_constructs.live.hosts import Layer, registered_hosts
 from gpu_constructs.live.places import Asked, Cause, of_cluster, of_provider
+from gpu_constructs.live.progress import Progress, progress_of, rolled_out
 from gpu_constructs.live.subjects import Subject
 from gpu_constructs.placement.destinations import routes_of
 from gpu_constructs.values import dataclass
@@ -37,7 +39,8 @@ class Diagnosis:
 
     Attributes:
         subject: What was asked about.
-        state: How far it is, in words.
+        progress: How far a service is, in numbers; None of a task.
+        state: The same in words.
         waits: Whether it waits, or has stopped.
         causes: What holds it up, the first to mend first.
         events: What ECS itself said last, the newest first.
@@ -45,6 +48,7 @@ class Diagnosis:
     """
 
     subject: Subject
+    progress: Progress | None
     state: str
     waits: bool
     causes: tuple[Cause, ...]
@@ -59,11 +63,16 @@ def why(answers: Answers, subject: Subject, *, region: str | None = None) -> Dia
         answers: What was described of its cluster.
         subject: What is asked about.
         region: Where the cluster is, for what is offered there.
+
+    Raises:
+        InvalidValueError: The answer does not say how many tasks a service has.
     """
-    state, waits = _state(subject)
+    progress = progress_of(subject.described) if subject.kind == "service" else None
+    state, waits = _state_of_task(subject) if progress is None else _state_of_service(subject, progress)
     causes = _causes(answers, subject, region) if waits else ()
     return Diagnosis(
         subject=subject,
+        progress=progress,
         state=state,
         waits=waits,
         causes=tuple(sorted(causes, key=lambda each: _ORDER[each.layer])),
@@ -81,21 +90,25 @@ _NEEDED = frozenset({"containerInstances", "capacityProviders", "AutoScalingGrou
 def _without_group(answers: Answers, subject: Subject) -> Iterator[str]:
     """Providers of its strategy whose hosts no Auto Scaling group starts: ECS Managed Instances and Fargate."""
     described = {text(each, "name"): each for each in answers.of("capacityProviders")}
-    for item in listed(subject.described, "capacityProviderStrategy"):
+    for item in listed(rolled_out(subject.described), "capacityProviderStrategy"):
         name = text(item, "capacityProvider")
         own = described.get(name, {})
         if name in FARGATE_PROVIDERS or (own and not thing(own, "autoScalingGroupProvider")):
             yield f"how {brief(name)} starts hosts"
 
 
-def _state(subject: Subject) -> tuple[str, bool]:
-    seen = subject.described
-    if subject.kind == "task":
-        status = text(seen, "lastStatus") or "of no status"
-        return f"is {status}", status != "RUNNING"
-    wanted, running, pending = (number(seen, each) or 0 for each in ("desiredCount", "runningCount", "pendingCount"))
-    starting = f", {pending} pending" if pending else ""
-    return f"runs {running} of {wanted} tasks{starting}", running < wanted
+def _state_of_task(subject: Subject) -> tuple[str, bool]:
+    status = text(subject.described, "lastStatus") or "of no status"
+    return f"is {status}", status != "RUNNING"
+
+
+def _state_of_service(subject: Subject, progress: Progress) -> tuple[str, bool]:
+    if progress.is_there is None:
+        raise InvalidValueError(
+            f"the answer does not say how many tasks service {shown(subject.name)} wants and runs",
+            fix=f"give what aws {ANSWERS['services']} prints",
+        )
+    return str(progress), not progress.is_there
 
 
 def _causes(answers: Answers, subject: Subject, region: str | None) -> tuple[Cause, ...]:
@@ -104,7 +117,9 @@ def _causes(answers: Answers, subject: Subject, region: str | None) -> tuple[Cau
         return own
     fleet = _with_usual_images(
         check_files(
-            [as_template(answers, definition=subject.definition, sent=subject.described)], region=region, rules=()
+            [as_template(answers, definition=subject.definition, sent=rolled_out(subject.described))],
+            region=region,
+            rules=(),
         ).fleet
     )
     workload = fleet.workloads[0]
@@ -159,6 +174,14 @@ def _with_usual_image(pool: Pool) -> Pool:
 
 def _of_its_tasks(answers: Answers, subject: Subject) -> Iterator[Cause]:
     """What its tasks say themselves: those that are placed and start, and those that stopped, by their reasons."""
+    failed = progress_of(subject.described).failed
+    if failed:
+        yield Cause(
+            layer=Layer.DEPLOYMENT,
+            where="",
+            text=f"its newest deployment failed: {failed}",
+            fix="mend the first cause, then deploy it again; ECS does not try this deployment again",
+        )
     if subject.kind == "task":
         tasks: list[Thing] = [subject.described]
     else:

@@ -63,6 +63,17 @@ def said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
     return run
 
 
+OPERATIONS = [xform_name(each.partition(":")[2]) for each in CALLS]
+
+
+def test_nothing_could_be_checked_where_no_call_is_allowed(said: Said) -> None:
+    denied: dict[str, Exception] = dict.fromkeys(OPERATIONS, DENIED)
+    code, text = said(denied, "verify", "--cluster", "demo")
+    assert (code, text.splitlines()[-1]) == (2, "nothing could be checked")
+    code, text = said(denied, "why", "chat")
+    assert (code, text.count("ecs:ListTasks"), "no service" in text) == (2, 1, False)
+
+
 @pytest.mark.parametrize("call", [*CALLS, "cloudformation:ListStackResources"])
 def test_every_error_that_botocore_models_is_words_and_an_exit_code(call: str, said: Said) -> None:
     service, _, operation = call.partition(":")
