@@ -63,11 +63,12 @@ def cost_of_level(plan: FleetPlan, level: str, *, hours: int = 1) -> str:
         hours: For how many hours.
     """
     known, left_out = plan.levels[level].usd_per_hour, plan.unpriced(level)
-    if not left_out:
-        return amount(None if known is None else known.times(hours))
-    if known is None or not known.most:
-        return "paid in advance" if all(each.price.is_paid for each in left_out) else NOT_KNOWN
+    is_paid = all(each.price.is_paid for each in left_out)
+    if known is None or (left_out and not known.most):
+        return "paid in advance" if is_paid else NOT_KNOWN
     found = known.times(hours)
+    if is_paid:  # an hour adds nothing to what is paid
+        return f"{found}"
     return f"{found} for what is counted" if found.least is None else f"{found} and more"
 
 

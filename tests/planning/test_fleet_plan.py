@@ -11,6 +11,7 @@ from gpu_constructs.hardware.prices import on_demand_price
 from gpu_constructs.planning import plan
 from gpu_constructs.planning.budget_verdict import verdict
 from gpu_constructs.planning.host_price import Usd, sum_of
+from gpu_constructs.planning.in_words import cost_of_level
 from tests.planning.given import job, planned, pool, service, the_pool, usd
 
 L4X4 = 4.6016  # g6.12xlarge, us-east-1
@@ -60,6 +61,24 @@ def test_what_has_no_price_is_said_and_not_summed(one: Pool, why: str) -> None:
     assert why in found.unpriced("maximum")[0].why_unpriced
     assert usd(found.maximum.usd_per_hour) == (10 * L4, 10 * L4)
     assert planned(pools=(one,)).maximum.usd_per_hour is None
+
+
+@pytest.mark.parametrize(
+    ("one", "shown"),
+    [
+        (pool("g6.xlarge", name="Other"), "$54.06"),
+        (pool("p6-b300.48xlarge", purchase=PurchaseOption.CAPACITY_BLOCK, name="Other"), "$46.02"),
+        (pool(has_unknown_types=True, name="Other"), "$46.02 and more"),
+    ],
+)
+def test_a_cost_says_whether_more_comes_on_top(one: Pool, shown: str) -> None:
+    assert cost_of_level(planned(pools=(pool(), one)), "maximum") == shown
+
+
+def test_the_most_of_spot_hosts_is_no_limit_where_others_are_not_counted() -> None:
+    spot = pool("g6.xlarge", purchase=PurchaseOption.SPOT)
+    found = planned(pools=(spot, pool(has_unknown_types=True, name="Other")))
+    assert cost_of_level(found, "maximum") == "at most $8.05 for what is counted"
 
 
 def test_an_unknown_number_of_hosts_is_not_summed() -> None:

@@ -154,6 +154,11 @@ def test_names_are_no_markup(name: str) -> None:
     assert len(found) < 60_000
 
 
+def test_a_price_of_another_region_is_said_at_its_pool() -> None:
+    found = page(plan(fleet(service(pool(region="eu-west-1")))))
+    assert "of us-east-1, because no list here has one for g6.12xlarge in eu-west-1" in found
+
+
 def test_a_page_takes_nothing_from_elsewhere() -> None:
     tags = Tags(page(plan(drawn_fleet())))
     assert not tags.attributes & {"src", "srcset", "style", "onclick", "onload"}

@@ -19,6 +19,7 @@ from gpu_constructs.planning.in_words import (
     idle,
     job_start,
     number,
+    stand_ins,
     stranded,
 )
 from gpu_constructs.planning.page.host_drawing import amounts, host, key
@@ -90,6 +91,8 @@ def _said(pool: PoolLayout) -> Iterator[tuple[str, str]]:
     plan = pool.plan
     if plan.price.unknown:
         yield "Price", f"{NOT_KNOWN}: {plan.price.unknown}"
+    if other := stand_ins(plan):
+        yield "Price", other
     for each in plan.stranded:
         yield "Stranded", stranded(each)
     if plan.deployment is not None:
