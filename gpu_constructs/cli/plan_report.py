@@ -28,11 +28,13 @@ from gpu_constructs.planning.in_words import (
     partly,
     stand_ins,
     stranded,
+    warm_pool,
 )
 
 __all__ = ["budget_facts", "budget_lines", "facts_of", "json_report", "lines", "numbers_table", "pieces"]
 
 _INDENT = 12
+_NO_FIT = "fits on none of these hosts, so no copy of it runs; gpu-constructs explain has the reasons"
 _COMPARED = frozenset({Outcome.FOUND, Outcome.NONE})
 
 
@@ -95,7 +97,8 @@ def _pool(each: PoolPlan, width: int) -> Iterator[Line]:
 def _facts_in_words(each: PoolPlan) -> Iterator[tuple[str, str]]:
     levels = (each.minimum, each.desired, each.maximum)
     low, wanted, most = (number(level.hosts) for level in levels)
-    short = f"; the copies need {number(each.short)} more than MaxSize" if each.short else ""
+    limit = "MaxSize" if each.is_scaled else "there are"
+    short = f"; the copies need {number(each.short)} more than {limit}" if each.short else ""
     yield "hosts", f"{low} at minimum, {wanted} at the desired counts, {most} at MaxSize{short}"
     if any(level.gpus != 0 for level in levels):
         low, wanted, most = (number(level.gpus) for level in levels)
@@ -109,18 +112,26 @@ def _facts_in_words(each: PoolPlan) -> Iterator[tuple[str, str]]:
         yield "stranded", stranded(found)
     if each.deployment is not None:
         yield "deploying", deploying(each.deployment)
-    if each.idle_quarter_hour is not None:
-        yield "idle", idle(each.idle_quarter_hour)
+    if each.misfits:
+        yield "waiting", f"{listed(each.misfits)}: {_NO_FIT}"
+    yield from _idle_in_words(each)
     if cheaper := cheaper_or_why_not(each):
         yield "cheaper", cheaper
     for of in each.cheaper.considered:
         yield "", f"{of.price.instance_type} at {dollars(of.price.usd_per_hour)}: {of.why}"
 
 
+def _idle_in_words(each: PoolPlan) -> Iterator[tuple[str, str]]:
+    if each.pool.group.warm_pool is not None:
+        yield "warm pool", warm_pool(each)
+    if each.idle_quarter_hour is not None:
+        yield "idle", idle(each.idle_quarter_hour)
+
+
 def _price_in_words(each: PoolPlan) -> Iterator[tuple[str, str]]:
     if each.price.prices:
         low, wanted, most = (amount(level.usd_per_hour) for level in (each.minimum, each.desired, each.maximum))
-        yield "an hour", f"{low}, {wanted}, {most}; one host {amount(each.price.of(each.pool, 1))}"
+        yield "an hour", f"{low}, {wanted}, {most}; one host {amount(each.price.of_one)}"
     else:
         yield "an hour", f"{NOT_KNOWN}: {each.price.unknown}"
     if other := stand_ins(each):
@@ -149,7 +160,9 @@ def budget_lines(verdict: BudgetVerdict, width: int | None) -> Iterator[Line]:
         if text:
             yield from pieces("budget: ", text, width or len(text) * 2, style=style)
     if verdict.is_kept:
-        yield [(f"budget: within {dollars(verdict.usd_per_hour)} an hour", "good")]
+        assumed = f", {verdict.assumed}" if verdict.assumed else ""
+        text = f"within {dollars(verdict.usd_per_hour)} an hour{assumed}"
+        yield from pieces("budget: ", text, width or len(text) * 2, style="good")
 
 
 def numbers_table(head: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> Iterator[Line]:
@@ -201,6 +214,7 @@ def budget_facts(verdict: BudgetVerdict | None) -> dict[str, object] | None:
         "kept": verdict.is_kept,
         "above": verdict.above or None,
         "not_known": verdict.open or None,
+        "assumed": verdict.assumed or None,
     }
 
 
@@ -253,8 +267,9 @@ def _pool_facts(each: PoolPlan) -> dict[str, object]:
         "cheapest": None if each.price.cheapest is None else _price(each.price.cheapest),
         "is_spot": each.price.is_spot,
         "minimum": _level(each.minimum),
-        "desired": {**_level(each.desired), "short": each.short},
+        "desired": {**_level(each.desired), "short": each.short, "warm_hosts": _json(each.warm)},
         "maximum": _level(each.maximum),
+        "never_fit": list(each.misfits),
         "tasks": [
             {
                 "workload": of.workload.name,
@@ -291,6 +306,7 @@ def _pool_facts(each: PoolPlan) -> dict[str, object]:
             "extra": _json(found.extra),
             "beyond_max_size": _json(found.beyond),
             "stuck": list(found.stuck),
+            "too_large": list(found.too_large),
         },
         "idle_quarter_hour": _usd(each.idle_quarter_hour),
         "cheaper": _search(each.cheaper),

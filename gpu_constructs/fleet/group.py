@@ -95,6 +95,8 @@ class GroupSettings:
         has_subnets: Whether it names subnets or Availability Zones; only templates say so.
         subnets: Subnets that it lists, as far as they are known; only templates say so.
         has_weights: Whether it gives instance types weights, likewise.
+        capacity_of_a_host: What one host counts in its sizes as they are written: 1, its weight, its vCPUs or its MiB;
+            unknown where that depends on its type. Only templates have others than 1.
         scale_in_protection: Whether it protects new hosts from scale-in, which managed termination protection needs;
             only templates say so.
         awaits_signals: The attribute with which CloudFormation waits for a signal of each host: ``CreationPolicy``, or
@@ -114,6 +116,7 @@ class GroupSettings:
     has_subnets: bool = field(default=True, compare=False)
     subnets: int = field(default=0, compare=False)
     has_weights: bool = field(default=False, compare=False)
+    capacity_of_a_host: int | Unknown = field(default=1, compare=False)
     scale_in_protection: bool | Unknown = field(default=UNKNOWN, compare=False)
     awaits_signals: str = field(default="", compare=False)
     may_be_started_by_others: bool = field(default=False, compare=False)

@@ -130,6 +130,8 @@ class HostSetup(TypeChoice):
         interfaces: Network interfaces, where the launch template lists them.
         placement_group: Whether the hosts are in a cluster placement group.
         details: What else is said of the hosts; only templates say so.
+        tenancy: Whose hosts may run on the same machine as written, such as ``dedicated``; None if nothing was.
+            Only templates say so.
         launch_configuration: Whether this is a launch configuration instead of a launch template.
     """
 
@@ -140,6 +142,7 @@ class HostSetup(TypeChoice):
     interfaces: tuple[NetworkInterface, ...] = ()
     placement_group: bool | Unknown = False
     details: LaunchDetails = field(default=NOTHING_SAID, compare=False)
+    tenancy: str | Unknown | None = field(default=None, compare=False)
     launch_configuration: bool = False
 
 
@@ -177,6 +180,7 @@ class Pool(HostSetup):
         unknown_keys: Keys of its capacity provider that the API does not have, such as ``InstanceType``; only templates
             have them.
         max_vcpus: vCPUs at most, of a compute environment of AWS Batch; None for other pools.
+        min_vcpus: vCPUs that are always there, likewise.
         allocation: Its allocation strategy, of one as well; only templates say so.
         lacks_fleet_role: Whether it certainly names no Spot Fleet role, likewise.
         is_managed_environment: Whether it is a compute environment of ECS Managed Instances; only templates say so.
@@ -212,6 +216,7 @@ class Pool(HostSetup):
     trusts_ecs: bool | Unknown = field(default=UNKNOWN, compare=False)
     told_cluster: str | Unknown | None = field(default=None, compare=False)
     max_vcpus: int | Unknown | None = field(default=None, compare=False)
+    min_vcpus: int | Unknown | None = field(default=None, compare=False)
     allocation: str | Unknown = field(default=UNKNOWN, compare=False)
     lacks_fleet_role: bool = field(default=False, compare=False)
     is_managed_environment: bool = field(default=False, compare=False)

@@ -29,6 +29,8 @@ __all__ = [
     "Workload",
 ]
 
+_SIDE_BY_SIDE = frozenset({"BLUE_GREEN", "LINEAR", "CANARY"})
+
 STEPS_IN_PERCENT = "StepScaling in percent"
 """A step scaling policy whose steps are percents of the copies that run, with no least number."""
 
@@ -148,6 +150,8 @@ class Workload:
         max_healthy_percent: Copies that may run at once during a deployment, in percent; None is ECS's default of 200.
         deployment_strategy: ``ROLLING``, ``BLUE_GREEN``, ``LINEAR``, ``CANARY`` as written; None is ECS's default, the
             first.
+        deployment_controller: ``ECS``, ``CODE_DEPLOY``, ``EXTERNAL`` as written; None is ECS's default, the first. Only
+            templates say so.
         service_connect: Whether it is in Service Connect, for which ECS adds a proxy to each task.
         constraints: Where its tasks may be placed, besides those of the task.
         network_configuration: Whether ``NetworkConfiguration.AwsvpcConfiguration`` is written; only templates say so.
@@ -182,6 +186,7 @@ class Workload:
     min_healthy_percent: int | Unknown | None = None
     max_healthy_percent: int | Unknown | None = None
     deployment_strategy: str | Unknown | None = None
+    deployment_controller: str | Unknown | None = field(default=None, compare=False)
     service_connect: bool | Unknown = False
     constraints: tuple[PlacementConstraint, ...] = ()
     network_configuration: bool | Unknown = field(default=UNKNOWN, compare=False)
@@ -219,7 +224,7 @@ class Workload:
     @property
     def runs_twice_to_deploy(self) -> bool:
         """Whether a deployment starts all of its copies again before it stops the old ones."""
-        return self.deployment_strategy in {"BLUE_GREEN", "LINEAR", "CANARY"}
+        return self.deployment_strategy in _SIDE_BY_SIDE or self.deployment_controller == "CODE_DEPLOY"
 
     @property
     def distinct_instances(self) -> bool:

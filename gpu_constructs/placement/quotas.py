@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gpu_constructs.fleet import Place, Pool, PoolKind, PurchaseOption, Unknown
+from gpu_constructs.hardware import InstanceType
+from gpu_constructs.placement.batch_vcpus import may_exceed_limit, most_of_last
 
 __all__ = ["Counted", "place_of", "vcpus_of"]
 
@@ -44,8 +46,8 @@ def vcpus_of(pool: Pool, hosts: int | Unknown) -> Iterator[tuple[Counted, int]]:
         return
     place = place_of(pool)
     on_demand, spot = _hosts(pool, hosts)
-    # Of AWS Batch the vCPUs are limited, and so many hosts of the smallest type come to that.
-    smallest = min((each.vcpus for each in pool.instance_types), default=0) if pool.kind is PoolKind.BATCH else 0
+    if pool.kind is PoolKind.BATCH:
+        on_demand, spot = int(on_demand > 0), int(spot > 0)
     largest: dict[tuple[Counted, int], int] = {}
     for each in pool.instance_types:
         if each.accelerators is None or each.quota is None:
@@ -58,9 +60,17 @@ def vcpus_of(pool: Pool, hosts: int | Unknown) -> Iterator[tuple[Counted, int]]:
         for most, code, way, doubt in ways:
             if most and code is not None:
                 key = Counted(code, quota.group, way, doubt, place), most
-                largest[key] = max(largest.get(key, 0), smallest or each.vcpus)
+                vcpus = _of_batch(pool, hosts, each) if pool.kind is PoolKind.BATCH else each.vcpus
+                largest[key] = max(largest.get(key, 0), vcpus)
     for (counted, most), vcpus in largest.items():
         yield counted, most * vcpus
+
+
+def _of_batch(pool: Pool, hosts: int, last: InstanceType) -> int:
+    """The most vCPUs where the last host is of some type; Batch limits the vCPUs of all of them."""
+    if may_exceed_limit(pool):
+        return most_of_last(pool, hosts) + last.vcpus
+    return hosts * min(each.vcpus for each in pool.instance_types)
 
 
 def place_of(pool: Pool) -> Place:

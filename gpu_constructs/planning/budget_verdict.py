@@ -5,11 +5,13 @@ from __future__ import annotations
 from gpu_constructs.fleet import Origin
 from gpu_constructs.hardware.prices import dollars
 from gpu_constructs.placement.reasons import listed
-from gpu_constructs.planning.fleet_plan import FleetPlan
+from gpu_constructs.planning.fleet_plan import FleetPlan, PoolPlan
 from gpu_constructs.rules import Finding, Severity
 from gpu_constructs.values import dataclass
 
 __all__ = ["BUDGET", "BUDGET_NOT_KNOWN", "BudgetVerdict", "findings_of", "verdict"]
+
+_ASSUMED = "at the prices of us-east-1, since no region is known"
 
 BUDGET = "budget"
 BUDGET_NOT_KNOWN = "budget-not-known"
@@ -24,6 +26,7 @@ class BudgetVerdict:
         usd_per_hour: The budget.
         above: Why the plan certainly does not stay within it, in words; empty where it may.
         open: Why that is not known, in words; empty where it is.
+        assumed: What is taken for granted of the prices, in words; empty where nothing is.
         dearest: Where the hosts that cost the most were written; None where that is not known.
         unpriced: Where the first hosts without a price were written, likewise.
     """
@@ -31,6 +34,7 @@ class BudgetVerdict:
     usd_per_hour: float
     above: str = ""
     open: str = ""
+    assumed: str = ""
     dearest: Origin | None = None
     unpriced: Origin | None = None
 
@@ -47,12 +51,11 @@ def verdict(plan: FleetPlan, usd_per_hour: float) -> BudgetVerdict:
         plan: The plan.
         usd_per_hour: The budget, in US dollars.
     """
-    amount = plan.maximum.usd_per_hour
-    most = 0.0 if amount is None else amount.most
-    dearest = sorted(
-        ((each.maximum.usd_per_hour.most, each) for each in plan.pools if each.maximum.usd_per_hour is not None),
-        key=lambda pair: -pair[0],
-    )
+    elsewhere = [each for each in plan.pools if each.price.standing_in(each.pool) and each.maximum.hosts != 0]
+    priced = [each for each in plan.pools if each.maximum.usd_per_hour is not None and each not in elsewhere]
+    amounts = ((each.maximum.usd_per_hour.most, each) for each in priced if each.maximum.usd_per_hour is not None)
+    dearest = sorted(amounts, key=lambda pair: -pair[0])
+    most = sum(usd for usd, _ in dearest)
     above = ""
     if most > usd_per_hour:
         pools = listed(f"{each.pool.name} {dollars(usd)}" for usd, each in dearest if usd)
@@ -60,15 +63,25 @@ def verdict(plan: FleetPlan, usd_per_hour: float) -> BudgetVerdict:
             f"at MaxSize the hosts can cost {dollars(most)} an hour, which is {dollars(most - usd_per_hour)} above the "
             f"budget of {dollars(usd_per_hour)}: {pools}"
         )
-    unknown = [each for each in plan.unpriced("maximum") if not each.price.is_paid]
-    why = listed(f"{each.pool.name}: {each.why_unpriced}" for each in unknown)
+    unpriced = {each.pool.name for each in plan.unpriced("maximum") if not each.price.is_paid}
+    unknown = [each for each in plan.pools if each in elsewhere or each.pool.name in unpriced]
+    why = listed(f"{each.pool.name}: {_why(each)}" for each in unknown)
+    assumed = any(each.pool.region is None and each.price.prices and each.maximum.hosts != 0 for each in plan.pools)
     return BudgetVerdict(
         usd_per_hour=usd_per_hour,
         above=above,
         open=f"what some hosts can cost is not known ({why})" if unknown else "",
+        assumed=_ASSUMED if assumed else "",
         dearest=dearest[0][1].pool.origin if dearest else None,
         unpriced=unknown[0].pool.origin if unknown else None,
     )
+
+
+def _why(each: PoolPlan) -> str:
+    if each.maximum.usd_per_hour is None:
+        return each.why_unpriced
+    missing = listed(of.instance_type for of in each.price.standing_in(each.pool))
+    return f"the price list of {each.pool.region} does not have {missing}"
 
 
 def findings_of(found: BudgetVerdict) -> tuple[Finding, ...]:

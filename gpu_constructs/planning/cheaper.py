@@ -227,7 +227,7 @@ def _demand(workload: Workload) -> Demand:
 
 
 def _candidates(pool: Pool, region: str, copies: Sequence[_Copies], demands: Sequence[Demand]) -> Iterator[_Candidate]:
-    """Types with the same accelerators, with their prices on the list that has those of the pool."""
+    """Types with a price on the list of a region; one that stands in from another list says nothing about this one."""
     for each in _like(pool):
         price = on_demand_price(each.name, region)
         if price is None or price.region != region:
@@ -285,9 +285,9 @@ def _model(instance_type: InstanceType) -> tuple[object, ...]:
 def _offer(here: Pool, price: Price, copies: Sequence[tuple[_Copies, Demand, bool]]) -> HostOffer | None:
     room: Room | None = room_of(here, Assumption.WORST)
     for of, demand, runs in copies:
-        if of.workload.daemon is True and room is not None and runs:
-            need = need_of(demand, room, Assumption.WORST)
-            room = None if need is None else room_beside(room, need)
+        if of.workload.daemon is True and room is not None:
+            need = need_of(demand, room, Assumption.WORST) if runs else None
+            room = None if need is None else room_beside(room, need)  # hosts without one of its daemons are other hosts
     if room is None:
         return None
     needs = tuple(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from gpu_constructs.fleet import UNKNOWN, Fleet, Unknown, Workload
+from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, Unknown, Workload, known
 from gpu_constructs.placement import PoolProof, can_go_on, percentages_of, task_slots
 from gpu_constructs.values import dataclass
 
@@ -24,14 +24,22 @@ class Deployment:
     Attributes:
         hosts: Hosts while as many old and new copies run as may; unknown where a number is.
         extra: Those of them that are not there at the desired counts.
-        beyond: Those of them that are more than MaxSize, so that old copies stop before new ones start.
-        stuck: Services that cannot take the first step of a deployment at MaxSize, as GPU010 says.
+        beyond: Those of them that are more than there can be: than MaxSize, or than the hosts of a group that nothing
+            scales.
+        stuck: Services that cannot take the first step of a deployment, as GPU010 says.
+        too_large: Services whose versions run side by side, and have no room for that even with the pool to themselves.
+        stops_first: Whether old copies of some service stop before new ones start where there are too few hosts; both
+            versions of the others run side by side.
+        is_scaled: Whether there can be as many hosts as MaxSize.
     """
 
     hosts: int | Unknown
     extra: int | Unknown
     beyond: int | Unknown
     stuck: tuple[str, ...] = ()
+    too_large: tuple[str, ...] = ()
+    stops_first: bool = True
+    is_scaled: bool = True
 
 
 def with_least_copies(fleet: Fleet) -> Fleet:
@@ -44,24 +52,32 @@ def while_deploying(fleet: Fleet) -> Fleet:
     return _with_copies(fleet, _copies_to_deploy)
 
 
-def deployment_of(during: PoolProof, hosts: int | Unknown, services: Sequence[Workload]) -> Deployment:
+def deployment_of(
+    during: PoolProof, hosts: int | Unknown, most: int | Unknown, services: Sequence[Workload], *, is_scaled: bool
+) -> Deployment:
     """What a deployment takes.
 
     Args:
         during: The pool with `while_deploying`.
         hosts: Its hosts at the desired counts.
+        most: Its hosts at MaxSize.
         services: Services with copies on it.
+        is_scaled: Whether anything starts hosts for them.
     """
-    needed, most = during.hosts_needed, during.pool.max_instances
-    is_open = any(not each.runs_twice_to_deploy and percentages_of(each) is None for each in services)
-    if is_open or isinstance(needed, Unknown) or isinstance(hosts, Unknown):
-        return Deployment(hosts=UNKNOWN, extra=UNKNOWN, beyond=UNKNOWN)
-    beyond = UNKNOWN if isinstance(most, Unknown) else max(0, needed - most)
+    most = most if is_scaled else hosts
+    needed, full = during.hosts_needed, replace(during.pool, max_instances=most)
+    twice = tuple(each for each in services if each.runs_twice_to_deploy)
+    stuck = tuple(each.name for each in services if _is_stuck(each, full))
+    is_open = any(each not in twice and percentages_of(each) is None for each in services)
+    is_known = not is_open and not isinstance(needed, Unknown) and not isinstance(hosts, Unknown)
     return Deployment(
-        hosts=needed,
-        extra=max(0, needed - hosts),
-        beyond=beyond,
-        stuck=tuple(each.name for each in services if beyond and _is_stuck(each, during)),
+        hosts=needed if is_known else UNKNOWN,
+        extra=max(0, known(needed) - known(hosts)) if is_known else UNKNOWN,
+        beyond=max(0, known(needed) - most) if is_known and not isinstance(most, Unknown) else UNKNOWN,
+        stuck=stuck,
+        too_large=tuple(each.name for each in twice if _is_too_large(each, full)),
+        stops_first=any(each not in twice and each.name not in stuck for each in services),
+        is_scaled=is_scaled,
     )
 
 
@@ -92,12 +108,24 @@ def _copies_to_deploy(workload: Workload) -> int | Unknown:
     return UNKNOWN if percent is None else max(wanted, wanted * percent.max_healthy_percent // 100)
 
 
-def _is_stuck(workload: Workload, proof: PoolProof) -> bool:
+def _is_stuck(workload: Workload, pool: Pool) -> bool:
     """Whether a service could not start or stop a copy even if it had its pool to itself."""
     wanted, percent = workload.desired_count, percentages_of(workload)
-    if workload.runs_twice_to_deploy or len(workload.strategy) != 1:
+    if workload.runs_twice_to_deploy or isinstance(wanted, Unknown) or percent is None:
         return False
-    if workload.task is None or isinstance(wanted, Unknown) or percent is None:
-        return False
-    slots = task_slots(workload.task, proof.pool, constraints=workload.constraints)
-    return not isinstance(slots, Unknown) and not can_go_on(wanted, slots, percent)
+    slots = _slots(workload, pool)
+    may_start = wanted * percent.max_healthy_percent // 100  # with room for as many as there may be
+    return not can_go_on(wanted, may_start if isinstance(slots, Unknown) else slots, percent)
+
+
+def _is_too_large(workload: Workload, pool: Pool) -> bool:
+    """Whether both versions of a service have no room together even if it had its pool to itself."""
+    wanted, slots = workload.desired_count, _slots(workload, pool)
+    return not isinstance(wanted, Unknown) and not isinstance(slots, Unknown) and slots < _BOTH_VERSIONS * wanted
+
+
+def _slots(workload: Workload, pool: Pool) -> int | Unknown:
+    """Copies that have room where all of them go to one pool."""
+    if workload.task is None or len(workload.strategy) != 1:
+        return UNKNOWN
+    return task_slots(workload.task, pool, constraints=workload.constraints)

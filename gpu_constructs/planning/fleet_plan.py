@@ -16,8 +16,10 @@ from gpu_constructs.placement.assumptions import need_of
 from gpu_constructs.placement.destinations import items_with_tasks
 from gpu_constructs.placement.packing import copies_per_host
 from gpu_constructs.placement.quotas import Counted, vcpus_of
+from gpu_constructs.placement.reasons import listed
 from gpu_constructs.planning.cheaper import NO_SEARCHES, Search, Searches
 from gpu_constructs.planning.deployment import Deployment, deployment_of, while_deploying, with_least_copies
+from gpu_constructs.planning.host_counts import hosts_that_are_written, hosts_wanted, warm_hosts
 from gpu_constructs.planning.host_price import HostPrice, Usd, host_price, sum_of
 from gpu_constructs.planning.starts import Start, Starts
 from gpu_constructs.values import dataclass
@@ -75,10 +77,13 @@ class PoolPlan:
 
     Attributes:
         pool: The pool.
-        minimum: Hosts that are always there: MinSize.
-        desired: Hosts that the copies need at their desired counts.
+        minimum: Hosts that are always there: MinSize. Like all levels with those that run in its warm pool meanwhile.
+        desired: Hosts that the copies need at their desired counts; unknown where a service that is sent here does not
+            fit.
         maximum: Hosts at MaxSize.
-        short: Hosts that the desired counts need beyond MaxSize.
+        warm: Those at the desired counts that run in its warm pool.
+        short: Hosts that the copies need at their desired counts beyond those that there can be.
+        misfits: Services that are sent here and fit on none of its hosts.
         price: What one host costs.
         tasks: How many copies a host takes, of each workload.
         stranded: GPUs that stay idle at the desired counts, because another resource of the host is used up.
@@ -92,7 +97,9 @@ class PoolPlan:
     minimum: Level
     desired: Level
     maximum: Level
+    warm: int | Unknown
     short: int
+    misfits: tuple[str, ...]
     price: HostPrice
     tasks: tuple[TasksPerHost, ...]
     stranded: tuple[Stranded, ...]
@@ -106,8 +113,16 @@ class PoolPlan:
         return tuple(dict.fromkeys(each.start for each in self.tasks if each.start is not None))
 
     @property
+    def is_scaled(self) -> bool:
+        """Whether ECS moves the number of its hosts, up to MaxSize."""
+        return _is_scaled(self.pool)
+
+    @property
     def why_unpriced(self) -> str:
         """Why what its hosts cost is not in an amount."""
+        if self.misfits and not self.price.unknown:
+            verb = "does" if len(self.misfits) == 1 else "do"
+            return f"{listed(self.misfits)} {verb} not fit on its hosts"
         return self.price.unknown or "how many hosts there are is not known before the deploy"
 
 
@@ -187,9 +202,10 @@ def plan(fleet: Fleet, *, cheaper: bool = True) -> FleetPlan:
     deploying = while_deploying(wanted)
     then = proof if deploying is wanted else prove(deploying)
     searches = Searches(proof) if cheaper else NO_SEARCHES
-    tenants, starts = _tenants(wanted, proof), Starts(wanted)
+    tenants, misfits, starts = _tenants(wanted, proof), _misfits(proof), Starts(wanted)
+    comers = {name: _Comers(tenants.get(name, ()), misfits.get(name, ())) for name in {*tenants, *misfits}}
     pools = tuple(
-        _plan_pool(each, during, tenants.get(each.pool.name, ()), starts, searches)
+        _plan_pool(each, during, comers.get(each.pool.name, _Comers()), starts, searches)
         for each, during in zip(proof.pools, then.pools, strict=True)
     )
     return FleetPlan(
@@ -217,53 +233,58 @@ def _tenants(fleet: Fleet, proof: Proof) -> Mapping[str, tuple[Workload, ...]]:
     return {name: tuple(each.values()) for name, each in found.items()}
 
 
-def _plan_pool(
-    proof: PoolProof, during: PoolProof, tenants: tuple[Workload, ...], starts: Starts, searches: Searches
-) -> PoolPlan:
+def _misfits(proof: Proof) -> Mapping[str, tuple[str, ...]]:
+    """Services that never start, by the names of the pools that ECS sends their copies to."""
+    found: dict[str, tuple[str, ...]] = {}
+    for of in proof.workloads:
+        places = [each for each in of.places if each.most != 0]
+        waits = [each for each in places if each.fits is False] if of.workload.daemon is False else []
+        # With a strategy each provider has its share; without one a copy goes wherever it fits.
+        if of.workload.strategy or len(waits) == len(places):
+            for each in waits:
+                found[each.pool.name] = (*found.get(each.pool.name, ()), of.workload.name)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Comers:
+    """Workloads of which copies come to a pool, and services that are sent to it and never start."""
+
+    tenants: tuple[Workload, ...] = ()
+    misfits: tuple[str, ...] = ()
+
+
+def _plan_pool(proof: PoolProof, during: PoolProof, comers: _Comers, starts: Starts, searches: Searches) -> PoolPlan:
+    tenants, misfits = comers.tenants, comers.misfits
     pool, price = proof.pool, host_price(proof.pool)
-    least, most = _hosts_that_are_written(pool)
+    least, most = hosts_that_are_written(pool)
     started = starts.on(proof, price, tenants)
     services = tuple(each for each in tenants if each.is_service and each.daemon is False)
     is_open = any(isinstance(each.desired_count, Unknown) for each in services)
-    wanted = _hosts_wanted(pool, least, UNKNOWN if is_open else proof.hosts_needed)
+    needed = UNKNOWN if is_open else proof.hosts_needed
+    wanted = hosts_wanted(pool, least, UNKNOWN if misfits else needed)
     hosts = wanted if isinstance(wanted, Unknown) or isinstance(most, Unknown) else min(wanted, most)
-    is_scaled = pool.kind is PoolKind.AUTO_SCALING_GROUP and pool.has_provider and pool.managed_scaling is True
-    hour = price.of(pool, 1) if is_scaled else None
+    warm = {count: warm_hosts(pool, count) for count in (least, hosts, most)}
+    hour = price.of_one if _is_scaled(pool) else None
     return PoolPlan(
         pool=pool,
-        minimum=_level(pool, price, least),
-        desired=_level(pool, price, hosts),
-        maximum=_level(pool, price, most),
-        short=0 if isinstance(wanted, Unknown) or isinstance(hosts, Unknown) else wanted - hosts,
+        minimum=_level(pool, price, total((least, warm[least]))),
+        desired=_level(pool, price, total((hosts, warm[hosts]))),
+        maximum=_level(pool, price, total((most, warm[most]))),
+        warm=warm[hosts],
+        short=0 if isinstance(needed, Unknown) or isinstance(hosts, Unknown) else max(0, needed - hosts),
+        misfits=misfits,
         price=price,
         tasks=tuple(_tasks(proof, each, started.get(each.name)) for each in tenants if each.daemon is not True),
         stranded=proof.stranded,
-        deployment=deployment_of(during, hosts, services) if services else None,
+        deployment=deployment_of(during, hosts, most, services, is_scaled=_is_scaled(pool)) if services else None,
         idle_quarter_hour=None if hour is None else hour.times(_QUARTER),
         cheaper=searches.of(proof, price),
     )
 
 
-def _hosts_that_are_written(pool: Pool) -> tuple[int | Unknown, int | Unknown]:
-    """MinSize and MaxSize in hosts; a group with weights counts in those, and what is no size is not known."""
-    least, most = pool.min_instances, pool.max_instances
-    if pool.group.has_weights or known(least) < 0 or known(most) < 0:
-        return UNKNOWN, UNKNOWN
-    if isinstance(least, Unknown) or isinstance(most, Unknown):
-        return least, most
-    return least, max(least, most)  # AWS refuses a MinSize above MaxSize
-
-
-def _hosts_wanted(pool: Pool, least: int | Unknown, needed: int | Unknown) -> int | Unknown:
-    """Hosts for the copies, were there no MaxSize."""
-    if pool.kind is PoolKind.BATCH:
-        return least  # jobs come and go
-    if pool.managed_scaling is False or not pool.has_provider:
-        written = pool.group.desired_instances
-        return least if written is None else written
-    if isinstance(least, Unknown) or isinstance(needed, Unknown) or pool.managed_scaling is not True:
-        return UNKNOWN
-    return max(least, needed)
+def _is_scaled(pool: Pool) -> bool:
+    return pool.kind is PoolKind.AUTO_SCALING_GROUP and pool.has_provider and pool.managed_scaling is True
 
 
 def _level(pool: Pool, price: HostPrice, hosts: int | Unknown) -> Level:

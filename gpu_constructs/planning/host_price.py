@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from gpu_constructs.fleet import PARTLY_SPOT, Pool, PoolKind, PurchaseOption, Unknown
 from gpu_constructs.hardware.prices import Price, dollars, on_demand_price
+from gpu_constructs.placement.batch_vcpus import may_exceed_limit, most_of_last
 from gpu_constructs.placement.reasons import listed
 from gpu_constructs.values import dataclass
 
@@ -19,6 +20,9 @@ _IN_ADVANCE = "the hours of a Capacity Block are paid in advance"
 
 _FEE = "AWS adds a management fee, which no price list here has"
 # For each hour of an instance; https://aws.amazon.com/ecs/pricing/ gives the amount of an example type alone.
+
+_SHARED = frozenset({None, "default"})
+# https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/dedicated-instance.html
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +86,12 @@ class HostPrice:
         """
         return tuple([each for each in self.listed if pool.region is not None and each.region != pool.region])
 
+    @property
+    def of_one(self) -> Usd | None:
+        """What one host costs an hour, whichever of the types it is; None where that is not known."""
+        costs = [each.usd_per_hour for each in self.prices]
+        return Usd(None if self.is_spot else min(costs), max(costs)) if costs else None
+
     def of(self, pool: Pool, hosts: int | Unknown) -> Usd | None:
         """What hosts cost an hour, whichever of the types they are; None where that is not known.
 
@@ -93,32 +103,45 @@ class HostPrice:
             return None
         if not self.prices:
             return Usd(0.0, 0.0) if not hosts else None
-        if pool.kind is PoolKind.BATCH:
-            smallest = min(each.vcpus for each in pool.instance_types)
-            numbers = [-(-hosts * smallest // each.vcpus) for each in pool.instance_types]
-        else:
-            numbers = [hosts] * len(self.prices)
-        amounts = [number * each.usd_per_hour for number, each in zip(numbers, self.prices, strict=True)]
-        return Usd(None if self.is_spot and hosts else min(amounts), max(amounts))
+        costs = [each.usd_per_hour for each in self.prices]
+        found = self._of_batch(pool, hosts) if pool.kind is PoolKind.BATCH else (hosts * min(costs), hosts * max(costs))
+        return Usd(None if self.is_spot and hosts else found[0], found[1])
+
+    def _of_batch(self, pool: Pool, hosts: int) -> tuple[float, float]:
+        """The least and the most that vCPUs cost, of whichever types; the last host may go above the limit."""
+        sizes, costs = [each.vcpus for each in pool.instance_types], [each.usd_per_hour for each in self.prices]
+        if not hosts or len(set(zip(sizes, costs, strict=True))) == 1:
+            return hosts * costs[0], hosts * costs[0]
+        rates = [cost / size for size, cost in zip(sizes, costs, strict=True)]
+        vcpus = hosts * min(sizes)
+        most = most_of_last(pool, hosts) * max(rates) + max(costs) if may_exceed_limit(pool) else vcpus * max(rates)
+        return min(vcpus * min(rates), most), most
 
 
 def host_price(pool: Pool) -> HostPrice:
     """What one host of a pool costs an hour."""
-    option = pool.bought.option
-    if option is PurchaseOption.CAPACITY_BLOCK:
-        return HostPrice(is_paid=True, unknown=_IN_ADVANCE)
-    if pool.kind is PoolKind.MANAGED_INSTANCES:
+    if pool.kind is PoolKind.MANAGED_INSTANCES and pool.bought.option is not PurchaseOption.CAPACITY_BLOCK:
         return _managed(pool)
-    if not pool.types_are_known:
-        return HostPrice(unknown="its instance types are not all known before the deploy")
-    if isinstance(option, Unknown):
-        return HostPrice(unknown="how its hosts are bought is not known before the deploy")
+    if why := _why_unknown(pool):
+        return HostPrice(is_paid=pool.bought.option is PurchaseOption.CAPACITY_BLOCK, unknown=why)
     found = [(each.name, on_demand_price(each.name, pool.region)) for each in pool.instance_types]
     prices = tuple([price for _, price in found if price is not None])
     if len(prices) < len(found):
         missing = [name for name, price in found if price is None]
         return HostPrice(unknown=f"no price list that this library has names {listed(missing)}")
-    return HostPrice(prices=prices, is_spot=option in PARTLY_SPOT)
+    return HostPrice(prices=prices, is_spot=pool.bought.option in PARTLY_SPOT)
+
+
+def _why_unknown(pool: Pool) -> str:
+    option, tenancy = pool.bought.option, pool.tenancy
+    reasons = (
+        (option is PurchaseOption.CAPACITY_BLOCK, _IN_ADVANCE),
+        (not pool.types_are_known, "its instance types are not all known before the deploy"),
+        (isinstance(option, Unknown), "how its hosts are bought is not known before the deploy"),
+        (isinstance(tenancy, Unknown), "whether its tenancy is shared is not known before the deploy"),
+        (tenancy not in _SHARED, f"its tenancy is {tenancy}, and list prices are for shared tenancy"),
+    )
+    return next((why for is_so, why in reasons if is_so), "")
 
 
 def _managed(pool: Pool) -> HostPrice:

@@ -9,6 +9,7 @@ from gpu_constructs.placement.reasons import listed
 from gpu_constructs.planning.cheaper import Outcome, Search
 from gpu_constructs.planning.deployment import Deployment
 from gpu_constructs.planning.fleet_plan import FleetPlan, PoolPlan
+from gpu_constructs.planning.host_counts import SWITCHED_OFF
 from gpu_constructs.planning.host_price import HOURS_A_MONTH, Usd
 from gpu_constructs.planning.starts import Start
 
@@ -27,6 +28,7 @@ __all__ = [
     "partly",
     "stand_ins",
     "stranded",
+    "warm_pool",
 ]
 
 NOT_KNOWN = "not known"
@@ -129,20 +131,31 @@ def idle(quarter_hour: Usd) -> str:
     return f"{quarter_hour} for the quarter of an hour before ECS ends a host without tasks"
 
 
+def warm_pool(found: PoolPlan) -> str:
+    """What the hosts of a warm pool cost."""
+    if isinstance(found.warm, Unknown):
+        return f"{NOT_KNOWN} how many hosts run in it"
+    if found.pool.group.warm_pool is not None and found.pool.group.warm_pool.state in SWITCHED_OFF:
+        return "its hosts do not run, and cost their disks alone, which are not in the plan"
+    verb = "runs" if found.warm == 1 else "run"
+    return f"{number(found.warm)} of the hosts at the desired counts {verb} in it, and cost what all others cost"
+
+
 def deploying(found: Deployment) -> str:
-    """How many hosts a deployment of all services of a pool takes."""
-    if isinstance(found.hosts, Unknown):
-        return f"{NOT_KNOWN} how many hosts a deployment of all services takes"
-    hosts = f"{number(found.hosts)} {hosts_word(found.hosts)}"
-    text = f"{hosts} if all services are deployed at once, {number(found.extra)} more"
-    if found.beyond:
-        beyond = (
-            "; MaxSize is not known"
-            if isinstance(found.beyond, Unknown)
-            else f", {number(found.beyond)} beyond MaxSize"
-        )
-        text += beyond if found.stuck else f"{beyond}: old copies stop before new ones start"
-    return text + (f"; {listed(found.stuck)} cannot take the first step" if found.stuck else "")
+    """How many hosts a deployment of all services of a pool takes, and what keeps it from its end."""
+    text = f"{NOT_KNOWN} how many hosts a deployment of all services takes"
+    if not isinstance(found.hosts, Unknown):
+        hosts = f"{number(found.hosts)} {hosts_word(found.hosts)}"
+        text = f"{hosts} if all services are deployed at once, {number(found.extra)} more"
+    if not isinstance(found.beyond, Unknown) and found.beyond:
+        text += f", {number(found.beyond)} beyond {'MaxSize' if found.is_scaled else 'those that there are'}"
+        text += ": old copies stop before new ones start" if found.stops_first else ""
+    if found.stuck:
+        text += f"; {listed(found.stuck)} cannot take the first step"
+    if found.too_large:
+        verb = "runs" if len(found.too_large) == 1 else "run"
+        text += f"; {listed(found.too_large)} {verb} both versions together, for which there is no room, and cannot end"
+    return text
 
 
 def cheaper_mix(found: Search) -> str:

@@ -60,6 +60,19 @@ def test_nothing_is_looked_for_where_hosts_do_not_compare(on: Pool, changes: dic
     assert (found.outcome, found.why) == (Outcome.NOT_LOOKED_FOR, why)
 
 
+def test_a_type_without_room_for_a_daemon_is_no_offer() -> None:
+    on = pool()
+    logs = service(on, gpus=0, vcpus=6, name="logs", daemon=True, strategy=())
+    found = the_pool(service(on, copies=5), logs).cheaper  # g6.xlarge has 4 vCPUs
+    assert {each.price.instance_type: each.hosts for each in found.chosen} == {"g6.2xlarge": 5}
+
+
+def test_prices_of_one_list_are_compared() -> None:
+    found = the_pool(service(pool("p5.48xlarge", region="eu-north-1"), copies=1)).cheaper
+    assert {each.price.region for each in found.considered} <= {"eu-north-1"}
+    assert found.outcome is Outcome.NONE
+
+
 def test_jobs_are_not_looked_at() -> None:
     assert the_pool(job(pool())).cheaper.why == "no service runs on it"
 

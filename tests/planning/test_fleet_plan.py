@@ -96,8 +96,8 @@ def test_what_is_known_is_counted_where_something_else_is_not() -> None:
     assert (need.desired, need.known_desired) == (144, 144)
 
 
-def test_a_group_with_weights_counts_in_those() -> None:
-    found = the_pool(pools=(pool(group=GroupSettings(has_weights=True)),))
+def test_a_group_whose_types_count_differently_has_an_unknown_number_of_hosts() -> None:
+    found = the_pool(pools=(pool(group=GroupSettings(capacity_of_a_host=UNKNOWN)),))
     assert isinstance(found.maximum.hosts, Unknown)
 
 
@@ -121,11 +121,6 @@ def test_scaling_keeps_its_minimum(desired: int | Unknown, least: int | Unknown,
     assert found.desired.hosts == hosts_there
 
 
-def test_nothing_starts_hosts_without_managed_scaling() -> None:
-    still = pool(managed_scaling=False, group=GroupSettings(desired_instances=2))
-    assert the_pool(service(still, copies=12)).desired.hosts == 2
-
-
 def test_a_job_is_counted_by_its_start() -> None:
     found = the_pool(job(pool(), gpus=2, copies=5))
     assert found.desired.hosts == 0
@@ -142,7 +137,7 @@ def test_stranded_gpus_are_said() -> None:
     [
         ({}, (4, 2, 0)),
         ({"max_healthy_percent": 150}, (3, 1, 0)),
-        ({"max_healthy_percent": 100}, (2, 0, 0)),
+        ({"max_healthy_percent": 100, "min_healthy_percent": 50}, (2, 0, 0)),
         ({"deployment_strategy": "BLUE_GREEN", "max_healthy_percent": 100}, (4, 2, 0)),
         ({"max_healthy_percent": UNKNOWN}, (UNKNOWN, UNKNOWN, UNKNOWN)),
     ],
@@ -152,13 +147,6 @@ def test_a_deployment_needs_hosts_for_old_and_new(changes: dict[str, Any], expec
     assert found is not None
     assert (found.hosts, found.extra, found.beyond) == expected
     assert found.stuck == ()
-
-
-@pytest.mark.parametrize(("least", "stuck"), [(100, ("chat",)), (50, ())])
-def test_a_deployment_on_a_full_pool_stops_old_copies_or_is_stuck(least: int, stuck: tuple[str, ...]) -> None:
-    found = the_pool(service(pool(max_instances=2), copies=8, min_healthy_percent=least)).deployment
-    assert found is not None
-    assert (found.hosts, found.beyond, found.stuck) == (4, 2, stuck)
 
 
 def test_a_host_idles_for_a_quarter_of_an_hour() -> None:
@@ -177,12 +165,6 @@ def test_quotas_are_by_code_and_region() -> None:
     ]
 
 
-def test_a_compute_environment_is_counted_by_vcpus() -> None:
-    batch = pool("g6.xlarge", "g6.12xlarge", kind=PoolKind.BATCH, max_instances=12, has_provider=False)
-    found = the_pool(pools=(batch,))
-    assert usd(found.maximum.usd_per_hour) == (4.6016, 9.6576)
-
-
 def test_a_budget_is_for_all_hosts_at_max_size() -> None:
     found = planned(pools=(pool(max_instances=2),))
     assert verdict(found, 9.21).is_kept
@@ -197,6 +179,48 @@ def test_a_budget_is_for_all_hosts_at_max_size() -> None:
 )
 def test_what_is_not_known_keeps_no_budget_and_what_is_paid_does(one: Pool, kept: bool) -> None:
     assert verdict(planned(pools=(one,)), 1000).is_kept is kept
+
+
+def test_the_price_of_another_region_keeps_no_budget() -> None:
+    here = planned(pools=(pool("g6.xlarge", region="cn-north-1", max_instances=4),))
+    assert usd(here.maximum.usd_per_hour) == (4 * L4, 4 * L4)
+    held = verdict(here, 3.3)
+    assert not held.is_kept
+    assert held.open == (
+        "what some hosts can cost is not known (L4: the price list of cn-north-1 does not have g6.xlarge)"
+    )
+    assert not verdict(here, 1).above
+    assert verdict(planned(pools=(pool(region="cn-north-1", max_instances=0),)), 0).is_kept
+
+
+def test_without_a_region_the_prices_of_us_east_1_are_assumed_and_said() -> None:
+    held = verdict(planned(pools=(pool("g6.xlarge", region=None, max_instances=4),)), 3.3)
+    assert (held.is_kept, held.assumed) == (True, "at the prices of us-east-1, since no region is known")
+    assert not verdict(planned(pools=(pool("g6.xlarge", max_instances=4),)), 3.3).assumed
+
+
+@pytest.mark.parametrize(
+    ("tenancy", "why"),
+    [
+        ("dedicated", "its tenancy is dedicated, and list prices are for shared tenancy"),
+        ("host", "its tenancy is host, and list prices are for shared tenancy"),
+        (UNKNOWN, "whether its tenancy is shared is not known before the deploy"),
+        ("default", ""),
+    ],
+)
+def test_list_prices_are_for_shared_tenancy(tenancy: Any, why: str) -> None:
+    found = planned(pools=(pool(tenancy=tenancy),))
+    assert [each.why_unpriced for each in found.unpriced("maximum")] == [why] * bool(why)
+
+
+def test_a_service_that_fits_nowhere_is_said() -> None:
+    on = pool("g6.xlarge")
+    found = planned(service(on, gpus=8, name="large"), service(on, name="small"))
+    (of,) = found.pools
+    assert (of.misfits, of.desired.hosts, of.maximum.hosts) == (("large",), UNKNOWN, 10)
+    assert found.unpriced("desired")[0].why_unpriced == "large does not fit on its hosts"
+    assert of.desired.usd_per_hour is None
+    assert planned(service(on, gpus=8, copies=0)).pools[0].misfits == ()
 
 
 def test_sums_have_a_least_only_where_all_have() -> None:

@@ -129,6 +129,8 @@ def _pool(resource: Resource, section: Section, launches: Launches, networks: Ne
         has_emptied_group=not section.has("SecurityGroupIds") and networks.have_emptied_group(subnets),
         has_provider=False,
         max_vcpus=section.integer("MaxvCpus"),
+        min_vcpus=section.integer("MinvCpus") or 0,
+        tenancy=launch.tenancy if launch else None,
         allocation=UNKNOWN if is_managed else given(section.text("AllocationStrategy"), "BEST_FIT"),
         lacks_fleet_role=not section.is_unknown and not section.has("SpotIamFleetRole"),
         is_managed_environment=is_managed,
@@ -190,9 +192,9 @@ def _image_of_batch(section: Section, types: tuple[InstanceType, ...]) -> HostIm
 
 
 def _hosts(vcpus: int | Unknown | None, choice: TypeChoice, *, at_most: bool) -> int | Unknown:
-    """Hosts that so many vCPUs come to: no more than so many of the smallest type, no fewer than of the largest.
+    """Hosts that have so many vCPUs: no more than so many of the smallest type, no fewer than of the largest.
 
-    Batch counts in vCPUs, and goes above the limit by one host at most
+    Batch counts in vCPUs, keeps no fewer than MinvCpus, and goes above MaxvCpus by one host at most
     (https://docs.aws.amazon.com/batch/latest/APIReference/API_ComputeResource.html).
     """
     if vcpus == 0:
@@ -201,7 +203,7 @@ def _hosts(vcpus: int | Unknown | None, choice: TypeChoice, *, at_most: bool) ->
     if vcpus is None or isinstance(vcpus, Unknown) or not is_whole:
         return UNKNOWN
     sizes = [each.vcpus for each in choice.instance_types]
-    return -(-vcpus // min(sizes)) if at_most else vcpus // max(sizes)
+    return -(-vcpus // (min(sizes) if at_most else max(sizes)))
 
 
 def _purchase(section: Section, launch: HostSetup | None) -> PurchaseOption | Unknown:

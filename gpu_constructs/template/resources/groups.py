@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import field, replace
 from functools import cached_property, reduce
 from typing import Any
@@ -22,6 +23,7 @@ from gpu_constructs.fleet import (
     WarmPool,
     values_of,
 )
+from gpu_constructs.hardware import InstanceType
 from gpu_constructs.template.mentions import mentioned
 from gpu_constructs.template.model import ZONE_OF_LIST, Placeholder, Reference, Resource, Text, Value
 from gpu_constructs.template.resources.index import Index
@@ -43,6 +45,13 @@ _SUBNET_ID = re.compile(r"subnet-[0-9a-f]{8,17}")
 _NOT_LOOKED_UP = "dummy"
 _WARM_POOL = "AWS::AutoScaling::WarmPool"
 _CREATION, _UPDATE = "CreationPolicy", "UpdatePolicy"
+_WEIGHT = "WeightedCapacity"
+_HOSTS = "units"
+_OF_A_HOST: Mapping[str, Callable[[InstanceType], int]] = {
+    "vcpu": lambda found: found.vcpus,
+    "memory-mib": lambda found: found.memory_mib,
+}
+"""What a host counts where ``DesiredCapacityType`` is not hosts."""
 _NO_LIMIT = -1  # of MaxGroupPreparedCapacity: takes a limit away
 
 
@@ -99,11 +108,11 @@ class Groups:
         bought = bought_by_group(resource, properties, launch.setup.bought, self._index)
         if bought.option is PurchaseOption.CAPACITY_BLOCK:
             bought = replace(bought, block=self._schedules.block(resource))
-        settings, subnets = self._settings(resource, properties), properties.get("VPCZoneIdentifier")
+        settings, subnets = self._settings(resource, properties, launch.setup), properties.get("VPCZoneIdentifier")
         return Group(
             launch=_with(launch, bought=bought),
-            min_instances=given(properties.integer("MinSize"), UNKNOWN),
-            max_instances=given(properties.integer("MaxSize"), UNKNOWN),
+            min_instances=_hosts(properties.integer("MinSize"), settings),
+            max_instances=_hosts(properties.integer("MaxSize"), settings),
             zones=zones_of(subnets, properties.get("AvailabilityZones"), self._index),
             subnets=subnets_of(subnets, properties.get("AvailabilityZones"), self._index),
             has_no_route_out=self._networks.have_no_route_out(subnets),
@@ -113,14 +122,15 @@ class Groups:
             settings=settings,
         )
 
-    def _settings(self, resource: Resource, properties: Section) -> GroupSettings:
+    def _settings(self, resource: Resource, properties: Section, setup: TypeChoice) -> GroupSettings:
         is_only = self._ids[resource.logical_id] == 1
-        return GroupSettings(
+        desired, has_weights = properties.integer("DesiredCapacity"), _has_weights(properties)
+        settings = GroupSettings(
             name=resource.logical_id if is_only else f"{resource.stack}/{resource.logical_id}",
             has_subnets=any(properties.get(each) is not None for each in ("VPCZoneIdentifier", "AvailabilityZones")),
             subnets=len(subnets) if is_list(subnets := properties.get("VPCZoneIdentifier")) else 0,
-            has_weights=_has_weights(properties),
-            desired_instances=properties.integer("DesiredCapacity"),
+            has_weights=has_weights,
+            capacity_of_a_host=_capacity_of_a_host(properties, setup),
             scale_in_protection=properties.flag("NewInstancesProtectedFromScaleIn") or False,
             checks_gpus=own_metadata(resource).get(CHECKS_GPUS) is True,
             warm_pool=self._warm_pools.get(resource.reference),
@@ -129,6 +139,7 @@ class Groups:
             launch_hooks=self._hooks.unanswered(resource, properties),
             may_be_started_by_others=self._schedules.may_start(resource),
         )
+        return settings if desired is None else replace(settings, desired_instances=_hosts(desired, settings))
 
     def _awaits_signals(self, resource: Resource) -> str:
         signal = Section(resource.creation_policy, resource.origin, (_CREATION,), []).section("ResourceSignal")
@@ -184,8 +195,43 @@ def _with(launch: Launch, **values: Any) -> Launch:  # noqa: ANN401 - fields of 
 
 
 def _has_weights(properties: Section) -> bool:
-    template = properties.section("MixedInstancesPolicy").section("LaunchTemplate")
-    return any(each.has("WeightedCapacity") for each in template.sections("Overrides"))
+    return any(each.has(_WEIGHT) for each in _overrides(properties))
+
+
+def _overrides(properties: Section) -> tuple[Section, ...]:
+    return properties.section("MixedInstancesPolicy").section("LaunchTemplate").sections("Overrides")
+
+
+def _capacity_of_a_host(properties: Section, setup: TypeChoice) -> int | Unknown:
+    """What one host counts in the sizes of its group: 1, its weight, its vCPUs or its MiB; unknown where hosts differ.
+
+    https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_CreateAutoScalingGroup.html
+    """
+    kind = properties.text("DesiredCapacityType")
+    count = None if isinstance(kind, Unknown) else _OF_A_HOST.get(kind or _HOSTS)
+    if count is not None:
+        is_whole = not setup.has_unknown_types and not setup.unknown_type_names
+        return _one_of({count(each) for each in setup.instance_types}) if is_whole else UNKNOWN
+    if isinstance(kind, Unknown):
+        return UNKNOWN
+    weights = {each.integer(_WEIGHT) for each in _overrides(properties)}
+    return 1 if weights <= {None} else _one_of(weights)
+
+
+def _one_of(sizes: AbstractSet[int | Unknown | None]) -> int | Unknown:
+    (size,) = sizes if len(sizes) == 1 else (UNKNOWN,)
+    return size if isinstance(size, int) and size > 0 else UNKNOWN
+
+
+def _hosts(size: int | Unknown | None, settings: GroupSettings) -> int | Unknown:
+    """Hosts that a size comes to: they are launched until it is reached, even if the last one goes above it.
+
+    Of weights that differ the size stays as written, since ECS takes no weights at all.
+    """
+    unit = settings.capacity_of_a_host
+    if size is None or isinstance(size, Unknown) or (isinstance(unit, Unknown) and not settings.has_weights):
+        return UNKNOWN
+    return size if isinstance(unit, Unknown) else -(-size // unit)
 
 
 def _warm_pool(properties: Section) -> WarmPool:

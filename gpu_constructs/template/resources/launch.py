@@ -117,6 +117,7 @@ class Launches:
             image_written=image.image_written,
             user_data=agent.setup.user_data,
             details=NOTHING_SAID,
+            tenancy=own.setup.tenancy or template.setup.tenancy,
             **values_of((own if properties.has("InstanceType") else template).setup, TypeChoice),
         )
         return Launch(setup=setup, cluster=agent.cluster)
@@ -176,6 +177,7 @@ class Launches:
             bought=bought_by_configuration(data) if is_configuration else bought_by_template(data, self._index),
             placement_group=self.is_cluster_group(group, resource.origin.place),
             launch_configuration=is_configuration,
+            tenancy=placement.text("Tenancy") or data.text("PlacementTenancy") or data.text("Tenancy"),
             details=self._details.of(data),
             **values_of(types_asked_for(data, _architecture(image)) or TypeChoice()),
         )

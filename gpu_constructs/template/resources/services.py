@@ -68,6 +68,7 @@ class Services:
             min_healthy_percent=deployment.integer("MinimumHealthyPercent"),
             max_healthy_percent=deployment.integer("MaximumPercent"),
             deployment_strategy=deployment.text("Strategy"),
+            deployment_controller=properties.section("DeploymentController").text("Type"),
             service_connect=connect.flag("Enabled") or False,
             connect_ports=connect.known_texts("Services", "PortName"),
             health_check_grace_seconds=properties.integer("HealthCheckGracePeriodSeconds"),

@@ -53,7 +53,7 @@ def found(*pools: Pool) -> list[str]:
             [["384 vCPUs of spot P", "L-7212CCBC; sources disagree on whether P6 Spot requests count", "L-C4BD4855"]],
         ),
         ([pool("g6.xlarge", "g6.24xlarge")], [["192 vCPUs of on-demand G/VT", "--quota-code L-DB2E81BA"]]),
-        ([pool("g6.xlarge", "g6.48xlarge", most=64, kind=PoolKind.BATCH)], [["256 vCPUs", "at MaxvCpus, which"]]),
+        ([pool("g6.xlarge", "g6.48xlarge", most=64, kind=PoolKind.BATCH)], [["444 vCPUs", "at MaxvCpus, which"]]),
         ([pool("g6.48xlarge", most=1), pool("g5.xlarge", name="B")], [["A and B can come to 200 vCPUs"]]),
         ([pool("g6.48xlarge", purchase=PurchaseOption.MIXED)], [["384", "on-demand"], ["384", "spot", "L-3819A6DF"]]),
         ([split(2, 0)], [["384 vCPUs of on-demand"], ["384 vCPUs of spot"]]),

@@ -78,6 +78,44 @@ def test_an_override_without_a_type_has_that_of_its_launch_template() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("properties", "expected"),
+    [
+        ({"DesiredCapacityType": "vcpu", "MinSize": "4", "MaxSize": "48"}, (1, 12)),
+        ({"DesiredCapacityType": "vcpu", "MaxSize": "10", "MinSize": 0}, (0, 3)),
+        ({"DesiredCapacityType": "memory-mib", "MinSize": 0, "MaxSize": "32768"}, (0, 2)),
+        ({"DesiredCapacityType": "units", "MinSize": 1, "MaxSize": 4}, (1, 4)),
+        ({"DesiredCapacityType": {"Ref": "P"}, "MinSize": 1, "MaxSize": 4}, (UNKNOWN, UNKNOWN)),
+    ],
+)
+def test_sizes_in_vcpus_or_memory_come_to_hosts(properties: dict[str, Any], expected: tuple[object, ...]) -> None:
+    pool = pool_of_data({"InstanceType": "g6.xlarge"}, properties)
+    assert (pool.min_instances, pool.max_instances) == expected
+
+
+def test_sizes_in_vcpus_of_types_that_differ_are_no_number_of_hosts() -> None:
+    types = mixed({"InstanceType": "g6.xlarge"}, {"InstanceType": "g6.2xlarge"})
+    pool = pool_of_data({}, {**types, "DesiredCapacityType": "vcpu", "MinSize": "0", "MaxSize": "48"})
+    assert (pool.max_instances, pool.group.capacity_of_a_host) == (UNKNOWN, UNKNOWN)
+
+
+@pytest.mark.parametrize(("weights", "expected"), [((2, 2), (4, 2)), ((1, 4), (8, UNKNOWN)), ((1, 1), (8, 1))])
+def test_a_group_with_weights_counts_in_those(weights: tuple[int, int], expected: tuple[object, ...]) -> None:
+    overrides = [
+        {"InstanceType": name, "WeightedCapacity": str(each)}
+        for name, each in zip(("g6.xlarge", "g6.2xlarge"), weights, strict=True)
+    ]
+    pool = pool_of_data({}, {**mixed(*overrides), "MinSize": "0", "MaxSize": "8"})
+    assert (pool.max_instances, pool.group.capacity_of_a_host) == expected
+    assert pool.group.has_weights
+
+
+def test_whose_hosts_share_a_machine_is_read() -> None:
+    assert pool_of_data({"Placement": {"Tenancy": "dedicated"}}).tenancy == "dedicated"
+    assert pool_of_data({"Placement": {"Tenancy": {"Ref": "P"}}}).tenancy is UNKNOWN
+    assert pool_of_data({"InstanceType": "g6.xlarge"}).tenancy is None
+
+
 def test_overrides_with_an_image_of_their_own_leave_the_image_unknown() -> None:
     pool = only_pool(
         {
