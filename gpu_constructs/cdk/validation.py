@@ -23,7 +23,7 @@ from constructs import IConstruct
 from gpu_constructs import __version__
 from gpu_constructs.checking.report import check_files, report_in
 from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.fleet import METADATA_KEY, Fleet, Origin
+from gpu_constructs.fleet import METADATA_KEY, Fleet, Origin, Pool
 from gpu_constructs.planning import FleetPlan, plan
 from gpu_constructs.planning.budget_verdict import BUDGET, BUDGET_NOT_KNOWN, findings_of, verdict
 from gpu_constructs.planning.summary import summary
@@ -126,8 +126,8 @@ class GpuChecks:
     def _planned(self, fleet: Fleet, directories: Sequence[str]) -> tuple[Finding, ...]:
         """What the hosts have against the budget; what they cost is said on stderr."""
         found = plan(fleet, cheaper=False)
-        if self._names_pools(found):
-            # Where templates do not carry the paths of constructs, the app's notes do: read once something is named.
+        if self._names_pools(found) and any(_has_no_path(each) for each in fleet.pools):
+            # The app's notes have the paths of constructs that templates do not carry: read once something is named.
             found = plan(check_files(directories, rules=()).fleet, cheaper=False)
         lines = summary(found, start=f"{METADATA_KEY}: ")
         if lines and not os.environ.get(_QUIET):
@@ -168,6 +168,10 @@ def check_of(scope: IConstruct, *, instead: str) -> GpuChecks:
         _CHECKED[root] = GpuChecks(directory=root.outdir if isinstance(root, cdk.App) else None)
         cdk.Validations.of(root).add_plugins(_CHECKED[root])
     return _CHECKED[root]
+
+
+def _has_no_path(pool: Pool) -> bool:
+    return pool.origin is not None and pool.origin.construct_path is None
 
 
 def announce(construct: IConstruct, findings: Iterable[Finding]) -> None:
