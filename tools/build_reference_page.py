@@ -200,7 +200,8 @@ def _arguments(thing: object, call: Callable[..., object]) -> Iterator[tuple[str
 
 
 def _attributes(thing: Any) -> Iterator[tuple[str, str, str]]:  # noqa: ANN401
-    own = getattr(thing, "__annotations__", {})
+    # Asked as an attribute, a class of jsii has others once it was called.
+    own = getattr(thing, "__dict__", {}).get("__annotations__", {})
     for name, meaning in docstring_of(thing).attributes.items():
         kind = own.get(name, "")
         yield name, getattr(kind, "__forward_arg__", None) or str(kind), meaning
