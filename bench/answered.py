@@ -102,5 +102,5 @@ if __name__ == "__main__":
     from gpu_constructs.account.preflight import asking
     from gpu_constructs.cli import main
 
-    asking.asker = lambda profile: answered()  # noqa: ARG005 - the name is part of the function
+    asking.asker = lambda profile, deadline=None: answered()  # noqa: ARG005 - the names are part of the function
     sys.exit(main(["preflight", *sys.argv[1:]]))

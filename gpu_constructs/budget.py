@@ -48,6 +48,7 @@ __all__ = [
     "TRIED_FIXES",
     "TRIED_THINGS",
     "USER_DATA",
+    "WAITED",
     "YAML_DIRECTIVES",
     "YAML_NODES",
     "brief",
@@ -161,6 +162,9 @@ next check."""
 TRIED_THINGS = 2_000
 """Pools, containers of tasks and workloads that are checked to try fixes, so that a large fleet is not checked that
 often."""
+
+WAITED = 120
+"""Seconds that all calls to AWS of one command have together. 30 calls that are each tried once take less than 20."""
 
 # -- pages: what is drawn ----------------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from json import JSONDecodeError
 
@@ -12,6 +13,7 @@ from botocore.exceptions import (
     HTTPClientError,
     NoCredentialsError,
     NoRegionError,
+    PaginationError,
     PartialCredentialsError,
     SSOError,
     TokenRetrievalError,
@@ -21,6 +23,7 @@ from botocore.exceptions import (
 )
 from botocore.parsers import ResponseParserError
 
+from gpu_constructs.account.deadline import OverdueError
 from gpu_constructs.budget import MESSAGE, brief
 from gpu_constructs.values import dataclass
 
@@ -35,10 +38,12 @@ ERRORS = (
     ResponseParserError,
     AttributeError,
     LookupError,
+    RecursionError,
     TypeError,
     ValueError,
+    OverdueError,
 )
-"""What a call of boto3 raises."""
+"""What a call of boto3 raises, and the deadline of a command."""
 
 _DENIED = frozenset(
     {
@@ -84,8 +89,13 @@ _BUSY = frozenset(
         "TooManyRequestsException",
     }
 )
+# botocore takes the status for the code where an answer has none.
 _BROKEN = frozenset(
     {
+        "500",
+        "502",
+        "503",
+        "504",
         "InternalError",
         "InternalFailure",
         "InternalServerError",
@@ -119,11 +129,24 @@ _OF_CREDENTIALS = {
     "GetSessionToken",
 }
 """Operations by which boto3 itself gets credentials, before the call."""
+# The same token for the next page, again and again.
+_ODD = (PaginationError, ResponseParserError)
+
+_REACH = "check the name of the region, the network, the proxy, and whether AWS has the service there"
 _SIGN_IN = "aws sts get-caller-identity says whose credentials are used; --profile NAME names others"
 
 # Credentials are not valid in a region that the account has not enabled.
 # https://docs.aws.amazon.com/accounts/latest/reference/manage-acct-regions.html
 _NOT_ACCEPTED = f"{_SIGN_IN}; aws account list-regions has the regions that the account has enabled"
+
+
+# What AWS writes of an error names who asked.
+_OF_THE_ACCOUNT = (
+    (re.compile(r"\barn:[\w-]{1,20}:[^\s'\"<>]+"), "(an ARN)"),
+    (re.compile(r"\b[0-9]{12}\b"), "(an account)"),
+    (re.compile(r"\b(?:AKIA|ASIA|AIDA|AROA)[A-Z0-9]{12,}\b"), "(a key)"),
+)
+_MARKUP = re.compile(r"\s*<")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,12 +220,17 @@ def problem_of(error: Exception, call: Call) -> Problem:
     if isinstance(error, (HTTPClientError, NotConnectedError)):
         return Problem(
             text=f"{call.service}{_in(call.region)} cannot be reached: {why}",
-            fix="check the name of the region, the network, the proxy, and whether AWS has the service there",
+            fix=_REACH,
             is_out_of_reach=True,
         )
-    if isinstance(error, ResponseParserError) or not isinstance(error, (BotoCoreError, OSError)):
-        return Problem(text=f"AWS answered {call.permission} in an unknown form")
-    return Problem(text=f"AWS was not asked {call.permission}: {why}")
+    if isinstance(error, OverdueError):
+        return Problem(text=why, fix=_REACH)
+    is_odd = isinstance(error, _ODD) or not isinstance(error, (BotoCoreError, OSError))
+    return Problem(
+        text=f"AWS answered {call.permission} in an unknown form"
+        if is_odd
+        else f"AWS was not asked {call.permission}: {why}"
+    )
 
 
 def code_of(error: ClientError) -> str:
@@ -219,7 +247,16 @@ def _refused(error: ClientError, call: Call) -> Problem:
             words = kind.words.format(call=call.permission, region=_in(call.region), code=code)
             fix = kind.fix.format(if_denied=call.if_denied)
             return Problem(text=words, code=code, fix=fix, is_denied=kind.codes is _DENIED)
-    return Problem(text=f"AWS did not answer {call.permission}: {brief(f'{code}: {message}', MESSAGE)}", code=code)
+    said = ": ".join(each for each in (brief(code), _said(message)) if each)
+    return Problem(text=f"AWS did not answer {call.permission}" + (f": {said}" if said else ""), code=code)
+
+
+def _said(message: str) -> str:
+    """What AWS wrote of an error, on one line and without whose account it is; nothing of a page for a browser."""
+    text = "" if _MARKUP.match(message) else " ".join(brief(message, MESSAGE).split())
+    for found, word in _OF_THE_ACCOUNT:
+        text = found.sub(word, text)
+    return text
 
 
 def _in(region: str | None) -> str:

@@ -11,6 +11,7 @@ from itertools import groupby
 from typing import TypeAlias
 
 from gpu_constructs import __version__
+from gpu_constructs.account.deadline import Deadline
 from gpu_constructs.account.preflight.check import Ask, Check, Result, Verdict
 from gpu_constructs.account.preflight.run import preflight
 from gpu_constructs.account.preflight.table import CHECKS, policy
@@ -100,13 +101,14 @@ def _asker(profile: str | None) -> Asks:
         if problem.name not in {"boto3", "botocore"}:
             raise
         raise GpuConstructsError("boto3 is not installed", fix="pip install 'gpu-constructs[account]'") from problem
-    found: Asks = module.asker(profile)
+    deadline = Deadline(told=say if _is_watched() else None)
+    found: Asks = module.asker(profile, deadline)
     return found
 
 
 def _told(asks: Asks) -> Asks:
     """What asks AWS, and says on a terminal which region it asks about: that can take a minute without an answer."""
-    if sys.stderr is None or not sys.stderr.isatty():
+    if not _is_watched():
         return asks
 
     def told(region: str) -> Ask:
@@ -114,6 +116,10 @@ def _told(asks: Asks) -> Asks:
         return asks(region)
 
     return told
+
+
+def _is_watched() -> bool:
+    return sys.stderr is not None and sys.stderr.isatty()
 
 
 def _code(results: Sequence[Result], *, strict: bool) -> int:

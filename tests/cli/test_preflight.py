@@ -14,6 +14,7 @@ import pytest
 from moto import mock_aws
 
 from bench.answered import ACCOUNT, Page, answered
+from gpu_constructs.account.deadline import Deadline
 from gpu_constructs.account.preflight import CHECKS, asking
 from gpu_constructs.account.preflight.answer import Answer, UnansweredError
 from gpu_constructs.account.preflight.check import Ask, Call
@@ -51,8 +52,8 @@ def moto(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setenv("COLUMNS", "80")
     of_moto = asking.asker
 
-    def with_quota(profile: str | None) -> Callable[[str], Ask]:
-        made = of_moto(profile)
+    def with_quota(profile: str | None, deadline: Deadline) -> Callable[[str], Ask]:
+        made = of_moto(profile, deadline)
 
         def of_region(region: str) -> Ask:
             ask = made(region)
@@ -119,7 +120,7 @@ def account(monkeypatch: pytest.MonkeyPatch) -> Account:
 
     def of(**pages: object) -> None:
         given: dict[str, Page] = {name: partial(_same, page) for name, page in pages.items()}
-        monkeypatch.setattr(asking, "asker", lambda _: answered({**ACCOUNT, **given}))
+        monkeypatch.setattr(asking, "asker", lambda *_: answered({**ACCOUNT, **given}))
 
     return of
 
@@ -164,7 +165,7 @@ def test_exit_codes_say_what_could_be_checked(
     account(DescribeRouteTables=DENIED)
     assert asked(capsys, path)[0] == 0
     assert asked(capsys, path, "--strict")[0] == 1
-    monkeypatch.setattr(asking, "asker", lambda _: answered({each.operation: lambda *_: DENIED for each in CALLS}))
+    monkeypatch.setattr(asking, "asker", lambda *_: answered({each.operation: lambda *_: DENIED for each in CALLS}))
     assert asked(capsys, path)[0] == 2
 
 

@@ -13,6 +13,7 @@ __all__ = ["Answer", "Row", "UnansweredError"]
 
 _Plain = TypeVar("_Plain", str, bool)
 _LARGEST = 10**12
+_NEXT = ("NextToken", "nextToken")
 
 
 class UnansweredError(Exception):
@@ -163,14 +164,21 @@ class Answer:
         Raises:
             UnansweredError: The last page is not an object.
         """
-        return bool(self.pages) and bool(_row(self.call, self.pages[-1]).text("NextToken"))
+        last = _row(self.call, self.pages[-1] if self.pages else {})
+        return any(last.text(each) for each in _NEXT)
 
-    def rows(self, key: str) -> Iterator[Row]:
+    def rows(self, key: str, *, whole: bool = True) -> Iterator[Row]:
         """The objects of the lists of all pages.
 
+        Args:
+            key: The key of the lists.
+            whole: Whether they say something only if these are all.
+
         Raises:
-            UnansweredError: They have another shape.
+            UnansweredError: They have another shape, or are not all.
         """
+        if whole and self.has_more:
+            raise UnansweredError(f"AWS answered {self.call} with more than the {len(self.pages)} pages that are read")
         for page in self.pages:
             yield from _row(self.call, page).rows(key)
 

@@ -51,7 +51,7 @@ def running(ask: Ask) -> tuple[tuple[Host, ...], bool]:
         UnansweredError: AWS did not answer.
     """
     answer = ask(INSTANCES, {"Filters": [_RUNNING], "MaxResults": _PAGE})
-    rows = (each for reservation in answer.rows("Reservations") for each in reservation.rows("Instances"))
+    rows = (each for reservation in answer.rows("Reservations", whole=False) for each in reservation.rows("Instances"))
     return tuple(_host(each) for each in rows), not answer.has_more
 
 

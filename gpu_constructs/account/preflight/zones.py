@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-from gpu_constructs.account.preflight.answer import Row
+from gpu_constructs.account.preflight.answer import Row, UnansweredError
 from gpu_constructs.account.preflight.check import Ask, Call, Check, Found, Question, Scope, ok, short, unchecked
 from gpu_constructs.fleet import Pool, Subnet
 from gpu_constructs.hardware.type_names import name_problem
@@ -124,10 +124,17 @@ def _given(ask: Ask) -> list[str]:
 
 
 def _zones(ask: Ask) -> list[str]:
-    """Every zone of the region in which subnets can be made without opting in."""
+    """Every zone of the region in which subnets can be made without opting in.
+
+    Raises:
+        UnansweredError: AWS named none, and every region has some.
+    """
     arguments = {"Filters": [{"Name": "zone-type", "Values": ["availability-zone"]}]}
     found = (each.text("ZoneName") for each in ask(_ZONES, arguments).rows("AvailabilityZones"))
-    return sorted({each for each in found if each})
+    zones = sorted({each for each in found if each})
+    if not zones:
+        raise UnansweredError(f"AWS answered {_ZONES.permission} without any Availability Zone")
+    return zones
 
 
 def _where(names: tuple[str, ...], offered: Mapping[str, frozenset[str]], there: list[str], without: list[str]) -> str:

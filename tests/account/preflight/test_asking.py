@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 from types import SimpleNamespace
@@ -20,6 +21,7 @@ from hypothesis import strategies as st
 
 from bench import answered as account
 from gpu_constructs.account import problems
+from gpu_constructs.account.deadline import Deadline
 from gpu_constructs.account.preflight import CHECKS, Verdict, policy, preflight
 from gpu_constructs.account.preflight.answer import UnansweredError
 from gpu_constructs.account.preflight.asking import READ_ONLY, asker
@@ -86,7 +88,7 @@ def answered(credentials: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cal
     del credentials
     session = boto3.Session
 
-    def of(answer: Answering) -> Ask:
+    def of(answer: Answering, deadline: Deadline | None = None) -> Ask:
         def make(**given_: Any) -> Any:
             core = botocore.session.get_session()
             core.register_component("data_loader", MODELS.get_component("data_loader"))  # which has read the models
@@ -101,7 +103,7 @@ def answered(credentials: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cal
             return made
 
         monkeypatch.setattr(boto3, "Session", make)
-        return asker(None)(REGION)
+        return asker(None, deadline)(REGION)
 
     monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0)
     yield of
@@ -110,6 +112,7 @@ def answered(credentials: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cal
 
 QUOTA = Call(service="service-quotas", operation="GetServiceQuota")
 ROLE = Call(service="iam", operation="GetRole")
+MINE = "123456789012"
 ARGUMENTS = {"ServiceCode": "ec2", "QuotaCode": "L-DB2E81BA"}
 
 
@@ -163,10 +166,45 @@ def _body(body: bytes, operation: str) -> tuple[int, bytes]:
 
 
 @pytest.mark.parametrize("call", [QUOTA, SUBNETS_CALL, ROLE], ids=lambda call: call.service)
-@pytest.mark.parametrize("body", [b"", b"<html>", b"[", b"\xff", b"[[]]", b"<a/>", b"not implemented"])
+@pytest.mark.parametrize("body", [b"", b"<html>", b"[", b"\xff", b"[[]]", b"<a/>", b"[" * 200_000])
 def test_an_answer_that_cannot_be_parsed_is_said(answered: Callable[[Answering], Ask], call: Call, body: bytes) -> None:
     with pytest.raises(UnansweredError):
         answered(partial(_body, body))(call, arguments_of(call)).first.row("Any")
+
+
+def test_a_page_that_is_not_of_aws_says_nothing(answered: Callable[[Answering], Ask]) -> None:
+    """Botocore makes an answer of EC2 of it that has no rows."""
+    ask = answered(partial(_body, b"<html><body>Please sign in</body></html>"))
+    checks = [each for each in CHECKS if each.id in {"types", "subnets", "reservations", "block-offerings"}]
+    found = preflight(every_kind(), lambda _: ask, checks)
+    assert {each.verdict for each in found} == {Verdict.NOT_CHECKED}
+
+
+def test_pages_without_an_end_say_nothing_of_what_is_not_there(answered: Callable[[Answering], Ask]) -> None:
+    tries: list[str] = []
+
+    def answer(operation: str) -> tuple[int, bytes]:
+        tries.append(operation)
+        return 200, b"<R><requestId>1</requestId><nextToken>%d</nextToken></R>" % len(tries)
+
+    with pytest.raises(UnansweredError, match="with more than the 100 pages that are read"):
+        list(answered(answer)(SUBNETS_CALL, {}).rows("Subnets"))
+
+
+def test_an_endpoint_that_hangs_is_left_after_the_deadline(answered: Callable[..., Ask], credentials: None) -> None:
+    del credentials
+    never = threading.Event()
+
+    def answer(operation: str) -> tuple[int, bytes]:
+        del operation
+        never.wait()
+        return 200, b""
+
+    ask = answered(answer, Deadline(0.2))
+    for call, words in {QUOTA: "did not answer servicequotas", ROLE: "was not asked iam"}.items():
+        with pytest.raises(UnansweredError, match=words):
+            ask(call, arguments_of(call))
+    never.set()
 
 
 @cache
@@ -217,7 +255,13 @@ SOME_ANSWERS: dict[str, object] = {
         (NoCredentialsError(), "there are no credentials for AWS"),
         (EOFError(), "there are no credentials for AWS: the profile asks for the code of a device"),
         (ClientError({"Error": {"Code": "UnauthorizedOperation"}}, "x"), "may not call servicequotas:GetServiceQuota"),
-        (ClientError({}, "x"), "AWS did not answer servicequotas:GetServiceQuota"),
+        (ClientError({}, "x"), "AWS did not answer servicequotas:GetServiceQuota$"),
+        (ClientError({"Error": {"Code": "500", "Message": "<html>"}}, "x"), r"after several tries \(500\)$"),
+        (ClientError({"Error": {"Code": "404", "Message": "<!doctype html>\n"}}, "x"), "GetServiceQuota: 404$"),
+        (
+            ClientError({"Error": {"Code": "New", "Message": f"arn:aws:iam::{MINE}:user/me\nof {MINE}"}}, "x"),
+            r"New: \(an ARN\) of \(an account\)$",
+        ),
         (KeyError("x"), "in an unknown form"),
     ],
 )
@@ -263,8 +307,6 @@ def test_answers_of_any_shape_are_results(answers: dict[str, Any]) -> None:
 
 
 def test_regions_are_asked_side_by_side() -> None:
-    import threading  # noqa: PLC0415 - of this test alone
-
     together = threading.Barrier(3, timeout=20)
 
     def asks(region: str) -> Ask:
@@ -300,7 +342,7 @@ def _itself(page: object, *_: object) -> object:
 
 def test_places_are_asked_about_one_by_one() -> None:
     """A fleet in two regions and two accounts, as the stages of an app are."""
-    mine, theirs = "123456789012", "210987654321"
+    mine, theirs = MINE, "210987654321"
     places = {"One": Place("eu-west-1", mine), "Two": Place("us-east-1", mine), "Other": Place("us-east-1", theirs)}
     pools = [
         pool(name=name, region=place.region, origin=Origin(resource=name, place=place))

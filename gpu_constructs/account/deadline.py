@@ -1,0 +1,71 @@
+"""A deadline for all calls of a command: an endpoint that hangs, or answers a byte a second, holds up no command."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future, wait
+from threading import Lock, Thread
+from time import monotonic
+from typing import TypeVar
+
+from gpu_constructs.budget import WAITED
+
+__all__ = ["Deadline", "OverdueError"]
+
+_QUIET = 10.0
+"""Seconds after which a call that has no answer is said."""
+
+_Answer = TypeVar("_Answer")
+
+
+class OverdueError(Exception):
+    """There was no answer in time."""
+
+
+class Deadline:
+    """The time that all calls of a command have together, from the first one on.
+
+    Args:
+        seconds: How long.
+        told: What takes a word about a call that takes long, such as a terminal; None says nothing.
+    """
+
+    def __init__(self, seconds: float = WAITED, told: Callable[[str], None] | None = None) -> None:
+        self._seconds = seconds
+        self._told = told
+        self._lock = Lock()
+        self._ends: float | None = None
+
+    def call(self, what: str, make: Callable[[], _Answer]) -> _Answer:
+        """The answer of a call, or what it raises.
+
+        Args:
+            what: What is called, such as ``ecs:DescribeTasks``.
+            make: Makes the call; what it does after the deadline, it does for no reader.
+
+        Raises:
+            OverdueError: There was no answer in time.
+        """
+        if self._left() <= 0:
+            raise OverdueError(f"AWS was not asked {what}: the {self._seconds:g} seconds of the command were over")
+        answer: Future[_Answer] = Future()
+
+        def run() -> None:
+            try:
+                answer.set_result(make())
+            except BaseException as error:  # noqa: BLE001 - it is raised where the answer is taken
+                answer.set_exception(error)
+
+        # The time-outs of boto3 are those of one read; only a thread can be left behind in the middle of an answer.
+        Thread(target=run, daemon=True).start()
+        if self._told is not None and not wait([answer], min(_QUIET, self._left())).done:
+            self._told(f"waiting for {what}, for {self._left():.0f} seconds at most")
+        if not wait([answer], max(0.0, self._left())).done:
+            raise OverdueError(f"AWS did not answer {what}: the {self._seconds:g} seconds of the command were over")
+        return answer.result()
+
+    def _left(self) -> float:
+        with self._lock:
+            if self._ends is None:
+                self._ends = monotonic() + self._seconds
+            return self._ends - monotonic()
