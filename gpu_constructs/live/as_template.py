@@ -11,7 +11,8 @@ from gpu_constructs.live.described import Answers, Thing, listed, short_name, te
 
 __all__ = ["as_template", "capacity_template", "group_of", "launch_templates_of"]
 
-_CLUSTER = "Cluster"
+# With spaces, which the name of a capacity provider cannot have: those are the ids of what is described.
+_CLUSTER, _TASK = "the cluster", "the task"
 _PROVIDER = "AWS::ECS::CapacityProvider"
 _DEFAULT = "$Default"
 _TYPE = "ecs.instance-type"
@@ -30,8 +31,8 @@ def as_template(answers: Answers, *, definition: Thing, sent: Thing) -> dict[str
     return {
         "Resources": {
             **capacity,
-            "Task": {"Type": "AWS::ECS::TaskDefinition", "Properties": _pascal(definition)},
-            "Service": {"Type": "AWS::ECS::Service", "Properties": _service(sent, names)},
+            _TASK: {"Type": "AWS::ECS::TaskDefinition", "Properties": _pascal(definition)},
+            "the service": {"Type": "AWS::ECS::Service", "Properties": _service(sent, names)},
         }
     }
 
@@ -44,7 +45,7 @@ def capacity_template(answers: Answers) -> dict[str, Any]:
         if group is not None:
             resources |= _capacity(answers, provider, group)
     names = [name for name, resource in resources.items() if resource["Type"] == _PROVIDER]
-    resources["Providers"] = {
+    resources["the providers"] = {
         "Type": "AWS::ECS::ClusterCapacityProviderAssociations",
         "Properties": {
             "Cluster": {"Ref": _CLUSTER},
@@ -81,7 +82,7 @@ def _specification(group: Thing) -> Thing:
 
 def _capacity(answers: Answers, provider: Thing, group: Thing) -> dict[str, Any]:
     name = text(provider, "name")
-    of_group, of_launch = f"{name}Group", f"{name}Launch"
+    of_group, of_launch = f"{name} group", f"{name} launch"
     own = thing(provider, "autoScalingGroupProvider")
     properties: dict[str, Any] = {key: group[key] for key in ("MinSize", "MaxSize", "DesiredCapacity") if key in group}
     properties["VPCZoneIdentifier"] = text(group, "VPCZoneIdentifier").split(",")
@@ -159,7 +160,7 @@ def _service(sent: Thing, names: Iterable[str]) -> dict[str, Any]:
     daemon = {"SchedulingStrategy": "DAEMON"} if sent.get("schedulingStrategy") == "DAEMON" else {"DesiredCount": 1}
     return {
         "Cluster": {"Ref": _CLUSTER},
-        "TaskDefinition": {"Ref": "Task"},
+        "TaskDefinition": {"Ref": _TASK},
         **daemon,
         **({"CapacityProviderStrategy": strategy} if strategy else launch_type),
         "PlacementConstraints": [_pascal(each) for each in listed(sent, "placementConstraints")],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpu_constructs.budget import NAME, brief
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
+from gpu_constructs.live.definitions import require_readable
 from gpu_constructs.live.described import ANSWERS, Answers, Thing, short_name, text
 from gpu_constructs.live.progress import rolled_out
 from gpu_constructs.values import dataclass
@@ -98,4 +99,5 @@ def _definition(answers: Answers, arn: str) -> Thing:
             f"the task definition {shown(short_name(arn))} is not described",
             fix=f"add aws {ANSWERS['taskDefinition']} --task-definition {short_name(arn)}",
         )
+    require_readable(found[0])
     return found[0]

@@ -10,6 +10,7 @@ from gpu_constructs.budget import MESSAGE, brief
 from gpu_constructs.checking.report import check_files
 from gpu_constructs.fleet import Pool
 from gpu_constructs.live.as_template import capacity_template, group_of
+from gpu_constructs.live.definitions import shares_gpus, whole_gpus
 from gpu_constructs.live.described import Answers, Thing, listed, number, short_name, text, thing
 from gpu_constructs.live.hosts import RegisteredHost, registered_hosts, state_of
 from gpu_constructs.live.launches import failed_launches
@@ -179,10 +180,10 @@ def _interfaces(seen: _Seen) -> Iterator[Check]:
 def _gpu_ids(seen: _Seen) -> Iterator[Check]:
     hosts = {each.arn: each for each in seen.hosts}
     running = [each for each in seen.answers.of("tasks") if text(each, "lastStatus") == "RUNNING"]
-    shared = {text(each, "taskDefinitionArn") for each in seen.answers.of("taskDefinition") if _shares(each)}
+    shared = {text(each, "taskDefinitionArn") for each in seen.answers.of("taskDefinition") if shares_gpus(each)}
     alone = [each for each in running if text(each, "taskDefinitionArn") not in shared]
     holders = Counter(gpu for each in alone for gpu in _held(each))
-    wanted = {text(each, "taskDefinitionArn"): _wanted(each) for each in seen.answers.of("taskDefinition")}
+    wanted = {text(each, "taskDefinitionArn"): whole_gpus(each) for each in seen.answers.of("taskDefinition")}
     for task in alone:
         asked = wanted.get(text(task, "taskDefinitionArn"))
         held, host = _held(task), hosts.get(text(task, "containerInstanceArn"))
@@ -195,37 +196,23 @@ def _gpu_ids(seen: _Seen) -> Iterator[Check]:
             *([f"{', '.join(foreign)} not of its host"] if foreign else []),
             *([f"{', '.join(dict.fromkeys(twice))} held twice"] if twice else []),
         ]
+        unknown = [] if asked is not None else ["how many its task definition asks for is not known"]
         yield Check(
             name="GPU ids held",
             about=f"task {short_name(text(task, 'taskArn'))}",
             passed=False if problems else None if asked is None else True,
-            text="; ".join([f"holds {len(held)}", *problems]),
+            text="; ".join([f"holds {len(held)}", *problems, *unknown]),
             fix="stop the task, and let its service start it again" if problems else "",
         )
 
 
 def _held(task: Thing) -> tuple[str, ...]:
-    return tuple(
-        each
-        for container in listed(task, "containers")
-        for each in container.get("gpuIds") or ()
-        if isinstance(each, str)
-    )
+    return tuple(each for container in listed(task, "containers") for each in _texts(container, "gpuIds"))
 
 
-def _requirements(definition: Thing) -> Iterator[Thing]:
-    for container in listed(definition, "containerDefinitions"):
-        yield from (each for each in listed(container, "resourceRequirements") if text(each, "type") == "GPU")
-
-
-def _wanted(definition: Thing) -> int | None:
-    """GPUs that its tasks hold; None for a number that the host decides."""
-    values = [text(each, "value") for each in _requirements(definition)]
-    return sum(map(int, values)) if all(each.isascii() and each.isdecimal() for each in values) else None
-
-
-def _shares(definition: Thing) -> bool:
-    return any("nvidiaMps" in each for each in _requirements(definition))
+def _texts(of: Thing, name: str) -> tuple[str, ...]:
+    value = of.get(name)
+    return tuple(each for each in value if isinstance(each, str)) if isinstance(value, list) else ()
 
 
 def _providers(seen: _Seen) -> Iterator[Check]:

@@ -19,6 +19,7 @@ from gpu_constructs.live.hosts import Layer, registered_hosts
 from gpu_constructs.live.places import Asked, Cause, of_cluster, of_provider
 from gpu_constructs.live.progress import Progress, progress_of, rolled_out
 from gpu_constructs.live.subjects import Subject
+from gpu_constructs.placement.demand import Demand, demand_of
 from gpu_constructs.placement.destinations import routes_of
 from gpu_constructs.values import dataclass
 
@@ -65,7 +66,7 @@ def why(answers: Answers, subject: Subject, *, region: str | None = None) -> Dia
         region: Where the cluster is, for what is offered there.
 
     Raises:
-        InvalidValueError: The answer does not say how many tasks a service has.
+        InvalidValueError: The answers do not say how many tasks a service has, or what they ask for.
     """
     progress = progress_of(subject.described) if subject.kind == "service" else None
     state, waits = _state_of_task(subject) if progress is None else _state_of_service(subject, progress)
@@ -124,6 +125,7 @@ def _causes(answers: Answers, subject: Subject, region: str | None) -> tuple[Cau
     )
     workload = fleet.workloads[0]
     task = workload.task or fleet.tasks[0]
+    _require_known(subject, demand_of(task, workload.constraints))
     hosts = registered_hosts(answers)
     needed = tuple(text(each, "name") for each in listed(subject.definition, "requiresAttributes"))
     places = [each for each in pools_of_task(fleet, task, routes_of(fleet, task)) if each.counts]
@@ -149,6 +151,14 @@ def _causes(answers: Answers, subject: Subject, region: str | None) -> tuple[Cau
     else:
         found += of_cluster(answers, places, asked, hosts)
     return (*own, *found)
+
+
+def _require_known(subject: Subject, demand: Demand) -> None:
+    if demand.unknown:
+        raise InvalidValueError(
+            f"what {subject.kind} {shown(subject.name)} asks for cannot be read: {', '.join(demand.unknown)}",
+            fix=f"give what aws {ANSWERS['taskDefinition']} prints",
+        )
 
 
 def _with_usual_images(fleet: Fleet) -> Fleet:

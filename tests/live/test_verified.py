@@ -71,3 +71,32 @@ def test_a_launch_that_failed_counts_while_the_group_lacks_hosts(desired: int, p
     (check,) = [each for each in found if each.name == "provider scales"]
     assert check.passed is passed
     assert all((each in check.text) is not passed for each in ("(capacity): ", "(quota): "))
+
+
+@pytest.mark.parametrize(
+    ("gpu_ids", "definition", "passed", "said"),
+    [
+        (["GPU-1"], {}, True, "holds 1"),
+        (5, {}, False, "holds 0; 1 asked"),
+        (["GPU-2"], {}, False, "holds 1; GPU-2 not of its host"),
+        (
+            ["GPU-1"],
+            {"containerDefinitions": 5},
+            None,
+            "holds 1; how many its task definition asks for is not known",
+        ),
+    ],
+)
+def test_a_task_holds_the_gpus_that_it_asks_for(
+    gpu_ids: object, definition: Answer, passed: bool | None, said: str
+) -> None:
+    answer = cluster(definition=definition)
+    task = {
+        "taskArn": "1",
+        "lastStatus": "RUNNING",
+        "taskDefinitionArn": answer["taskDefinition"]["taskDefinitionArn"],
+        "containerInstanceArn": answer["containerInstances"][0]["containerInstanceArn"],
+        "containers": [{"gpuIds": gpu_ids}],
+    }
+    (check,) = [each for each in verify(answers([{**answer, "tasks": [task]}])) if each.name == "GPU ids held"]
+    assert (check.passed, check.text) == (passed, said)

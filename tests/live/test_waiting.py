@@ -162,6 +162,41 @@ def test_what_is_no_answer_is_refused_in_words(text: str, problem: str) -> None:
         answers(parsed(text, file="standard input"))
 
 
+def of_container(**more: Any) -> Answer:
+    return {"containerDefinitions": [{"name": "chat", "memory": 512, **more}]}
+
+
+def of_gpus(*values: Any) -> Answer:
+    return of_container(resourceRequirements=[{"type": "GPU", "value": each} for each in values])
+
+
+@pytest.mark.parametrize(
+    ("definition", "problem"),
+    [
+        ({"containerDefinitions": 5}, "has no list of containers"),
+        ({"containerDefinitions": []}, "has no list of containers"),
+        ({"containerDefinitions": [5]}, "has no list of containers"),
+        (of_container(resourceRequirements=5), "not a list of types and values"),
+        (of_container(resourceRequirements=[{"type": 5, "value": "1"}]), "not a list of types and values"),
+        (of_gpus("9" * 5_000), "9… is not a number of GPUs"),
+        (of_gpus(5), "5 is not a number of GPUs"),
+        (of_container(memory="abc"), "Memory"),
+        ({"cpu": "x"}, "Cpu"),
+    ],
+)
+def test_a_task_definition_that_cannot_be_read_has_room_nowhere(definition: Answer, problem: str) -> None:
+    found = answers([cluster(free=("GPU-1",), definition=definition)])
+    verify(found)
+    with pytest.raises(GpuConstructsError, match=problem):
+        why(found, subject_called(found, "chat"), region="us-east-1")
+
+
+@pytest.mark.parametrize("name", ["Service", "Task", "Cluster", "Providers", "gpu", "gpuGroup", "chat"])
+def test_a_provider_may_be_called_anything(name: str) -> None:
+    whole = json.loads(json.dumps(cluster(group=FULL)).replace('"gpu"', json.dumps(name)))
+    assert layers_of(whole) == [Layer.GROUP_MAXIMUM, Layer.BUSY]
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
