@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import inf
 
 from gpu_constructs.fleet import Fleet, PlacementConstraint, Pool, Task, Unknown
 from gpu_constructs.hardware import InstanceType
+from gpu_constructs.hardware.prices import on_demand_price
 from gpu_constructs.placement import alternatives, fit
 from gpu_constructs.placement.destinations import by_hand
 from gpu_constructs.placement.route import Destination, Route
@@ -162,7 +164,22 @@ def _launching(found: PoolAnswer) -> Iterator[str]:
         image = of_types(pool, types[:1]).image
         driven = "" if image == pool.image or isinstance(image, Unknown) else f" with image {image.image.name}"
         listed = "" if found.instead else ", and allow it in the placement constraint"
-        yield f"launch {names_of(types)}{driven}{listed}"
+        yield f"launch {names_of(_cheapest_first(types, pool))}{driven}{listed}"
+
+
+def _cheapest_first(types: Sequence[InstanceType], pool: Pool) -> list[InstanceType]:
+    """Those of the pool's own families first, then current generations, by their price."""
+    families = {each.family for each in pool.instance_types}
+
+    def rank(each: InstanceType) -> tuple[bool, bool, float]:
+        price = on_demand_price(each.name, pool.region)
+        return (
+            each.family not in families,
+            each.current_generation is not True,
+            inf if price is None else price.usd_per_hour,
+        )
+
+    return sorted(types, key=rank)
 
 
 def names_of(types: Sequence[InstanceType]) -> str:

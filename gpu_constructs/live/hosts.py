@@ -15,7 +15,7 @@ from gpu_constructs.placement.reasons import HostResource
 from gpu_constructs.placement.reasons import listed as named
 from gpu_constructs.values import dataclass
 
-__all__ = ["Amounts", "Layer", "Refusal", "RegisteredHost", "refusal", "registered_hosts", "state_of"]
+__all__ = ["Amounts", "Layer", "Refusal", "RegisteredHost", "copies_on", "refusal", "registered_hosts", "state_of"]
 
 
 class Layer(Enum):
@@ -126,6 +126,15 @@ def refusal(
         ),
         None,
     ) or next(iter(_of_amounts(demand, host)), None)
+
+
+def copies_on(task: Task, host: RegisteredHost) -> int | None:
+    """How many copies of a task a host takes while it is empty; None where that is not a matter of numbers alone."""
+    demand, whole = demand_of(task), host.registered
+    if not demand.has_numbers_only:
+        return None
+    pairs = ((len(whole.gpus), demand.gpus), (whole.cpu, demand.cpu), (whole.memory_mib, demand.memory_mib))
+    return min((has // wanted for has, wanted in pairs if wanted), default=None) or None
 
 
 def state_of(host: RegisteredHost) -> Refusal | None:

@@ -9,7 +9,7 @@ from itertools import takewhile
 
 from gpu_constructs.budget import QUOTE, brief
 from gpu_constructs.hardware import InstanceType
-from gpu_constructs.live.described import Answers, Thing, text
+from gpu_constructs.live.described import Answers, Thing, listed, number, text
 from gpu_constructs.live.hosts import Layer
 from gpu_constructs.values import dataclass
 
@@ -90,6 +90,9 @@ _WORDS = tuple(
 )
 
 
+_LIMIT = re.compile(r"current vCPU limit of ([0-9]{1,9})\b")
+
+
 def failed_launches(answers: Answers, group: Thing, types: tuple[InstanceType, ...]) -> tuple[FailedLaunch, ...]:
     """Why the launches of a group failed since the last one that did not, what failed last first.
 
@@ -105,7 +108,7 @@ def failed_launches(answers: Answers, group: Thing, types: tuple[InstanceType, .
     together: dict[Layer, list[Thing]] = {}
     for each in failed:
         together.setdefault(_meaning(_said(each))[0], []).append(each)
-    return tuple(_of_layer(layer, activities, types) for layer, activities in together.items())
+    return tuple(_of_layer(layer, activities, group, types) for layer, activities in together.items())
 
 
 def _launches(answers: Answers, group: Thing) -> list[Thing]:
@@ -132,17 +135,18 @@ def _meaning(said: str) -> tuple[Layer, str]:
     return (Layer.LAUNCH, _AS_SAID) if found is None else (found.layer, found.fix)
 
 
-def _of_layer(layer: Layer, activities: Sequence[Thing], types: tuple[InstanceType, ...]) -> FailedLaunch:
+def _of_layer(layer: Layer, activities: Sequence[Thing], group: Thing, types: tuple[InstanceType, ...]) -> FailedLaunch:
     said = _said(activities[0])
     quotas = [each.quota for each in types if each.quota is not None]
+    vcpus = _vcpus_needed(said, group, types)
     return FailedLaunch(
         layer=layer,
         said=said,
         count=len(activities),
         last=_minute(activities[0].get("StartTime")),
         fix=_meaning(said)[1].format(
-            on_demand=_more_quota(quotas[0].on_demand_code if quotas else None),
-            spot=_more_quota(quotas[0].spot_code if quotas else None),
+            on_demand=_more_quota(quotas[0].on_demand_code if quotas else None, vcpus),
+            spot=_more_quota(quotas[0].spot_code if quotas else None, vcpus),
         ),
     )
 
@@ -156,8 +160,18 @@ def _minute(when: object) -> str:
         return ""
 
 
-def _more_quota(code: str | None) -> str:
+def _vcpus_needed(said: str, group: Thing, types: tuple[InstanceType, ...]) -> int | None:
+    """The quota with which the group can have its maximum, and the hosts that it lacks whoever uses the quota now."""
+    largest = max((each.vcpus for each in types), default=0)
+    most, desired = number(group, "MaxSize") or 0, number(group, "DesiredCapacity") or 0
+    limit = _LIMIT.search(said)
+    lacking = max(1, desired - len(listed(group, "Instances")))
+    beyond = int(limit[1]) + lacking * largest if limit else 0
+    return max(most * largest, beyond) if largest else None
+
+
+def _more_quota(code: str | None, vcpus: int | None) -> str:
     which = brief(code, QUOTE) if code else "CODE"
     ask = f"aws service-quotas request-service-quota-increase --service-code ec2 --quota-code {which} --desired-value"
     where = "" if code else ", with the code that aws service-quotas list-service-quotas --service-code ec2 shows"
-    return f"{ask} VCPUS{where}"
+    return f"{ask} {vcpus or 'VCPUS'}{where}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 
 from gpu_constructs.budget import MESSAGE, brief
@@ -9,11 +10,11 @@ from gpu_constructs.checking.pool_answers import PoolAnswer, fix_of
 from gpu_constructs.fleet import PlacementConstraint, Pool, Task
 from gpu_constructs.live.as_template import group_of
 from gpu_constructs.live.described import Answers, Thing, listed, number, text, thing
-from gpu_constructs.live.hosts import Layer, Refusal, RegisteredHost, refusal
+from gpu_constructs.live.hosts import Layer, Refusal, RegisteredHost, copies_on, refusal
 from gpu_constructs.live.launches import failed_launches
 from gpu_constructs.values import dataclass
 
-__all__ = ["Asked", "Cause", "of_cluster", "of_provider"]
+__all__ = ["Asked", "Cause", "of_cluster", "of_hosts_alone", "of_provider"]
 
 _MOST_HOSTS = 3
 
@@ -37,11 +38,29 @@ class Cause:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What is to be placed: the task, the constraints of its service, the attributes that ECS wants."""
+    """What is to be placed.
+
+    Attributes:
+        task: The task.
+        constraints: Placement constraints of its service.
+        needed: Attributes that ECS wants of its host.
+        copies: How many of it are missing.
+    """
 
     task: Task
     constraints: tuple[PlacementConstraint, ...]
     needed: tuple[str, ...]
+    copies: int
+
+    @property
+    def are_missing(self) -> str:
+        """The copies in words."""
+        return f"{self.copies} more task{'' if self.copies == 1 else 's'}"
+
+    def hosts_for_them(self, like: Sequence[RegisteredHost]) -> int | None:
+        """How many more hosts the copies take, if they are as one that is there; None where that is not known."""
+        on_one = copies_on(self.task, like[0]) if like else None
+        return None if on_one is None else -(-self.copies // on_one)
 
     def refusals(self, hosts: Sequence[RegisteredHost]) -> dict[str, Refusal | None]:
         """Why each host takes no copy, by the name of the host."""
@@ -73,7 +92,17 @@ def of_provider(
     group = group_of(answers, provider)
     if group is not None:
         has_busy = not refusals or any(each is not None and each.layer is Layer.BUSY for each in refusals.values())
-        yield from _of_group(answers, provider, group, place, hosts, more_help=has_busy)
+        more = asked.hosts_for_them(here)
+        yield from _of_group(answers, provider, group, place, hosts, asked=asked, more=more, more_help=has_busy)
+
+
+def of_hosts_alone(name: str, asked: Asked, hosts: Sequence[RegisteredHost]) -> Iterator[Cause]:
+    """What keeps it off the hosts of a capacity provider that was not described."""
+    refusals = asked.refusals([each for each in hosts if each.provider == name])
+    if any(each is None for each in refusals.values()):
+        yield _takes_it(name, refusals)
+    else:
+        yield from _of_hosts(name, refusals)
 
 
 def _never(place: PoolAnswer) -> Cause:
@@ -107,7 +136,7 @@ def _of_hosts(where: str, refusals: dict[str, Refusal | None]) -> Iterator[Cause
         yield Cause(
             layer=each.layer,
             where=where,
-            text=f"{len(names)} of {len(refusals)} hosts: {_some(names)} {each.text}",
+            text=f"{len(names)} of {len(refusals)} hosts: {_each(names)} {each.text}",
             fix=each.fix,
         )
 
@@ -119,6 +148,8 @@ def _of_group(
     place: PoolAnswer,
     hosts: Sequence[RegisteredHost],
     *,
+    asked: Asked,
+    more: int | None,
     more_help: bool,
 ) -> Iterator[Cause]:
     """What keeps the Auto Scaling group of a provider from bringing another host, where more of them help."""
@@ -131,7 +162,7 @@ def _of_group(
         for each in instances
         if text(each, "LifecycleState") == "InService" and text(each, "InstanceId") not in joined
     ]
-    desired, most = number(group, "DesiredCapacity") or 0, number(group, "MaxSize") or 0
+    desired, most = number(group, "DesiredCapacity") or 0, number(group, "MaxSize")
     if out and answers.were_asked("containerInstances"):
         yield Cause(
             layer=Layer.NOT_JOINED,
@@ -157,7 +188,8 @@ def _of_group(
             layer=Layer.NOT_SCALED,
             where=name,
             text=f"the process Launch of {called} is suspended",
-            fix=f"aws autoscaling resume-processes --auto-scaling-group-name {called} --scaling-processes Launch",
+            fix="aws autoscaling resume-processes --scaling-processes Launch "
+            f"--auto-scaling-group-name {shlex.quote(called)}",
         )
     elif text(scaling, "status") == "DISABLED" and desired <= len(instances):
         yield Cause(
@@ -172,12 +204,19 @@ def _of_group(
         )
     elif failed or out or not more_help:
         return
+    elif most is None:
+        yield Cause(
+            layer=Layer.STARTING,
+            where=name,
+            text=f"{called} has {_count(len(instances))}; how many it may have is not described",
+        )
     elif desired >= most:
+        enough = "" if more is None else f", to {most + more} for {asked.are_missing}"
         yield Cause(
             layer=Layer.GROUP_MAXIMUM,
             where=name,
             text=f"{called} is at its maximum of {_count(most)}",
-            fix=f"raise MaxSize of {called}, which is max_instances of the capacity, or stop a task",
+            fix=f"raise MaxSize of {called}, which is max_instances of the capacity{enough}, or stop a task",
         )
     else:
         yield Cause(
@@ -218,18 +257,24 @@ def of_cluster(
         return
     yield from _of_hosts("the cluster", refusals)
     if answers.were_asked("containerInstances"):
+        number_of = asked.hosts_for_them(hosts)
+        more = "hosts" if number_of is None else f"{number_of} more host{'' if number_of == 1 else 's'}"
         yield Cause(
             layer=Layer.NOT_SCALED,
             where="the cluster",
-            text=f"it has launch type EC2 and no capacity provider "
-            f"strategy, so that nothing starts a host for it{'' if hosts else ', and the cluster has none'}",
-            fix="a capacity provider strategy with managed scaling, or one more host",
+            text="it has launch type EC2 and no capacity provider strategy, so that nothing starts hosts for it"
+            + ("" if hosts else "; the cluster has no hosts"),
+            fix=f"a capacity provider strategy with managed scaling, or {more} for {asked.are_missing}",
         )
 
 
 def _some(names: Sequence[str]) -> str:
     rest = len(names) - _MOST_HOSTS
     return f"{', '.join(names[:_MOST_HOSTS])}{f' and {rest} more' if rest > 0 else ''}"
+
+
+def _each(names: Sequence[str]) -> str:
+    return f"each of {_some(names)}" if len(names) > 1 else _some(names)
 
 
 def _count(hosts: int) -> str:

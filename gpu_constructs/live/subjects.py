@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 from gpu_constructs.budget import NAME, brief
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
 from gpu_constructs.live.definitions import require_readable
@@ -97,7 +99,7 @@ def _definition(answers: Answers, arn: str) -> Thing:
     if not found:
         raise InvalidValueError(
             f"the task definition {shown(short_name(arn))} is not described",
-            fix=f"add aws {ANSWERS['taskDefinition']} --task-definition {short_name(arn)}",
+            fix=f"add aws {ANSWERS['taskDefinition']} --task-definition {shlex.quote(short_name(arn))}",
         )
     require_readable(found[0])
     return found[0]

