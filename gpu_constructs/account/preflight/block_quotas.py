@@ -9,8 +9,10 @@ from gpu_constructs.account.preflight.answer import Row
 from gpu_constructs.account.preflight.check import Ask, Call, Found, Question, Scope, ok, short, unchecked
 from gpu_constructs.account.preflight.quota_values import quota, raised
 from gpu_constructs.account.preflight.reserved import RESERVATION_CALLS, is_written, named_in, reserved
-from gpu_constructs.fleet import UNKNOWN, Pool, PurchaseOption, Unknown, total
+from gpu_constructs.account.preflight.shares import Share
+from gpu_constructs.fleet import Pool, PurchaseOption, Unknown
 from gpu_constructs.hardware import known_type
+from gpu_constructs.placement.reasons import listed
 
 __all__ = ["BLOCK_QUOTA_CALLS", "block_questions"]
 
@@ -54,19 +56,20 @@ def _read(family: str, pools: Sequence[Pool], region: str, ask: Ask) -> Found:
     code = _CODES.get(family) or _code_by_name(family, ask)
     if not code:
         return unchecked(f"Service Quotas lists no quota {_NAME.format(family)}")
-    value, wanted = quota(ask, code), total(_vcpus(each) for each in pools)
-    text = f"quota {code} is {value:,g} vCPUs"
-    if isinstance(wanted, Unknown):
-        return unchecked(f"{text}; how many hosts {', '.join(each.name for each in pools)} can have is not known")
+    of = Share(ids=frozenset(), pools=tuple(pools))
+    value, wanted = quota(ask, code), sum(map(_vcpus, pools))
+    text, after = f"quota {code} is {value:,g} vCPUs", ""
+    if of.unknown:
+        after = f"; how many hosts {listed(of.unknown)} can have is not known"
     blocks = {each.text("CapacityReservationId"): each for each in reserved(ask) if _is_block(each, family)}
     mine = sum(_vcpus_of(each) for name, each in blocks.items() if name in _named(pools, ask))
     others = sum(map(_vcpus_of, blocks.values())) - mine
     text += f", {others:,} in other Capacity Blocks, the hosts at MaxSize take {wanted:,}"
     text += f", {mine:,} in theirs" if mine else ""
     # What is bought has passed the quota.
-    if wanted <= mine or others + wanted <= value:
-        return ok(text)
-    return short(f"{text}: {others + wanted - value:,g} short", raised(code, others + wanted, region))
+    if wanted > mine and others + wanted > value:
+        return short(f"{text}: {others + wanted - value:,g} short{after}", raised(code, others + wanted, region))
+    return unchecked(text + after) if after else ok(text)
 
 
 def _family(name: str) -> str:
@@ -80,9 +83,10 @@ def _code_by_name(family: str, ask: Ask) -> str:
     return next((each.text("QuotaCode") for each in rows if each.text("QuotaName").casefold() == name), "")
 
 
-def _vcpus(pool: Pool) -> int | Unknown:
+def _vcpus(pool: Pool) -> int:
+    """VCPUs of its hosts at MaxSize, as far as that is known."""
     hosts = pool.max_instances
-    return UNKNOWN if isinstance(hosts, Unknown) else hosts * pool.instance_types[0].vcpus
+    return 0 if isinstance(hosts, Unknown) else hosts * pool.instance_types[0].vcpus
 
 
 def _is_block(row: Row, family: str) -> bool:

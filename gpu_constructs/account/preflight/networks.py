@@ -8,6 +8,7 @@ from functools import partial
 from gpu_constructs.account.preflight.answer import Row, UnansweredError
 from gpu_constructs.account.preflight.check import Ask, Call, Check, Found, Question, Scope, aws, ok, short, unchecked
 from gpu_constructs.account.preflight.running import INSTANCES, Host, own, running
+from gpu_constructs.account.preflight.shares import shares
 from gpu_constructs.account.preflight.zones import SUBNETS_CALL, subnets_of
 from gpu_constructs.fleet import Pool, Unknown
 from gpu_constructs.placement.reasons import listed
@@ -27,8 +28,10 @@ _WAYS = (
     "NatGatewayId",
     "NetworkInterfaceId",
     "TransitGatewayId",
-    "VpcPeeringConnectionId",
 )
+# Hosts do not come out through the gateways of a VPC that is peered with theirs: "Edge to edge routing" in
+# https://docs.aws.amazon.com/vpc/latest/peering/vpc-peering-basics.html
+_PEERED = "VpcPeeringConnectionId"
 _INTERNET = "igw-"
 # https://docs.aws.amazon.com/AmazonECS/latest/developerguide/vpc-endpoints.html
 _OF_AGENT = ("ecs", "ecs-agent", "ecs-telemetry")
@@ -58,22 +61,21 @@ def _read(pool: Pool, pools: Sequence[Pool], region: str, ask: Ask) -> Found:
 
 def _addresses(pool: Pool, pools: Sequence[Pool], rows: Sequence[Row], region: str, ask: Ask) -> Found:
     """Whether the free addresses are enough for all pools whose hosts have to share them."""
-    own_ids, all_ids = _ids(pool), _connected(pool, pools)
-    subnets, hosts = subnets_of(all_ids, ask), _running(ask)
-    text = ""
-    for ids in dict.fromkeys((own_ids, all_ids)):
-        sharing = [each for each in pools if _ids(each) and _ids(each) <= ids]
-        free = sum(int(row.number("AvailableIpAddressCount")) for name, row in subnets.items() if name in ids)
-        if unknown := [each.name for each in sharing if isinstance(each.max_instances, Unknown)]:
-            there = f"{_addresses_free(free)} and there is a way out"
-            return unchecked(f"{there}; how many hosts {listed(unknown)} can have is not known")
-        wanted = sum(_addresses_wanted(each, hosts) for each in sharing)
-        of = "" if len(sharing) == 1 else f" of {listed([each.name for each in sharing])}"
+    found = list(shares(_ids(pool), [(each, _ids(each)) for each in pools]))
+    subnets, hosts = subnets_of(found[-1].ids, ask), _running(ask)
+    text, open_ = "", ""
+    for share in found:
+        free = sum(int(row.number("AvailableIpAddressCount")) for name, row in subnets.items() if name in share.ids)
+        wanted = sum(_addresses_wanted(each, hosts) for each in share.pools)
         if wanted > free:
-            lacking = f"{_addresses_free(free)}, the hosts{of} at MaxSize take {wanted:,}: {wanted - free:,} short"
-            return short(lacking, aws("ec2", "create-subnet", region, _like(rows[0]).items()))
-        text = text or f"{_addresses_free(free)} for {wanted:,}{of}, and there is a way out"
-    return ok(text)
+            lacking = f"{_addresses_free(free)}, the hosts{share.names} at MaxSize take {wanted:,}"
+            fix = aws("ec2", "create-subnet", region, _like(rows[0]).items())
+            return short(f"{lacking}: {wanted - free:,} short", fix)
+        text = text or f"{_addresses_free(free)} for {wanted:,}{share.names}, and there is a way out"
+        if share.unknown and not open_:
+            there = f"{_addresses_free(free)} and there is a way out"
+            open_ = f"{there}; how many hosts {listed(share.unknown)} can have is not known"
+    return unchecked(open_) if open_ else ok(text)
 
 
 def _addresses_free(number: int) -> str:
@@ -86,15 +88,6 @@ def _like(subnet: Row) -> Mapping[str, str]:
         "availability-zone": subnet.text("AvailabilityZone"),
         "cidr-block": "CIDR",
     }
-
-
-def _connected(pool: Pool, pools: Sequence[Pool]) -> frozenset[str]:
-    """The subnets of a pool, and of all pools that share some with it or with one that does."""
-    found, before = _ids(pool), frozenset[str]()
-    while found != before:
-        before = found
-        found = found.union(*(_ids(each) for each in pools if _ids(each) & found))
-    return found
 
 
 def _ids(pool: Pool) -> frozenset[str]:
@@ -173,6 +166,12 @@ def _without_route(subnet: Row, table: Row, region: str, ask: Ask) -> Found | No
     missing = [each for each in _OF_AGENT if each not in there]
     if not missing:
         return None
+    lead = aws("ec2", "create-vpc-endpoint", region, _endpoint(vpc, name, region, missing[0]).items())
+    if any(_is_default(each) and each.text(_PEERED) for each in table.rows("Routes")):
+        text = (
+            f"{name} leads to another VPC by peering, which is no way to the internet; whether ECS is reached through"
+        )
+        return unchecked(f"{text} endpoints there is not known", lead)
     dead = any(_is_default(each) and each.text("State") == "blackhole" for each in table.rows("Routes"))
     public = any(_is_default(each) and each.text("GatewayId").startswith(_INTERNET) for each in table.rows("Routes"))
     why = (
@@ -182,8 +181,7 @@ def _without_route(subnet: Row, table: Row, region: str, ask: Ask) -> Found | No
         if public
         else "it has no route to other networks"
     )
-    fix = aws("ec2", "create-vpc-endpoint", region, _endpoint(vpc, name, region, missing[0]).items())
-    return short(f"hosts in {name} do not reach ECS: {why}, and no endpoint for {listed(missing)}", fix)
+    return short(f"hosts in {name} do not reach ECS: {why}, and no endpoint for {listed(missing)}", lead)
 
 
 def _endpoint(vpc: str, subnet: str, region: str, service: str) -> Mapping[str, str]:

@@ -6,63 +6,123 @@ import datetime as dt
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from gpu_constructs.account.preflight.answer import Row
+from gpu_constructs.account.preflight.answer import Row, UnansweredError
 from gpu_constructs.account.preflight.blocks import OFFERINGS, at, offered, starts
 from gpu_constructs.account.preflight.check import Ask, Check, Found, Question, Scope, aws, ok, short, unchecked
 from gpu_constructs.account.preflight.reserved import RESERVATION_CALLS, is_written, named_in, reserved
+from gpu_constructs.account.preflight.running import INSTANCES, Host, logical_id, own, running
+from gpu_constructs.account.preflight.shares import Share, shares
 from gpu_constructs.account.preflight.zones import type_names
-from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, Pool, PurchaseOption, Reservation, Unknown
+from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, Pool, PurchaseOption, Unknown
 from gpu_constructs.placement.reasons import listed
 
 __all__ = ["RESERVATIONS"]
 
-_ALIVE = {"active", "scheduled"}
-_LINUX = "Linux"
+_ACTIVE = "active"
+_ALIVE = {_ACTIVE, "scheduled"}
+# The other platforms are those of images with a licence: of RHEL, SUSE, SQL Server, Ubuntu Pro and Windows.
+# https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/billing-info-fields.html
+_LINUX, _WINDOWS = "Linux/UNIX", "Windows"
 
 
 def _questions(scope: Scope) -> Iterator[Question]:
     for pool in scope.pools:
         named = pool.bought.reservation
         if pool.bought.option in BOUGHT_IN_ADVANCE or (named is not None and named.comes_first):
-            yield Question(subject=pool.name, read=partial(_read, pool, scope.region))
+            yield Question(subject=pool.name, read=partial(_read, pool, scope.pools, scope.region))
 
 
-def _read(pool: Pool, region: str, ask: Ask) -> Found:
-    named = pool.bought.reservation
-    if named is not None and named.is_targeted and not is_written(named):
+def _read(pool: Pool, pools: Sequence[Pool], region: str, ask: Ask) -> Found:
+    if not _is_said(pool):
         return unchecked("which Capacity Reservation it runs in is only known after the deploy")
-    found = _rows(pool, named, ask)
-    usable = [each for each in found if not _unusable(each, pool)]
+    found = _rows(pool, ask)
     why = [reason for each in found if (reason := _unusable(each, pool))]
-    there = sum(int(each.number("TotalInstanceCount")) for each in usable)
-    free = sum(int(each.number("AvailableInstanceCount")) for each in usable if each.text("State") == "active")
-    if isinstance(pool.max_instances, Unknown):
-        return unchecked(f"{_hosts(there)} reserved; how many it can have is not known")
-    wanted = pool.max_instances
-    if there >= wanted:
-        return ok(f"{_hosts(there)} reserved for {wanted}, {free} free now{_dates(usable)}")
-    text = f"{_hosts(there)} reserved, {wanted} wanted at MaxSize: {wanted - there} short"
-    text += f" ({listed(why)})" if why else ""
+    rows = {each.text("CapacityReservationId"): each for each in reserved(ask)}
+    hosts, worst, text, open_ = _running(ask), 0, "", ""
+    for share in _shares(pool, pools, ask):
+        usable = [rows[each] for each in share.ids]
+        there = sum(int(each.number("TotalInstanceCount")) for each in usable)
+        free = sum(int(each.number("AvailableInstanceCount")) for each in usable if each.text("State") == _ACTIVE)
+        others = _of_others(usable, share, hosts)
+        lacking = share.hosts - (there - others)
+        if text and lacking <= worst:
+            continue
+        worst = max(0, lacking)
+        text = f"{_hosts(there)} reserved" + (f", {others} in use by others" if others else "")
+        if lacking > 0:
+            text += f", {share.hosts} wanted at MaxSize{share.names}: {lacking} short"
+            text += f" ({listed(why)})" if why else ""
+        elif share.unknown:
+            open_ = f"{text}; how many hosts {listed(share.unknown)} can have is not known"
+        else:
+            text += f" for {share.hosts}{share.names}, {free} free now{_dates(usable)}"
+    if not worst:
+        return unchecked(open_) if open_ else ok(text)
     if pool.bought.option not in BOUGHT_IN_ADVANCE:
         return ok(f"{text}; the others start on demand")
     if pool.bought.option is PurchaseOption.CAPACITY_BLOCK:
-        return offered(pool, wanted - there, region, ask, before=text)
-    return short(text, _more(pool, wanted - there, region))
+        return offered(pool, worst, region, ask, before=text)
+    return short(text, _more(pool, worst, region))
+
+
+def _is_said(pool: Pool) -> bool:
+    named = pool.bought.reservation
+    return named is None or not named.is_targeted or is_written(named)
+
+
+def _shares(pool: Pool, pools: Sequence[Pool], ask: Ask) -> Iterator[Share]:
+    """What is reserved for a pool, alone and with the others that have to run in the same reservations."""
+    ids = _ids(pool, ask)
+    if not ids or pool.bought.option not in BOUGHT_IN_ADVANCE:
+        yield Share(ids=ids, pools=(pool,))
+        return
+    bound = [each for each in pools if each.bought.option in BOUGHT_IN_ADVANCE and _is_said(each)]
+    yield from shares(ids, [(each, _ids(each, ask)) for each in bound])
+
+
+def _ids(pool: Pool, ask: Ask) -> frozenset[str]:
+    """The reservations that take its hosts."""
+    return frozenset(each.text("CapacityReservationId") for each in _rows(pool, ask) if not _unusable(each, pool))
+
+
+def _running(ask: Ask) -> tuple[Host, ...] | None:
+    """The hosts that run; None where these may not be all."""
+    try:
+        hosts, is_whole = running(ask)
+    except UnansweredError:
+        return None
+    return hosts if is_whole else None
+
+
+def _of_others(rows: Sequence[Row], share: Share, hosts: Sequence[Host] | None) -> int:
+    """Hosts of others that run in reservations; none where those of the pools cannot be told from them."""
+    if hosts is None or not all(map(logical_id, share.pools)):
+        return 0
+    mine = [each.reservation for pool in share.pools for each in own(hosts, pool)]
+    active = [each for each in rows if each.text("State") == _ACTIVE]
+    used = (
+        each.number("TotalInstanceCount")
+        - each.number("AvailableInstanceCount")
+        - mine.count(each.text("CapacityReservationId"))
+        for each in active
+    )
+    return sum(max(0, int(each)) for each in used)
 
 
 def _hosts(number: int) -> str:
     return "1 host is" if number == 1 else f"{number} hosts are"
 
 
-def _rows(pool: Pool, named: Reservation | None, ask: Ask) -> list[Row]:
+def _rows(pool: Pool, ask: Ask) -> list[Row]:
     """The reservations that are meant: those that are named, else the open ones of its types."""
+    named = pool.bought.reservation
     if named is not None and named.is_targeted:
         return named_in(reserved(ask), named, ask)
     types = type_names(pool)
     return [
         each
         for each in reserved(ask)
-        if each.text("State") == "active"
+        if each.text("State") == _ACTIVE
         and each.text("InstanceType") in types
         and each.text("InstanceMatchCriteria") == "open"
     ]
@@ -82,7 +142,8 @@ def _unusable(row: Row, pool: Pool) -> str:
         (state not in _ALIVE, f"is {state or 'in no known state'}"),
         (pool.types_are_known and kind not in type_names(pool), f"is of {kind}"),
         (bool(zones) and None not in zones and zone not in zones, f"is in {zone}, where the pool has no subnet"),
-        (not platform.startswith(_LINUX), f"is for {platform}"),
+        (platform != _LINUX and not isinstance(pool.image, Unknown), f"is for {platform}"),
+        (platform.startswith(_WINDOWS), f"is for {platform}"),
         (end is not None and end <= (needed or _now()), f"ends {at(end)}, before the hosts start"),
         (is_late, f"begins {at(start)}, after the hosts start"),
     )
@@ -101,7 +162,7 @@ def _dates(rows: Sequence[Row]) -> str:
 def _more(pool: Pool, hosts: int, region: str) -> str:
     options = [
         ("instance-type", next(iter(type_names(pool)), "TYPE")),
-        ("instance-platform", "Linux/UNIX"),
+        ("instance-platform", _LINUX),
         ("availability-zone", next((each.zone for each in pool.subnets if each.zone), "ZONE")),
         ("instance-count", hosts),
     ]
@@ -111,8 +172,11 @@ def _more(pool: Pool, hosts: int, region: str) -> str:
 RESERVATIONS = Check(
     id="reservations",
     question="do the Capacity Reservations and Capacity Blocks that a pool names hold its hosts at MaxSize?",
-    reads="hosts of those of its type, zone and platform that are active or scheduled when the hosts start",
-    calls=(*RESERVATION_CALLS, OFFERINGS),
+    reads=(
+        "hosts of those of its type, zone and platform that are active or scheduled when the hosts start, for it and "
+        "the pools that have no others; less those in use by hosts that are not of these pools"
+    ),
+    calls=(*RESERVATION_CALLS, INSTANCES, OFFERINGS),
     questions=_questions,
 )
 """https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CapacityReservation.html"""

@@ -10,7 +10,7 @@ from gpu_constructs.fleet import Pool, PoolKind
 from gpu_constructs.hardware import known_type
 from gpu_constructs.values import dataclass
 
-__all__ = ["INSTANCES", "ON_DEMAND", "SPOT", "Host", "own", "running"]
+__all__ = ["INSTANCES", "ON_DEMAND", "SPOT", "Host", "logical_id", "own", "running"]
 
 INSTANCES = Call(service="ec2", operation="DescribeInstances")
 ON_DEMAND, SPOT = "on-demand", "spot"
@@ -35,6 +35,7 @@ class Host:
         way: How it was bought, as quotas tell it apart; None where it counts against none.
         stack: The stack that made it or its group; empty where none did.
         logical_id: The logical id of itself or of its group there.
+        reservation: The Capacity Reservation that it runs in; empty for none.
     """
 
     type: str
@@ -42,6 +43,7 @@ class Host:
     way: str | None
     stack: str
     logical_id: str
+    reservation: str
 
 
 def running(ask: Ask) -> tuple[tuple[Host, ...], bool]:
@@ -62,14 +64,14 @@ def own(hosts: Sequence[Host], pool: Pool) -> tuple[Host, ...]:
     files do not say how the stack is called, hosts with the same logical id are its own if all are of one stack.
     """
     stack = None if pool.origin is None else pool.origin.stack
-    found = [each for each in hosts if each.logical_id and each.logical_id == _logical_id(pool)]
+    found = [each for each in hosts if each.logical_id and each.logical_id == logical_id(pool)]
     if stack is None:
         return tuple(found) if len({each.stack for each in found}) == 1 else ()
     return tuple(each for each in found if each.stack == stack)
 
 
-def _logical_id(pool: Pool) -> str | None:
-    """The logical id of what launches the hosts of a pool."""
+def logical_id(pool: Pool) -> str | None:
+    """The logical id of what launches the hosts of a pool; None where its hosts have no tag with it."""
     if pool.kind is PoolKind.AUTO_SCALING_GROUP and pool.group.name:
         return pool.group.name.rpartition("/")[2]
     return pool.origin.resource if pool.kind is PoolKind.INSTANCE and pool.origin is not None else None
@@ -85,6 +87,7 @@ def _host(row: Row) -> Host:
         way=_WAYS.get(row.text("InstanceLifecycle")),
         stack=tags.get(_STACK, ""),
         logical_id=tags.get(_LOGICAL_ID, ""),
+        reservation=row.text("CapacityReservationId"),
     )
 
 

@@ -149,6 +149,16 @@ def test_subnets_need_a_way_out(
     assert found.fix.startswith("aws ec2 create-vpc-endpoint ") is bool(says)
 
 
+def test_a_route_to_a_peered_vpc_is_not_known_to_be_a_way_out() -> None:
+    answers = {
+        "DescribeSubnets": {"Subnets": [subnet()]},
+        "DescribeRouteTables": table(route(VpcPeeringConnectionId="pcx-1")),
+        "DescribeVpcEndpoints": {},
+    }
+    assert only("subnets", answers).verdict is NOT_CHECKED
+    assert only("subnets", {**answers, "DescribeVpcEndpoints": OF_AGENT}).verdict is OK
+
+
 @pytest.mark.parametrize(
     ("free", "text"),
     [
@@ -184,6 +194,18 @@ def test_pools_that_share_subnets_share_their_addresses(
     found = results("subnets", answers, fleet(pool(), pool(name="Other", subnets=others)))[0]
     assert says in found.text
     assert (found.verdict is SHORT) is ("short" in says)
+
+
+def test_what_is_known_alone_can_take_more_addresses_than_are_free() -> None:
+    answers = {"DescribeSubnets": {"Subnets": [subnet(free=3)]}, "DescribeRouteTables": table(NAT)}
+    managed = pool(name="Managed", max_instances=UNKNOWN)
+    assert results("subnets", answers, fleet(pool(), managed))[0].verdict is SHORT
+    answers["DescribeSubnets"] = {"Subnets": [subnet(free=4)]}
+    found = results("subnets", answers, fleet(pool(), managed))[0]
+    assert (found.verdict, found.text.partition("; ")[2]) == (
+        NOT_CHECKED,
+        "how many hosts Managed can have is not known",
+    )
 
 
 def test_hosts_that_run_have_their_addresses() -> None:
@@ -232,6 +254,7 @@ YEAR_2041 = dt.datetime(2041, 1, 1, tzinfo=dt.timezone.utc)
         (NAMED, reserved(InstanceType="p5.48xlarge"), SHORT, "cr-0a1b2c3d is of p5.48xlarge"),
         (NAMED, reserved(AvailabilityZone="eu-west-1b"), SHORT, "is in eu-west-1b, where the pool has no subnet"),
         (NAMED, reserved(InstancePlatform="Windows"), SHORT, "is for Windows"),
+        (NAMED, reserved(InstancePlatform="Linux with SQL Server Enterprise"), SHORT, "is for Linux with SQL Server"),
         (NAMED, reserved(EndDate=dt.datetime(2020, 1, 1, tzinfo=dt.timezone.utc)), SHORT, "before the hosts start"),
         (NAMED, reserved(CapacityReservationId="cr-00000000"), SHORT, "0 hosts are reserved"),
         (BLOCK, reserved(EndDate=YEAR_2041), OK, "the first ends 2041-01-01 00:00 UTC"),
@@ -259,6 +282,43 @@ def test_a_reservation_is_held_against_type_zone_platform_dates_and_number(
     answers = {"DescribeCapacityReservations": {"CapacityReservations": [row]}, "DescribeCapacityBlockOfferings": {}}
     found = only("reservations", answers, fleet(pool(bought=bought, subnets=(Subnet(zone="eu-west-1a"),))))
     assert (found.verdict, says in found.text) == (verdict, True), found.text
+
+
+def test_pools_that_name_one_reservation_share_it() -> None:
+    answers = {"DescribeCapacityReservations": {"CapacityReservations": [reserved()]}}
+    two = results("reservations", answers, fleet(pool(bought=NAMED), pool(name="Other", bought=NAMED)))
+    text = "4 hosts are reserved, 8 wanted at MaxSize of Gpu and Other: 4 short"
+    assert [(each.verdict, each.text) for each in two] == [(SHORT, text)] * 2
+    assert " --instance-count 4 " in two[0].fix
+    # One that has another reservation as well leaves room.
+    both = {
+        "DescribeCapacityReservations": {"CapacityReservations": [reserved(), reserved(CapacityReservationId="cr-1")]}
+    }
+    either = pool(name="Either", bought=Bought(option=PurchaseOption.RESERVED))
+    found = results("reservations", both, fleet(pool(bought=NAMED), either))
+    assert [each.verdict for each in found] == [OK, OK]
+
+
+@pytest.mark.parametrize(
+    ("hosts", "verdict", "says"),
+    [
+        ([], SHORT, "4 hosts are reserved, 4 in use by others, 4 wanted at MaxSize: 4 short"),
+        (
+            [host(logical_id="Group", CapacityReservationId="cr-0a1b2c3d")] * 4,
+            OK,
+            "4 hosts are reserved for 4, 0 free now",
+        ),
+        ([host(logical_id="Group")] * 4, SHORT, "4 in use by others"),
+    ],
+)
+def test_what_others_use_of_a_reservation_is_not_there(hosts: list[Any], verdict: Verdict, says: str) -> None:
+    row = reserved(AvailableInstanceCount=0)
+    answers = {"DescribeCapacityReservations": {"CapacityReservations": [row]}, "DescribeInstances": instances(*hosts)}
+    mine = pool(bought=NAMED, group=GroupSettings(name="Group"))
+    found = only("reservations", answers, fleet(mine))
+    assert (found.verdict, says in found.text) == (verdict, True), found.text
+    # Hosts of AWS Batch cannot be told from others.
+    assert only("reservations", answers, fleet(replace(mine, kind=PoolKind.BATCH))).verdict is OK
 
 
 def test_a_group_of_reservations_is_that_of_its_members() -> None:

@@ -188,4 +188,7 @@ def test_a_quota_of_blocks_without_a_known_code_is_found_by_its_name() -> None:
 
 def test_what_a_block_takes_is_open_without_a_maximum() -> None:
     of = replace(POOL, instance_types=(P5,), max_instances=UNKNOWN, bought=BLOCK)
-    assert only("quotas", quota(192), fleet(of)).verdict is NOT_CHECKED
+    answers = {**quota(192), "DescribeCapacityReservations": {"CapacityReservations": []}}
+    assert only("quotas", answers, fleet(of)).verdict is NOT_CHECKED
+    two = fleet(of, replace(of, name="Two", max_instances=2))
+    assert only("quotas", answers, two).verdict is SHORT
