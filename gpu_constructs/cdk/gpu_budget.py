@@ -37,12 +37,22 @@ class GpuBudget:
         Raises:
             InvalidValueError: `scope` is not a construct, or `usd_per_hour` is not a number of 0 or more.
         """
-        is_number = isinstance(usd_per_hour, Real) and not isinstance(usd_per_hour, bool)
-        if not is_number or not math.isfinite(usd_per_hour) or usd_per_hour < 0:
+        amount = _amount(usd_per_hour)
+        if not math.isfinite(amount) or amount < 0:
             raise InvalidValueError(
                 f"{shown(usd_per_hour)} is not a budget",
                 argument="usd_per_hour",
                 value=usd_per_hour,
                 allowed="US dollars an hour, a number of 0 or more that is known at synth",
             )
-        check_of(scope, instead="GpuBudget.add_to(app, usd_per_hour=40)").hold(float(usd_per_hour))
+        check_of(scope, instead="GpuBudget.add_to(app, usd_per_hour=40)").hold(amount)
+
+
+def _amount(usd_per_hour: object) -> float:
+    """A number as it can be added up; not a number for anything else."""
+    if not isinstance(usd_per_hour, Real) or isinstance(usd_per_hour, bool):
+        return math.nan
+    try:
+        return float(usd_per_hour)
+    except OverflowError:
+        return math.inf

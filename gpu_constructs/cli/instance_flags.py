@@ -270,7 +270,20 @@ def _add(parser: argparse.ArgumentParser, flag: Flag, names: Sequence[str], text
     elif flag.metavar is not None:
         parser.add_argument(*names, dest=flag.field, metavar=flag.metavar, help=text)
     else:
-        parser.add_argument(*names, dest=flag.field, action=argparse.BooleanOptionalAction, default=None, help=text)
+        parser.add_argument(*names, dest=flag.field, action=_YesOrNo, default=None, help=text)
+
+
+class _YesOrNo(argparse.BooleanOptionalAction):
+    """``--efa`` or ``--no-efa``; both together mean nothing."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: object, option: str | None = None
+    ) -> None:
+        """Takes one of them."""
+        before = getattr(namespace, self.dest)
+        super().__call__(parser, namespace, values, option)  # type: ignore[arg-type]  # it has no values
+        if before not in {None, getattr(namespace, self.dest)}:
+            raise InvalidValueError("yes and no are both given", argument=_BY_FIELD[self.dest].names[0])
 
 
 def needs_from(arguments: argparse.Namespace) -> InstanceNeeds:

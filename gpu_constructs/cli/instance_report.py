@@ -29,6 +29,7 @@ class Found:
         shown: How many of them at most; None for all.
         memory: What a model needs, where one is asked for.
         written: How a need was written, by its name.
+        just_missed: Models of GPUs that are left out because a GB is less than a GiB.
         similar: The needs of the type that others are to stand in for, as they are written.
     """
 
@@ -36,6 +37,7 @@ class Found:
     shown: int | None
     memory: ModelMemory | None
     written: Callable[[str], str]
+    just_missed: tuple[str, ...] = ()
     similar: tuple[str, ...] = ()
 
     @property
@@ -64,6 +66,7 @@ def as_lines(found: Found, *, wide: bool) -> Iterator[Line]:
         yield from memory_lines(found.memory)
     if not found.offers:
         yield from _nothing(found)
+        yield from _of_gigabytes(found)
         return
     columns = (*_COLUMNS, *_MORE) if wide else (*_NARROW, _LIST)
     lists = {each: letter for letter, each in zip(ascii_lowercase, _lists(found), strict=False)}
@@ -84,6 +87,7 @@ def _remarks(found: Found) -> Iterator[Line]:
     if found.similar:
         text = f"similar means {' '.join(found.similar)}"
         yield from ([(each, "aside")] for each in wrapped(text, width=width_of(sys.stdout), indent=0))
+    yield from _of_gigabytes(found)
     if any(each.usd_per_hour is None for each in found.offers):
         yield [("without a price: none of the lists that are shipped has one", "aside")]
     gone = sum(not each.instance_type.is_offered_anywhere for each in found.offers)
@@ -92,6 +96,13 @@ def _remarks(found: Found) -> Iterator[Line]:
         yield [(f"{last} offered in no region of the catalogue of {RECORDED}", "aside")]
     if len(found.offers) < len(found.choice.offers):
         yield [(f"the first {len(found.offers)} of {len(found.choice.offers)}", "aside")]
+
+
+def _of_gigabytes(found: Found) -> Iterator[Line]:
+    if found.just_missed:
+        names = ", ".join(found.just_missed)
+        text = f"left out by {found.written('gpu_memory_mib')}: {names}, sold with so many GB, which are fewer GiB"
+        yield from ([(each, "aside")] for each in wrapped(text, width=width_of(sys.stdout), indent=0))
 
 
 def _nothing(found: Found) -> Iterator[Line]:
@@ -212,6 +223,7 @@ def as_facts(found: Found) -> dict[str, object]:
         "found": len(found.choice.offers),
         "instance_types": [_facts(found, each) for each in found.offers],
         "similar_means": list(found.similar),
+        "just_missed": list(found.just_missed),
         "needs": [
             {"need": each.name, "written": found.written(each.name), "left": each.left} for each in found.choice.steps
         ],

@@ -5,16 +5,18 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping
+from difflib import get_close_matches
 from functools import partial
 
+from gpu_constructs.budget import NAME
 from gpu_constructs.cli.configuration import add_configuration, declared_types
 from gpu_constructs.cli.instance_flags import add_flags, as_written, needs_from, written
 from gpu_constructs.cli.instance_report import Found, as_facts, as_lines
 from gpu_constructs.cli.model_flags import add_model_flags, memory_from, model_facts, model_written, show_models
 from gpu_constructs.cli.output import json_text
 from gpu_constructs.cli.terminal import show
-from gpu_constructs.errors import InvalidValueError, argument_named, shown
-from gpu_constructs.hardware import InstanceNeeds, choose, instance_type
+from gpu_constructs.errors import InvalidValueError, UnknownNameError, argument_named, shown
+from gpu_constructs.hardware import InstanceNeeds, accelerated, choose, instance_type
 from gpu_constructs.hardware.filters import Condition, needs_like
 from gpu_constructs.hardware.overlay import for_one_check
 from gpu_constructs.hardware.search import SORT_ORDERS
@@ -28,8 +30,8 @@ _EXAMPLES = """\
 examples:
   gpu-constructs instances                everything with an accelerator
   gpu-constructs instances --gpus 4..8 --gpu-memory-gib 40 --price ..20
-  gpu-constructs instances --model L4,L40S --region eu-west-1 --purchase spot
-  gpu-constructs instances --similar g6.12xlarge       its stand-ins on Spot
+  gpu-constructs instances --model L4,L40S --region eu-north-1 --purchase spot
+  gpu-constructs instances --similar g6.12xlarge --purchase spot
   gpu-constructs instances --serve llama-3.1-70b --precision fp8 --context 32k
   gpu-constructs instances --family c7i --format json
 
@@ -57,16 +59,14 @@ def define(parser: argparse.ArgumentParser) -> None:
     )
     add_model_flags(parser)
     orders = ", ".join(SORT_ORDERS)
-    parser.add_argument(
-        "--sort-by", choices=list(SORT_ORDERS), metavar="ORDER", default="price", help=f"{orders}; default: price"
-    )
+    parser.add_argument("--sort-by", metavar="ORDER", default="price", help=f"{orders}; default: price")
     parser.add_argument(
         "--sort-direction",
         choices=["asc", "desc", "ascending", "descending"],
         default="asc",
         help="default: asc; types that no region offers come last in both",
     )
-    parser.add_argument("--max-results", type=int, metavar="N", help="the first N; default: all")
+    parser.add_argument("--max-results", metavar="N", help="the first N; default: all")
     add_configuration(parser)
     parser.add_argument(
         "--format",
@@ -110,13 +110,30 @@ def _found(arguments: argparse.Namespace) -> Found:
         choice=choose(
             needs,
             also=() if memory is None else (_holding(memory),),
-            sort_by=arguments.sort_by,
+            sort_by=_sort_order(arguments.sort_by),
             descending=arguments.sort_direction.startswith("desc"),
         ),
         shown=_most(arguments.max_results),
         memory=memory,
+        just_missed=_just_missed(needs),
         written=partial(_written, arguments, implied),
         similar=tuple(similar.values()),
+    )
+
+
+def _just_missed(needs: InstanceNeeds) -> tuple[str, ...]:
+    """Models of GPUs that are sold with as many GB as GiB are asked for, of which there are fewer in them."""
+    asked = needs.gpu_memory_mib
+    if asked is None or asked.low is None:
+        return ()
+    gigabytes = asked.low / 1024
+    found = {
+        each.accelerators.model: each.gpu_memory_mib
+        for each in accelerated()
+        if each.accelerators is not None and each.gpu_memory_mib is not None and not each.accelerators.is_fractional
+    }
+    return tuple(
+        name for name, mib in found.items() if mib < asked.low and round(mib * 1.048576 / 1000, 1) >= gigabytes
     )
 
 
@@ -143,12 +160,27 @@ def _written(arguments: argparse.Namespace, implied: Mapping[str, str], need: st
     return implied.get(need) or written(need, arguments)
 
 
-def _most(count: int | None) -> int | None:
-    if count is not None and not 0 < count <= _MOST_SHOWN:
+def _most(written: str | None) -> int | None:
+    if written is None:
+        return None
+    is_count = written.isascii() and written.isdecimal() and len(written) <= len(str(_MOST_SHOWN))
+    if not is_count or not 0 < int(written) <= _MOST_SHOWN:
         raise InvalidValueError(
-            f"got {shown(count)}", argument="--max-results", value=count, allowed=f"1 to {_MOST_SHOWN:,}"
+            f"got {written[:NAME]}", argument="--max-results", value=written, allowed=f"1 to {_MOST_SHOWN:,}"
         )
-    return count
+    return int(written)
+
+
+def _sort_order(written: str) -> str:
+    if written not in SORT_ORDERS:
+        raise UnknownNameError(
+            f"no order {shown(written)}",
+            argument="--sort-by",
+            value=written,
+            nearest=tuple(get_close_matches(written[:NAME], SORT_ORDERS, n=1, cutoff=0.6)),
+            otherwise=f"one of {', '.join(SORT_ORDERS)}",
+        )
+    return written
 
 
 def _write(found: Found, form: str) -> None:

@@ -126,8 +126,17 @@ def memory_lines(memory: ModelMemory) -> Iterator[Line]:
     yield from table(("part", "GiB", "how it is worked out"), rows, width=width_of(sys.stdout), right=("GiB",))
     if shape.assumed:
         yield [(f"its shape is assumed to be that of {shape.name}", "")]
-    yield [(f"a server uses {MEMORY_FRACTION:.0%} of a GPU; several GPUs share weights and cache", "")]
+    if (longest := _too_short(memory)) is not None:
+        text = f"the longest context of {shape.name} has {longest:,} tokens"
+        yield [(text, "warning")]
+    yield [(f"a server uses {MEMORY_FRACTION:.0%} of what CUDA shows; several GPUs share weights and cache", "")]
     yield []
+
+
+def _too_short(memory: ModelMemory) -> int | None:
+    """The longest context of a model, where another one is asked for that is longer."""
+    shape = memory.shape
+    return shape.longest if not shape.assumed and 0 < shape.longest < memory.context else None
 
 
 def memory_facts(memory: ModelMemory) -> dict[str, object]:
@@ -138,6 +147,8 @@ def memory_facts(memory: ModelMemory) -> dict[str, object]:
         "parameters_billion": memory.shape.parameters,
         "precision": memory.precision,
         "context": memory.context,
+        "longest_context": None if memory.shape.assumed else memory.shape.longest or None,
+        "shape_source": memory.shape.source or None,
         "sequences": memory.sequences,
         "parts": [
             {
@@ -161,6 +172,8 @@ def model_facts() -> list[dict[str, object]]:
             "name": each.name,
             "parameters_billion": each.parameters,
             "precision": each.precision,
+            "longest_context": each.longest or None,
+            "shape_source": each.source or None,
             "weights_gib": round(_weights_gib(each), 1),
             "kv_kib_per_token": kv_bytes_per_token(each) / 1024,
         }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
@@ -22,6 +23,8 @@ from gpu_constructs.planning.budget_verdict import BudgetVerdict, verdict
 from gpu_constructs.planning.plan_difference import PlanDifference, difference
 
 __all__ = ["define", "run"]
+
+_AMOUNT = re.compile(r"-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")  # float() takes other digits and 1_0
 
 _EXAMPLES = """\
 examples:
@@ -117,10 +120,7 @@ def _require_paths(arguments: argparse.Namespace) -> None:
 def _budget(written: str | None) -> float | None:
     if written is None:
         return None
-    try:
-        usd_per_hour = float(written)
-    except ValueError:
-        usd_per_hour = math.nan
+    usd_per_hour = float(written) if _AMOUNT.fullmatch(written) else math.nan
     if not math.isfinite(usd_per_hour) or usd_per_hour < 0:
         raise InvalidValueError(
             f"{shown(written)} is not a budget", argument="--budget", allowed="US dollars an hour, 0 or more"

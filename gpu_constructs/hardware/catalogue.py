@@ -240,7 +240,11 @@ def known_name(names: Callable[[], tuple[str, ...]], argument: str, value: objec
         return spelled[value.lower()]
     nearest = tuple(spelled[name] for name in _nearest(value.lower(), spelled))
     raise UnknownNameError(
-        f"the catalogue of {RECORDED} has no {value!r}", argument=argument, value=value, nearest=nearest
+        f"the catalogue of {RECORDED} has no {value!r}",
+        argument=argument,
+        value=value,
+        nearest=nearest,
+        otherwise="" if nearest else f"one of {', '.join(spelled.values())}",
     )
 
 

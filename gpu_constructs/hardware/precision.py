@@ -75,6 +75,8 @@ _ALIASES = {
     "half": "fp16",
     "nvfp4": "fp4",
 }
+# 4 bits are the weights of a model alone, in a format of their own.
+_MEANT = dict.fromkeys(("int4", "uint4", "w4a16", "4bit", "4-bit"), ("awq", "gptq", "bitsandbytes"))
 _BY_NAME = {each.name: each for each in PRECISIONS}
 
 
@@ -94,7 +96,7 @@ def precision(name: str) -> Precision:
     found = _BY_NAME.get(_ALIASES.get(wanted, wanted))
     if found is not None:
         return found
-    nearest = tuple(get_close_matches(wanted[:NAME], _BY_NAME, n=3, cutoff=0.6))
+    nearest = _MEANT.get(wanted) or tuple(get_close_matches(wanted[:NAME], _BY_NAME, n=3, cutoff=0.6))
     raise UnknownNameError(
         f"no number format {shown(name)}", value=name, nearest=nearest, otherwise=f"one of {', '.join(_BY_NAME)}"
     )

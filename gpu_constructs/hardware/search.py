@@ -63,9 +63,16 @@ def _of_devices(fact: str) -> Callable[[Offer], Any]:
     return lambda offer: getattr(offer.instance_type.accelerators, fact, None)
 
 
+def _has_gpus(offer: Offer) -> bool:
+    devices = offer.instance_type.accelerators
+    return devices is not None and devices.vendor in _MAKERS_OF_GPUS
+
+
+_MAKERS_OF_GPUS = frozenset({Vendor.NVIDIA, Vendor.AMD})
+
 SORT_ORDERS: Mapping[str, Callable[[Offer], Any]] = {
     "price": lambda offer: offer.usd_per_hour,
-    "price-per-gpu": lambda offer: offer.usd_per_accelerator_hour,
+    "price-per-gpu": lambda offer: offer.usd_per_accelerator_hour if _has_gpus(offer) else None,
     "size": lambda offer: by_size(offer.instance_type),
     "gpus": lambda offer: offer.accelerators,
     "gpu-memory": _of_devices("memory_mib"),

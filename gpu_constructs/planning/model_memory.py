@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from enum import Enum
 
 from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.hardware import Accelerators, InstanceType, Vendor
+from gpu_constructs.hardware import InstanceType, Vendor
+from gpu_constructs.hardware.driver_memory import cuda_memory_mib
 from gpu_constructs.hardware.precision import precision as number_format
 from gpu_constructs.planning.model_shapes import ModelShape
 from gpu_constructs.values import dataclass
@@ -26,6 +27,7 @@ __all__ = [
     "Part",
     "gpus_that_hold",
     "kv_bytes_per_token",
+    "may_split",
     "memory_of_model",
 ]
 
@@ -67,7 +69,6 @@ _BATCHED_TOKENS = 8192  # --max-num-batched-tokens of vLLM 0.33 for a server on 
 _HELD_AT_ONCE = 16
 _OTHER_ACTIVATIONS_GIB = 2.0  # 1.8 were seen of SDXL
 _RUNTIME_GIB = 1.0  # 0.1 to 0.3 outside of PyTorch, 0.3 to 2.5 of CUDA graphs were seen
-_SPLITS = (1, 2, 4, 8, 16)  # tensor parallelism divides the attention heads, which powers of two do in all these models
 _MOST_TOKENS = 100_000_000
 _MOST_SEQUENCES = 100_000
 
@@ -181,11 +182,11 @@ def memory_of_model(
 
 
 def gpus_that_hold(memory: ModelMemory, instance_type: InstanceType) -> int | None:
-    """The fewest GPUs of one host that hold a model, a power of two.
+    """The fewest GPUs of one host that hold a model, and divide its attention heads.
 
     Args:
         memory: What the model needs.
-        instance_type: What the host is. The memory that EC2 reports of its GPUs counts.
+        instance_type: What the host is. The memory that CUDA shows of its GPUs counts.
 
     Returns:
         None if all of them are too small or too few, or their memory is not known.
@@ -193,11 +194,21 @@ def gpus_that_hold(memory: ModelMemory, instance_type: InstanceType) -> int | No
     devices = instance_type.accelerators
     if devices is None or devices.vendor is not Vendor.NVIDIA:
         return None
-    return next((each for each in _SPLITS if each <= devices.logical_count and _hold(memory, each, devices)), None)
+    usable = (cuda_memory_mib(instance_type) or 0) * MEMORY_FRACTION
+    splits = (each for each in range(1, devices.logical_count + 1) if may_split(memory.shape, each))
+    return next((each for each in splits if memory.gib_on_each(each) * 1024 <= usable), None)
 
 
-def _hold(memory: ModelMemory, gpus: int, devices: Accelerators) -> bool:
-    return memory.gib_on_each(gpus) * 1024 <= (devices.memory_mib or 0) * MEMORY_FRACTION
+def may_split(shape: ModelShape, gpus: int) -> bool:
+    """Whether so many GPUs can share a model, as vLLM splits it.
+
+    Each has as many attention heads, and as many of those with keys and values, or all together the same one
+    (``verify_with_parallel_config`` and https://docs.vllm.ai/en/v0.15.0/api/vllm/model_executor/models/llama/).
+    """
+    if not shape.heads:
+        return gpus == 1
+    is_even = shape.kv_heads % gpus == 0 or gpus % shape.kv_heads == 0
+    return shape.heads % gpus == 0 and is_even
 
 
 def _require_count(argument: str, value: int, most: int) -> None:

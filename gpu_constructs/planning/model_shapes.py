@@ -1,7 +1,7 @@
 """Published shapes of well-known models: what their memory is worked out from.
 
-Parameters count all experts of a mixture. Shapes are those of the models' own ``config.json``, as copied in LitGPT
-(https://github.com/Lightning-AI/litgpt, litgpt/config.py) and vLLM's documentation, read on 2026-11-22.
+Parameters count all experts of a mixture. Each shape names where it is from; what was read on 2026-11-22 agrees with it
+in layers, hidden size, heads, heads with keys and values, window and context.
 """
 
 from __future__ import annotations
@@ -40,13 +40,16 @@ class ModelShape:
         parameters: All of them, in units of 10^9.
         layers: Layers that keep keys and values of each token; 0 of a model without such a cache.
         hidden: Hidden size.
+        heads: Attention heads, which tensor parallelism divides; 0 where no source says that GPUs share the model.
         kv_heads: Heads that have keys and values of their own; 1 with a latent.
         head_size: Size of each.
         latent: Values of a token in each layer, instead of keys and values, with multi-head latent attention.
         windowed_layers: Layers that keep the last `window` tokens alone.
         window: Tokens that they keep.
+        longest: Tokens of its longest sequence; 0 where it has no such limit, or none is known.
         precision: The format in which it is published.
         checkpoints: Published sizes that its parameters do not give.
+        source: Where the shape is from; empty where no source has it.
         assumed: Whether the shape is that of another model of about its size.
     """
 
@@ -54,41 +57,88 @@ class ModelShape:
     parameters: float
     layers: int = 0
     hidden: int = 0
+    heads: int = 0
     kv_heads: int = 1
     head_size: int = 0
     latent: int = 0
     windowed_layers: int = 0
     window: int = 0
+    longest: int = 0
     precision: str = "bf16"
     checkpoints: tuple[Checkpoint, ...] = ()
+    source: str = ""
     assumed: bool = False
 
 
 _OPENAI = "model card of gpt-oss, https://openai.com/index/gpt-oss-model-card: experts in MXFP4, the rest in BF16"
+_LITGPT = "its config.json as copied in https://github.com/Lightning-AI/litgpt, litgpt/config.py at 0006c973"
+_GPT_OSS = "https://github.com/openai/gpt-oss, gpt_oss/torch/model.py at 0568dfc9; a context of 32 x 4,096"
+_GPT_OSS_20B = (
+    "its config.json as shown in https://github.com/ParagEkbote/hf-model-inspector, model_inspection_report.md"
+)
+_DEEPSEEK = (
+    "https://arxiv.org/abs/2412.19437, section 4.2, and https://huggingface.co/deepseek-ai/DeepSeek-V3 config.json"
+)
 _VLLM_6746 = "https://github.com/vllm-project/vllm/issues/6746: 57.75 GiB on each of 8 GPUs, attention in BF16"
 
 MODEL_SHAPES: tuple[ModelShape, ...] = (
     ModelShape(name="whisper-large-v3", parameters=1.55, precision="fp16"),
     ModelShape(name="sdxl-base", parameters=3.5, precision="fp16"),
     ModelShape(name="flux.1", parameters=16.5),  # the transformer of 12 and the text encoders of 4.5
-    ModelShape(name="mistral-7b", parameters=7.25, layers=32, hidden=4096, kv_heads=8, head_size=128),
-    ModelShape(name="llama-3.1-8b", parameters=8.03, layers=32, hidden=4096, kv_heads=8, head_size=128),
+    ModelShape(
+        name="mistral-7b",
+        parameters=7.25,
+        layers=32,
+        hidden=4096,
+        heads=32,
+        longest=32768,
+        source=_LITGPT,
+        kv_heads=8,
+        head_size=128,
+    ),
+    ModelShape(
+        name="llama-3.1-8b",
+        parameters=8.03,
+        layers=32,
+        hidden=4096,
+        heads=32,
+        longest=131072,
+        source=_LITGPT,
+        kv_heads=8,
+        head_size=128,
+    ),
     ModelShape(
         name="gemma-2-9b",
         parameters=9.24,
         layers=42,
         hidden=3584,
+        heads=16,
+        longest=8192,
+        source=_LITGPT,
         kv_heads=8,
         head_size=256,
         windowed_layers=21,
         window=4096,
     ),
-    ModelShape(name="qwen2.5-14b", parameters=14.8, layers=48, hidden=5120, kv_heads=8, head_size=128),
+    ModelShape(
+        name="qwen2.5-14b",
+        parameters=14.8,
+        layers=48,
+        hidden=5120,
+        heads=40,
+        longest=131072,
+        source=_LITGPT,
+        kv_heads=8,
+        head_size=128,
+    ),
     ModelShape(
         name="gpt-oss-20b",
         parameters=20.9,
         layers=24,
         hidden=2880,
+        heads=64,
+        longest=131072,
+        source=_GPT_OSS_20B,
         kv_heads=8,
         head_size=64,
         windowed_layers=12,
@@ -101,21 +151,77 @@ MODEL_SHAPES: tuple[ModelShape, ...] = (
         parameters=27.0,
         layers=62,
         hidden=5376,
+        heads=32,
+        longest=131072,
+        source=_LITGPT,
         kv_heads=16,
         head_size=128,
         windowed_layers=52,
         window=1024,
     ),
-    ModelShape(name="qwen3-30b-a3b", parameters=30.5, layers=48, hidden=2048, kv_heads=4, head_size=128),
-    ModelShape(name="qwen2.5-32b", parameters=32.8, layers=64, hidden=5120, kv_heads=8, head_size=128),
-    ModelShape(name="mixtral-8x7b", parameters=46.7, layers=32, hidden=4096, kv_heads=8, head_size=128),
-    ModelShape(name="llama-3.1-70b", parameters=70.6, layers=80, hidden=8192, kv_heads=8, head_size=128),
-    ModelShape(name="qwen2.5-72b", parameters=72.7, layers=80, hidden=8192, kv_heads=8, head_size=128),
+    ModelShape(
+        name="qwen3-30b-a3b",
+        parameters=30.5,
+        layers=48,
+        hidden=2048,
+        heads=32,
+        longest=262144,
+        source=f"{_LITGPT}; the context is that of its versions of 2507",
+        kv_heads=4,
+        head_size=128,
+    ),
+    ModelShape(
+        name="qwen2.5-32b",
+        parameters=32.8,
+        layers=64,
+        hidden=5120,
+        heads=40,
+        longest=131072,
+        source=_LITGPT,
+        kv_heads=8,
+        head_size=128,
+    ),
+    ModelShape(
+        name="mixtral-8x7b",
+        parameters=46.7,
+        layers=32,
+        hidden=4096,
+        heads=32,
+        longest=32768,
+        source=_LITGPT,
+        kv_heads=8,
+        head_size=128,
+    ),
+    ModelShape(
+        name="llama-3.1-70b",
+        parameters=70.6,
+        layers=80,
+        hidden=8192,
+        heads=64,
+        longest=131072,
+        source=_LITGPT,
+        kv_heads=8,
+        head_size=128,
+    ),
+    ModelShape(
+        name="qwen2.5-72b",
+        parameters=72.7,
+        layers=80,
+        hidden=8192,
+        heads=64,
+        longest=131072,
+        source=_LITGPT,
+        kv_heads=8,
+        head_size=128,
+    ),
     ModelShape(
         name="gpt-oss-120b",
         parameters=116.8,
         layers=36,
         hidden=2880,
+        heads=64,
+        longest=131072,
+        source=_GPT_OSS,
         kv_heads=8,
         head_size=64,
         windowed_layers=18,
@@ -128,11 +234,24 @@ MODEL_SHAPES: tuple[ModelShape, ...] = (
         parameters=405.0,
         layers=126,
         hidden=16384,
+        heads=128,
+        longest=131072,
+        source=_LITGPT,
         kv_heads=8,
         head_size=128,
         checkpoints=(Checkpoint(precision="fp8", gib=462.0, source=_VLLM_6746),),
     ),
-    ModelShape(name="deepseek-v3", parameters=671.0, layers=61, hidden=7168, latent=576, precision="fp8"),
+    ModelShape(
+        name="deepseek-v3",
+        parameters=671.0,
+        layers=61,
+        hidden=7168,
+        heads=128,
+        longest=163840,
+        source=_DEEPSEEK,
+        latent=576,
+        precision="fp8",
+    ),
 )
 """The models, by size."""
 
@@ -185,6 +304,7 @@ def shape_of_size(parameters: float) -> ModelShape:
         parameters=parameters,
         layers=near.layers,
         hidden=near.hidden,
+        heads=near.heads,
         kv_heads=near.kv_heads,
         head_size=near.head_size,
         assumed=True,

@@ -61,7 +61,7 @@ def test_what_is_not_known_is_a_warning_that_can_be_acknowledged(site: Site) -> 
     assert [each for each in site.warnings() if each.startswith("budget")] == []
 
 
-@pytest.mark.parametrize("usd", [-1, float("nan"), float("inf"), True, "40", None])
+@pytest.mark.parametrize("usd", [-1, float("nan"), float("inf"), 10**400, True, "40", None])
 def test_what_is_no_amount_is_refused(site: Site, usd: Any) -> None:
     with pytest.raises(InvalidValueError, match="usd_per_hour: .* is not a budget"):
         GpuBudget.add_to(site.app, usd_per_hour=usd)

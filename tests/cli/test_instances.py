@@ -71,6 +71,39 @@ def test_24_gib_are_more_than_an_l4_has(capsys: pytest.CaptureFixture[str]) -> N
     assert "g6.xlarge" not in names(capsys, "--gpu-memory-gib", "24")
 
 
+def test_gpus_that_a_gib_leaves_out_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert report(capsys, "--gpu-memory-gib", "24GB")["just_missed"] == ["A10G", "L4"]
+    assert report(capsys, "--gpu-memory-gib", "48")["just_missed"] == ["L40S"]
+    assert report(capsys, "--gpu-memory-gib", "22")["just_missed"] == []
+    said = "left out by --gpu-memory-gib 24: A10G, L4, sold with so many GB, which are fewer GiB"
+    assert said in " ".join(lines(capsys, "--gpu-memory-gib", "24"))
+
+
+def test_what_has_no_gpu_has_no_price_of_one_to_be_sorted_by(capsys: pytest.CaptureFixture[str]) -> None:
+    assert names(capsys, "--sort-by", "price-per-gpu")[0] == "g5g.xlarge"
+
+
+def test_a_context_that_the_model_does_not_have_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    said = "the longest context of llama-3.1-8b has 131,072 tokens"
+    assert said in lines(capsys, "--serve", "llama-3.1-8b", "--context", "10m")
+    assert said not in lines(capsys, "--serve", "llama-3.1-8b", "--context", "128k")
+
+
+@pytest.mark.parametrize("page", [PAGE.read_text(), ""])
+def test_examples_find_something(page: str, capsys: pytest.CaptureFixture[str]) -> None:
+    if not page:
+        assert main(["instances", "--help"]) == 0
+        page = capsys.readouterr().out
+    commands = [
+        each.split("#")[0] for each in page.splitlines() if each.strip().startswith("gpu-constructs instances ")
+    ]
+    assert len(commands) >= 4
+    for each in commands:
+        arguments = [one for one in shlex.split(each)[2:] if one not in {"everything", "with", "an", "accelerator"}]
+        assert main(["instances", *arguments]) == 0
+        assert "satisfies all of that" not in capsys.readouterr().out, each
+
+
 def test_a_family_without_accelerators_is_listed_when_it_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
     assert "c7i.2xlarge" in names(capsys, "--family", "c7i")
 
@@ -326,7 +359,11 @@ def test_every_need_has_a_flag_and_a_filter() -> None:
         (["--allow", "g[56].*"], "--allow: 'g[56].*' is not a pattern of instance types"),
         (["--allow", "g66.xlarge"], "--allow: "),
         (["--deny", ","], "--deny: no name is given"),
-        (["--precision", "int4"], "--precision: no number format 'int4'"),
+        (["--precision", "int4"], "--precision: no number format 'int4'; fix: did you mean awq or gptq"),
+        (["--model", "L5"], "fix: one of A100, A10G"),
+        (["--sort-by", "prize"], "--sort-by: no order 'prize'; fix: did you mean price?"),
+        (["--nvlink", "--no-nvlink"], "--nvlink: yes and no are both given"),
+        (["--max-results", "\u0663"], "--max-results: got \u0663"),
         (["--similar", "g66.xlarge"], "--similar: "),
         (["--max-results", "0"], "--max-results: got 0"),
         (["--serve", "llama-3.1-80b"], "did you mean llama-3.1-8b"),

@@ -62,7 +62,7 @@ def test_a_budget_that_is_not_kept_is_1(
     assert ("within $3.22 an hour" in capsys.readouterr().out) is (code == 0)
 
 
-@pytest.mark.parametrize("budget", ["nan", "inf", "-1", "abc", "", "$5"])
+@pytest.mark.parametrize("budget", ["nan", "inf", "-1", "abc", "", "$5", "1_0", "\u0664", "1e309"])
 def test_what_is_no_budget_is_2(budget: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", written(template(), tmp_path / "t.json"), f"--budget={budget}"]) == 2
     assert capsys.readouterr().err == (

@@ -20,6 +20,7 @@ from gpu_constructs.planning.model_memory import (
     ModelMemory,
     gpus_that_hold,
     kv_bytes_per_token,
+    may_split,
     memory_of_model,
 )
 from gpu_constructs.planning.model_shapes import MODEL_SHAPES, model_shape, shape_of_size
@@ -130,7 +131,9 @@ def test_a_layer_with_a_window_keeps_no_more_than_it() -> None:
 @pytest.mark.parametrize(
     ("name", "precision", "host", "gpus"),
     [
-        ("gpt-oss-20b", None, "g4dn.xlarge", 1),  # "runs within 16 GB of memory", the model card
+        ("gpt-oss-20b", None, "g4dn.xlarge", None),  # CUDA shows 14.56 GiB of a T4 of "16 GB", a part of it for vLLM
+        ("gpt-oss-20b", None, "g5g.xlarge", None),
+        ("gpt-oss-20b", None, "g6.xlarge", 1),
         ("gpt-oss-120b", None, "p5.4xlarge", 1),  # "a single 80 GB GPU", the model card
         ("llama-3.1-8b", None, "g6.xlarge", 1),
         ("llama-3.1-70b", None, "p5.4xlarge", None),
@@ -153,6 +156,55 @@ def test_a_host_holds_a_model_over_the_fewest_gpus_that_are_enough(
     name: str, precision: str | None, host: str, gpus: int | None
 ) -> None:
     assert gpus_that_hold(memory_of_model(model_shape(name), precision=precision), instance_type(host)) == gpus
+
+
+# What the models' own config.json says: layers, hidden size, heads, heads with keys and values, size of a head.
+PUBLISHED = {
+    "mistral-7b": (32, 4096, 32, 8, 128),
+    "llama-3.1-8b": (32, 4096, 32, 8, 128),
+    "llama-3.1-70b": (80, 8192, 64, 8, 128),
+    "llama-3.1-405b": (126, 16384, 128, 8, 128),
+    "gemma-2-9b": (42, 3584, 16, 8, 256),
+    "gemma-3-27b": (62, 5376, 32, 16, 128),
+    "qwen2.5-14b": (48, 5120, 40, 8, 128),
+    "qwen2.5-32b": (64, 5120, 40, 8, 128),
+    "qwen2.5-72b": (80, 8192, 64, 8, 128),
+    "qwen3-30b-a3b": (48, 2048, 32, 4, 128),
+    "mixtral-8x7b": (32, 4096, 32, 8, 128),
+    "gpt-oss-20b": (24, 2880, 64, 8, 64),
+    "gpt-oss-120b": (36, 2880, 64, 8, 64),
+    "deepseek-v3": (61, 7168, 128, 1, 0),  # the latent of 512 and 64 stands for keys and values
+}
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_a_shape_is_that_which_was_published(name: str) -> None:
+    shape = model_shape(name)
+    assert (shape.layers, shape.hidden, shape.heads, shape.kv_heads, shape.head_size) == PUBLISHED[name]
+    assert shape.source
+    assert shape.longest >= 8192
+
+
+def test_shapes_without_a_source_are_marked() -> None:
+    without = [each.name for each in MODEL_SHAPES if not each.source]
+    assert (
+        without == ["whisper-large-v3", "sdxl-base", "flux.1"] == [each.name for each in MODEL_SHAPES if not each.heads]
+    )
+    assert set(PUBLISHED).isdisjoint(without)
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers"),
+    [
+        ("qwen2.5-32b", [1, 2, 4, 8]),  # 40 heads, 8 with keys and values: neither 5 nor 16
+        ("llama-3.1-70b", [1, 2, 4, 8, 16]),
+        ("qwen3-30b-a3b", [1, 2, 4, 8, 16]),  # beyond 4 the same heads are on several GPUs
+        ("deepseek-v3", [1, 2, 4, 8, 16]),
+        ("flux.1", [1]),
+    ],
+)
+def test_gpus_that_share_a_model_divide_its_heads(name: str, numbers: list[int]) -> None:
+    assert [each for each in range(1, 17) if may_split(model_shape(name), each)] == numbers
 
 
 def test_heads_beyond_those_with_keys_and_a_latent_are_copied_to_each_gpu() -> None:
