@@ -51,8 +51,8 @@ def verdict(plan: FleetPlan, usd_per_hour: float) -> BudgetVerdict:
         plan: The plan.
         usd_per_hour: The budget, in US dollars.
     """
-    elsewhere = [each for each in plan.pools if each.price.standing_in(each.pool) and each.maximum.hosts != 0]
-    priced = [each for each in plan.pools if each.maximum.usd_per_hour is not None and each not in elsewhere]
+    elsewhere = {each.pool.name for each in plan.pools if _is_of_another_region(each)}
+    priced = [each for each in plan.pools if each.pool.name not in elsewhere]
     amounts = ((each.maximum.usd_per_hour.most, each) for each in priced if each.maximum.usd_per_hour is not None)
     dearest = sorted(amounts, key=lambda pair: -pair[0])
     most = sum(usd for usd, _ in dearest)
@@ -64,7 +64,7 @@ def verdict(plan: FleetPlan, usd_per_hour: float) -> BudgetVerdict:
             f"budget of {dollars(usd_per_hour)}: {pools}"
         )
     unpriced = {each.pool.name for each in plan.unpriced("maximum") if not each.price.is_paid}
-    unknown = [each for each in plan.pools if each in elsewhere or each.pool.name in unpriced]
+    unknown = [each for each in plan.pools if each.pool.name in elsewhere | unpriced]
     why = listed(f"{each.pool.name}: {_why(each)}" for each in unknown)
     assumed = any(each.pool.region is None and each.price.prices and each.maximum.hosts != 0 for each in plan.pools)
     return BudgetVerdict(
@@ -75,6 +75,10 @@ def verdict(plan: FleetPlan, usd_per_hour: float) -> BudgetVerdict:
         dearest=dearest[0][1].pool.origin if dearest else None,
         unpriced=unknown[0].pool.origin if unknown else None,
     )
+
+
+def _is_of_another_region(each: PoolPlan) -> bool:
+    return bool(each.price.standing_in(each.pool)) and each.maximum.hosts != 0
 
 
 def _why(each: PoolPlan) -> str:

@@ -5,13 +5,16 @@ What is not known of a pool, and reads the same before and after, is in no chang
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
+from itertools import starmap
 
 from gpu_constructs.budget import LABEL, brief
-from gpu_constructs.fleet import UNKNOWN, Unknown, total
+from gpu_constructs.fleet import UNKNOWN, Origin, Place, Unknown, total
 from gpu_constructs.hardware.prices import dollars
 from gpu_constructs.placement import demand_of
+from gpu_constructs.placement.quotas import place_of
 from gpu_constructs.planning.fleet_plan import FleetPlan, Level, PoolPlan, QuotaNeed
 from gpu_constructs.planning.host_price import HOURS_A_MONTH, Usd
 from gpu_constructs.planning.in_words import NOT_KNOWN, amount, cost_of_level, number, partly
@@ -106,19 +109,50 @@ def difference(old: FleetPlan, new: FleetPlan) -> PlanDifference:
         old: The plan before it.
         new: The plan after it.
     """
-    before = {each.pool.name: each for each in old.pools}
-    after = {each.pool.name: each for each in new.pools}
-    pairs = {name: (before.get(name), after.get(name)) for name in dict.fromkeys((*after, *before))}
-    found = (_of_pool(name, *pair) for name, pair in pairs.items())
+    pairs = _pairs(old.pools, new.pools)
     # Only of what is not known it has to be asked whether it is the same.
-    changed = {name: pair for name, pair in pairs.items() if not _is_same(*pair)}
+    changed = [pair for pair in pairs if not _is_same(*pair)]
+    names = {each.pool.name for pair in changed for each in pair if each is not None}
     return PlanDifference(
         old=old,
         new=new,
-        totals=tuple(_totals(old, new, tuple(changed.values()))),
-        pools=tuple(each for each in found if each is not None),
-        quotas=tuple(each for each in _quotas(old, new, changed) if each.is_change),
+        totals=tuple(_totals(old, new, tuple(changed))),
+        pools=tuple(each for each in starmap(_of_pool, pairs) if each is not None),
+        quotas=tuple(each for each in _quotas(old, new, names) if each.is_change),
     )
+
+
+def _pairs(old: Sequence[PoolPlan], new: Sequence[PoolPlan]) -> list[_Pair]:
+    """Which pool became which: another stack may change the names of all, and a stack may move."""
+    left, became = list(old), dict[str, PoolPlan]()
+    for key in (_in_place, _in_stack, _called):
+        waiting = [each for each in new if each.pool.name not in became]
+        before, after = (_alone(key, of) for of in (left, waiting))
+        found = {after[each].pool.name: before[each] for each in after if each in before}
+        became |= found
+        taken = {each.pool.name for each in found.values()}
+        left = [each for each in left if each.pool.name not in taken]
+    return [*((became.get(each.pool.name), each) for each in new), *((each, None) for each in left)]
+
+
+def _alone(key: Callable[[PoolPlan], Hashable], plans: Sequence[PoolPlan]) -> dict[Hashable, PoolPlan]:
+    """Pools by what only one of them is."""
+    count = Counter(map(key, plans))
+    return {key(each): each for each in plans if key(each) is not None and count[key(each)] == 1}
+
+
+def _in_place(plan: PoolPlan) -> Hashable:
+    origin = plan.pool.origin
+    return None if origin is None or origin.stack is None else (origin.stack, origin.resource, place_of(plan.pool))
+
+
+def _in_stack(plan: PoolPlan) -> Hashable:
+    origin = plan.pool.origin
+    return None if origin is None or origin.stack is None else (origin.stack, origin.resource)
+
+
+def _called(plan: PoolPlan) -> Hashable:
+    return plan.pool.name
 
 
 def _is_same(old: PoolPlan | None, new: PoolPlan | None) -> bool:
@@ -138,7 +172,10 @@ def _deciding(plan: PoolPlan) -> tuple[object, ...]:
     return (
         _values(plan),
         (pool.kind, pool.min_instances, pool.max_instances, pool.requirements, pool.managed_scaling, pool.group),
-        [(of.name, of.desired_count, of.scaling, of.daemon, of.distinct_instances, demand) for of, demand in asked],
+        [
+            (_short(of.name, of.origin), of.desired_count, of.scaling, of.daemon, of.distinct_instances, demand)
+            for of, demand in asked
+        ],
     )
 
 
@@ -186,7 +223,8 @@ def _change_of_cost(sides: Iterable[tuple[Level | None, ...]], hours: int) -> st
     return f"{'-' if more < 0 else '+'}{dollars(abs(more))}"
 
 
-def _of_pool(name: str, old: PoolPlan | None, new: PoolPlan | None) -> PoolDifference | None:
+def _of_pool(old: PoolPlan | None, new: PoolPlan | None) -> PoolDifference | None:
+    name = next((each.pool.name for each in (new, old) if each is not None), "")
     before, after = _values(old), _values(new)
     rows = tuple(
         Row(what=what, old=before.get(what, _NOTHING), new=after.get(what, _NOTHING))
@@ -204,8 +242,9 @@ def _values(plan: PoolPlan | None) -> dict[str, str]:
     if plan is None:
         return {}
     pool, levels = plan.pool, {"at minimum": plan.minimum, **{_LEVELS[at]: getattr(plan, at) for at in _LEVELS}}
-    deployment = plan.deployment
+    deployment, place = plan.deployment, place_of(pool)
     return {
+        **{what: value for what, value in (("region", place.region), ("account", place.account)) if value is not None},
         "instance types": ", ".join(each.label for each in pool.instance_types) or NOT_KNOWN,
         "bought": str(pool.bought.option),
         **{f"hosts {words}": number(each.hosts) for words, each in levels.items()},
@@ -213,12 +252,22 @@ def _values(plan: PoolPlan | None) -> dict[str, str]:
         **({} if deployment is None else {"hosts while deploying": number(deployment.hosts)}),
         "stranded GPUs": number(sum(each.hosts * each.gpus for each in plan.stranded)),
         **{
-            f"copies of {brief(each.workload.name, LABEL)}": number(each.workload.desired_count)
+            f"copies of {brief(_short(each.workload.name, each.workload.origin), LABEL)}": number(
+                each.workload.desired_count
+            )
             for each in plan.tasks
             if each.workload.is_service
         },
-        **{f"hosts of one start of {brief(each.name, LABEL)}": number(each.hosts) for each in plan.starts},
+        **{
+            f"hosts of one start of {brief(_short(each.name, pool.origin), LABEL)}": number(each.hosts)
+            for each in plan.starts
+        },
     }
+
+
+def _short(name: str, origin: Origin | None) -> str:
+    """A name without that of its stack, which stands before it where another stack has the same name."""
+    return name if origin is None or origin.stack is None else name.removeprefix(f"{origin.stack}/")
 
 
 def _cost(plan: PoolPlan, level: Level) -> str:
@@ -228,8 +277,8 @@ def _cost(plan: PoolPlan, level: Level) -> str:
 def _quotas(old: FleetPlan, new: FleetPlan, changed: Collection[str]) -> Iterator[Row]:
     before, after = _needs(old), _needs(new)
     for key in dict.fromkeys((*after, *before)):
-        code, way, group, region = key
-        where = f", {region}" if region else ""
+        code, way, group, place = key
+        where = "".join(f", {each}" for each in (place.region, place.account) if each is not None)
         was, now = before.get(key), after.get(key)
         sides = [each for each in (was, now) if each is not None]
         is_open = any(name in changed for each in sides for name in each.unknown_pools)
@@ -246,5 +295,5 @@ def _vcpus(need: QuotaNeed | None) -> str:
     return "0" if need is None else partly(need.maximum, need.known_maximum)
 
 
-def _needs(plan: FleetPlan) -> dict[tuple[str, str, str, str | None], QuotaNeed]:
-    return {(of.code, of.way, of.group, of.place.region): each for each in plan.quotas for of in (each.quota,)}
+def _needs(plan: FleetPlan) -> dict[tuple[str, str, str, Place], QuotaNeed]:
+    return {(of.code, of.way, of.group, of.place): each for each in plan.quotas for of in (each.quota,)}

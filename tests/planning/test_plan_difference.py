@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, PurchaseOption, Workload
+from gpu_constructs.fleet import UNKNOWN, Origin, Place, Pool, PoolKind, PurchaseOption, Workload
 from gpu_constructs.planning.plan_difference import Status, difference
 from tests.planning.given import job, planned, pool, service
 
@@ -35,6 +38,39 @@ def test_pools_are_found_by_name() -> None:
         ("hosts at MaxSize", "10", "4"),
         ("an hour at MaxSize", "$46.02", "$18.41"),
     ]
+
+
+def placed(name: str, stack: str, *, account: str | None = None, **changes: Any) -> Pool:
+    place = Place(region="us-east-1", account=account)
+    origin = Origin(resource="CP", stack=stack, place=place)
+    return pool("g6.xlarge", name=name, origin=origin, **changes)
+
+
+def test_another_stack_renames_no_pool() -> None:
+    old = placed("CP", "Gpu")
+    new = placed("Gpu/CP", "Gpu"), placed("X/CP", "X")
+    before = planned(service(old, name="Svc", origin=old.origin))
+    after = planned(service(new[0], name="Gpu/Svc", origin=old.origin), pools=new[1:])
+    assert [(each.name, each.status) for each in difference(before, after).pools] == [("X/CP", Status.ADDED)]
+    assert [(each.name, each.status) for each in difference(after, before).pools] == [("X/CP", Status.REMOVED)]
+
+
+def test_a_stack_of_the_same_name_in_another_account_is_another_one() -> None:
+    both = placed("1/CP", "Gpu", account="111111111111"), placed("2/CP", "Gpu", account="222222222222")
+    found = difference(planned(pools=both), planned(pools=(both[0], replace(both[1], max_instances=4))))
+    assert [each.name for each in found.pools] == ["2/CP"]
+    assert [(each.what, each.old, each.new) for each in found.quotas] == [
+        ("L-DB2E81BA (on-demand G/VT, us-east-1, 222222222222), vCPUs at MaxSize", "40", "16")
+    ]
+
+
+def test_a_stack_that_moves_to_another_account_is_a_change() -> None:
+    old, new = (placed("CP", "Gpu", account=each * 12) for each in "12")
+    found = difference(planned(pools=(old,)), planned(pools=(new,)))
+    assert [(row.what, row.old, row.new) for each in found.pools for row in each.rows] == [
+        ("account", "111111111111", "222222222222")
+    ]
+    assert [(each.old, each.new, each.change) for each in found.quotas] == [("0", "40", "+40"), ("40", "0", "-40")]
 
 
 @pytest.mark.parametrize(
