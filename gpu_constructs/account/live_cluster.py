@@ -11,12 +11,13 @@ from botocore.client import BaseClient
 from botocore.exceptions import ClientError
 
 from gpu_constructs.account.clients import Clients, clients_of
+from gpu_constructs.account.deadline import Deadline
 from gpu_constructs.account.problems import ERRORS, Call, code_of, problem_of
 from gpu_constructs.budget import brief
 from gpu_constructs.errors import GpuConstructsError, UnknownNameError, shown
 from gpu_constructs.live.as_template import launch_templates_of
 from gpu_constructs.live.described import Answers, Thing, answers, short_name, text, thing
-from gpu_constructs.live.subjects import definition_of, described_as
+from gpu_constructs.live.subjects import definition_of, described_as, nearest_of
 from gpu_constructs.values import dataclass
 
 __all__ = ["CALLS", "Live", "about", "clients_of", "clusters_of", "hosts_of"]
@@ -41,6 +42,15 @@ CALLS = (
 _MOST = 5_000
 """Things of one kind that are described; a cluster has at most as many hosts."""
 
+_PAGE = 100
+"""Names on a page, as ECS limits it."""
+
+_PAGES = 2 * _MOST // _PAGE
+"""Pages of one list; some may be empty, and an endpoint may never end them."""
+
+_NO_STACK = "does not exist"
+"""Words of CloudFormation, in a ValidationError that names the stack."""
+
 _GONE = {
     "autoscaling:DescribeScalingActivities": frozenset({"ValidationError"}),
     "ec2:DescribeLaunchTemplateVersions": frozenset(
@@ -61,10 +71,12 @@ class Live:
     Args:
         answers: The answers.
         denied: Calls that the credentials do not allow, whose answers are not there.
+        cut: Calls whose answers have more than was read, in words.
     """
 
     answers: Answers
     denied: tuple[str, ...]
+    cut: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -74,8 +86,10 @@ class _Asking:
     clients: Clients
     region: str | None
     cluster: str
+    deadline: Deadline
     given: list[Thing] = field(default_factory=list)
     denied: list[str] = field(default_factory=list)
+    cut: list[str] = field(default_factory=list)
     made: dict[str, BaseClient] = field(default_factory=dict)
 
     def client(self, service: str) -> BaseClient:
@@ -89,20 +103,30 @@ class _Asking:
 
     @property
     def live(self) -> Live:
-        return Live(answers=self.answers, denied=tuple(dict.fromkeys(self.denied)))
+        return Live(answers=self.answers, denied=tuple(dict.fromkeys(self.denied)), cut=tuple(dict.fromkeys(self.cut)))
 
     def ask(self, service: str, operation: str, key: str, **arguments: object) -> None:
         """Keeps the things that a call describes; one that is not allowed is named, and the others go on."""
-        with self._if_allowed(_permission(service, operation)):
-            answer = getattr(self.client(service), operation)(**arguments)
+        permission = _permission(service, operation)
+        with self._if_allowed(permission):
+            answer = self.deadline.call(permission, lambda: getattr(self.client(service), operation)(**arguments))
             self.given.append({key: answer[key]})
 
     def listed(self, operation: str, key: str, **arguments: object) -> list[str]:
         """The names that a call of ECS lists."""
+        permission, is_cut = _permission("ecs", operation), False
         found: list[str] = []
-        with self._if_allowed(_permission("ecs", operation)):
-            pages = self.client("ecs").get_paginator(operation).paginate(cluster=self.cluster, **arguments)
-            found.extend(islice((each for page in pages for each in page[key]), _MOST))
+
+        def read() -> tuple[list[str], bool]:
+            asked = {"cluster": self.cluster, "PaginationConfig": {"PageSize": _PAGE}, **arguments}
+            pages = iter(self.client("ecs").get_paginator(operation).paginate(**asked))
+            names = (each for page in islice(pages, _PAGES) for each in page[key])
+            return list(islice(names, _MOST)), next(names, None) is not None or next(pages, None) is not None
+
+        with self._if_allowed(permission):
+            found, is_cut = self.deadline.call(permission, read)
+        if is_cut:
+            self.cut.append(f"more than {len(found)} of {permission}")
         return found
 
     @contextmanager
@@ -119,7 +143,14 @@ class _Asking:
             self.denied.append(permission)
 
 
-def about(clients: Clients, *, cluster: str, name: str | None = None, region: str | None = None) -> Live:
+def about(
+    clients: Clients,
+    *,
+    cluster: str,
+    name: str | None = None,
+    region: str | None = None,
+    deadline: Deadline | None = None,
+) -> Live:
     """Describes a cluster: its services and tasks, its hosts, and what starts hosts for it.
 
     Args:
@@ -127,12 +158,13 @@ def about(clients: Clients, *, cluster: str, name: str | None = None, region: st
         cluster: Its name or ARN.
         name: The service or task whose task definition is described; None for those of all tasks.
         region: Where it is; None for the region of the profile.
+        deadline: That of the whole command; by default that of this call.
 
     Raises:
         UnknownNameError: No service and no task is called so.
         GpuConstructsError: There is no such cluster, or AWS did not answer.
     """
-    asking = _Asking(clients=clients, region=region, cluster=cluster)
+    asking = _Asking(clients=clients, region=region, cluster=cluster, deadline=deadline or Deadline())
     _cluster(asking)
     _work(asking)
     with _needed(asking, name):
@@ -156,7 +188,7 @@ def hosts_of(clients: Clients, *, cluster: str, region: str | None = None) -> Li
     Raises:
         GpuConstructsError: There is no such cluster, or AWS did not answer.
     """
-    asking = _Asking(clients=clients, region=region, cluster=cluster)
+    asking = _Asking(clients=clients, region=region, cluster=cluster, deadline=Deadline())
     _cluster(asking)
     _hosts(asking)
     _groups(asking)
@@ -170,34 +202,71 @@ def _needed(asking: _Asking, name: str | None) -> Iterator[None]:
         yield
         is_known = "ecs:DescribeTaskDefinition" not in asking.denied
     except UnknownNameError:
-        if not asking.denied:
+        if not asking.denied and not asking.cut:
             raise
         is_known = False
     if name is not None and not is_known:
-        raise GpuConstructsError(
-            f"{shown(name)} cannot be looked at: the credentials may not call {', '.join(dict.fromkeys(asking.denied))}"
-        )
+        live = asking.live
+        reasons = [
+            *([f"the credentials may not call {', '.join(live.denied)}"] if live.denied else []),
+            *([f"there are {', '.join(live.cut)}"] if live.cut else []),
+        ]
+        raise GpuConstructsError(f"{shown(name)} cannot be looked at: {'; '.join(reasons)}")
 
 
-def clusters_of(clients: Clients, *, stack: str, region: str | None = None) -> tuple[str, ...]:
+def clusters_of(
+    clients: Clients, *, stack: str, region: str | None = None, deadline: Deadline | None = None
+) -> tuple[str, ...]:
     """The ECS clusters that a CloudFormation stack has.
+
+    Args:
+        clients: Clients of boto3.
+        stack: Its name or id.
+        region: Where it is; None for the region of the profile.
+        deadline: That of the whole command; by default that of this call.
 
     Raises:
         GpuConstructsError: There is no such stack, it has no cluster, or AWS did not answer.
     """
-    try:
+    permission, by_when = "cloudformation:ListStackResources", deadline or Deadline()
+
+    def read() -> list[Thing]:
         pages = clients("cloudformation", region).get_paginator("list_stack_resources").paginate(StackName=stack)
-        resources = [each for page in islice(pages, _MOST) for each in page["StackResourceSummaries"]]
-        clusters = [each for each in resources if each.get("ResourceType") == "AWS::ECS::Cluster"]
+        return [each for page in islice(pages, _PAGES) for each in page["StackResourceSummaries"]]
+
+    try:
+        clusters = [each for each in by_when.call(permission, read) if each.get("ResourceType") == "AWS::ECS::Cluster"]
         found = tuple(each["PhysicalResourceId"] for each in clusters if each.get("PhysicalResourceId"))
     except ERRORS as error:
-        problem = problem_of(error, _call("cloudformation:ListStackResources", region, if_denied="--cluster NAME"))
+        if isinstance(error, ClientError) and _NO_STACK in str(error):
+            raise _unknown_stack(clients, stack, region, by_when) from error
+        problem = problem_of(error, _call(permission, region, if_denied="--cluster NAME"))
         raise GpuConstructsError(problem.text, fix=problem.fix or None) from error
     if not found:
         raise GpuConstructsError(
             f"stack {brief(stack)} has no ECS cluster", fix="name the stack of the cluster, or --cluster"
         )
     return found
+
+
+def _unknown_stack(clients: Clients, stack: str, region: str | None, deadline: Deadline) -> UnknownNameError:
+    """There is no such stack; those of nearly its name are named, if the credentials may list them."""
+
+    def read() -> list[str]:
+        pages = clients("cloudformation", region).get_paginator("describe_stacks").paginate()
+        return [str(each["StackName"]) for page in islice(pages, _PAGES) for each in page["Stacks"]]
+
+    try:
+        there = deadline.call("cloudformation:DescribeStacks", read)
+    except ERRORS:
+        there = []
+    return UnknownNameError(
+        f"there is no stack {shown(stack)}{f' in {region}' if region else ' in the region of the profile'}",
+        argument="STACK",
+        value=stack,
+        nearest=nearest_of(stack, there),
+        otherwise="--region REGION names another region, and --cluster NAME a cluster",
+    )
 
 
 def _cluster(asking: _Asking) -> None:

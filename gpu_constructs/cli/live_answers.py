@@ -10,11 +10,12 @@ from pathlib import Path
 from types import ModuleType
 
 from gpu_constructs.budget import BYTES
+from gpu_constructs.cli.output import say
 from gpu_constructs.errors import GpuConstructsError, InvalidValueError, shown
 from gpu_constructs.live.described import Answers, answers, parsed
 from gpu_constructs.values import dataclass
 
-__all__ = ["Described", "account_part", "add_cluster", "described", "from_files", "text_of"]
+__all__ = ["Described", "account_part", "add_cluster", "deadline", "described", "from_files", "text_of"]
 
 _STDIN = "-"
 
@@ -25,7 +26,7 @@ class Described:
 
     Attributes:
         answers: What was described.
-        denied: Calls that the credentials do not allow.
+        denied: Calls that the credentials do not allow, or whose answers were not read to their end.
     """
 
     answers: Answers
@@ -57,8 +58,15 @@ def described(arguments: argparse.Namespace, *, name: str) -> Described:
         cluster=arguments.cluster or "default",
         name=name,
         region=arguments.region,
+        deadline=deadline(),
     )
-    return Described(answers=live.answers, denied=live.denied)
+    return Described(answers=live.answers, denied=(*live.denied, *live.cut))
+
+
+def deadline() -> object:
+    """That of a command, which says on a terminal what takes long."""
+    watched = sys.stderr is not None and sys.stderr.isatty()
+    return import_module("gpu_constructs.account.deadline").Deadline(told=say if watched else None)
 
 
 def from_files(paths: Sequence[str]) -> Described:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from itertools import chain
 
 from gpu_constructs.cli.check_lines import facts_of, lines_of
-from gpu_constructs.cli.live_answers import Described, account_part, add_cluster, from_files, text_of
+from gpu_constructs.cli.live_answers import Described, account_part, add_cluster, deadline, from_files, text_of
 from gpu_constructs.cli.output import add_format, json_text
 from gpu_constructs.cli.terminal import show, width_of
 from gpu_constructs.hardware import instance_type
@@ -106,10 +106,10 @@ def _described(arguments: argparse.Namespace) -> dict[str, Described]:
     if arguments.answers:
         return {"as described": from_files(arguments.answers)}
     account = account_part()
-    clients = account.clients_of(arguments.profile)
+    clients, by_when = account.clients_of(arguments.profile), deadline()
     if arguments.stack is None or arguments.cluster:
         names: Sequence[str] = [arguments.cluster or "default"]
     else:
-        names = account.clusters_of(clients, stack=arguments.stack, region=arguments.region)
-    lives = {name: account.about(clients, cluster=name, region=arguments.region) for name in names}
-    return {name: Described(answers=each.answers, denied=each.denied) for name, each in lives.items()}
+        names = account.clusters_of(clients, stack=arguments.stack, region=arguments.region, deadline=by_when)
+    lives = {name: account.about(clients, cluster=name, region=arguments.region, deadline=by_when) for name in names}
+    return {name: Described(answers=each.answers, denied=(*each.denied, *each.cut)) for name, each in lives.items()}

@@ -36,6 +36,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "paths",
         nargs="*",
+        default=[],  # else argparse says that they are required
         metavar="PATH",
         help="what aws ... describe-... printed, or - for stdin; default: the account is asked",
     )

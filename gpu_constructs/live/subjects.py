@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterable
+from difflib import get_close_matches
+from itertools import islice
 
 from gpu_constructs.budget import NAME, brief
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
 from gpu_constructs.live.definitions import require_readable
 from gpu_constructs.live.described import ANSWERS, Answers, Thing, short_name, text
 from gpu_constructs.live.progress import rolled_out
+from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.values import dataclass
 
-__all__ = ["Subject", "definition_of", "described_as", "subject_called"]
+__all__ = ["Subject", "definition_of", "described_as", "nearest_of", "services_of", "subject_called"]
 
 _MOST_NAMES = 3
+_COMPARED = 1_000
+_ALIKE = 0.6
 _LEAST_LETTERS = 3
 _ENDS = frozenset({"RUNNING", "STOPPED"})
 
@@ -65,28 +71,53 @@ def described_as(answers: Answers, name: str) -> Thing:
         InvalidValueError: There are several services.
     """
     wanted = short_name(name)
-    services = [each for each in answers.of("services") if wanted == text(each, "serviceName")]
+    services = [each for each in services_of(answers) if wanted == text(each, "serviceName")]
     tasks = [
         each
         for each in answers.of("tasks")
         if wanted in {short_name(text(each, "taskArn")), short_name(text(each, "taskDefinitionArn")).partition(":")[0]}
     ]
     if not services and not tasks:
-        services = [each for each in answers.of("services") if _is_of_construct(text(each, "serviceName"), wanted)]
+        services = [each for each in services_of(answers) if _is_of_construct(text(each, "serviceName"), wanted)]
     if not services and not tasks:
-        there = [text(each, "serviceName") for each in answers.of("services")]
+        there = [text(each, "serviceName") for each in services_of(answers)]
         there += [short_name(text(each, "taskArn")) for each in answers.of("tasks")]
+        there = [brief(each, NAME) for each in there if each]
+        nearest = nearest_of(name, there)
         raise UnknownNameError(
             f"no service and no task is called {shown(name)}",
             argument="NAME",
             value=name,
-            nearest=tuple(brief(each, NAME) for each in there[:_MOST_NAMES]),
+            nearest=nearest,
+            otherwise="" if nearest or not there else f"the answers have {and_list(there)}",
         )
     if len(services) > 1:
-        names = " or ".join(sorted(text(each, "serviceName") for each in services))
-        raise InvalidValueError(f"{shown(name)} may be several services", argument="NAME", value=name, allowed=names)
+        names = sorted({text(each, "serviceName") for each in services})
+        if len(names) == 1:
+            raise InvalidValueError(
+                f"{shown(name)} is a service of several clusters",
+                argument="NAME",
+                value=name,
+                fix="give the answers of one cluster",
+            )
+        raise InvalidValueError(
+            f"{shown(name)} may be several services", argument="NAME", value=name, allowed=" or ".join(names)
+        )
     # Of the tasks of one family, one that waits is what is asked about.
     return services[0] if services else min(tasks, key=lambda each: text(each, "lastStatus") in _ENDS)
+
+
+def services_of(answers: Answers) -> tuple[Thing, ...]:
+    """The services; one that several answers describe is there once, as the last of them has it."""
+    named = {(text(each, "clusterArn"), text(each, "serviceName")): each for each in answers.of("services")}
+    return tuple(named.values())
+
+
+def nearest_of(name: str, there: Iterable[str]) -> tuple[str, ...]:
+    """Names that are nearly another one, the nearest first."""
+    lower = {each.lower(): brief(each, NAME) for each in islice(there, _COMPARED)}
+    found = get_close_matches(name[:NAME].lower(), lower, n=_MOST_NAMES, cutoff=_ALIKE)
+    return tuple(lower[each] for each in found)
 
 
 def _is_of_construct(name: str, wanted: str) -> bool:

@@ -15,6 +15,7 @@ from gpu_constructs.live.described import Answers, Thing, listed, number, short_
 from gpu_constructs.live.hosts import RegisteredHost, registered_hosts, state_of
 from gpu_constructs.live.launches import failed_launches
 from gpu_constructs.live.progress import progress_of
+from gpu_constructs.live.subjects import services_of
 from gpu_constructs.placement.host import ASSUMED_RESERVE_MIB, expected_memory_mib, most_memory_mib
 from gpu_constructs.values import dataclass
 
@@ -244,7 +245,7 @@ def _providers(seen: _Seen) -> Iterator[Check]:
 
 
 def _services(seen: _Seen) -> Iterator[Check]:
-    for service in seen.answers.of("services"):
+    for service in services_of(seen.answers):
         progress = progress_of(service)
         yield Check(
             name="service runs",

@@ -356,3 +356,26 @@ def test_without_a_strategy_hosts_are_counted_for_all_tasks_that_are_missing() -
 def test_larger_types_of_the_own_family_come_first_then_the_cheapest_that_are_current() -> None:
     (cause,) = causes_of(cluster(definition=of_gpus("8")))
     assert cause.fix.startswith("launch g6.48xlarge, g4dn.metal or p4d.24xlarge, or ")
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"), [("chatt", "did you mean chat?"), ("deadbeef", "the answers have chat and ml")]
+)
+def test_a_name_that_is_not_there_is_answered_with_names_like_it(name: str, hint: str) -> None:
+    found = answers([cluster(), {"services": [{"serviceName": "ml"}]}])
+    with pytest.raises(GpuConstructsError) as refused:
+        subject_called(found, name)
+    assert str(refused.value).endswith(f"; fix: {hint}")
+
+
+def test_a_service_that_several_answers_describe_is_one_service() -> None:
+    found = answers([cluster(), scaled(cluster(), runningCount=1)])
+    assert not why(found, subject_called(found, "chat")).waits
+    twice = answers([cluster(), scaled(cluster(), clusterArn="arn:aws:ecs:us-east-1:1:cluster/other")])
+    with pytest.raises(GpuConstructsError, match="is a service of several clusters"):
+        subject_called(twice, "chat")
+
+
+def test_only_the_name_is_required(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["why"]) == 2
+    assert "required: NAME\n" in capsys.readouterr().err

@@ -1,0 +1,70 @@
+"""A command about a running cluster ends, whatever AWS answers, and says what it has not read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+from threading import Event
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from gpu_constructs.account.deadline import Deadline
+from gpu_constructs.account.live_cluster import about, clusters_of
+from gpu_constructs.errors import GpuConstructsError, UnknownNameError
+from tests.account.recorded import Recorded
+
+
+class Slow(Recorded):
+    """An account that never answers."""
+
+    def answer(self, service: str, operation: str) -> dict[str, Any]:
+        Event().wait(5)
+        return super().answer(service, operation)
+
+
+class Endless(Recorded):
+    """An account whose lists have no end."""
+
+    def __init__(self, names: int, **more: Any) -> None:
+        super().__init__(**more)
+        self.names = names
+
+    def __call__(self, service: str, region: str | None) -> Any:
+        client = super().__call__(service, region)
+        client.get_paginator = lambda _: self
+        return client
+
+    def paginate(self, **_: Any) -> Iterator[dict[str, Any]]:
+        for page in count():
+            names = [f"{page}-{number}" for number in range(self.names)]
+            yield {"serviceArns": names, "taskArns": names, "containerInstanceArns": names}
+
+
+@pytest.mark.parametrize("what", [about, clusters_of])
+def test_an_endpoint_that_hangs_ends_at_the_deadline(what: Any) -> None:
+    called = {"cluster": "demo"} if what is about else {"stack": "Demo"}
+    with pytest.raises(GpuConstructsError, match="AWS did not answer .*: the 0.1 seconds of the command were over"):
+        what(Slow(), **called, deadline=Deadline(0.1))
+
+
+@pytest.mark.parametrize(("names", "read"), [(0, 0), (100, 5_000)])
+def test_a_list_without_an_end_is_cut_and_said(names: int, read: int) -> None:
+    found = about(Endless(names), cluster="demo", deadline=Deadline(60))
+    assert found.cut == tuple(
+        f"more than {read} of ecs:{each}" for each in ("ListServices", "ListTasks", "ListContainerInstances")
+    )
+    with pytest.raises(
+        GpuConstructsError, match=f"'1' cannot be looked at: there are more than {read} of ecs:ListServ"
+    ):
+        about(Endless(names, services=[], tasks=[]), cluster="demo", name="1", deadline=Deadline(60))
+
+
+def test_a_stack_that_does_not_exist_is_said_with_those_that_are_nearly_called_so() -> None:
+    said = {"Error": {"Code": "ValidationError", "Message": "Stack with id Dmeo does not exist"}}
+    gone: dict[str, Exception] = {"list_stack_resources": ClientError(said, "ListStackResources")}
+    account = Recorded(gone, Stacks=[{"StackName": "Demo"}, {"StackName": "Network"}])
+    with pytest.raises(UnknownNameError, match="STACK: there is no stack 'Dmeo' in us-east-1") as refused:
+        clusters_of(account, stack="Dmeo", region="us-east-1")
+    assert refused.value.nearest == ("Demo",)
