@@ -60,7 +60,6 @@ def _unpacked() -> Path:
             archive.extractall(made, filter="data")
     (made / "chromium").write_bytes(_inflated("chromium"))
     (made / "chromium").chmod(0o755)
-    (made / "fonts.conf").write_text(_FONTS.format(folder=folder), encoding="utf-8")
     made.chmod(0o755)
     try:
         made.rename(folder)
@@ -187,6 +186,9 @@ def browser() -> Iterator[Browser]:
     to_browser, write = os.pipe()
     read, from_browser = os.pipe()
     with TemporaryDirectory() as home:
+        # It names folders, which are others once the project is moved.
+        fonts = Path(home) / "fonts.conf"
+        fonts.write_text(_FONTS.format(folder=folder), encoding="utf-8")
         # The protocol reads from 3 and writes to 4.
         start = 'exec "$0" "$@" 3<&%d 4>&%d' % (to_browser, from_browser)  # noqa: UP031 - braces of a shell
         process = subprocess.Popen(
@@ -196,8 +198,8 @@ def browser() -> Iterator[Browser]:
                 "PATH": os.environ["PATH"],
                 "HOME": home,
                 "LD_LIBRARY_PATH": str(folder / "lib"),
-                "FONTCONFIG_PATH": str(folder),
-                "FONTCONFIG_FILE": str(folder / "fonts.conf"),
+                "FONTCONFIG_PATH": home,
+                "FONTCONFIG_FILE": str(fonts),
             },
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
