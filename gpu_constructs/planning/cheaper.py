@@ -27,6 +27,11 @@ from gpu_constructs.values import dataclass
 
 __all__ = ["NO_SEARCHES", "Considered", "Outcome", "Search", "Searches"]
 
+_NOT_COMPARED: Mapping[PoolKind, str] = {
+    PoolKind.MANAGED_INSTANCES: "ECS chooses its hosts",
+    PoolKind.BATCH: "AWS Batch chooses its hosts",
+    PoolKind.INSTANCE: "it is one EC2 instance",
+}
 _MILLION = 1_000_000  # prices are compared in whole millionths of a dollar
 
 
@@ -201,7 +206,7 @@ def _why_not(proof: PoolProof, price: HostPrice, copies: Sequence[_Copies]) -> s
     pool = proof.pool
     reasons = (
         (not any(each.workload.daemon is False for each in copies), "no service runs on it"),
-        (pool.kind is not PoolKind.AUTO_SCALING_GROUP, f"{pool.kind.value} hosts are not compared"),
+        (pool.kind in _NOT_COMPARED, _NOT_COMPARED.get(pool.kind, "")),
         (not price.prices, price.unknown),
         (pool.bought.option is not PurchaseOption.ON_DEMAND, f"{pool.bought.option} prices are not known"),
         (not any(_is_offered(each, pool.region) for each in pool.instance_types), _not_offered(pool)),

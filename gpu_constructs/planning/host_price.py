@@ -18,7 +18,7 @@ HOURS_A_MONTH = 730
 _IN_ADVANCE = "the hours of a Capacity Block are paid in advance"
 # https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-pricing-billing.html
 
-_FEE = "AWS adds a management fee, which no price list here has"
+_FEE = "the management fee of AWS, which no price list here has"
 # For each hour of an instance; https://aws.amazon.com/ecs/pricing/ gives the amount of an example type alone.
 
 _SHARED = frozenset({None, "default"})
@@ -150,9 +150,8 @@ def _managed(pool: Pool) -> HostPrice:
     found = [each for each in prices if each is not None]
     is_known = len(found) == len(prices) and pool.types_are_known and pool.bought.option is PurchaseOption.ON_DEMAND
     if not found or not is_known:
-        return HostPrice(unknown=f"ECS chooses the hosts of Managed Instances, and {_FEE}")
+        return HostPrice(unknown=f"ECS chooses the hosts, and their price comes with {_FEE}")
     cheapest = min(found, key=lambda each: each.usd_per_hour)
-    text = (
-        f"ECS chooses the hosts, one from {dollars(cheapest.usd_per_hour)} an hour ({cheapest.instance_type}); {_FEE}"
-    )
+    least = f"{dollars(cheapest.usd_per_hour)} an hour ({cheapest.instance_type})"
+    text = f"ECS chooses the hosts, one from {least} without {_FEE}"
     return HostPrice(unknown=text, cheapest=cheapest)

@@ -92,7 +92,7 @@ def cheaper_or_why_not(each: PoolPlan) -> str:
         return f"{NOT_KNOWN}: {found.why}"
     if each.deployment is None or not any(of.accelerators for of in each.pool.instance_types):
         return ""
-    return f"not looked for: {found.why}" if found.why else "no: hosts with the same GPUs do not cost less"
+    return f"not looked for: {found.why}" if found.why else "none: other hosts with the same GPUs do not cost less"
 
 
 def job_start(found: Start) -> str:

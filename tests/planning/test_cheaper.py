@@ -47,7 +47,7 @@ def test_what_is_cheapest_already_is_left() -> None:
     ("on", "changes", "why"),
     [
         (pool(purchase=PurchaseOption.SPOT), {}, "spot prices are not known"),
-        (pool(kind=PoolKind.BATCH), {}, "AWS Batch compute environment hosts are not compared"),
+        (pool(kind=PoolKind.BATCH), {}, "AWS Batch chooses its hosts"),
         (pool("c7i.2xlarge"), {"gpus": 0}, "its hosts have no accelerator"),
         (pool(interfaces=(NetworkInterface(type="efa"),)), {}, "its hosts work together over EFA"),
         (pool(placement_group=True), {}, "its hosts are in a cluster placement group"),

@@ -46,10 +46,13 @@ def test_spot_has_a_most_and_no_least() -> None:
     ("one", "why"),
     [
         (pool("p6-b300.48xlarge", purchase=PurchaseOption.CAPACITY_BLOCK), "paid in advance"),
-        (pool("g6.12xlarge", "g6.xlarge", kind=PoolKind.MANAGED_INSTANCES), "one from $0.80 an hour (g6.xlarge);"),
+        (
+            pool("g6.12xlarge", "g6.xlarge", kind=PoolKind.MANAGED_INSTANCES),
+            "one from $0.80 an hour (g6.xlarge) without the management fee",
+        ),
         (
             pool(kind=PoolKind.MANAGED_INSTANCES, purchase=PurchaseOption.SPOT),
-            "ECS chooses the hosts of Managed Instances, and AWS adds a management fee",
+            "ECS chooses the hosts, and their price comes with the management fee of AWS",
         ),
         (pool(has_unknown_types=True), "instance types are not all known"),
         (pool(unknown_type_names=("g9.xlarge",)), "not all known"),
