@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from importlib import import_module
 from itertools import groupby
+from types import ModuleType
 from typing import TypeAlias
 
 from gpu_constructs import __version__
@@ -20,6 +23,7 @@ from gpu_constructs.cli.inputs import add_inputs, reviewed
 from gpu_constructs.cli.output import add_format, json_text, say
 from gpu_constructs.cli.terminal import Line, show, width_of, wrapped
 from gpu_constructs.errors import GpuConstructsError, InvalidValueError
+from gpu_constructs.hardware.region_names import require_region
 
 __all__ = ["define", "run"]
 
@@ -27,8 +31,11 @@ Asks: TypeAlias = Callable[[str], Ask]
 """What asks AWS, by region."""
 
 _STYLES = {Verdict.OK: "good", Verdict.SHORT: "error", Verdict.NOT_CHECKED: "warning"}
-_WIDEST = max(len(each.value) for each in Verdict)
+_WIDEST = len(Verdict.NOT_CHECKED.value)
+_NOTHING = Verdict.NOTHING_TO_CHECK
 _INDENT = 4
+# Within quotes no line ends: a backslash there is part of the value.
+_QUOTED, _HELD = re.compile(r"""'[^']*'|"[^"]*\""""), "\N{SYMBOL FOR SPACE}"
 _ON_REQUEST = [each.id for each in CHECKS if each.on_request]
 _COULD_NOT = 2
 
@@ -47,7 +54,8 @@ checks:
 It only reads, and works with the permissions there are.
 
 exit codes:
-  0 passed, 1 something is short (with --strict: or was not checked), 2 nothing could be checked, or wrong usage
+  0 passed, 1 something is short, missing or not offered (with --strict: or was not checked),
+  2 nothing could be checked, or wrong usage
 """
 
 
@@ -73,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Asks, and writes what was found out.
 
     Returns:
-        0 if everything is there, 1 if something is short, 2 if nothing could be checked.
+        0 if everything is there, 1 if something is short or missing, 2 if nothing could be checked.
     """
     checks = _checks(arguments.check)
     if arguments.policy:
@@ -81,7 +89,10 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     if not arguments.paths:
         raise InvalidValueError("nothing to check", argument="PATH", allowed="cdk.out, a template, or --policy alone")
-    fleet = reviewed(arguments, found_configuration(arguments.config), rules=()).fleet
+    configuration = found_configuration(arguments.config)
+    if arguments.region is None and configuration.region is None:
+        arguments.region = _region(arguments.profile)
+    fleet = reviewed(arguments, configuration, rules=()).fleet
     results = preflight(fleet, _told(_asker(arguments.profile)), checks)
     if arguments.format == "json":
         sys.stdout.write(json_text(_facts(results)))
@@ -94,16 +105,36 @@ def _checks(names: Sequence[str]) -> tuple[Check, ...]:
     return tuple(each for each in CHECKS if each.id in names or (not names and not each.on_request))
 
 
-def _asker(profile: str | None) -> Asks:
+def _asking() -> ModuleType:
     try:
-        module = import_module("gpu_constructs.account.preflight.asking")
+        return import_module("gpu_constructs.account.preflight.asking")
     except ImportError as problem:
         if problem.name not in {"boto3", "botocore"}:
             raise
         raise GpuConstructsError("boto3 is not installed", fix="pip install 'gpu-constructs[account]'") from problem
-    deadline = Deadline(told=say if _is_watched() else None)
-    found: Asks = module.asker(profile, deadline)
+
+
+def _asker(profile: str | None) -> Asks:
+    found: Asks = _asking().asker(profile, Deadline(told=say if _is_watched() else None))
     return found
+
+
+def _region(profile: str | None) -> str | None:
+    """The region of files that name none, as the AWS CLI finds it.
+
+    Raises:
+        InvalidValueError: It is none.
+    """
+    found: tuple[str, str] | None = _asking().region_of(profile)
+    if found is None:
+        return None
+    region, source = found
+    try:
+        require_region(region)
+    except InvalidValueError as error:
+        error.argument = source
+        raise
+    return region
 
 
 def _told(asks: Asks) -> Asks:
@@ -124,7 +155,7 @@ def _is_watched() -> bool:
 
 def _code(results: Sequence[Result], *, strict: bool) -> int:
     verdicts = {each.verdict for each in results}
-    if verdicts == {Verdict.NOT_CHECKED}:
+    if results and verdicts.isdisjoint({Verdict.OK, Verdict.SHORT}):
         return _COULD_NOT
     return int(Verdict.SHORT in verdicts or (strict and Verdict.NOT_CHECKED in verdicts))
 
@@ -139,20 +170,33 @@ def _lines(results: Sequence[Result], *, width: int) -> Iterator[Line]:
         return
     for region, found in groupby(results, key=lambda each: each.region):
         yield [(region or "region not known", "title")]
-        for each in found:
-            yield from _of(each, width)
-    counts = [(verdict, sum(each.verdict is verdict for each in results)) for verdict in Verdict]
-    yield [(", ".join(f"{count} {verdict}" for verdict, count in counts if count), "title")]
+        of_region = list(found)
+        asked = (each for each in of_region if each.verdict is not _NOTHING)
+        for _, same in groupby(asked, key=lambda each: (each.word, each.text, each.fix)):
+            yield from _of(list(same), width)
+        if without := [f"{each.check} ({each.text})" for each in of_region if each.verdict is _NOTHING]:
+            for number, line in enumerate(wrapped(f"{_NOTHING}: {', '.join(without)}", width=width, indent=_INDENT)):
+                yield [(f"{' ' * (_INDENT if number else 2)}{line}", "aside")]
+    counts = Counter(each.word for each in sorted(results, key=_rank) if each.verdict is not _NOTHING)
+    yield [(", ".join(f"{count} {word}" for word, count in counts.items()) or "nothing was checked", "title")]
 
 
-def _of(result: Result, width: int) -> Iterator[Line]:
-    head = f"  {result.verdict.value:<{_WIDEST}}"
-    yield [(head, _STYLES[result.verdict]), (f"  {result.check}: {result.subject}", "")]
+def _rank(result: Result) -> int:
+    return list(Verdict).index(result.verdict)
+
+
+def _of(same: Sequence[Result], width: int) -> Iterator[Line]:
+    """What is said of one thing, or once of several."""
+    for each in same:
+        yield [(f"  {each.word:<{_WIDEST}}", _STYLES[each.verdict]), (f"  {each.check}: {each.subject}", "")]
+    result = same[0]
     for line in wrapped(result.text, width=width, indent=_INDENT):
         yield [(f"{' ' * _INDENT}{line}", "")]
     if result.fix:
-        lines = list(wrapped(f"fix: {result.fix}", width=width, indent=_INDENT + 2))
+        is_command = result.fix.startswith("aws ")
+        fix = _QUOTED.sub(lambda found: found[0].replace(" ", _HELD), result.fix) if is_command else result.fix
+        lines = [each.replace(_HELD, " ") for each in wrapped(f"fix: {fix}", width=width, indent=_INDENT + 2)]
         # A command that goes on in the next line can still be pasted.
-        end = " \\" if result.fix.startswith("aws ") else ""
+        end = " \\" if is_command else ""
         for number, line in enumerate(lines, 1):
             yield [(f"{' ' * _INDENT}{line}{end if number < len(lines) else ''}", "aside")]

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from gpu_constructs.budget import NAME
 from gpu_constructs.errors import InvalidValueError, shown
 
-__all__ = ["REGIONS", "may_be_region", "require_region"]
+__all__ = ["REGIONS", "may_be_region", "nearest_regions", "require_region"]
 
 REGIONS = frozenset(
     """
@@ -41,6 +41,15 @@ def may_be_region(text: object) -> bool:
     return isinstance(text, str) and (text in REGIONS or _NEWER.fullmatch(text) is not None)
 
 
+def nearest_regions(text: str) -> list[str]:
+    """The regions whose names are most like a text, the nearest first.
+
+    Args:
+        text: What was given.
+    """
+    return get_close_matches(text.strip().lower()[:NAME], sorted(REGIONS), n=3)
+
+
 def require_region(region: object) -> None:
     """Refuses what is not a region, with the nearest names; what may be a newer one passes.
 
@@ -52,7 +61,7 @@ def require_region(region: object) -> None:
     """
     if may_be_region(region):
         return
-    nearest = get_close_matches(region.strip().lower()[:NAME], sorted(REGIONS), n=3) if isinstance(region, str) else []
+    nearest = nearest_regions(region) if isinstance(region, str) else []
     raise InvalidValueError(
         f"{shown(region)} is not a region",
         argument="region",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -97,6 +98,7 @@ def test_what_is_there_is_ok_and_what_is_short_has_its_command(
         "region": REGION,
         "subject": "G/VT on-demand",
         "verdict": "short",
+        "word": "short",
         "text": "quota L-DB2E81BA is 16 vCPUs, 4 in use by others, the hosts at MaxSize take 20: 8 short",
         "fix": (
             "aws service-quotas request-service-quota-increase --service-code ec2 --quota-code L-DB2E81BA "
@@ -167,6 +169,75 @@ def test_exit_codes_say_what_could_be_checked(
     assert asked(capsys, path, "--strict")[0] == 1
     monkeypatch.setattr(asking, "asker", lambda *_: answered({each.operation: lambda *_: DENIED for each in CALLS}))
     assert asked(capsys, path)[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("checks", "says"),
+    [
+        (["account"], ["account (the files do not name an account)"]),
+        (["subnets", "reservations"], ["subnets (the deploy makes all subnets)", "reservations (no pool is in a"]),
+    ],
+)
+def test_checks_without_anything_to_check_say_so(
+    account: Account, tmp_path: Path, capsys: pytest.CaptureFixture[str], checks: list[str], says: list[str]
+) -> None:
+    account()
+    path = of_pool(tmp_path, subnets=[{"Ref": "One"}])
+    code, said = asked(capsys, path, *(part for each in checks for part in ("--check", each)))
+    assert (code, said.splitlines()[-1]) == (2, "nothing was checked")
+    assert all(each in " ".join(said.split()) for each in says), said
+    # Others that can be asked are what counts.
+    code, said = asked(capsys, path, "--check", "types", "--check", checks[0], "--strict")
+    assert (code, says[0] in said, said.splitlines()[-1]) == (0, True, "1 ok")
+
+
+def test_what_is_the_same_for_several_is_said_once(
+    account: Account, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    account(ListAccountSettings=DENIED)
+    said = asked(capsys, of_pool(tmp_path), "--check", "settings")[1]
+    assert said.count(DENIED.why) == said.count(f"fix: {DENIED.fix}") == 1
+    assert [each.split(": ")[1] for each in said.splitlines() if "settings: " in each] == [
+        "serviceLongArnFormat",
+        "taskLongArnFormat",
+        "containerInstanceLongArnFormat",
+    ]
+
+
+def test_a_command_is_not_broken_within_quotes(
+    account: Account, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    zone = "a zone; $(with) a name that has no end, 'quotes' and spaces, all of which belong to it"
+    name = "subnet-0a1b2c3d"
+    row = {"SubnetId": name, "AvailabilityZone": zone, "AvailableIpAddressCount": 0, "VpcId": "vpc-1"}
+    account(DescribeSubnets={"Subnets": [row]})
+    said = asked(capsys, of_pool(tmp_path), "--check", "subnets")[1]
+    fix = said[said.index("fix: ") + len("fix: ") : said.rindex("\n", 0, -1)]
+    command = shlex.split(fix.replace("\\\n", " "))
+    assert command[command.index("--availability-zone") + 1] == zone
+
+
+@pytest.mark.parametrize("source", ["AWS_REGION", "AWS_DEFAULT_REGION", "--profile"])
+def test_the_region_is_that_of_the_aws_cli_where_nothing_names_one(
+    source: str, account: Account, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    account()
+    config = tmp_path / "config"
+    config.write_text("[default]\nregion = eu-west-3\n", encoding="utf-8")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(config))
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    path = of_pool(tmp_path)
+    if source != "--profile":
+        monkeypatch.setenv(source, "eu-west-2")
+    assert main(["preflight", path]) == 0
+    assert capsys.readouterr().out.startswith("eu-west-3\n" if source == "--profile" else "eu-west-2\n")
+    if source != "--profile":
+        monkeypatch.setenv(source, "eu-wst-2")
+        assert main(["preflight", path]) == 2
+        said = capsys.readouterr().err
+        assert said.startswith(f"gpu-constructs: {source}: 'eu-wst-2' is not a region")
+        assert "did you mean eu-west-2" in said
 
 
 def test_on_a_terminal_it_says_which_region_it_asks_about(

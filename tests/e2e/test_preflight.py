@@ -55,6 +55,6 @@ def test_an_app_and_what_it_deployed_are_there(stage: Stage, tmp_path: Path) -> 
     # The name of a parameter has no place to break.
     assert all(len(line) <= 80 for line in done.stdout.splitlines() if " " in line.strip())
     # A new account has no roles yet.
-    assert "short roles: AWSServiceRoleForECS " in said
+    assert "missing roles: AWSServiceRoleForECS " in said
     assert "aws iam create-service-linked-role --aws-service-name ecs.amazonaws.com" in said
     assert (done.returncode, done.stderr) == (1, "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping
 from itertools import islice
 from threading import Lock
@@ -17,7 +18,7 @@ from gpu_constructs.account.preflight.check import Ask, Call
 from gpu_constructs.account.problems import ERRORS, problem_of
 from gpu_constructs.account.problems import Call as Unanswered
 
-__all__ = ["READ_ONLY", "asker"]
+__all__ = ["READ_ONLY", "asker", "region_of"]
 
 READ_ONLY = ("Describe", "Get", "List")
 """What the names of operations begin with that change nothing."""
@@ -52,6 +53,24 @@ def asker(profile: str | None, deadline: Deadline | None = None) -> Callable[[st
             return session.client(service, region_name=region, config=CONFIG)
 
     return lambda region: _Asker(client, region, whole).ask
+
+
+def region_of(profile: str | None) -> tuple[str, str] | None:
+    """The region that the AWS CLI would take, and what names it; None where nothing does.
+
+    https://docs.aws.amazon.com/cli/latest/userguide/cli-configure-envvars.html: boto3 does not read ``AWS_REGION``.
+
+    Args:
+        profile: The name of the profile; None for the one that boto3 finds.
+
+    Raises:
+        GpuConstructsError: There is no such profile.
+    """
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION"):
+        if found := os.environ.get(name):
+            return found, name
+    found = session_of(profile).region_name
+    return (found, "--profile") if found else None
 
 
 class _Asker:

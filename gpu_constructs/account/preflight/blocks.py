@@ -66,7 +66,7 @@ def offered(pool: Pool, hosts: int, region: str, ask: Ask, before: str = "") -> 
             return short(f"{lead}what AWS offers is not known: {problem.why}", again)
         raise
     if not offers:
-        return short(f"{lead}AWS offers no {text.removeprefix('a ')}", again)
+        return short(f"{lead}AWS offers no {text.removeprefix('a ')}", again, "" if before else "not offered")
     first = min(offers, key=lambda each: each.time("StartDate") or dt.datetime.max.replace(tzinfo=dt.timezone.utc))
     found = f"{lead}AWS offers {text}{_offer(first)}"
     fix = aws("ec2", "purchase-capacity-block", region, _purchase(first).items())
@@ -128,6 +128,7 @@ BLOCK_OFFERINGS = Check(
     reads="the first that AWS offers from a day before the hosts start, for the time that they run, or for 24 hours",
     calls=(OFFERINGS,),
     questions=_questions,
+    without="no pool is in a Capacity Block",
     on_request=True,
 )
 """https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeCapacityBlockOfferings.html"""

@@ -47,6 +47,7 @@ class Verdict(str, Enum):
     OK = "ok"
     SHORT = "short"
     NOT_CHECKED = "not checked"
+    NOTHING_TO_CHECK = "nothing to check"
 
     def __str__(self) -> str:
         return self.value
@@ -57,14 +58,16 @@ class Found:
     """What an answer says.
 
     Attributes:
-        verdict: In a word.
+        verdict: What it came to.
         text: The fact: what there is, by how much it is short, or why it was not checked.
         fix: The command or the change that gets more; empty where there is nothing to do.
+        word: The verdict in the word that suits the thing, such as ``missing`` of a role; empty for its own.
     """
 
     verdict: Verdict
     text: str
     fix: str = ""
+    word: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +110,7 @@ class Check:
         reads: How the answer is read.
         calls: The calls that it may make.
         questions: Its questions about a region.
+        without: Why it has no question about files that give it none; empty where all hosts give it one.
         on_request: Whether it is asked only where it is named.
         is_global: Whether the answer is the same in every region, so that one is asked.
     """
@@ -116,6 +120,7 @@ class Check:
     reads: str
     calls: tuple[Call, ...]
     questions: Callable[[Scope], Iterator[Question]]
+    without: str = ""
     on_request: bool = False
     is_global: bool = False
 
@@ -127,10 +132,11 @@ class Result:
     Attributes:
         check: Its name.
         region: Where; empty where that is not known.
-        subject: What it is about.
-        verdict: In a word.
+        subject: What it is about; empty where it has nothing to check.
+        verdict: What it came to.
         text: The fact: what there is, by how much it is short, or why it was not checked.
         fix: The command or the change that gets more, or lets it be checked; empty where there is none.
+        word: The verdict in the word that suits the thing, such as ``missing`` of a role that is short.
     """
 
     check: str
@@ -139,6 +145,7 @@ class Result:
     verdict: Verdict
     text: str
     fix: str = ""
+    word: str = ""
 
 
 def ok(text: str) -> Found:
@@ -146,9 +153,9 @@ def ok(text: str) -> Found:
     return Found(verdict=Verdict.OK, text=text)
 
 
-def short(text: str, fix: str) -> Found:
+def short(text: str, fix: str, word: str = "") -> Found:
     """Too little of it is there."""
-    return Found(verdict=Verdict.SHORT, text=text, fix=fix)
+    return Found(verdict=Verdict.SHORT, text=text, fix=fix, word=word)
 
 
 def unchecked(text: str, fix: str = "") -> Found:

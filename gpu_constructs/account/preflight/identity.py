@@ -30,7 +30,7 @@ def _read(accounts: list[str], of_fleet: list[str], ask: Ask) -> Found:
     text = f"the credentials are of account {own}: nothing of {listed(others)} is checked"
     fix = "--profile NAME with credentials of each account that the files are deployed to"
     # Where the app is deployed to several accounts, each is asked about by itself.
-    return unchecked(text, fix) if own in of_fleet else short(text, fix)
+    return unchecked(text, fix) if own in of_fleet else short(text, fix, "differs")
 
 
 def in_account(scope: Scope, ask: Ask) -> Scope:
@@ -67,5 +67,6 @@ ACCOUNT = Check(
     ),
     calls=(_WHO,),
     questions=_questions,
+    without="the files do not name an account",
 )
 """https://docs.aws.amazon.com/STS/latest/APIReference/API_GetCallerIdentity.html"""

@@ -39,12 +39,12 @@ def _read(name: str, scope: Scope, ask: Ask) -> Found:
     if values and _AMI.fullmatch(values[0]):
         return ok(f"{name} is {values[0]}")
     if values:
-        return short(f"{name} holds no AMI id", "name a parameter that ends with image_id")
+        return short(f"{name} holds no AMI id", "name a parameter that ends with image_id", "missing")
     if name not in page.texts("InvalidParameters"):
         return unchecked(f"AWS said nothing about the parameter {name}")
     folder = name.removesuffix("/image_id").rpartition("/")[0] or "/"
     fix = aws("ssm", "get-parameters-by-path", scope.region, [("path", folder), ("query", "Parameters[].Name")])
-    return short(f"{name} does not exist in {scope.region}", f"{fix} lists those that do")
+    return short(f"{name} does not exist in {scope.region}; the command lists those that do", fix, "missing")
 
 
 IMAGES = Check(
@@ -53,5 +53,6 @@ IMAGES = Check(
     reads="a parameter with the id of an AMI",
     calls=(_PARAMETERS,),
     questions=_questions,
+    without="no pool takes its image from a parameter",
 )
 """https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_GetParameters.html"""

@@ -51,7 +51,9 @@ def _read(pool: Pool, pools: Sequence[Pool], region: str, ask: Ask) -> Found:
     found = subnets_of(_ids(pool), ask)
     if missing := [each for each in ids if each not in found]:
         return short(
-            f"{listed(missing)} {'does' if len(missing) == 1 else 'do'} not exist in {region}", "other subnets"
+            f"{listed(missing)} {'does' if len(missing) == 1 else 'do'} not exist in {region}",
+            "other subnets",
+            "missing",
         )
     rows = [found[each] for each in ids]
     if (problem := _way_out(pool, rows, region, ask)) is not None:
@@ -181,7 +183,7 @@ def _without_route(subnet: Row, table: Row, region: str, ask: Ask) -> Found | No
         if public
         else "it has no route to other networks"
     )
-    return short(f"hosts in {name} do not reach ECS: {why}, and no endpoint for {listed(missing)}", lead)
+    return short(f"hosts in {name} do not reach ECS: {why}, and no endpoint for {listed(missing)}", lead, "no way out")
 
 
 def _endpoint(vpc: str, subnet: str, region: str, service: str) -> Mapping[str, str]:
@@ -202,5 +204,6 @@ SUBNETS = Check(
     ),
     calls=(SUBNETS_CALL, _TABLES, _ENDPOINTS, INSTANCES),
     questions=_questions,
+    without="the deploy makes all subnets",
 )
 """https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_Subnet.html"""

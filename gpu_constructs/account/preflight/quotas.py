@@ -98,5 +98,6 @@ QUOTAS = Check(
     ),
     calls=(*QUOTA_CALLS, INSTANCES, *BLOCK_QUOTA_CALLS),
     questions=_questions,
+    without="no hosts count against one",
 )
 """https://docs.aws.amazon.com/servicequotas/2019-06-24/apireference/API_GetServiceQuota.html"""

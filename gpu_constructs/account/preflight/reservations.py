@@ -45,7 +45,7 @@ def _read(pool: Pool, pools: Sequence[Pool], region: str, ask: Ask) -> Found:
         free = sum(int(each.number("AvailableInstanceCount")) for each in usable if each.text("State") == _ACTIVE)
         others = _of_others(usable, share, hosts)
         lacking = share.hosts - (there - others)
-        if text and lacking <= worst:
+        if text and lacking <= worst and (worst or not share.unknown):
             continue
         worst = max(0, lacking)
         text = f"{_hosts(there)} reserved" + (f", {others} in use by others" if others else "")
@@ -178,5 +178,6 @@ RESERVATIONS = Check(
     ),
     calls=(*RESERVATION_CALLS, INSTANCES, OFFERINGS),
     questions=_questions,
+    without="no pool is in a reservation",
 )
 """https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CapacityReservation.html"""

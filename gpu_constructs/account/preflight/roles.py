@@ -120,7 +120,7 @@ def _read(role: _Role, ask: Ask, *, is_needed_before: bool) -> Found:
         return ok("the role is there")
     command = aws("iam", "create-service-linked-role", "", [("aws-service-name", role.service)])
     if is_needed_before:
-        return short("the role is not there, and a first deploy may need it before AWS makes it", command)
+        return short("the role is not there, and a first deploy may need it before AWS makes it", command, "missing")
     text = f"AWS makes the role {role.made}, if whoever deploys may call iam:CreateServiceLinkedRole"
     return replace(ok(f"{text}; if not, make it before"), fix=command)
 
@@ -128,9 +128,10 @@ def _read(role: _Role, ask: Ask, *, is_needed_before: bool) -> Found:
 ROLES = Check(
     id="roles",
     question="are the service-linked roles there with which AWS starts hosts and places tasks?",
-    reads="a role of that name; one that is missing is short only where AWS may make it too late",
+    reads="a role of that name, or one that AWS makes by itself and in time",
     calls=(_ROLE,),
     questions=_questions,
+    without="no pool needs one",
     is_global=True,
 )
 """https://docs.aws.amazon.com/IAM/latest/APIReference/API_GetRole.html"""

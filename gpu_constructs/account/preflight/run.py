@@ -6,11 +6,21 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from gpu_constructs.account.preflight.answer import UnansweredError
-from gpu_constructs.account.preflight.check import Ask, Check, Found, Question, Result, Scope, unchecked
+from gpu_constructs.account.preflight.check import (
+    Ask,
+    Check,
+    Found,
+    Question,
+    Result,
+    Scope,
+    Verdict,
+    unchecked,
+)
 from gpu_constructs.account.preflight.identity import ACCOUNT, in_account
 from gpu_constructs.account.preflight.table import CHECKS
-from gpu_constructs.fleet import Fleet
-from gpu_constructs.hardware.aws_limits import is_region
+from gpu_constructs.errors import shown
+from gpu_constructs.fleet import Fleet, Pool
+from gpu_constructs.hardware.region_names import may_be_region, nearest_regions
 from gpu_constructs.planning import plan
 
 __all__ = ["preflight"]
@@ -31,8 +41,8 @@ def preflight(fleet: Fleet, asks: Callable[[str], Ask], checks: Sequence[Check] 
         What was found out, region by region, in the order of the checks.
     """
     wanted = tuple(each for each in CHECKS if not each.on_request) if checks is None else tuple(checks)
-    regions = sorted({each.region for each in fleet.pools if each.region is not None and is_region(each.region)})
-    found = [_without_region(each.name) for each in fleet.pools if each.region not in regions]
+    regions = sorted({each.region for each in fleet.pools if each.region is not None and may_be_region(each.region)})
+    found = [_without_region(each) for each in fleet.pools if each.region not in regions]
     if not regions:
         return tuple(found)
     of_fleet = plan(fleet)
@@ -50,14 +60,26 @@ def preflight(fleet: Fleet, asks: Callable[[str], Ask], checks: Sequence[Check] 
         return (*found, *(each for of_region in answers for each in of_region))
 
 
-def _without_region(pool: str) -> Result:
+def _without_region(pool: Pool) -> Result:
+    if pool.region is None:
+        why = unchecked("the files do not say which region it is deployed to", "--region REGION")
+    else:
+        nearest = nearest_regions(pool.region)
+        why = unchecked(
+            f"{shown(pool.region)} is not a region", f"did you mean {' or '.join(nearest)}?" if nearest else ""
+        )
+    return _result("region", "", pool.name, why)
+
+
+def _result(check: str, region: str, subject: str, found: Found) -> Result:
     return Result(
-        check="region",
-        region="",
-        subject=pool,
-        verdict=unchecked("").verdict,
-        text="the files do not say which region it is deployed to",
-        fix="--region REGION",
+        check=check,
+        region=region,
+        subject=subject,
+        verdict=found.verdict,
+        text=found.text,
+        fix=found.fix,
+        word=found.word or found.verdict.value,
     )
 
 
@@ -68,16 +90,11 @@ def _asked(scope: Scope, asks: Callable[[str], Ask], checks: Sequence[Check], *,
     for check in checks if is_all or ACCOUNT in checks else (ACCOUNT, *checks):
         if check.is_global and not is_first:
             continue
-        for question in check.questions(scope if check is ACCOUNT else there):
-            found = _answer(question, ask)
-            yield Result(
-                check=check.id,
-                region=scope.region,
-                subject=question.subject,
-                verdict=found.verdict,
-                text=found.text,
-                fix=found.fix,
-            )
+        questions = list(check.questions(scope if check is ACCOUNT else there))
+        for question in questions:
+            yield _result(check.id, scope.region, question.subject, _answer(question, ask))
+        if not questions and there.pools:
+            yield _result(check.id, scope.region, "", Found(verdict=Verdict.NOTHING_TO_CHECK, text=check.without))
 
 
 def _answer(question: Question, ask: Ask) -> Found:

@@ -46,7 +46,7 @@ def _long_arns(name: str, region: str, ask: Ask) -> Found:
         return unchecked("AWS said nothing about it")
     if value in _ON:
         return ok("long ARNs are on, which tags need")
-    return short("long ARNs are off, so that what ECS makes has no tags", _enable(name, region))
+    return short("long ARNs are off, so that what ECS makes has no tags", _enable(name, region), "off")
 
 
 def _trunking(hosts: list[Pool], region: str, ask: Ask) -> Found:
@@ -61,6 +61,7 @@ def _trunking(hosts: list[Pool], region: str, ask: Ask) -> Found:
         return short(
             f"it is off: {listed(tight)} have fewer network interfaces for tasks of network mode awsvpc than GPUs",
             _enable(_TRUNKING, region),
+            "off",
         )
     return ok("it is off: each task of network mode awsvpc takes a network interface of its host; plan counts them so")
 

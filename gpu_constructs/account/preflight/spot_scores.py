@@ -47,6 +47,7 @@ SPOT_SCORES = Check(
     reads="the score of the region from 1 to 10; AWS promises nothing by it, so it is never short",
     calls=(_SCORES,),
     questions=_questions,
+    without="no pool has Spot hosts",
     on_request=True,
 )
 """https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_GetSpotPlacementScores.html"""

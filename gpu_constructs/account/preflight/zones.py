@@ -69,6 +69,7 @@ def _judged(pool: Pool, offered: Mapping[str, frozenset[str]], given: Sequence[s
         return short(
             f"{listed(names)} {_is(names)} not offered in {region}",
             f"choose another type or region: gpu-constructs instances --region {region}",
+            "not offered",
         )
     zones = wanted if all_known else _zones(ask)
     there = [each for each in zones if each in anywhere]
@@ -78,6 +79,7 @@ def _judged(pool: Pool, offered: Mapping[str, frozenset[str]], given: Sequence[s
         return short(
             f"{listed(names)} {_is(names)} not offered in {listed(zones)}",
             f"name subnets in {listed(anywhere, 'or')}, where AWS offers {'it' if len(names) == 1 else 'one of them'}",
+            "not offered",
         )
     why = "its other types are not known" if all_known else "which zones the subnets are in is not known"
     return unchecked(

@@ -357,3 +357,6 @@ def test_places_are_asked_about_one_by_one() -> None:
 def test_hosts_without_a_region_are_said() -> None:
     (found,) = preflight(fleet(pool(region=None)), answering({}))
     assert (found.check, found.verdict, found.fix) == ("region", Verdict.NOT_CHECKED, "--region REGION")
+    (found,) = preflight(fleet(pool(region="eu-wst-1")), answering({}))
+    assert (found.verdict, found.text) == (Verdict.NOT_CHECKED, "'eu-wst-1' is not a region")
+    assert found.fix.startswith("did you mean eu-west-1 ")

@@ -43,7 +43,7 @@ from tests.account.preflight.world import (
     task,
 )
 
-OK, SHORT, NOT_CHECKED = Verdict.OK, Verdict.SHORT, Verdict.NOT_CHECKED
+OK, SHORT, NOT_CHECKED, NOTHING = Verdict
 
 
 G6, ZONES = "g6.12xlarge", {"AvailabilityZones": [{"ZoneName": f"eu-west-1{each}"} for each in "ab"]}
@@ -221,7 +221,8 @@ def test_hosts_that_run_have_their_addresses() -> None:
 def test_a_subnet_that_does_not_exist_is_short_and_what_the_deploy_makes_is_not_asked_about() -> None:
     found = only("subnets", {"DescribeSubnets": {"Subnets": []}})
     assert (found.verdict, found.text) == (SHORT, "subnet-0a0a0a0a does not exist in eu-west-1")
-    assert not results("subnets", {}, fleet(pool(subnets=(NEW,))))
+    found = only("subnets", {}, fleet(pool(subnets=(NEW,))))
+    assert (found.verdict, found.text) == (NOTHING, "the deploy makes all subnets")
     assert only("subnets", {}, fleet(pool(subnets=()))).verdict is NOT_CHECKED
 
 
@@ -428,7 +429,7 @@ def test_a_spot_score_is_a_fact_and_never_short() -> None:
     answers = {"GetSpotPlacementScores": {"SpotPlacementScores": [{"Region": "eu-west-1", "Score": 1}]}}
     found = only("spot-scores", answers, fleet(pool(bought=SPOT)))
     assert (found.verdict, found.text.startswith("1 of 10 for 4 hosts now")) == (OK, True)
-    assert not results("spot-scores", answers)
+    assert only("spot-scores", answers).verdict is NOTHING
 
 
 def test_pools_of_another_account_are_not_asked_about() -> None:
@@ -444,4 +445,4 @@ def test_pools_of_another_account_are_not_asked_about() -> None:
     # Where AWS does not say whose the credentials are, nothing is left out.
     del answers["GetCallerIdentity"]
     assert [each.subject for each in results("types", answers, fleet(here, there))] == ["Gpu", "There"]
-    assert not results("account", {})
+    assert only("account", {}).verdict is NOTHING
