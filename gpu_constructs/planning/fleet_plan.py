@@ -113,6 +113,12 @@ class PoolPlan:
         return tuple(dict.fromkeys(each.start for each in self.tasks if each.start is not None))
 
     @property
+    def in_service(self) -> int | Unknown:
+        """Hosts at the desired counts that take tasks: all but those of the warm pool."""
+        hosts, warm = self.desired.hosts, self.warm
+        return UNKNOWN if isinstance(hosts, Unknown) or isinstance(warm, Unknown) else hosts - warm
+
+    @property
     def is_scaled(self) -> bool:
         """Whether ECS moves the number of its hosts, up to MaxSize."""
         return _is_scaled(self.pool)
@@ -120,10 +126,15 @@ class PoolPlan:
     @property
     def why_unpriced(self) -> str:
         """Why what its hosts cost is not in an amount."""
-        if self.misfits and not self.price.unknown:
+        return self.price.unknown or self.why_no_hosts
+
+    @property
+    def why_no_hosts(self) -> str:
+        """Why a number of its hosts is not known."""
+        if self.misfits:
             verb = "does" if len(self.misfits) == 1 else "do"
             return f"{listed(self.misfits)} {verb} not fit on its hosts"
-        return self.price.unknown or "how many hosts there are is not known before the deploy"
+        return "how many hosts there are is not known before the deploy"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

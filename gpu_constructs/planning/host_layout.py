@@ -215,7 +215,7 @@ def _comers(proof: Proof) -> tuple[Mapping[str, Sequence[_Comer]], Mapping[str, 
 
 
 def _layout(plan: PoolPlan, proof: PoolProof, comers: Sequence[_Comer], daemons: tuple[str, ...]) -> PoolLayout:
-    packing, wanted = proof.packing, plan.desired.hosts
+    packing, wanted = proof.packing, plan.in_service
     devices, number = _devices(plan.pool)
     why = _why_unknown(plan, proof)
     tasks = tuple(each.laid(proof.room) for each in comers)
@@ -274,7 +274,7 @@ def _why_unknown(plan: PoolPlan, proof: PoolProof) -> str:
         (not proof.is_packed, "its tasks are too many and too different to be packed"),
         (proof.hosts_at_least is None, "no number of its hosts takes all of its tasks"),
         (proof.packing is None, "how many copies run on it, or what they take, is not known before the deploy"),
-        (isinstance(plan.desired.hosts, Unknown), "how many hosts it has is not known before the deploy"),
+        (isinstance(plan.in_service, Unknown), plan.why_no_hosts),
     )
     return next((why for is_so, why in reasons if is_so), "")
 

@@ -80,7 +80,7 @@ def _left_out(plan: FleetPlan, level: str) -> list[str]:
 
 def _why(pool: PoolPlan, level: str) -> str:
     if isinstance(getattr(pool, level).hosts, Unknown):
-        return "how many hosts there are is not known before the deploy"
+        return pool.why_no_hosts
     return f"in the price: {pool.price.unknown}"
 
 

@@ -194,6 +194,14 @@ def test_the_same_plan_gives_the_same_bytes() -> None:
     assert seeded.stdout == page(plan(drawn_fleet()))
 
 
+def test_what_never_starts_or_ends_is_to_be_looked_at() -> None:
+    on = pool("g6.xlarge", max_instances=3)
+    shown = page(plan(fleet(service(on, gpus=8, name="large"), service(on, copies=2, deployment_strategy="CANARY"))))
+    said = re.sub(r"<[^>]*>", "", shown)
+    assert "large, which is sent to L4 and fits on none of its hosts" in said
+    assert "L4 has no room for both versions of chat" in said
+
+
 def test_an_empty_fleet_has_a_page() -> None:
     assert "nothing is planned" in page(plan(Fleet(pools=(), workloads=())))
 

@@ -48,3 +48,9 @@ def test_where_nothing_is_known_nothing_is_counted() -> None:
         "  an unknown number of hosts at MaxSize",
         "  not counted at MaxSize: L4 (how many hosts there are is not known before the",
     ]
+
+
+def test_a_service_that_fits_nowhere_is_said() -> None:
+    found = summary(planned(service(pool(), gpus=9, name="large")), start="gpu: ").splitlines()
+    assert found[0] == "gpu: an unknown number of hosts at the desired counts"
+    assert "  not counted at the desired counts: L4 (large does not fit on its hosts)" in found

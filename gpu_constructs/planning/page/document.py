@@ -180,14 +180,28 @@ def _of_budget(verdict: BudgetVerdict) -> tuple[str, str, str]:
         return "bad", "Above the budget", text(verdict.above)
     if verdict.open:
         return "warn", "Budget not known", text(verdict.open)
-    return "good", "Within the budget", f"of {dollars(verdict.usd_per_hour)} an hour"
+    assumed = f", {text(verdict.assumed)}" if verdict.assumed else ""
+    return "good", "Within the budget", f"of {dollars(verdict.usd_per_hour)} an hour{assumed}"
 
 
 def _of_pool(layout: PoolLayout) -> Iterator[tuple[str, str, str]]:
     plan = layout.plan
     pool = name(plan.pool.name)
     if plan.short:
-        yield "bad", "Beyond MaxSize", f"{pool} needs {plan.short:,} more {hosts_word(plan.short)}"
+        yield (
+            "bad",
+            "Beyond MaxSize" if plan.is_scaled else "Too few hosts",
+            f"{pool} needs {plan.short:,} more {hosts_word(plan.short)}",
+        )
+    if plan.misfits:
+        yield (
+            "bad",
+            "Never starts",
+            f"{text(listed(plan.misfits))}, which is sent to {pool} and fits on none of its hosts",
+        )
+    if plan.deployment is not None and plan.deployment.too_large:
+        services = text(listed(plan.deployment.too_large))
+        yield "bad", "Deployment without an end", f"{pool} has no room for both versions of {services}"
     if plan.deployment is not None and plan.deployment.stuck:
         yield "bad", "Stuck deployment", f"{pool}: {text(listed(plan.deployment.stuck))} cannot take the first step"
     if idle := sum(each.hosts * each.gpus for each in plan.stranded):
