@@ -10,13 +10,26 @@ from gpu_constructs.live.verified import Check
 
 __all__ = ["facts_of", "lines_of"]
 
+_PLACES = {True: 0, None: 1, False: 2}
 _WORDS = {True: ("ok", "good"), False: ("fails", "error"), None: ("not checked", "warning")}
 
 
-def lines_of(cluster: str, checks: Sequence[Check], *, denied: Sequence[str] = (), width: int) -> Iterator[Line]:
-    """The checks of a cluster, for people to read."""
+def lines_of(
+    cluster: str, checks: Sequence[Check], *, denied: Sequence[str] = (), width: int, passed: bool = True
+) -> Iterator[Line]:
+    """The checks of a cluster, for people to read; those that fail last, where a terminal ends.
+
+    Args:
+        cluster: Its name.
+        checks: What was looked at.
+        denied: What could not be looked at.
+        width: Columns to fill.
+        passed: Whether checks that passed are shown.
+    """
     yield [("cluster ", ""), (brief(cluster, LABEL), "title")]
-    for check in checks:
+    for check in sorted(checks, key=lambda each: _PLACES[each.passed]):
+        if check.passed and not passed:
+            continue
         word, style = _WORDS[check.passed]
         yield [(f"  {word:<11} ", style), (f"{check.name}: {brief(check.about, LABEL)}", "")]
         for part in wrapped(brief(check.text, MESSAGE), width=width, indent=14):
@@ -38,7 +51,14 @@ def facts_of(cluster: str, checks: Sequence[Check], *, denied: Sequence[str] = (
     return {
         "cluster": cluster,
         "checks": [
-            {"check": each.name, "about": each.about, "passed": each.passed, "text": each.text, "fix": each.fix}
+            {
+                "check": each.name,
+                "about": each.about,
+                "passed": each.passed,
+                "verdict": _WORDS[each.passed][0],
+                "text": each.text,
+                "fix": each.fix,
+            }
             for each in checks
         ],
         "not_looked_at": list(denied),

@@ -59,6 +59,7 @@ def define(parser: argparse.ArgumentParser) -> None:
         metavar=("TYPE", "PATH"),
         help="judge what that task printed on a host of this type; - for stdin",
     )
+    parser.add_argument("--failed", action="store_true", help="as text, leave out what is as it should be")
     parser.add_argument("--strict", action="store_true", help="what could not be checked is 1 as well")
     add_cluster(parser)
     add_format(parser)
@@ -79,7 +80,10 @@ def run(arguments: argparse.Namespace) -> int:
         sys.stdout.write(json_text({"clusters": facts}))
     else:
         width = width_of(sys.stdout)
-        lines = (lines_of(name, checks, denied=each.denied, width=width) for name, (each, checks) in found.items())
+        lines = (
+            lines_of(name, checks, denied=each.denied, width=width, passed=not arguments.failed)
+            for name, (each, checks) in found.items()
+        )
         show(chain.from_iterable(lines), sys.stdout)
     return _code(found.values(), strict=arguments.strict)
 

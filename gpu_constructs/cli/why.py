@@ -16,6 +16,8 @@ from gpu_constructs.live.waiting import Diagnosis, why
 
 __all__ = ["define", "run"]
 
+_COUNTS = ("desired", "running", "pending")
+
 _EXAMPLES = """\
 examples:
   gpu-constructs why Chat --cluster demo                from the account, with calls that only read
@@ -62,10 +64,13 @@ def run(arguments: argparse.Namespace) -> int:
 def _lines(diagnosis: Diagnosis, found: Described, *, width: int) -> Iterator[Line]:
     subject = diagnosis.subject
     style = "error" if diagnosis.waits else "good"
-    yield [(f"{subject.kind} {brief(subject.name, LABEL)}", "title"), (f" {diagnosis.state}", style)]
+    yield from _headed(f"{subject.kind} {brief(subject.name, LABEL)}", f" {diagnosis.state}", width, "title", style)
     for each in diagnosis.causes:
         yield []
         yield from _of_cause(each, width)
+    if diagnosis.waits and not diagnosis.causes:
+        yield []
+        yield from _indented("no cause in what was given", width=width, style="warning", indent=0)
     if diagnosis.events:
         yield []
         yield [("ECS says:", "title")]
@@ -79,10 +84,19 @@ def _lines(diagnosis: Diagnosis, found: Described, *, width: int) -> Iterator[Li
 
 def _of_cause(cause: Cause, width: int) -> Iterator[Line]:
     where = f" {brief(cause.where, LABEL)}" if cause.where else ""
-    yield [(cause.layer.value, "error"), (where and f":{where}", "title")]
+    yield from _headed(f"{cause.layer.value}{where and ':'}", where, width, "error", "title")
     yield from _indented(cause.text, width=width)
     for number, part in enumerate(wrapped(brief(cause.fix, MESSAGE), width=width, indent=7) if cause.fix else ()):
         yield [("  fix: " if not number else " " * 7, "good"), (part, "")]
+
+
+def _headed(first: str, second: str, width: int, style: str, style_of_second: str) -> Iterator[Line]:
+    """A heading of two parts, the second on lines of its own where both are too wide for one."""
+    if len(first) + len(second) <= width:
+        yield [(first, style), (second, style_of_second)]
+        return
+    yield from _indented(first, width=width, style=style, indent=0)
+    yield from _indented(second.strip(), width=width, style=style_of_second)
 
 
 def _indented(text: str, *, width: int, style: str = "", indent: int = 2) -> Iterator[Line]:
@@ -91,10 +105,17 @@ def _indented(text: str, *, width: int, style: str = "", indent: int = 2) -> Ite
 
 
 def _facts(diagnosis: Diagnosis, found: Described) -> dict[str, object]:
+    progress = diagnosis.progress
+    counts = {} if progress is None else {key: getattr(progress, key) for key in _COUNTS}
     return {
         diagnosis.subject.kind: diagnosis.subject.name,
+        "kind": diagnosis.subject.kind,
+        "name": diagnosis.subject.name,
+        "cluster": diagnosis.cluster,
         "state": diagnosis.state,
+        "verdict": "waits" if diagnosis.waits else "ok",
         "waits": diagnosis.waits,
+        **counts,
         "causes": [
             {"layer": each.layer.value, "where": each.where, "text": each.text, "fix": each.fix}
             for each in diagnosis.causes

@@ -24,6 +24,7 @@ class Layer(Enum):
     NEVER_FITS = "never fits"
     GPU_NOT_REGISTERED = "GPU not registered"
     ATTRIBUTE = "attribute missing"
+    DRIVER = "driver too old"
     QUOTA = "quota"
     NOT_OFFERED = "not offered in the zone"
     CAPACITY = "capacity"

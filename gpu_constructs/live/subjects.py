@@ -15,7 +15,7 @@ from gpu_constructs.live.progress import rolled_out
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.values import dataclass
 
-__all__ = ["Subject", "definition_of", "described_as", "nearest_of", "services_of", "subject_called"]
+__all__ = ["Subject", "cluster_of", "definition_of", "described_as", "nearest_of", "services_of", "subject_called"]
 
 _MOST_NAMES = 3
 _COMPARED = 1_000
@@ -111,6 +111,12 @@ def services_of(answers: Answers) -> tuple[Thing, ...]:
     """The services; one that several answers describe is there once, as the last of them has it."""
     named = {(text(each, "clusterArn"), text(each, "serviceName")): each for each in answers.of("services")}
     return tuple(named.values())
+
+
+def cluster_of(answers: Answers, described: Thing) -> str:
+    """The name of the cluster of a service or a task; empty where that is not said."""
+    names = (short_name(text(described, "clusterArn")), *(text(each, "clusterName") for each in answers.of("clusters")))
+    return next(filter(None, names), "")
 
 
 def nearest_of(name: str, there: Iterable[str]) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from gpu_constructs.live.described import Answers, Thing, listed, number, short_
 from gpu_constructs.live.hosts import RegisteredHost, registered_hosts, state_of
 from gpu_constructs.live.launches import failed_launches
 from gpu_constructs.live.progress import progress_of
-from gpu_constructs.live.subjects import services_of
+from gpu_constructs.live.subjects import cluster_of, services_of
 from gpu_constructs.placement.host import ASSUMED_RESERVE_MIB, expected_memory_mib, most_memory_mib
 from gpu_constructs.values import dataclass
 
@@ -63,11 +63,6 @@ class _Seen:
     pools: dict[str, Pool]
     hosts: tuple[RegisteredHost, ...]
     region: str | None
-
-    @property
-    def clusters(self) -> tuple[Thing, ...]:
-        """The clusters, as they are described."""
-        return self.answers.of("clusters")
 
     def reserved_mib(self, host: RegisteredHost) -> int | None:
         """Memory that the agent of a host keeps back, as its user data says; None where that is not known."""
@@ -219,9 +214,10 @@ def _texts(of: Thing, name: str) -> tuple[str, ...]:
 def _providers(seen: _Seen) -> Iterator[Check]:
     for provider in seen.answers.of("capacityProviders"):
         own, group = thing(provider, "autoScalingGroupProvider"), group_of(seen.answers, provider)
-        if not own:
-            continue
         name = text(provider, "name")
+        if not own:
+            yield _managed(provider)
+            continue
         pool = seen.pools.get(name)
         # Of a group that has its hosts, a launch that failed before says nothing: fewer are wanted now.
         lacks = group is not None and len(listed(group, "Instances")) < (number(group, "DesiredCapacity") or 0)
@@ -244,6 +240,21 @@ def _providers(seen: _Seen) -> Iterator[Check]:
         )
 
 
+def _managed(provider: Thing) -> Check:
+    """A provider of ECS Managed Instances, whose hosts ECS starts itself."""
+    status, update = text(provider, "status"), text(provider, "updateStatus")
+    passed = status == "ACTIVE" and not update.endswith("FAILED")
+    reason = text(provider, "updateStatusReason")
+    said = f"; its last update: {update}{reason and f', {brief(reason)}'}" if update else ""
+    return Check(
+        name="provider scales",
+        about=text(provider, "name"),
+        passed=passed,
+        text=f"it is {status or 'of no status'}, and ECS starts its hosts{'' if passed else said}",
+        fix="" if passed else "what AWS says of the update; then update the capacity provider again",
+    )
+
+
 def _services(seen: _Seen) -> Iterator[Check]:
     for service in services_of(seen.answers):
         progress = progress_of(service)
@@ -258,8 +269,7 @@ def _services(seen: _Seen) -> Iterator[Check]:
 
 def _why(seen: _Seen, service: Thing) -> str:
     """The command that says why a service waits."""
-    clusters = [short_name(text(service, "clusterArn")), *(text(each, "clusterName") for each in seen.clusters)]
-    cluster, region = next(filter(None, clusters), ""), seen.region or ""
+    cluster, region = cluster_of(seen.answers, service), seen.region or ""
     options = [*(["--cluster", cluster] if cluster else []), *(["--region", region] if region else [])]
     return shlex.join(["gpu-constructs", "why", text(service, "serviceName"), *options])
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gpu_constructs.budget import MESSAGE, brief
+from gpu_constructs.budget import brief
 from gpu_constructs.checking.described_hosts import usual_image
 from gpu_constructs.checking.pool_answers import pools_of_task
 from gpu_constructs.checking.report import check_files
@@ -16,11 +15,12 @@ from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Fleet, Pool, Unknown
 from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS
 from gpu_constructs.live.as_template import as_template, group_of
-from gpu_constructs.live.described import ANSWERS, Answers, Thing, listed, number, short_name, text
+from gpu_constructs.live.described import ANSWERS, Answers, listed, text
 from gpu_constructs.live.hosts import Layer, registered_hosts
 from gpu_constructs.live.places import Asked, Cause, of_cluster, of_hosts_alone, of_provider
 from gpu_constructs.live.progress import Progress, progress_of, rolled_out
-from gpu_constructs.live.subjects import Subject
+from gpu_constructs.live.stops import of_its_tasks
+from gpu_constructs.live.subjects import Subject, cluster_of
 from gpu_constructs.placement.demand import Demand, demand_of
 from gpu_constructs.placement.destinations import routes_of
 from gpu_constructs.rules.evidence.lists import and_list
@@ -28,12 +28,7 @@ from gpu_constructs.values import dataclass
 
 __all__ = ["Diagnosis", "why"]
 
-_MOST_HOSTS = 3
 _MOST_EVENTS = 3
-_AS_WANTED = "Scaling activity initiated by"
-"""Of a task that its service no longer wanted (https://repost.aws/knowledge-center/ecs-task-stopped)."""
-
-_STARTS = ("PENDING", "ACTIVATING")
 _ORDER = {layer: place for place, layer in enumerate(Layer)}
 
 
@@ -43,6 +38,7 @@ class Diagnosis:
 
     Attributes:
         subject: What was asked about.
+        cluster: The name of its cluster; empty where that is not said.
         progress: How far a service is, in numbers; None of a task.
         state: The same in words.
         waits: Whether it waits, or has stopped.
@@ -52,6 +48,7 @@ class Diagnosis:
     """
 
     subject: Subject
+    cluster: str
     progress: Progress | None
     state: str
     waits: bool
@@ -76,6 +73,7 @@ def why(answers: Answers, subject: Subject, *, region: str | None = None) -> Dia
     causes = _causes(answers, subject, region) if waits else ()
     return Diagnosis(
         subject=subject,
+        cluster=cluster_of(answers, subject.described),
         progress=progress,
         state=state,
         waits=waits,
@@ -116,7 +114,7 @@ def _state_of_service(subject: Subject, progress: Progress) -> tuple[str, bool]:
 
 
 def _causes(answers: Answers, subject: Subject, region: str | None) -> tuple[Cause, ...]:
-    own = tuple(_of_its_tasks(answers, subject))
+    own = tuple(of_its_tasks(answers, subject))
     if subject.kind == "task" and own:
         return own
     sent = rolled_out(subject.described)
@@ -200,53 +198,3 @@ def _with_usual_image(pool: Pool) -> Pool:
     if not isinstance(pool.image, Unknown) or not pool.instance_types:
         return pool
     return replace(pool, image=usual_image(pool.instance_types[0]))
-
-
-def _of_its_tasks(answers: Answers, subject: Subject) -> Iterator[Cause]:
-    """What its tasks say themselves: those that are placed and start, and those that stopped, by their reasons."""
-    failed = progress_of(subject.described).failed
-    if failed:
-        yield Cause(
-            layer=Layer.DEPLOYMENT,
-            where="",
-            text=f"its newest deployment failed: {failed}",
-            fix="mend the first cause, then deploy it again; ECS does not try this deployment again",
-        )
-    if subject.kind == "task":
-        tasks: list[Thing] = [subject.described]
-    else:
-        tasks = [each for each in answers.of("tasks") if text(each, "group") == f"service:{subject.name}"]
-    instances = {each.arn: str(each) for each in registered_hosts(answers)}
-    for each in tasks:
-        if text(each, "lastStatus") in _STARTS and text(each, "containerInstanceArn"):
-            arn = text(each, "containerInstanceArn")
-            yield Cause(
-                layer=Layer.STARTING,
-                where=instances.get(arn, short_name(arn)),
-                text="a task is placed there, and its containers start: the image is pulled, volumes are mounted",
-            )
-    stopped = Counter(
-        _why_stopped(each)
-        for each in tasks
-        if text(each, "lastStatus") == "STOPPED"
-        and not (subject.kind == "service" and text(each, "stoppedReason").startswith(_AS_WANTED))
-    )
-    for reason, count in stopped.most_common(_MOST_HOSTS):
-        if reason:
-            yield Cause(
-                layer=Layer.STOPPED,
-                where="",
-                text=f"{count} task{'' if count == 1 else 's'} stopped: {reason}",
-                fix="what the reason says; the log of the container has more where it started",
-            )
-
-
-def _why_stopped(task: Thing) -> str:
-    of_containers = [
-        f"{text(each, 'name')}: {text(each, 'reason')}"
-        if text(each, "reason")
-        else f"{text(each, 'name')} exited {code}"
-        for each in listed(task, "containers")
-        if (code := number(each, "exitCode")) or text(each, "reason")
-    ]
-    return brief("; ".join(filter(None, (text(task, "stoppedReason"), *of_containers))), MESSAGE)

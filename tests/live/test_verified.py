@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import boto3
 import pytest
 from botocore.stub import Stubber
 
+from gpu_constructs.cli.program import main
 from gpu_constructs.live import Check, answers, verify
 
 from .given import Answer, cluster
@@ -100,3 +103,40 @@ def test_a_task_holds_the_gpus_that_it_asks_for(
     }
     (check,) = [each for each in verify(answers([{**answer, "tasks": [task]}])) if each.name == "GPU ids held"]
     assert (check.passed, check.text) == (passed, said)
+
+
+@pytest.mark.parametrize(
+    ("more", "passed", "said"),
+    [
+        ({}, True, "it is ACTIVE, and ECS starts its hosts"),
+        ({"status": "INACTIVE"}, False, "it is INACTIVE, and ECS starts its hosts"),
+        (
+            {"updateStatus": "UPDATE_FAILED", "updateStatusReason": "no role"},
+            False,
+            "it is ACTIVE, and ECS starts its hosts; its last update: UPDATE_FAILED, no role",
+        ),
+    ],
+)
+def test_a_provider_of_managed_instances_is_looked_at(more: Answer, passed: bool, said: str) -> None:
+    managed = {"name": "gpu", "status": "ACTIVE", "managedInstancesProvider": {}, **more}
+    found = verify(answers([{**cluster(), "capacityProviders": [managed]}]))
+    (check,) = [each for each in found if each.name == "provider scales"]
+    assert (check.passed, check.text) == (passed, said)
+
+
+def test_failures_are_shown_last_and_alone_where_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "answers.json"
+    path.write_text(json.dumps(cluster(gpus=(), group={"DesiredCapacity": 1})), encoding="utf-8")
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["verify", "--answers", str(path)]) == 1
+    words = [line.split()[0] for line in capsys.readouterr().out.splitlines() if line.startswith(("  ok", "  fails"))]
+    assert words == [*["ok"] * 3, *["fails"] * 2]
+    assert main(["verify", "--answers", str(path), "--failed"]) == 1
+    said = capsys.readouterr().out
+    assert said.count("  fails ") == 2
+    assert ("  ok " in said, said.splitlines()[-1]) == (False, "5 checks, 2 failed, 0 not checked")
+    assert main(["verify", "--answers", str(path), "--format", "json"]) == 1
+    checks = json.loads(capsys.readouterr().out)["clusters"][0]["checks"]
+    assert {(each["passed"], each["verdict"]) for each in checks} == {(True, "ok"), (False, "fails")}

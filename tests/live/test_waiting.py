@@ -379,3 +379,58 @@ def test_a_service_that_several_answers_describe_is_one_service() -> None:
 def test_only_the_name_is_required(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["why"]) == 2
     assert "required: NAME\n" in capsys.readouterr().err
+
+
+def stopped_for(condition: str) -> Answer:
+    reason = f"nvidia-container-cli: requirement error: unsatisfied condition: {condition}, please update your driver"
+    host = cluster()["containerInstances"][0]["containerInstanceArn"]
+    container = {"name": "chat", "reason": reason}
+    task = {"lastStatus": "STOPPED", "group": "service:chat", "containerInstanceArn": host, "containers": [container]}
+    return {**cluster(group=FULL), "tasks": [task]}
+
+
+@pytest.mark.parametrize(
+    ("condition", "driver"),
+    [
+        ("cuda>=13.0", "driver branch 580 or later, such as al2023-gpu with driver 580.178.04"),
+        ("cuda>=13.9", "a driver for CUDA 13.9"),
+        ("cuda>=99.0", "a driver for CUDA 99.0"),
+    ],
+)
+def test_a_driver_that_is_too_old_comes_before_a_larger_maximum(condition: str, driver: str) -> None:
+    found = causes_of(stopped_for(condition))
+    assert [each.layer for each in found] == [Layer.DRIVER, Layer.GROUP_MAXIMUM, Layer.BUSY]
+    assert (found[0].where, condition in found[0].text) == ("i-1 (g6.xlarge)", True)
+    other = "run a container image that is built for an older CUDA"
+    assert found[0].fix == f"launch the hosts from an image with {driver}, or {other}"
+    assert causes_of(stopped_for("brand=tesla"))[-1].layer is Layer.STOPPED
+
+
+def waits(answer: Answer, tmp_path: Path, *words: str) -> int:
+    path = tmp_path / "answers.json"
+    path.write_text(json.dumps(answer), encoding="utf-8")
+    return main(["why", "chat", str(path), *words])
+
+
+def test_a_cause_that_is_not_found_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answer = without(cluster(), "capacityProviders", "containerInstances")
+    assert waits(answer, tmp_path) == 1
+    assert "\nno cause in what was given\n" in capsys.readouterr().out
+
+
+def test_programs_read_the_state_in_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert waits(cluster(), tmp_path, "--format", "json") == 1
+    facts = json.loads(capsys.readouterr().out)
+    named = {"kind": "service", "name": "chat", "cluster": "demo", "verdict": "waits"}
+    assert facts.items() >= {**named, "desired": 1, "running": 0, "pending": 0}.items()
+
+
+def test_names_are_on_lines_of_their_own_where_a_terminal_is_narrow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    long = json.loads(json.dumps(cluster(group=FULL)).replace('"gpu"', '"Ml-ClusterL4Provider-S51QJUOWRS"'))
+    waits(long, tmp_path)
+    said = capsys.readouterr().out
+    assert "\nmaximum of the group:\n  Ml-ClusterL4Provider-S51QJUOWRS\n" in said
+    assert max(map(len, said.splitlines())) <= 40
