@@ -29,7 +29,7 @@ def ask(cloud: Local, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (["nothing"], "AWS did not answer cloudformation:ListStackResources"),
+        (["nothing"], "STACK: there is no stack 'nothing' in "),
         (["--cluster", "nothing"], "there is no cluster nothing"),
     ],
 )
