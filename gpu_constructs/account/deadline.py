@@ -19,7 +19,16 @@ _Answer = TypeVar("_Answer")
 
 
 class OverdueError(Exception):
-    """There was no answer in time."""
+    """There was no answer in time.
+
+    Args:
+        why: What happened, in words.
+        was_asked: Whether the call was made; not if others took all of the time.
+    """
+
+    def __init__(self, why: str, *, was_asked: bool) -> None:
+        self.was_asked = was_asked
+        super().__init__(why)
 
 
 class Deadline:
@@ -47,7 +56,7 @@ class Deadline:
             OverdueError: There was no answer in time.
         """
         if self._left() <= 0:
-            raise OverdueError(f"AWS was not asked {what}: the {self._seconds:g} seconds of the command were over")
+            raise OverdueError(f"AWS was not asked {what}: {self._over}", was_asked=False)
         answer: Future[_Answer] = Future()
 
         def run() -> None:
@@ -61,8 +70,12 @@ class Deadline:
         if self._told is not None and not wait([answer], min(_QUIET, self._left())).done:
             self._told(f"waiting for {what}, for {self._left():.0f} seconds at most")
         if not wait([answer], max(0.0, self._left())).done:
-            raise OverdueError(f"AWS did not answer {what}: the {self._seconds:g} seconds of the command were over")
+            raise OverdueError(f"AWS did not answer {what}: {self._over}", was_asked=True)
         return answer.result()
+
+    @property
+    def _over(self) -> str:
+        return f"the {self._seconds:g} seconds of the command were over"
 
     def _left(self) -> float:
         with self._lock:

@@ -133,7 +133,7 @@ _OF_CREDENTIALS = {
 _ODD = (PaginationError, ResponseParserError)
 
 _REACH = "check the name of the region, the network, the proxy, and whether AWS has the service there"
-_SIGN_IN = "aws sts get-caller-identity says whose credentials are used; --profile NAME names others"
+_SIGN_IN = "--profile NAME names other credentials; aws sts get-caller-identity says whose are used"
 
 # Credentials are not valid in a region that the account has not enabled.
 # https://docs.aws.amazon.com/accounts/latest/reference/manage-acct-regions.html
@@ -224,7 +224,7 @@ def problem_of(error: Exception, call: Call) -> Problem:
             is_out_of_reach=True,
         )
     if isinstance(error, OverdueError):
-        return Problem(text=why, fix=_REACH)
+        return Problem(text=why, fix=_REACH if error.was_asked else "")
     is_odd = isinstance(error, _ODD) or not isinstance(error, (BotoCoreError, OSError))
     return Problem(
         text=f"AWS answered {call.permission} in an unknown form"

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
+from contextlib import suppress
+from functools import partial
+from itertools import chain
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import TypeAlias
 
 from gpu_constructs.account.preflight.answer import UnansweredError
 from gpu_constructs.account.preflight.check import (
@@ -24,6 +30,9 @@ from gpu_constructs.hardware.region_names import may_be_region, nearest_regions
 from gpu_constructs.planning import plan
 
 __all__ = ["preflight"]
+
+_Job: TypeAlias = Callable[[], tuple[Result, ...]]
+_Answer: TypeAlias = "Future[tuple[Result, ...]]"
 
 _AT_ONCE = 8
 """Regions that are asked at the same time."""
@@ -55,9 +64,29 @@ def preflight(fleet: Fleet, asks: Callable[[str], Ask], checks: Sequence[Check] 
         )
         for region in regions
     ]
-    with ThreadPoolExecutor(min(_AT_ONCE, len(scopes))) as threads:
-        answers = threads.map(lambda scope: tuple(_asked(scope, asks, wanted, is_first=scope is scopes[0])), scopes)
-        return (*found, *(each for of_region in answers for each in of_region))
+    answers = _side_by_side([partial(_asked, each, asks, wanted, is_first=each is scopes[0]) for each in scopes])
+    return (*found, *chain.from_iterable(answers))
+
+
+def _side_by_side(jobs: Sequence[_Job]) -> list[tuple[Result, ...]]:
+    """The results of jobs, from threads that do not hold up the end of the program: Ctrl-C waits for no answer."""
+    waiting: SimpleQueue[tuple[_Job, _Answer]] = SimpleQueue()
+    answers: list[_Answer] = [Future() for _ in jobs]
+    for each in zip(jobs, answers, strict=True):
+        waiting.put(each)
+    for _ in range(min(_AT_ONCE, len(jobs))):
+        Thread(target=_work, args=(waiting,), daemon=True).start()
+    return [each.result() for each in answers]
+
+
+def _work(waiting: SimpleQueue[tuple[_Job, _Answer]]) -> None:
+    with suppress(Empty):
+        while True:
+            job, answer = waiting.get_nowait()
+            try:
+                answer.set_result(job())
+            except BaseException as error:  # noqa: BLE001 - it is raised where the answer is taken
+                answer.set_exception(error)
 
 
 def _without_region(pool: Pool) -> Result:
@@ -83,8 +112,11 @@ def _result(check: str, region: str, subject: str, found: Found) -> Result:
     )
 
 
-def _asked(scope: Scope, asks: Callable[[str], Ask], checks: Sequence[Check], *, is_first: bool) -> Iterator[Result]:
-    ask = asks(scope.region)
+def _asked(scope: Scope, asks: Callable[[str], Ask], checks: Sequence[Check], *, is_first: bool) -> tuple[Result, ...]:
+    return tuple(_results(scope, asks(scope.region), checks, is_first=is_first))
+
+
+def _results(scope: Scope, ask: Ask, checks: Sequence[Check], *, is_first: bool) -> Iterator[Result]:
     there = in_account(scope, ask)
     is_all = len(there.pools) == len(scope.pools)
     for check in checks if is_all or ACCOUNT in checks else (ACCOUNT, *checks):

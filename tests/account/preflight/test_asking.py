@@ -311,6 +311,7 @@ def test_regions_are_asked_side_by_side() -> None:
 
     def asks(region: str) -> Ask:
         together.wait()
+        assert threading.current_thread().daemon  # Ctrl-C does not wait for what hangs
         return answering({})(region)
 
     regions = ("eu-west-1", "us-east-1", "us-west-2")
