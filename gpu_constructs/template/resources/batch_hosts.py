@@ -26,7 +26,7 @@ from gpu_constructs.fleet import (
 from gpu_constructs.hardware import Architecture, InstanceType, Vendor, families, family, image, known_type
 from gpu_constructs.hardware.aws_limits import BATCH_TYPE_WORDS, FARGATE_PROVIDERS
 from gpu_constructs.template.model import Resource
-from gpu_constructs.template.resources.groups import subnets_of, zones_of
+from gpu_constructs.template.resources.groups import subnets_of, tenancy_in, zones_of
 from gpu_constructs.template.resources.images import host_image
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.launch import Launches
@@ -130,7 +130,7 @@ def _pool(resource: Resource, section: Section, launches: Launches, networks: Ne
         has_provider=False,
         max_vcpus=section.integer("MaxvCpus"),
         min_vcpus=section.integer("MinvCpus") or 0,
-        tenancy=launch.tenancy if launch else None,
+        tenancy=tenancy_in(subnets, launch.tenancy if launch else None, index),
         allocation=UNKNOWN if is_managed else given(section.text("AllocationStrategy"), "BEST_FIT"),
         lacks_fleet_role=not section.is_unknown and not section.has("SpotIamFleetRole"),
         is_managed_environment=is_managed,

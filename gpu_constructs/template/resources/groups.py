@@ -36,10 +36,12 @@ from gpu_constructs.template.resources.schedules import Schedules
 from gpu_constructs.template.resources.section import Notes, Section, given, is_list
 from gpu_constructs.values import dataclass
 
-__all__ = ["AUTO_SCALING_GROUP", "Group", "Groups", "subnets_of", "zones_of"]
+__all__ = ["AUTO_SCALING_GROUP", "Group", "Groups", "subnets_of", "tenancy_in", "zones_of"]
 
 AUTO_SCALING_GROUP = "AWS::AutoScaling::AutoScalingGroup"
 _SUBNET = "AWS::EC2::Subnet"
+_VPC = "AWS::EC2::VPC"
+_SHARED = frozenset({None, "default"})
 _SUBNET_ID = re.compile(r"subnet-[0-9a-f]{8,17}")
 # What CDK writes until its command line has looked the zones up: ``dummy1a`` and so on (aws-cdk-lib/core/lib/stack.ts).
 _NOT_LOOKED_UP = "dummy"
@@ -109,8 +111,9 @@ class Groups:
         if bought.option is PurchaseOption.CAPACITY_BLOCK:
             bought = replace(bought, block=self._schedules.block(resource))
         settings, subnets = self._settings(resource, properties, launch.setup), properties.get("VPCZoneIdentifier")
+        tenancy = tenancy_in(subnets, launch.setup.tenancy, self._index)
         return Group(
-            launch=_with(launch, bought=bought),
+            launch=_with(launch, bought=bought, tenancy=tenancy),
             min_instances=_hosts(properties.integer("MinSize"), settings),
             max_instances=_hosts(properties.integer("MaxSize"), settings),
             zones=zones_of(subnets, properties.get("AvailabilityZones"), self._index),
@@ -274,6 +277,18 @@ def _update(policy: Section, group: Section) -> HostUpdate | None:
             suspended=section.texts("SuspendProcesses"),
         )
     return None
+
+
+def tenancy_in(subnets: Value, written: str | Unknown | None, index: Index) -> str | Unknown | None:
+    """Whose hosts may share a machine: as written, but dedicated in a VPC whose hosts all are.
+
+    https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/dedicated-instance.html
+    """
+    found = (index.find(each, _SUBNET) for each in subnets) if is_list(subnets) else ()
+    networks = (None if each is None else index.find(each.properties.get("VpcId"), _VPC) for each in found)
+    of_network = [Section.of(each, []).text("InstanceTenancy") for each in networks if each is not None]
+    other = next((each for each in of_network if each not in _SHARED), None)
+    return written if other is None or written not in _SHARED else other
 
 
 def zones_of(subnets: Value, zones: Value, index: Index) -> int | None:

@@ -116,6 +116,31 @@ def test_whose_hosts_share_a_machine_is_read() -> None:
     assert pool_of_data({"InstanceType": "g6.xlarge"}).tenancy is None
 
 
+@pytest.mark.parametrize(
+    ("network", "written", "expected"),
+    [
+        ({"InstanceTenancy": "dedicated"}, {}, "dedicated"),
+        ({"InstanceTenancy": "dedicated"}, {"Placement": {"Tenancy": "default"}}, "dedicated"),
+        ({"InstanceTenancy": "dedicated"}, {"Placement": {"Tenancy": "host"}}, "host"),
+        ({"InstanceTenancy": {"Ref": "P"}}, {}, UNKNOWN),
+        ({}, {}, None),
+    ],
+)
+def test_hosts_in_a_dedicated_network_are_dedicated(
+    network: dict[str, Any], written: dict[str, Any], expected: object
+) -> None:
+    found = only_pool(
+        {
+            "Vpc": {"Type": "AWS::EC2::VPC", "Properties": network},
+            "Subnet": {"Type": "AWS::EC2::Subnet", "Properties": {"VpcId": {"Ref": "Vpc"}}},
+            "Template": template(InstanceType="g6.xlarge", **written),
+            "Group": group(LaunchTemplate=of("Template"), MaxSize=1, VPCZoneIdentifier=[{"Ref": "Subnet"}]),
+            "Provider": provider(AutoScalingGroupProvider={"AutoScalingGroupArn": {"Ref": "Group"}}),
+        }
+    )
+    assert found.tenancy == expected
+
+
 def test_overrides_with_an_image_of_their_own_leave_the_image_unknown() -> None:
     pool = only_pool(
         {
