@@ -163,6 +163,8 @@ def _of_pool(found: PoolAnswer, width: int) -> Iterator[Line]:
     hosts = found.destination.by_type
     yield [(brief(found.destination.pool.name, LABEL), "title"), (f"{where}{aside}: ", "aside"), (word, _STYLES[word])]
     if found.is_aside and found.destination.answer is not True:
+        first = next(iter(found.destination.reasons), "")
+        yield from ([(f"  {part}", "aside")] for part in wrapped(brief(first), width=width, indent=2) if part)
         return
     column = max((len(each.instance_type.label) for each in hosts), default=0)
     for host in hosts:

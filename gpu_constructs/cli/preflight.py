@@ -31,6 +31,7 @@ Asks: TypeAlias = Callable[[str], Ask]
 """What asks AWS, by region."""
 
 _STYLES = {Verdict.OK: "good", Verdict.SHORT: "error", Verdict.NOT_CHECKED: "warning"}
+_PASSED = {Verdict.OK: True, Verdict.SHORT: False, Verdict.NOT_CHECKED: None}
 _WIDEST = len(Verdict.NOT_CHECKED.value)
 _NOTHING = Verdict.NOTHING_TO_CHECK
 _INDENT = 4
@@ -161,7 +162,8 @@ def _code(results: Sequence[Result], *, strict: bool) -> int:
 
 
 def _facts(results: Sequence[Result]) -> dict[str, object]:
-    return {"version": __version__, "results": [{**asdict(each), "verdict": str(each.verdict)} for each in results]}
+    facts = [{**asdict(each), "verdict": str(each.verdict), "passed": _PASSED[each.verdict]} for each in results]
+    return {"version": __version__, "results": facts}
 
 
 def _lines(results: Sequence[Result], *, width: int) -> Iterator[Line]:

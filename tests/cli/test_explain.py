@@ -177,11 +177,11 @@ def test_less_cpu_is_no_fix_of_hosts_without_gpus(tmp_path: Path, capsys: pytest
     assert "no higher than" not in facts["pools"][0]["fix"]
 
 
-def test_where_a_pool_fits_the_others_are_a_line_each(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_where_a_pool_fits_the_others_have_one_reason_each(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     body = template(gpus="2", instance_type="g6.12xlarge")
     assert main(["explain", "Chat", written(body, tmp_path / "t.json"), "--hosts", "g6.xlarge=1"]) == 0
     output = capsys.readouterr().out
-    assert "where no service places it: does not fit\n\nit fits\n" in output
+    assert "where no service places it: does not fit\n  GPUs: 2 asked, g6.xlarge has 1\n\nit fits\n" in output
     assert "fix: " not in output
 
 

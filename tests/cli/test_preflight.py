@@ -98,6 +98,7 @@ def test_what_is_there_is_ok_and_what_is_short_has_its_command(
         "region": REGION,
         "subject": "G/VT on-demand",
         "verdict": "short",
+        "passed": False,
         "word": "short",
         "text": "quota L-DB2E81BA is 16 vCPUs, 4 in use by others, the hosts at MaxSize take 20: 8 short",
         "fix": (
