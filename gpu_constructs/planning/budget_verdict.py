@@ -66,12 +66,11 @@ def verdict(plan: FleetPlan, usd_per_hour: float) -> BudgetVerdict:
     unpriced = {each.pool.name for each in plan.unpriced("maximum") if not each.price.is_paid}
     unknown = [each for each in plan.pools if each.pool.name in elsewhere | unpriced]
     why = listed(f"{each.pool.name}: {_why(each)}" for each in unknown)
-    assumed = any(each.pool.region is None and each.price.prices and each.maximum.hosts != 0 for each in plan.pools)
     return BudgetVerdict(
         usd_per_hour=usd_per_hour,
         above=above,
         open=f"what some hosts can cost is not known ({why})" if unknown else "",
-        assumed=_ASSUMED if assumed else "",
+        assumed=_ASSUMED if plan.is_region_assumed else "",
         dearest=dearest[0][1].pool.origin if dearest else None,
         unpriced=unknown[0].pool.origin if unknown else None,
     )

@@ -196,6 +196,11 @@ class FleetPlan:
         return tuple(each for each in self.pools if getattr(each, level).usd_per_hour is None)
 
     @property
+    def is_region_assumed(self) -> bool:
+        """Whether some prices are those of us-east-1 because nothing says in which region the hosts are."""
+        return any(each.pool.region is None and each.price.prices and each.maximum.hosts != 0 for each in self.pools)
+
+    @property
     def prices(self) -> tuple[HostPrice, ...]:
         """The prices of which anything is said."""
         return tuple(each.price for each in self.pools if each.price.listed)

@@ -53,6 +53,8 @@ def _said(plan: FleetPlan) -> Iterator[str]:
     quotas = listed(f"{each.quota.code} {partly(each.maximum, each.known_maximum)}" for each in plan.quotas)
     if quotas:
         yield f"quotas, in vCPUs: {quotas}"
+    if plan.is_region_assumed:
+        yield "prices are those of us-east-1, since no region is known"
 
 
 def _level(plan: FleetPlan, level: str, words: str) -> str:
