@@ -164,7 +164,7 @@ TRIED_THINGS = 2_000
 often."""
 
 WAITED = 120
-"""Seconds that all calls to AWS of one command have together. 30 calls that are each tried once take less than 20."""
+"""Seconds that all calls to AWS of one command have together; the five tries of a call that hangs take 100."""
 
 # -- pages: what is drawn ----------------------------------------------------------------------------------------------
 

@@ -31,7 +31,7 @@ Asks: TypeAlias = Callable[[str], Ask]
 """What asks AWS, by region."""
 
 _STYLES = {Verdict.OK: "good", Verdict.SHORT: "error", Verdict.NOT_CHECKED: "warning"}
-_PASSED = {Verdict.OK: True, Verdict.SHORT: False, Verdict.NOT_CHECKED: None}
+_PASSED = {Verdict.OK: True, Verdict.SHORT: False, Verdict.NOT_CHECKED: None, Verdict.NOTHING_TO_CHECK: None}
 _WIDEST = len(Verdict.NOT_CHECKED.value)
 _NOTHING = Verdict.NOTHING_TO_CHECK
 _INDENT = 4

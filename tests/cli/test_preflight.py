@@ -187,6 +187,9 @@ def test_checks_without_anything_to_check_say_so(
     code, said = asked(capsys, path, *(part for each in checks for part in ("--check", each)))
     assert (code, said.splitlines()[-1]) == (2, "nothing was checked")
     assert all(each in " ".join(said.split()) for each in says), said
+    code, said = asked(capsys, path, "--check", checks[0], "--format", "json")
+    (result,) = json.loads(said)["results"]
+    assert (code, result["verdict"]) == (2, "nothing to check")
     # Others that can be asked are what counts.
     code, said = asked(capsys, path, "--check", "types", "--check", checks[0], "--strict")
     assert (code, says[0] in said, said.splitlines()[-1]) == (0, True, "1 ok")

@@ -63,7 +63,7 @@ ACCOUNT = Check(
     question="are the credentials those of the account that the files are deployed to?",
     reads=(
         "the account of the credentials, where the files name theirs; pools of another account are left out, and where "
-        "all are, it is short"
+        "all are, it differs"
     ),
     calls=(_WHO,),
     questions=_questions,
