@@ -23,8 +23,8 @@ __all__ = ["READ_ONLY", "asker", "region_of"]
 READ_ONLY = ("Describe", "Get", "List")
 """What the names of operations begin with that change nothing."""
 
-_PAGES = 100
-"""Pages that are read of one answer."""
+_PAGES = 30
+"""Pages that are read of one answer: 30,000 hosts, which leaves the other calls of the command some time."""
 
 # Of a page that is not of AWS, such as that of a hotel, botocore makes an answer of EC2 without rows, and no rows is
 # a fact. AWS gives each answer the id of its request

@@ -187,7 +187,7 @@ def test_pages_without_an_end_say_nothing_of_what_is_not_there(answered: Callabl
         tries.append(operation)
         return 200, b"<R><requestId>1</requestId><nextToken>%d</nextToken></R>" % len(tries)
 
-    with pytest.raises(UnansweredError, match="with more than the 100 pages that are read"):
+    with pytest.raises(UnansweredError, match="with more than the 30 pages that are read"):
         list(answered(answer)(SUBNETS_CALL, {}).rows("Subnets"))
 
 

@@ -298,6 +298,9 @@ def test_pools_that_name_one_reservation_share_it() -> None:
     either = pool(name="Either", bought=Bought(option=PurchaseOption.RESERVED))
     found = results("reservations", both, fleet(pool(bought=NAMED), either))
     assert [each.verdict for each in found] == [OK, OK]
+    found = results("reservations", both, fleet(pool(bought=NAMED), replace(either, max_instances=UNKNOWN)))
+    assert [each.verdict for each in found] == [NOT_CHECKED, NOT_CHECKED]
+    assert found[0].text == "8 hosts are reserved; how many hosts Either can have is not known"
 
 
 @pytest.mark.parametrize(
