@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gpu_constructs.budget import LABEL, MESSAGE, brief
-from gpu_constructs.cli.terminal import Line, wrapped
+from gpu_constructs.cli.terminal import Line, wrapped, wrapped_fix
 from gpu_constructs.live.verified import Check
 
 __all__ = ["facts_of", "lines_of"]
@@ -34,7 +34,7 @@ def lines_of(
         yield [(f"  {word:<11} ", style), (f"{check.name}: {brief(check.about, LABEL)}", "")]
         for part in wrapped(brief(check.text, MESSAGE), width=width, indent=14):
             yield [(" " * 14 + part, "aside")]
-        for number, part in enumerate(wrapped(check.fix, width=width, indent=19) if check.fix else ()):
+        for number, part in enumerate(wrapped_fix(check.fix, width=width, indent=19) if check.fix else ()):
             yield [(" " * 14 + "fix: " if not number else " " * 19, "good"), (part, "")]
     for part in wrapped(f"not looked at: {', '.join(denied)}", width=width, indent=2) if denied else ():
         yield [(f"  {part}", "warning")]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +20,7 @@ from gpu_constructs.account.preflight.table import CHECKS, policy
 from gpu_constructs.checking.configuration import found_configuration
 from gpu_constructs.cli.inputs import add_inputs, reviewed
 from gpu_constructs.cli.output import add_format, json_text, say
-from gpu_constructs.cli.terminal import Line, show, width_of, wrapped
+from gpu_constructs.cli.terminal import Line, show, width_of, wrapped, wrapped_fix
 from gpu_constructs.errors import GpuConstructsError, InvalidValueError
 from gpu_constructs.hardware.region_names import require_region
 
@@ -36,7 +35,7 @@ _WIDEST = len(Verdict.NOT_CHECKED.value)
 _NOTHING = Verdict.NOTHING_TO_CHECK
 _INDENT = 4
 # Within quotes no line ends: a backslash there is part of the value.
-_QUOTED, _HELD = re.compile(r"""'[^']*'|"[^"]*\""""), "\N{SYMBOL FOR SPACE}"
+_FIX = "fix: "
 _ON_REQUEST = [each.id for each in CHECKS if each.on_request]
 _COULD_NOT = 2
 
@@ -195,10 +194,6 @@ def _of(same: Sequence[Result], width: int) -> Iterator[Line]:
     for line in wrapped(result.text, width=width, indent=_INDENT):
         yield [(f"{' ' * _INDENT}{line}", "")]
     if result.fix:
-        is_command = result.fix.startswith("aws ")
-        fix = _QUOTED.sub(lambda found: found[0].replace(" ", _HELD), result.fix) if is_command else result.fix
-        lines = [each.replace(_HELD, " ") for each in wrapped(f"fix: {fix}", width=width, indent=_INDENT + 2)]
-        # A command that goes on in the next line can still be pasted.
-        end = " \\" if is_command else ""
-        for number, line in enumerate(lines, 1):
-            yield [(f"{' ' * _INDENT}{line}{end if number < len(lines) else ''}", "aside")]
+        indent = _INDENT + len(_FIX)
+        for number, line in enumerate(wrapped_fix(result.fix, width=width, indent=indent)):
+            yield [(f"{' ' * indent if number else ' ' * _INDENT + _FIX}{line}", "aside")]

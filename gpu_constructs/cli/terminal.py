@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,13 +12,16 @@ from typing import TextIO
 
 from gpu_constructs.budget import clean
 
-__all__ = ["Line", "clean", "show", "table", "unstyled", "width_of", "wrapped"]
+__all__ = ["Line", "clean", "show", "table", "unstyled", "width_of", "wrapped", "wrapped_fix"]
 
 Line = Sequence[tuple[str, str]]
 """Pieces of text with their styles; an empty style is plain."""
 
 _WIDE = 100
 _NARROW = 40
+_COMMANDS = ("aws ", "gpu-constructs why ")
+_GOES_ON = " \\"
+_QUOTED, _HELD = re.compile(r"""'[^']*'|"[^"]*\""""), "\N{SYMBOL FOR SPACE}"
 _STYLES = {"error": "bold red", "warning": "yellow", "info": "cyan", "good": "green", "title": "bold", "aside": "dim"}
 
 
@@ -57,6 +61,23 @@ def wrapped(text: str, *, width: int, indent: int) -> Iterator[str]:
     if len(shown) <= room:  # most texts, and wrapping is slow
         return iter([shown])
     return iter(textwrap.wrap(shown, room, break_long_words=False, break_on_hyphens=False))
+
+
+def wrapped_fix(text: str, *, width: int, indent: int) -> Iterator[str]:
+    """What to do as lines; a command that goes on in the next line can still be pasted.
+
+    Args:
+        text: In words, or a command.
+        width: Columns of a whole line.
+        indent: Columns before each line, which the lines are without.
+    """
+    if not text.startswith(_COMMANDS):
+        yield from wrapped(text, width=width, indent=indent)
+        return
+    held = _QUOTED.sub(lambda found: found[0].replace(" ", _HELD), text)
+    *lines, last = (each.replace(_HELD, " ") for each in wrapped(held, width=width - len(_GOES_ON), indent=indent))
+    yield from (f"{each}{_GOES_ON}" for each in lines)
+    yield last
 
 
 def table(

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from gpu_constructs.budget import LABEL, MESSAGE, brief
 from gpu_constructs.cli.live_answers import Described, add_cluster, described
 from gpu_constructs.cli.output import add_format, json_text
-from gpu_constructs.cli.terminal import Line, show, width_of, wrapped
+from gpu_constructs.cli.terminal import Line, show, width_of, wrapped, wrapped_fix
 from gpu_constructs.live.places import Cause
 from gpu_constructs.live.subjects import subject_called
 from gpu_constructs.live.waiting import Diagnosis, why
@@ -86,7 +86,7 @@ def _of_cause(cause: Cause, width: int) -> Iterator[Line]:
     where = f" {brief(cause.where, LABEL)}" if cause.where else ""
     yield from _headed(f"{cause.layer.value}{where and ':'}", where, width, "error", "title")
     yield from _indented(cause.text, width=width)
-    for number, part in enumerate(wrapped(brief(cause.fix, MESSAGE), width=width, indent=7) if cause.fix else ()):
+    for number, part in enumerate(wrapped_fix(brief(cause.fix, MESSAGE), width=width, indent=7) if cause.fix else ()):
         yield [("  fix: " if not number else " " * 7, "good"), (part, "")]
 
 

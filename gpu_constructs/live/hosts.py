@@ -144,7 +144,7 @@ def state_of(host: RegisteredHost) -> Refusal | None:
         return Refusal(
             layer=Layer.NOT_JOINED,
             text=f"is {host.status or 'of no status'}",
-            fix="aws ecs update-container-instances-state --status ACTIVE, if it is not to leave",
+            fix="if it is not to leave, set it ACTIVE with aws ecs update-container-instances-state",
         )
     if not host.is_connected:
         return Refusal(

@@ -9,11 +9,12 @@ from itertools import takewhile
 
 from gpu_constructs.budget import QUOTE, brief
 from gpu_constructs.hardware import InstanceType
+from gpu_constructs.live.commands import aws
 from gpu_constructs.live.described import Answers, Thing, listed, number, text
 from gpu_constructs.live.hosts import Layer
 from gpu_constructs.values import dataclass
 
-__all__ = ["FailedLaunch", "failed_launches"]
+__all__ = ["FailedLaunch", "failed_launches", "resumed"]
 
 _ANSWERED = {"Failed", "Successful", "Cancelled", "PreInService", "MidLifecycleAction"}
 
@@ -151,6 +152,12 @@ def _of_layer(layer: Layer, activities: Sequence[Thing], group: Thing, types: tu
     )
 
 
+def resumed(group: Thing, processes: Sequence[str]) -> str:
+    """The command that resumes processes of a group."""
+    options = ("--auto-scaling-group-name", text(group, "AutoScalingGroupName"), "--scaling-processes", *processes)
+    return aws("autoscaling", "resume-processes", *options)
+
+
 def _minute(when: object) -> str:
     """A time of boto3, or one that ``aws`` prints, to the minute in UTC; empty for anything else."""
     try:
@@ -171,7 +178,7 @@ def _vcpus_needed(said: str, group: Thing, types: tuple[InstanceType, ...]) -> i
 
 
 def _more_quota(code: str | None, vcpus: int | None) -> str:
-    which = brief(code, QUOTE) if code else "CODE"
-    ask = f"aws service-quotas request-service-quota-increase --service-code ec2 --quota-code {which} --desired-value"
-    where = "" if code else ", with the code that aws service-quotas list-service-quotas --service-code ec2 shows"
-    return f"{ask} {vcpus or 'VCPUS'}{where}"
+    if code is None or vcpus is None:
+        return "ask for more with the code that aws service-quotas list-service-quotas --service-code ec2 shows"
+    options = ("--service-code", "ec2", "--quota-code", brief(code, QUOTE), "--desired-value", str(vcpus))
+    return aws("service-quotas", "request-service-quota-increase", *options)

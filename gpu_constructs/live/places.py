@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Sequence
 
 from gpu_constructs.budget import MESSAGE, brief
@@ -11,7 +10,7 @@ from gpu_constructs.fleet import PlacementConstraint, Pool, Task
 from gpu_constructs.live.as_template import group_of
 from gpu_constructs.live.described import Answers, Thing, listed, number, text, thing
 from gpu_constructs.live.hosts import Layer, Refusal, RegisteredHost, copies_on, refusal
-from gpu_constructs.live.launches import failed_launches
+from gpu_constructs.live.launches import failed_launches, resumed
 from gpu_constructs.values import dataclass
 
 __all__ = ["Asked", "Cause", "of_cluster", "of_hosts_alone", "of_provider"]
@@ -188,8 +187,7 @@ def _of_group(
             layer=Layer.NOT_SCALED,
             where=name,
             text=f"the process Launch of {called} is suspended",
-            fix="aws autoscaling resume-processes --scaling-processes Launch "
-            f"--auto-scaling-group-name {shlex.quote(called)}",
+            fix=resumed(group, ["Launch"]),
         )
     elif text(scaling, "status") == "DISABLED" and desired <= len(instances):
         yield Cause(

@@ -10,10 +10,11 @@ from gpu_constructs.budget import MESSAGE, brief
 from gpu_constructs.checking.report import check_files
 from gpu_constructs.fleet import Pool
 from gpu_constructs.live.as_template import capacity_template, group_of
+from gpu_constructs.live.commands import in_region
 from gpu_constructs.live.definitions import shares_gpus, whole_gpus
 from gpu_constructs.live.described import Answers, Thing, listed, number, short_name, text, thing
 from gpu_constructs.live.hosts import RegisteredHost, registered_hosts, state_of
-from gpu_constructs.live.launches import failed_launches
+from gpu_constructs.live.launches import failed_launches, resumed
 from gpu_constructs.live.progress import progress_of
 from gpu_constructs.live.subjects import cluster_of, services_of
 from gpu_constructs.placement.host import ASSUMED_RESERVE_MIB, expected_memory_mib, most_memory_mib
@@ -230,13 +231,14 @@ def _providers(seen: _Seen) -> Iterator[Check]:
             *([f"has {', '.join(suspended)} suspended"] if suspended else []),
             *(f"could not launch ({each.layer.value}): {each.said}" for each in failed),
         ]
+        fixes = [*([resumed(group, suspended)] if suspended and group else []), *(each.fix for each in failed)]
         bounds = "" if group is None else f"{number(group, 'MinSize')} to {number(group, 'MaxSize')} hosts"
         yield Check(
             name="provider scales",
             about=name,
             passed=None if group is None else not problems,
             text=brief("; ".join(problems), MESSAGE) or bounds or "its group was not described",
-            fix="; ".join(dict.fromkeys(each.fix for each in failed)),
+            fix="; ".join(dict.fromkeys(in_region(each, seen.region) for each in fixes)),
         )
 
 

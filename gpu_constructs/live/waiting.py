@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -15,6 +14,7 @@ from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Fleet, Pool, Unknown
 from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS
 from gpu_constructs.live.as_template import as_template, group_of
+from gpu_constructs.live.commands import aws, in_region
 from gpu_constructs.live.described import ANSWERS, Answers, listed, text
 from gpu_constructs.live.hosts import Layer, registered_hosts
 from gpu_constructs.live.places import Asked, Cause, of_cluster, of_hosts_alone, of_provider
@@ -77,7 +77,10 @@ def why(answers: Answers, subject: Subject, *, region: str | None = None) -> Dia
         progress=progress,
         state=state,
         waits=waits,
-        causes=tuple(sorted(causes, key=lambda each: _ORDER[each.layer])),
+        causes=tuple(
+            replace(each, fix=in_region(each.fix, region))
+            for each in sorted(causes, key=lambda each: _ORDER[each.layer])
+        ),
         events=tuple(text(each, "message") for each in listed(subject.described, "events")[:_MOST_EVENTS]),
         not_looked_at=(
             *(call for name, call in ANSWERS.items() if name in _NEEDED and not answers.were_asked(name)),
@@ -165,9 +168,9 @@ def _not_of_cluster(answers: Answers, name: str) -> Iterator[Cause]:
         yield Cause(
             layer=Layer.NOT_SCALED,
             where=name,
-            text=f"the cluster has no such capacity provider; it has {and_list(names)}",
-            fix=f"{shlex.join(['aws', 'ecs', 'put-cluster-capacity-providers', *options])}, which replaces the whole "
-            "list, or another provider in the strategy",
+            text=f"the cluster has no such capacity provider; it has {and_list(names)}. The strategy may name one of "
+            "these, or the cluster gets one more; the command replaces the whole list",
+            fix=aws("ecs", "put-cluster-capacity-providers", *options),
         )
 
 

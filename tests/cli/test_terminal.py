@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
+import shlex
 import sys
 from collections.abc import Mapping
 
 import pytest
 
-from gpu_constructs.cli.terminal import clean, show, unstyled, width_of, wrapped
+from gpu_constructs.cli.terminal import clean, show, unstyled, width_of, wrapped, wrapped_fix
 from tests.cli.screens import Screen
 
 LINE = [("error", "error"), (" GPU001", "")]
@@ -105,3 +106,14 @@ def test_names_are_not_broken() -> None:
 
 def test_nothing_to_say_is_one_empty_line() -> None:
     assert list(wrapped("", width=80, indent=0)) == [""]
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_a_command_on_several_lines_can_be_pasted(width: int) -> None:
+    options = ["--cluster", "my own demo", "--capacity-providers", "it's"]
+    words = ["aws", "ecs", "put-cluster-capacity-providers", *options]
+    lines = list(wrapped_fix(shlex.join(words), width=width, indent=7))
+    assert len(lines) > 1
+    assert max(map(len, lines)) <= width - 7
+    assert shlex.split("\n".join(lines).replace("\\\n", "")) == words  # as a shell reads it
+    assert not any(line.endswith("\\") for line in wrapped_fix("words " * 40, width=width, indent=7))

