@@ -11,7 +11,7 @@ from gpu_constructs.checking.configuration import found_configuration
 from gpu_constructs.checking.pool_answers import PoolAnswer, fix_of, found_by, names_of, pools_of_task
 from gpu_constructs.cli.inputs import add_inputs, reviewed
 from gpu_constructs.cli.output import add_format, json_text
-from gpu_constructs.cli.terminal import Line, show, width_of, wrapped
+from gpu_constructs.cli.terminal import Line, headed, show, width_of, wrapped
 from gpu_constructs.errors import UnknownNameError
 from gpu_constructs.fleet import Fleet, Task, Unknown, Workload
 from gpu_constructs.fleet.naming import find_task
@@ -114,14 +114,15 @@ def _lines(
     waits: Sequence[Finding],
     fails: Sequence[Finding],
 ) -> Iterator[Line]:
-    yield [(brief(task.name, LABEL), "title"), (f" asks for {_asked(task)}", "")]
+    yield from headed([(brief(task.name, LABEL), "title"), (f" asks for {_asked(task)}", "")], width=width)
     for found in pools:
         yield []
         yield from _of_pool(found, width)
     for each in elsewhere:
         aside = ", which is not in these files: " if isinstance(each.answer, Unknown) else ": "
         yield []
-        yield [(brief(each.text, LABEL), "title"), (aside, "aside"), (_word(each.answer), _STYLES[_word(each.answer)])]
+        word = _word(each.answer)
+        yield from headed([(brief(each.text, LABEL), "title"), (aside, "aside"), (word, _STYLES[word])], width=width)
         if each.why:
             yield [(f"  {each.why}", "")]
     for finding in (*waits, *fails):
@@ -161,7 +162,8 @@ def _of_pool(found: PoolAnswer, width: int) -> Iterator[Line]:
     where = f", where {and_list(brief(each, LABEL) for each in found.services)} {verb} it" if found.services else ""
     aside = "" if found.counts else ", where no service places it"
     hosts = found.destination.by_type
-    yield [(brief(found.destination.pool.name, LABEL), "title"), (f"{where}{aside}: ", "aside"), (word, _STYLES[word])]
+    name = brief(found.destination.pool.name, LABEL)
+    yield from headed([(name, "title"), (f"{where}{aside}: ", "aside"), (word, _STYLES[word])], width=width)
     if found.is_aside and found.destination.answer is not True:
         first = next(iter(found.destination.reasons), "")
         yield from ([(f"  {part}", "aside")] for part in wrapped(brief(first), width=width, indent=2) if part)

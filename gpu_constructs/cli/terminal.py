@@ -12,7 +12,7 @@ from typing import TextIO
 
 from gpu_constructs.budget import clean
 
-__all__ = ["Line", "clean", "show", "table", "unstyled", "width_of", "wrapped", "wrapped_fix"]
+__all__ = ["Line", "clean", "headed", "show", "table", "unstyled", "width_of", "wrapped", "wrapped_fix"]
 
 Line = Sequence[tuple[str, str]]
 """Pieces of text with their styles; an empty style is plain."""
@@ -61,6 +61,23 @@ def wrapped(text: str, *, width: int, indent: int) -> Iterator[str]:
     if len(shown) <= room:  # most texts, and wrapping is slow
         return iter([shown])
     return iter(textwrap.wrap(shown, room, break_long_words=False, break_on_hyphens=False))
+
+
+def headed(line: Line, *, width: int) -> Iterator[Line]:
+    """A heading; each piece of one that is too wide is on lines of its own.
+
+    Args:
+        line: Its pieces.
+        width: Columns of a whole line.
+    """
+    if sum(len(clean(piece)) for piece, _ in line) <= width:
+        yield line
+        return
+    for number, (piece, style) in enumerate(line):
+        indent = 2 if number else 0
+        for part in wrapped(piece.strip(" ,"), width=width, indent=indent):
+            if part:
+                yield [(f"{' ' * indent}{part}", style)]
 
 
 def wrapped_fix(text: str, *, width: int, indent: int) -> Iterator[str]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from gpu_constructs.budget import LABEL, MESSAGE, brief
 from gpu_constructs.cli.live_answers import Described, add_cluster, described
 from gpu_constructs.cli.output import add_format, json_text
-from gpu_constructs.cli.terminal import Line, show, width_of, wrapped, wrapped_fix
+from gpu_constructs.cli.terminal import Line, headed, show, width_of, wrapped, wrapped_fix
 from gpu_constructs.live.places import Cause
 from gpu_constructs.live.subjects import subject_called
 from gpu_constructs.live.waiting import Diagnosis, why
@@ -64,7 +64,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _lines(diagnosis: Diagnosis, found: Described, *, width: int) -> Iterator[Line]:
     subject = diagnosis.subject
     style = "error" if diagnosis.waits else "good"
-    yield from _headed(f"{subject.kind} {brief(subject.name, LABEL)}", f" {diagnosis.state}", width, "title", style)
+    heading = f"{subject.kind} {brief(subject.name, LABEL)}"
+    yield from headed([(heading, "title"), (f" {diagnosis.state}", style)], width=width)
     for each in diagnosis.causes:
         yield []
         yield from _of_cause(each, width)
@@ -84,19 +85,10 @@ def _lines(diagnosis: Diagnosis, found: Described, *, width: int) -> Iterator[Li
 
 def _of_cause(cause: Cause, width: int) -> Iterator[Line]:
     where = f" {brief(cause.where, LABEL)}" if cause.where else ""
-    yield from _headed(f"{cause.layer.value}{where and ':'}", where, width, "error", "title")
+    yield from headed([(f"{cause.layer.value}{where and ':'}", "error"), (where, "title")], width=width)
     yield from _indented(cause.text, width=width)
     for number, part in enumerate(wrapped_fix(brief(cause.fix, MESSAGE), width=width, indent=7) if cause.fix else ()):
         yield [("  fix: " if not number else " " * 7, "good"), (part, "")]
-
-
-def _headed(first: str, second: str, width: int, style: str, style_of_second: str) -> Iterator[Line]:
-    """A heading of two parts, the second on lines of its own where both are too wide for one."""
-    if len(first) + len(second) <= width:
-        yield [(first, style), (second, style_of_second)]
-        return
-    yield from _indented(first, width=width, style=style, indent=0)
-    yield from _indented(second.strip(), width=width, style=style_of_second)
 
 
 def _indented(text: str, *, width: int, style: str = "", indent: int = 2) -> Iterator[Line]:

@@ -227,6 +227,7 @@ def _providers(seen: _Seen) -> Iterator[Check]:
         suspended = [text(each, "ProcessName") for each in listed(group or {}, "SuspendedProcesses")]
         problems = [
             *([f"is {text(provider, 'status')}"] if text(provider, "status") != "ACTIVE" else []),
+            *([f"has {text(provider, 'updateStatus')}"] if text(provider, "updateStatus").endswith("FAILED") else []),
             *(["has managed scaling off"] if text(thing(own, "managedScaling"), "status") != "ENABLED" else []),
             *([f"has {', '.join(suspended)} suspended"] if suspended else []),
             *(f"could not launch ({each.layer.value}): {each.said}" for each in failed),

@@ -293,3 +293,14 @@ def test_a_run_for_which_nothing_starts_a_host_is_1(tmp_path: Path, capsys: pyte
     assert "RunTask fails at once, because there is no host" in reason
     assert main(["explain", "Chat", str(tmp_path / "t.json")]) == 1
     assert capsys.readouterr().out.endswith("it fits, and nothing starts a host for it\n")
+
+
+def test_headings_are_no_wider_than_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    body = template(gpus="2", instance_type="g6.12xlarge")
+    main(["explain", "Chat", written(body, tmp_path / "t.json"), "--hosts", "g6.xlarge=1"])
+    output = capsys.readouterr().out
+    assert max(map(len, output.splitlines())) <= 40
+    assert "\n  where no service places it:\n  does not fit\n" in output
