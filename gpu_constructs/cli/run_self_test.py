@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -107,7 +108,9 @@ def _cluster(arguments: argparse.Namespace, account: ModuleType, clients: object
     names = account.clusters_of(clients, stack=arguments.stack, region=arguments.region)
     if len(names) > 1:
         raise InvalidValueError(
-            f"the stack has {len(names)} clusters", argument="STACK", allowed=f"--cluster {' or '.join(names)}"
+            f"the stack has {len(names)} clusters",
+            argument="STACK",
+            allowed=f"--cluster {' or '.join(map(shlex.quote, names))}",
         )
     return str(names[0])
 

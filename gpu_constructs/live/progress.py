@@ -25,6 +25,7 @@ class Progress:
         new_running: Those of them that run.
         status: Its own status where it is deleted, or is about to be; else empty.
         failed: Why its newest deployment failed; empty where it did not.
+        is_odd: Whether its deployments are of another shape than the API documents.
     """
 
     desired: int | None
@@ -34,6 +35,7 @@ class Progress:
     new_running: int | None
     status: str
     failed: str
+    is_odd: bool
 
     @property
     def missing(self) -> int:
@@ -46,7 +48,7 @@ class Progress:
         """Whether it runs all that it wants, from its newest deployment; None where that is not said."""
         if self.failed or self.status or self.missing:
             return False
-        return None if self.desired is None or self.running is None else True
+        return None if self.is_odd or self.desired is None or self.running is None else True
 
     def __str__(self) -> str:
         if self.desired is None or self.running is None:
@@ -70,15 +72,23 @@ def progress_of(service: Thing) -> Progress:
     """How far a service is, as it is described."""
     newest, status = _newest(service), text(service, "status")
     failed = text(newest, "rolloutState") == _FAILED
+    new_desired, new_running = number(newest, _desired(newest)), number(newest, "runningCount")
+    is_listed = all(isinstance(service.get(each) or [], list) for each in ("deployments", "taskSets"))
     return Progress(
         desired=number(service, "desiredCount"),
         running=number(service, "runningCount"),
         pending=number(service, "pendingCount") or 0,
-        new_desired=number(newest, _COMPUTED if _COMPUTED in newest else "desiredCount"),
-        new_running=number(newest, "runningCount"),
+        new_desired=new_desired,
+        new_running=new_running,
         status=brief(status, QUOTE) if status in _GONE else "",
-        failed=(text(newest, "rolloutStateReason") or "it says no reason") if failed else "",
+        failed=(text(newest, "rolloutStateReason") or "without a reason") if failed else "",
+        is_odd=not is_listed or (bool(newest) and (new_desired is None or new_running is None)),
     )
+
+
+def _desired(newest: Thing) -> str:
+    """Where a deployment says how many tasks it wants, and a task set."""
+    return _COMPUTED if _COMPUTED in newest else "desiredCount"
 
 
 def rolled_out(described: Thing) -> Thing:

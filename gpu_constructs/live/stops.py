@@ -42,7 +42,7 @@ def of_its_tasks(answers: Answers, subject: Subject) -> Iterator[Cause]:
         yield Cause(
             layer=Layer.DEPLOYMENT,
             where="",
-            text=f"its newest deployment failed: {failed}",
+            text=f"its newest deployment failed: {brief(failed, MESSAGE)}",
             fix="mend the first cause, then deploy it again; ECS does not try this deployment again",
         )
     if subject.kind == "task":

@@ -57,9 +57,17 @@ def test_a_service_of_task_sets_has_its_task_definition_there() -> None:
     assert subject_called(found, "chat").definition["family"] == "chat"
 
 
-@pytest.mark.parametrize("count", [None, float("nan"), "1"])
-def test_a_count_that_is_not_there_never_passes(count: object) -> None:
-    found = answers([service(desiredCount=count)])
+@pytest.mark.parametrize(
+    "more",
+    [
+        *({"desiredCount": each} for each in (None, float("nan"), "1")),
+        {"deployments": 5},
+        {"deployments": [{"status": "PRIMARY"}]},
+        {"taskSets": [{**BLUE, "runningCount": "1"}]},
+    ],
+)
+def test_a_count_that_is_not_there_never_passes(more: Answer) -> None:
+    found = answers([service(**more)])
     (check,) = [each for each in verify(found) if each.name == "service runs"]
     assert check.passed is None
     with pytest.raises(GpuConstructsError, match="does not say how many tasks service 'chat' wants"):
