@@ -10,11 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from gpu_constructs.budget import BYTES, DEPTH
+from gpu_constructs.budget import BYTES, DEPTH, DIGITS
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.values import dataclass
 
 __all__ = ["ANSWERS", "Answers", "Thing", "answers", "listed", "number", "parsed", "short_name", "text", "thing"]
+
+_LARGEST = 10**DIGITS
 
 Thing: TypeAlias = Mapping[str, Any]
 """One thing that an answer describes, as JSON has it."""
@@ -125,9 +127,10 @@ def text(of: Thing, name: str) -> str:
 
 
 def number(of: Thing, name: str) -> int | None:
-    """A whole number of a thing; None where it has none."""
+    """A whole number of a thing; None where it has none, or one that no answer can have."""
     value = of.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    is_number = isinstance(value, int) and not isinstance(value, bool) and abs(value) < _LARGEST
+    return value if is_number else None
 
 
 def listed(of: Thing, name: str) -> tuple[Thing, ...]:

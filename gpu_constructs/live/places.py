@@ -57,8 +57,8 @@ class Asked:
         return f"{self.copies} more task{'' if self.copies == 1 else 's'}"
 
     def hosts_for_them(self, like: Sequence[RegisteredHost]) -> int | None:
-        """How many more hosts the copies take, if they are as one that is there; None where that is not known."""
-        on_one = copies_on(self.task, like[0]) if like else None
+        """How many more hosts the copies take, if they are as the smallest there; None where that is not known."""
+        on_one = min(filter(None, (copies_on(self.task, each) for each in like)), default=None)
         return None if on_one is None else -(-self.copies // on_one)
 
     def refusals(self, hosts: Sequence[RegisteredHost]) -> dict[str, Refusal | None]:

@@ -25,6 +25,7 @@ _AS_WANTED = "Scaling activity initiated by"
 
 _STARTS = ("PENDING", "ACTIVATING")
 
+_AMI = "ecs.ami-id"
 _NEEDS_CUDA = re.compile(r"unsatisfied condition: cuda>=([0-9]{1,3})\.([0-9]{1,2})")
 """Of the NVIDIA container runtime, which holds NVIDIA_REQUIRE_CUDA of an image against the driver of the host
 (https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html)."""
@@ -82,10 +83,12 @@ def _of_reason(reason: str, count: int, hosts: Sequence[RegisteredHost]) -> Caus
             fix="what the reason says; the log of the container has more where it started",
         )
     cuda = int(needed[1]), int(needed[2])
+    ami = (hosts[0].attributes.get(_AMI) if hosts else None) or ""
     return Cause(
         layer=Layer.DRIVER,
         where=str(hosts[0]) if hosts else "",
-        text=f"its driver is older than CUDA {cuda[0]}.{cuda[1]}, which the container image asks for; {said}",
+        text=f"the driver of its AMI{ami and f' {ami}'} is older than CUDA {cuda[0]}.{cuda[1]}, which the container "
+        f"image asks for; {said}",
         fix=f"launch the hosts from an image with {_driver_for(cuda, hosts[0].instance_type if hosts else None)}, or "
         f"run a container image that is built for an older CUDA",
     )

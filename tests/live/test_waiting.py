@@ -334,6 +334,12 @@ def test_a_maximum_is_raised_to_what_the_missing_tasks_take() -> None:
     assert cause.fix.endswith("which is max_instances of the capacity, to 3 for 6 more tasks, or stop a task")
 
 
+@pytest.mark.parametrize("size", [10**4_000, 10**4_299])
+def test_numbers_that_no_answer_has_are_not_worked_with(size: int) -> None:
+    group = {"MaxSize": size, "DesiredCapacity": size, "Instances": []}
+    assert causes_of(cluster(activities=(VCPUS,), group=group))[0].fix.endswith(" 36 --region us-east-1")
+
+
 def test_a_maximum_that_is_not_described_is_not_reached() -> None:
     (_, cause) = causes_of(cluster(group={"MaxSize": None}))
     assert cause.text == "gpu-group has 1 host; how many it may have is not described"
@@ -405,6 +411,9 @@ def test_a_driver_that_is_too_old_comes_before_a_larger_maximum(condition: str, 
     found = causes_of(stopped_for(condition))
     assert [each.layer for each in found] == [Layer.DRIVER, Layer.GROUP_MAXIMUM, Layer.BUSY]
     assert (found[0].where, condition in found[0].text) == ("i-1 (g6.xlarge)", True)
+    assert found[0].text.startswith(
+        f"the driver of its AMI is older than {condition[:4].upper()} {condition[6:]}, which "
+    )
     other = "run a container image that is built for an older CUDA"
     assert found[0].fix == f"launch the hosts from an image with {driver}, or {other}"
     assert causes_of(stopped_for("brand=tesla"))[-1].layer is Layer.STOPPED
