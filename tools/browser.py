@@ -27,6 +27,8 @@ _PHONE = 600
 """Windows that are narrower are those of phones."""
 _PATIENCE = 60
 """Seconds in which the browser answers."""
+_SAID = 2_000
+"""Characters at most of what the browser wrote to its standard error, which a failure shows."""
 _UNPACK = "process.stdin.pipe(require('zlib').createBrotliDecompress()).pipe(process.stdout)"
 _FONTS = """<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig><dir>{folder}/fonts</dir><cachedir>{folder}/cache</cachedir></fontconfig>
@@ -191,23 +193,27 @@ def browser() -> Iterator[Browser]:
         fonts.write_text(_FONTS.format(folder=folder), encoding="utf-8")
         # The protocol reads from 3 and writes to 4.
         start = 'exec "$0" "$@" 3<&%d 4>&%d' % (to_browser, from_browser)  # noqa: UP031 - braces of a shell
-        process = subprocess.Popen(
-            ["bash", "-c", start, str(folder / "chromium"), *_OPTIONS, f"--user-data-dir={home}", "about:blank"],  # noqa: S607
-            pass_fds=(to_browser, from_browser),
-            env={
-                "PATH": os.environ["PATH"],
-                "HOME": home,
-                "LD_LIBRARY_PATH": str(folder / "lib"),
-                "FONTCONFIG_PATH": home,
-                "FONTCONFIG_FILE": str(fonts),
-            },
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+        said = Path(home) / "stderr"
+        with said.open("wb") as errors:
+            process = subprocess.Popen(
+                ["bash", "-c", start, str(folder / "chromium"), *_OPTIONS, f"--user-data-dir={home}", "about:blank"],  # noqa: S607
+                pass_fds=(to_browser, from_browser),
+                env={
+                    "PATH": os.environ["PATH"],
+                    "HOME": home,
+                    "LD_LIBRARY_PATH": str(folder / "lib"),
+                    "FONTCONFIG_PATH": home,
+                    "FONTCONFIG_FILE": str(fonts),
+                },
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
+            )
         os.close(to_browser)
         os.close(from_browser)
         try:
             yield Browser(write, read)
+        except (RuntimeError, BrokenPipeError) as error:
+            raise RuntimeError(f"{error}: {said.read_text(encoding='utf-8', errors='replace')[-_SAID:]}") from error
         finally:
             os.close(write)
             os.close(read)
