@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["Answer", "cluster"]
+__all__ = ["VCPUS", "Answer", "cluster"]
 
 Answer = dict[str, Any]
+
+# An activity of Auto Scaling, without its wrapping in https://github.com/aws/amazon-cloudwatch-agent-test/pull/256
+VCPUS = (
+    "Could not launch On-Demand Instances. VcpuLimitExceeded - You have requested more vCPU capacity than your current "
+    "vCPU limit of 32 allows for the instance bucket that the specified instance type belongs to. Please visit "
+    "http://aws.amazon.com/contact-us/ec2-request to request an adjustment to this limit. Launching EC2 instance failed"
+)
 
 _PROVIDER, _GROUP, _DEFINITION = "gpu", "gpu-group", "arn:aws:ecs:us-east-1:123456789012:task-definition/chat:1"
 

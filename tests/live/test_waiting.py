@@ -1,35 +1,24 @@
-"""Each layer is told apart, by the words that AWS uses; answers of any shape are no exception."""
+"""Each layer is told apart, by the words that AWS uses."""
 
 from __future__ import annotations
 
 import json
 import shlex
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import botocore.session
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from gpu_constructs.cli.program import main
 from gpu_constructs.errors import GpuConstructsError
 from gpu_constructs.live import Cause, Layer, answers, parsed, subject_called, verify, why
-from tests.examples import times
 
-from .given import Answer, cluster
+from .given import VCPUS, Answer, cluster
 
-# Activities of Auto Scaling as users quote them: the first without its wrapping in
-# https://github.com/aws/amazon-cloudwatch-agent-test/pull/256, then
+# Activities of Auto Scaling as users quote them:
 # https://github.com/aws-deepracer-community/deepracer-on-the-spot/issues/55,
 # https://github.com/dspace-group/dspace-reference-architecture-aws/issues/100 and
 # https://github.com/2i2c-org/infrastructure/issues/3334.
-VCPUS = (
-    "Could not launch On-Demand Instances. VcpuLimitExceeded - You have requested more vCPU capacity than your current "
-    "vCPU limit of 32 allows for the instance bucket that the specified instance type belongs to. Please visit "
-    "http://aws.amazon.com/contact-us/ec2-request to request an adjustment to this limit. Launching EC2 instance failed"
-)
 SPOT = "Max spot instance count exceeded. Launching EC2 instance failed."
 ZONE = (
     "Could not launch On-Demand Instances. Unsupported - Your requested instance type (p3.2xlarge) is not supported in "
@@ -148,21 +137,6 @@ def test_answers_follow_one_another_in_one_pipe() -> None:
     assert answers(parsed(text, file="-")) == answers([whole])
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("", "has no answer that is known"),
-        ('{"services": []', "is not JSON"),
-        ('{"Resources": {}}', "has no answer that is known"),
-        ('{"services": ' + "[" * 200 + "]" * 200 + "}", "deep"),
-        ('{"services": ' + "[" * 200_000, "is nested too deeply"),
-    ],
-)
-def test_what_is_no_answer_is_refused_in_words(text: str, problem: str) -> None:
-    with pytest.raises(GpuConstructsError, match=problem):
-        answers(parsed(text, file="standard input"))
-
-
 def of_container(**more: Any) -> Answer:
     return {"containerDefinitions": [{"name": "chat", "memory": 512, **more}]}
 
@@ -196,89 +170,6 @@ def test_a_task_definition_that_cannot_be_read_has_room_nowhere(definition: Answ
 def test_a_provider_may_be_called_anything(name: str) -> None:
     whole = json.loads(json.dumps(cluster(group=FULL)).replace('"gpu"', json.dumps(name)))
     assert layers_of(whole) == [Layer.GROUP_MAXIMUM, Layer.BUSY]
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
-    max_leaves=8,
-)
-
-
-def spoilt(answer: Any, path: list[int], value: Any) -> Any:
-    """The answer with another value somewhere."""
-    if not path or not isinstance(answer, (dict, list)) or not answer:
-        return value
-    keys = list(answer) if isinstance(answer, dict) else list(range(len(answer)))
-    key = keys[path[0] % len(keys)]
-    inner = spoilt(answer[key], path[1:], value)
-    if isinstance(answer, dict):
-        return {**answer, key: inner}
-    return [*answer[:key], inner, *answer[key + 1 :]]
-
-
-@settings(max_examples=times(30), deadline=None)
-@given(st.lists(st.integers(0, 50), min_size=1, max_size=6), JSON)
-def test_an_answer_of_another_shape_is_no_exception(path: list[int], value: Any) -> None:
-    answer = spoilt(cluster(activities=(VCPUS,)), path, value)
-    found = answers([answer] if isinstance(answer, dict) else [])
-    with suppress(GpuConstructsError):
-        verify(found)
-        why(found, subject_called(found, "chat"))
-
-
-def of_aws(service: str, operation: str) -> list[Answer]:
-    """The answers to an operation that AWS gives as examples, which botocore ships."""
-    loaded = botocore.session.get_session().get_component("data_loader").load_service_model(service, "examples-1")
-    found: list[Answer] = [each["output"] for each in loaded["examples"].get(operation, ()) if each.get("output")]
-    return found
-
-
-EXAMPLES = [
-    *(
-        example
-        for each in ("Clusters", "Services", "Tasks", "TaskDefinition", "ContainerInstances")
-        for example in of_aws("ecs", f"Describe{each}")
-    ),
-    *of_aws("autoscaling", "DescribeAutoScalingGroups"),
-    *of_aws("autoscaling", "DescribeScalingActivities"),
-    *of_aws("ec2", "DescribeLaunchTemplateVersions"),
-]
-
-
-def test_the_examples_of_aws_are_read_from_several_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    paths = [tmp_path / f"{number}.json" for number in range(len(EXAMPLES))]
-    for path, example in zip(paths, EXAMPLES, strict=True):
-        path.write_text(json.dumps(example), encoding="utf-8")
-    # Its task definition is another one than that which AWS describes as an example.
-    assert main(["why", "ecs-simple-service", *map(str, paths)]) == 2
-    assert "the task definition 'hello_world:6' is not described" in capsys.readouterr().err
-    definition = {"taskDefinition": {**HELLO, "taskDefinitionArn": of_service()["taskDefinition"]}}
-    (tmp_path / "own.json").write_text(json.dumps(definition), encoding="utf-8")
-    assert main(["why", "ecs-simple-service", *map(str, paths), str(tmp_path / "own.json")]) == 1
-    said = capsys.readouterr().out
-    assert said.startswith("service ecs-simple-service runs 0 of 1 tasks\n")
-    assert "is already using a port required by your task" in " ".join(said.split())
-
-
-def of_service() -> Answer:
-    (service,) = of_aws("ecs", "DescribeServices")[0]["services"]
-    return dict(service)
-
-
-HELLO: Answer = of_aws("ecs", "DescribeTaskDefinition")[0]["taskDefinition"]
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.sampled_from(EXAMPLES), st.lists(st.integers(0, 50), min_size=1, max_size=6), JSON)
-def test_an_example_of_aws_that_is_spoilt_is_no_exception(example: Answer, path: list[int], value: Any) -> None:
-    answer = spoilt(example, path, value)
-    found = answers([*EXAMPLES, *([answer] if isinstance(answer, dict) else []), cluster()])
-    with suppress(GpuConstructsError):
-        verify(found)
-        why(found, subject_called(found, "ecs-simple-service"))
-    with suppress(GpuConstructsError):
-        why(found, subject_called(found, "chat"))
 
 
 def causes_of(answer: Answer, name: str = "chat") -> list[Cause]:

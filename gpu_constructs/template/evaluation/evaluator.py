@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from typing import Final, TypeAlias
@@ -10,9 +9,10 @@ from typing import Final, TypeAlias
 from gpu_constructs.budget import EVALUATION_DEPTH, LOOPED, RESOURCES
 from gpu_constructs.fleet import UNKNOWN, Origin, Place, RemarkKind, Unknown
 from gpu_constructs.template.documents.node import Node, Path, path_to
+from gpu_constructs.template.evaluation.loops import FOR_EACH, LoopedTooMuchError, unrolled
 from gpu_constructs.template.evaluation.parameters import Parameter, parameter
 from gpu_constructs.template.evaluation.shared import Shared
-from gpu_constructs.template.evaluation.texts import resolvable, written
+from gpu_constructs.template.evaluation.texts import resolvable
 from gpu_constructs.template.model import Placeholder, Reference, Text, Value
 from gpu_constructs.template.unreadable import UnreadableError
 
@@ -31,15 +31,9 @@ Function: TypeAlias = "Callable[[Node, Node, Evaluator], Value | NoValue]"
 """What works out one function: its argument, the whole call, where it is written."""
 
 _PSEUDO = "AWS::"
-_FOR_EACH = "Fn::ForEach::"
-_NOT_A_NAME = re.compile(r"[^A-Za-z0-9]")
 
 # Following a name takes about as much of Python's stack as this many lists or objects.
 _HOP = 4
-
-
-class _LoopedTooMuchError(Exception):
-    """Loops make more entries of one object than anybody means."""
 
 
 class Evaluator:
@@ -266,10 +260,10 @@ class Evaluator:
 
     def _with_function(self, node: dict[str, Node], key: str) -> Value | NoValue:
         """An object that holds a function and other keys, or an unknown function."""
-        if key.startswith(_FOR_EACH):
+        if key.startswith(FOR_EACH):
             try:
-                return self.part(_unrolled(node, self))
-            except _LoopedTooMuchError:
+                return self.part(unrolled(node, self))
+            except LoopedTooMuchError:
                 return self._too_much(node)
         if key == "Fn::Transform":
             # A macro adds to the keys around it: https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/transform-aws-include.html
@@ -328,8 +322,8 @@ class Evaluator:
         section = self._section(name)
         self._place = (name,), section
         try:
-            result = _unrolled(section, self)
-        except _LoopedTooMuchError:
+            result = unrolled(section, self)
+        except LoopedTooMuchError:
             raise UnreadableError(
                 f"more than {LOOPED:,} entries that loops make in {name}",
                 file=self.file,
@@ -338,68 +332,3 @@ class Evaluator:
             ) from None
         self._place = (), self._template
         return result
-
-
-def _unrolled(section: dict[str, Node], at: Evaluator) -> dict[str, Node]:
-    """An object with every ``Fn::ForEach`` in it written out; a loop that cannot be is left out and remarked.
-
-    https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intrinsic-function-reference-foreach.html
-    """
-    if not any(key.startswith(_FOR_EACH) for key in section):
-        return section
-    result: dict[str, Node] = {}
-    looped = 0
-    for key, value in section.items():
-        rounds = _rounds(key, value, section, at) if key.startswith(_FOR_EACH) else {key: value}
-        looped += len(rounds) if key.startswith(_FOR_EACH) else 0
-        if looped > LOOPED:
-            raise _LoopedTooMuchError
-        result.update(rounds)
-    return result
-
-
-def _rounds(key: str, loop: Node, section: dict[str, Node], at: Evaluator) -> dict[str, Node]:
-    name, collection, body = loop if isinstance(loop, list) and len(loop) == 3 else (None, None, None)  # noqa: PLR2004
-    if not isinstance(name, str) or not isinstance(body, dict):
-        at.remark(f"{key} takes a name, a list and an object", section)
-        return {}
-    items = at.value(collection)
-    texts = [written(item) for item in items] if isinstance(items, list) else [None]
-    result: dict[str, Node] = {}
-    for text in texts:
-        if text is None:
-            at.remark(f"{key} goes over a list that is only known at deploy time", section)
-            return {}
-        written_out = _replaced(body, _replacement(name, text), at)
-        if not isinstance(written_out, dict):
-            at.remark(f"{key} makes too much", section)
-            return {}
-        result.update(_unrolled(written_out, at))
-        if len(result) > LOOPED:
-            raise _LoopedTooMuchError
-    return result
-
-
-def _replacement(name: str, item: str) -> Callable[[Node], Node]:
-    plain, letters = f"${{{name}}}", f"&{{{name}}}"
-
-    def replace(node: Node) -> Node:
-        if node == {"Ref": name}:
-            return item
-        if isinstance(node, str) and name in node:
-            return node.replace(plain, item).replace(letters, _NOT_A_NAME.sub("", item))
-        return node
-
-    return replace
-
-
-def _replaced(node: Node, replace: Callable[[Node], Node], at: Evaluator) -> Node:
-    """A copy with the loop's name replaced; None once there is more than may be made."""
-    node = replace(node)
-    if isinstance(node, str):
-        return node if at.spend(text=len(node)) else None
-    if isinstance(node, dict) and at.spend(nodes=len(node) + 1):
-        return {str(replace(key)): _replaced(child, replace, at) for key, child in node.items()}
-    if isinstance(node, list) and at.spend(nodes=len(node) + 1):
-        return [_replaced(child, replace, at) for child in node]
-    return None if isinstance(node, (dict, list)) else node

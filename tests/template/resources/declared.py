@@ -15,6 +15,8 @@ __all__ = [
     "fleet",
     "fleet_of_data",
     "joined",
+    "mixed",
+    "of",
     "only_pool",
     "only_task",
     "only_workload",
@@ -105,6 +107,22 @@ def fleet_of_data(data: Mapping[str, Any], group: Mapping[str, Any] | None = Non
             },
         }
     )
+
+
+def of(logical_id: str) -> dict[str, Any]:
+    """The latest version of a launch template."""
+    return {"LaunchTemplateId": {"Ref": logical_id}, "Version": {"Fn::GetAtt": [logical_id, "LatestVersionNumber"]}}
+
+
+def mixed(*overrides: Any, **distribution: Any) -> dict[str, Any]:
+    """A group that launches from a mixed instances policy over `Template`."""
+    return {
+        "LaunchTemplate": None,
+        "MixedInstancesPolicy": {
+            "LaunchTemplate": {"LaunchTemplateSpecification": of("Template"), "Overrides": list(overrides)},
+            "InstancesDistribution": distribution,
+        },
+    }
 
 
 def _value(written: Any, stack: str) -> Any:

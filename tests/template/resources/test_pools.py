@@ -15,7 +15,7 @@ from gpu_constructs.fleet import (
     UserDataFormat,
 )
 from gpu_constructs.template.model import Placeholder, Text
-from tests.template.resources.declared import fleet, joined, only_pool, pool_of_data
+from tests.template.resources.declared import fleet, joined, mixed, of, only_pool, pool_of_data
 
 OPTIMIZED = "/aws/service/ecs/optimized-ami/amazon-linux-2023/gpu"
 PINNED = "al2023-ami-ecs-gpu-hvm-2023.0.20260922-kernel-6.1-x86_64-ebs"
@@ -39,20 +39,6 @@ def template(**data: Any) -> dict[str, Any]:
 
 def provider(**properties: Any) -> dict[str, Any]:
     return {"Type": "AWS::ECS::CapacityProvider", "Properties": properties}
-
-
-def of(logical_id: str) -> dict[str, Any]:
-    return {"LaunchTemplateId": {"Ref": logical_id}, "Version": {"Fn::GetAtt": [logical_id, "LatestVersionNumber"]}}
-
-
-def mixed(*overrides: Any, **distribution: Any) -> dict[str, Any]:
-    return {
-        "LaunchTemplate": None,
-        "MixedInstancesPolicy": {
-            "LaunchTemplate": {"LaunchTemplateSpecification": of("Template"), "Overrides": list(overrides)},
-            "InstancesDistribution": distribution,
-        },
-    }
 
 
 def test_a_pool_of_one_type_has_that_of_its_launch_template() -> None:

@@ -5,22 +5,7 @@ from typing import Any
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Block, Distribution, Pool, PurchaseOption, Reservation
-from tests.template.resources.declared import fleet_of_data, joined, only_pool, pool_of_data
-
-
-def of(logical_id: str) -> dict[str, Any]:
-    return {"LaunchTemplateId": {"Ref": logical_id}, "Version": {"Fn::GetAtt": [logical_id, "LatestVersionNumber"]}}
-
-
-def mixed(*overrides: Any, **distribution: Any) -> dict[str, Any]:
-    return {
-        "LaunchTemplate": None,
-        "MixedInstancesPolicy": {
-            "LaunchTemplate": {"LaunchTemplateSpecification": of("Template"), "Overrides": list(overrides)},
-            "InstancesDistribution": distribution,
-        },
-    }
-
+from tests.template.resources.declared import fleet_of_data, joined, mixed, of, only_pool, pool_of_data
 
 # Above what the reservations of a group have, hosts start on demand unless the preference forbids it.
 GROUP = "CapacityReservationResourceGroupArn"
