@@ -74,7 +74,7 @@ def moto(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         gateway = ec2.create_internet_gateway()["InternetGateway"]["InternetGatewayId"]
         ec2.attach_internet_gateway(InternetGatewayId=gateway, VpcId=table["VpcId"])
         ec2.create_route(RouteTableId=table["RouteTableId"], DestinationCidrBlock="0.0.0.0/0", GatewayId=gateway)
-        image = ec2.describe_images()["Images"][0]["ImageId"]
+        image = ec2.register_image(Name="any")["ImageId"]
         ec2.run_instances(ImageId=image, InstanceType="g5.xlarge", MinCount=1, MaxCount=1)
         monkeypatch.setattr(asking, "asker", with_quota)
         zones = [{"Name": "availability-zone", "Values": [f"{REGION}a"]}]
