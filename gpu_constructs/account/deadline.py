@@ -35,7 +35,7 @@ class Deadline:
     """The time that all calls of a command have together, from the first one on.
 
     Args:
-        seconds: How long.
+        seconds: How many seconds.
         told: What takes a word about a call that takes long, such as a terminal; None says nothing.
     """
 
@@ -50,7 +50,7 @@ class Deadline:
 
         Args:
             what: What is called, such as ``ecs:DescribeTasks``.
-            make: Makes the call; what it does after the deadline, it does for no reader.
+            make: Makes the call; what it answers after the deadline is dropped.
 
         Raises:
             OverdueError: There was no answer in time.

@@ -59,7 +59,9 @@ def define(parser: argparse.ArgumentParser) -> None:
         "--host", action="append", default=[], metavar="INSTANCE", help="test this host; can be repeated"
     )
     parser.add_argument(
-        "--image", default=IMAGE, help=f"its image; with PyTorch and nccl-tests both run; default: {IMAGE}"
+        "--image",
+        default=IMAGE,
+        help=f"image of the task; with PyTorch and nccl-tests it tests CUDA and NCCL too; default: {IMAGE}",
     )
     parser.add_argument(
         "--log-group", metavar="GROUP", help=f"a log group that exists; default: {FAMILY}, made if it is not there"
@@ -70,7 +72,7 @@ def define(parser: argparse.ArgumentParser) -> None:
         help="the role that pulls the image and writes the log; default: that of the host",
     )
     parser.add_argument(
-        "--minutes", type=float, default=_MINUTES, help=f"how long it waits for all tests; default: {_MINUTES}"
+        "--minutes", type=float, default=_MINUTES, help=f"minutes to wait for all tests together; default: {_MINUTES}"
     )
     parser.add_argument("--policy", action="store_true", help="print the least IAM policy that it needs")
     add_cluster(parser)

@@ -51,7 +51,9 @@ def define(parser: argparse.ArgumentParser) -> None:
         help="print a task definition that tests the GPUs of a host of this type, for aws ecs register-task-definition",
     )
     parser.add_argument(
-        "--image", default=IMAGE, help=f"its image; with PyTorch and nccl-tests both run; default: {IMAGE}"
+        "--image",
+        default=IMAGE,
+        help=f"image of the task; with PyTorch and nccl-tests it tests CUDA and NCCL too; default: {IMAGE}",
     )
     parser.add_argument(
         "--self-test-log",
@@ -59,7 +61,7 @@ def define(parser: argparse.ArgumentParser) -> None:
         metavar=("TYPE", "PATH"),
         help="judge what that task printed on a host of this type; - for stdin",
     )
-    parser.add_argument("--failed", action="store_true", help="as text, leave out what is as it should be")
+    parser.add_argument("--failed", action="store_true", help="as text, leave out the checks that pass")
     parser.add_argument("--strict", action="store_true", help="what could not be checked is 1 as well")
     add_cluster(parser)
     add_format(parser)

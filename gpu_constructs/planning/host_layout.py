@@ -68,7 +68,7 @@ class Slot:
         use: What becomes of it.
         copies: The copies that it is for; the loads are places in `PoolLayout.tasks`.
         copy: Which of the copies of its task on this host holds it, counted from 1; 0 where it is shared or not held.
-        free_mib: What is left of the memory of a GPU that is shared.
+        free_mib: What is left of the memory of a GPU that is shared, in MiB.
     """
 
     use: SlotUse
@@ -83,8 +83,8 @@ class Bar:
 
     Attributes:
         total: What the host has: CPU units, MiB, or network interfaces.
-        kept: What is not there for these tasks: daemons, the ECS agent, and what the system may keep.
-        parts: What the copies of each task take; the loads are places in `PoolLayout.tasks`.
+        kept: What is not there for these tasks, in the same unit: daemons, the ECS agent, and what the system may keep.
+        parts: What the copies of each task take, in the same unit; the loads are places in `PoolLayout.tasks`.
     """
 
     total: int

@@ -136,7 +136,7 @@ def warm_pool(found: PoolPlan) -> str:
     if isinstance(found.warm, Unknown):
         return f"{NOT_KNOWN} how many hosts run in it"
     if found.pool.group.warm_pool is not None and found.pool.group.warm_pool.state in SWITCHED_OFF:
-        return "its hosts do not run, and cost their disks alone, which are not in the plan"
+        return "its hosts do not run, and cost only their disks, which are not in the plan"
     verb = "runs" if found.warm == 1 else "run"
     return f"{number(found.warm)} of the hosts at the desired counts {verb} in it, and cost what all others cost"
 

@@ -24,8 +24,8 @@ class Start:
         name: What is started: a job, or the state that starts all tasks of a training.
         workloads: What it starts, by name; several that wait for each other are on their hosts together.
         hosts: Hosts that it takes together; unknown where a size or a number is.
-        usd_per_hour: What they cost an hour; None where that is not known.
-        limit_seconds: The time limit of one attempt; None where it has none, or it is not known.
+        usd_per_hour: What they cost an hour, in US dollars; None where that is not known.
+        limit_seconds: The time limit of one attempt, in seconds; None where it has none, or it is not known.
     """
 
     name: str

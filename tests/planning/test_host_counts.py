@@ -46,7 +46,7 @@ def test_hosts_of_a_warm_pool_cost_and_count_against_the_quota() -> None:
     assert [(each.desired, each.maximum) for each in found.quotas] == [(20, 28)]
     assert warm_pool(found.pools[0]) == "3 of the hosts at the desired counts run in it, and cost what all others cost"
     off = the_pool(service(warm(state="Stopped"), copies=2))
-    assert warm_pool(off) == "its hosts do not run, and cost their disks alone, which are not in the plan"
+    assert warm_pool(off) == "its hosts do not run, and cost only their disks, which are not in the plan"
 
 
 def test_hosts_of_a_warm_pool_are_not_drawn_with_tasks() -> None:

@@ -106,7 +106,7 @@ def _time(written: object) -> dt.datetime | None:
 
 
 def _hours(pool: Pool) -> int:
-    """How long a block has to last: a day where the files do not say."""
+    """How many hours a block has to last: a day where the files do not say."""
     start, end = starts(pool), None if pool.bought.block is None else _time(pool.bought.block.ends)
     if start is None or end is None or end <= start:
         return _HOURS

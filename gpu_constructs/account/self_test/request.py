@@ -32,7 +32,7 @@ class Request:
         image: An image with a shell; with PyTorch and nccl-tests it tests CUDA and NCCL as well.
         log_group: A log group that exists. By default ``gpu-constructs-self-test``, which is made if it is not there.
         execution_role: ARN of the role that pulls the image and writes the log. By default the role of the hosts does.
-        minutes: How long it waits for all tests together.
+        minutes: How many minutes it waits for all tests together.
         region: Where the cluster is; None for the region of the profile.
     """
 

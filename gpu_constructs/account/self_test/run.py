@@ -26,7 +26,7 @@ __all__ = ["SelfTestEnd", "run_self_test"]
 _NAME = "self-test"
 _POLL_SECONDS = 10
 _LOG_SECONDS = 60
-"""How long the last lines of a log may take to arrive."""
+"""Seconds that the last lines of a log may take to arrive."""
 
 _LOG_PAGES = 100
 _DESCRIBED = 100
