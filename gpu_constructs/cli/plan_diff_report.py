@@ -20,6 +20,14 @@ _HEAD = ("", "old", "new", "change")
 _STYLES = {Status.ADDED: "warning", Status.REMOVED: "good", Status.CHANGED: ""}
 _SHOWN = {Status.ADDED: "{row.new}", Status.REMOVED: "{row.old}", Status.CHANGED: "{row.old} -> {row.new}"}
 _MARKUP = re.compile(r"([\\`*_\[\]<>#|~&$])")
+_REFERENCE = re.compile(
+    r"(?<=[@#])|(?i:(?=://)|(?<=\bw)(?=ww\.)|(?<=\bGH-)|(?<=\bmailto)(?=:)|(?<=\bxmpp)(?=:))"
+    r"|(?<=[0-9a-f]{6})(?=[0-9a-f])"
+)
+"""Where GitHub's links are cut: mentions, issues, addresses, commits. https://github.github.com/gfm/#autolinks-extension-
+https://docs.github.com/en/get-started/writing-on-github/working-with-advanced-formatting/autolinked-references-and-urls"""
+_CUT = "&#8203;"
+"""A space without width, which GitHub shows as nothing."""
 _SAME = "The plan is the same."
 
 
@@ -128,5 +136,5 @@ def _table(
 
 
 def _escaped(text: str) -> str:
-    """A text that nothing in it can turn into markup: names are the user's, and may be anything."""
-    return _MARKUP.sub(r"\\\1", clean(brief(text, LABEL)))
+    """A text that nothing in it can turn into markup or a link: names are the user's, and may be anything."""
+    return _REFERENCE.sub(_CUT, _MARKUP.sub(r"\\\1", clean(brief(text, LABEL))))

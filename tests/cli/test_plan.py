@@ -10,6 +10,10 @@ from typing import Any
 import pytest
 
 from gpu_constructs.cli import main
+from gpu_constructs.cli.plan_diff_report import markdown
+from gpu_constructs.fleet import Fleet
+from gpu_constructs.planning.fleet_plan import plan
+from gpu_constructs.planning.plan_difference import PlanDifference, Row
 from tests.cli.templates import template, with_choice, written
 
 
@@ -157,6 +161,26 @@ def test_names_are_no_markup(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert main(["plan", "--diff", *sides, "--format", "markdown"]) == 0
     (row,) = (each for each in capsys.readouterr().out.splitlines() if "added" in each)
     assert row.startswith("| **a\\|b\\<i\\>\\`\\*\\\\ny**, added | instance types | - | g6.xlarge |")
+
+
+@pytest.mark.parametrize(
+    ("name", "written_as"),
+    [
+        ("@octocat", "@&#8203;octocat"),
+        ("a#1", "a\\#&#8203;1"),
+        ("https://evil.example", "https&#8203;://evil.example"),
+        ("WWW.evil.example", "W&#8203;WW.evil.example"),
+        ("GH-12", "GH-&#8203;12"),
+        ("mailto:a", "mailto&#8203;:a"),
+        ("5fa64f0", "5fa64f&#8203;0"),
+        ("5FA64F0D", "5FA64F0D"),
+    ],
+)
+def test_names_are_no_links(name: str, written_as: str) -> None:
+    nothing = plan(Fleet())
+    total = Row(what=name, old="1", new="2", change="+1")
+    found = PlanDifference(old=nothing, new=nothing, totals=(total,), pools=(), quotas=(total,))
+    assert f"| {written_as} | 1 |" in markdown(found)
 
 
 def test_a_program_reads_both_plans(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
