@@ -3,11 +3,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from gpu_constructs.account import live_cluster
+from gpu_constructs.cli.program import main
 
 from .account import Account
 from .deployed import Stacks
 from .inventory import inventory
-from .local import Local, local
+from .local import Ask, Local, local
 from .stage import Stage, stage
 
 
@@ -45,3 +47,17 @@ def account(cloud: Local) -> Account:
 @pytest.fixture
 def stacks(account: Account) -> Stacks:
     return Stacks(account)
+
+
+@pytest.fixture
+def ask(cloud: Local, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Ask:
+    """The command line, whose calls the emulator answers; 80 columns wide."""
+    monkeypatch.setattr(live_cluster, "clients_of", lambda _: lambda name, _: cloud.account.client(name))
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def run(*words: str) -> tuple[int, str]:
+        code = main(list(words))
+        said = capsys.readouterr()
+        return code, said.out + said.err
+
+    return run

@@ -15,7 +15,7 @@ from __future__ import annotations
 import functools
 import itertools
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,8 +31,10 @@ from .emulator.install import install
 from .inventory import inventory
 from .server import isolated_client
 
-__all__ = ["BOOTSTRAP_VERSION", "Deployed", "Local", "NotDeployedError", "local"]
+__all__ = ["BOOTSTRAP_VERSION", "Ask", "Deployed", "Local", "NotDeployedError", "local"]
 
+Ask = Callable[..., tuple[int, str]]
+"""A command line: its words; its exit code and what it said."""
 BOOTSTRAP_VERSION = "/cdk-bootstrap/hnb659fds/version"
 """The parameter with which the CDK's default synthesizer asks whether the account is bootstrapped."""
 

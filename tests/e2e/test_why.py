@@ -5,32 +5,13 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-from gpu_constructs.account import live_cluster
-from gpu_constructs.cli.program import main
 
 from .account import Account
-from .local import Deployed, Local
+from .local import Ask, Deployed, Local
 from .templates import Template, cluster_template, service
-
-Ask = Callable[..., tuple[int, str]]
-
-
-@pytest.fixture
-def ask(cloud: Local, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Ask:
-    """The command line, whose calls the emulator answers; 80 columns wide."""
-    monkeypatch.setattr(live_cluster, "clients_of", lambda _: lambda name, _: cloud.account.client(name))
-    monkeypatch.setenv("COLUMNS", "80")
-
-    def run(*words: str) -> tuple[int, str]:
-        code = main(["why", *words])
-        said = capsys.readouterr()
-        return code, said.out + said.err
-
-    return run
 
 
 def wanting(account: Account, cluster: str, count: int) -> None:
@@ -58,7 +39,7 @@ def user_data(template: Template, line: str) -> Template:
 
 def test_hosts_whose_user_data_names_another_cluster_have_not_joined(cloud: Local, ask: Ask) -> None:
     stack = waiting(cloud, user_data(cluster_template(), "#!/bin/bash\necho ECS_CLUSTER=other >> /etc/ecs/ecs.config"))
-    _, said = ask("Service", "--cluster", stack.outputs["Cluster"])
+    _, said = ask("why", "Service", "--cluster", stack.outputs["Cluster"])
     assert "not joined: " in said
     assert "their user data names the cluster other" in " ".join(said.split())
     cloud.destroy(stack)
@@ -85,7 +66,7 @@ def test_the_same_is_said_of_what_is_piped(cloud: Local, ask: Ask, monkeypatch: 
     text = piped(cloud.account, stack.outputs["Cluster"])
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
 
-    code, said = ask("Service", "-")
+    code, said = ask("why", "Service", "-")
 
     assert code == 1
     assert "is at its maximum of 1 host" in said

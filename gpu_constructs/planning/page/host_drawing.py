@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from gpu_constructs.budget import DRAWN_ROWS
 from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU
@@ -205,7 +205,10 @@ def _bars(drawn: HostLayout) -> Iterator[tuple[Bar, _Unit]]:
 
 def _bar(bar: Bar, unit: _Unit) -> str:
     """A bar with what is taken, beside its numbers."""
-    width: Callable[[int], float] = lambda amount: round(1000 * min(1, amount / (bar.total or 1)), 1)  # noqa: E731
+
+    def width(amount: int) -> float:
+        return round(1000 * min(1, amount / (bar.total or 1)), 1)
+
     x, parts = 0.0, []
     for each in bar.parts:
         parts.append(f'<rect class="t{each.load % _COLOURS}" x="{x:g}" width="{width(each.number):g}" height="8"/>')
