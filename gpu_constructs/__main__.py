@@ -6,7 +6,5 @@ import sys
 
 from gpu_constructs.cli import main
 
-__all__ = ["main"]
-
 if __name__ == "__main__":
     sys.exit(main())

@@ -8,53 +8,6 @@ unknown and remarked. Limits of AWS itself are facts and stand in ``hardware`` o
 
 from __future__ import annotations
 
-__all__ = [
-    "ADMISSIONS",
-    "ASSEMBLY_DEPTH",
-    "BYTES",
-    "DEPTH",
-    "DESCRIBED",
-    "DIGITS",
-    "DRAWN",
-    "DRAWN_OF_POOL",
-    "DRAWN_POOLS",
-    "DRAWN_ROWS",
-    "ENTRIES",
-    "EVALUATED_NODES",
-    "EVALUATION_DEPTH",
-    "FOLLOWED",
-    "HOSTS",
-    "JSON_MARKS",
-    "LABEL",
-    "LOOPED",
-    "MESSAGE",
-    "MIXED",
-    "MIXED_KINDS",
-    "MIXED_OF_ONE",
-    "NAME",
-    "PACKED",
-    "PAIRS",
-    "PATTERNS",
-    "QUOTE",
-    "READINGS",
-    "READ_RESOURCES",
-    "REMARKS",
-    "RESOURCES",
-    "SEARCHED",
-    "STACKS",
-    "TEXT",
-    "TOTAL_BYTES",
-    "TOTAL_TEXT",
-    "TRIED_FIXES",
-    "TRIED_THINGS",
-    "USER_DATA",
-    "WAITED",
-    "YAML_DIRECTIVES",
-    "YAML_NODES",
-    "brief",
-    "clean",
-]
-
 # -- size: what is opened and parsed -----------------------------------------------------------------------------------
 
 BYTES = 20 * 1024 * 1024

@@ -35,8 +35,6 @@ from gpu_constructs.managed.purchase import ManagedPurchase
 from gpu_constructs.managed.storage import ManagedStorage
 from gpu_constructs.monitoring.monitored_cluster import MonitoredCluster
 
-__all__ = ["GpuCluster"]
-
 
 class GpuCluster(MonitoredCluster):
     """Defines an ECS cluster with enhanced Container Insights, and what all its hosts share.

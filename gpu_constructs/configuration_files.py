@@ -2,7 +2,5 @@
 
 from __future__ import annotations
 
-__all__ = ["CONFIGURATION_FILES"]
-
 CONFIGURATION_FILES = ("gpu-constructs.yaml", "gpu-constructs.yml", "gpu-constructs.json")
 """Files of the working directory that the command line and cfn-lint read."""

@@ -22,18 +22,6 @@ from contextlib import contextmanager
 
 from gpu_constructs.budget import brief
 
-__all__ = [
-    "DoesNotFitError",
-    "GpuConstructsError",
-    "IncompatibleError",
-    "InvalidValueError",
-    "RefusedByCdkError",
-    "UnknownNameError",
-    "argument_named",
-    "shown",
-]
-
-
 # How Python writes an object without its own text, a class, and a member of an enumeration.
 _OBJECT = re.compile(r"<(?:\w+\.)*(?:<locals>\.)?(\w+) object at 0x[0-9a-f]+>")
 _CLASS = re.compile(r"<class '(?:\w+\.)*(\w+)'>")

@@ -37,8 +37,6 @@ from gpu_constructs.fleet import Origin
 from gpu_constructs.hardware.overlay import for_one_check
 from gpu_constructs.rules import RULES, Finding, Rule, Severity
 
-__all__ = ["GpuRule", "lint_id"]
-
 _FIRST = 9500
 _LETTERS = {Severity.ERROR: "E", Severity.WARNING: "W", Severity.INFO: "I"}
 

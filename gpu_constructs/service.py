@@ -39,8 +39,6 @@ from gpu_constructs.tasks.workload import (
     shares_of,
 )
 
-__all__ = ["GpuService"]
-
 _ARGUMENTS: Mapping[str, str] = {
     "CapacityProviderStrategy": "capacity",
     "NetworkConfiguration.AwsvpcConfiguration.AssignPublicIp": "assign_public_ip",

@@ -8,8 +8,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from gpu_constructs.account.layout import family_of
 from gpu_constructs.hardware.records import Row
 
-__all__ = ["changes"]
-
 _SHOWN = 6
 """Names in one line, before the others are only counted."""
 

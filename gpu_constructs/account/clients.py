@@ -13,8 +13,6 @@ from botocore.exceptions import BotoCoreError, ProfileNotFound
 from gpu_constructs.budget import MESSAGE, brief
 from gpu_constructs.errors import GpuConstructsError
 
-__all__ = ["CONFIG", "Clients", "clients_of", "session_of"]
-
 Clients: TypeAlias = Callable[[str, str | None], BaseClient]
 """A client of boto3, by service and region; None is the region of the profile."""
 

@@ -10,8 +10,6 @@ from typing import TypeVar
 
 from gpu_constructs.budget import WAITED
 
-__all__ = ["Deadline", "OverdueError"]
-
 _QUIET = 10.0
 """Seconds after which a call that has no answer is said."""
 

@@ -14,8 +14,6 @@ from gpu_constructs.hardware.records import Row
 from gpu_constructs.hardware.releases import line_of
 from gpu_constructs.values import dataclass
 
-__all__ = ["RDMA", "Gap", "gaps", "in_words", "release_gaps"]
-
 RDMA = "device RDMA"
 """The fact of a family of which a row does not show that it is missing: without it, a row has no RDMA."""
 

@@ -8,8 +8,6 @@ from collections.abc import Iterable, Mapping
 
 from gpu_constructs.account.rows import FamilyRow, QuotaRow, TypeRow
 
-__all__ = ["family_of", "text"]
-
 
 def family_of(name: str) -> str:
     """The family of a type: ``g6`` of ``g6.xlarge``."""

@@ -17,8 +17,6 @@ from gpu_constructs.hardware.records import Row
 from gpu_constructs.hardware.releases import recorded_number, release_number
 from gpu_constructs.values import dataclass
 
-__all__ = ["Answers", "Refreshed", "refreshed"]
-
 _MOST = 1 << 40
 _LONGEST = 200
 """What no number, text or list of an instance type exceeds."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any, cast
 
-__all__ = ["price_in"]
-
 _DEAREST = 10_000
 """US dollars an hour that no instance costs."""
 

@@ -27,8 +27,6 @@ from gpu_constructs.account.deadline import OverdueError
 from gpu_constructs.budget import MESSAGE, brief
 from gpu_constructs.values import dataclass
 
-__all__ = ["ERRORS", "Call", "Problem", "code_of", "problem_of"]
-
 ERRORS = (
     BotoCoreError,
     ClientError,

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TypedDict
 
-__all__ = ["CorrectionRow", "DevicesRow", "FamilyRow", "NetworkRow", "QuotaRow", "TypeRow"]
-
 
 class _DevicesRequired(TypedDict):
     vendor: str

@@ -19,8 +19,6 @@ from gpu_constructs.hardware.declared import metadata_of
 from gpu_constructs.hosts.subnets import HostSubnets
 from gpu_constructs.rules import check_alone
 
-__all__ = ["BatchEnvironment"]
-
 # BEST_FIT, the default of the API, never updates its hosts in place:
 # https://docs.aws.amazon.com/batch/latest/userguide/infrastructure-updates.html
 _ON_DEMAND = "BEST_FIT_PROGRESSIVE"

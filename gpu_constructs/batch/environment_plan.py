@@ -29,8 +29,6 @@ from gpu_constructs.hardware import Architecture, InstanceType, OperatingSystem,
 from gpu_constructs.hardware.aws_limits import BATCH_TYPE_WORDS
 from gpu_constructs.hosts.subnets import HostSubnets
 
-__all__ = ["EnvironmentPlan", "plan_environment"]
-
 # What an environment of AWS Batch is asked as well, because everything in it is written by this library.
 _OF_THE_IMAGE = ("GPU052", "GPU099", "GPU106", "GPU117")
 _OF_THE_PARTS = ("GPU104", "GPU162", "GPU171")

@@ -16,8 +16,6 @@ from gpu_constructs.errors import InvalidValueError, shown
 if TYPE_CHECKING:
     from gpu_constructs.batch.queue import GpuBatchQueue
 
-__all__ = ["GpuBatchJob"]
-
 
 class GpuBatchJob(BatchWork):
     """Defines a job definition, its roles and a log group for it.

@@ -18,8 +18,6 @@ from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Unknown
 from gpu_constructs.tasks.gpu_needs import GpuNeedOptions
 
-__all__ = ["DAY_SECONDS", "JobOptions", "JobSettings", "require_volumes", "seconds_of"]
-
 DAY_SECONDS = 86_400
 """How long an attempt may take by default."""
 

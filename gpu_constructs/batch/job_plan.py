@@ -30,8 +30,6 @@ from gpu_constructs.tasks.fit import require_fit, require_met
 from gpu_constructs.tasks.gpu_needs import plan_needs
 from gpu_constructs.tasks.host_share import default_shared_memory_mib, share_of_host, types_for
 
-__all__ = ["NCCL_OF_TASKS", "JobPlan", "JobSize", "Nodes", "arguments_of", "plan_job"]
-
 ONLY_CONTAINER = "default"
 """What AWS Batch calls the container of a job that has one."""
 

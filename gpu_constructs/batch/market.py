@@ -9,8 +9,6 @@ from gpu_constructs.capacity.purchase import Purchase
 from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.fleet import RESERVATIONS_ONLY, PurchaseOption, Reservation, Unknown
 
-__all__ = ["Market", "market_of"]
-
 _FALL_BACK = "an environment with Purchase.on_demand() after it in the queue"
 
 

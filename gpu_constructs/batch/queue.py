@@ -36,8 +36,6 @@ from gpu_constructs.hosts.subnets import HostSubnets
 from gpu_constructs.hosts.vpcs import require_hosts_here
 from gpu_constructs.rules import check, find_rule
 
-__all__ = ["GpuBatchQueue"]
-
 # https://docs.aws.amazon.com/batch/latest/APIReference/API_JobStateTimeLimitAction.html
 _SHORTEST_WAIT, _LONGEST_WAIT = 600, 86_400
 _LONGEST_UPDATE = 7200 * 60

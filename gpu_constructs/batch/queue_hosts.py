@@ -13,8 +13,6 @@ from gpu_constructs.hosts.host_permissions import host_permissions
 from gpu_constructs.hosts.subnets import HostSubnets
 from gpu_constructs.hosts.vpcs import require_storage_in
 
-__all__ = ["QueueHosts"]
-
 # AWS Batch makes a cluster for each compute environment, and may itself use none of other names: statement 11 of
 # https://docs.aws.amazon.com/aws-managed-policy/latest/reference/BatchServiceRolePolicy.html
 _CLUSTERS = "AWSBatch*"

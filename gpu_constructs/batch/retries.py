@@ -13,8 +13,6 @@ from gpu_constructs.cdk.kinds import with_names_checked
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.hardware.aws_limits import MAX_JOB_ATTEMPTS, MAX_JOB_CONDITIONS
 
-__all__ = ["BatchRetries"]
-
 _ATTEMPTS = 3
 
 

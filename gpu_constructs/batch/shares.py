@@ -16,8 +16,6 @@ from gpu_constructs.cdk.kinds import require_kinds, with_names_checked
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.hardware.aws_limits import SHARE_NUMBERS
 
-__all__ = ["FairShares"]
-
 _IDENTIFIER = re.compile(r"[A-Za-z0-9]{1,255}")
 _LARGEST_SHARE = 1000
 _LARGEST_DECAY = int(SHARE_NUMBERS["ShareDecaySeconds"][1])  # one week

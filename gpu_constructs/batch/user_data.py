@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["user_data_of"]
-
 _BOUNDARY = "==GPU=="
 
 

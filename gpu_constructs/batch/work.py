@@ -28,8 +28,6 @@ from gpu_constructs.tasks.gpu_needs import metadata_of
 if TYPE_CHECKING:
     from gpu_constructs.batch.queue import GpuBatchQueue
 
-__all__ = ["BatchWork", "require_name"]
-
 # https://docs.aws.amazon.com/batch/latest/APIReference/API_SubmitJob.html
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
 # https://docs.aws.amazon.com/batch/latest/APIReference/API_RegisterJobDefinition.html and API_CreateJobQueue.html

@@ -13,8 +13,6 @@ from gpu_constructs.cdk.given import construct_of
 from gpu_constructs.fleet import METADATA_KEY
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 
-__all__ = ["auto_scaling_group"]
-
 
 def auto_scaling_group(
     scope: Construct, hosts: ClusterHosts, plan: CapacityPlan, launch_template: ec2.LaunchTemplate

@@ -29,8 +29,6 @@ from gpu_constructs.cdk.arguments import flag
 from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.fleet import CHECKS_GPUS, Pool
 
-__all__ = ["BootCheck", "GpuCount", "boot_commands"]
-
 HOOK_NAME = "gpu-check"
 
 METRIC_NAMESPACE = "GpuConstructs"

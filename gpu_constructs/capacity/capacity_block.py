@@ -17,8 +17,6 @@ from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Block, Unknown
 from gpu_constructs.hardware.aws_limits import CAPACITY_BLOCK_ENDS_EARLY_MINUTES, LONGEST_CAPACITY_BLOCK_DAYS
 
-__all__ = ["DRAIN_MINUTES", "BlockSchedule"]
-
 DRAIN_MINUTES = 45
 """How long before its end a Capacity Block is drained by default: a quarter of an hour for tasks to end."""
 

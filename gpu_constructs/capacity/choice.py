@@ -19,8 +19,6 @@ from gpu_constructs.cdk.arguments import of_kind
 from gpu_constructs.cdk.atomic import require_construct_id
 from gpu_constructs.cdk.kinds import with_names_checked
 
-__all__ = ["CapacityChoice", "CapacityOptions", "CapacityParts"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CapacityParts:

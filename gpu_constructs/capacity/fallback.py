@@ -15,8 +15,6 @@ from gpu_constructs.fleet import Pool
 from gpu_constructs.hardware import Architecture
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 
-__all__ = ["FallbackCapacity", "plan_order"]
-
 
 class FallbackCapacity(Sequence[GpuCapacity]):
     """Capacities in an order, first the one that tasks go to first.

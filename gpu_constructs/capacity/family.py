@@ -14,8 +14,6 @@ from gpu_constructs.fleet import Shape
 from gpu_constructs.hardware import family as types_of_family
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 
-__all__ = ["FamilyCapacity", "plan_family"]
-
 
 class FamilyCapacity(Mapping[float, GpuCapacity]):
     """The capacities of one family, by the number of GPUs of a host: ``family[8]``.

@@ -39,8 +39,6 @@ from gpu_constructs.rules import check_alone
 if TYPE_CHECKING:
     from gpu_constructs.cluster import GpuCluster
 
-__all__ = ["GpuCapacity"]
-
 
 class GpuCapacity(Construct):
     """Defines a launch template, an Auto Scaling group and an ECS capacity provider over it.

@@ -28,8 +28,6 @@ from gpu_constructs.cdk.kinds import names_checked, require_kinds, with_names_ch
 from gpu_constructs.cdk.tokens import is_token, known_parts
 from gpu_constructs.errors import InvalidValueError, shown
 
-__all__ = ["HostMount", "MountingHosts", "folder", "prepare_mounts"]
-
 _PATH = re.compile(r"/mnt(?:/[A-Za-z0-9][A-Za-z0-9._-]{0,63}){1,4}")
 _MOUNT_NAME = re.compile(r"[A-Za-z0-9_-]{1,8}")
 # A command takes what begins with - for an option.

@@ -13,8 +13,6 @@ from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.fleet import HostUpdate, Pool, Unknown, UpdateMethod, known
 from gpu_constructs.hardware.aws_limits import MAX_PERCENT
 
-__all__ = ["HostReplacement"]
-
 _HAS_INSTANCE_REFRESH = hasattr(autoscaling.UpdatePolicy, "instance_refresh")
 """Whether CDK has an argument for it, as aws-cdk-lib 2.275 has and 2.262 has not."""
 

@@ -32,8 +32,6 @@ from gpu_constructs.hardware import (
 )
 from gpu_constructs.hardware.image_table import IMAGE_VOLUMES, ROOT_DEVICE
 
-__all__ = ["GpuMachineImage"]
-
 _Choice = TypeVar("_Choice", bound=Enum)
 
 _VERSION = re.compile(r"[0-9]{3}\.[0-9]{2,3}(\.[0-9]{2})?")

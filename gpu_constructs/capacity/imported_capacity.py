@@ -18,8 +18,6 @@ from gpu_constructs.hardware import Architecture
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.hosts.providers import strategy_item
 
-__all__ = ["ImportedGpuCapacity", "require_known_groups"]
-
 
 class ImportedGpuCapacity(Construct):
     """Capacity that another stack or app has made, and that tasks and services here use; it defines no resource.

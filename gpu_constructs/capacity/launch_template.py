@@ -14,8 +14,6 @@ from gpu_constructs.cdk.given import construct_of
 from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 
-__all__ = ["instance_type_named", "launch_template"]
-
 
 def launch_template(
     scope: Construct,

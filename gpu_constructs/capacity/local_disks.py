@@ -23,8 +23,6 @@ import json
 from gpu_constructs.fleet import Unknown
 from gpu_constructs.hardware import OperatingSystem
 
-__all__ = ["MOUNT_POINT", "SCRATCH_PATH", "prepare_local_disks"]
-
 MOUNT_POINT = "/mnt/local-disks"
 """Where hosts mount the file system of their local disks."""
 

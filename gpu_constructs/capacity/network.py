@@ -17,8 +17,6 @@ from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, UNKNOWN, NetworkInterface, Pool, PurchaseOption, Unknown
 from gpu_constructs.fleet.efa import require_one_efa_layout
 
-__all__ = ["HostNetwork", "NetworkResources", "interfaces_data", "network_resources"]
-
 _ARGUMENT = "network"
 _ONE_ADAPTER = (NetworkInterface(), NetworkInterface(device=1, type="efa-only"))
 """What is asked for where no type has EFA, so that the rules refuse it."""

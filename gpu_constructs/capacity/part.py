@@ -13,8 +13,6 @@ from constructs import Construct, Node
 from gpu_constructs.fleet import Pool
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 
-__all__ = ["NO_CONTRIBUTION", "Contribution", "HostGroup", "HostPart", "contribution_of"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contribution:

@@ -22,8 +22,6 @@ from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.hosts.providers import known_provider_name
 from gpu_constructs.hosts.subnets import HostSubnets
 
-__all__ = ["CapacityPlan", "image_of", "plan_capacity", "types_of"]
-
 # Other hosts of a template may serve other tasks; this library lets every task run on every host of a capacity.
 _OF_THE_TYPES = ("GPU053",)
 _OF_THE_IMAGE = ("GPU052", "GPU099", "GPU117")

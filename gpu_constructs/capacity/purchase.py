@@ -32,8 +32,6 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.hosts.reservations import require_group_arn, require_reservation_id
 
-__all__ = ["Purchase"]
-
 _PRICE_CAPACITY = "price-capacity-optimized"
 
 # https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_InstancesDistribution.html

@@ -19,8 +19,6 @@ from gpu_constructs.fleet import Pool, Unknown
 from gpu_constructs.hardware import OperatingSystem
 from gpu_constructs.hardware.aws_limits import MANAGED_SCALING
 
-__all__ = ["HostScaling"]
-
 # CUDA images of several GB on a host that first loads its driver: the default of 300 s would let managed scaling take
 # a second step before the first hosts have registered.
 _GPU_WARMUP_SECONDS = 600

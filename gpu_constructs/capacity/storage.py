@@ -24,8 +24,6 @@ from gpu_constructs.fleet import UNKNOWN, LocalDiskUse, Pool, Unknown
 from gpu_constructs.hardware import Image, InstanceType, OperatingSystem, gp3
 from gpu_constructs.hardware.image_table import IMAGE_VOLUMES
 
-__all__ = ["HostStorage"]
-
 # EC2 refuses a volume that is smaller than the snapshot of its image.
 _MIN_ROOT_VOLUME_GIB = IMAGE_VOLUMES[OperatingSystem.AMAZON_LINUX_2023].gib
 

@@ -13,17 +13,6 @@ from gpu_constructs.fleet import INSTANCE_ATTRIBUTES, Unknown, UserData, UserDat
 from gpu_constructs.hardware import InstanceType, OperatingSystem, Vendor
 from gpu_constructs.placement import ASSUMED_RESERVE_MIB
 
-__all__ = [
-    "OFF_ACCELERATORS",
-    "ON_NVIDIA",
-    "agent_lines",
-    "around_join",
-    "host_attributes",
-    "join_lines",
-    "kernel_lines",
-    "what_hosts_are_told",
-]
-
 _VENDOR = "accelerator"
 _NONE = "none"
 

@@ -14,8 +14,6 @@ from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import UNKNOWN, Unknown, WarmPool
 
-__all__ = ["WarmHosts"]
-
 _STATES = ("Stopped", "Running")
 # No type with accelerators has HibernationSupported in DescribeInstanceTypes (the dump of moto 5.2.5, 2026-09-29).
 _NO_HIBERNATION = "EC2 hibernates no type with accelerators, and only hosts whose launch template allows it"

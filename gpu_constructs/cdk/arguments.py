@@ -13,22 +13,6 @@ from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.hardware.aws_limits import ECS_NAME_FORM, LARGEST_INTEGER, is_ecs_name
 
-__all__ = [
-    "LARGEST_INTEGER",
-    "exit_code",
-    "flag",
-    "gpu_memory_mib",
-    "known_number",
-    "known_or",
-    "name",
-    "of_kind",
-    "require_kind",
-    "texts",
-    "variables",
-    "whole",
-    "whole_number",
-]
-
 MAX_GPU_MEMORY_GIB = 1024
 """More than any GPU has (B300: 269 GiB); a larger number is MiB that were taken for GiB."""
 

@@ -16,16 +16,6 @@ from constructs import IConstruct
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import GpuConstructsError, InvalidValueError, RefusedByCdkError, shown
 
-__all__ = [
-    "creating",
-    "require_construct_id",
-    "require_free_ids",
-    "rolled_back_on_error",
-    "stack_of",
-    "taken",
-    "translated",
-]
-
 # The text of constructs/lib/construct.ts for a second child of one name; jsii passes on no error code for it.
 _DUPLICATE = "There is already a Construct with name"
 # The text of Stack.of in aws-cdk-lib/core/lib/stack.js.

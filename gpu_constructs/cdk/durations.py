@@ -12,8 +12,6 @@ from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.hardware.aws_limits import LARGEST_INTEGER
 
-__all__ = ["in_words", "whole_seconds"]
-
 
 def whole_seconds(
     argument: str, value: cdk.Duration, *, smallest: int = 0, largest: int = LARGEST_INTEGER

@@ -13,8 +13,6 @@ from typing import TypeVar
 import jsii
 from constructs import Construct
 
-__all__ = ["construct_of", "initialize"]
-
 _Made = TypeVar("_Made", bound=Construct)
 
 

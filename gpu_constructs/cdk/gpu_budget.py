@@ -10,8 +10,6 @@ from constructs import IConstruct
 from gpu_constructs.cdk.validation import check_of
 from gpu_constructs.errors import InvalidValueError, shown
 
-__all__ = ["GpuBudget"]
-
 
 class GpuBudget:
     """What the hosts of an app may cost an hour, at MaxSize of every capacity.

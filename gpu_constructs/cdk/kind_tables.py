@@ -20,8 +20,6 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-__all__ = ["ATTRIBUTES", "DURATIONS", "EXAMPLES", "LISTS_OF_TEXT", "MADE_FROM", "MEANT_BY", "OTHER_NAMES"]
-
 _IMAGE = "ecs.ContainerImage.from_registry({})"
 _DURATION = "cdk.Duration.seconds({})"
 

@@ -29,8 +29,6 @@ from gpu_constructs.cdk.kind_tables import (
 )
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
 
-__all__ = ["checked", "names_checked", "own_names_checked", "require_kinds", "with_names_checked"]
-
 _Arguments = ParamSpec("_Arguments")
 _Made = TypeVar("_Made")
 

@@ -10,8 +10,6 @@ from collections.abc import Callable
 import aws_cdk as cdk
 import jsii
 
-__all__ = ["late_list", "late_text"]
-
 
 def late_text(text: Callable[[], str]) -> str:
     """A token for a text.

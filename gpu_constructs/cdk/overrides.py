@@ -6,8 +6,6 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, get_type_hints
 
-__all__ = ["called_like", "naming"]
-
 _Override = TypeVar("_Override", bound=Callable[..., Any])
 
 

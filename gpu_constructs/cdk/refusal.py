@@ -14,8 +14,6 @@ from gpu_constructs.fleet import Fleet, Pool, StrategyItem, Task, Workload
 from gpu_constructs.rules import RULES, Finding, Severity, check, check_alone, find_rule, rules_of
 from gpu_constructs.rules import tasks as rules_of_tasks
 
-__all__ = ["ARGUMENTS", "in_arguments", "raise_any", "raise_first", "require_allowed", "require_served", "require_yes"]
-
 ARGUMENTS: Mapping[str, str] = {
     "MaxSize": "max_instances",
     "MinSize": "min_instances",

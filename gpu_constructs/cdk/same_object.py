@@ -13,8 +13,6 @@ try:
 except ImportError:  # it is private, so a release of jsii may go without
     _register = None  # type: ignore[assignment]
 
-__all__ = ["stays_itself"]
-
 
 def stays_itself(construct: Construct) -> bool:
     """Has jsii give out this very object for a construct, as long as something holds it.

@@ -7,8 +7,6 @@ import aws_cdk as cdk
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import IncompatibleError
 
-__all__ = ["require_same_place"]
-
 
 def require_same_place(
     stack: cdk.Stack, argument: str, *, region: str, account: str | None = None, what: str, why: str

@@ -4,18 +4,6 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-__all__ = [
-    "State",
-    "call",
-    "call_ecs",
-    "choice_state",
-    "fail_state",
-    "is_there",
-    "pass_state",
-    "text_is",
-    "text_matches",
-]
-
 State: TypeAlias = dict[str, Any]
 
 

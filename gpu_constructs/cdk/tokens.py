@@ -13,8 +13,6 @@ import aws_cdk as cdk
 
 from gpu_constructs.fleet import UNKNOWN, Unknown, is_resolved_later
 
-__all__ = ["is_list_token", "is_text_token", "is_token", "known_parts", "known_text"]
-
 # How aws-cdk-lib encodes tokens (core/lib/private/encoding.ts): text holds "${Token[...]}", an element of a list
 # "#{Token[...]}", and numbers lie far below any that a user writes. Looking here spares a call into Node for each
 # value; of a number CDK has the last word.

@@ -30,8 +30,6 @@ from gpu_constructs.planning.summary import summary
 from gpu_constructs.rules import RULES, Finding, Severity
 from gpu_constructs.template import UnreadableError
 
-__all__ = ["GpuChecks", "announce", "check_of"]
-
 _NOT_UNDERSTOOD = "GPU116"
 _ASKED = tuple(each for each in RULES if each.severity is not Severity.INFO or each.id == _NOT_UNDERSTOOD)
 """At synth only what needs an answer is shown; that a part was not understood does."""

@@ -20,8 +20,6 @@ from gpu_constructs.rules import Finding
 from gpu_constructs.template import Inputs, Stacks
 from gpu_constructs.values import dataclass
 
-__all__ = ["Acknowledged", "Acknowledgements"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Acknowledged:

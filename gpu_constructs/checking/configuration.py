@@ -32,8 +32,6 @@ from gpu_constructs.template.documents import Document, Files
 from gpu_constructs.template.unreadable import UnreadableError
 from gpu_constructs.values import dataclass
 
-__all__ = ["FAIL_ON", "NEVER", "UNCHECKED_TASKS", "Configuration", "configuration_of", "found_configuration"]
-
 UNCHECKED_TASKS, NEVER = "unchecked", "never"
 FAIL_ON = (*map(str, Severity), UNCHECKED_TASKS, NEVER)
 """What makes a check fail."""

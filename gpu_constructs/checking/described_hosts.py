@@ -12,8 +12,6 @@ from gpu_constructs.hardware import InstanceType, default_image, instance_type
 from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS
 from gpu_constructs.placement.destinations import EC2_LAUNCH_TYPES, pools_of
 
-__all__ = ["usual_image", "with_hosts"]
-
 _CLUSTER = "of the described hosts"
 """Stands for every cluster that only the deploy names."""
 

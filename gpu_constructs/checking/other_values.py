@@ -18,16 +18,6 @@ from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.template import REGION, Choice, Inputs, Stacks, Weight
 from gpu_constructs.values import dataclass
 
-__all__ = [
-    "OtherValue",
-    "Trial",
-    "is_settled",
-    "other_values",
-    "pairs",
-    "place",
-    "warnings",
-]
-
 Place = tuple[str, str, str, "str | None"]
 """Rule, subject, resource and file: what makes two findings one, whatever their words are."""
 

@@ -18,8 +18,6 @@ from gpu_constructs.rules.change import Way
 from gpu_constructs.rules.evidence.fixes import asking_less, of_types, without_type_lists
 from gpu_constructs.rules.evidence.lists import or_list
 
-__all__ = ["PoolAnswer", "fix_of", "found_by", "names_of", "pools_of_task"]
-
 _MOST_NAMES = 3
 _OF_IMAGES = ("GPU052", "GPU099")
 

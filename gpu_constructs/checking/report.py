@@ -33,8 +33,6 @@ from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from gpu_constructs.template import Input, Inputs, Places, Stacks, fleet_of
 from gpu_constructs.values import dataclass
 
-__all__ = ["Acknowledged", "Report", "check_files", "findings_in", "report_in"]
-
 _RULES_ABOUT_UNKNOWNS = frozenset({"GPU005", "GPU014", UNCHECKED})
 
 

@@ -10,8 +10,6 @@ from gpu_constructs.rules import Finding
 from gpu_constructs.template import Choice
 from gpu_constructs.values import dataclass
 
-__all__ = ["ValueTable", "Verdict", "tables"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:

@@ -18,8 +18,6 @@ from gpu_constructs.cli.terminal import clean
 from gpu_constructs.errors import GpuConstructsError, InvalidValueError, shown
 from gpu_constructs.hardware.records import CATALOGUE, DATA, as_written, parsed, read
 
-__all__ = ["define", "run"]
-
 _FILES = ("accelerated", "general", "prices", "image_releases")
 
 _EXAMPLES = f"""\

@@ -13,8 +13,6 @@ from gpu_constructs.cli.output import add_format, deliver, require_writable, say
 from gpu_constructs.cli.terminal import show, unstyled, width_of
 from gpu_constructs.rules import RULES, Severity, find_rule
 
-__all__ = ["define", "run"]
-
 _MACHINES = {"json": json_report.text, "sarif": sarif_report.text}
 
 _EXAMPLES = """\

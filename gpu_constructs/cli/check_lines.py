@@ -8,8 +8,6 @@ from gpu_constructs.budget import LABEL, MESSAGE, brief
 from gpu_constructs.cli.terminal import Line, wrapped, wrapped_fix
 from gpu_constructs.live.verified import Check
 
-__all__ = ["facts_of", "lines_of"]
-
 _PLACES = {True: 0, None: 1, False: 2}
 _WORDS = {True: ("ok", "good"), False: ("fails", "error"), None: ("not checked", "warning")}
 

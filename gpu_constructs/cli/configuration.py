@@ -14,8 +14,6 @@ from typing import cast
 from gpu_constructs.configuration_files import CONFIGURATION_FILES
 from gpu_constructs.hardware import InstanceType
 
-__all__ = ["add_configuration", "declared_types"]
-
 
 def add_configuration(parser: argparse.ArgumentParser) -> None:
     """Adds the argument that names a configuration."""

@@ -21,8 +21,6 @@ from gpu_constructs.placement.route import Answer, Elsewhere, Route
 from gpu_constructs.rules import Finding, Severity
 from gpu_constructs.rules.evidence.lists import and_list
 
-__all__ = ["define", "run"]
-
 _NO_FIRST_HOST = "GPU218"
 _CUDA = ("GPU234", "GPU235")
 _YES, _NO, _OPEN = "fits", "does not fit", "not known"

@@ -19,8 +19,6 @@ from gpu_constructs.hardware.region_names import REGIONS
 from gpu_constructs.rules import Rule
 from gpu_constructs.template import UnreadableError
 
-__all__ = ["add_inputs", "reviewed"]
-
 _STDIN = "-"
 _OPTIONS = {"region": "--region", "hosts": "--hosts"}
 

@@ -14,8 +14,6 @@ from gpu_constructs.errors import GpuConstructsError, InvalidValueError, shown
 from gpu_constructs.hardware import Architecture, InstanceNeeds, PurchaseClass, Range, Vendor
 from gpu_constructs.values import dataclass
 
-__all__ = ["FLAGS", "Flag", "add_flags", "as_written", "needs_from", "written"]
-
 _MIB_PER_GIB = 1024
 _MOST = 1e15
 _NUMBER = re.compile(r"[0-9]{1,18}(?:\.[0-9]{0,9})?|\.[0-9]{1,9}")

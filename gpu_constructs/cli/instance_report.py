@@ -13,8 +13,6 @@ from gpu_constructs.hardware.prices import Price
 from gpu_constructs.planning.model_memory import ModelMemory, gpus_that_hold
 from gpu_constructs.values import dataclass
 
-__all__ = ["Found", "as_facts", "as_lines"]
-
 _MIB_PER_GIB = 1024
 _MODEL_WIDTH = 19  # of an accelerator's name where 80 columns must do; FPGAs have longer ones
 _EXAMPLES = 3

@@ -22,8 +22,6 @@ from gpu_constructs.hardware.overlay import for_one_check
 from gpu_constructs.hardware.search import SORT_ORDERS
 from gpu_constructs.planning.model_memory import ModelMemory, gpus_that_hold
 
-__all__ = ["define", "run"]
-
 _MODEL = "model"
 
 _EXAMPLES = """\

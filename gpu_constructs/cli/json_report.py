@@ -10,8 +10,6 @@ from gpu_constructs.checking.value_tables import ValueTable
 from gpu_constructs.cli.output import json_text
 from gpu_constructs.rules import Finding, Severity
 
-__all__ = ["failure", "text"]
-
 
 def text(review: Report) -> str:
     """A review as JSON."""

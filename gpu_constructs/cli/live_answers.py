@@ -15,8 +15,6 @@ from gpu_constructs.errors import GpuConstructsError, InvalidValueError, shown
 from gpu_constructs.live.described import Answers, answers, parsed
 from gpu_constructs.values import dataclass
 
-__all__ = ["Described", "account_part", "add_cluster", "deadline", "described", "from_files", "text_of"]
-
 _STDIN = "-"
 
 

@@ -19,16 +19,6 @@ from gpu_constructs.planning.model_memory import (
 )
 from gpu_constructs.planning.model_shapes import MODEL_SHAPES, ModelShape, model_shape, shape_of_size
 
-__all__ = [
-    "add_model_flags",
-    "memory_facts",
-    "memory_from",
-    "memory_lines",
-    "model_facts",
-    "model_written",
-    "show_models",
-]
-
 _SIZE = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?)([mbt])", re.IGNORECASE)
 _BILLIONS = {"m": 0.001, "b": 1.0, "t": 1000.0}
 _TOKENS = re.compile(r"([0-9]{1,9})(k|m)?", re.IGNORECASE)

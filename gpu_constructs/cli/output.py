@@ -14,8 +14,6 @@ from gpu_constructs.budget import MESSAGE, brief
 from gpu_constructs.cli.terminal import clean
 from gpu_constructs.errors import InvalidValueError, shown
 
-__all__ = ["add_format", "deliver", "deliver_failure", "json_text", "require_writable", "say"]
-
 
 def add_format(parser: argparse.ArgumentParser, *more: str) -> None:
     """Adds the argument that chooses between text, JSON and whatever else a command writes."""

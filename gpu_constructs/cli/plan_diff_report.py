@@ -14,8 +14,6 @@ from gpu_constructs.planning.budget_verdict import BudgetVerdict
 from gpu_constructs.planning.in_words import about_prices
 from gpu_constructs.planning.plan_difference import PlanDifference, Row, Status
 
-__all__ = ["json_report", "lines", "markdown"]
-
 _HEAD = ("", "old", "new", "change")
 _STYLES = {Status.ADDED: "warning", Status.REMOVED: "good", Status.CHANGED: ""}
 _SHOWN = {Status.ADDED: "{row.new}", Status.REMOVED: "{row.old}", Status.CHANGED: "{row.old} -> {row.new}"}

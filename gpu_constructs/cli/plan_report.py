@@ -31,8 +31,6 @@ from gpu_constructs.planning.in_words import (
     warm_pool,
 )
 
-__all__ = ["budget_facts", "budget_lines", "facts_of", "json_report", "lines", "numbers_table", "pieces"]
-
 _INDENT = 12
 _NO_FIT = "fits on none of these hosts, so no copy of it runs; gpu-constructs explain has the reasons"
 _COMPARED = frozenset({Outcome.FOUND, Outcome.NONE})

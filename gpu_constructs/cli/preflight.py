@@ -24,8 +24,6 @@ from gpu_constructs.cli.terminal import Line, show, width_of, wrapped, wrapped_f
 from gpu_constructs.errors import GpuConstructsError, InvalidValueError
 from gpu_constructs.hardware.region_names import require_region
 
-__all__ = ["define", "run"]
-
 Asks: TypeAlias = Callable[[str], Ask]
 """What asks AWS, by region."""
 

@@ -19,8 +19,6 @@ from gpu_constructs.budget import MESSAGE, brief
 from gpu_constructs.cli.output import deliver_failure, say
 from gpu_constructs.errors import GpuConstructsError
 
-__all__ = ["main"]
-
 _COMMANDS = {
     "catalog": "asks AWS for a newer catalogue of instance types and prices, or compares two",
     "check": "says what keeps GPU tasks from running, in templates, cloud assemblies and task definitions",

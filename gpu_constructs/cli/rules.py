@@ -10,8 +10,6 @@ from gpu_constructs.cli.output import add_format, json_text
 from gpu_constructs.cli.terminal import Line, show, table, width_of, wrapped
 from gpu_constructs.rules import RULES, Rule, find_rule
 
-__all__ = ["define", "run"]
-
 _EXAMPLES = """\
 examples:
   gpu-constructs rules

@@ -20,8 +20,6 @@ from gpu_constructs.cli.terminal import Line, show, width_of, wrapped
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.live.self_test import FAMILY, IMAGE
 
-__all__ = ["define", "run"]
-
 _MINUTES = 20
 
 _EXAMPLES = f"""\

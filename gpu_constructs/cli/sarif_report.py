@@ -18,8 +18,6 @@ from gpu_constructs.cli.output import json_text
 from gpu_constructs.fleet import Origin
 from gpu_constructs.rules import RULES, Finding, Rule, Severity
 
-__all__ = ["failure", "text"]
-
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 _INDEX = {each.id: number for number, each in enumerate(RULES)}

@@ -14,8 +14,6 @@ from gpu_constructs.rules import Finding, Severity
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.fit.unchecked import UNCHECKED
 
-__all__ = ["lines", "summary"]
-
 _WORD = max(map(len, Severity))
 _MOST_UNCHECKED = 10
 _NOT_CHECKED = "not checked: "

@@ -16,8 +16,6 @@ from gpu_constructs.live.described import answers
 from gpu_constructs.live.self_test import IMAGE, judged, read_self_test, task_definition
 from gpu_constructs.live.verified import Check, verify
 
-__all__ = ["define", "run"]
-
 _COULD_NOT = 2
 
 _EXAMPLES = """\

@@ -14,8 +14,6 @@ from gpu_constructs.live.places import Cause
 from gpu_constructs.live.subjects import subject_called
 from gpu_constructs.live.waiting import Diagnosis, why
 
-__all__ = ["define", "run"]
-
 _COUNTS = ("desired", "running", "pending")
 
 _EXAMPLES = """\

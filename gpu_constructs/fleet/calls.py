@@ -14,20 +14,6 @@ from gpu_constructs.fleet.unknown import UNKNOWN, Unknown, total
 from gpu_constructs.hardware import Architecture
 from gpu_constructs.values import dataclass
 
-__all__ = [
-    "Gang",
-    "GangMember",
-    "JobQueue",
-    "LostState",
-    "MisplacedField",
-    "QueuedEnvironment",
-    "Starter",
-    "StateMachine",
-    "StateNumber",
-    "Step",
-    "Submission",
-]
-
 
 class Starter(Enum):
     """What starts the copies of a task: a service, which keeps them running, or something that calls ``RunTask``."""

@@ -8,8 +8,6 @@ from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.fleet.host import NetworkInterface
 from gpu_constructs.hardware import InstanceType
 
-__all__ = ["efa_layout", "require_one_efa_layout"]
-
 
 def efa_layout(instance_type: InstanceType) -> tuple[NetworkInterface, ...]:
     """The interfaces of a host that uses all of its Elastic Fabric Adapters, the primary one first.

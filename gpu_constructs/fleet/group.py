@@ -9,8 +9,6 @@ from gpu_constructs.fleet.origin import Origin
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
 from gpu_constructs.values import dataclass
 
-__all__ = ["GroupSettings", "HostUpdate", "LaunchHook", "UpdateMethod", "WarmPool"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WarmPool:

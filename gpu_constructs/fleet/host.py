@@ -8,8 +8,6 @@ from enum import Enum
 from gpu_constructs.fleet.unknown import Unknown
 from gpu_constructs.values import dataclass
 
-__all__ = ["NO_USER_DATA", "HostAction", "LocalDiskUse", "NetworkInterface", "UserData", "UserDataFormat"]
-
 
 class UserDataFormat(Enum):
     """The form of a user data text; each operating system reads one of them."""

@@ -12,8 +12,6 @@ from gpu_constructs.hardware.overlay import declared_types
 from gpu_constructs.hardware.type_names import matches
 from gpu_constructs.values import dataclass
 
-__all__ = ["InstanceRequirements", "satisfies", "selected_types"]
-
 Range = tuple[int | None, int | None]
 """Smallest and largest, both included; None has no bound."""
 

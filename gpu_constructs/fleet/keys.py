@@ -9,8 +9,6 @@ read on 2026-11-22.
 
 from __future__ import annotations
 
-__all__ = ["CHECKS_GPUS", "CONTAINER_KEYS", "DECLARED_TYPES", "METADATA_KEY", "RESERVED_INSTANCES", "TASK_KEYS"]
-
 METADATA_KEY = "gpu-constructs"
 """Key in the ``Metadata`` of a resource, for the needs of containers and for what is accepted; the constructs write it,
 the reader reads it, and it is the first half of the ids by which findings are acknowledged in a CDK app."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
 from gpu_constructs.values import dataclass
 
-__all__ = ["NOTHING_SAID", "LaunchDetails", "Volume"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Volume:

@@ -12,8 +12,6 @@ from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
 from gpu_constructs.fleet.pool import Pool
 from gpu_constructs.fleet.task import Task
 
-__all__ = ["all_called", "find_task", "most_alike"]
-
 _Thing = TypeVar("_Thing", Pool, Task)
 
 # The hash of the construct's path that CDK appends to a logical id, and what constructs call their own parts.

@@ -6,8 +6,6 @@ from dataclasses import field, replace
 
 from gpu_constructs.values import dataclass
 
-__all__ = ["Origin", "Place", "SourceLine"]
-
 
 @dataclass(frozen=True, slots=True)
 class Place:

@@ -24,8 +24,6 @@ from gpu_constructs.hardware import (
 )
 from gpu_constructs.values import dataclass
 
-__all__ = ["HostImage", "HostSetup", "Pool", "PoolKind", "Shape", "TypeChoice", "values_of"]
-
 _DIGITS = 9  # of a memory size in MiB; no host has a million GiB
 
 

@@ -8,18 +8,6 @@ from enum import Enum
 from gpu_constructs.fleet.unknown import Unknown
 from gpu_constructs.values import dataclass
 
-__all__ = [
-    "BOUGHT_IN_ADVANCE",
-    "PARTLY_SPOT",
-    "RESERVATIONS_FIRST",
-    "RESERVATIONS_ONLY",
-    "Block",
-    "Bought",
-    "Distribution",
-    "PurchaseOption",
-    "Reservation",
-]
-
 RESERVATIONS_ONLY = "capacity-reservations-only"
 """The preference with which hosts start in a capacity reservation or not at all."""
 

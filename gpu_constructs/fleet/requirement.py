@@ -8,8 +8,6 @@ from dataclasses import field
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
 from gpu_constructs.values import dataclass
 
-__all__ = ["GPU", "NEURON_DEVICE", "GpuNeeds", "NvidiaMps", "ResourceRequirement"]
-
 GPU = "GPU"
 NEURON_DEVICE = "NeuronDevice"
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from gpu_constructs.values import dataclass
 
-__all__ = ["Subnet"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subnet:

@@ -12,18 +12,6 @@ from gpu_constructs.fleet.unknown import UNKNOWN, Unknown, known, total
 from gpu_constructs.hardware import Architecture
 from gpu_constructs.values import dataclass
 
-__all__ = [
-    "Container",
-    "Dependency",
-    "DockerVolume",
-    "EfsVolume",
-    "PlacementConstraint",
-    "Relations",
-    "RetryStrategy",
-    "Scheduler",
-    "Task",
-]
-
 
 class Scheduler(Enum):
     """Who places a task."""

@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import Final
 
-__all__ = ["RESOLVED_LATER", "UNKNOWN", "Unknown", "is_resolved_later", "known", "total"]
-
 RESOLVED_LATER: Final = re.compile(r"\{\{resolve:[^{}]*\}\}|dummy-value-for-\S*")
 """The parts of a text that stand for another text.
 

@@ -12,8 +12,6 @@ from gpu_constructs.fleet.origin import Origin
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
 from gpu_constructs.values import dataclass
 
-__all__ = ["Dimension", "EventRule", "EventValue", "Expression", "MetricUse", "Watch", "Watcher"]
-
 
 class Watcher(Enum):
     """What reads metrics."""

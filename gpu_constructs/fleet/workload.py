@@ -16,19 +16,6 @@ from gpu_constructs.fleet.watch import EventRule, Watch
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.values import dataclass
 
-__all__ = [
-    "STEPS_IN_PERCENT",
-    "ComputeEnvironment",
-    "Fleet",
-    "ProviderList",
-    "Remark",
-    "RemarkKind",
-    "ServiceScaling",
-    "ServiceTarget",
-    "StrategyItem",
-    "Workload",
-]
-
 _SIDE_BY_SIDE = frozenset({"BLUE_GREEN", "LINEAR", "CANARY"})
 
 STEPS_IN_PERCENT = "StepScaling in percent"

@@ -9,8 +9,6 @@ from collections.abc import Mapping
 
 from gpu_constructs.hardware.model import Vendor
 
-__all__ = ["EC2_VALUES", "ECS_VALUES", "MANUFACTURERS", "TYPES", "accelerator_name"]
-
 MANUFACTURERS: Mapping[Vendor, str] = {
     Vendor.NVIDIA: "nvidia",
     Vendor.AMD: "amd",

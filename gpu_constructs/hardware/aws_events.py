@@ -8,24 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-__all__ = [
-    "BLOCK_WARNINGS",
-    "DEPLOYMENT_STATE",
-    "ECS_EVENTS",
-    "EVENT_FIELDS",
-    "EVENT_NAMES",
-    "EVENT_VALUES",
-    "HOST_HEALTH",
-    "HOST_STATE",
-    "LOST_HOST",
-    "NOT_STARTED",
-    "PLACEMENT_FAILURE",
-    "REBALANCE_RECOMMENDATION",
-    "SERVICE_ACTION",
-    "SPOT_WARNING",
-    "TASK_STATE",
-]
-
 TASK_STATE = "ECS Task State Change"
 """https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs_task_events.html"""
 HOST_STATE = "ECS Container Instance State Change"

@@ -25,25 +25,6 @@ from gpu_constructs.hardware.type_names import (
     nearest_types,
 )
 
-__all__ = [
-    "RECORDED",
-    "accelerated",
-    "by_size",
-    "families",
-    "family",
-    "general",
-    "instance_type",
-    "known_gpu",
-    "known_name",
-    "known_type",
-    "may_be_accelerated",
-    "may_exist",
-    "models",
-    "near_types",
-    "recorded_type",
-    "regions",
-]
-
 with as_written("accelerated"):
     RECORDED = dt.date.fromisoformat(read("accelerated")["recorded"])
 """The day the data is from."""

@@ -18,8 +18,6 @@ from gpu_constructs.budget import NAME
 from gpu_constructs.hardware.records import Row, read
 from gpu_constructs.values import dataclass
 
-__all__ = ["MetricFacts", "NamespaceFacts", "is_slip_of", "namespace_facts", "namespaces"]
-
 _NOT_LETTERS = re.compile(r"[^a-z0-9]+")
 _ALIKE = 0.75
 """Names of the tables that are less alike than this mean different things."""

@@ -11,18 +11,6 @@ from collections.abc import Mapping
 
 from gpu_constructs.values import dataclass
 
-__all__ = [
-    "CUDA_COMPATIBILITY",
-    "CUDA_RELEASE_NOTES",
-    "Cuda",
-    "CudaImage",
-    "cuda_image",
-    "first_branch",
-    "is_dropped",
-    "is_target",
-    "runs_on",
-]
-
 CUDA_COMPATIBILITY = "https://docs.nvidia.com/deploy/cuda-compatibility/"
 # Letters of targets:
 # https://developer.nvidia.com/blog/nvidia-blackwell-and-nvidia-cuda-12-9-introduce-family-specific-architecture-features

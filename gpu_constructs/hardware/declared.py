@@ -16,14 +16,6 @@ from gpu_constructs.hardware.declared_values import CHECKED_FIELDS, checked_valu
 from gpu_constructs.hardware.model import Accelerators, Architecture, InstanceType, LocalDisk, Network, Vendor
 from gpu_constructs.hardware.type_names import name_problem
 
-__all__ = [
-    "DeclaredInstanceType",
-    "declare_instance_types",
-    "declared_type_of",
-    "instance_types_of_declarations",
-    "metadata_of",
-]
-
 _EXAMPLE = "DeclaredInstanceType('g9.xlarge', vcpus=4, memory_mib=16384, gpus=1, gpu_model='R200')"
 
 

@@ -9,8 +9,6 @@ from gpu_constructs.budget import ENTRIES, NAME
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.hardware.model import Architecture
 
-__all__ = ["CHECKED_FIELDS", "MOST_DEVICES", "checked_value"]
-
 MOST_DEVICES = 1000
 """More GPUs or Neuron devices than any host has."""
 

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 
 from gpu_constructs.hardware.model import InstanceType
 
-__all__ = ["cuda_memory_mib", "most_gpu_memory_mib"]
-
 # https://github.com/modal-labs/modal-client/pull/2797, read on 2026-11-22; A10G and L4 also in
 # https://github.com/NVIDIA/DCGM/issues/232 and https://github.com/speaches-ai/speaches/pull/438, L40S of a g6e in
 # https://github.com/akash-network/provider-configs/pull/95. EC2 reports 24 and 48 * 10^9 bytes of them. Of other models

@@ -13,8 +13,6 @@ from typing import TypeAlias
 from gpu_constructs.hardware.model import Accelerators
 from gpu_constructs.values import dataclass
 
-__all__ = ["DRIVER_SUPPORT", "DriverSupport", "Drivers", "driver_support", "drives"]
-
 Version: TypeAlias = "tuple[int, ...]"
 """A version as numbers, such as (580, 178, 4) or, for all of a branch, (580,)."""
 

@@ -21,8 +21,6 @@ from gpu_constructs.hardware.prices import Price
 from gpu_constructs.hardware.type_names import is_pattern, matches
 from gpu_constructs.values import dataclass
 
-__all__ = ["FILTERS", "Condition", "Filter", "InstanceNeeds", "Offer", "Range", "conditions", "needs_like"]
-
 _Value = TypeVar("_Value", float, tuple[int, int])
 _Choice = TypeVar("_Choice", bound=Enum)
 

@@ -6,8 +6,6 @@ API (botocore 1.44.5); the ratio of IOPS and throughput is in the checks of CDK'
 
 from __future__ import annotations
 
-__all__ = ["IOPS_FOR_EACH_MIB_PER_SECOND", "IOPS_INCLUDED", "MAX_GIB", "MAX_MIB_PER_SECOND", "MIN_MIB_PER_SECOND"]
-
 MAX_GIB = 65536
 """Size of the largest volume."""
 

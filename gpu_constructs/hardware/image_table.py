@@ -13,19 +13,6 @@ from enum import Enum
 from gpu_constructs.hardware.model import Architecture, Vendor
 from gpu_constructs.values import dataclass
 
-__all__ = [
-    "EXCEPTIONS",
-    "IMAGES",
-    "IMAGE_VOLUMES",
-    "RELEASE_DAY",
-    "ROOT_DEVICE",
-    "Image",
-    "ImageException",
-    "ImageVolume",
-    "OperatingSystem",
-    "Verdict",
-]
-
 
 class OperatingSystem(str, Enum):
     """Operating systems of the ECS-optimized images."""

@@ -28,21 +28,6 @@ from gpu_constructs.values import dataclass
 
 from . import catalogue
 
-__all__ = [
-    "Compatibility",
-    "compatibility",
-    "default_image",
-    "drivers_of",
-    "first_release",
-    "image",
-    "images_by_folder",
-    "is_published",
-    "is_supported",
-    "may_run",
-    "newest_release",
-    "system_of_parameter",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compatibility:

@@ -6,14 +6,6 @@ from collections.abc import Mapping
 
 from gpu_constructs.hardware.model import InstanceType
 
-__all__ = [
-    "CONTAINER_SETTINGS_REFUSED",
-    "TASK_SETTINGS_REFUSED",
-    "VOLUME_SETTINGS_REFUSED",
-    "is_managed_size",
-    "may_be_managed",
-]
-
 # The three tables: the property as CloudFormation spells it, and its name on the page
 # https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-tasks-services.html, read on 2026-11-21.
 # The list gets shorter over time: an older copy has dockerLabels too.

@@ -13,20 +13,6 @@ from enum import Enum
 
 from gpu_constructs.values import dataclass
 
-__all__ = [
-    "Accelerators",
-    "Architecture",
-    "Correction",
-    "FamilyTraits",
-    "InstanceType",
-    "LocalDisk",
-    "Network",
-    "PurchaseClass",
-    "Quota",
-    "Vendor",
-]
-
-
 _GIGABIT = re.compile(r"(?:([0-9]+)x )?([0-9.]+) Gigabit")  # `4x 100 Gigabit` is four cards
 
 

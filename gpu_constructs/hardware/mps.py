@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["FIRST_AGENT", "FIRST_RELEASE", "LEAST_CAPABILITY", "SERVICE"]
-
 FIRST_AGENT = "1.107.0"
 """The first ECS agent that shares GPUs (https://github.com/aws/amazon-ecs-agent/releases/tag/v1.107.0).
 

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 
 from gpu_constructs.hardware.model import InstanceType
 
-__all__ = ["NVLINK_CONTROLLERS", "may_have_trunk"]
-
 # "The following instance types are not supported" of
 # https://docs.aws.amazon.com/AmazonECS/latest/developerguide/container-instance-eni.html, in a copy of 2023.
 _WITHOUT_TRUNK = frozenset({"g3", "g3s", "g4dn", "inf1", "p3dn"})

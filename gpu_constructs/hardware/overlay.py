@@ -14,8 +14,6 @@ from gpu_constructs.configuration_files import CONFIGURATION_FILES
 from gpu_constructs.hardware.model import InstanceType
 from gpu_constructs.hardware.type_names import letters_of
 
-__all__ = ["declared_type", "declared_types", "for_one_check", "for_the_process", "how_to_declare"]
-
 _OF_THE_PROCESS: dict[str, InstanceType] = {}
 _OF_THE_CHECK: ContextVar[Mapping[str, InstanceType]] = ContextVar("declared instance types")
 _NOTHING: Mapping[str, InstanceType] = {}

@@ -13,8 +13,6 @@ from gpu_constructs.budget import NAME
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
 from gpu_constructs.values import dataclass
 
-__all__ = ["PRECISIONS", "Precision", "precision"]
-
 _CUDA = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/ (feature support per compute capability)"
 _TENSORRT = "https://docs.nvidia.com/deeplearning/tensorrt/latest/getting-started/support-matrix.html"
 _VLLM = "https://docs.vllm.ai/en/v0.15.1/features/quantization/ (supported hardware, read on 2026-11-22)"

@@ -14,8 +14,6 @@ from functools import cache
 from gpu_constructs.hardware.records import as_written, read
 from gpu_constructs.values import dataclass
 
-__all__ = ["Price", "dollars", "on_demand_price"]
-
 _REFERENCE_REGION = "us-east-1"  # the one whose list has the most types
 
 

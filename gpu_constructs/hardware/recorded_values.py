@@ -7,8 +7,6 @@ from typing import Any, TypeAlias
 
 from gpu_constructs.errors import InvalidValueError, shown
 
-__all__ = ["require_values"]
-
 _Form: TypeAlias = "tuple[str, Callable[[object], bool]]"
 """What is allowed, in words, and whether a value is."""
 

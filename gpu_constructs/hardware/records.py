@@ -31,8 +31,6 @@ from gpu_constructs.hardware.model import (
 )
 from gpu_constructs.hardware.recorded_values import require_values
 
-__all__ = ["CATALOGUE", "DATA", "Row", "as_written", "decode", "parsed", "read"]
-
 DATA = Path(__file__).with_name("data")
 """Where the files of this package are."""
 

@@ -12,8 +12,6 @@ from difflib import get_close_matches
 from gpu_constructs.budget import NAME
 from gpu_constructs.errors import InvalidValueError, shown
 
-__all__ = ["REGIONS", "may_be_region", "nearest_regions", "require_region"]
-
 REGIONS = frozenset(
     """
     af-south-1 ap-east-1 ap-east-2 ap-northeast-1 ap-northeast-2 ap-northeast-3 ap-south-1 ap-south-2 ap-southeast-1

@@ -16,17 +16,6 @@ from gpu_constructs.hardware.image_table import Image, OperatingSystem, Verdict
 from gpu_constructs.hardware.records import Row, as_written, read
 from gpu_constructs.values import dataclass
 
-__all__ = [
-    "Release",
-    "ReleaseChange",
-    "ReleaseLine",
-    "line_of",
-    "recorded_number",
-    "release_line",
-    "release_number",
-    "release_problem",
-]
-
 _DAY = re.compile(r"[a-z0-9.-]{1,60}-2(?:023)?\.0\.(20[0-9]{6})-[a-z0-9_.-]{1,60}")
 _NUMBER = r"(0|[1-9][0-9]{0,3})"
 _BOTTLEROCKET = re.compile(rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-[0-9a-f]{{1,40}})?")

@@ -14,8 +14,6 @@ from gpu_constructs.hardware.overlay import declared_types
 from gpu_constructs.hardware.prices import on_demand_price
 from gpu_constructs.values import dataclass
 
-__all__ = ["SORT_ORDERS", "Choice", "Relaxed", "Step", "choose", "find"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:

@@ -15,8 +15,6 @@ from typing import Any
 from gpu_constructs.hardware import records
 from gpu_constructs.values import dataclass
 
-__all__ = ["ServerFacts", "is_large", "repository_of", "server_facts", "server_of_image", "variables_of_servers"]
-
 _COMFYUI = re.compile(r"(?:^|/)[^/:@]{0,64}comfy-?ui", re.IGNORECASE)
 _WITH_LIBRARIES = re.compile(r"-(?:cudnn|devel|runtime)")
 _DOCKER_HUB = re.compile(r"(?:index\.|registry-1\.)?docker\.io/")

@@ -12,16 +12,6 @@ from difflib import SequenceMatcher, get_close_matches
 from gpu_constructs.budget import NAME
 from gpu_constructs.errors import shown
 
-__all__ = [
-    "is_family_name",
-    "is_pattern",
-    "letters_of",
-    "matches",
-    "name_problem",
-    "nearest_families",
-    "nearest_types",
-]
-
 # `p6-b200`, `u7in-16tb`, `mac-m4`; every family in use has a generation.
 _FAMILY = re.compile(r"[a-z]+-?[a-z]*[0-9][a-z0-9-]*")
 # Every size that EC2 has used; a new number before `xlarge` or `xl` is not a surprise, another word would be.

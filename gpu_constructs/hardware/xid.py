@@ -13,8 +13,6 @@ from types import MappingProxyType
 
 from gpu_constructs.values import dataclass
 
-__all__ = ["APPLICATION_XIDS", "FATAL_XIDS", "XIDS", "Xid", "XidEffect"]
-
 
 class XidEffect(Enum):
     """What has to be done after an Xid."""

@@ -6,8 +6,6 @@ from collections.abc import Callable
 
 from aws_cdk import aws_cloudwatch as cloudwatch
 
-__all__ = ["AlarmsOfTasks"]
-
 
 class AlarmsOfTasks:
     """Alarms that come before and after the line that says who is told."""

@@ -14,8 +14,6 @@ from aws_cdk.interfaces import ResourceEnvironment
 from aws_cdk.interfaces import aws_ecs as references
 from constructs import Construct
 
-__all__ = ["AsCluster"]
-
 
 @jsii.implements(ecs.ICluster)
 class AsCluster(Construct):

@@ -22,8 +22,6 @@ from gpu_constructs.cdk.tokens import is_list_token, is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import KEEPS_PROVIDERS, KEEPS_STRATEGY, METADATA_KEY
 
-__all__ = ["ClusterAssociation"]
-
 # Who writes the list of a cluster that this app defines, and of one that it imports: the latter is known by its name
 # only, so the note is kept on the app's own node.
 _WRITERS: WeakKeyDictionary[ecs.Cluster, ClusterAssociation] = WeakKeyDictionary()

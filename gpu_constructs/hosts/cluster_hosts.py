@@ -29,8 +29,6 @@ from gpu_constructs.hosts.vpcs import require_hosts_here, require_storage_in
 from gpu_constructs.placement import NOTHING_KEPT, FairShare
 from gpu_constructs.placement.destinations import carries_gpus
 
-__all__ = ["ClusterHosts", "Resizable"]
-
 _NO_CONTROLLER = "@aws-cdk/aws-ecs:disableExplicitDeploymentControllerForCircuitBreaker"
 
 

@@ -9,8 +9,6 @@ from aws_cdk import aws_kms as kms
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError
 
-__all__ = ["let_key_be_used"]
-
 _USE = ["kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey*", "kms:ReEncrypt*"]
 _SYMMETRIC = "SYMMETRIC_DEFAULT"
 _AUTO_SCALING = "role/aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleForAutoScaling"

@@ -12,8 +12,6 @@ from gpu_constructs.cdk.arguments import name as require_name
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 
-__all__ = ["NewClusterOptions", "network_of", "options_of_new", "require_gpu_cluster", "require_own_id"]
-
 _IDS = frozenset(
     {
         "CapacityProviderAssociation",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["host_permissions"]
-
 
 def host_permissions(cluster_arn: str) -> dict[str, object]:
     """The ECS agent on this one cluster and Session Manager, nothing else.

@@ -13,8 +13,6 @@ from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import UNKNOWN, Pool, StrategyItem, Unknown, Workload
 from gpu_constructs.hardware.aws_limits import ECS_NAME_FORM, MAX_BASE, MAX_WEIGHT, reserved_prefix
 
-__all__ = ["known_provider_name", "require_strategy", "strategy_item"]
-
 _STRATEGY_RULE = "GPU089"
 
 

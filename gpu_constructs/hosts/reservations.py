@@ -7,8 +7,6 @@ import re
 from gpu_constructs.cdk.tokens import is_text_token
 from gpu_constructs.errors import InvalidValueError, shown
 
-__all__ = ["require_group_arn", "require_reservation_id"]
-
 # https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/resource-ids.html
 _ID = re.compile(r"cr-(?:[0-9a-f]{8}|[0-9a-f]{17})")
 

@@ -13,8 +13,6 @@ from gpu_constructs.cdk.atomic import translated
 from gpu_constructs.cdk.tokens import is_list_token
 from gpu_constructs.errors import InvalidValueError, argument_named, shown
 
-__all__ = ["HostSubnets", "selected_subnets"]
-
 _FIX = "a VPC with PRIVATE_WITH_EGRESS subnets, or vpc_subnets=… and HostEndpoints(…)"
 
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 
-__all__ = ["require_balancer_in", "require_hosts_here", "require_storage_in"]
-
 # What CDK puts in the place of a VPC or of that of a load balancer until it has looked them up.
 _NOT_LOOKED_UP = "vpc-12345"
 

@@ -16,8 +16,6 @@ from gpu_constructs.cdk.kinds import checked, with_names_checked
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 
-__all__ = ["DataOptions", "JobData", "JobPlaces", "require_key"]
-
 # https://docs.aws.amazon.com/AmazonS3/latest/userguide/object-keys.html
 _MOST_BYTES_OF_KEY = 1024
 _NOT_PLAIN = "quotes, braces, backslashes, control characters, . and .."

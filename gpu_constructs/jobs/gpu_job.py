@@ -40,8 +40,6 @@ from gpu_constructs.tasks.workload import (
     shares_of,
 )
 
-__all__ = ["GpuJob"]
-
 _ARGUMENTS: Mapping[str, str] = {
     "CapacityProviderStrategy": "capacity",
     "NetworkMode awsvpc": "network_mode=ecs.NetworkMode.AWS_VPC",

@@ -14,8 +14,6 @@ from gpu_constructs.cdk.tokens import is_text_token, is_token, known_parts
 from gpu_constructs.errors import InvalidValueError, argument_named, shown
 from gpu_constructs.jobs.job_run import JobRun, variables_by_hand
 
-__all__ = ["quoted", "require_input_fits", "text_of"]
-
 # https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_RunTask.html
 _MOST_CHARACTERS = 8192
 

@@ -6,17 +6,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-__all__ = [
-    "ATTEMPT",
-    "CHECKPOINTS",
-    "INPUT",
-    "NAME",
-    "NAME_FORM",
-    "VARIABLES",
-    "JobRun",
-    "variables_by_hand",
-]
-
 NAME, ATTEMPT, INPUT, CHECKPOINTS = "JOB_NAME", "JOB_ATTEMPT", "JOB_INPUT", "JOB_CHECKPOINTS"
 VARIABLES = frozenset({NAME, ATTEMPT, INPUT, CHECKPOINTS})
 """Variables of the job's container: the execution, which attempt it is, from 0, the execution's input as JSON, and

@@ -22,8 +22,6 @@ from gpu_constructs.jobs.permissions import permissions_of
 from gpu_constructs.jobs.states import LONGEST_EXECUTION_SECONDS, longest_seconds
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 
-__all__ = ["alarm_of", "attempt_seconds", "machine_of_tasks", "require_machine_name"]
-
 
 def machine_of_tasks(
     scope: Construct, hosts: ClusterHosts, task: GpuTaskDefinition, definition: State, name: str | None

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["permissions_of"]
-
 
 def permissions_of(
     *, partition: str, region: str, account: str, cluster_arn: str, cluster_name: str, family: str, roles: Sequence[str]

@@ -10,8 +10,6 @@ from gpu_constructs.cdk.arguments import exit_code, known_number
 from gpu_constructs.cdk.kinds import with_names_checked
 from gpu_constructs.errors import InvalidValueError, shown
 
-__all__ = ["JobRetries"]
-
 _MOST = 100
 _MOST_CODES = 10
 

@@ -16,8 +16,6 @@ from aws_cdk import aws_scheduler as scheduler
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError, shown
 
-__all__ = ["like_time_zone", "require_schedule"]
-
 _FIELDS: Mapping[str, tuple[int, int]] = {
     "minutes": (0, 59),
     "hours": (0, 23),

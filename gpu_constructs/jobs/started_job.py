@@ -34,8 +34,6 @@ from gpu_constructs.jobs.machine import alarm_of, machine_of_tasks
 from gpu_constructs.jobs.schedules import like_time_zone, require_schedule
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 
-__all__ = ["StartedJob"]
-
 # A job that could not even be started is tried again for an hour, and then kept for two weeks.
 _ATTEMPTS = 10
 _AGE_HOURS = 1

@@ -28,18 +28,6 @@ from gpu_constructs.jobs.retries import JobRetries
 from gpu_constructs.jobs.task_pages import IS_OURS, OUR_GROUP, each_of_page, pages_of_tasks
 from gpu_constructs.monitoring.signals import PASSED_ITS_TIME_LIMIT, STOPPED_BY_RECOVERY
 
-__all__ = [
-    "LONGEST_EXECUTION_SECONDS",
-    "Cause",
-    "definition_of",
-    "host_is_lost",
-    "longest_seconds",
-    "machine_of",
-    "run_task",
-    "stop_tasks",
-    "time_limit",
-]
-
 LONGEST_EXECUTION_SECONDS = 365 * 24 * 3600
 """https://docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html"""
 

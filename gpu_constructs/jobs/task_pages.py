@@ -13,8 +13,6 @@ from collections.abc import Mapping
 from gpu_constructs.cdk.state_parts import State, call_ecs, choice_state, is_there, pass_state, text_matches
 from gpu_constructs.jobs.job_run import JobRun
 
-__all__ = ["IS_OURS", "OUR_GROUP", "each_of_page", "pages_of_tasks"]
-
 OUR_GROUP = "States.Format('job:{}', $$.Execution.Name)"
 """The group of all tasks of one execution."""
 

@@ -9,8 +9,6 @@ from typing import Any
 
 from gpu_constructs.live.described import Answers, Thing, listed, short_name, text, thing
 
-__all__ = ["as_template", "capacity_template", "group_of", "launch_templates_of"]
-
 # With spaces, which the name of a capacity provider cannot have: those are the ids of what is described.
 _CLUSTER, _TASK = "the cluster", "the task"
 _PROVIDER = "AWS::ECS::CapacityProvider"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import shlex
 
-__all__ = ["aws", "in_region"]
-
 
 def aws(service: str, command: str, *words: str) -> str:
     """A command, with every word quoted that needs it.

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.live.described import ANSWERS, Thing, listed, short_name, text
 
-__all__ = ["require_readable", "shares_gpus", "whole_gpus"]
-
 _MPS = "nvidiaMps"
 _AMOUNT = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4})?|\.[0-9]{1,4}|all", re.IGNORECASE)
 _WHOLE = re.compile("[0-9]{1,4}")

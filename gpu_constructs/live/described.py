@@ -14,8 +14,6 @@ from gpu_constructs.budget import BYTES, DEPTH, DIGITS
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.values import dataclass
 
-__all__ = ["ANSWERS", "Answers", "Thing", "answers", "listed", "number", "parsed", "short_name", "text", "thing"]
-
 _LARGEST = 10**DIGITS
 
 Thing: TypeAlias = Mapping[str, Any]

@@ -15,8 +15,6 @@ from gpu_constructs.placement.reasons import HostResource
 from gpu_constructs.placement.reasons import listed as named
 from gpu_constructs.values import dataclass
 
-__all__ = ["Amounts", "Layer", "Refusal", "RegisteredHost", "copies_on", "refusal", "registered_hosts", "state_of"]
-
 
 class Layer(Enum):
     """Where it is that a task is held up; those that no waiting mends come first."""

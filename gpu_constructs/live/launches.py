@@ -14,8 +14,6 @@ from gpu_constructs.live.described import Answers, Thing, listed, number, text
 from gpu_constructs.live.hosts import Layer
 from gpu_constructs.values import dataclass
 
-__all__ = ["FailedLaunch", "failed_launches", "resumed"]
-
 _ANSWERED = {"Failed", "Successful", "Cancelled", "PreInService", "MidLifecycleAction"}
 
 

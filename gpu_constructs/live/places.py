@@ -13,8 +13,6 @@ from gpu_constructs.live.hosts import Layer, Refusal, RegisteredHost, copies_on,
 from gpu_constructs.live.launches import failed_launches, resumed
 from gpu_constructs.values import dataclass
 
-__all__ = ["Asked", "Cause", "of_cluster", "of_hosts_alone", "of_provider"]
-
 _MOST_HOSTS = 3
 
 

@@ -6,8 +6,6 @@ from gpu_constructs.budget import QUOTE, brief
 from gpu_constructs.live.described import Thing, listed, number, text
 from gpu_constructs.values import dataclass
 
-__all__ = ["Progress", "progress_of", "rolled_out"]
-
 _COMPUTED = "computedDesiredCount"
 _FAILED = "FAILED"
 _GONE = frozenset({"DRAINING", "INACTIVE"})

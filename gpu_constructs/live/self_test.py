@@ -18,8 +18,6 @@ from gpu_constructs.placement.host import expected_shareable_mib
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.values import dataclass
 
-__all__ = ["CONTAINER", "END", "FAMILY", "IMAGE", "SelfTest", "judged", "read_self_test", "task_definition"]
-
 FAMILY = "gpu-constructs-self-test"
 """The family of its task definition, and the log group that is taken where none is named."""
 

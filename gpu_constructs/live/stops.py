@@ -17,8 +17,6 @@ from gpu_constructs.live.places import Cause
 from gpu_constructs.live.progress import progress_of
 from gpu_constructs.live.subjects import Subject
 
-__all__ = ["of_its_tasks"]
-
 _MOST_REASONS = 3
 _AS_WANTED = "Scaling activity initiated by"
 """Of a task that its service no longer wanted (https://repost.aws/knowledge-center/ecs-task-stopped)."""

@@ -15,8 +15,6 @@ from gpu_constructs.live.progress import rolled_out
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.values import dataclass
 
-__all__ = ["Subject", "cluster_of", "definition_of", "described_as", "nearest_of", "services_of", "subject_called"]
-
 _MOST_NAMES = 3
 _COMPARED = 1_000
 _ALIKE = 0.6

@@ -20,8 +20,6 @@ from gpu_constructs.live.subjects import cluster_of, services_of
 from gpu_constructs.placement.host import ASSUMED_RESERVE_MIB, expected_memory_mib, most_memory_mib
 from gpu_constructs.values import dataclass
 
-__all__ = ["Check", "verify"]
-
 _EFA = frozenset({"efa", "efa-only"})
 
 

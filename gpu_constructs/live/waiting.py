@@ -26,8 +26,6 @@ from gpu_constructs.placement.destinations import routes_of
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.values import dataclass
 
-__all__ = ["Diagnosis", "why"]
-
 _MOST_EVENTS = 3
 _ORDER = {layer: place for place, layer in enumerate(Layer)}
 

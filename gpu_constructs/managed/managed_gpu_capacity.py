@@ -17,8 +17,6 @@ from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.hosts.providers import strategy_item
 from gpu_constructs.managed.plan import ManagedPlan
 
-__all__ = ["ManagedGpuCapacity"]
-
 _PROVIDER = "ManagedInstancesProvider"
 _LAUNCH_TEMPLATE = "InstanceLaunchTemplate"
 

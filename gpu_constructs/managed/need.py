@@ -13,8 +13,6 @@ from gpu_constructs.hardware import Architecture, InstanceType, accelerated
 from gpu_constructs.hardware.aws_limits import LARGEST_INTEGER
 from gpu_constructs.hardware.overlay import declared_types
 
-__all__ = ["HostNeed", "generation_of", "model_of"]
-
 
 @with_names_checked
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,8 +11,6 @@ from gpu_constructs.cdk.arguments import flag, known_or, whole_number
 from gpu_constructs.cdk.kinds import with_names_checked
 from gpu_constructs.hardware.aws_limits import MAX_IDLE_SECONDS
 
-__all__ = ["ManagedOperation"]
-
 
 @with_names_checked
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,8 +19,6 @@ from gpu_constructs.managed.purchase import ManagedPurchase
 from gpu_constructs.managed.requirements import ManagedChoice, choice_of_need, choice_of_types
 from gpu_constructs.managed.storage import ManagedStorage
 
-__all__ = ["ManagedPlan", "plan_managed"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManagedPlan:

@@ -11,8 +11,6 @@ from gpu_constructs.cdk.tokens import known_text
 from gpu_constructs.fleet import PurchaseOption, Reservation
 from gpu_constructs.hosts.reservations import require_group_arn
 
-__all__ = ["ManagedPurchase"]
-
 _OPTIONS = {
     PurchaseOption.ON_DEMAND: "ON_DEMAND",
     PurchaseOption.SPOT: "SPOT",

@@ -21,8 +21,6 @@ from gpu_constructs.hardware.overlay import declared_types
 from gpu_constructs.managed.need import HostNeed, generation_of, model_of
 from gpu_constructs.placement.reasons import listed
 
-__all__ = ["ManagedChoice", "choice_of_need", "choice_of_types"]
-
 _HANDED_OUT = frozenset({Vendor.NVIDIA, Vendor.NEURON})  # accelerators that ECS knows as resources
 _CPU_MANUFACTURERS = {Architecture.X86_64: ("intel", "amd"), Architecture.ARM64: ("amazon-web-services",)}
 

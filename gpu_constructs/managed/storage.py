@@ -9,8 +9,6 @@ from gpu_constructs.cdk.arguments import flag, known_or, whole_number
 from gpu_constructs.cdk.kinds import with_names_checked
 from gpu_constructs.hardware import gp3
 
-__all__ = ["ManagedStorage"]
-
 
 @with_names_checked
 @dataclass(frozen=True, slots=True, kw_only=True)

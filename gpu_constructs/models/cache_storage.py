@@ -25,8 +25,6 @@ from gpu_constructs.fleet import LocalDiskUse
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity
 
-__all__ = ["BucketCopy", "CacheStorage", "EfsStorage", "HostDisk", "MountedStorage", "Runner", "Volume", "WeightsCopy"]
-
 Runner: TypeAlias = ecs.Ec2Service | ec2.ISecurityGroup
 """What has the connections of tasks with network interfaces: a service, or the group of a job."""
 

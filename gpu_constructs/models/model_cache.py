@@ -14,8 +14,6 @@ from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.models.cache_storage import BucketCopy, CacheStorage, EfsStorage, HostDisk, MountedStorage
 
-__all__ = ["ModelCache"]
-
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 # The newest release of https://gallery.ecr.aws/aws-cli/aws-cli that other public projects pinned by 2026-11-21.
 _AWS_CLI = "public.ecr.aws/aws-cli/aws-cli:2.36.44"

@@ -15,8 +15,6 @@ from gpu_constructs.hardware.cuda import Cuda, cuda_image
 from gpu_constructs.hardware.servers import ServerFacts, server_facts
 from gpu_constructs.models.server_arguments import require_path, require_port, require_text
 
-__all__ = ["ModelServer"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelServer:

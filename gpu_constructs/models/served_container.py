@@ -24,8 +24,6 @@ from gpu_constructs.models.model_server import ModelServer
 from gpu_constructs.rules import check
 from gpu_constructs.rules.tasks.cuda import still_compiled
 
-__all__ = ["ServedContainer", "served_container"]
-
 # "startTimeout" of the container that is waited for; the agent's own 3 minutes end before a large model is copied.
 _LONGEST_COPY_MINUTES = 60
 _COPY_MEMORY_MIB = 512

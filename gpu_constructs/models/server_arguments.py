@@ -7,8 +7,6 @@ from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.hardware.aws_limits import LARGEST_PORT
 
-__all__ = ["require_path", "require_port", "require_text"]
-
 
 def require_text(argument: str, value: object, *, example: str) -> None:
     """Refuses what is not text without spaces.

@@ -19,8 +19,6 @@ from gpu_constructs.hardware.aws_events import (
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.monitoring.counted_events import COUNTED, namespace_of_events
 
-__all__ = ["ClusterEvents"]
-
 
 class ClusterEvents(Construct):
     """Keeps the events of a cluster in a log group, from where Logs Insights and metric filters read them.

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from gpu_constructs.capacity.boot_check import METRIC_NAMESPACE
 from gpu_constructs.hardware.aws_events import (
     BLOCK_WARNINGS,
     LOST_HOST,
@@ -20,15 +21,7 @@ from gpu_constructs.hardware.aws_events import (
     SPOT_WARNING,
     TASK_STATE,
 )
-from gpu_constructs.monitoring.metrics import METRIC_NAMESPACE
 from gpu_constructs.monitoring.signals import PASSED_ITS_TIME_LIMIT
-
-__all__ = [
-    "BLOCK_DIMENSION",
-    "COUNTED",
-    "CountedEvent",
-    "namespace_of_events",
-]
 
 BLOCK_DIMENSION = "CapacityReservationId"
 """Of the number of warnings of each Capacity Block."""

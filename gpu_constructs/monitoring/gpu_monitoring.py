@@ -34,8 +34,6 @@ from gpu_constructs.monitoring.dashboard.dashboard_resource import dashboard_of
 from gpu_constructs.monitoring.recovery.gpu_recovery import GpuRecovery
 from gpu_constructs.monitoring.watched import GROUP_METRICS, WatchedCluster, WatchedPool
 
-__all__ = ["GpuMonitoring"]
-
 # More would take a cluster down in a day.
 _MOST_REPLACEMENTS = 100
 # As long as managed draining waits for the tasks of a host.

@@ -7,10 +7,6 @@ from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
 
-from gpu_constructs.capacity.boot_check import METRIC_NAMESPACE
-
-__all__ = ["METRICS", "METRIC_NAMESPACE", "DimensionSet", "Metric", "Statistic"]
-
 
 class Statistic(Enum):
     """Which statistic of CloudWatch says what the metric means, over a period of one minute or of any longer one."""

@@ -20,8 +20,6 @@ from gpu_constructs.monitoring.daemon.daemon_task import KEPT
 from gpu_constructs.monitoring.gpu_monitoring import GpuMonitoring
 from gpu_constructs.placement import FairShare
 
-__all__ = ["MonitoredCluster"]
-
 
 class MonitoredCluster(AsCluster):
     """What `GpuCluster` does about monitoring and daemons.

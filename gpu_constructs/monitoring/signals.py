@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["FAULT_DETAIL_TYPE", "FAULT_SOURCE", "PASSED_ITS_TIME_LIMIT", "STOPPED_BY_RECOVERY"]
-
 FAULT_SOURCE = "gpu-constructs"
 """Source of the events that the daemon sends to the default event bus, one for each fault of a GPU."""
 

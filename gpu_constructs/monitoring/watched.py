@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from gpu_constructs.capacity.boot_check import METRIC_NAMESPACE
 from gpu_constructs.fleet import Pool, PoolKind, PurchaseOption, Unknown
 from gpu_constructs.monitoring.counted_events import BLOCK_DIMENSION, COUNTED, namespace_of_events
-from gpu_constructs.monitoring.metrics import METRIC_NAMESPACE, METRICS
+from gpu_constructs.monitoring.metrics import METRICS
 from gpu_constructs.monitoring.series import Series
 from gpu_constructs.placement.destinations import carries_gpus
-
-__all__ = ["GROUP_METRICS", "PERIOD_SECONDS", "WatchedCluster", "WatchedPool"]
 
 PERIOD_SECONDS = 300
 """Of the dashboard: CloudWatch keeps such values for 63 days, those of a minute for 15.

@@ -15,8 +15,6 @@ from gpu_constructs.placement.memo import by_identity
 from gpu_constructs.placement.needs import unmet_needs
 from gpu_constructs.placement.pool_profile import PoolProfile, profile_of
 
-__all__ = ["alternatives", "runs_somewhere"]
-
 _ANY_POOL = PoolProfile()
 _KINDS = (PoolProfile(reserved_mib=0), PoolProfile(reserved_mib=0, kind=PoolKind.MANAGED_INSTANCES))
 

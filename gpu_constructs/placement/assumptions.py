@@ -20,9 +20,6 @@ from gpu_constructs.placement.memo import by_identity
 from gpu_constructs.placement.packing import Need, Room
 from gpu_constructs.placement.pool_profile import PoolProfile, profile_of
 
-__all__ = ["NEURON_TASK", "Assumption", "hosts_of", "need_of", "room_of", "rooms_of"]
-
-
 _BILLION = 1_000_000_000
 _PLENTY = 1 << 40  # more of anything than a host has
 _ANY_HOST = Room(units=(_PLENTY,) * 5, gpu_memory_mib=_PLENTY)

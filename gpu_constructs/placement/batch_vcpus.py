@@ -9,8 +9,6 @@ from math import gcd
 
 from gpu_constructs.fleet import Pool, PurchaseOption, Unknown
 
-__all__ = ["full_hosts", "may_exceed_limit", "most_of_last"]
-
 _NEVER_ABOVE = "BEST_FIT"
 
 

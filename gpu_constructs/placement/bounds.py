@@ -9,8 +9,6 @@ from itertools import accumulate
 from gpu_constructs.placement.packing import UNITS, Load, Room, copies_per_host
 from gpu_constructs.values import dataclass
 
-__all__ = ["Bound", "least_hosts"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bound:

@@ -13,8 +13,6 @@ from gpu_constructs.hardware import Architecture
 from gpu_constructs.placement.memo import by_identity
 from gpu_constructs.values import dataclass
 
-__all__ = ["MEMBER_OF", "Demand", "demand_of"]
-
 MEMBER_OF = "memberOf"
 
 _NEURON_PATH = re.compile(r"/dev/neuron([0-9]{1,3})")

@@ -37,27 +37,6 @@ from gpu_constructs.placement.pool_profile import PoolProfile, profile_of
 from gpu_constructs.placement.reasons import Fit
 from gpu_constructs.placement.route import Answer, Assignment, Destination, Elsewhere, Route, all_of
 
-__all__ = [
-    "EC2_LAUNCH_TYPES",
-    "all_routes",
-    "answer_of",
-    "assignments",
-    "by_hand",
-    "carries_gpus",
-    "environments_by_hand",
-    "gpu_workloads",
-    "is_complete",
-    "items_with_tasks",
-    "pools_by_hand",
-    "pools_of",
-    "routes_of",
-    "runs_on_fargate",
-    "started_by_strategies",
-    "tasks_of",
-    "unassigned",
-    "unjudged",
-]
-
 EC2_LAUNCH_TYPES = frozenset({None, "EC2"})
 """Launch types, as written, with which a task goes to hosts of its cluster; EC2 is what stands for none."""
 

@@ -31,8 +31,6 @@ from gpu_constructs.placement.reasons import (
     listed,
 )
 
-__all__ = ["fit", "fit_demand", "fit_on", "on_host", "refusals", "smallest"]
-
 _SCALED_BY = frozenset({HostResource.GPU, HostResource.CPU, HostResource.MEMORY, HostResource.INTERFACES})
 """What managed scaling sorts instance types by: vCPU, memory, ENIs, ports, and GPUs.
 

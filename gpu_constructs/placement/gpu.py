@@ -15,8 +15,6 @@ from gpu_constructs.placement.demand import Demand
 from gpu_constructs.placement.host import expected_shareable_mib
 from gpu_constructs.placement.reasons import Doubt, DoubtKind, HostResource, Obstacle, ObstacleKind, Shortfall
 
-__all__ = ["of_accelerators"]
-
 _EQUAL = 1e-9  # parts are written as decimals
 
 

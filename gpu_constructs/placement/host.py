@@ -9,17 +9,6 @@ from gpu_constructs.hardware import InstanceType
 from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU
 from gpu_constructs.values import dataclass
 
-__all__ = [
-    "ASSUMED_RESERVE_MIB",
-    "NOTHING_KEPT",
-    "FairShare",
-    "cpu_units",
-    "expected_memory_mib",
-    "expected_shareable_mib",
-    "most_memory_mib",
-    "share_of",
-]
-
 ASSUMED_RESERVE_MIB = 256
 """Memory that is taken for kept by the agent, the SSM agent and the driver's daemons where nothing says how much.
 

@@ -10,19 +10,6 @@ from gpu_constructs.hardware import Image, InstanceType, OperatingSystem, Vendor
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.reasons import Doubt, DoubtKind, Obstacle, ObstacleKind
 
-__all__ = [
-    "doubt_of_sharing",
-    "gpu_support_is_off",
-    "is_before_volta",
-    "is_declared",
-    "is_off",
-    "is_refused_for_certain",
-    "of_every_host",
-    "of_machine",
-    "registers_no_gpu",
-    "why_too_old",
-]
-
 _OFF = frozenset({"false", "0", "f"})
 _OWN = "custom"  # the release of an image of the user's own
 _RELEASE = re.compile(r"(?<!\d)2023\.0\.(\d{8})(?!\d)")

@@ -10,8 +10,6 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Generic, TypeVar
 
-__all__ = ["Identical", "by_identity"]
-
 _Value = TypeVar("_Value")
 _Derived = TypeVar("_Derived")
 

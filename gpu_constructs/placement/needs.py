@@ -16,9 +16,6 @@ from gpu_constructs.hardware.driver_memory import most_gpu_memory_mib
 from gpu_constructs.hardware.precision import precision
 from gpu_constructs.values import dataclass
 
-__all__ = ["NeedKind", "UnmetNeed", "gib_of", "unmet_needs"]
-
-
 # What else runs code, by the letter of what it was compiled for.
 _AND = {"": " or higher", "a": " and no other", "f": " or higher of {}.x"}
 

@@ -17,8 +17,6 @@ from gpu_constructs.placement.packing import (
 )
 from gpu_constructs.values import dataclass
 
-__all__ = ["Copies", "PackedHosts", "lacking_for_gpus", "packed_hosts"]
-
 
 @dataclass(frozen=True, slots=True)
 class Copies:

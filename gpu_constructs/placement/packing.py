@@ -16,20 +16,6 @@ from typing import TypeAlias
 
 from gpu_constructs.values import dataclass
 
-__all__ = [
-    "UNITS",
-    "HostGroup",
-    "Load",
-    "Need",
-    "Packing",
-    "Room",
-    "copies_on_gpus",
-    "copies_per_host",
-    "more_fit",
-    "pack",
-    "room_beside",
-]
-
 Units: TypeAlias = tuple[int, ...]
 
 _FEW = 500  # different tasks for which other orders are tried

@@ -10,8 +10,6 @@ from gpu_constructs.placement.demand import Demand
 from gpu_constructs.placement.packing import Load, Need, Room, copies_per_host, room_beside
 from gpu_constructs.placement.pool_profile import profile_of
 
-__all__ = ["PoolLoad", "Tenant"]
-
 
 @dataclass(slots=True)
 class Tenant:

@@ -14,8 +14,6 @@ from gpu_constructs.placement.memo import Identical, by_identity
 from gpu_constructs.placement.query import Host, host_of
 from gpu_constructs.values import dataclass
 
-__all__ = ["PoolProfile", "profile_of"]
-
 _NO_TYPE_TAKES = 1 << 20
 _EVERY_TYPE_TAKES = 2
 """Network interfaces that even the smallest instance types take.

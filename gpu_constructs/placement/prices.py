@@ -6,8 +6,6 @@ from gpu_constructs.fleet import PARTLY_SPOT, Pool, PurchaseOption
 from gpu_constructs.hardware.prices import Price, dollars, on_demand_price
 from gpu_constructs.values import dataclass
 
-__all__ = ["Cost", "cost_of"]
-
 _AT_THE_ON_DEMAND_RATE = frozenset({PurchaseOption.ON_DEMAND, PurchaseOption.RESERVED})
 """A capacity reservation is billed at the on-demand rate, with hosts in it or without, see
 https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-pricing-billing.html"""

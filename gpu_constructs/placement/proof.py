@@ -12,8 +12,6 @@ from gpu_constructs.fleet import UNKNOWN, Pool, Unknown, Workload
 from gpu_constructs.placement.packing import Packing, Room
 from gpu_constructs.values import dataclass
 
-__all__ = ["Counts", "Place", "PoolProof", "Proof", "Stranded", "WorkloadProof"]
-
 
 class Counts(Enum):
     """Which number of copies of each workload the proof is for."""

@@ -38,8 +38,6 @@ from gpu_constructs.placement.pool_profile import PoolProfile, profile_of
 from gpu_constructs.placement.proof import Counts, Place, PoolProof, Proof, Stranded, WorkloadProof
 from gpu_constructs.placement.strategy import split
 
-__all__ = ["prove"]
-
 _NO_HOSTS = Bound(hosts=0, of="nothing")
 
 

@@ -12,8 +12,6 @@ from gpu_constructs.fleet import Place, Pool, PoolKind, PurchaseOption, Unknown
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.placement.batch_vcpus import may_exceed_limit, most_of_last
 
-__all__ = ["Counted", "place_of", "vcpus_of"]
-
 
 class Counted(NamedTuple):
     """A quota that vCPUs count against.

@@ -14,18 +14,6 @@ from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.values import dataclass
 
-__all__ = [
-    "Doubt",
-    "DoubtKind",
-    "Fit",
-    "HostResource",
-    "Obstacle",
-    "ObstacleKind",
-    "Reason",
-    "Shortfall",
-    "listed",
-]
-
 _MOST_NAMES = 6
 
 

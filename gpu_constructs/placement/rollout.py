@@ -15,16 +15,6 @@ from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.packing import copies_per_host
 from gpu_constructs.values import dataclass
 
-__all__ = [
-    "Rollout",
-    "can_go_on",
-    "percent_for_one_less",
-    "percentages_of",
-    "rollout",
-    "rollout_percentages",
-    "task_slots",
-]
-
 _DEFAULT_MIN_HEALTHY_PERCENT = 100
 
 

@@ -19,8 +19,6 @@ from gpu_constructs.placement.needs import unmet_needs
 from gpu_constructs.placement.reasons import Doubt, DoubtKind, Fit, Obstacle, ObstacleKind
 from gpu_constructs.values import dataclass
 
-__all__ = ["UNSCALED", "Answer", "Assignment", "Destination", "Elsewhere", "Route", "TypeFit", "all_of"]
-
 UNSCALED = frozenset({DoubtKind.SMALLEST_TYPE, DoubtKind.SOME_TYPES})
 """Doubts about what managed scaling launches: it looks at the smallest type only."""
 

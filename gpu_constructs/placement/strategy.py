@@ -13,8 +13,6 @@ from collections.abc import Sequence
 from gpu_constructs.fleet import StrategyItem, Unknown
 from gpu_constructs.values import dataclass
 
-__all__ = ["Share", "split"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:

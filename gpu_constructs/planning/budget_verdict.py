@@ -9,8 +9,6 @@ from gpu_constructs.planning.fleet_plan import FleetPlan, PoolPlan
 from gpu_constructs.rules import Finding, Severity
 from gpu_constructs.values import dataclass
 
-__all__ = ["BUDGET", "BUDGET_NOT_KNOWN", "BudgetVerdict", "findings_of", "verdict"]
-
 _ASSUMED = "at the prices of us-east-1, since no region is known"
 
 BUDGET = "budget"

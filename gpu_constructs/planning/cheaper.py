@@ -25,8 +25,6 @@ from gpu_constructs.planning.host_price import HostPrice
 from gpu_constructs.rules.evidence.fixes import without_type_lists
 from gpu_constructs.values import dataclass
 
-__all__ = ["NO_SEARCHES", "Considered", "Outcome", "Search", "Searches"]
-
 _NOT_COMPARED: Mapping[PoolKind, str] = {
     PoolKind.MANAGED_INSTANCES: "ECS chooses its hosts",
     PoolKind.BATCH: "AWS Batch chooses its hosts",

@@ -12,8 +12,6 @@ from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, Unknown, Workload, known
 from gpu_constructs.placement import PoolProof, can_go_on, percentages_of, task_slots
 from gpu_constructs.values import dataclass
 
-__all__ = ["Deployment", "deployment_of", "while_deploying", "with_least_copies"]
-
 _BOTH_VERSIONS = 2
 
 

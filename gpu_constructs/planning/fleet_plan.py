@@ -24,8 +24,6 @@ from gpu_constructs.planning.host_price import HostPrice, Usd, host_price, sum_o
 from gpu_constructs.planning.starts import Start, Starts
 from gpu_constructs.values import dataclass
 
-__all__ = ["FleetPlan", "Level", "PoolPlan", "QuotaNeed", "TasksPerHost", "plan"]
-
 _QUARTER = 0.25
 """Of an hour: so long the metric of managed scaling is low before it ends a host
 (https://aws.amazon.com/blogs/containers/faster-scaling-in-for-amazon-ecs-cluster-auto-scaling/)."""

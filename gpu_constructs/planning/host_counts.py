@@ -5,8 +5,6 @@ from __future__ import annotations
 from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, Unknown, known
 from gpu_constructs.placement.batch_vcpus import full_hosts
 
-__all__ = ["SWITCHED_OFF", "hosts_that_are_written", "hosts_wanted", "warm_hosts"]
-
 SWITCHED_OFF = frozenset({"Stopped", "Hibernated"})
 """States of hosts in a warm pool in which only their disks cost."""
 

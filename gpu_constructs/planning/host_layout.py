@@ -20,8 +20,6 @@ from gpu_constructs.placement.proof import Place
 from gpu_constructs.planning.fleet_plan import FleetPlan, PoolPlan
 from gpu_constructs.values import dataclass
 
-__all__ = ["Bar", "Devices", "HostLayout", "LaidTask", "PoolLayout", "Slot", "SlotUse", "layouts_of"]
-
 
 class Devices(Enum):
     """What the slots of a host are."""

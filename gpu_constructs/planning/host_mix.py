@@ -16,8 +16,6 @@ from functools import lru_cache
 from gpu_constructs.placement.packing import Load, Need, Room, copies_per_host
 from gpu_constructs.values import dataclass
 
-__all__ = ["HostOffer", "Mix", "cheapest_mix"]
-
 _SCALE = 1000  # parts of a price in the rates of the bound
 _STEPS_ON_A_HOST = 5_000
 

@@ -10,8 +10,6 @@ from gpu_constructs.placement.batch_vcpus import may_exceed_limit, most_of_last
 from gpu_constructs.placement.reasons import listed
 from gpu_constructs.values import dataclass
 
-__all__ = ["HOURS_A_MONTH", "HostPrice", "Usd", "host_price", "sum_of"]
-
 HOURS_A_MONTH = 730
 """A year of 8,760 hours by twelve, as AWS Pricing Calculator counts (https://docs.aws.amazon.com/pricing-calculator/)."""
 

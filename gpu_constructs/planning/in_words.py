@@ -13,24 +13,6 @@ from gpu_constructs.planning.host_counts import SWITCHED_OFF
 from gpu_constructs.planning.host_price import HOURS_A_MONTH, Usd
 from gpu_constructs.planning.starts import Start
 
-__all__ = [
-    "NOT_KNOWN",
-    "about_prices",
-    "amount",
-    "cheaper_mix",
-    "cheaper_or_why_not",
-    "cost_of_level",
-    "deploying",
-    "hosts_word",
-    "idle",
-    "job_start",
-    "number",
-    "partly",
-    "stand_ins",
-    "stranded",
-    "warm_pool",
-]
-
 NOT_KNOWN = "not known"
 
 _UNITS = (("hour", 3600), ("minute", 60), ("second", 1))

@@ -17,20 +17,6 @@ from gpu_constructs.hardware.precision import precision as number_format
 from gpu_constructs.planning.model_shapes import ModelShape
 from gpu_constructs.values import dataclass
 
-__all__ = [
-    "BITS",
-    "CACHE_FORMATS",
-    "CONTEXT",
-    "MEMORY_FRACTION",
-    "Basis",
-    "ModelMemory",
-    "Part",
-    "gpus_that_hold",
-    "kv_bytes_per_token",
-    "may_split",
-    "memory_of_model",
-]
-
 CONTEXT = 8192
 """Tokens of a sequence where nothing else is said."""
 

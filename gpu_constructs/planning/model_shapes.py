@@ -13,8 +13,6 @@ from gpu_constructs.budget import NAME
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
 from gpu_constructs.values import dataclass
 
-__all__ = ["MODEL_SHAPES", "Checkpoint", "ModelShape", "model_shape", "shape_of_size"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:

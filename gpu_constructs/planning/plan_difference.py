@@ -20,8 +20,6 @@ from gpu_constructs.planning.host_price import HOURS_A_MONTH, Usd
 from gpu_constructs.planning.in_words import NOT_KNOWN, amount, cost_of_level, number, partly
 from gpu_constructs.values import dataclass
 
-__all__ = ["PlanDifference", "PoolDifference", "Row", "Status", "difference"]
-
 _NOTHING = "-"
 _NO_COST = Usd(0.0, 0.0)
 _Pair = tuple["PoolPlan | None", "PoolPlan | None"]

@@ -11,8 +11,6 @@ from gpu_constructs.placement.packing import Load, pack
 from gpu_constructs.planning.host_price import HostPrice, Usd
 from gpu_constructs.values import dataclass
 
-__all__ = ["Start", "Starts"]
-
 _SECONDS_AN_HOUR = 3600
 
 

@@ -11,8 +11,6 @@ from gpu_constructs.placement.reasons import listed
 from gpu_constructs.planning.fleet_plan import FleetPlan, PoolPlan
 from gpu_constructs.planning.in_words import number, partly
 
-__all__ = ["summary"]
-
 _LEVELS = {"desired": "at the desired counts", "maximum": "at MaxSize"}
 _COLUMNS = 80
 _INDENT = "  "

@@ -32,8 +32,6 @@ from gpu_constructs.rules.finding import Finding, Severity
 from gpu_constructs.rules.rule import Causes, Rule
 from gpu_constructs.rules.trials import Trials
 
-__all__ = ["ROOMS", "RULES", "check", "check_alone", "find_rule", "rules_of"]
-
 ROOMS = (tasks, fit, expressions, hosts, purchase, scaling, clusters, jobs, batch, monitoring, files)
 """The rooms of rules by subject, in the order of ``docs/rules.md``."""
 

@@ -9,8 +9,6 @@ from typing import TypeAlias, TypeVar
 from gpu_constructs.fleet import Fleet, Pool, Task, Workload
 from gpu_constructs.values import dataclass
 
-__all__ = ["Changed", "Way", "Ways", "changed", "either"]
-
 _Thing = TypeVar("_Thing", Pool, Task, Workload)
 
 Changed: TypeAlias = Pool | Task | Workload | Callable[[], Task]

@@ -10,8 +10,6 @@ from gpu_constructs.fleet import Fleet, JobQueue, Pool, Task, Workload
 from gpu_constructs.placement.destinations import all_routes, assignments, carries_gpus, gpu_workloads, tasks_of
 from gpu_constructs.placement.route import Assignment, Route
 
-__all__ = ["Context"]
-
 _Derived = TypeVar("_Derived")
 
 

@@ -9,8 +9,6 @@ from gpu_constructs.fleet import Origin
 from gpu_constructs.rules.change import Way
 from gpu_constructs.values import dataclass
 
-__all__ = ["Finding", "Severity"]
-
 
 class Severity(str, Enum):
     """How serious a finding is, the most serious first."""

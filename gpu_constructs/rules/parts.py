@@ -7,8 +7,6 @@ from dataclasses import replace
 
 from gpu_constructs.fleet import Fleet, Pool, Task, Workload
 
-__all__ = ["Parts"]
-
 
 class Parts:
     """The parts of a fleet that have no host, no task and no cluster in common, so that a change stays in one of them.

@@ -12,8 +12,6 @@ from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.finding import Finding, Severity
 from gpu_constructs.values import dataclass
 
-__all__ = ["Causes", "Problem", "Problems", "Rule", "Subject", "error", "info", "warning"]
-
 Subject = type[Pool] | type[Task] | type[Workload] | type[Context]
 """What a rule looks at: each pool, task or workload alone, or everything at once."""
 

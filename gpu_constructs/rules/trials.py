@@ -13,8 +13,6 @@ from gpu_constructs.rules.change import Way, changed
 from gpu_constructs.rules.parts import Parts
 from gpu_constructs.rules.rule import Problem, Rule
 
-__all__ = ["Trials"]
-
 _Counted: TypeAlias = Counter[tuple[str, str]]
 """How often each rule finds something about each thing."""
 

@@ -41,8 +41,6 @@ from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.training.cluster_training import ClusterTraining
 from gpu_constructs.training.multi_node_training import MultiNodeTraining
 
-__all__ = ["acknowledge_aws_solutions"]
-
 _Finding: TypeAlias = tuple[IConstruct, str, str]
 """A resource, what cdk-nag finds there without the name of the pack, and why that stays."""
 

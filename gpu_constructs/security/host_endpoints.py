@@ -21,8 +21,6 @@ from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.hosts.given_cluster import require_gpu_cluster
 from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity
 
-__all__ = ["HostEndpoints"]
-
 # The first three are for the agent, those of ECR, CloudWatch Logs, Secrets Manager and Parameter Store for images, logs
 # and secrets of tasks, and ssmmessages for ECS Exec:
 # https://docs.aws.amazon.com/AmazonECS/latest/developerguide/vpc-endpoints.html

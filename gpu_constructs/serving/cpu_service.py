@@ -23,8 +23,6 @@ from gpu_constructs.serving.service_options import Ec2ServiceOptions, known_coun
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.tasks.task_target import Capacity, require_capacities
 
-__all__ = ["CpuService", "CpuServiceOptions"]
-
 
 class CpuServiceOptions(Ec2ServiceOptions, total=False):
     """What a `CpuService` takes as well, under CDK's names.

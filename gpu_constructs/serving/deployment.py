@@ -11,8 +11,6 @@ from gpu_constructs.hardware.aws_limits import MAX_PERCENT
 from gpu_constructs.placement import rollout_percentages
 from gpu_constructs.placement.rollout import percent_for_one_less
 
-__all__ = ["Percentages", "given_percentages", "percentages", "scaled_percentages"]
-
 _PERCENTAGES = "GPU283"
 
 

@@ -17,18 +17,6 @@ from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.serving.listener_choice import NewListener
 from gpu_constructs.serving.listener_use import take_ports
 
-__all__ = [
-    "TLS",
-    "NetworkEndpoint",
-    "ServiceEndpoint",
-    "alternate_target",
-    "certificates_of",
-    "health_check",
-    "listen",
-    "source_of",
-    "url_of",
-]
-
 TLS = elbv2.SslPolicy.TLS13_12_RES_PQ
 """TLS 1.3 and 1.2, which AWS recommends and its console chooses.
 

@@ -17,17 +17,6 @@ from gpu_constructs.hardware.aws_limits import LARGEST_PORT
 from gpu_constructs.hosts.subnets import selected_subnets
 from gpu_constructs.serving.listener_use import ports_of, require_free_priority
 
-__all__ = [
-    "NewListener",
-    "new_listener",
-    "require_certificate",
-    "require_encrypted",
-    "require_path",
-    "require_port",
-    "require_together",
-    "require_zones",
-]
-
 # An Availability Zone; in a Local Zone, such as us-west-2-lax-1a, one is enough.
 _ZONE = re.compile(r"[a-z]{2}(-gov|-iso[a-z]?)?-[a-z]+-[0-9][a-z]")
 # https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_CreateRule.html

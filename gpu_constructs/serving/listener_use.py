@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 
-__all__ = ["ports_of", "require_free_priority", "take_ports", "take_priority"]
-
 _PORTS: WeakKeyDictionary[elbv2.IApplicationLoadBalancer, frozenset[int]] = WeakKeyDictionary()
 _PRIORITIES: WeakKeyDictionary[elbv2.IApplicationListener, frozenset[int]] = WeakKeyDictionary()
 

@@ -40,8 +40,6 @@ from gpu_constructs.serving.listener_choice import (
 from gpu_constructs.serving.listener_use import take_priority
 from gpu_constructs.serving.targeted_service import TargetedService
 
-__all__ = ["LoadBalancedService"]
-
 _HTTP = elbv2.ApplicationProtocol.HTTP
 _TCP, _TLS = elbv2.Protocol.TCP, elbv2.Protocol.TLS
 # A completion that is not streamed is silent until it is whole; ELB's default of 60 seconds would cut it off.

@@ -10,8 +10,6 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError
 
-__all__ = ["names_in", "require_direct", "require_here"]
-
 _STATISTICS = ("Average", "Minimum", "Maximum", "SampleCount", "Sum")
 
 

@@ -25,8 +25,6 @@ from gpu_constructs.serving.metrics import require_here
 from gpu_constructs.serving.scaling import Average, Backlog, GpuUse, Requests, ScaleBy, Scaling
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 
-__all__ = ["GivenCounts", "ScaledService"]
-
 _ARGUMENTS = {"MinCapacity": "min_tasks", "MaxCapacity": "max_tasks", "Strategy": "by"}
 # The ids of CDK's `auto_scale_task_count`, so that a service that was scaled with it keeps its resources.
 _COUNT, _ROLE = "TaskCount", "ScalingRole"

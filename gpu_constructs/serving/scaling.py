@@ -14,16 +14,16 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_sqs as sqs
 
-from gpu_constructs.cdk.arguments import LARGEST_INTEGER, whole_number
+from gpu_constructs.capacity.boot_check import METRIC_NAMESPACE
+from gpu_constructs.cdk.arguments import whole_number
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.monitoring.metrics import METRIC_NAMESPACE, METRICS
+from gpu_constructs.hardware.aws_limits import LARGEST_INTEGER
+from gpu_constructs.monitoring.metrics import METRICS
 from gpu_constructs.serving.endpoint import ServiceEndpoint
 from gpu_constructs.serving.metrics import names_in, require_direct
 from gpu_constructs.serving.step_adjustments import steps_of
-
-__all__ = ["Average", "Backlog", "GpuUse", "Requests", "ScaleBy", "Scaling"]
 
 _MINUTE = cdk.Duration.minutes(1)
 # As long as target tracking waits, whose alarm for scaling in needs 15 low minutes.

@@ -16,8 +16,6 @@ from gpu_constructs.cdk.tokens import known_text
 from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.fleet import UNKNOWN, PlacementConstraint, Unknown
 
-__all__ = ["Ec2ServiceOptions", "ServiceOptions", "constraints_of", "known_count", "require_together", "with_defaults"]
-
 _SHIFTS = {
     "canary_configuration": ecs.DeploymentStrategy.CANARY,
     "linear_configuration": ecs.DeploymentStrategy.LINEAR,

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from gpu_constructs.hardware.aws_limits import MAX_STEP_ADJUSTMENTS
 
-__all__ = ["Step", "steps_of"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:

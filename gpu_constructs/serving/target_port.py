@@ -14,8 +14,6 @@ from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.hardware.aws_limits import DYNAMIC_PORTS, LARGEST_PORT
 from gpu_constructs.tasks.counted_containers import CountedContainers, Ports
 
-__all__ = ["TargetPort", "target_port_of"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetPort:

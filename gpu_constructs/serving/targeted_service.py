@@ -18,8 +18,6 @@ from gpu_constructs.models.model_server import ModelServer
 from gpu_constructs.serving.target_port import TargetPort, target_port_of
 from gpu_constructs.tasks.counted_containers import CountedContainers
 
-__all__ = ["TargetedService"]
-
 # Seven minutes were measured for 7 billion parameters in 4 bits on a host that had to start first
 # (aws-samples/sample-ecs-inference-pipeline).
 _LOADING_MINUTES = 10

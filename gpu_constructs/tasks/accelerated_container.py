@@ -16,8 +16,6 @@ from gpu_constructs.tasks.container_options import ContainerOptions, passed_on
 from gpu_constructs.tasks.container_plan import ContainerPlan
 from gpu_constructs.tasks.rehearsal import rehearse
 
-__all__ = ["define_container", "write_requirement"]
-
 _ULIMITS = {
     "memlock": ecs.Ulimit(name=ecs.UlimitName.MEMLOCK, soft_limit=-1, hard_limit=-1),
     "stack": ecs.Ulimit(name=ecs.UlimitName.STACK, soft_limit=67108864, hard_limit=67108864),

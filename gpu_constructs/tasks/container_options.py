@@ -11,8 +11,6 @@ from typing_extensions import TypedDict
 
 from gpu_constructs.tasks.gpu_needs import GpuNeedOptions
 
-__all__ = ["ContainerOptions", "GpuContainerOptions", "PassedOn", "passed_on"]
-
 
 class PassedOn(TypedDict, total=False):
     """Arguments that reach CDK as they are given, under CDK's own names.

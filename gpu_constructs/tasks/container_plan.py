@@ -27,16 +27,6 @@ from gpu_constructs.tasks.efa_container import efa_devices, efa_variables
 from gpu_constructs.tasks.fit import require_fit
 from gpu_constructs.tasks.host_share import default_shared_memory_mib, share_of_host
 
-__all__ = [
-    "ContainerPlan",
-    "DefaultSize",
-    "finish_plan",
-    "known_variables",
-    "require_container_name",
-    "share_for",
-    "with_container",
-]
-
 _ARGUMENTS: Mapping[str, str] = {
     **REFUSED_ON_MANAGED,
     "Cpu": "cpu",

@@ -17,8 +17,6 @@ from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.hardware.aws_limits import HEALTH_CHECK_LIMITS, LARGEST_INTEGER, LARGEST_PORT
 from gpu_constructs.hardware.managed_instances import CONTAINER_SETTINGS_REFUSED
 
-__all__ = ["REFUSED_ON_MANAGED", "host_ports", "refused_on_managed", "require_values", "system_controls"]
-
 REFUSED_ON_MANAGED: Mapping[str, str] = {
     each: re.sub(r"(?<=[a-z])(?=[A-Z])", "_", each).lower() for each in CONTAINER_SETTINGS_REFUSED if "." not in each
 }

@@ -23,8 +23,6 @@ from gpu_constructs.tasks.rehearsal import rehearse
 from gpu_constructs.tasks.room_for_daemons import SharedSize
 from gpu_constructs.tasks.sidecar import plan_sidecar, require_no_gpus
 
-__all__ = ["CountedContainers", "Ports"]
-
 _Container = TypeVar("_Container", bound=ecs.ContainerDefinition)
 
 _DEFAULT_RESERVATION_MIB = 128

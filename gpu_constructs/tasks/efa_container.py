@@ -12,8 +12,6 @@ from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.fleet import Pool
 from gpu_constructs.fleet.efa import efa_layout
 
-__all__ = ["efa_devices", "efa_variables"]
-
 
 def efa_devices(pools: Sequence[Pool]) -> tuple[str, ...]:
     """Paths of the devices that a container gets on the hosts of all these pools, the same on both sides.

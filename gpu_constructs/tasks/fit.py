@@ -11,8 +11,6 @@ from gpu_constructs.placement.fit import refusals
 from gpu_constructs.rules import check, find_rule
 from gpu_constructs.tasks.host_share import types_for
 
-__all__ = ["require_fit", "require_met"]
-
 _FIT = tuple(map(find_rule, ("GPU054", "GPU060", "GPU063", "GPU064", "GPU067", "GPU068", "GPU069", "GPU073")))
 _NEEDS = tuple(map(find_rule, ("GPU065", "GPU066")))
 _ARGUMENTS: Mapping[str, str] = {

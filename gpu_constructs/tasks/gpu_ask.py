@@ -18,8 +18,6 @@ from gpu_constructs.fleet import GPU, UNKNOWN, Container, NvidiaMps, Pool, Resou
 from gpu_constructs.placement import alternatives
 from gpu_constructs.tasks.gpu_share import GpuShare
 
-__all__ = ["GpuAsk", "Gpus", "ask_for", "require_gpu_pools"]
-
 Gpus: TypeAlias = float | Literal["ALL"] | GpuShare
 
 _ALL = "ALL"

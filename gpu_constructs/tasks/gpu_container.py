@@ -17,8 +17,6 @@ from gpu_constructs.tasks.container_plan import (
 from gpu_constructs.tasks.fit import require_met
 from gpu_constructs.tasks.gpu_ask import Gpus, ask_for, require_gpu_pools
 
-__all__ = ["plan_gpu_container"]
-
 _DRIVER_CAPABILITIES = {"NVIDIA_DRIVER_CAPABILITIES": "compute,utility"}
 
 # What NVIDIA's own container images ask for: unlimited locked memory for pinned buffers, a 64 MiB stack

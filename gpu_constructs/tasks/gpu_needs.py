@@ -17,8 +17,6 @@ from gpu_constructs.fleet import Container, GpuNeeds, Task
 from gpu_constructs.hardware.cuda import is_target
 from gpu_constructs.hardware.precision import precision as number_format
 
-__all__ = ["GpuNeedOptions", "metadata_of", "needs_among", "plan_needs"]
-
 # "10.0a", "sm_100a", "compute_100f"
 _OF_ONE_ARCHITECTURE = re.compile(r"(?:sm_|compute_)?([1-9][0-9]?)\.?([0-9])([af])")
 # "8.9", "sm_89"

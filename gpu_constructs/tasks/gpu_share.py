@@ -8,8 +8,6 @@ from gpu_constructs.cdk.arguments import known_or, whole_number
 from gpu_constructs.cdk.kinds import with_names_checked
 from gpu_constructs.hardware.aws_limits import MAX_PERCENT
 
-__all__ = ["GpuShare"]
-
 _RULE = "GPU031"
 
 

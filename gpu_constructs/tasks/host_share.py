@@ -17,8 +17,6 @@ from gpu_constructs.placement import (
 )
 from gpu_constructs.placement.fit import refusals
 
-__all__ = ["default_shared_memory_mib", "share_of_host", "types_for"]
-
 _LARGEST_DEFAULT_SHARED_MEMORY_MIB = 65536  # it counts as the container's memory as it is used
 _FITTING = frozenset({PoolKind.BATCH, PoolKind.MANAGED_INSTANCES})
 

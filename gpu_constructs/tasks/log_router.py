@@ -11,8 +11,6 @@ from gpu_constructs.fleet import Container, Task
 from gpu_constructs.tasks.container_plan import with_container
 from gpu_constructs.tasks.container_values import host_ports
 
-__all__ = ["LOG_ROUTER", "Containers"]
-
 # What CDK adds at synth where a container logs with FireLens and there is no log router (``renderContainers`` of
 # aws-cdk-lib 2.275).
 LOG_ROUTER = Container(name="log-router", memory_reservation_mib=50)

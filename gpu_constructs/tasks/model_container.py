@@ -21,8 +21,6 @@ from gpu_constructs.tasks.sidecar import plan_sidecar
 if TYPE_CHECKING:
     from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 
-__all__ = ["add_served_container", "connect_caches"]
-
 _AWSVPC = "awsvpc"
 _NONE = "none"
 

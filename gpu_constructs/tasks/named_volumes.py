@@ -10,8 +10,6 @@ from aws_cdk import aws_ecs as ecs
 from gpu_constructs.cdk.overrides import called_like
 from gpu_constructs.errors import InvalidValueError
 
-__all__ = ["NamedVolumes"]
-
 
 class NamedVolumes(ecs.Ec2TaskDefinition):
     """Refuses a second volume of one name."""

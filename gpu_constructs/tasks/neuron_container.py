@@ -18,8 +18,6 @@ from gpu_constructs.placement import demand_of
 from gpu_constructs.tasks.container_options import ContainerOptions
 from gpu_constructs.tasks.container_plan import ContainerPlan, finish_plan, require_container_name
 
-__all__ = ["NeuronDevices", "plan_neuron_container"]
-
 NeuronDevices: TypeAlias = int | Literal["ALL"]
 
 _ALL = "ALL"

@@ -21,8 +21,6 @@ from gpu_constructs.placement.fit import refusals
 from gpu_constructs.tasks.container_plan import with_container
 from gpu_constructs.tasks.host_share import types_for
 
-__all__ = ["require_known_size", "require_room_for_proxy", "with_proxy", "write_size"]
-
 
 def with_proxy(task: Task) -> Task:
     """The task with a size that has room for its containers and the proxy; as it is where it has a size.

@@ -17,8 +17,6 @@ from gpu_constructs.cdk.atomic import translated
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.fleet import Unknown
 
-__all__ = ["rehearse", "rehearse_whole"]
-
 _STAGE = "Rehearsal"
 _WITH_NAMES = frozenset({"bridge", "awsvpc"})
 """Network modes in which CDK takes the name of a port, once in each container."""

@@ -12,8 +12,6 @@ from gpu_constructs.tasks.container_plan import DefaultSize, share_for, with_con
 from gpu_constructs.tasks.host_share import default_shared_memory_mib
 from gpu_constructs.tasks.log_router import LOG_ROUTER
 
-__all__ = ["SharedSize", "beside_daemons"]
-
 
 class SharedSize(NamedTuple):
     """What of a container's size was not given, and what it was shared with.

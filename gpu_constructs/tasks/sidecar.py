@@ -22,9 +22,6 @@ from gpu_constructs.tasks.container_values import (
 )
 from gpu_constructs.tasks.fit import require_fit
 
-__all__ = ["plan_sidecar", "require_no_gpus"]
-
-
 _ARGUMENTS: Mapping[str, str] = {
     **REFUSED_ON_MANAGED,
     "Cpu": "cpu",

@@ -38,8 +38,6 @@ from gpu_constructs.tasks.proxy_room import require_known_size, with_proxy
 from gpu_constructs.tasks.room_for_daemons import SharedSize, beside_daemons
 from gpu_constructs.tasks.task_target import Capacity, Landing, encryption_key_of, landing_on
 
-__all__ = ["GpuTaskDefinition"]
-
 
 class GpuTaskDefinition(CountedContainers):
     """Defines a task definition that only runs on the given capacity, and a log group for its containers.

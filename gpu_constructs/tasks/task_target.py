@@ -18,8 +18,6 @@ from gpu_constructs.hardware import Architecture
 from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity
 from gpu_constructs.placement.query import instance_type_in, render
 
-__all__ = ["Capacity", "Landing", "encryption_key_of", "landing_on", "require_capacities"]
-
 Capacity: TypeAlias = GpuCapacity | ImportedGpuCapacity | ManagedGpuCapacity
 
 _EC2 = "EC2"

@@ -16,8 +16,6 @@ from gpu_constructs.placement import demand_of
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.tasks.task_target import Capacity, require_capacities
 
-__all__ = ["CapacityShare", "capacity_used", "require_accelerators", "require_home", "require_interfaces", "shares_of"]
-
 
 def require_accelerators(task_definition: GpuTaskDefinition, *, instead: str) -> None:
     """Refuses anything but a task definition with accelerators.

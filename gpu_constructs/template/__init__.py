@@ -12,10 +12,11 @@ knows nothing of files and functions. `gpu_constructs.budget` limits how much is
 Pure: what is read is never executed, everything is bounded, and the only exception that leaves is `UnreadableError`.
 """
 
+from gpu_constructs.template.evaluation import Stacks
 from gpu_constructs.template.evaluation.choices import REGION, Choice, Weight
 from gpu_constructs.template.places import Places
 from gpu_constructs.template.resources import fleet_of
-from gpu_constructs.template.stacks import Input, Inputs, Stacks, read_stacks
+from gpu_constructs.template.stacks import Input, Inputs, read_stacks
 from gpu_constructs.template.unreadable import UnreadableError
 
 __all__ = [

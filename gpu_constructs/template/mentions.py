@@ -9,8 +9,6 @@ from itertools import islice
 from gpu_constructs.budget import SEARCHED
 from gpu_constructs.template.model import Reference, Resource, Text, Value
 
-__all__ = ["mentioned", "references_in"]
-
 
 def mentioned(resource: Resource) -> tuple[str, list[Reference]]:
     """Every text in the properties of a resource, one after the other, and every resource that they refer to."""

@@ -13,20 +13,6 @@ from typing import TypeAlias
 from gpu_constructs.fleet import Origin, Unknown
 from gpu_constructs.values import dataclass
 
-__all__ = [
-    "STATE_MACHINES",
-    "ZONE_OF_LIST",
-    "DynamicReference",
-    "Encoded",
-    "Placeholder",
-    "Reference",
-    "Resource",
-    "Stack",
-    "Text",
-    "Value",
-    "is_open",
-]
-
 STATE_MACHINES = ("AWS::StepFunctions::StateMachine", "AWS::Serverless::StateMachine")
 """Resources whose definition may be a text, an object or a file; a file is read as the object."""
 

@@ -18,8 +18,6 @@ from gpu_constructs.template.mentions import references_in
 from gpu_constructs.template.model import Reference, Resource
 from gpu_constructs.values import dataclass
 
-__all__ = ["Places"]
-
 _GROUP = "AWS::AutoScaling::AutoScalingGroup"
 _TEMPLATE = "AWS::EC2::LaunchTemplate"
 

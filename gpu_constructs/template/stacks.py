@@ -13,8 +13,6 @@ from gpu_constructs.template.evaluation import Stacks, assembled
 from gpu_constructs.template.model import Resource
 from gpu_constructs.template.unreadable import UnreadableError
 
-__all__ = ["Input", "Inputs", "Stacks", "read_stacks"]
-
 Input = str | Path | Mapping[str, object]
 """A file, a directory, ``-`` for the standard input, or a template that is already parsed."""
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from gpu_constructs.errors import GpuConstructsError
 
-__all__ = ["UnreadableError"]
-
 
 class UnreadableError(GpuConstructsError):
     """A file is not a template, a cloud assembly or a task definition, or it is too much to read.

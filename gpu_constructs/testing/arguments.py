@@ -13,8 +13,6 @@ from gpu_constructs.hardware.overlay import for_one_check
 
 _Kind = TypeVar("_Kind", bound=Enum)
 
-__all__ = ["count", "name_of", "names_in", "one_of", "types_named"]
-
 
 def name_of(value: str, argument: str) -> str:
     """A name.

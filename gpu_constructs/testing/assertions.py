@@ -32,8 +32,6 @@ from gpu_constructs.testing.tables import (
     types_reached,
 )
 
-__all__ = ["GpuAssertions"]
-
 
 class GpuAssertions:
     """Assertions about one fleet; made by `gpus`. Each returns the same object, so that they can be strung together.

@@ -20,8 +20,6 @@ from gpu_constructs.testing.snapshot import HasTemplate
 if TYPE_CHECKING:
     from aws_cdk import Stack, Stage
 
-__all__ = ["gpus"]
-
 
 def gpus(
     source: HasTemplate | Stack | Stage | Mapping[str, object] | Fleet | str | Path,

@@ -11,8 +11,6 @@ from typing import Any, Protocol, runtime_checkable
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.hardware import IMAGES
 
-__all__ = ["HasTemplate", "normalized"]
-
 
 @runtime_checkable
 class HasTemplate(Protocol):

@@ -10,19 +10,6 @@ from gpu_constructs.placement.destinations import routes_of
 from gpu_constructs.placement.route import Route
 from gpu_constructs.rules import Finding
 
-__all__ = [
-    "amount_of_gpus",
-    "finding_lines",
-    "gpu_pools",
-    "gpu_tasks",
-    "host_numbers",
-    "image_of",
-    "pool_table",
-    "task_table",
-    "types_of",
-    "types_reached",
-]
-
 _MOST_ROWS = 20
 _MOST_NAMES = 4
 

@@ -8,8 +8,6 @@ from gpu_constructs.cdk.durations import in_words
 from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.fleet import Block, Unknown
 
-__all__ = ["latest_start", "require_time"]
-
 # As `capacity.capacity_block` writes times.
 _FORM = "%Y-%m-%dT%H:%M:%SZ"
 

@@ -43,8 +43,6 @@ from gpu_constructs.training.launch_plan import require_launch, require_mounted,
 from gpu_constructs.training.shared_volumes import mount_volumes, require_reached
 from gpu_constructs.training.training_launcher import TrainingLauncher
 
-__all__ = ["ClusterTraining"]
-
 _TASK, _CONTAINER = "Task", "train"
 _START_SECONDS = 1800
 

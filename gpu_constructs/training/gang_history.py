@@ -10,8 +10,6 @@ from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.jobs.retries import JobRetries
 from gpu_constructs.training.gang_states import attempts_of
 
-__all__ = ["long_history", "require_room"]
-
 _MOST_EVENTS = 25_000
 # Of an attempt whose main task runs at the first look, and of which nothing is left to be stopped.
 _LEAST, _LEAST_OF_HOST = 70, 5

@@ -11,8 +11,6 @@ from gpu_constructs.fleet.purchase import PARTLY_SPOT
 from gpu_constructs.hardware import Vendor
 from gpu_constructs.hardware.aws_limits import MAX_INLINE_ITERATIONS
 
-__all__ = ["Hosts", "hosts_of"]
-
 _LEAST = 2
 
 

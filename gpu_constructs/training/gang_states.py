@@ -25,8 +25,6 @@ from gpu_constructs.jobs.retries import JobRetries
 from gpu_constructs.jobs.states import Cause, host_is_lost, machine_of, run_task, stop_tasks, time_limit
 from gpu_constructs.jobs.task_pages import IS_OURS, each_of_page, pages_of_tasks
 
-__all__ = ["GANG_VARIABLES", "RESERVED", "Gang", "attempts_of", "gang_definition_of"]
-
 _LOOK_SECONDS = 15
 # So often at most within the time that hosts may take, because an execution has room for 25,000 events.
 _MAIN_LOOKS = 30

@@ -17,8 +17,6 @@ from gpu_constructs.jobs.data import JobData
 from gpu_constructs.training.launcher_script import Tool
 from gpu_constructs.training.training_launcher import TrainingLauncher
 
-__all__ = ["require_launch", "require_mounted", "shorter_wait", "words_of"]
-
 _EXAMPLE = "['train.py', '--epochs', '3']"
 _START_PYTHON = frozenset({Tool.TORCHRUN, Tool.DEEPSPEED})
 # What each of them would run as a script, or a second time. JAX's starts any program.

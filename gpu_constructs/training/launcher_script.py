@@ -12,8 +12,6 @@ from __future__ import annotations
 
 from enum import Enum
 
-__all__ = ["Tool", "script_of"]
-
 
 class Tool(Enum):
     """What starts the processes of a node."""

@@ -28,8 +28,6 @@ from gpu_constructs.training.shared_volumes import require_reached
 from gpu_constructs.training.training_launcher import TrainingLauncher
 from gpu_constructs.training.training_plan import gang_words, nodes_of, require_place
 
-__all__ = ["MultiNodeTraining"]
-
 
 class TrainingOptions(JobOptions, DataOptions, total=False):
     """Arguments of `MultiNodeTraining` that are those of a job of AWS Batch, and its places."""

@@ -13,8 +13,6 @@ from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.hosts.vpcs import require_storage_in
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 
-__all__ = ["mount_volumes", "require_reached"]
-
 
 def require_reached(volumes: Sequence[batch.EcsVolume] | None, vpc: ec2.IVpc) -> None:
     """Refuses file systems that are certain to be in another VPC.

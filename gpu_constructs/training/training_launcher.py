@@ -14,8 +14,6 @@ from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Unknown
 from gpu_constructs.training.launcher_script import Tool, script_of
 
-__all__ = ["TrainingLauncher"]
-
 _DEFAULT_PORT = 29500
 _JOIN_SECONDS = 1800
 _SHELL = "/bin/sh"

@@ -12,8 +12,6 @@ from gpu_constructs.fleet import Pool, Unknown
 from gpu_constructs.hardware.aws_limits import MAX_JOB_NODES
 from gpu_constructs.rules.evidence.lists import and_list, or_list
 
-__all__ = ["gang_words", "nodes_of", "require_place"]
-
 
 def nodes_of(environments: Sequence[BatchEnvironment], hosts: int) -> Nodes:
     """The hosts of a gang, which are all of one type.

@@ -13,8 +13,9 @@ from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 from aws_cdk import aws_sqs as sqs
 
 from gpu_constructs import GpuConstructsError, GpuService, IncompatibleError, InvalidValueError, ScaleBy
+from gpu_constructs.capacity.boot_check import METRIC_NAMESPACE
 from gpu_constructs.fleet import UNKNOWN, ServiceScaling
-from gpu_constructs.monitoring.metrics import METRIC_NAMESPACE, METRICS, DimensionSet
+from gpu_constructs.monitoring.metrics import METRICS, DimensionSet
 from gpu_constructs.placement import Rollout, can_go_on
 from gpu_constructs.serving.endpoint import ServiceEndpoint
 from gpu_constructs.serving.scaling import Scaling

@@ -9,8 +9,6 @@ from typing import TypeVar
 
 from gpu_constructs.values import dataclass
 
-__all__ = ["Answer", "Row", "UnansweredError"]
-
 _Plain = TypeVar("_Plain", str, bool)
 _LARGEST = 10**12
 _NEXT = ("NextToken", "nextToken")

@@ -18,8 +18,6 @@ from gpu_constructs.account.preflight.check import Ask, Call
 from gpu_constructs.account.problems import ERRORS, problem_of
 from gpu_constructs.account.problems import Call as Unanswered
 
-__all__ = ["READ_ONLY", "asker", "region_of"]
-
 READ_ONLY = ("Describe", "Get", "List")
 """What the names of operations begin with that change nothing."""
 

@@ -14,8 +14,6 @@ from gpu_constructs.fleet import Pool, PurchaseOption, Unknown
 from gpu_constructs.hardware import known_type
 from gpu_constructs.placement.reasons import listed
 
-__all__ = ["BLOCK_QUOTA_CALLS", "block_questions"]
-
 _ALL = Call(service="service-quotas", operation="ListServiceQuotas")
 BLOCK_QUOTA_CALLS = (_ALL, *RESERVATION_CALLS)
 

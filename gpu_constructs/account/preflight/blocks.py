@@ -11,8 +11,6 @@ from gpu_constructs.account.preflight.check import Ask, Call, Check, Found, Ques
 from gpu_constructs.account.preflight.zones import type_names
 from gpu_constructs.fleet import Pool, PurchaseOption, Unknown
 
-__all__ = ["BLOCK_OFFERINGS", "OFFERINGS", "at", "offered", "starts"]
-
 OFFERINGS = Call(service="ec2", operation="DescribeCapacityBlockOfferings")
 
 # Up to 64 instances; days up to 14, then weeks up to 182 days (botocore 1.43, read 2026-11-22).

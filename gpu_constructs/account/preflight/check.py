@@ -12,8 +12,6 @@ from gpu_constructs.fleet import Fleet, Pool
 from gpu_constructs.planning import FleetPlan
 from gpu_constructs.values import dataclass
 
-__all__ = ["Ask", "Call", "Check", "Found", "Question", "Result", "Scope", "Verdict", "aws", "ok", "short", "unchecked"]
-
 _IAM_PREFIXES = {"service-quotas": "servicequotas"}
 
 

@@ -12,8 +12,6 @@ from gpu_constructs.fleet import Pool
 from gpu_constructs.placement.quotas import place_of
 from gpu_constructs.placement.reasons import listed
 
-__all__ = ["ACCOUNT"]
-
 _WHO = Call(service="sts", operation="GetCallerIdentity")
 
 

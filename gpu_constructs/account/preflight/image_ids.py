@@ -9,8 +9,6 @@ from functools import partial
 from gpu_constructs.account.preflight.check import Ask, Call, Check, Found, Question, Scope, aws, ok, short, unchecked
 from gpu_constructs.fleet import Pool, Unknown
 
-__all__ = ["IMAGES"]
-
 _PARAMETERS = Call(service="ssm", operation="GetParameters", resource="arn:aws:ssm:*::parameter/aws/service/*")
 _WRITTEN = re.compile(r"(?:\{\{)?resolve:ssm:(/?[A-Za-z0-9_./-]{1,1024})(?::[0-9]{1,9})?(?:\}\})?")
 _AMI = re.compile(r"ami-[0-9a-f]{8,17}")

@@ -13,8 +13,6 @@ from gpu_constructs.account.preflight.zones import SUBNETS_CALL, subnets_of
 from gpu_constructs.fleet import Pool, Unknown
 from gpu_constructs.placement.reasons import listed
 
-__all__ = ["SUBNETS"]
-
 _TABLES = Call(service="ec2", operation="DescribeRouteTables")
 _ENDPOINTS = Call(service="ec2", operation="DescribeVpcEndpoints")
 

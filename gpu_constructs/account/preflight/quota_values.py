@@ -5,8 +5,6 @@ from __future__ import annotations
 from gpu_constructs.account.preflight.answer import UnansweredError
 from gpu_constructs.account.preflight.check import Ask, Call, aws
 
-__all__ = ["QUOTA_CALLS", "quota", "raised"]
-
 _APPLIED = Call(service="service-quotas", operation="GetServiceQuota")
 _DEFAULT = Call(service="service-quotas", operation="GetAWSDefaultServiceQuota")
 _NONE_APPLIED = "NoSuchResourceException"

@@ -18,8 +18,6 @@ from gpu_constructs.placement.quotas import Counted
 from gpu_constructs.placement.reasons import listed
 from gpu_constructs.planning.fleet_plan import QuotaNeed
 
-__all__ = ["QUOTAS"]
-
 _LETTERS = re.compile(r"[a-z]+")
 _NOT_COUNTED = "the hosts that run now are not counted"
 

@@ -16,8 +16,6 @@ from gpu_constructs.account.preflight.zones import type_names
 from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, Pool, PurchaseOption, Unknown
 from gpu_constructs.placement.reasons import listed
 
-__all__ = ["RESERVATIONS"]
-
 _ACTIVE = "active"
 _ALIVE = {_ACTIVE, "scheduled"}
 # The other platforms are those of images with a licence: of RHEL, SUSE, SQL Server, Ubuntu Pro and Windows.

@@ -9,8 +9,6 @@ from gpu_constructs.account.preflight.answer import Row
 from gpu_constructs.account.preflight.check import Ask, Call
 from gpu_constructs.fleet import Reservation
 
-__all__ = ["RESERVATION_CALLS", "is_written", "named_in", "reserved"]
-
 _RESERVED = Call(service="ec2", operation="DescribeCapacityReservations")
 _MEMBERS = Call(service="resource-groups", operation="ListGroupResources")
 RESERVATION_CALLS = (_RESERVED, _MEMBERS)

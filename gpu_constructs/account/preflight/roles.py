@@ -11,8 +11,6 @@ from gpu_constructs.account.preflight.check import Ask, Call, Check, Found, Ques
 from gpu_constructs.fleet import PARTLY_SPOT, Pool, PoolKind
 from gpu_constructs.values import dataclass
 
-__all__ = ["ROLES"]
-
 _ROLE = Call(service="iam", operation="GetRole", resource="arn:aws:iam::*:role/aws-service-role/*")
 _MISSING = "NoSuchEntity"
 

@@ -29,8 +29,6 @@ from gpu_constructs.fleet import Fleet, Pool
 from gpu_constructs.hardware.region_names import may_be_region, nearest_regions
 from gpu_constructs.planning import plan
 
-__all__ = ["preflight"]
-
 _Job: TypeAlias = Callable[[], tuple[Result, ...]]
 _Answer: TypeAlias = "Future[tuple[Result, ...]]"
 

@@ -10,8 +10,6 @@ from gpu_constructs.fleet import Pool, PoolKind
 from gpu_constructs.hardware import known_type
 from gpu_constructs.values import dataclass
 
-__all__ = ["INSTANCES", "ON_DEMAND", "SPOT", "Host", "logical_id", "own", "running"]
-
 INSTANCES = Call(service="ec2", operation="DescribeInstances")
 ON_DEMAND, SPOT = "on-demand", "spot"
 

@@ -11,8 +11,6 @@ from gpu_constructs.hardware import InstanceType
 from gpu_constructs.hardware.network_devices import may_have_trunk
 from gpu_constructs.placement.reasons import listed
 
-__all__ = ["SETTINGS"]
-
 _SETTINGS = Call(service="ecs", operation="ListAccountSettings")
 # They are on in accounts of today, which cannot turn them off: "You can no longer disable Long Arn settings", ECS says
 # (https://registry.terraform.io/providers/hashicorp/aws/latest/docs/resources/ecs_account_setting_default). Tags need

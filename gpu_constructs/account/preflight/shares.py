@@ -8,8 +8,6 @@ from gpu_constructs.fleet import Pool, Unknown
 from gpu_constructs.placement.reasons import listed
 from gpu_constructs.values import dataclass
 
-__all__ = ["Share", "shares"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:

@@ -9,8 +9,6 @@ from gpu_constructs.account.preflight.check import Ask, Call, Check, Found, Ques
 from gpu_constructs.account.preflight.zones import type_names
 from gpu_constructs.fleet import PARTLY_SPOT, Pool, Unknown
 
-__all__ = ["SPOT_SCORES"]
-
 _SCORES = Call(service="ec2", operation="GetSpotPlacementScores")
 _MANY = 3
 """Types with which a score says something: that of fewer is always low, as the API reference says."""

@@ -16,8 +16,6 @@ from gpu_constructs.account.preflight.settings import SETTINGS
 from gpu_constructs.account.preflight.spot_scores import SPOT_SCORES
 from gpu_constructs.account.preflight.zones import TYPES
 
-__all__ = ["CHECKS", "policy"]
-
 CHECKS: tuple[Check, ...] = (
     ACCOUNT,
     QUOTAS,

@@ -11,8 +11,6 @@ from gpu_constructs.fleet import Pool, Subnet
 from gpu_constructs.hardware.type_names import name_problem
 from gpu_constructs.placement.reasons import listed
 
-__all__ = ["SUBNETS_CALL", "TYPES", "subnets_of", "type_names"]
-
 SUBNETS_CALL = Call(service="ec2", operation="DescribeSubnets")
 _OFFERED = Call(service="ec2", operation="DescribeInstanceTypeOfferings")
 _ZONES = Call(service="ec2", operation="DescribeAvailabilityZones")

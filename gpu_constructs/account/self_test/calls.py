@@ -14,8 +14,6 @@ from gpu_constructs.account.clients import Clients
 from gpu_constructs.account.problems import ERRORS, Call, code_of, problem_of
 from gpu_constructs.errors import GpuConstructsError
 
-__all__ = ["IF_DENIED", "Calls"]
-
 IF_DENIED = "gpu-constructs run-self-test --policy prints the policy"
 
 

@@ -14,8 +14,6 @@ from gpu_constructs.live.hosts import RegisteredHost, registered_hosts
 from gpu_constructs.live.self_test import FAMILY, IMAGE
 from gpu_constructs.values import dataclass
 
-__all__ = ["Request", "Target", "policy", "targets_of"]
-
 _MOST_NAMES = 3
 
 

@@ -21,8 +21,6 @@ from gpu_constructs.live.self_test import CONTAINER, END, FAMILY, judged, read_s
 from gpu_constructs.live.verified import Check
 from gpu_constructs.values import dataclass
 
-__all__ = ["SelfTestEnd", "run_self_test"]
-
 _NAME = "self-test"
 _POLL_SECONDS = 10
 _LOG_SECONDS = 60

@@ -9,8 +9,6 @@ from gpu_constructs.cdk.kinds import with_names_checked
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.fleet import Unknown
 
-__all__ = ["IDLE_PERIOD_MINUTES", "AlarmLimits"]
-
 _DAY_MINUTES = 24 * 60
 """What an alarm looks at, at most: https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_PutMetricAlarm.html
 """

@@ -11,8 +11,6 @@ from gpu_constructs.monitoring.counted_events import COUNTED
 from gpu_constructs.monitoring.series import Formula
 from gpu_constructs.monitoring.watched import WatchedCluster, WatchedPool
 
-__all__ = ["ALARMS", "AlarmCondition", "AlarmKind", "Comparison", "PlannedAlarm", "alarms_of_cluster", "alarms_of_pool"]
-
 _PAGE = "docs/monitoring.md"
 _FIVE_MINUTES = 300
 

@@ -16,8 +16,6 @@ from gpu_constructs.errors import UnknownNameError
 from gpu_constructs.monitoring.alarms.alarm_table import PlannedAlarm
 from gpu_constructs.monitoring.series import Formula, Series
 
-__all__ = ["ClusterAlarms"]
-
 
 class ClusterAlarms(Construct):
     """Holds the alarms of a cluster and of its capacities.

@@ -11,8 +11,6 @@ from gpu_constructs.cdk.same_place import require_same_place
 from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 
-__all__ = ["let_alarms_publish", "require_topic"]
-
 _ALARMS = "cloudwatch.amazonaws.com"
 
 

@@ -12,17 +12,16 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
+from gpu_constructs.capacity.boot_check import METRIC_NAMESPACE
 from gpu_constructs.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.capacity.user_data import ON_NVIDIA
 from gpu_constructs.fleet import Container, PlacementConstraint, Task, UserDataFormat, Workload
 from gpu_constructs.hardware.aws_limits import MAX_PERCENT
 from gpu_constructs.hardware.xid import APPLICATION_XIDS, FATAL_XIDS
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
-from gpu_constructs.monitoring.metrics import METRIC_NAMESPACE, METRICS
+from gpu_constructs.monitoring.metrics import METRICS
 from gpu_constructs.monitoring.signals import FAULT_DETAIL_TYPE, FAULT_SOURCE
 from gpu_constructs.placement import FairShare
-
-__all__ = ["DEFAULT_IMAGE", "KEPT", "collector_task", "daemon_workload", "let_privileged_run", "program"]
 
 DEFAULT_IMAGE = "public.ecr.aws/lambda/python:3.13.2026.06.05.14"
 """Python with boto3, for x86 and arm64: https://docs.aws.amazon.com/lambda/latest/dg/python-image.html"""

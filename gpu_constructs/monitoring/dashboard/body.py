@@ -10,16 +10,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
+from gpu_constructs.capacity.boot_check import METRIC_NAMESPACE
 from gpu_constructs.fleet import PoolKind
 from gpu_constructs.hardware.aws_events import BLOCK_WARNINGS, LOST_HOST, NOT_STARTED, PLACEMENT_FAILURE, SPOT_WARNING
 from gpu_constructs.hardware.prices import dollars
 from gpu_constructs.monitoring.dashboard.widgets import AlarmStates, Graph, Table, Text, Widget
-from gpu_constructs.monitoring.metrics import METRIC_NAMESPACE
 from gpu_constructs.monitoring.series import Formula
 from gpu_constructs.monitoring.watched import PERIOD_SECONDS, WatchedCluster, WatchedPool
 from gpu_constructs.placement.prices import Cost, cost_of
-
-__all__ = ["body_of", "rows_of"]
 
 COLUMNS = 24
 _MOST_ALARMS = 100

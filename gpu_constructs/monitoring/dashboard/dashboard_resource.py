@@ -12,8 +12,6 @@ from gpu_constructs.cdk.late import late_text
 from gpu_constructs.monitoring.dashboard.body import body_of
 from gpu_constructs.monitoring.watched import WatchedCluster
 
-__all__ = ["dashboard_of"]
-
 
 def dashboard_of(
     scope: Construct,

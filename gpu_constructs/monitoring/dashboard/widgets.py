@@ -15,8 +15,6 @@ from typing import ClassVar
 from gpu_constructs.monitoring.series import Formula, Series
 from gpu_constructs.monitoring.watched import PERIOD_SECONDS, WatchedCluster
 
-__all__ = ["AlarmStates", "Graph", "Table", "Text", "Widget"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Widget(ABC):

@@ -14,8 +14,6 @@ from gpu_constructs.monitoring.recovery.recovery_run import ENDS_BY_ITSELF, GIVE
 from gpu_constructs.monitoring.recovery.replacement import LONGEST_REPLACEMENT_SECONDS, replacement_states
 from gpu_constructs.monitoring.recovery.which_host import first_states, release_host
 
-__all__ = ["recovery_definition"]
-
 # What the calls take, with their retries.
 _MARGIN_SECONDS = 3600
 

@@ -30,8 +30,6 @@ from gpu_constructs.monitoring.recovery.recovery_run import (
 from gpu_constructs.monitoring.recovery.which_host import ANOTHER_GPU
 from gpu_constructs.monitoring.signals import STOPPED_BY_RECOVERY
 
-__all__ = ["draining_states", "longest_drain_seconds"]
-
 _TASK = "$.found.Tasks[0]"
 _GROUP = f"{_TASK}.Group"
 # An execution has 25,000 events (https://docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html), a look 22.

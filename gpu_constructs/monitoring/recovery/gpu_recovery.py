@@ -24,8 +24,6 @@ from gpu_constructs.monitoring.recovery.recovery_run import RecoveryRun
 from gpu_constructs.monitoring.recovery.which_host import KEY
 from gpu_constructs.monitoring.signals import FAULT_DETAIL_TYPE, FAULT_SOURCE
 
-__all__ = ["GpuRecovery"]
-
 
 class GpuRecovery(Construct):
     """Drains and replaces hosts whose GPUs fail; made by `GpuMonitoring.add_recovery`.

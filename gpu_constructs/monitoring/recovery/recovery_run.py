@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from gpu_constructs.cdk.state_parts import State, call, pass_state
 
-__all__ = ["ENDS_BY_ITSELF", "GIVES_UP", "PAUSE_SECONDS", "RecoveryRun", "ask", "caught", "gives_up", "tell"]
-
 ENDS_BY_ITSELF = "NothingToDo"
 """The state in which an execution ends well."""
 

@@ -19,8 +19,6 @@ from gpu_constructs.monitoring.recovery.recovery_run import (
     tell,
 )
 
-__all__ = ["LONGEST_REPLACEMENT_SECONDS", "replacement_states"]
-
 _REPLACEMENT_LOOKS = 30
 
 LONGEST_REPLACEMENT_SECONDS = PAUSE_SECONDS * _REPLACEMENT_LOOKS

@@ -24,8 +24,6 @@ from gpu_constructs.monitoring.recovery.recovery_run import (
 )
 from gpu_constructs.monitoring.signals import FAULT_DETAIL_TYPE
 
-__all__ = ["ANOTHER_GPU", "KEY", "first_states", "release_host"]
-
 KEY = "Id"
 """The key of the table. One item for each day with a fault has the hosts that it counts, and one for each host the
 execution that holds it, by kind of event.

@@ -19,21 +19,6 @@ from gpu_constructs.placement.query.subjects import (
 )
 from gpu_constructs.values import dataclass
 
-__all__ = [
-    "INSTANCE_TYPE",
-    "And",
-    "Comparison",
-    "Condition",
-    "Exists",
-    "In",
-    "Matches",
-    "Not",
-    "Or",
-    "Query",
-    "conditions",
-    "instance_type_in",
-]
-
 INSTANCE_TYPE = Attribute("ecs.instance-type")
 
 _COMPARISONS = frozenset({Operator.EQUALS, Operator.NOT_EQUALS}) | {each for each in Operator if each.is_order}

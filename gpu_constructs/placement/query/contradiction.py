@@ -13,8 +13,6 @@ from gpu_constructs.placement.query.subjects import Attribute, Field, Operator, 
 from gpu_constructs.placement.query.text import describe
 from gpu_constructs.values import dataclass
 
-__all__ = ["Contradiction", "contradicts"]
-
 _MOST_CONDITIONS = 400
 """Conditions of an expression that is looked at: each may be held against all others."""
 

@@ -28,8 +28,6 @@ from gpu_constructs.placement.query.subjects import Attribute, Field, Operator, 
 from gpu_constructs.placement.query.text import describe
 from gpu_constructs.values import dataclass
 
-__all__ = ["QueryAnswer", "evaluate", "judge"]
-
 
 @dataclass(frozen=True, slots=True)
 class QueryAnswer:

@@ -11,8 +11,6 @@ from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.hardware import Architecture, InstanceType
 from gpu_constructs.values import dataclass
 
-__all__ = ["BUILT_IN_ATTRIBUTES", "Host", "host_of"]
-
 BUILT_IN_ATTRIBUTES = frozenset(
     {
         "ecs.ami-id",

@@ -35,8 +35,6 @@ from gpu_constructs.placement.query.subjects import (
 )
 from gpu_constructs.placement.query.text import CONNECTIVES, QUOTES, bare_pattern_end, bare_value_end
 
-__all__ = ["QuerySyntaxError", "parse"]
-
 _SPACE = " \t\r\n"
 _SUBJECT_CHARACTERS = NAME_CHARACTERS | {":"}
 _WORDS = {each.word: each for each in Operator}

@@ -19,8 +19,6 @@ from functools import lru_cache
 
 from gpu_constructs.hardware.aws_limits import MAX_ATTRIBUTE_LENGTH
 
-__all__ = ["MalformedPatternError", "matches_whole", "read_pattern"]
-
 _TOKEN = re.compile(
     r"""
     (?P<part>

@@ -14,21 +14,6 @@ from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.hardware.aws_limits import MAX_ATTRIBUTE_LENGTH
 from gpu_constructs.values import dataclass
 
-__all__ = [
-    "MAX_NESTING",
-    "NAME_CHARACTERS",
-    "Attribute",
-    "Field",
-    "Operator",
-    "Subject",
-    "argument_problem",
-    "count_of",
-    "is_date",
-    "operators_of",
-    "text_problem",
-    "version_of",
-]
-
 MAX_NESTING = 40
 """How deep expressions may nest: our own bound, ECS documents none."""
 NAME_CHARACTERS = frozenset(string.ascii_letters + string.digits + "-_./\\")

@@ -13,17 +13,6 @@ from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.hardware.aws_limits import MAX_EXPRESSION_LENGTH, MAX_PLACEMENT_CONSTRAINTS
 from gpu_constructs.placement.query.ast import And, Comparison, Condition, Exists, In, Not, Or, Query
 
-__all__ = [
-    "CONNECTIVES",
-    "QUOTES",
-    "bare_pattern_end",
-    "bare_value_end",
-    "describe",
-    "render",
-    "write_pattern",
-    "write_value",
-]
-
 CONNECTIVES = frozenset({"and", "or", "not"})
 QUOTES = "'\""
 _DELIMITERS = frozenset("()[]," + QUOTES)

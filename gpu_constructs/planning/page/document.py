@@ -19,8 +19,6 @@ from gpu_constructs.planning.page.markup import items, name, table, text
 from gpu_constructs.planning.page.pool_section import pool_section
 from gpu_constructs.planning.page.style import STYLE
 
-__all__ = ["page"]
-
 _LEVELS = {
     "minimum": ("At minimum", "MinSize of every pool"),
     "desired": ("At the desired counts", "what the services need"),

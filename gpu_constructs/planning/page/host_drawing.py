@@ -12,8 +12,6 @@ from gpu_constructs.planning.host_layout import Bar, Devices, HostLayout, LaidTa
 from gpu_constructs.planning.page.markup import hidden, items, key_of, name, text
 from gpu_constructs.values import dataclass
 
-__all__ = ["amounts", "host", "key"]
-
 _COLUMNS = 8
 _COLOURS = 8
 _LONG_NAME = 80

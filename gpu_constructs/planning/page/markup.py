@@ -7,8 +7,6 @@ from html import escape
 
 from gpu_constructs.budget import DRAWN_ROWS, LABEL, MESSAGE, brief, clean
 
-__all__ = ["UNNAMED", "hidden", "items", "key_of", "name", "table", "text"]
-
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 UNNAMED = "without a name"
 

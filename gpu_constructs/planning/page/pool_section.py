@@ -25,8 +25,6 @@ from gpu_constructs.planning.in_words import (
 from gpu_constructs.planning.page.host_drawing import amounts, host, key
 from gpu_constructs.planning.page.markup import hidden, name, table, text
 
-__all__ = ["pool_section"]
-
 _SHOWN = 6
 """Drawings that are open; more of them open on request."""
 

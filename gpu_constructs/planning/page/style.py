@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["STYLE"]
-
 _TASKS_LIGHT = (
     ("#dbe8fd", "#2f6bd0", "#133a78"),
     ("#fde5d0", "#bf5d0c", "#683102"),

@@ -12,17 +12,6 @@ from gpu_constructs.placement.memo import by_identity
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.rule import Problems, Rule
 
-__all__ = [
-    "MANAGED_INSTANCES",
-    "accelerated_workloads",
-    "and_where_submitted",
-    "asks_for_accelerator",
-    "is_accelerated",
-    "is_gpu",
-    "tasks_on_accelerated_hosts",
-    "where_accelerated",
-]
-
 MANAGED_INSTANCES = "MANAGED_INSTANCES"
 """The launch type of ECS Managed Instances, as ``RequiresCompatibilities`` has it."""
 

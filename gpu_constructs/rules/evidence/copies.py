@@ -11,8 +11,6 @@ from gpu_constructs.placement.route import Assignment, Destination
 from gpu_constructs.rules.context import Context
 from gpu_constructs.values import dataclass
 
-__all__ = ["Copies", "counted", "may_find_host", "most_copies", "wanted_copies"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Copies:

@@ -29,18 +29,6 @@ from gpu_constructs.placement.query import (
 from gpu_constructs.rules.context import Context
 from gpu_constructs.values import dataclass
 
-__all__ = [
-    "ConstrainedThing",
-    "constrained",
-    "contradiction",
-    "joined",
-    "readable",
-    "recorded_types",
-    "required_attributes",
-    "syntax_problem",
-    "unsatisfiable",
-]
-
 _MOST_QUESTIONS = 20_000
 """Instance types times conditions of an expression that is tried on each of them."""
 

@@ -35,26 +35,6 @@ from gpu_constructs.placement import (
 from gpu_constructs.rules.change import Way, Ways, either
 from gpu_constructs.rules.evidence.lists import and_list
 
-__all__ = [
-    "EXAMPLE_TYPES",
-    "LESS",
-    "PROPERTIES",
-    "asking_less",
-    "can_run",
-    "hosts_for",
-    "larger",
-    "of_types",
-    "own_strategies",
-    "provider_for",
-    "such_as",
-    "ways_of",
-    "with_container",
-    "with_image",
-    "with_memory",
-    "without_type_lists",
-    "worst",
-]
-
 LESS = "ask for less, or larger hosts"
 """What is left where no change of one value does."""
 

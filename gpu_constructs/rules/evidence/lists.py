@@ -6,8 +6,6 @@ from collections.abc import Iterable
 
 from gpu_constructs.placement.reasons import listed
 
-__all__ = ["and_list", "or_list", "with_verb"]
-
 
 def or_list(names: Iterable[object]) -> str:
     """``a, b or c``, cut short where there are many."""

@@ -11,8 +11,6 @@ from dataclasses import field
 from gpu_constructs.budget import DEPTH
 from gpu_constructs.values import dataclass
 
-__all__ = ["FUNCTIONS", "LONGEST", "MetricMath", "metric_math"]
-
 LONGEST = 2048
 """Characters of an expression that CloudWatch takes."""
 

@@ -20,8 +20,6 @@ from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import or_list
 from gpu_constructs.rules.rule import Problem, Problems, info
 
-__all__ = ["UNCHECKED"]
-
 UNCHECKED: Final = "GPU229"
 """The rule whose findings say that something was not judged: its tasks are counted, and are shown without asking."""
 

@@ -13,8 +13,6 @@ from gpu_constructs.rules.evidence.fixes import LESS, PROPERTIES, can_run, hosts
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
-__all__ = ["fitting_none"]
-
 _SPECIFYING = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu-specifying.html"
 _MOST_NAMED = 4
 _REPORTED_FOR_ANY_HOST = frozenset({ObstacleKind.LAUNCHER, ObstacleKind.OPERATING_SYSTEM})

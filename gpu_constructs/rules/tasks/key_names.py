@@ -10,15 +10,6 @@ from collections.abc import Mapping
 
 from gpu_constructs.budget import LABEL
 
-__all__ = [
-    "CONTAINER_WORDS",
-    "GPU_WORDS",
-    "REQUIREMENT_KEYS",
-    "REQUIREMENT_WORDS",
-    "TASK_WORDS",
-    "plain",
-]
-
 _ONLY_DESCRIBED = "leave it out: DescribeTaskDefinition returns it, and it cannot be set"
 
 TASK_WORDS: Mapping[str, str] = {

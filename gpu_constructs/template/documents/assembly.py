@@ -22,8 +22,6 @@ from gpu_constructs.template.documents.sources import Source, asset_by_parameter
 from gpu_constructs.template.model import Value
 from gpu_constructs.template.unreadable import UnreadableError
 
-__all__ = ["MANIFEST", "assembly_sources", "is_manifest"]
-
 MANIFEST = "manifest.json"
 
 _STACK = "aws:cloudformation:stack"

@@ -14,8 +14,6 @@ from gpu_constructs.template.documents.task_definitions import task_definition
 from gpu_constructs.template.model import Resource
 from gpu_constructs.template.unreadable import UnreadableError
 
-__all__ = ["found_at", "found_in"]
-
 _STDIN = "-"
 _ALLOWED = "a CloudFormation template with Resources, an ECS task definition, or the cdk.out of cdk synth"
 

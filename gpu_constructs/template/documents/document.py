@@ -14,8 +14,6 @@ from gpu_constructs.template.documents.yaml_text import parse_yaml
 from gpu_constructs.template.unreadable import UnreadableError
 from gpu_constructs.values import dataclass
 
-__all__ = ["Document"]
-
 _YAML_ENDINGS = (".yaml", ".yml", ".template")
 _OTHER_ENCODINGS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 

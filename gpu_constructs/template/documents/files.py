@@ -11,8 +11,6 @@ from gpu_constructs.errors import shown
 from gpu_constructs.template.documents.document import Document
 from gpu_constructs.template.unreadable import UnreadableError
 
-__all__ = ["Files"]
-
 
 class Files:
     """The files of one call.

@@ -19,8 +19,6 @@ from gpu_constructs.template.documents.node import (
 )
 from gpu_constructs.template.unreadable import UnreadableError
 
-__all__ = ["JsonLines", "parse_json"]
-
 
 def parse_json(text: str, *, file: str) -> tuple[Node, tuple[Path, ...]]:
     """The values of a JSON text, and the paths of keys that are written twice; the last of them counts.

@@ -8,20 +8,6 @@ from typing import NamedTuple, TypeAlias, TypeVar
 
 from gpu_constructs.budget import DEPTH, DIGITS, YAML_NODES
 
-__all__ = [
-    "Node",
-    "Path",
-    "Position",
-    "TooDeepError",
-    "decimal",
-    "deeper_than",
-    "integer",
-    "of_any_case",
-    "path_to",
-    "paths_to",
-    "plain_values",
-]
-
 _Child = TypeVar("_Child")
 
 Node: TypeAlias = "bool | int | float | str | list[Node] | dict[str, Node] | None"

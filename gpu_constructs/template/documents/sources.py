@@ -15,17 +15,6 @@ from gpu_constructs.template.documents.node import Node
 from gpu_constructs.template.model import Text, Value
 from gpu_constructs.values import dataclass
 
-__all__ = [
-    "FindNested",
-    "Source",
-    "asset_by_parameter",
-    "asset_path",
-    "last_step",
-    "nested_beside",
-    "published",
-    "stack_name_of",
-]
-
 FindNested = Callable[[Mapping[str, Node], Value], "Document | None"]
 """Finds the template of a nested stack, given its declaration and its worked out ``TemplateURL``."""
 

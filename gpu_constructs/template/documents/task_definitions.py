@@ -14,8 +14,6 @@ from gpu_constructs.fleet import UNKNOWN, Origin, Place
 from gpu_constructs.template.documents.node import Node, Path
 from gpu_constructs.template.model import Resource, Value
 
-__all__ = ["task_definition"]
-
 _TYPE = "AWS::ECS::TaskDefinition"
 
 # Where CloudFormation's name is not the API's with a capital.

@@ -10,8 +10,6 @@ from gpu_constructs.budget import YAML_DIRECTIVES
 from gpu_constructs.template.documents.node import Path, Position, of_any_case
 from gpu_constructs.template.unreadable import UnreadableError
 
-__all__ = ["Event", "YamlLines", "events"]
-
 
 class Event(NamedTuple):
     """One event.

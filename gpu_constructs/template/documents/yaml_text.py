@@ -20,8 +20,6 @@ from gpu_constructs.template.documents.node import Node, Path, decimal, integer
 from gpu_constructs.template.documents.yaml_events import Event, events
 from gpu_constructs.template.unreadable import UnreadableError
 
-__all__ = ["parse_yaml"]
-
 _YAML = "tag:yaml.org,2002:"
 _TYPED = frozenset(f"{_YAML}{kind}" for kind in ("int", "float", "bool", "null"))
 _QUOTED = 100  # characters of a name in an error

@@ -21,8 +21,6 @@ from gpu_constructs.template.model import Resource, Stack, Value
 from gpu_constructs.template.unreadable import UnreadableError
 from gpu_constructs.values import dataclass
 
-__all__ = ["Stacks", "assembled"]
-
 _NESTED = "AWS::CloudFormation::Stack"
 # Macros that add neither hosts nor tasks of ECS to what is written in the template.
 # https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/transform-reference.html

@@ -18,8 +18,6 @@ from gpu_constructs.template.evaluation.stack import RELEVANT
 from gpu_constructs.template.evaluation.texts import written
 from gpu_constructs.values import dataclass
 
-__all__ = ["REGION", "Choice", "Weight", "choices_of"]
-
 REGION = "AWS::Region"
 """The one parameter that no template declares, and that conditions and mappings depend on."""
 

@@ -16,8 +16,6 @@ from gpu_constructs.template.evaluation.texts import resolvable
 from gpu_constructs.template.model import Placeholder, Reference, Text, Value
 from gpu_constructs.template.unreadable import UnreadableError
 
-__all__ = ["NO_VALUE", "Evaluator", "Function", "NoValue"]
-
 
 class NoValue(Enum):
     """``AWS::NoValue``: the key or item that holds it is left out."""

@@ -15,8 +15,6 @@ from gpu_constructs.budget import SEARCHED
 from gpu_constructs.fleet import Place
 from gpu_constructs.template.model import Text, Value
 
-__all__ = ["Exports", "Publisher"]
-
 
 class Publisher(Protocol):
     """A stack with outputs."""

@@ -18,8 +18,6 @@ from gpu_constructs.template.evaluation.evaluator import Evaluator, Function, No
 from gpu_constructs.template.evaluation.texts import joined, same, separated, written
 from gpu_constructs.template.model import ZONE_OF_LIST, Encoded, Placeholder, Text, Value, is_open
 
-__all__ = ["FUNCTIONS"]
-
 _VARIABLE = re.compile(r"\$\{([^${}]*)\}")
 _MOST_SUBNETS = 256
 

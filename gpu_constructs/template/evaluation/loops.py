@@ -13,8 +13,6 @@ from gpu_constructs.template.evaluation.texts import written
 if TYPE_CHECKING:
     from gpu_constructs.template.evaluation.evaluator import Evaluator
 
-__all__ = ["FOR_EACH", "LoopedTooMuchError", "unrolled"]
-
 FOR_EACH = "Fn::ForEach::"
 _NOT_A_NAME = re.compile(r"[^A-Za-z0-9]")
 

@@ -19,8 +19,6 @@ from gpu_constructs.template.evaluation.texts import resolvable, separated, writ
 from gpu_constructs.template.model import DynamicReference, Reference, Text, Value
 from gpu_constructs.template.unreadable import UnreadableError
 
-__all__ = ["Parameter", "ParameterValues", "parameter"]
-
 _INTEGER = re.compile(r"[-+]?\d+")
 _DECIMAL = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 

@@ -9,8 +9,6 @@ from gpu_constructs.budget import EVALUATED_NODES, REMARKS, RESOURCES, TOTAL_TEX
 from gpu_constructs.fleet import Origin, Remark, RemarkKind
 from gpu_constructs.template.evaluation.exports import Exports, Publisher
 
-__all__ = ["Shared"]
-
 
 class Shared:
     """The state of one call.

@@ -12,8 +12,6 @@ from gpu_constructs.template.evaluation.evaluator import Evaluator
 from gpu_constructs.template.model import STATE_MACHINES, Resource, Stack, Value
 from gpu_constructs.template.unreadable import UnreadableError
 
-__all__ = ["RELEVANT", "depends_on_of", "stack_of"]
-
 _INIT = "AWS::CloudFormation::Init"
 _CREATION = "CreationPolicy"
 _UPDATE = "UpdatePolicy"

@@ -9,8 +9,6 @@ from gpu_constructs.budget import TEXT
 from gpu_constructs.fleet import RESOLVED_LATER, UNKNOWN, Unknown, is_resolved_later
 from gpu_constructs.template.model import DynamicReference, Placeholder, Reference, Text, Value
 
-__all__ = ["joined", "resolvable", "same", "separated", "written"]
-
 _Piece = str | Reference | DynamicReference | Placeholder | Unknown
 
 # Stands for a piece that is not text while dynamic references are looked for; no text of a template needs it.

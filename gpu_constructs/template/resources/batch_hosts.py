@@ -35,8 +35,6 @@ from gpu_constructs.template.resources.networks import Networks
 from gpu_constructs.template.resources.pools import FoundPool
 from gpu_constructs.template.resources.section import Notes, Section, given
 
-__all__ = ["batch_pools", "other_environments"]
-
 _ENVIRONMENT = "AWS::Batch::ComputeEnvironment"
 
 _BOUGHT = {"EC2": PurchaseOption.ON_DEMAND, "SPOT": PurchaseOption.SPOT}

@@ -24,8 +24,6 @@ from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.section import Notes, Section, given
 from gpu_constructs.template.resources.tasks import amount_of, architecture_of, needs_in
 
-__all__ = ["JOB_DEFINITION", "batch_tasks", "job_container"]
-
 JOB_DEFINITION = "AWS::Batch::JobDefinition"
 _RANGE = re.compile(r"([0-9]{0,6}):([0-9]{0,6})")
 _GENERAL = frozenset({"MEMORY", "VCPU"})

@@ -15,8 +15,6 @@ from gpu_constructs.template.resources.purchases import own_metadata
 from gpu_constructs.template.resources.section import Notes, Section, is_list
 from gpu_constructs.values import dataclass
 
-__all__ = ["CAPACITY_PROVIDER", "CLUSTER", "DEFAULT_CLUSTER", "Clusters", "ProviderKey", "provider_key"]
-
 CLUSTER = "AWS::ECS::Cluster"
 CAPACITY_PROVIDER = "AWS::ECS::CapacityProvider"
 _ASSOCIATIONS = "AWS::ECS::ClusterCapacityProviderAssociations"

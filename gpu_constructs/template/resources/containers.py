@@ -26,18 +26,6 @@ from gpu_constructs.hardware.cuda import is_target
 from gpu_constructs.hardware.managed_instances import CONTAINER_SETTINGS_REFUSED
 from gpu_constructs.template.resources.section import Section, given, is_list
 
-__all__ = [
-    "container_name",
-    "container_of",
-    "environment_of",
-    "has_open_name",
-    "mount_paths_of",
-    "needs_of",
-    "requirements_of",
-    "unknown_keys",
-    "used_settings",
-]
-
 _KEYS: Final = frozenset(key for key in CONTAINER_KEYS if "." not in key)
 
 _REQUIREMENT_KEYS = frozenset({"SharingStrategy", "Type", "Value"})

@@ -18,8 +18,6 @@ from gpu_constructs.template.resources.json_texts import JsonTexts
 from gpu_constructs.template.resources.metric_uses import MetricUses
 from gpu_constructs.template.resources.section import is_list
 
-__all__ = ["dashboard"]
-
 _BODY = "DashboardBody"
 _CONSTANT = re.compile("NaN|Infinity")
 _SAME, _SAME_START = ".", "..."

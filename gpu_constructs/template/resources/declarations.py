@@ -22,8 +22,6 @@ from gpu_constructs.template.model import Stack
 from gpu_constructs.template.resources.purchases import own_metadata
 from gpu_constructs.template.resources.section import Notes, Section
 
-__all__ = ["declared_in"]
-
 
 def declared_in(stacks: Sequence[Stack], notes: Notes) -> dict[str, InstanceType]:
     """The types that templates declare, by name; what is wrong is noted, and so is what differs from another."""

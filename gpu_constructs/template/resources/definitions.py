@@ -13,8 +13,6 @@ from gpu_constructs.template.resources.section import is_list
 from gpu_constructs.template.resources.state_machines import StateCall
 from gpu_constructs.values import dataclass
 
-__all__ = ["definitions_of"]
-
 _NUMBERS = ("TimeoutSeconds", "HeartbeatSeconds", "Seconds", "MaxConcurrency", "ToleratedFailurePercentage")
 _OF_RETRY = ("IntervalSeconds", "MaxAttempts", "BackoffRate", "MaxDelaySeconds")
 _LISTS_WITH_NEXT = ("Catch", "Choices")

@@ -14,8 +14,6 @@ from gpu_constructs.template.model import Value
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.section import Section, is_list
 
-__all__ = ["efs_volumes_of"]
-
 _FILE_SYSTEM = "AWS::EFS::FileSystem"
 _MOUNT = "elasticfilesystem:clientmount"
 

@@ -12,8 +12,6 @@ from gpu_constructs.fleet import UNKNOWN
 from gpu_constructs.template.model import Value
 from gpu_constructs.template.resources.section import Section, is_list
 
-__all__ = ["before_event"]
-
 _PATH = "$."
 
 

@@ -17,8 +17,6 @@ from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.names import Names
 from gpu_constructs.template.resources.section import is_list
 
-__all__ = ["event_rules_of"]
-
 _RULE = "AWS::Events::Rule"
 _PATTERN = "EventPattern"
 _OF_ECS = re.compile(r"\becs\b", re.IGNORECASE)

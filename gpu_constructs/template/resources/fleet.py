@@ -37,8 +37,6 @@ from gpu_constructs.template.resources.task_roles import TaskRoles
 from gpu_constructs.template.resources.tasks import TASK_DEFINITION, task_of
 from gpu_constructs.template.resources.watches import watches_of
 
-__all__ = ["fleet_of"]
-
 
 def fleet_of(stacks: Sequence[Stack], *, tasks: Sequence[Resource] = (), remarks: Sequence[Remark] = ()) -> Fleet:
     """Reads everything that was asked for; what cannot be read is unknown or left out, with a remark.

@@ -22,8 +22,6 @@ from gpu_constructs.template.resources.state_machines import StateCall
 from gpu_constructs.template.resources.steps import has_limit
 from gpu_constructs.values import dataclass
 
-__all__ = ["gangs_of"]
-
 # Of these variables each says where the first process is, or how many hosts or, the last one, processes there are.
 _ADDRESSES = frozenset({"MASTER_ADDR", "PET_RDZV_ENDPOINT"})
 _TELLING = _ADDRESSES | {"AWS_BATCH_JOB_NUM_NODES", "NNODES", "PET_NNODES", "WORLD_SIZE"}

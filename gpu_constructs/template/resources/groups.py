@@ -36,8 +36,6 @@ from gpu_constructs.template.resources.schedules import Schedules
 from gpu_constructs.template.resources.section import Notes, Section, given, is_list
 from gpu_constructs.values import dataclass
 
-__all__ = ["AUTO_SCALING_GROUP", "Group", "Groups", "subnets_of", "tenancy_in", "zones_of"]
-
 AUTO_SCALING_GROUP = "AWS::AutoScaling::AutoScalingGroup"
 _SUBNET = "AWS::EC2::Subnet"
 _VPC = "AWS::EC2::VPC"

@@ -12,8 +12,6 @@ from gpu_constructs.fleet import UNKNOWN, HostImage, Unknown
 from gpu_constructs.hardware import images_by_folder
 from gpu_constructs.template.model import DynamicReference, Value
 
-__all__ = ["host_image", "image_written"]
-
 # A dynamic reference, or the form that only the ImageId of a launch template takes; either may name a version of the
 # parameter, which says nothing about a public one.
 _RESOLVE = re.compile(r"(?:\{\{)?resolve:ssm(?:-secure)?:(/?[A-Za-z0-9_./-]{1,1024})(?::[0-9]{1,9})?(?:\}\})?")

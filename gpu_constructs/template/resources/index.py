@@ -11,8 +11,6 @@ from gpu_constructs.fleet import Place, Unknown
 from gpu_constructs.template.model import DynamicReference, Placeholder, Reference, Resource, Stack, Text, Value
 from gpu_constructs.template.resources.names import construct_path
 
-__all__ = ["Index", "last_step", "place_of_arn"]
-
 # The property by which templates name a resource; the last piece of an ARN is the same name.
 _NAMED_BY = {
     "AWS::AutoScaling::AutoScalingGroup": "AutoScalingGroupName",

@@ -10,8 +10,6 @@ from gpu_constructs.fleet.instance_requirements import selected_types
 from gpu_constructs.hardware import Architecture, known_type
 from gpu_constructs.template.resources.section import Section
 
-__all__ = ["and_also", "instance_types_of", "types_asked_for"]
-
 _MANUFACTURERS = {
     "amazon-web-services": Architecture.ARM64,
     "amd": Architecture.X86_64,

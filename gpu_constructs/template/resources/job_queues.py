@@ -16,8 +16,6 @@ from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.names import Names
 from gpu_constructs.template.resources.section import Section, given
 
-__all__ = ["ENVIRONMENT", "QUEUE", "environments_of", "job_queues"]
-
 ENVIRONMENT = "AWS::Batch::ComputeEnvironment"
 QUEUE = "AWS::Batch::JobQueue"
 _POLICY = "AWS::Batch::SchedulingPolicy"

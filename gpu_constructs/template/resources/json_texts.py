@@ -10,8 +10,6 @@ from gpu_constructs.budget import DEPTH, TEXT, TOTAL_TEXT
 from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.template.model import DynamicReference, Placeholder, Reference, Text, Value
 
-__all__ = ["JsonTexts"]
-
 # Stands on both sides of a number in a text for a piece that is not text.
 _HOLE = "\ue001"
 _NUMBERED = re.compile(f"{_HOLE}([0-9]{{1,7}}){_HOLE}")

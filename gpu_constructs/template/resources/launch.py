@@ -37,8 +37,6 @@ from gpu_constructs.template.resources.user_data import (
 )
 from gpu_constructs.values import dataclass
 
-__all__ = ["UNKNOWN_LAUNCH", "Launch", "Launches"]
-
 _LAUNCH_TEMPLATE = "AWS::EC2::LaunchTemplate"
 _LAUNCH_CONFIGURATION = "AWS::AutoScaling::LaunchConfiguration"
 _PLACEMENT_GROUP = "AWS::EC2::PlacementGroup"

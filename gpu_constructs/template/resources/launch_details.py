@@ -13,8 +13,6 @@ from gpu_constructs.template.resources.roles import Permission, Roles, trusts
 from gpu_constructs.template.resources.section import Section, is_list, is_off
 from gpu_constructs.template.resources.security_groups import SecurityGroups
 
-__all__ = ["LaunchReader"]
-
 _ROLE_ARN = re.compile(r"(?:arn:[\w-]*:iam::[0-9]*)?:role/")
 _HTTPS = 443
 _EC2 = "ec2.amazonaws.com"

@@ -14,8 +14,6 @@ from gpu_constructs.template.model import Reference, Resource
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.section import Notes, Section, given
 
-__all__ = ["LifecycleHooks"]
-
 _HOOK = "AWS::AutoScaling::LifecycleHook"
 _GROUP = "AWS::AutoScaling::AutoScalingGroup"
 _LAUNCHING = "autoscaling:EC2_INSTANCE_LAUNCHING"

@@ -19,8 +19,6 @@ from gpu_constructs.template.resources.order import Order
 from gpu_constructs.template.resources.section import Notes, Section
 from gpu_constructs.template.resources.security_groups import EGRESS, INGRESS, Groups, Ports, SecurityGroups
 
-__all__ = ["Balancing"]
-
 _V2 = "AWS::ElasticLoadBalancingV2::"
 _LOAD_BALANCER, _LISTENER, _RULE, _TARGET_GROUP = (
     f"{_V2}LoadBalancer",

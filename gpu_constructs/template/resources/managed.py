@@ -25,8 +25,6 @@ from gpu_constructs.template.resources.networks import Networks
 from gpu_constructs.template.resources.roles import Roles, trusts
 from gpu_constructs.template.resources.section import Section, is_list
 
-__all__ = ["managed_pool", "managed_purchase", "managed_types"]
-
 _PREFERENCES = ("RESERVATIONS_ONLY", "RESERVATIONS_FIRST", "RESERVATIONS_EXCLUDED")
 _OPTIONS = {"ON_DEMAND": PurchaseOption.ON_DEMAND, "RESERVED": PurchaseOption.RESERVED, "SPOT": PurchaseOption.SPOT}
 

@@ -15,8 +15,6 @@ from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.scaling import SERVICE
 from gpu_constructs.template.resources.section import Section, is_list
 
-__all__ = ["MetricUses"]
-
 _FILTER = "AWS::Logs::MetricFilter"
 _INSIGHTS = "containerInsights"
 _AGENT, _OF_GPUS = "CWAgent", "nvidia_smi"

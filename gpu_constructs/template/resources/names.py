@@ -22,8 +22,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from gpu_constructs.budget import MESSAGE
 from gpu_constructs.template.model import Resource, Stack
 
-__all__ = ["Names", "construct_path"]
-
 _PATH = "aws:cdk:path"
 _OF_EVERY_TYPE = frozenset({"Resource", "Default"})
 _OF_TYPE: Mapping[str, frozenset[str]] = {

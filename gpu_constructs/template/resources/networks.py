@@ -10,8 +10,6 @@ from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.section import Section, is_list, is_off
 from gpu_constructs.template.resources.security_groups import SecurityGroups
 
-__all__ = ["Networks"]
-
 _ASSOCIATION = "AWS::EC2::SubnetRouteTableAssociation"
 _ENDPOINT = "AWS::EC2::VPCEndpoint"
 _EMPTIED_GROUP = "Custom::VpcRestrictDefaultSG"  # of CDK: ec2.Vpc(restrict_default_security_group=True)

@@ -12,8 +12,6 @@ from gpu_constructs.template.mentions import references_in
 from gpu_constructs.template.model import Reference, Resource
 from gpu_constructs.template.resources.index import Index
 
-__all__ = ["Order"]
-
 # Resources whose properties are looked at; of the others, only what they depend on is.
 _LOOKED_AT = "AWS::ECS::"
 

@@ -8,8 +8,6 @@ from typing import TypeVar
 from gpu_constructs.budget import PATTERNS
 from gpu_constructs.fleet import UNKNOWN, Fleet, PlacementConstraint, Remark, RemarkKind, Task, Workload
 
-__all__ = ["within_patterns"]
-
 _Holder = TypeVar("_Holder", Task, Workload)
 _MARK = "~"  # of `=~` and `!~`
 

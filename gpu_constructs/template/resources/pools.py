@@ -19,8 +19,6 @@ from gpu_constructs.template.resources.roles import roles_with_policies
 from gpu_constructs.template.resources.section import Notes, Section
 from gpu_constructs.template.resources.user_data import CLUSTER
 
-__all__ = ["FoundPool", "ecs_pools"]
-
 _INSTANCE = "AWS::EC2::Instance"
 # https://docs.aws.amazon.com/systems-manager/latest/userguide/parameter-store-public-parameters-ami.html
 _WITHOUT_AGENT = ("/aws/service/ami-", "/aws/service/canonical/", "/aws/service/debian/")

@@ -26,14 +26,6 @@ from gpu_constructs.template.model import Reference, Resource, Value
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.section import Section, given
 
-__all__ = [
-    "bought_by_configuration",
-    "bought_by_group",
-    "bought_by_policy",
-    "bought_by_template",
-    "own_metadata",
-]
-
 _RESERVATION = "AWS::EC2::CapacityReservation"
 _SPECIFICATION = "CapacityReservationSpecification"
 

@@ -12,8 +12,6 @@ from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.section import is_list
 from gpu_constructs.values import dataclass
 
-__all__ = ["INSTANCE_PROFILE", "ROLE", "Permission", "Roles", "roles_with_policies", "trusts"]
-
 ROLE = "AWS::IAM::Role"
 INSTANCE_PROFILE = "AWS::IAM::InstanceProfile"
 _ASSUME = "sts:assumerole"

@@ -23,8 +23,6 @@ from gpu_constructs.template.resources.state_machines import RUN_TASK, StateCall
 from gpu_constructs.template.resources.tasks import constraints_of, task_size_of
 from gpu_constructs.values import dataclass
 
-__all__ = ["Run", "Runs", "workload_of"]
-
 _RULE = "AWS::Events::Rule"
 _SCHEDULE = "AWS::Scheduler::Schedule"
 _PIPE = "AWS::Pipes::Pipe"

@@ -15,8 +15,6 @@ from gpu_constructs.template.resources.clusters import CLUSTER
 from gpu_constructs.template.resources.index import Index, last_step
 from gpu_constructs.template.resources.section import Notes, Section
 
-__all__ = ["SERVICE", "scaled_services"]
-
 SERVICE = "AWS::ECS::Service"
 _TARGET = "AWS::ApplicationAutoScaling::ScalableTarget"
 _POLICY = "AWS::ApplicationAutoScaling::ScalingPolicy"

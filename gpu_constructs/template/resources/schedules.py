@@ -20,8 +20,6 @@ from gpu_constructs.template.model import STATE_MACHINES, Reference, Resource
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.section import Notes, Section
 
-__all__ = ["Schedules"]
-
 _ACTION = "AWS::AutoScaling::ScheduledAction"
 _GROUP = "AWS::AutoScaling::AutoScalingGroup"
 _SIZES = ("MaxSize", "DesiredCapacity", "MinSize")

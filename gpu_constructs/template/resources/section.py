@@ -13,8 +13,6 @@ from gpu_constructs.fleet import UNKNOWN, Origin, Remark, RemarkKind, Unknown
 from gpu_constructs.template.model import Resource, Value, is_open
 from gpu_constructs.values import dataclass
 
-__all__ = ["Notes", "Section", "given", "is_list", "is_off"]
-
 _T = TypeVar("_T")
 
 # As many digits as a number may have in a file; a larger one that is certainly too much stays one.

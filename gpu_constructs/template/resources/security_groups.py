@@ -16,8 +16,6 @@ from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.section import Notes, Section
 from gpu_constructs.values import dataclass
 
-__all__ = ["EGRESS", "INGRESS", "Groups", "Ports", "SecurityGroups"]
-
 INGRESS, EGRESS = "SecurityGroupIngress", "SecurityGroupEgress"
 _ALL_TRAFFIC = "-1"
 _WITHOUT_TCP = frozenset({"1", "17", "58", "icmp", "icmpv6", "udp"})

@@ -18,8 +18,6 @@ from gpu_constructs.template.resources.section import Notes, Section, given
 from gpu_constructs.template.resources.tasks import TASK_DEFINITION, constraints_of
 from gpu_constructs.values import dataclass
 
-__all__ = ["Services"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:

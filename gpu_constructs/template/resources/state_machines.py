@@ -17,8 +17,6 @@ from gpu_constructs.template.resources.json_texts import JsonTexts
 from gpu_constructs.template.resources.section import Notes, Section, is_list
 from gpu_constructs.values import dataclass
 
-__all__ = ["CALLBACK", "RUN_TASK", "SUBMIT_JOB", "Frame", "StateCall", "StateMachines"]
-
 RUN_TASK, SUBMIT_JOB = "ecs:runTask", "batch:submitJob"
 """What states call, at the end of the ARN of an integration."""
 

@@ -13,8 +13,6 @@ from gpu_constructs.template.model import Text, Value
 from gpu_constructs.template.resources.section import Section, given
 from gpu_constructs.template.resources.state_machines import CALLBACK, Frame, StateCall
 
-__all__ = ["has_limit", "steps_of"]
-
 _LIMITS = ("TimeoutSeconds", "TimeoutSecondsPath")
 _HEARTBEATS = ("HeartbeatSeconds", "HeartbeatSecondsPath")
 # Names that a failed task goes by; both stand for it among others.

@@ -15,8 +15,6 @@ from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.pools import FoundPool
 from gpu_constructs.template.resources.section import Section
 
-__all__ = ["strays_of"]
-
 _FLEETS = ("AWS::EC2::SpotFleet", "AWS::EC2::EC2Fleet")
 _QUEUE = "AWS::Batch::JobQueue"
 _ENVIRONMENT = "AWS::Batch::ComputeEnvironment"

@@ -19,8 +19,6 @@ from gpu_constructs.template.resources.json_texts import JsonTexts
 from gpu_constructs.template.resources.section import Notes, Section, given
 from gpu_constructs.template.resources.state_machines import SUBMIT_JOB, StateCall
 
-__all__ = ["Submissions", "submitted_by_events"]
-
 _RULE = "AWS::Events::Rule"
 _PIPE = "AWS::Pipes::Pipe"
 _SCHEDULE = "AWS::Scheduler::Schedule"

@@ -12,8 +12,6 @@ from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.roles import Permission, Roles, trusts
 from gpu_constructs.template.resources.section import Section
 
-__all__ = ["TaskRoles"]
-
 _TASKS = "ecs-tasks.amazonaws.com"
 _EXECUTION = "ExecutionRoleArn"
 _SECRET = "AWS::SecretsManager::Secret"  # noqa: S105 - a type of resource

@@ -42,8 +42,6 @@ from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.section import Notes, Section, given
 from gpu_constructs.template.resources.task_roles import TaskRoles
 
-__all__ = ["TASK_DEFINITION", "amount_of", "architecture_of", "constraints_of", "needs_in", "task_of", "task_size_of"]
-
 TASK_DEFINITION = "AWS::ECS::TaskDefinition"
 
 _KEYS: Final = frozenset(key for key in TASK_KEYS if "." not in key) | {"TaskDefinitionArn"}

@@ -16,8 +16,6 @@ from gpu_constructs.template.resources.metric_uses import MetricUses
 from gpu_constructs.template.resources.names import Names
 from gpu_constructs.template.resources.section import Section, is_list
 
-__all__ = ["watches_of"]
-
 _ALARM = "AWS::CloudWatch::Alarm"
 _COMPOSITE = "AWS::CloudWatch::CompositeAlarm"
 _DASHBOARD = "AWS::CloudWatch::Dashboard"

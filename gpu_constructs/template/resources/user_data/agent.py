@@ -13,19 +13,6 @@ from collections.abc import Iterable, Iterator
 
 from gpu_constructs.fleet import INSTANCE_ATTRIBUTES, UNKNOWN, Unknown
 
-__all__ = [
-    "Settings",
-    "is_configuration",
-    "mentioned",
-    "not_toml",
-    "put",
-    "settings_in",
-    "settings_of_toml",
-    "unquoted",
-    "with_mentioned",
-    "without_comments",
-]
-
 Settings = dict[str, "str | Unknown"]
 """Agent variables and their values; one that is written with two values is unknown."""
 

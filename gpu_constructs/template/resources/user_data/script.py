@@ -23,8 +23,6 @@ from gpu_constructs.template.resources.user_data.agent import (
 )
 from gpu_constructs.template.resources.user_data.shell import Command, commands_of
 
-__all__ = ["ends_before_mentioned", "settings_of_lines", "settings_of_script"]
-
 _CONFIG = "ecs.config"
 _VARIABLE = re.compile(r"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})", re.ASCII)
 _PATH = re.compile(r"(?:-\s+)?path:\s*(\S+)")

@@ -41,17 +41,6 @@ from gpu_constructs.template.resources.user_data.script import (
 )
 from gpu_constructs.values import dataclass
 
-__all__ = [
-    "CLUSTER",
-    "NOT_KNOWN",
-    "AgentSettings",
-    "ClusterNamed",
-    "agent_settings",
-    "is_refused",
-    "is_too_long",
-    "with_init_metadata",
-]
-
 CLUSTER = "ECS_CLUSTER"
 
 HOLE = "\ue000"

@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 
 from gpu_constructs.budget import DEPTH
 
-__all__ = ["Command", "commands_of"]
-
 _SKIPPED = re.compile(r"(?:[ \t\r]|\\\r?\n)+|#[^\n]*")
 _HERE = re.compile(r"<<(?!<)(-?)[ \t]*(['\"\\]?)([^\s'\"\\;&|<>()]+)['\"]?")
 _REDIRECT = re.compile(r"([0-9]?)(&>>?|>>|>\||[<>]&|<<<|<>|<|>)(?!\()")
