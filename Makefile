@@ -28,7 +28,7 @@ test: lint $(OLDEST) ## lint, type-check and run the whole test suite, then a pa
 	@pytest
 	@PYTHONPATH=$(CURDIR)/.floor pytest -n0 $(ON_OLDEST) $(WHERE_CDK_IS_MET_MOST)
 
-unit: $(READY) ## the test suite without tests/e2e, which is the emulator and what runs on it
+unit: $(READY) ## the tests without tests/e2e, where the emulator, cdk, our commands, linters and browsers run as users run them
 	@pytest --ignore tests/e2e
 
 matrix: $(READY) ## build, lint, deploy and destroy every legal combination of options, and count what is refused

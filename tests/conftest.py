@@ -29,7 +29,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # The collection leaves nothing to free but what stays to the end.
 gc.disable()
 
-_FIRST = ("tests/e2e/test_emulator_page.py", "tests/training/test_all_reduce.py", "tests/e2e/test_reference_stacks.py")
+_FIRST = ("tests/e2e/test_emulator_page.py", "tests/e2e/test_all_reduce.py", "tests/e2e/test_reference_stacks.py")
 
 _OF_REPORTS = (
     "tests/properties/test_fixes.py",

@@ -5,16 +5,12 @@ from __future__ import annotations
 import gc
 import io
 import json
-import os
-import subprocess
-import sys
 from importlib import import_module, metadata
 from pathlib import Path
 
 import pytest
 
 from gpu_constructs.cli import inputs, main, program
-from tests.cli.templates import template, written
 from tests.template.large import large_json
 
 COMMANDS = ("catalog", "check", "explain", "instances", "plan", "preflight", "rules", "run-self-test", "verify", "why")
@@ -132,116 +128,6 @@ def test_an_option_of_a_command_line_that_does_not_parse_is_still_seen() -> None
     assert program._option(["check"], "--format") is None
 
 
-def _run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "gpu_constructs", *arguments],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-
-
-def test_the_module_is_the_command(tmp_path: Path) -> None:
-    done = _run("check", written(template(), tmp_path / "t.json"))
-    assert done.returncode == 0, done.stderr
-    assert "1 pool, 1 task, 1 service looked at" in done.stdout
-
-
-def test_no_node_process_is_started_and_no_cloud_library_loaded(tmp_path: Path) -> None:
-    file = written(template(), tmp_path / "t.json")
-    called = tmp_path / "called"
-    node = tmp_path / "node"
-    node.write_text(f"#!/bin/sh\ntouch '{called}'\n", encoding="utf-8")
-    node.chmod(0o755)
-    code = (
-        "import sys\n"
-        "from gpu_constructs.cli import main\n"
-        f"commands = ['check', {file!r}], ['explain', 'Chat', {file!r}], ['instances'], ['rules']\n"
-        "codes = list(map(main, commands))\n"
-        "assert codes == [0, 0, 0, 0], codes\n"
-        "heavy = {'aws_cdk', 'constructs', 'jsii', 'boto3', 'botocore', 'rich', 'yaml'} & set(sys.modules)\n"
-        "assert not heavy, heavy\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "PATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-    assert done.returncode == 0, done.stderr
-    assert not called.exists()
-
-
-def test_a_listing_does_not_load_the_readers_of_templates() -> None:
-    code = (
-        "import sys\n"
-        "from gpu_constructs.cli import main\n"
-        "main(['instances'])\n"
-        "rooms = tuple('gpu_constructs.' + each for each in ('template', 'rules', 'placement', 'checking'))\n"
-        "assert not [each for each in sys.modules if each.startswith(rooms)]\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
-    assert done.returncode == 0, done.stderr
-
-
-def test_a_reader_that_has_gone_is_no_error() -> None:
-    read, write = os.pipe()
-    os.close(read)
-    done = subprocess.run(
-        [sys.executable, "-m", "gpu_constructs", "instances", "--format", "json"],
-        stdout=write,
-        stderr=subprocess.PIPE,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-    os.close(write)
-    assert (done.returncode, done.stderr) == (141, "")
-
-
-FULL = Path("/dev/full")
-
-
-@pytest.mark.skipif(not FULL.exists(), reason="Linux has it")
-@pytest.mark.parametrize(
-    ("arguments", "redirected", "words"),
-    [
-        ("check {}", ">/dev/full", "No space left on device"),
-        ("--help", ">/dev/full", "No space left on device"),
-        ("check {} --format json", ">&-", "it is closed"),
-    ],
-)
-def test_an_output_that_cannot_be_written_is_2_with_one_line(
-    arguments: str, redirected: str, words: str, tmp_path: Path
-) -> None:
-    done = _shell(arguments.format(written(template(gpus="8"), tmp_path / "t.json")), redirected)
-    assert (done.returncode, done.stderr) == (2, f"gpu-constructs: cannot write the output: {words}\n")
-
-
-@pytest.mark.skipif(not FULL.exists(), reason="Linux has it")
-@pytest.mark.parametrize("redirected", ["2>/dev/full", "2>&- <&-"])
-def test_what_nobody_can_be_told_is_still_an_exit_code(redirected: str, tmp_path: Path) -> None:
-    assert _shell("check nowhere.json", redirected).returncode == 2
-    report = tmp_path / "report.json"
-    file = written(template(), tmp_path / "t.json")
-    assert _shell(f"check {file} --format json --output {report}", redirected).returncode == 0
-    assert json.loads(report.read_text(encoding="utf-8"))["files"] == [file]
-
-
-def test_without_any_stream_it_is_2() -> None:
-    assert _shell("check -", ">&- 2>&- <&-").returncode == 2
-
-
-def test_a_closed_standard_input_is_said() -> None:
-    done = _shell("check -", "<&-")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "gpu-constructs: -: standard input is closed; fix: name a file, or pipe one in\n"
-
-
 def test_a_standard_input_that_breaks_off_is_said(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -252,24 +138,6 @@ def test_a_standard_input_that_breaks_off_is_said(
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(Broken()))
     assert main(["check", "-"]) == 2
     assert capsys.readouterr().err == "gpu-constructs: -: standard input cannot be read: Input/output error\n"
-
-
-def _shell(arguments: str, redirected: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        ["/bin/sh", "-c", f"'{sys.executable}' -m gpu_constructs {arguments} {redirected}"],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-
-
-def test_a_name_that_the_terminal_cannot_show_is_no_error(tmp_path: Path) -> None:
-    body = template()
-    body["Resources"]["Chat"]["Metadata"] = {"aws:cdk:path": "Demo/größe/Resource"}
-    done = _run("explain", "Demo/größe", written(body, tmp_path / "t.json"), PYTHONIOENCODING="ascii", PYTHONUTF8="1")
-    assert done.returncode == 0, done.stderr
-    assert "gr\\xf6\\xdfe asks for 1 GPU" in done.stdout
 
 
 def test_every_command_has_a_module_that_defines_and_runs_it() -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,7 +11,7 @@ import pytest
 
 from gpu_constructs.monitoring.daemon.daemon_task import program
 from gpu_constructs.monitoring.metrics import METRICS, DimensionSet
-from tests.monitoring.daemon_host import ALL, CLUSTER, GPU, INSTANCE, POOL, TASK, Ecs, Host, served, task
+from tests.monitoring.daemon_host import ALL, CLUSTER, GPU, INSTANCE, POOL, TASK, Ecs, Host, task
 from tests.monitoring.emf import Values, values_in
 from tests.monitoring.test_readings import recorded
 
@@ -237,38 +235,6 @@ def test_what_cannot_be_read_is_said_once_and_the_rest_goes_on(folder: Path) -> 
     assert sorted(each["problem"] for each in problems) == ["agent", "gpus", "kernel log"]
     assert all(len(each["text"]) <= 500 and "Traceback" not in each["text"] for each in problems)
     assert metrics(said[-1:])["FatalXids", (ALL,)] == 0
-
-
-def test_the_program_runs_as_it_is_shipped(folder: Path) -> None:
-    ecs = Ecs(task(1, "service:chat", GPU.format(1)))
-    host = Host(folder, ecs)
-    host.logs("NVRM: Xid (PCI:0000:00:1e): 79, GPU has fallen off the bus")
-    with served(ecs) as address:
-        environment = {
-            **host.environment,
-            "AGENT_ADDRESS": address,
-            "AWS_ENDPOINT_URL": address,
-            "AWS_REGION": "us-east-1",
-            "AWS_ACCESS_KEY_ID": "an-id",
-            "AWS_SECRET_ACCESS_KEY": "a-secret",
-            "AWS_EC2_METADATA_DISABLED": "true",
-            "PATH": os.environ["PATH"],
-        }
-        command = [sys.executable, "-I", "-c", program()]
-        with subprocess.Popen(
-            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        ) as run:
-            assert run.stdout is not None
-            said = list[str]()
-            for line in run.stdout:
-                said.append(line)
-                if "UnhealthyGPUs" in line:
-                    break
-            run.terminate()
-            _, errors = run.communicate(timeout=20)
-    assert (errors, run.returncode) == ("", 0), said
-    assert metrics(said)["GPUPowerDraw", (ALL, ("ServiceName", "chat"))] == 26.78
-    assert [each["xid"] for each in details(ecs)] == [79]
 
 
 def test_the_program_stands_on_the_standard_library_and_boto3_alone() -> None:

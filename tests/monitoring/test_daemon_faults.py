@@ -6,7 +6,6 @@ import json
 import os
 import socket
 import subprocess
-import sys
 import threading
 import time
 from contextlib import suppress
@@ -17,7 +16,6 @@ import pytest
 
 from gpu_constructs.monitoring.daemon import driver, ecs_host
 from gpu_constructs.monitoring.daemon.collector import MINUTES_GONE, MINUTES_REPEATED
-from gpu_constructs.monitoring.daemon.daemon_task import program
 from gpu_constructs.monitoring.daemon.driver import Driver
 from gpu_constructs.monitoring.daemon.ecs_host import EcsHost
 from gpu_constructs.monitoring.daemon.readings import Reading, Unreadable
@@ -179,18 +177,6 @@ def test_a_fault_is_sent_again_each_hour_until_it_is_gone(tmp_path: Path) -> Non
     for minute in range(MINUTES_REPEATED + 2):
         daemon.minute(60 * minute)
     assert [each["xid"] for each in details(ecs)] == [79, None, 79, None, 79]
-
-
-def test_a_program_that_is_stuck_ends_so_that_ecs_starts_it_again(tmp_path: Path, ecs: Ecs) -> None:
-    host = Host(tmp_path, ecs, privileged=False)
-    os.mkfifo(host.environment["METRICS_FILE"])
-    text = program().replace("SECONDS_STUCK = 600 ", "SECONDS_STUCK = 1 ")
-    environment = {**host.environment, "AGENT_ADDRESS": "http://127.0.0.1:9", "AWS_REGION": "us-east-1"}
-    ended = subprocess.run(
-        [sys.executable, "-I", "-c", text], env=environment, capture_output=True, timeout=20, check=False
-    )
-    assert ended.returncode == 1
-    assert b"_read_file" in ended.stderr
 
 
 def test_a_minute_of_a_gpu_is_less_than_a_kilobyte_of_log(tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ from typing import Any
 
 import aws_cdk as cdk
 import pytest
-
 from gpu_constructs import InvalidValueError, TrainingLauncher
 from gpu_constructs.training.launcher_script import Tool
-from tests.training.nodes import GETENT, JOB, MAIN, ended, started, written
+
+from .nodes import GETENT, JOB, MAIN, ended, started, written
 
 RECORD = f"""#!{sys.executable}
 import json, os, sys

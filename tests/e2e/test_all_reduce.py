@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 from gpu_constructs import TrainingLauncher
-from tests.training.nodes import GETENT, MAIN, ended, started, written
+
+from .nodes import GETENT, MAIN, ended, started, written
 
 ALL_REDUCE = """
 import os, sys

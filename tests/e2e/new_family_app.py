@@ -16,7 +16,6 @@ import aws_cdk as cdk
 from aws_cdk import assertions
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
-
 from gpu_constructs import GpuCluster, GpuTaskDefinition, HostNetwork
 from gpu_constructs.cli import main
 from gpu_constructs.hardware import drivers

@@ -9,15 +9,15 @@ from typing import Any
 
 import aws_cdk as cdk
 import pytest
-
 from gpu_constructs.checking.report import check_files
 from gpu_constructs.planning import FleetPlan, plan
 from gpu_constructs.planning.host_layout import layouts_of
 from gpu_constructs.planning.page import page
+from tools.browser import Browser, browser
+
 from tests.planning.drawn_fleet import drawn_fleet
 from tests.planning.given import planned, pool, service
 from tests.stacks.stories import STORIES
-from tools.browser import Browser, browser
 
 AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
 SIZES = {"desktop": (1280, 900), "phone": (390, 844), "smallest": (320, 640)}

@@ -1,0 +1,59 @@
+"""The daemon's program as it is shipped: a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from gpu_constructs.monitoring.daemon.daemon_task import program
+
+from tests.monitoring.daemon_host import ALL, GPU, Ecs, Host, served, task
+from tests.monitoring.emf import values_in
+
+
+def test_the_program_runs_as_it_is_shipped(tmp_path: Path) -> None:
+    ecs = Ecs(task(1, "service:chat", GPU.format(1)))
+    host = Host(tmp_path, ecs)
+    host.logs("NVRM: Xid (PCI:0000:00:1e): 79, GPU has fallen off the bus")
+    with served(ecs) as address:
+        environment = {
+            **host.environment,
+            "AGENT_ADDRESS": address,
+            "AWS_ENDPOINT_URL": address,
+            "AWS_REGION": "us-east-1",
+            "AWS_ACCESS_KEY_ID": "an-id",
+            "AWS_SECRET_ACCESS_KEY": "a-secret",
+            "AWS_EC2_METADATA_DISABLED": "true",
+            "PATH": os.environ["PATH"],
+        }
+        command = [sys.executable, "-I", "-c", program()]
+        with subprocess.Popen(
+            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as run:
+            assert run.stdout is not None
+            said = list[str]()
+            for line in run.stdout:
+                said.append(line)
+                if "UnhealthyGPUs" in line:
+                    break
+            run.terminate()
+            _, errors = run.communicate(timeout=20)
+    assert (errors, run.returncode) == ("", 0), said
+    values = {name: value for line in said if "_aws" in line for name, value in values_in(line).items()}
+    assert values["GPUPowerDraw", (ALL, ("ServiceName", "chat"))] == 26.78
+    assert [json.loads(each["Detail"])["xid"] for each in ecs.events] == [79]
+
+
+def test_a_program_that_is_stuck_ends_so_that_ecs_starts_it_again(tmp_path: Path) -> None:
+    host = Host(tmp_path, Ecs(), privileged=False)
+    os.mkfifo(host.environment["METRICS_FILE"])
+    text = program().replace("SECONDS_STUCK = 600 ", "SECONDS_STUCK = 1 ")
+    environment = {**host.environment, "AGENT_ADDRESS": "http://127.0.0.1:9", "AWS_REGION": "us-east-1"}
+    ended = subprocess.run(
+        [sys.executable, "-I", "-c", text], env=environment, capture_output=True, timeout=20, check=False
+    )
+    assert ended.returncode == 1
+    assert b"_read_file" in ended.stderr
