@@ -120,11 +120,7 @@ def shown(value: object) -> str:
 
 @contextmanager
 def argument_named(argument: str) -> Iterator[None]:
-    """Names the argument in errors of rooms that do not know where their value came from.
-
-    Args:
-        argument: The argument, as the user spells it.
-    """
+    """Names the argument in errors of rooms that do not know where their value came from."""
     try:
         yield
     except GpuConstructsError as error:

@@ -50,12 +50,7 @@ _REVIEWS: WeakKeyDictionary[Template, Mapping[str, Sequence[Finding]]] = WeakKey
 
 
 def lint_id(rule: str, severity: Severity) -> str:
-    """The id under which cfn-lint knows what a rule finds.
-
-    Args:
-        rule: Id of the rule, such as ``GPU060``.
-        severity: Of the finding.
-    """
+    """The id under which cfn-lint knows what a rule finds."""
     return f"{_LETTERS[severity]}{_FIRST + int(rule.removeprefix('GPU'))}"
 
 

@@ -117,19 +117,12 @@ class JobSettings:
 
 @cache  # nothing changes it, and it costs a call into Node
 def seconds_of(number: int) -> cdk.Duration:
-    """A duration.
-
-    Args:
-        number: Its seconds.
-    """
+    """A duration."""
     return cdk.Duration.seconds(number)
 
 
 def require_volumes(volumes: object) -> None:
     """Refuses volumes that are none of AWS Batch.
-
-    Args:
-        volumes: As given.
 
     Raises:
         InvalidValueError: They are something else.

@@ -246,11 +246,7 @@ def plan_job(
 
 
 def arguments_of(name: str) -> Mapping[str, str]:
-    """Arguments of a job by property, and what the job is called whose container has a name of AWS Batch.
-
-    Args:
-        name: The construct id of the job.
-    """
+    """Arguments of a job by property, and what the job is called whose container has a name of AWS Batch."""
     container = f"container {ONLY_CONTAINER}"
     return {**_ARGUMENTS, f"{container} of {name}": name, container: name}
 

@@ -30,9 +30,6 @@ def market_of(purchase: Purchase) -> Market:
 
     Spot is a type of compute environment, and needs no word there.
 
-    Args:
-        purchase: As given.
-
     Raises:
         IncompatibleError: A compute environment cannot buy hosts like that.
     """

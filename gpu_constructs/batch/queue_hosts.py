@@ -78,10 +78,6 @@ class QueueHosts:
     def require_same_vpc(self, storage: ec2.IConnectable, *, argument: str) -> None:
         """Refuses shared storage that is certain to be in another VPC.
 
-        Args:
-            storage: A file system.
-            argument: The argument, as the user spells it.
-
         Raises:
             IncompatibleError: It is in another one.
         """

@@ -17,14 +17,7 @@ from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 def auto_scaling_group(
     scope: Construct, hosts: ClusterHosts, plan: CapacityPlan, launch_template: ec2.LaunchTemplate
 ) -> HostGroup:
-    """Defines the Auto Scaling group of a capacity, and what its parts need besides it.
-
-    Args:
-        scope: The capacity.
-        hosts: What the hosts of the cluster share.
-        plan: What the capacity was asked to be.
-        launch_template: What its hosts are made from.
-    """
+    """Defines the Auto Scaling group of a capacity, and what its parts need besides it."""
     mixed = _mixed(plan, launch_template)
     made = construct_of(
         autoscaling.AutoScalingGroup,

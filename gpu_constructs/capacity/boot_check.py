@@ -129,18 +129,11 @@ class GpuCount(HostPart):
         flag(_ARGUMENT, self.is_asked)
 
     def applied_to(self, pool: Pool) -> Pool:
-        """A capacity with this check, as the value that every check reads.
-
-        Args:
-            pool: What the capacity can launch.
-        """
+        """A capacity with this check, as the value that every check reads."""
         return replace(pool, group=replace(pool.group, checks_gpus=self.is_asked))
 
     def require_possible(self, pool: Pool) -> None:
         """Refuses to count an unknown number of GPUs; rules GPU193 and GPU194 know the rest.
-
-        Args:
-            pool: What the capacity can launch.
 
         Raises:
             IncompatibleError: A type is only known at deploy time.
@@ -159,9 +152,6 @@ class GpuCount(HostPart):
         """What it adds to the resources of a capacity.
 
         The lifecycle hook is in the group itself, so that its first hosts wait as well.
-
-        Args:
-            pool: What the capacity can launch.
         """
         if not self.is_asked:
             return NO_CONTRIBUTION
@@ -179,11 +169,7 @@ class GpuCount(HostPart):
 
 
 def boot_commands(pool: Pool) -> tuple[str, ...]:
-    """Lines of user data that hold the ECS agent back until all GPUs are there.
-
-    Args:
-        pool: What the capacity can launch.
-    """
+    """Lines of user data that hold the ECS agent back until all GPUs are there."""
     words: Mapping[str, str] = {
         "@EXPECTED@": str(_expected(pool)),
         "@HOOK@": HOOK_NAME,

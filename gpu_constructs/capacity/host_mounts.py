@@ -236,11 +236,7 @@ def _require_name(argument: str, name: str, kind: str) -> None:
 
 
 def prepare_mounts(mounts: Sequence[HostMount]) -> tuple[str, ...]:
-    """Lines of user data that mount storage at this boot and at every later one.
-
-    Args:
-        mounts: What is mounted.
-    """
+    """Lines of user data that mount storage at this boot and at every later one."""
     if not mounts:
         return ()
     each = (f"mkdir -p {one.path}\nmountpoint -q {one.path} || {one.command}" for one in mounts)

@@ -24,13 +24,6 @@ def launch_template(
 ) -> ec2.LaunchTemplate:
     """Defines the launch template of a capacity.
 
-    Args:
-        scope: The capacity.
-        hosts: What the hosts of the cluster share.
-        plan: What the capacity was asked to be.
-        user_data: User data of its hosts.
-        network: What was defined for its network.
-
     Raises:
         IncompatibleError: The image is of Windows.
     """

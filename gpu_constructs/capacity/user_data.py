@@ -49,9 +49,6 @@ def host_attributes(types: Sequence[InstanceType]) -> Mapping[str, str]:
 
     ``accelerator`` is the vendor or ``none``; on NVIDIA hosts ``gpu.count``, ``gpu.name`` and ``gpu.memory-gib`` of one
     GPU, rounded down, are there as well. An attribute in which types of one capacity differ is left out.
-
-    Args:
-        types: The instance types of a capacity.
     """
     of_each = [_attributes_of(each) for each in types]
     shared = {name: value for name, value in of_each[0].items() if all(each.get(name) == value for each in of_each)}

@@ -108,11 +108,6 @@ def known_number(
 def exit_code(argument: str, value: object, *, fix: str) -> int:
     """The exit code of a process that failed.
 
-    Args:
-        argument: The argument, as the user spells it.
-        value: What was given.
-        fix: The likely fix.
-
     Raises:
         InvalidValueError: It is 0, no exit code, or only known at deploy time.
     """
@@ -127,11 +122,6 @@ def whole(number: object) -> object:
 def flag(argument: str, value: object, *, fix: str = "leave it out") -> None:
     """Refuses what is neither ``True`` nor ``False``; 1 and a token would be taken for something else than was meant.
 
-    Args:
-        argument: The argument, as the user spells it.
-        value: What was given.
-        fix: The likely fix.
-
     Raises:
         InvalidValueError: It is something else.
     """
@@ -141,9 +131,6 @@ def flag(argument: str, value: object, *, fix: str = "leave it out") -> None:
 
 def gpu_memory_mib(gib: float) -> int:
     """Memory in MiB that each GPU must have, from the argument ``gpu_memory_gib``.
-
-    Args:
-        gib: What was given.
 
     Raises:
         InvalidValueError: It is not a size of a GPU's memory, or only known at deploy time.

@@ -44,11 +44,7 @@ _CHECKED: list[Callable[..., object]] = []
 
 
 def checked(function: Callable[_Arguments, _Made]) -> Callable[_Arguments, _Made]:
-    """Makes a function refuse arguments that it does not have, or that are not of the kinds that its signature states.
-
-    Args:
-        function: Whose other arguments are checked by itself.
-    """
+    """Makes a function refuse arguments that it does not have, or that are not of the kinds in its signature."""
     _CHECKED.append(function)
     names = function.__code__.co_varnames
 
@@ -61,21 +57,13 @@ def checked(function: Callable[_Arguments, _Made]) -> Callable[_Arguments, _Made
 
 
 def names_checked(function: Callable[_Arguments, _Made]) -> Callable[_Arguments, _Made]:
-    """Makes a function refuse arguments that it does not have; the values are checked by itself.
-
-    Args:
-        function: Whose arguments these are.
-    """
+    """Makes a function refuse arguments that it does not have; the values are checked by itself."""
     _CHECKED.append(function)
     return own_names_checked(function)
 
 
 def own_names_checked(function: Callable[_Arguments, _Made]) -> Callable[_Arguments, _Made]:
-    """Like `names_checked`, but errors of other functions never suggest this one.
-
-    Args:
-        function: Whose arguments these are.
-    """
+    """Like `names_checked`, but errors of other functions never suggest this one."""
 
     @wraps(function)
     def after_check(*given: _Arguments.args, **named: _Arguments.kwargs) -> _Made:
@@ -99,10 +87,6 @@ def require_kinds(function: Callable[..., object], named: Mapping[str, object]) 
     """Refuses arguments that a function does not have, or that are not of the kinds that its signature states.
 
     Numbers, and kinds that are not in the tables, are left to others.
-
-    Args:
-        function: Of this library or of CDK.
-        named: Its arguments.
 
     Raises:
         UnknownNameError: It has no such argument.

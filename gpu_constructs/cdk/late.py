@@ -12,20 +12,12 @@ import jsii
 
 
 def late_text(text: Callable[[], str]) -> str:
-    """A token for a text.
-
-    Args:
-        text: Asked for the text.
-    """
+    """A token for a text."""
     return cdk.Lazy.uncached_string(_Text(text))
 
 
 def late_list(texts: Callable[[], list[str]]) -> list[str]:
-    """A token for a list of texts.
-
-    Args:
-        texts: Asked for the texts.
-    """
+    """A token for a list of texts."""
     return cdk.Lazy.uncached_list(_Texts(texts))
 
 

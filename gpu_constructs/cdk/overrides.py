@@ -14,9 +14,6 @@ def called_like(original: Callable[..., object]) -> Callable[[_Override], _Overr
 
     A call from CDK brings a struct, of which jsii passes on what the signature of the override names
     (``_handle_callback`` of jsii 1.142); so it shows the signature of the method that it overrides.
-
-    Args:
-        original: The method of CDK that is overridden.
     """
 
     def shown_as_original(override: _Override) -> _Override:

@@ -149,12 +149,7 @@ def raise_first(
 
 
 def in_arguments(text: str, arguments: Mapping[str, str] = ARGUMENTS) -> str:
-    """A text of a rule with arguments in the place of properties.
-
-    Args:
-        text: A message or a fix.
-        arguments: Arguments by property.
-    """
+    """A text of a rule with arguments in the place of properties."""
     if not text:
         return text
     return _words(tuple(arguments)).sub(lambda found: arguments[found[0]], text)

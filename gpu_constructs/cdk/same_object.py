@@ -17,9 +17,6 @@ except ImportError:  # it is private, so a release of jsii may go without
 def stays_itself(construct: Construct) -> bool:
     """Has jsii give out this very object for a construct, as long as something holds it.
 
-    Args:
-        construct: The construct.
-
     Returns:
         Whether it will.
     """

@@ -58,24 +58,12 @@ def is_there(path: str, *, there: bool = True) -> State:
 
 
 def call_ecs(partition: str, action: str, parameters: State) -> State:
-    """A state that asks ECS something, and tries again where ECS is busy.
-
-    Args:
-        partition: The partition of AWS.
-        action: What it asks, such as ``listTasks``.
-        parameters: The request.
-    """
+    """A state that asks ECS something, and tries again where ECS is busy."""
     return call(partition, f"aws-sdk:ecs:{action}", parameters)
 
 
 def call(partition: str, action: str, parameters: State) -> State:
-    """A state that asks a service of AWS something, and tries again where the service is busy.
-
-    Args:
-        partition: The partition of AWS.
-        action: The integration, such as ``sns:publish``.
-        parameters: The request.
-    """
+    """A state that asks a service of AWS something, and tries again where the service is busy."""
     return {
         "Type": "Task",
         "Resource": f"arn:{partition}:states:::{action}",

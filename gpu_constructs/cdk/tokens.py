@@ -22,11 +22,7 @@ _LARGEST_NUMBER_TOKEN = -1e288
 
 
 def is_token(value: object) -> bool:
-    """Whether this value is only known at deploy time, be it a token or a dynamic reference that is written out.
-
-    Args:
-        value: Any argument a user gave.
-    """
+    """Whether this value is only known at deploy time, be it a token or a dynamic reference that is written out."""
     if isinstance(value, str):
         return ("{Token[" in value and _TOKEN.search(value) is not None) or is_resolved_later(value)
     # Infinity would break the connection to Node: JSON has no word for it.
@@ -49,18 +45,10 @@ def is_text_token(value: object) -> bool:
 
 
 def known_parts(text: str) -> str:
-    """A text without its tokens.
-
-    Args:
-        text: Any text a user gave.
-    """
+    """A text without its tokens."""
     return _TOKEN.sub("", text)
 
 
 def known_text(value: str) -> str | Unknown:
-    """A text as a fleet holds it: unknown where a part of it is only resolved at deploy time.
-
-    Args:
-        value: Any text a user gave.
-    """
+    """A text as a fleet holds it: unknown where a part of it is only resolved at deploy time."""
     return UNKNOWN if is_token(value) else value

@@ -173,12 +173,7 @@ def _has_no_path(pool: Pool) -> bool:
 
 
 def announce(construct: IConstruct, findings: Iterable[Finding]) -> None:
-    """Shows at the construct what no template holds; acknowledged like everything else.
-
-    Args:
-        construct: What the findings are about.
-        findings: What is to be said.
-    """
+    """Shows at the construct what no template holds; acknowledged like everything else."""
     for each in findings:
         text = f"{each.message}; {each.fix}" if each.fix else each.message
         cdk.Validations.of(construct).add_warning(f"{METADATA_KEY}::{each.rule}", text)

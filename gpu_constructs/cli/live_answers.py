@@ -41,10 +41,6 @@ def add_cluster(parser: argparse.ArgumentParser) -> None:
 def described(arguments: argparse.Namespace, *, name: str) -> Described:
     """What files say that the arguments name, or the account where they name none.
 
-    Args:
-        arguments: What the command line says.
-        name: What is asked about.
-
     Raises:
         GpuConstructsError: A file cannot be read, or AWS did not answer.
     """

@@ -52,10 +52,6 @@ def all_called(things: Sequence[_Thing], name: str) -> tuple[_Thing, ...]:
     The name in the fleet, which is unique; its logical id, family or provider, or the path of its construct; the end of
     such a path. CDK writes ids of constructs one after the other: ``ClusterL4GroupASG0C9E5504`` is ``ClusterL4``, and
     ``L4`` too.
-
-    Args:
-        things: All there are.
-        name: What somebody calls it.
     """
     return (
         tuple(each for each in things if each.name == name)

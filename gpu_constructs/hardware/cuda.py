@@ -155,9 +155,6 @@ def cuda_image(image: str) -> CudaImage | None:
 def first_branch(cuda: Cuda) -> int | None:
     """The first driver branch that runs programs of a CUDA without its forward compatibility package.
 
-    Args:
-        cuda: The version.
-
     Returns:
         None for a major version that the table does not know.
     """

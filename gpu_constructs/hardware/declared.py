@@ -209,10 +209,6 @@ def _with_counts(found: InstanceType) -> dict[str, object]:
 def declared_type_of(name: str, written: Mapping[str, object]) -> DeclaredInstanceType:
     """A declared type as files write it: fields by name, as ``memory_mib`` or ``MemoryMib``.
 
-    Args:
-        name: Name of the type.
-        written: The other fields.
-
     Raises:
         InvalidValueError: A value is wrong, or a field is missing; `argument` is the key as it is written.
         UnknownNameError: There is no such field, or no type can have this name.

@@ -214,10 +214,6 @@ def drives(drivers: Drivers, support: DriverSupport) -> bool | None:
 
 
 def shown_version(version: Version) -> str:
-    """A version as NVIDIA writes it, such as ``580.178.04``; empty where nothing is known.
-
-    Args:
-        version: Its numbers.
-    """
+    """A version as NVIDIA writes it, such as ``580.178.04``; empty where nothing is known."""
     known = [each for each in version if each != _LAST]
     return ".".join(str(each) if place == 0 else f"{each:02}" for place, each in enumerate(known))

@@ -31,28 +31,17 @@ _NEWER = re.compile(
 
 
 def may_be_region(text: object) -> bool:
-    """Whether it is the name of a region, or may be that of a newer one.
-
-    Args:
-        text: What was given.
-    """
+    """Whether it is the name of a region, or may be that of a newer one."""
     return isinstance(text, str) and (text in REGIONS or _NEWER.fullmatch(text) is not None)
 
 
 def nearest_regions(text: str) -> list[str]:
-    """The regions whose names are most like a text, the nearest first.
-
-    Args:
-        text: What was given.
-    """
+    """The regions whose names are most like a text, the nearest first."""
     return get_close_matches(text.strip().lower()[:NAME], sorted(REGIONS), n=3)
 
 
 def require_region(region: object) -> None:
     """Refuses what is not a region, with the nearest names; what may be a newer one passes.
-
-    Args:
-        region: What was given.
 
     Raises:
         InvalidValueError: AWS has no such region.

@@ -96,23 +96,14 @@ class ReleaseLine:
         )
 
     def is_after_the_known(self, number: Number) -> bool:
-        """Whether a release came after the last one whose driver is known.
-
-        Args:
-            number: Of the release.
-        """
+        """Whether a release came after the last one whose driver is known."""
         return number > max((each for each, _ in self._with_driver()), default=())
 
     def _with_driver(self) -> list[tuple[Number, Drivers]]:
         return [(each, release.driver) for each, release in self.releases.items() if release.driver is not None]
 
     def missing(self, number: Number, family: str) -> ReleaseChange | None:
-        """The first change that a release lacks though a family needs it.
-
-        Args:
-            number: Of the release.
-            family: The instance family.
-        """
+        """The first change that a release lacks though a family needs it."""
         return next(
             (
                 each

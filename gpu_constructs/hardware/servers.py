@@ -93,9 +93,6 @@ def is_large(image: str) -> bool:
 
     Of CUDA itself, the images with ``base`` in their tag have little more than its runtime
     (https://hub.docker.com/r/nvidia/cuda).
-
-    Args:
-        image: As written.
     """
     server = server_of_image(image)
     return server is not None and (server is not server_facts("cuda") or bool(_WITH_LIBRARIES.search(image)))
@@ -107,11 +104,7 @@ def variables_of_servers() -> frozenset[str]:
 
 
 def repository_of(image: str) -> str:
-    """An image without its tag and digest, and without the name of Docker Hub, which is the default.
-
-    Args:
-        image: As written.
-    """
+    """An image without its tag and digest, and without the name of Docker Hub, which is the default."""
     name = _DOCKER_HUB.sub("", image, count=1).partition("@")[0]
     head, colon, tag = name.rpartition(":")
     return head if colon and "/" not in tag else name

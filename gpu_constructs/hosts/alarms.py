@@ -15,11 +15,7 @@ class AlarmsOfTasks:
         self._tell_of: Callable[[cloudwatch.Alarm], None] | None = None
 
     def add(self, alarm: cloudwatch.Alarm) -> None:
-        """Adds an alarm, of which those are told that are told of all.
-
-        Args:
-            alarm: The alarm.
-        """
+        """Adds an alarm, of which those are told that are told of all."""
         self._alarms.append(alarm)
         if self._tell_of is not None:
             self._tell_of(alarm)

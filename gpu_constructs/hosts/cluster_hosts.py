@@ -163,10 +163,6 @@ class ClusterHosts:
     def require_same_vpc(self, storage: ec2.IConnectable, *, argument: str) -> None:
         """Refuses shared storage that is certain to be in another VPC; what was found once is not asked again.
 
-        Args:
-            storage: A file system.
-            argument: The argument, as the user spells it.
-
         Raises:
             IncompatibleError: It is in another one.
         """
@@ -180,10 +176,6 @@ class ClusterHosts:
 
         CDK puts a rule between two stacks into the stack of the construct whose connections are asked, which then
         depends on the other. So the side is asked whose stack depends on the other anyway.
-
-        Args:
-            file_system: The file system.
-            task: The task definition.
         """
         if file_system in self._let_into:
             return
@@ -214,9 +206,6 @@ class ClusterHosts:
 
         With a circuit breaker it writes one unless the app has its flag (aws-cdk-lib 2.275, ``BaseService``).
         Only a stack is asked, and once: it takes no context after its first child, and no service is its own scope.
-
-        Args:
-            scope: Where the services are defined.
         """
         return scope is self._stack and self._has_flag
 
@@ -279,9 +268,6 @@ class ClusterHosts:
 
     def require_same_region(self, scope: IConstruct) -> None:
         """Refuses a service in another region or account than the cluster, which ECS would not find there.
-
-        Args:
-            scope: Where the service is defined.
 
         Raises:
             InvalidValueError: The service is outside of every stack.

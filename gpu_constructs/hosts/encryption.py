@@ -17,9 +17,6 @@ _AUTO_SCALING = "role/aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleF
 def let_key_be_used(key: kms.IKey) -> None:
     """Adds to the policy of a key what volumes of hosts and logs of tasks need. CDK cannot change an imported key.
 
-    Args:
-        key: The key.
-
     Raises:
         InvalidValueError: It is not symmetric, which volumes and logs cannot be encrypted with
             (https://docs.aws.amazon.com/kms/latest/developerguide/symmetric-asymmetric.html).

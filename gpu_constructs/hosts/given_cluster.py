@@ -95,9 +95,6 @@ def options_of_new(options: NewClusterOptions, *, is_new: bool) -> NewClusterOpt
 def require_own_id(construct_id: str) -> None:
     """Refuses the id of something that the cluster defines itself.
 
-    Args:
-        construct_id: The id of a capacity.
-
     Raises:
         InvalidValueError: It is such an id.
     """
@@ -112,9 +109,6 @@ def require_own_id(construct_id: str) -> None:
 
 def network_of(cluster: ecs.ICluster) -> ec2.IVpc:
     """The VPC of a cluster.
-
-    Args:
-        cluster: As the user gave it.
 
     Raises:
         InvalidValueError: It does not say where it runs.

@@ -20,9 +20,6 @@ _GROUP = re.compile(
 def require_reservation_id(value: str) -> None:
     """Refuses text that cannot be the id of a capacity reservation; a token passes.
 
-    Args:
-        value: What was given.
-
     Raises:
         InvalidValueError: It is not the id of a capacity reservation.
     """
@@ -41,9 +38,6 @@ def require_reservation_id(value: str) -> None:
 
 def require_group_arn(value: str) -> None:
     """Refuses text that is not a resource group; a token passes.
-
-    Args:
-        value: What was given.
 
     Raises:
         InvalidValueError: It is not the ARN of a resource group.

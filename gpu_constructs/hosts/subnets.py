@@ -89,10 +89,6 @@ class HostSubnets:
     def of(cls, vpc: ec2.IVpc, chosen: ec2.SubnetSelection | None) -> HostSubnets:
         """The chosen subnets of a VPC; by default the private ones with a way out.
 
-        Args:
-            vpc: Where they are.
-            chosen: The user's choice.
-
         Raises:
             InvalidValueError: The VPC has no private subnets and no others were chosen, or none is as chosen.
         """
@@ -140,12 +136,7 @@ def _are_unknown(zones: frozenset[str]) -> bool:
 
 
 def selected_subnets(vpc: ec2.IVpc, chosen: ec2.SubnetSelection) -> ec2.SelectedSubnets:
-    """What CDK finds for a selection; it takes one by its parts.
-
-    Args:
-        vpc: Where.
-        chosen: The selection.
-    """
+    """What CDK finds for a selection; it takes one by its parts."""
     return vpc.select_subnets(
         availability_zones=chosen.availability_zones,
         one_per_az=chosen.one_per_az,

@@ -143,9 +143,6 @@ class JobPlaces:
     def require_apart(self, environment: Mapping[str, object]) -> None:
         """Refuses an environment variable that is that of a place as well: one of both would be lost.
 
-        Args:
-            environment: The other variables.
-
         Raises:
             InvalidValueError: A name is among both.
         """
@@ -168,9 +165,6 @@ class JobPlaces:
 
     def require_names(self, stack: cdk.Stack) -> None:
         """Refuses buckets of another account or region whose names no template of the job can say.
-
-        Args:
-            stack: That of the job.
 
         Raises:
             IncompatibleError: CDK cannot name a bucket there.
@@ -225,10 +219,6 @@ def _require_name(argument: str, place: JobData, stack: cdk.Stack) -> None:
 
 def require_key(argument: str, prefix: str) -> None:
     """Refuses the beginning of a key that no object can have.
-
-    Args:
-        argument: The argument, as the user spells it.
-        prefix: The beginning.
 
     Raises:
         InvalidValueError: It is longer than a key.

@@ -19,20 +19,13 @@ _MOST_CHARACTERS = 8192
 
 
 def quoted(text: str) -> str:
-    """A text as one word of a shell.
-
-    Args:
-        text: The text.
-    """
+    """A text as one word of a shell."""
     escaped = text.replace("'", "'\\''")
     return f"'{escaped}'"
 
 
 def text_of(job_input: Mapping[str, object]) -> str:
     """The input of a job as JSON.
-
-    Args:
-        job_input: As given.
 
     Raises:
         InvalidValueError: It cannot be written as JSON, or has values that no job gets.

@@ -65,12 +65,7 @@ def machine_of_tasks(
 
 
 def alarm_of(scope: Construct, machine: sfn.StateMachine) -> cloudwatch.Alarm:
-    """Defines an alarm for jobs that failed, and for executions that passed the time of all their attempts.
-
-    Args:
-        scope: Where it is defined.
-        machine: The state machine.
-    """
+    """Defines an alarm for jobs that failed, and for executions that passed the time of all their attempts."""
     dimensions = {"StateMachineArn": machine.state_machine_arn}
     counted = {
         name: cloudwatch.Metric(namespace="AWS/States", metric_name=metric, dimensions_map=dimensions, statistic="Sum")

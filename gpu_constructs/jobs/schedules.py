@@ -64,11 +64,7 @@ def require_schedule(schedule: scheduler.ScheduleExpression, name: str | None) -
 
 
 def like_time_zone(name: str) -> tuple[str, ...] | None:
-    """Time zones that are written like one that the IANA database lacks; None for one that it has.
-
-    Args:
-        name: The time zone, such as ``Europe/Berlin``.
-    """
+    """Time zones that are written like one that the IANA database lacks; None for one that it has."""
     known = available_timezones()
     return None if name in known or not known else tuple(get_close_matches(name, sorted(known), n=3))
 

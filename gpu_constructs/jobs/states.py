@@ -90,12 +90,7 @@ class Cause:
 
 
 def definition_of(run: JobRun, retries: JobRetries) -> State:
-    """The definition of a job's state machine.
-
-    Args:
-        run: What each attempt runs.
-        retries: How often it is run again.
-    """
+    """The definition of a job's state machine."""
     words = time_limit(run)
     running = {
         **run_task(run, {}),
@@ -182,11 +177,7 @@ def machine_of(
 
 
 def time_limit(run: JobRun) -> str:
-    """What is said of an attempt whose time is over.
-
-    Args:
-        run: What it runs.
-    """
+    """What is said of an attempt whose time is over."""
     return f"{PASSED_ITS_TIME_LIMIT} of {in_words(run.timeout_seconds)}"
 
 

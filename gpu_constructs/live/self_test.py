@@ -159,12 +159,7 @@ def task_definition(
 
 
 def judged(seen: SelfTest, instance_type: InstanceType) -> tuple[Check, ...]:
-    """What the task saw, held against its instance type.
-
-    Args:
-        seen: What it saw.
-        instance_type: The host that it ran on.
-    """
+    """What the task saw, held against its instance type."""
     return tuple(_checks(seen, instance_type))
 
 

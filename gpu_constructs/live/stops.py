@@ -30,12 +30,7 @@ _NEEDS_CUDA = re.compile(r"unsatisfied condition: cuda>=([0-9]{1,3})\.([0-9]{1,2
 
 
 def of_its_tasks(answers: Answers, subject: Subject) -> Iterator[Cause]:
-    """What holds a service or a task up, as its deployment and its tasks say it.
-
-    Args:
-        answers: What was described.
-        subject: The service or the task.
-    """
+    """What holds a service or a task up, as its deployment and its tasks say it."""
     failed = progress_of(subject.described).failed
     if failed:
         yield Cause(

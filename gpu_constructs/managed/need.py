@@ -107,20 +107,12 @@ def _with_gpus() -> Iterator[InstanceType]:
 
 
 def model_of(each: InstanceType) -> str | None:
-    """The model of its accelerators; None without any.
-
-    Args:
-        each: Any type of the catalogue.
-    """
+    """The model of its accelerators; None without any."""
     return None if each.accelerators is None else each.accelerators.model
 
 
 def generation_of(each: InstanceType) -> str | None:
-    """The maker's name of the architecture of its GPUs; None without any.
-
-    Args:
-        each: Any type of the catalogue.
-    """
+    """The maker's name of the architecture of its GPUs; None without any."""
     return None if each.accelerators is None else each.accelerators.generation
 
 

@@ -92,42 +92,23 @@ class CacheStorage:
     def require_on(self, capacity: Sequence[_Capacity]) -> None:
         """Refuses capacity whose hosts cannot have it.
 
-        Args:
-            capacity: Where the task may run.
-
         Raises:
             IncompatibleError: A capacity does not mount it, or is of ECS Managed Instances, which take no such volume.
         """
 
     def volume(self, capacity: Sequence[_Capacity], name: str) -> Volume:
-        """Its volume in a task definition.
-
-        Args:
-            capacity: Where the task may run.
-            name: The name of the volume.
-        """
+        """Its volume in a task definition."""
         raise NotImplementedError
 
     def volume_name(self, task: ecs.TaskDefinition) -> str:  # noqa: ARG002 - the same in every task
-        """The name of that volume; Docker shares volumes of one name.
-
-        Args:
-            task: The task definition.
-        """
+        """The name of that volume; Docker shares volumes of one name."""
         return "models"
 
     def grant(self, task: ecs.TaskDefinition) -> None:
-        """Lets the role of a task use it.
-
-        Args:
-            task: The task definition.
-        """
+        """Lets the role of a task use it."""
 
     def require_near(self, capacity: Sequence[_Capacity]) -> None:
         """Refuses capacity of another VPC.
-
-        Args:
-            capacity: Where the task may run.
 
         Raises:
             IncompatibleError: The cache is certain to be in another VPC than the hosts.
@@ -144,19 +125,10 @@ class CacheStorage:
         """
 
     def reach_from_hosts(self, hosts: ClusterHosts, task: ecs.TaskDefinition) -> None:
-        """Lets hosts reach it, on the port that it is mounted through and no other.
-
-        Args:
-            hosts: Where the task may run.
-            task: The task definition.
-        """
+        """Lets hosts reach it, on the port that it is mounted through and no other."""
 
     def reach_from_tasks(self, service: Runner) -> None:
-        """The same for the tasks of a service in network mode ``awsvpc``.
-
-        Args:
-            service: The service.
-        """
+        """The same for the tasks of a service in network mode ``awsvpc``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -50,12 +50,7 @@ class ServedContainer:
     environment: dict[str, str]
 
     def arguments(self, given: Mapping[str, Any], *, network_mode: object) -> dict[str, Any]:
-        """Arguments of `GpuTaskDefinition.add_gpu_container`, those that were given in place of the server's own.
-
-        Args:
-            given: The user's arguments.
-            network_mode: That of the task.
-        """
+        """Arguments of `GpuTaskDefinition.add_gpu_container`, those that were given in place of the server's own."""
         port = self.server.port
         own = {name: value for name, value in self.environment.items() if name not in (given.get("secrets") or {})}
         environment = given.get("environment")

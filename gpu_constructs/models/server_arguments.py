@@ -31,10 +31,6 @@ def require_text(argument: str, value: object, *, example: str) -> None:
 def require_port(argument: str, value: object) -> None:
     """Refuses what is not a port, or is a token; None is allowed.
 
-    Args:
-        argument: The argument, as the user spells it.
-        value: What was given.
-
     Raises:
         InvalidValueError: It is something else.
     """
@@ -51,10 +47,6 @@ def require_port(argument: str, value: object) -> None:
 
 def require_path(argument: str, value: object) -> None:
     """Refuses what is not an absolute path; None is allowed.
-
-    Args:
-        argument: The argument, as the user spells it.
-        value: What was given.
 
     Raises:
         InvalidValueError: It is something else.

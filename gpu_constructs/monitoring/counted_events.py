@@ -62,11 +62,7 @@ class CountedEvent:
 
 
 def namespace_of_events(cluster_name: str) -> str:
-    """The namespace of the counted events of a cluster.
-
-    Args:
-        cluster_name: Its name.
-    """
+    """The namespace of the counted events of a cluster."""
     return f"{METRIC_NAMESPACE}/{cluster_name}"
 
 

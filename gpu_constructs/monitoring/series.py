@@ -43,12 +43,7 @@ class Formula:
 
     @classmethod
     def of(cls, series: Series, label: str) -> Formula:
-        """A series as it is.
-
-        Args:
-            series: The series.
-            label: What it is called.
-        """
+        """A series as it is."""
         return cls(expression=_ITSELF, label=label, series={_ITSELF: series})
 
     @property

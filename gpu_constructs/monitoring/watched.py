@@ -94,11 +94,7 @@ class WatchedPool:
         return Series(namespace="AWS/AutoScaling", name=name, dimensions={"AutoScalingGroupName": self.group_name})
 
     def block_warnings(self, reservation_id: str) -> Series:
-        """The number of warnings that a Capacity Block ends.
-
-        Args:
-            reservation_id: Its reservation.
-        """
+        """The number of warnings that a Capacity Block ends."""
         return Series(
             namespace=namespace_of_events(self.cluster_name),
             name="BlockWarnings",
@@ -169,11 +165,7 @@ class WatchedCluster:
         return _of_daemon(name, statistic, {"ClusterName": self.name})
 
     def events(self, metric: str) -> Series:
-        """The number of some events.
-
-        Args:
-            metric: Which of `COUNTED`.
-        """
+        """The number of some events."""
         return Series(namespace=namespace_of_events(self.name), name=COUNTED[metric].metric, statistic="Sum")
 
 

@@ -77,11 +77,7 @@ class HostPrice:
         return self.prices if self.cheapest is None else (self.cheapest,)
 
     def standing_in(self, pool: Pool) -> tuple[Price, ...]:
-        """Prices of another region than that of the pool, which has none on a list; none where its region is not known.
-
-        Args:
-            pool: The pool.
-        """
+        """Prices of another region than the pool's, which has none on a list; none where its region is not known."""
         return tuple([each for each in self.listed if pool.region is not None and each.region != pool.region])
 
     @property

@@ -101,12 +101,7 @@ class PlanDifference:
 
 
 def difference(old: FleetPlan, new: FleetPlan) -> PlanDifference:
-    """What a change does to a plan.
-
-    Args:
-        old: The plan before it.
-        new: The plan after it.
-    """
+    """What a change does to a plan."""
     pairs = _pairs(old.pools, new.pools)
     # Only of what is not known it has to be asked whether it is the same.
     changed = [pair for pair in pairs if not _is_same(*pair)]

@@ -48,12 +48,7 @@ def either(*changes: tuple[str, Changed]) -> Ways:
 
 
 def changed(fleet: Fleet, things: Iterable[Pool | Task | Workload]) -> Fleet:
-    """The fleet with some things in place of those of the same name, wherever they are named.
-
-    Args:
-        fleet: What was asked for.
-        things: What would be asked for instead.
-    """
+    """The fleet with some things in place of those of the same name, wherever they are named."""
     new = tuple(things)
     pools = {each.name: each for each in new if isinstance(each, Pool)}
     tasks = {each.name: each for each in new if isinstance(each, Task)}

@@ -53,10 +53,6 @@ def given_percentages(
 ) -> tuple[int | Unknown | None, int | Unknown | None]:
     """The percentages of a deployment as far as they are known.
 
-    Args:
-        min_healthy_percent: As given.
-        max_healthy_percent: As given.
-
     Raises:
         InvalidValueError: One is wrong by itself, or they leave a deployment nothing to do.
     """

@@ -122,12 +122,7 @@ def source_of(open_to: bool | None, *, internet_facing: bool, vpc: ec2.IVpc) -> 
 
 
 def url_of(balancer: elbv2.IApplicationLoadBalancer, listener: NewListener) -> str:
-    """Where a load balancer answers; empty for one that was imported without its name.
-
-    Args:
-        balancer: The load balancer.
-        listener: Where it listens.
-    """
+    """Where a load balancer answers; empty for one that was imported without its name."""
     try:
         name = balancer.load_balancer_dns_name
     except RuntimeError:

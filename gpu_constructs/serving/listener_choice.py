@@ -199,9 +199,6 @@ def new_listener(
 def require_path(path: str | None) -> str:
     """The path of a health check.
 
-    Args:
-        path: As given.
-
     Raises:
         InvalidValueError: There is none, or it is not a path.
     """

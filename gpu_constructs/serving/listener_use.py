@@ -17,11 +17,7 @@ _PRIORITIES: WeakKeyDictionary[elbv2.IApplicationListener, frozenset[int]] = Wea
 
 
 def ports_of(balancer: elbv2.IApplicationLoadBalancer) -> frozenset[int]:
-    """Where a load balancer listens for services of this app.
-
-    Args:
-        balancer: The load balancer.
-    """
+    """Where a load balancer listens for services of this app."""
     return _PORTS.get(balancer, frozenset())
 
 
@@ -38,10 +34,6 @@ def take_ports(balancer: elbv2.IApplicationLoadBalancer, ports: Iterable[int]) -
 def require_free_priority(listener: object, priority: object) -> None:
     """Refuses a priority that a rule of a listener has already.
 
-    Args:
-        listener: The listener.
-        priority: Of a new rule.
-
     Raises:
         InvalidValueError: A rule of a service of this app has it.
     """
@@ -57,10 +49,5 @@ def require_free_priority(listener: object, priority: object) -> None:
 
 
 def take_priority(listener: elbv2.IApplicationListener, priority: int) -> None:
-    """Notes that a rule of a listener has this priority.
-
-    Args:
-        listener: The listener.
-        priority: Of its rule.
-    """
+    """Notes that a rule of a listener has this priority."""
     _PRIORITIES[listener] = _PRIORITIES.get(listener, frozenset()) | {priority}

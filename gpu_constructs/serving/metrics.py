@@ -18,10 +18,6 @@ def require_here(metric: cloudwatch.IMetric, stack: cdk.Stack) -> None:
 
     An alarm over metric math takes metrics of another account.
 
-    Args:
-        metric: What the user gave.
-        stack: Where the service is.
-
     Raises:
         IncompatibleError: They are certain to be of another one.
     """
@@ -50,11 +46,7 @@ def _metrics_in(metric: cloudwatch.IMetric) -> Iterator[cloudwatch.IMetric]:
 
 
 def names_in(metric: cloudwatch.IMetric) -> Iterator[str]:
-    """The names that metric math gives to its parts, each of which CDK takes once.
-
-    Args:
-        metric: What the user gave.
-    """
+    """The names that metric math gives to its parts, each of which CDK takes once."""
     if isinstance(metric, cloudwatch.MathExpression):
         for name, each in metric.using_metrics.items():
             yield name
@@ -63,9 +55,6 @@ def names_in(metric: cloudwatch.IMetric) -> Iterator[str]:
 
 def require_direct(metric: cloudwatch.IMetric) -> None:
     """Refuses what CDK writes no target tracking for.
-
-    Args:
-        metric: What the user gave.
 
     Raises:
         InvalidValueError: It is metric math, or has a statistic that cannot be tracked.

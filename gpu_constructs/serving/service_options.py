@@ -133,10 +133,6 @@ def with_defaults(options: ServiceOptions, *, is_managed: bool) -> ServiceOption
 def require_together(options: Ec2ServiceOptions, cluster: ecs.ICluster) -> None:
     """Refuses options that need another one.
 
-    Args:
-        options: What was given.
-        cluster: The cluster of the service.
-
     Raises:
         IncompatibleError: The other one is missing.
     """
@@ -178,11 +174,7 @@ def _require_ecs(controller: ecs.DeploymentController | None) -> None:
 
 
 def constraints_of(given: Sequence[ecs.PlacementConstraint] | None) -> tuple[PlacementConstraint, ...]:
-    """Placement constraints as every check reads them.
-
-    Args:
-        given: As CDK has them.
-    """
+    """Placement constraints as every check reads them."""
     written = [each for constraint in given or () for each in constraint.to_json()]
     return tuple(
         PlacementConstraint(type=each.type, expression=None if each.expression is None else known_text(each.expression))

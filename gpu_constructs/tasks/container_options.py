@@ -121,11 +121,7 @@ class GpuContainerOptions(ContainerOptions, GpuNeedOptions, total=False):
 
 
 def passed_on(options: ContainerOptions) -> PassedOn:
-    """The arguments that reach CDK as they are given; jsii takes a tuple or a mapping of another kind for neither.
-
-    Args:
-        options: What the user gave.
-    """
+    """The arguments that reach CDK as they are given; jsii takes a tuple or a mapping of another kind for neither."""
     given = {name: value for name, value in options.items() if name in PassedOn.__annotations__ and value is not None}
     return cast("PassedOn", {name: _plain(value) for name, value in given.items()})
 

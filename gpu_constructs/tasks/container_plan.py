@@ -272,12 +272,7 @@ def known_variables(environment: Mapping[str, str]) -> tuple[tuple[str, str | Un
 
 
 def with_container(task: Task, container: Container) -> Task:
-    """The task with one more container, which a size of the task grows by.
-
-    Args:
-        task: The containers before it.
-        container: The newest.
-    """
+    """The task with one more container, which a size of the task grows by."""
     limit = container.memory_limit_mib
     return replace(
         task,

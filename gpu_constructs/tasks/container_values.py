@@ -60,10 +60,6 @@ def require_values(options: Mapping[str, object]) -> None:
 def host_ports(mappings: object, network_mode: object) -> tuple[tuple[int, str], ...]:
     """Ports of the host that a container certainly takes: static ones in mode bridge, all of them in mode host.
 
-    Args:
-        mappings: The argument ``port_mappings``.
-        network_mode: That of the task.
-
     Raises:
         IncompatibleError: One has a name for Service Connect, which cannot be used in network mode host.
     """
@@ -81,21 +77,13 @@ def host_ports(mappings: object, network_mode: object) -> tuple[tuple[int, str],
 
 
 def refused_on_managed(options: Mapping[str, object]) -> dict[str, object]:
-    """Settings that are used and that Managed Instances refuse: the value by the property.
-
-    Args:
-        options: Arguments of CDK's ``add_container``.
-    """
+    """Settings that are used and that Managed Instances refuse: the value by the property."""
     used = {setting: options.get(argument) for setting, argument in REFUSED_ON_MANAGED.items()}
     return {setting: value for setting, value in used.items() if value is not None}
 
 
 def system_controls(options: Mapping[str, object]) -> tuple[str, ...]:
-    """Kernel parameters that a container sets.
-
-    Args:
-        options: Arguments of CDK's ``add_container``.
-    """
+    """Kernel parameters that a container sets."""
     named = (_field(each, "namespace") for each in _listed(options.get("system_controls")))
     return tuple(each for each in named if isinstance(each, str) and not is_token(each))
 

@@ -18,9 +18,6 @@ def efa_devices(pools: Sequence[Pool]) -> tuple[str, ...]:
 
     Each adapter of a host is one device, and a container that is given one its host does not have does not start.
 
-    Args:
-        pools: Where the task may run.
-
     Raises:
         IncompatibleError: A pool's hosts have no EFA, or two pools' hosts have different numbers of them.
     """
@@ -52,9 +49,6 @@ def efa_variables(pools: Sequence[Pool]) -> dict[str, str]:
 
     None of NCCL's own: its defaults pass over the loopback and Docker interfaces, which leaves the one that carries IP,
     and AWS's plugin sets the rest for each instance type.
-
-    Args:
-        pools: Where the task may run.
     """
     # FI_PROVIDER: libfabric goes to TCP in silence where it finds no EFA. FI_EFA_USE_DEVICE_RDMA=1: libfabric before
     # 1.18 leaves RDMA off without it, and any libfabric aborts the process with it where the device has none, so it is

@@ -45,11 +45,7 @@ class GpuNeedOptions(TypedDict, total=False):
 
 
 def needs_among(options: GpuNeedOptions) -> GpuNeedOptions:
-    """Those of some arguments that are needs.
-
-    Args:
-        options: What the user gave.
-    """
+    """Those of some arguments that are needs."""
     given = {name: value for name, value in options.items() if name in GpuNeedOptions.__annotations__}
     return cast("GpuNeedOptions", given)
 
@@ -81,11 +77,7 @@ def plan_needs(options: GpuNeedOptions) -> GpuNeeds | None:
 
 
 def metadata_of(task: Task) -> dict[str, object] | None:
-    """The needs of all containers as the metadata of the task definition; None where no container needs anything.
-
-    Args:
-        task: A task definition.
-    """
+    """The needs of all containers as the metadata of the task definition; None where no container needs anything."""
     written = {each.name: _written(each) for each in task.containers if each.needs is not None}
     return {"Containers": written} if written else None
 

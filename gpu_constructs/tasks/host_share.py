@@ -29,10 +29,6 @@ def types_for(task: Task, pool: Pool) -> tuple[InstanceType, ...]:
     (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ManagedInstances.html,
     https://docs.aws.amazon.com/batch/latest/userguide/allocation-strategies.html), so those on which it does; the
     largest where it fits on none.
-
-    Args:
-        task: What is to run.
-        pool: Where.
     """
     types = pool.instance_types
     if pool.kind not in _FITTING or not types:

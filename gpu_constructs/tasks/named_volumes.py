@@ -17,11 +17,7 @@ class NamedVolumes(ecs.Ec2TaskDefinition):
     _names_of_volumes: frozenset[str] = frozenset()
 
     def free_volume_name(self, name: str) -> str:
-        """This name, or with a number after it where a volume has it.
-
-        Args:
-            name: The name that is wanted.
-        """
+        """This name, or with a number after it where a volume has it."""
         taken = self._names_of_volumes
         return (
             name

@@ -37,9 +37,6 @@ def with_proxy(task: Task) -> Task:
 def require_known_size(task: Task) -> None:
     """Refuses a container whose CPU or memory is only known at deploy time, of which a task has no sum.
 
-    Args:
-        task: The task with it.
-
     Raises:
         InvalidValueError: The task has a size, and it is not known.
     """

@@ -89,9 +89,6 @@ class Landing:
     def require_ipc_mode(self, given: ecs.IpcMode | None) -> None:
         """Refuses an IPC mode on Managed Instances, which have none.
 
-        Args:
-            given: As the user chose it.
-
         Raises:
             IncompatibleError: Tasks may run there.
         """
@@ -150,9 +147,6 @@ class Landing:
 def landing_on(capacity: Sequence[Capacity]) -> Landing:
     """Where tasks on these capacities may be placed.
 
-    Args:
-        capacity: What the user gave.
-
     Raises:
         InvalidValueError: It is not a list of different capacities.
         IncompatibleError: They have different architectures, for which no one image runs.
@@ -192,20 +186,13 @@ def _mode_written(network_mode: ecs.NetworkMode | None) -> str:
 
 
 def encryption_key_of(capacity: Sequence[Capacity]) -> kms.IKey | None:
-    """The key that the logs of a task are encrypted with; None for a key of AWS.
-
-    Args:
-        capacity: Where the task may run.
-    """
+    """The key that the logs of a task are encrypted with; None for a key of AWS."""
     keys = (None if isinstance(each, ImportedGpuCapacity) else each.encryption_key for each in capacity)
     return next(filter(None, keys), None)
 
 
 def require_capacities(capacity: Sequence[Capacity]) -> None:
     """Refuses what is not a list of different capacities.
-
-    Args:
-        capacity: What the user gave.
 
     Raises:
         InvalidValueError: It is something else.

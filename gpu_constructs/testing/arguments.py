@@ -43,11 +43,6 @@ def types_named(
 ) -> frozenset[str] | None:
     """Names of all types of some types and families; None for None.
 
-    Args:
-        names: The types and families.
-        argument: The argument that they are from.
-        declared: Types that are known besides.
-
     Raises:
         InvalidValueError: They are not names.
         UnknownNameError: None is called so.

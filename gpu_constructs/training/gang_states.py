@@ -70,21 +70,12 @@ class Gang:
 
 
 def attempts_of(retries: JobRetries) -> int:
-    """How often a gang runs at most: not to come together is counted apart.
-
-    Args:
-        retries: How often it is run again.
-    """
+    """How often a gang runs at most: not to come together is counted apart."""
     return retries.attempts + retries.no_host
 
 
 def gang_definition_of(gang: Gang, retries: JobRetries) -> State:
-    """The definition of the state machine.
-
-    Args:
-        gang: What each attempt runs.
-        retries: How often it is run again.
-    """
+    """The definition of the state machine."""
     run = gang.run
     failed = ("TasksNotStopped", "the training ended")
     running: State = {

@@ -32,10 +32,6 @@ _FIRST_OF_SHELL = 126  # and of signals: what happens to torchrun itself
 def words_of(command: Sequence[str], launcher: TrainingLauncher) -> list[str]:
     """The command of a training.
 
-    Args:
-        command: As given.
-        launcher: What starts it.
-
     Raises:
         InvalidValueError: It is no list of text, is empty, or begins with what the launcher starts itself.
     """
@@ -125,10 +121,6 @@ def shorter_wait(launcher: TrainingLauncher, start_seconds: int) -> str | None:
 
 def require_mounted(checkpoints: JobData | None, volumes: Sequence[batch.EcsVolume] | None) -> None:
     """Refuses checkpoints in a directory that ends with its container.
-
-    Args:
-        checkpoints: As given.
-        volumes: What containers mount.
 
     Raises:
         IncompatibleError: The directory is in none of the volumes.

@@ -17,10 +17,6 @@ from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 def require_reached(volumes: Sequence[batch.EcsVolume] | None, vpc: ec2.IVpc) -> None:
     """Refuses file systems that are certain to be in another VPC.
 
-    Args:
-        volumes: As given.
-        vpc: Where the hosts run.
-
     Raises:
         IncompatibleError: One is in another VPC.
     """

@@ -57,12 +57,7 @@ def nodes_of(environments: Sequence[BatchEnvironment], hosts: int) -> Nodes:
 
 
 def gang_words(pools: Sequence[Pool], nodes: Nodes) -> Mapping[str, str]:
-    """What a fix about an environment, vCPUs or nodes is for the arguments of a training, which counts hosts.
-
-    Args:
-        pools: The environments of its queue.
-        nodes: Its hosts.
-    """
+    """What a fix about an environment, vCPUs or nodes is for the arguments of a training, which counts hosts."""
     largest = (each.max_instances for each in pools)
     return {
         "Type EC2": "hosts on demand or bought in advance",
@@ -74,9 +69,6 @@ def gang_words(pools: Sequence[Pool], nodes: Nodes) -> Mapping[str, str]:
 
 def require_place(environments: Sequence[BatchEnvironment]) -> None:
     """Refuses environments whose hosts may be far from each other.
-
-    Args:
-        environments: Those of the queue.
 
     Raises:
         IncompatibleError: The subnets of one are in several Availability Zones.

@@ -27,10 +27,6 @@ def type_names(pool: Pool) -> tuple[str, ...]:
 def subnets_of(ids: frozenset[str], ask: Ask) -> Mapping[str, Row]:
     """The subnets that exist, by id.
 
-    Args:
-        ids: Their ids.
-        ask: Asks AWS.
-
     Raises:
         UnansweredError: AWS did not answer.
     """

@@ -33,10 +33,6 @@ class Calls:
     def ask(self, permission: str, **arguments: object) -> Mapping[str, Any]:
         """Calls AWS.
 
-        Args:
-            permission: The call, such as ``ecs:RunTask``.
-            arguments: Its arguments.
-
         Raises:
             GpuConstructsError: AWS did not answer.
         """

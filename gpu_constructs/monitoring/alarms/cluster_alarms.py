@@ -62,11 +62,7 @@ class ClusterAlarms(Construct):
             self._made[each.id] = alarm
 
     def tell_of(self, alarm: cloudwatch.Alarm) -> None:
-        """Lets an alarm notify whom all of these do.
-
-        Args:
-            alarm: The alarm.
-        """
+        """Lets an alarm notify whom all of these do."""
         if self._action is not None:
             alarm.add_alarm_action(self._action)
 

@@ -117,9 +117,6 @@ def let_privileged_run(capacity: GpuCapacity) -> None:
     """Lets hosts run privileged containers, which Bottlerocket does not by default; the ECS agent elsewhere does.
 
     https://bottlerocket.dev/en/os/latest/api/settings/ecs/. It is for hosts that start later.
-
-    Args:
-        capacity: Hosts that the daemon is for.
     """
     if capacity.pool.user_data.format is UserDataFormat.TOML:
         user_data = capacity.launch_template.user_data
@@ -128,11 +125,7 @@ def let_privileged_run(capacity: GpuCapacity) -> None:
 
 
 def daemon_workload(name: str) -> Workload:
-    """The daemon as the value that every check reads.
-
-    Args:
-        name: What it is called.
-    """
+    """The daemon as the value that every check reads."""
     return Workload(
         name=name,
         task=Task(

@@ -25,12 +25,7 @@ _MINUTES = PERIOD_SECONDS // 60
 
 
 def rows_of(cluster: WatchedCluster, alarms: Sequence[str] = ()) -> list[Sequence[Widget]]:
-    """Every widget of the dashboard, in rows that go on below where they are too long.
-
-    Args:
-        cluster: The cluster.
-        alarms: The ARNs of its alarms.
-    """
+    """Every widget of the dashboard, in rows that go on below where they are too long."""
     half = COLUMNS // 2
     measured = list(cluster.measured)
     return [
@@ -107,12 +102,7 @@ def rows_of(cluster: WatchedCluster, alarms: Sequence[str] = ()) -> list[Sequenc
 
 
 def body_of(cluster: WatchedCluster, alarms: Sequence[str] = ()) -> dict[str, object]:
-    """The body of the dashboard.
-
-    Args:
-        cluster: The cluster.
-        alarms: The ARNs of its alarms.
-    """
+    """The body of the dashboard."""
     placed = [
         {
             "type": each.kind,

@@ -37,11 +37,7 @@ class Widget(ABC):
 
     @abstractmethod
     def properties(self, cluster: WatchedCluster) -> dict[str, object]:
-        """What its type has besides its place.
-
-        Args:
-            cluster: The cluster.
-        """
+        """What its type has besides its place."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

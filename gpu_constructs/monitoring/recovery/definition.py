@@ -19,11 +19,7 @@ _MARGIN_SECONDS = 3600
 
 
 def recovery_definition(run: RecoveryRun) -> State:
-    """The definition of the machine.
-
-    Args:
-        run: What it works on.
-    """
+    """The definition of the machine."""
     return {
         "Comment": "Drains and replaces hosts whose GPUs failed, and hosts that EC2 takes back",
         "StartAt": "Known",

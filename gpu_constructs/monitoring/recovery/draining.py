@@ -39,20 +39,12 @@ _KEPT_PAUSE_SECONDS, _KEPT_LOOKS = 600, 288
 
 
 def draining_states(run: RecoveryRun) -> State:
-    """States from ``Drain`` on, which lead to ``FindGroup`` or end the execution.
-
-    Args:
-        run: What the machine works on.
-    """
+    """States from ``Drain`` on, which lead to ``FindGroup`` or end the execution."""
     return {**_drain(run), **_wait(run), **_time_over(run)}
 
 
 def longest_drain_seconds(run: RecoveryRun) -> int:
-    """How long these states may take together.
-
-    Args:
-        run: What the machine works on.
-    """
+    """How long these states may take together."""
     return run.drain_seconds + _KEPT_PAUSE_SECONDS * _KEPT_LOOKS + PAUSE_SECONDS * _STOP_LOOKS
 
 

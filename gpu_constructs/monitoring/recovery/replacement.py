@@ -26,11 +26,7 @@ LONGEST_REPLACEMENT_SECONDS = PAUSE_SECONDS * _REPLACEMENT_LOOKS
 
 
 def replacement_states(run: RecoveryRun) -> State:
-    """States from ``FindGroup`` on, which end the execution.
-
-    Args:
-        run: What the machine works on.
-    """
+    """States from ``FindGroup`` on, which end the execution."""
     state = "$.of.AutoScalingInstances[0].LifecycleState"
     group = "$.of.AutoScalingInstances[0].AutoScalingGroupName"
     asked = {"InstanceIds.$": "States.Array($.host)"}

@@ -49,21 +49,12 @@ _NOT_SAID: Mapping[str, object] = {
 
 
 def first_states(run: RecoveryRun) -> State:
-    """States from ``Known`` on, which lead to ``Drain`` or end the execution.
-
-    Args:
-        run: What the machine works on.
-    """
+    """States from ``Known`` on, which lead to ``Drain`` or end the execution."""
     return {**_what_happened(), **_which_host(run), **_holding(run), **_budget(run)}
 
 
 def release_host(run: RecoveryRun, *, following: str) -> State:
-    """A state that lets the host of this execution go, if it holds it.
-
-    Args:
-        run: What the machine works on.
-        following: The next state.
-    """
+    """A state that lets the host of this execution go, if it holds it."""
     return {
         **_write(run, "$.host", "REMOVE #kind, Gpus", "#kind = :me", {":me": _ME}, refused=following),
         "Catch": [{"ErrorEquals": ["States.ALL"], "ResultPath": "$.refused", "Next": following}],

@@ -55,19 +55,11 @@ class Networks:
         return () if None in there else tuple(each for each in needed if each not in there)
 
     def have_no_route_out(self, subnets: Value) -> bool:
-        """Whether subnets certainly have no route; endpoints may lead to some services all the same.
-
-        Args:
-            subnets: Where the hosts run.
-        """
+        """Whether subnets certainly have no route; endpoints may lead to some services all the same."""
         return self._vpc_without_route(subnets) is not None
 
     def have_emptied_group(self, subnets: Value) -> bool:
-        """Whether CDK takes all rules of the default security group of their VPC away, and nothing adds one to it.
-
-        Args:
-            subnets: Where the hosts run.
-        """
+        """Whether CDK takes all rules of the default security group of their VPC away, and nothing adds one to it."""
         found = [self._subnet(each) for each in subnets] if is_list(subnets) else []
         vpcs = [None if each is None else self._index.find(each.properties.get("VpcId"), _VPC) for each in found]
         first = vpcs[0] if vpcs else None

@@ -93,12 +93,7 @@ class Submissions:
         return task if all(each is task for each in runs) else replace(task, submissions=tuple(runs))
 
     def all(self, tasks: Mapping[Reference, Task], queues: Mapping[Reference, JobQueue]) -> Iterator[Submission]:
-        """Everything that submits a job, or has a queue as its target.
-
-        Args:
-            tasks: The jobs by their definitions.
-            queues: The queues.
-        """
+        """Everything that submits a job, or has a queue as its target."""
         for name, call, job in self._all:
             request = call.request
             queue = self._index.find(request.get("JobQueue"), QUEUE, request.resource.place)
