@@ -32,7 +32,7 @@ unit: $(READY) ## the tests without tests/e2e, where the emulator, cdk, our comm
 	@pytest --ignore tests/e2e
 
 matrix: $(READY) ## build, lint, deploy and destroy every legal combination of options, and count what is refused
-	@MATRIX=all pytest tests/matrix tests/e2e/matrix
+	@MATRIX=all pytest tests/matrix tests/e2e/matrix tests/test_reaching.py
 
 # The packages of a folder on PYTHONPATH come before those of .venv. acknowledge_aws_solutions needs a newer aws-cdk-lib.
 ON_OLDEST := -k "not (a_block_runs and security)" --ignore tests/security/test_aws_solutions.py

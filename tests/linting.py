@@ -1,4 +1,4 @@
-"""cfn-lint, whose making takes longer than its work on a template: one for each list of regions."""
+"""cfn-lint, whose rules take longer to load than to find something in a template: they are loaded once."""
 
 from __future__ import annotations
 
@@ -9,24 +9,35 @@ from typing import Any
 
 from cfnlint.config import ConfigMixIn, ManualArgs
 from cfnlint.decode.decode import decode_str
-from cfnlint.runner import Runner
+from cfnlint.rules import Rules
+from cfnlint.runner import Runner, run_template_by_data
 
-__all__ = ["linted", "linter"]
+__all__ = ["found_by", "linted"]
 
 
 def linted(template: Mapping[str, Any], *regions: str) -> Iterable[Any]:
     """What cfn-lint finds in a template in these regions, as its own matches."""
-    decoded, _ = decode_str(json.dumps(template))
-    found: Iterable[Any] = linter(regions).validate_template(decoded)
+    return found_by(json.dumps(template), regions=list(regions))
+
+
+def found_by(template: str, *packs: str, **configuration: Any) -> Iterable[Any]:
+    """What cfn-lint finds in the text of a template.
+
+    Args:
+        template: The text.
+        packs: Rules besides its own.
+        **configuration: What its configuration file may say.
+    """
+    decoded, _ = decode_str(template)
+    found: Iterable[Any] = run_template_by_data(decoded, ConfigMixIn(**ManualArgs(**configuration)), _rules(*packs))
     return found
 
 
 @cache
-def linter(regions: tuple[str, ...], *packs: str) -> Runner:
-    """cfn-lint for these regions.
-
-    Args:
-        regions: Where templates go.
-        packs: Rules besides its own.
-    """
-    return Runner(ConfigMixIn(**ManualArgs(regions=list(regions), append_rules=list(packs))))
+def _rules(*packs: str) -> Rules:
+    if not packs:
+        return Runner(ConfigMixIn(**ManualArgs())).rules
+    rules = Rules(_rules())
+    for each in packs:
+        rules.update(Rules.create_from_module(each))
+    return rules

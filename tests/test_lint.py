@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cfnlint.api import ManualArgs, lint
 from cfnlint.decode.decode import decode_str
 from cfnlint.rules import Rules
 from cfnlint.template import Template
@@ -23,18 +22,15 @@ from gpu_constructs.rules import RULES, Severity
 from gpu_constructs.template import UnreadableError
 from tests.checked_templates import BAD, GOOD
 from tests.examples import times
-from tests.linting import linter
+from tests.linting import found_by
 
 PACK = "gpu_constructs.lint"
+PACKED = Rules.create_from_module(PACK)
 
 
 def found(template: str, **arguments: Any) -> list[Any]:
     """Matches of the pack, and cfn-lint's own errors: the templates here are right but for the GPUs."""
-    if arguments:
-        matches = lint(template, config=ManualArgs(append_rules=[PACK], regions=["us-east-1"], **arguments))
-    else:
-        decoded, _ = decode_str(template)
-        matches = list(linter(("us-east-1",), PACK).validate_template(decoded))
+    matches = list(found_by(template, PACK, **{"regions": ["us-east-1"], **arguments}))
     assert [str(each) for each in matches if not each.message.startswith("GPU") and each.rule.severity == "error"] == []
     return [each for each in matches if each.message.startswith("GPU")]
 
@@ -48,19 +44,17 @@ def with_metadata(resource: str, metadata: dict[str, Any]) -> str:
 
 
 def test_every_rule_is_there_with_its_question_its_reason_and_its_source() -> None:
-    loaded = Rules.create_from_module(PACK)
     for rule in RULES:
-        made = loaded[lint_id(rule.id, rule.severity)]
+        made = PACKED[lint_id(rule.id, rule.severity)]
         assert made.shortdesc == f"{rule.id}: {rule.question}"
         assert made.description.lower() == rule.reason.lower()
         assert made.source_url in {rule.source, ""}
-    assert {re.fullmatch("[EWI]9[5-9][0-9]{2}", each) is not None for each in loaded.data} == {True}
+    assert {re.fullmatch("[EWI]9[5-9][0-9]{2}", each) is not None for each in PACKED.data} == {True}
 
 
 def test_every_error_may_be_a_warning_for_another_value_of_a_parameter() -> None:
-    loaded = Rules.create_from_module(PACK)
     errors = [each.id for each in RULES if each.severity is Severity.ERROR]
-    assert [each for each in errors if lint_id(each, Severity.WARNING) not in loaded] == []
+    assert [each for each in errors if lint_id(each, Severity.WARNING) not in PACKED] == []
 
 
 @pytest.mark.parametrize(
@@ -73,8 +67,9 @@ def test_an_id_is_made_of_severity_and_number(severity: Severity, expected: str)
 def test_a_file_of_custom_rules_has_the_ids_below(tmp_path: Path) -> None:
     rules = tmp_path / "rules.txt"
     rules.write_text("\n" * 59 + 'AWS::ECS::Service DesiredCount == 2 ERROR "two, please"\n')
-    matches = lint(BAD, config=ManualArgs(append_rules=[PACK], custom_rules=str(rules), regions=["us-east-1"]))
-    assert {"E9060", "E9560"} <= {each.rule.id for each in matches}
+    # Rules with one id take each other's place.
+    assert Rules.create_from_custom_rules_file(rules).keys() == {"E9060"}
+    assert "E9060" not in PACKED
 
 
 def test_a_rule_is_ignored_by_id() -> None:
@@ -110,10 +105,9 @@ def test_values_of_a_parameter_file_take_the_place_of_defaults() -> None:
 
 def test_a_region_that_was_asked_for_counts_and_the_one_that_cfn_lint_assumes_does_not() -> None:
     template = GOOD.replace("g6.xlarge", "p6-b300.48xlarge")
-    decoded, _ = decode_str(template)
-    elsewhere = [each.message for each in linter(("eu-west-1",), PACK).validate_template(decoded)]
+    elsewhere = [each.message for each in found_by(template, PACK, regions=["eu-west-1"])]
     assert any(each.startswith("GPU011") and "eu-west-1" in each for each in elsewhere)
-    assert [each for each in lint(template, config=ManualArgs(append_rules=[PACK])) if "GPU011" in each.message] == []
+    assert [each for each in found_by(template, PACK) if "GPU011" in each.message] == []
 
 
 def test_a_template_is_reviewed_once_for_all_rules(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,6 +177,6 @@ def test_no_template_that_cfn_lint_reads_brings_the_pack_down(text: str) -> None
     except Exception:  # noqa: BLE001 - what cfn-lint makes of it is its own business
         return
     if read is not None:
-        for rule in Rules.create_from_module(PACK).data.values():
+        for rule in PACKED.data.values():
             assert isinstance(rule, GpuRule)
             assert all(isinstance(each.message, str) for each in rule.match(read))

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import cycle
 from typing import Any
 
 import aws_cdk as cdk
 import pytest
 
 from gpu_constructs import GpuCluster, GpuMachineImage, IncompatibleError, InvalidValueError
-from gpu_constructs.hardware import (
-    regions,
-)
-from tests.hardware.dumps import Json, published_images
+from gpu_constructs.hardware import image, newest_release
 from tests.synthesis import Ground, Site
 
 
@@ -73,34 +69,26 @@ STOPPED = "al2023-ami-ecs-gpu-hvm-2023.0.20260226-kernel-6.1-x86_64-ebs"
 NEWER = "al2023-ami-ecs-gpu-hvm-2023.0.20260922-kernel-6.1-x86_64-ebs"
 
 
-@pytest.mark.parametrize("image", [None, GpuMachineImage.pinned("al2023-gpu")])
-def test_where_the_newest_known_release_is_not_published_the_newest_one_there_is_taken(
-    site: Site, image: GpuMachineImage | None
-) -> None:
-    in_region(site, "me-central-1").capacity("g6.xlarge", image=image)
-    (parameter,) = (each for each in site.template()["Parameters"].values() if "optimized-ami" in each["Default"])
-    assert parameter["Default"].endswith(f"/gpu/{STOPPED}/image_id")
-    assert site.warnings() == []
-
-
-def published(region: str, parameter: str) -> bool:
-    """Whether a region had an SSM parameter of an ECS image when moto recorded all of them."""
-    node: Json = dict(published_images()[region])
-    for part in parameter.removeprefix("/aws/service/ecs/optimized-ami/").split("/"):
-        node = node.get(part) if isinstance(node, dict) else None
-    return node is not None
-
-
-def test_a_stack_of_each_of_30_regions_gets_images_that_the_region_publishes(site: Site) -> None:
-    stacks = [cdk.Stack(site.app, region, env=cdk.Environment(region=region)) for region in regions()]
-    # Each image in ten of them: tests/hardware/test_images.py has each in all.
-    for stack, name in zip(stacks, cycle(("g6.xlarge", "inf2.xlarge", "c7i.large")), strict=False):
-        GpuCluster(stack, "Cluster", vpc=site.vpc).add_capacity("Hosts", instance_types=[name], max_instances=1)
+def test_hosts_get_releases_that_the_region_of_their_stack_publishes(site: Site) -> None:
+    stacks = [
+        cdk.Stack(site.app, region, env=cdk.Environment(region=region)) for region in ("us-east-1", "me-central-1")
+    ]
+    types = {"g6.xlarge": "al2023-gpu", "inf2.xlarge": "al2023-neuron", "c7i.large": "al2023"}
     for stack in stacks:
-        defaults = [each["Default"] for each in site.template(stack)["Parameters"].values()]
-        (image,) = (each for each in defaults if "optimized-ami" in each)
-        assert published(stack.region, image), (stack.region, image)
-    assert len(stacks) == 30
+        cluster = GpuCluster(stack, "Cluster", vpc=site.vpc)
+        for name in types:
+            cluster.add_capacity(f"Of {name}", instance_types=[name], max_instances=1)
+        asked = GpuMachineImage.pinned("al2023-gpu")
+        cluster.add_capacity("Asked", instance_types=["g6.2xlarge"], max_instances=1, image=asked)
+    assert [each for each in site.warnings() if "image" in each or "release" in each] == []
+    for stack in stacks:
+        defaults = {each["Default"] for each in site.template(stack)["Parameters"].values()}
+        # What each region publishes is held by tests/hardware/test_images.py.
+        assert {each for each in defaults if "optimized-ami" in each} == {
+            each.pinned_ssm_parameter.format(release=newest_release(each, stack.region))
+            for each in map(image, types.values())
+        }
+    assert STOPPED in str(site.template(stacks[1]))
 
 
 def test_a_release_that_is_not_published_in_the_region_is_refused(site: Site) -> None:
@@ -111,8 +99,8 @@ def test_a_release_that_is_not_published_in_the_region_is_refused(site: Site) ->
 
 
 @pytest.mark.parametrize("release", [STOPPED, NEWER, None])
-def test_a_stack_without_a_region_takes_every_release(site: Site, release: str | None) -> None:
-    pool = site.capacity("g6.xlarge", image=GpuMachineImage.pinned("al2023-gpu", release=release)).pool
+def test_a_stack_without_a_region_takes_every_release(ground: Ground, release: str | None) -> None:
+    pool = ground.capacity("g6.xlarge", image=GpuMachineImage.pinned("al2023-gpu", release=release)).pool
     assert pool.image.release == (release or NEWER)  # type: ignore[union-attr] # it was just given
 
 

@@ -170,6 +170,7 @@ def legal() -> tuple[JobCombination, ...]:
     return tuple(each for each in every_job() if not applying(each))
 
 
+@cache
 def one_of_each_illegal_pair() -> list[JobCombination]:
     """For each two choices that never stand together, a combination with the fewest reasons against it."""
     possible = pairs_of(legal())

@@ -23,7 +23,7 @@ from tests.matrix.choices import (
 from tests.matrix.contradictions import CONTRADICTIONS, applying
 
 EVERYTHING = os.environ.get("MATRIX") == "all"
-EACH = 1 if EVERYTHING else 5
+EACH = 1 if EVERYTHING else 13
 """Of the combinations, each of so many: prime to the choices of every dimension, so that they meet in all ways."""
 
 Record = Callable[[str, object], None]
@@ -59,7 +59,6 @@ def test_every_combination_is_accepted_or_refused_for_a_reason_that_aws_gives(
             expected = " or ".join(row.name for row in contradictions) or "nothing against it"
             wrong.append(f"{each.name}: expected {expected}, got {error!r}")
     assert wrong == []
-    assert accepted == sum(not applying(each.traits) for each in tried())
     record_property("legal", accepted)
     record_property("refused", f"{refused.total()}: {_table(refused)}")
 

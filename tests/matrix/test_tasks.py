@@ -27,12 +27,14 @@ OF_EACH_KIND = frozenset(
 
 
 def asks_of(hosts: Hosts, mode: Mode | None) -> list[Ask]:
-    """What is asked of hosts: without a mode every second ask, and the others of the hosts after them."""
+    """What is asked of hosts: every third ask, with a mode of one of each kind; other hosts get the others."""
     if EVERYTHING:
         return list(ASKS)
-    if mode is not None:
-        return [each for each in ASKS if each.name in OF_EACH_KIND]
-    return list(ASKS[(LANDINGS.index(hosts) + 1) % 2 :: 2])
+    turn = LANDINGS.index(hosts)
+    if mode is None:
+        return list(ASKS[(turn + 1) % 3 :: 3])
+    of_each_kind = [each for each in ASKS if each.name in OF_EACH_KIND]
+    return of_each_kind[(turn + MODES.index(mode)) % 3 :: 3]
 
 
 def named(value: Hosts | Mode | None) -> str:
