@@ -11,9 +11,9 @@ from tempfile import TemporaryDirectory
 from typing import Any, cast
 
 import aws_cdk as cdk
-from aws_cdk import assertions, cx_api
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
+from aws_cdk import cx_api
 
 from gpu_constructs import GpuCapacity, GpuCluster, GpuTaskDefinition, ManagedGpuCapacity
 from gpu_constructs.checking.report import check_files
@@ -22,6 +22,9 @@ from gpu_constructs.tasks.task_target import Capacity
 ROOT = Path(__file__).parents[1]
 
 Properties = dict[str, Any]
+
+_WARNING = "aws:cdk:warning"
+"""How the metadata of a cloud assembly says that an entry is one (CDK's `cx_api` has the name in JavaScript only)."""
 
 
 def app_in(folder: Path) -> cdk.App:
@@ -127,17 +130,19 @@ class Site:
 
     def warnings(self) -> list[str]:
         """Warnings that a user sees at synth, acknowledged ones left out: the rule, the message, the fix."""
-        report = Path(self.app.synth(force=True).directory) / "validation-report.json"
+        folder = Path(self.app.synth(force=True).directory)
+        report = folder / "validation-report.json"
         found = [
             f"{each['ruleName']} {each['description']}; {each.get('suggestedFix', '')}"
             for plugin in (json.loads(report.read_text())["pluginReports"] if report.exists() else ())
             if plugin["pluginName"] == "gpu-constructs"
             for each in plugin["violations"]
         ]
-        at_construct = assertions.Annotations.from_stack(self.stack).find_warning(
-            "*", assertions.Match.string_like_regexp("gpu-constructs::GPU")
-        )
-        return [*found, *(str(entry.entry.data) for entry in at_construct)]
+        # `assertions.Annotations` would synthesize the app once more.
+        metadata = folder / self.stack.template_file.replace(".template.", ".metadata.")
+        at_constructs = json.loads(metadata.read_text()) if metadata.exists() else {}
+        said = [str(each.get("data")) for of in at_constructs.values() for each in of if each["type"] == _WARNING]
+        return [*found, *(each for each in said if "gpu-constructs::GPU" in each)]
 
     def findings(self, rule: str) -> list[str]:
         """What a rule says of the app that was synthesized, whatever its severity."""
