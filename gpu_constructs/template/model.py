@@ -88,6 +88,12 @@ Value: TypeAlias = (
 """What a property can be. A list or an object may hold unknowns; ``AWS::NoValue`` is left out of both."""
 
 
+def end_of(value: Value) -> str:
+    """The text at the end of a value; empty where it is not known, or is no text."""
+    end = value.pieces[-1] if isinstance(value, Text) and value.pieces else value
+    return end if isinstance(end, str) else ""
+
+
 def is_open(value: Value) -> bool:
     """Whether a value, or a piece of it, is only known at deploy time."""
     return isinstance(value, (Unknown, Reference, DynamicReference, Placeholder, Text))

@@ -12,7 +12,7 @@ from gpu_constructs.fleet import SourceLine
 from gpu_constructs.template.documents.document import Document
 from gpu_constructs.template.documents.files import Files
 from gpu_constructs.template.documents.node import Node
-from gpu_constructs.template.model import Text, Value
+from gpu_constructs.template.model import Value, end_of
 from gpu_constructs.values import dataclass
 
 FindNested = Callable[[Mapping[str, Node], Value], "Document | None"]
@@ -139,5 +139,5 @@ def published(assets: Node) -> Iterator[tuple[str, str]]:
 
 def last_step(url: Value) -> str | None:
     """The last step of a URL, of which the first pieces may be unknown; None if that is."""
-    end = url.pieces[-1] if isinstance(url, Text) else url
-    return end.rpartition("/")[2] if isinstance(end, str) and "/" in end else None
+    end = end_of(url)
+    return end.rpartition("/")[2] if "/" in end else None

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from gpu_constructs.fleet import LostState, MisplacedField, Origin, StateMachine, StateNumber, Task
 from gpu_constructs.template.model import Reference, Value
 from gpu_constructs.template.resources.section import is_list
-from gpu_constructs.template.resources.state_machines import StateCall
+from gpu_constructs.template.resources.state_machines import StateCall, states_in
 from gpu_constructs.values import dataclass
 
 _NUMBERS = ("TimeoutSeconds", "HeartbeatSeconds", "Seconds", "MaxConcurrency", "ToleratedFailurePercentage")
@@ -73,10 +73,9 @@ def definitions_of(calls: Iterable[tuple[str, StateCall]], tasks: Mapping[str, T
 
 
 def _parts(value: Value, origin: Origin, path: _Path) -> Iterator[_Part]:
-    found = value.get("States") if isinstance(value, Mapping) else None
-    if not isinstance(value, Mapping) or not isinstance(found, Mapping):
+    if not isinstance(value, Mapping) or not isinstance(value.get("States"), Mapping):
         return
-    states = {name: state for name, state in found.items() if isinstance(state, Mapping)}
+    states = states_in(value)
     yield _Part(values=value, states=states, origin=origin, path=path)
     for name, state in states.items():
         here = (*path, "States", name)

@@ -16,9 +16,9 @@ from itertools import chain
 
 from gpu_constructs.fleet import UNKNOWN, Gang, GangMember, Origin, Task, Unknown, Workload, known, total
 from gpu_constructs.hardware.aws_limits import MAX_INLINE_ITERATIONS
-from gpu_constructs.template.model import Reference, Text, Value
+from gpu_constructs.template.model import Reference, Value, end_of
 from gpu_constructs.template.resources.section import Section, is_list
-from gpu_constructs.template.resources.state_machines import StateCall
+from gpu_constructs.template.resources.state_machines import StateCall, states_in
 from gpu_constructs.template.resources.steps import has_limit
 from gpu_constructs.values import dataclass
 
@@ -86,12 +86,7 @@ def _member(call: StateCall, workload: Workload) -> GangMember:
 
 def _within(machine: Value, members: Mapping[int, GangMember]) -> list[_Group]:
     """The groups of the states of a machine, a branch or a processor, which come one after the other."""
-    found = machine.get("States") if isinstance(machine, Mapping) else None
-    states = {
-        name: state
-        for name, state in (found.items() if isinstance(found, Mapping) else ())
-        if isinstance(state, Mapping)
-    }
+    states = states_in(machine)
     return [group for name, state in states.items() for group in _of_state(name, state, states, members)]
 
 
@@ -185,7 +180,5 @@ def _is_of_one_host(name: str, value: str | Unknown | None, task: Task | None) -
 def _stops_tasks(value: Value) -> bool:
     """Whether a state stops tasks, however deep it is."""
     if isinstance(value, Mapping):
-        called = value.get("Resource")
-        end = called.pieces[-1] if isinstance(called, Text) else called
-        return (isinstance(end, str) and end.endswith(_STOPS)) or any(map(_stops_tasks, value.values()))
+        return end_of(value.get("Resource")).endswith(_STOPS) or any(map(_stops_tasks, value.values()))
     return is_list(value) and any(map(_stops_tasks, value))

@@ -108,6 +108,20 @@ class Index:
         name = self._written(value)
         return None if name is None else self.named(name, resource_type, place_of_arn(name) or near)
 
+    def reference(self, value: Value, resource_type: str, near: Place = _ANYWHERE) -> Reference | None:
+        """The reference to what `find` finds."""
+        found = self.find(value, resource_type, near)
+        return None if found is None else found.reference
+
+    def revised(self, value: Value, resource_type: str, near: Place) -> Resource | None:
+        """The definition that a property names: as `find` does, or by its name with a revision behind it."""
+        found = self.find(value, resource_type, near)
+        if found is None and isinstance(value, str):
+            # "name:revision", which is also how the ARN ends.
+            name = value.rpartition("/")[2].partition(":")[0]
+            found = self.named(name, resource_type, place_of_arn(value) or near)
+        return found
+
     def named(self, name: str | Text, resource_type: str, near: Place) -> Resource | None:
         """The resource of a name or ARN that is written out, as something in a place calls it."""
         places = self._names(resource_type).get(_of_arn(name), {})

@@ -30,6 +30,11 @@ def environments_of(queue: Resource, index: Index) -> list[Resource | None]:
     return [index.find(each.get("ComputeEnvironment"), ENVIRONMENT, each.resource.place) for each in order]
 
 
+def is_managed(environment: Resource) -> bool:
+    """Whether AWS Batch certainly launches the hosts of a compute environment."""
+    return str(environment.properties.get("Type")).upper() == "MANAGED"
+
+
 def job_queues(
     index: Index, names: Names, pools: Mapping[Reference, Pool], names_of_pools: Mapping[Reference, str]
 ) -> Iterator[tuple[Reference, JobQueue]]:

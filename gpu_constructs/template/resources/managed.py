@@ -16,7 +16,7 @@ from gpu_constructs.fleet import (
     Unknown,
     values_of,
 )
-from gpu_constructs.template.model import Reference, Resource, Text, Value
+from gpu_constructs.template.model import Reference, Resource, Text, Value, end_of
 from gpu_constructs.template.resources.clusters import Clusters
 from gpu_constructs.template.resources.groups import subnets_of, zones_of
 from gpu_constructs.template.resources.index import Index
@@ -137,10 +137,8 @@ def _has_no_other_policy(role: Resource, with_policies: frozenset[Reference | No
     """Whether AWS's policy is certainly all that a role has."""
     managed = role.properties.get("ManagedPolicyArns")
     arn = managed[0] if is_list(managed) and len(managed) == 1 else None
-    end = arn.pieces[-1] if isinstance(arn, Text) and arn.pieces else arn
     return (
-        isinstance(end, str)
-        and end.endswith(_AWS_POLICY)
+        end_of(arn).endswith(_AWS_POLICY)
         and role.properties.get("Policies") is None
         and with_policies.isdisjoint({None, role.reference})
     )

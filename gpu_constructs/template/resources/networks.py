@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property
 
-from gpu_constructs.template.model import Reference, Resource, Text, Value
+from gpu_constructs.template.model import Reference, Resource, Value, end_of
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.section import Section, is_list, is_off
 from gpu_constructs.template.resources.security_groups import SecurityGroups
@@ -108,10 +109,7 @@ class Networks:
     @cached_property
     def _routed(self) -> frozenset[Reference | None]:
         """Route tables with a route."""
-        tables = (
-            self._index.find(each.properties.get("RouteTableId"), _ROUTE_TABLE) for each in self._index.all(_ROUTE)
-        )
-        return frozenset(None if each is None else each.reference for each in tables)
+        return self._tables(self._index.all(_ROUTE))
 
     @cached_property
     def _routed_elsewhere(self) -> frozenset[Reference | None]:
@@ -122,8 +120,11 @@ class Networks:
             if self._index.find(each.properties.get("GatewayId"), _INTERNET_GATEWAY) is None
             or each.properties.get("DestinationCidrBlock") is None
         ]
-        tables = (self._index.find(each.properties.get("RouteTableId"), _ROUTE_TABLE) for each in others)
-        return frozenset(None if each is None else each.reference for each in tables)
+        return self._tables(others)
+
+    def _tables(self, routes: Iterable[Resource]) -> frozenset[Reference | None]:
+        """The route tables of some routes; None for one that is not known."""
+        return frozenset(self._index.reference(each.properties.get("RouteTableId"), _ROUTE_TABLE) for each in routes)
 
     @cached_property
     def _endpoints(self) -> dict[Reference | None, frozenset[str | None]]:
@@ -132,10 +133,8 @@ class Networks:
         for each in self._index.all(_ENDPOINT):
             if self._is_closed(each):
                 continue
-            vpc = self._index.find(each.properties.get("VpcId"), _VPC)
-            found.setdefault(None if vpc is None else vpc.reference, set()).add(
-                _service(each.properties.get("ServiceName"))
-            )
+            vpc = self._index.reference(each.properties.get("VpcId"), _VPC)
+            found.setdefault(vpc, set()).add(_service(each.properties.get("ServiceName")))
         return {vpc: frozenset(services) for vpc, services in found.items()}
 
     def _is_closed(self, endpoint: Resource) -> bool:
@@ -158,5 +157,5 @@ class Networks:
 
 def _service(name: Value) -> str | None:
     """The last word of the name of a service: ``ecs-agent`` of ``com.amazonaws.us-east-1.ecs-agent``."""
-    text = name.pieces[-1] if isinstance(name, Text) else name
-    return text.rpartition(".")[2] if isinstance(text, str) and "." in text else None
+    text = end_of(name)
+    return text.rpartition(".")[2] if "." in text else None

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 
 from gpu_constructs.fleet import UNKNOWN, Unknown
-from gpu_constructs.template.model import Reference, Resource, Text, Value
+from gpu_constructs.template.model import Reference, Resource, Text, Value, end_of
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.section import is_list
 from gpu_constructs.values import dataclass
@@ -53,7 +53,7 @@ class Roles:
         """Whether a role allows an action on anything; unknown where a policy of it is not known."""
         managed = role.properties.get("ManagedPolicyArns")
         arns = managed if is_list(managed) else (managed,) if managed is not None else ()
-        names = {_policy_name(each) for each in arns}
+        names = {end_of(each).rpartition("/")[2] for each in arns}
         actions = list(_actions(role.properties.get("Policies")))
         wanted = permission.action.lower()
         if names & permission.given_by or any(
@@ -126,14 +126,8 @@ def roles_with_policies(index: Index) -> frozenset[Reference | None]:
     roles: set[Reference | None] = set()
     for policy in index.all(*_POLICIES):
         named = policy.properties.get("Roles", [policy.properties.get("RoleName")])
-        found = [index.find(each, ROLE) for each in named if each is not None] if is_list(named) else [None]
-        roles.update(None if each is None else each.reference for each in found)
+        roles.update([index.reference(each, ROLE) for each in named if each is not None] if is_list(named) else [None])
     return frozenset(roles)
-
-
-def _policy_name(arn: Value) -> str | None:
-    end = arn.pieces[-1] if isinstance(arn, Text) and arn.pieces else arn
-    return end.rpartition("/")[2] if isinstance(end, str) else None
 
 
 def _actions(policies: Value) -> Iterator[Value]:

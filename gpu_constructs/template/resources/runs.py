@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from gpu_constructs.budget import RESOURCES
-from gpu_constructs.fleet import UNKNOWN, Container, Origin, Starter, Task, Unknown, Workload
-from gpu_constructs.template.model import Resource, Text, Value
+from gpu_constructs.fleet import UNKNOWN, Container, Origin, Starter, Task, Workload
+from gpu_constructs.template.model import Resource, Text, Value, end_of
 from gpu_constructs.template.resources.containers import requirements_of
 from gpu_constructs.template.resources.event_paths import before_event
 from gpu_constructs.template.resources.index import Index
@@ -97,7 +97,7 @@ class Runs:
             target = properties.section("Target")
             if target.has("EcsParameters"):
                 yield self._target(resource, "", Starter.SCHEDULE, properties, target)
-            elif _ends(target.get("Arn"), _UNIVERSAL):
+            elif end_of(target.get("Arn")).endswith(_UNIVERSAL):
                 yield from self._universal(resource, properties, target)
         for resource in self._index.all(_PIPE):
             properties = Section.of(resource, self._notes)
@@ -196,11 +196,6 @@ def _called(resource: Resource, suffix: str, starter: Starter, request: Section)
     )
 
 
-def _ends(value: Value, end: str) -> bool:
-    last = value.pieces[-1] if isinstance(value, Text) else value
-    return isinstance(last, str) and last.endswith(end)
-
-
 def _may_resize(value: Value) -> bool:
     """Whether a text that could not be read may change how much a container asks for; most only set variables."""
     pieces = value.pieces if isinstance(value, Text) else (value,)
@@ -250,8 +245,8 @@ def _overridden(task: Task | None, overrides: Section) -> Task | None:
         return None
     cpu, memory = task_size_of(overrides)
     if not (cpu is None and memory is None):
-        memory = _instead(memory, task.memory_limit_mib)
-        task = replace(task, cpu_limit=_instead(cpu, task.cpu_limit), memory_limit_mib=memory)
+        memory = given(memory, task.memory_limit_mib)
+        task = replace(task, cpu_limit=given(cpu, task.cpu_limit), memory_limit_mib=memory)
     by_name = {each.text("Name"): each for each in overrides.sections("ContainerOverrides")}
     if not any(each.has(size) for each in by_name.values() for size in _SIZES):
         return task
@@ -266,11 +261,7 @@ def _changed(container: Container, override: Section) -> Container:
         container,
         requirements=requirements_of(override) if override.has("ResourceRequirements") else container.requirements,
         cpu=given(override.integer("Cpu"), container.cpu),
-        memory_limit_mib=_instead(override.integer("Memory"), container.memory_limit_mib),
-        memory_reservation_mib=_instead(override.integer("MemoryReservation"), container.memory_reservation_mib),
+        memory_limit_mib=given(override.integer("Memory"), container.memory_limit_mib),
+        memory_reservation_mib=given(override.integer("MemoryReservation"), container.memory_reservation_mib),
         origin=override.origin,
     )
-
-
-def _instead(value: int | Unknown | None, otherwise: int | Unknown | None) -> int | Unknown | None:
-    return otherwise if value is None else value

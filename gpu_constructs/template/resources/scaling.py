@@ -13,7 +13,7 @@ from gpu_constructs.fleet import STEPS_IN_PERCENT, UNKNOWN, Origin, ServiceScali
 from gpu_constructs.template.model import Reference, Resource, Text, Value
 from gpu_constructs.template.resources.clusters import CLUSTER
 from gpu_constructs.template.resources.index import Index, last_step
-from gpu_constructs.template.resources.section import Notes, Section
+from gpu_constructs.template.resources.section import Notes, Section, given
 
 SERVICE = "AWS::ECS::Service"
 _TARGET = "AWS::ApplicationAutoScaling::ScalableTarget"
@@ -40,10 +40,9 @@ def scaled_services(index: Index, notes: Notes) -> Mapping[Reference, ServiceSca
         if service is not None:
             of_target[resource.reference] = service
             by[service.reference] += (_SCHEDULE,) if properties.has("ScheduledActions") else ()
-            most, least = properties.integer("MaxCapacity"), properties.integer("MinCapacity")
             here = ServiceScaling(
-                most=_or_unknown(most),
-                least=_or_unknown(least),
+                most=given(properties.integer("MaxCapacity"), UNKNOWN),
+                least=given(properties.integer("MinCapacity"), UNKNOWN),
                 scheduled=_scheduled(properties),
                 misnamed=() if _may_be_id(properties.get("ResourceId"), index) else (resource.origin,),
             )
@@ -62,10 +61,6 @@ def scaled_services(index: Index, notes: Notes) -> Mapping[Reference, ServiceSca
         each: replace(scaling, by=tuple(sorted(by[each], key=str)), metrics=tuple(metrics[each]))
         for each, scaling in found.items()
     }
-
-
-def _or_unknown(count: int | Unknown | None) -> int | Unknown:
-    return UNKNOWN if count is None else count
 
 
 def _both(one: ServiceScaling, other: ServiceScaling) -> ServiceScaling:

@@ -82,11 +82,10 @@ class Schedules:
     @cached_property
     def _with_policies(self) -> frozenset[Reference | None]:
         """Groups that have a scaling policy of their own; None for one that is not known."""
-        groups = (
-            self._index.find(each.properties.get("AutoScalingGroupName"), _GROUP, each.origin.place)
+        return frozenset(
+            self._index.reference(each.properties.get("AutoScalingGroupName"), _GROUP, each.origin.place)
             for each in self._index.all(_POLICY)
         )
-        return frozenset(None if each is None else each.reference for each in groups)
 
     @cached_property
     def _somebody_may_call(self) -> bool:

@@ -170,8 +170,7 @@ class SecurityGroups:
         ports: dict[Reference | None, dict[Ports, None]] = {}
         all_traffic: set[Reference | None] = set()
         for rule in rules:
-            found = self._index.find(rule.get(_OTHER_SIDE[direction]), _GROUP)
-            other = None if found is None else found.reference
+            other = self._index.reference(rule.get(_OTHER_SIDE[direction]), _GROUP)
             protocol = rule.text("IpProtocol")
             first, last = rule.integer("FromPort"), rule.integer("ToPort")
             is_without_tcp = isinstance(protocol, str) and protocol.lower() in _WITHOUT_TCP

@@ -12,7 +12,7 @@ from gpu_constructs.fleet import UNKNOWN, Place, Pool, PoolKind, ServiceScaling,
 from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS
 from gpu_constructs.template.model import Reference, Resource, Value
 from gpu_constructs.template.resources.clusters import CLUSTER, Clusters, ProviderKey, provider_key
-from gpu_constructs.template.resources.index import Index, place_of_arn
+from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.load_balancing import Balancing
 from gpu_constructs.template.resources.section import Notes, Section, given
 from gpu_constructs.template.resources.tasks import TASK_DEFINITION, constraints_of
@@ -119,11 +119,7 @@ class Services:
             value: The property.
             near: Where the resource is deployed to that has it.
         """
-        resource = self.index.find(value, TASK_DEFINITION, near)
-        if resource is None and isinstance(value, str):
-            # "family:revision", which is also how the ARN ends.
-            family = value.rpartition("/")[2].partition(":")[0]
-            resource = self.index.named(family, TASK_DEFINITION, place_of_arn(value) or near)
+        resource = self.index.revised(value, TASK_DEFINITION, near)
         return None if resource is None else self.tasks.get(resource.reference)
 
     def _item(self, section: Section) -> StrategyItem:

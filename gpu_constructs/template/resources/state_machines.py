@@ -12,7 +12,7 @@ from itertools import product
 
 from gpu_constructs.budget import RESOURCES, brief
 from gpu_constructs.fleet import UNKNOWN, Remark, RemarkKind
-from gpu_constructs.template.model import Resource, Text, Value
+from gpu_constructs.template.model import Resource, Text, Value, end_of
 from gpu_constructs.template.resources.json_texts import JsonTexts
 from gpu_constructs.template.resources.section import Notes, Section, is_list
 from gpu_constructs.values import dataclass
@@ -120,9 +120,7 @@ class StateMachines:
         waiting: list[tuple[_Path, Value, tuple[Frame, ...]]] = [((), definition, ())]
         while waiting:
             path, machine, around = waiting.pop()
-            found = machine.get("States") if isinstance(machine, Mapping) else None
-            states = found if isinstance(found, Mapping) else {}
-            among = {name: state for name, state in states.items() if isinstance(state, Mapping)}
+            among = states_in(machine)
             inner: list[tuple[_Path, Value, tuple[Frame, ...]]] = []
             for name, state in among.items():
                 self._left -= 1
@@ -157,13 +155,20 @@ class StateMachines:
         self._notes.append(Remark(kind=RemarkKind.NOT_READ, text=f"{brief(str(path[-1]))}: {text}", origin=origin))
 
 
+def states_in(machine: Value) -> _States:
+    """The states of a machine, a branch or a map, by name."""
+    found = machine.get("States") if isinstance(machine, Mapping) else None
+    states = found.items() if isinstance(found, Mapping) else ()
+    return {name: state for name, state in states if isinstance(state, Mapping)}
+
+
 def _action_of(resource: Value) -> tuple[str, str]:
     """What the ARN of an integration runs, and how it waits; the partition may only be known later.
 
     Both are empty for anything else.
     """
-    end = resource.pieces[-1] if isinstance(resource, Text) else resource
-    if isinstance(end, str) and end.startswith(("arn:", ":")) and ":states:" in end:
+    end = end_of(resource)
+    if end.startswith(("arn:", ":")) and ":states:" in end:
         for action, pattern in product((RUN_TASK, SUBMIT_JOB), _PATTERNS):
             if end.endswith(f":{action}{pattern}"):
                 return action, pattern

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from gpu_constructs.budget import FOLLOWED
 from gpu_constructs.fleet import UNKNOWN, Origin, Place, Step, Submission, Task, Unknown, known
-from gpu_constructs.template.model import Text, Value
+from gpu_constructs.template.model import Value, end_of
 from gpu_constructs.template.resources.section import Section, given
 from gpu_constructs.template.resources.state_machines import CALLBACK, Frame, StateCall
 
@@ -175,6 +175,4 @@ def _passes(state: Mapping[str, Value]) -> bool:
 
 
 def _calls(state: Mapping[str, Value], names: tuple[str, ...]) -> bool:
-    resource = state.get("Resource")
-    called = resource.pieces[-1] if isinstance(resource, Text) else resource
-    return state.get("Type") == "Task" and isinstance(called, str) and called.endswith(names)
+    return state.get("Type") == "Task" and end_of(state.get("Resource")).endswith(names)

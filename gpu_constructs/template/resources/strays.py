@@ -12,12 +12,10 @@ from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, Unknown, Workload
 from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS
 from gpu_constructs.template.resources.clusters import Clusters, ProviderKey
 from gpu_constructs.template.resources.index import Index
+from gpu_constructs.template.resources.job_queues import ENVIRONMENT, QUEUE, environments_of, is_managed
 from gpu_constructs.template.resources.pools import FoundPool
-from gpu_constructs.template.resources.section import Section
 
 _FLEETS = ("AWS::EC2::SpotFleet", "AWS::EC2::EC2Fleet")
-_QUEUE = "AWS::Batch::JobQueue"
-_ENVIRONMENT = "AWS::Batch::ComputeEnvironment"
 _OTHER = ""
 """What the cluster of an import or a parameter is called here: it is none of those that the files define."""
 
@@ -74,13 +72,12 @@ def _imported(
 
 def _of_environments(index: Index) -> Iterator[Pool]:
     """Compute environments whose hosts other files define, or that something else launches."""
-    for queue in index.all(_QUEUE):
-        for each in Section.of(queue, []).sections("ComputeEnvironmentOrder"):
-            if index.find(each.get("ComputeEnvironment"), _ENVIRONMENT, each.resource.place) is None:
+    for queue in index.all(QUEUE):
+        for each in environments_of(queue, index):
+            if each is None:
                 yield _hosts("a compute environment", UNKNOWN, PoolKind.BATCH)
-    for environment in index.all(_ENVIRONMENT):
-        kind = environment.properties.get("Type")
-        if not isinstance(kind, str) or kind.upper() != "MANAGED":
+    for environment in index.all(ENVIRONMENT):
+        if not is_managed(environment):
             yield _hosts(environment.logical_id, UNKNOWN, PoolKind.BATCH)
 
 

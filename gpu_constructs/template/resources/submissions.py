@@ -10,11 +10,11 @@ from dataclasses import replace
 from operator import is_
 
 from gpu_constructs.fleet import UNKNOWN, Container, JobQueue, Starter, Submission, Task, Unknown
-from gpu_constructs.template.model import Reference, Resource, Text, Value
+from gpu_constructs.template.model import Reference, Resource, Value, end_of
 from gpu_constructs.template.resources.batch_jobs import JOB_DEFINITION, job_container
 from gpu_constructs.template.resources.event_paths import before_event
-from gpu_constructs.template.resources.index import Index, place_of_arn
-from gpu_constructs.template.resources.job_queues import QUEUE, environments_of
+from gpu_constructs.template.resources.index import Index
+from gpu_constructs.template.resources.job_queues import QUEUE, environments_of, is_managed
 from gpu_constructs.template.resources.json_texts import JsonTexts
 from gpu_constructs.template.resources.section import Notes, Section, given
 from gpu_constructs.template.resources.state_machines import SUBMIT_JOB, StateCall
@@ -45,9 +45,7 @@ def submitted_by_events(index: Index, texts: JsonTexts, notes: Notes) -> Iterato
     for resource in index.all(_SCHEDULE):
         target = Section.of(resource, notes).section("Target")
         arn = target.get("Arn")
-        end = arn.pieces[-1] if isinstance(arn, Text) else arn
-        calls = isinstance(end, str) and end.endswith(_UNIVERSAL)
-        request = texts.object_in(target.get("Input"), {}) if calls else None
+        request = texts.object_in(target.get("Input"), {}) if end_of(arn).endswith(_UNIVERSAL) else None
         if request is not None:
             section = Section(request, resource.origin, (*target.path, "Input"), notes)
             yield StateCall(resource=resource, state="Target", action=SUBMIT_JOB, request=section)
@@ -75,11 +73,12 @@ class Submissions:
         self._by_job: dict[Reference, list[tuple[str, Section]]] = {}
         self._all: list[tuple[str, StateCall, Resource | None]] = []
         for name, each in calls:
-            job = self._job(each.request) if each.action == SUBMIT_JOB else None
+            if each.action != SUBMIT_JOB:
+                continue
+            job = index.revised(each.request.get("JobDefinition"), JOB_DEFINITION, each.request.resource.place)
             if job is not None:
                 self._by_job.setdefault(job.reference, []).append((name, each.request))
-            if each.action == SUBMIT_JOB:
-                self._all.append((name, each, job))
+            self._all.append((name, each, job))
 
     def with_submissions(self, task: Task, job: Reference, suffix: str) -> Task:
         """A job with everything that is submitted of it; the same object where that says nothing more about it.
@@ -117,15 +116,6 @@ class Submissions:
                 origin=request.origin,
             )
 
-    def _job(self, request: Section) -> Resource | None:
-        value, near = request.get("JobDefinition"), request.resource.place
-        found = self._index.find(value, JOB_DEFINITION, near)
-        if found is None and isinstance(value, str):
-            # "name:revision", which is also how the ARN ends.
-            name = value.rpartition("/")[2].partition(":")[0]
-            found = self._index.named(name, JOB_DEFINITION, place_of_arn(value) or near)
-        return found
-
     def _run(self, task: Task, name: str, request: Section) -> Task:
         environments, containers = self._environments(request), _containers(task, request)
         nodes = given(request.section(_OF_NODES).integer("NumNodes"), task.nodes) if task.is_multi_node else None
@@ -144,7 +134,7 @@ class Submissions:
         if queue is None:
             return frozenset() if request.has("JobQueue") else None
         found = environments_of(queue, self._index)
-        managed = [each for each in found if each is not None and str(each.properties.get("Type")).upper() == "MANAGED"]
+        managed = [each for each in found if each is not None and is_managed(each)]
         if not found or len(managed) < len(found):
             return None
         return frozenset(self._pools.get(each.reference, each.logical_id) for each in managed)
