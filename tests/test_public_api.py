@@ -14,7 +14,6 @@ from tests.synthesis import ROOT
 
 def test_the_list_of_names_is_what_can_be_imported() -> None:
     assert gpu_constructs.__all__ == sorted(gpu_constructs.__all__)
-    assert sorted(gpu_constructs._HOME) == gpu_constructs.__all__
     for name in gpu_constructs.__all__:
         assert getattr(gpu_constructs, name).__name__ == name
         assert name in dir(gpu_constructs)
