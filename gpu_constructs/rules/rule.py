@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from gpu_constructs.fleet import Container, Origin, Pool, Task, Workload
 from gpu_constructs.rules.change import Way, Ways
@@ -25,12 +25,22 @@ _SUBJECTS: Mapping[Subject, Callable[[Context], Iterable[Any]]] = {
 }
 
 
+class _Named(Protocol):
+    """Anything that a fleet has, and where it was written."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def origin(self) -> Origin | None: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
     """What a rule found, before it is signed with the rule's id.
 
     Attributes:
-        about: What it is about; by default the pool, task or workload that the rule looks at.
+        about: What it is about, or its name alone; by default the pool, task or workload that the rule looks at.
         message: What was asked for, what exists, and why they do not go together: lower case, no full stop.
         fix: The smallest change that would do, where none of `ways` does; empty where only the user can know.
         ways: Changes with concrete values, which are tried before they are shown.
@@ -48,7 +58,7 @@ class Problem:
     """
 
     message: str
-    about: Pool | Task | Workload | str = ""
+    about: _Named | str = ""
     fix: str = ""
     ways: Ways = ()
     property_name: str = ""

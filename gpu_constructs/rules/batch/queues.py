@@ -36,8 +36,7 @@ def accepted_numbers(context: Context) -> Problems:
             ):
                 if isinstance(value, int) and not least <= value <= most:
                     yield Problem(
-                        about=each.name,
-                        origin=each.origin,
+                        about=each,
                         involves=(each.task,),
                         property_name=name,
                         value=value,
@@ -50,8 +49,7 @@ def accepted_numbers(context: Context) -> Problems:
         for value in queue.wait_seconds if context.gpu_pools(queue) else ():
             if isinstance(value, int) and not least <= value <= most:
                 yield Problem(
-                    about=queue.name,
-                    origin=queue.origin,
+                    about=queue,
                     property_name="JobStateTimeLimitActions.MaxTimeSeconds",
                     value=value,
                     message=f"{queue.name} cancels jobs that wait for {value} seconds",
@@ -79,8 +77,7 @@ def share_as_its_queue(context: Context) -> Problems:
         problem, fix, is_certain = _unshared(each, each.queue)
         if problem:
             yield Problem(
-                about=each.name,
-                origin=each.origin,
+                about=each,
                 involves=(each.task,),
                 property_name="ShareIdentifier",
                 message=f"{brief(each.name)} submits {each.task.name} {problem}",
@@ -130,8 +127,7 @@ def go_together(context: Context) -> Problems:
         problem, there = _apart(queue), context.gpu_pools(queue)
         if problem and there:
             yield Problem(
-                about=queue.name,
-                origin=queue.origin,
+                about=queue,
                 involves=there,
                 property_name="ComputeEnvironmentOrder",
                 value=[each.name for each in queue.environments],

@@ -56,8 +56,7 @@ def runs_at_once(context: Context) -> Problems:
                 first = next(iter(pools.values()))
                 is_reserved = any(there[name] is not each for name, each in pools.items())
                 yield Problem(
-                    about=gang.name,
-                    origin=gang.origin,
+                    about=gang,
                     involves=(*(run for _, run in members), *pools.values()),
                     property_name="MaxSize",
                     value=slots,
@@ -86,8 +85,7 @@ def ends_together(context: Context) -> Problems:
             continue
         runs = tuple(run for _, run in members)
         yield Problem(
-            about=gang.name,
-            origin=gang.origin,
+            about=gang,
             involves=(*runs, *(run.task for run in runs if run.task is not None)),
             property_name="Resource" if leaves else "TimeoutSeconds",
             message=f"when a task of {brief(gang.name)} fails or gets no host, the others wait for it"
@@ -111,8 +109,7 @@ def _few_at_once(gang: Gang, members: _Members) -> Problems:
     for member, run in members:
         if member.at_once is not None:
             yield Problem(
-                about=gang.name,
-                origin=gang.origin,
+                about=gang,
                 involves=(run,),
                 property_name="MaxConcurrency",
                 value=member.at_once,

@@ -32,8 +32,7 @@ def stops_at_some_time(context: Context) -> Problems:
             if way is not None:
                 by_way = f" by way of {', '.join(map(brief, way))}" if way else ""
                 yield Problem(
-                    about=step.name,
-                    origin=step.origin,
+                    about=step,
                     involves=(task,),
                     property_name="Catch" if way is step.way_back else "Next",
                     message=f"each time that {task.name} {when}, {brief(step.name)} starts it again{by_way}, and "
@@ -44,8 +43,7 @@ def stops_at_some_time(context: Context) -> Problems:
                 break
         if step.waits and isinstance(step.retries, int) and step.retries > _MANY_RETRIES:
             yield Problem(
-                about=step.name,
-                origin=step.origin,
+                about=step,
                 involves=(task,),
                 property_name="Retry.MaxAttempts",
                 value=step.retries,
@@ -69,8 +67,7 @@ def has_a_time_limit(context: Context) -> Problems:
     for step, task in _gpu_steps(context):
         if step.waits and step.is_limited is False:
             yield Problem(
-                about=step.name,
-                origin=step.origin,
+                about=step,
                 involves=(task,),
                 property_name="TimeoutSeconds",
                 message=f"{brief(step.name)} waits until {task.name} ends, and neither the state nor its state machine "
@@ -90,8 +87,7 @@ def may_wait(context: Context) -> Problems:
     for step, task in _gpu_steps(context):
         if step.waits and step.is_express is True:
             yield Problem(
-                about=step.name,
-                origin=step.origin,
+                about=step,
                 involves=(task,),
                 property_name="Resource",
                 message=f"{brief(step.name)} waits until {task.name} ends, and is in an Express workflow, which "

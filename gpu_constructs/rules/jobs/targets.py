@@ -53,8 +53,7 @@ def names_a_job(context: Context) -> Problems:
         # Of rules: https://github.com/aws/aws-cdk/issues/7137
         is_schedule = each.starter is Starter.SCHEDULE
         yield Problem(
-            about=each.name,
-            origin=each.origin,
+            about=each,
             property_name="Arn" if is_schedule else "BatchParameters",
             message=f"{each.name} has the queue {queue.name} as its target, which EventBridge Scheduler does not take"
             if is_schedule

@@ -63,8 +63,7 @@ def statistic_and_period(context: Context) -> Problems:
         for key, count in (("EvaluationPeriods", periods), ("DatapointsToAlarm", datapoints)):
             if isinstance(count, int) and count < 1:
                 yield Problem(
-                    about=watch.name,
-                    origin=watch.origin,
+                    about=watch,
                     property_name=key,
                     value=count,
                     message=f"{watch.name} has {key} {count}",
@@ -73,8 +72,7 @@ def statistic_and_period(context: Context) -> Problems:
                 )
         if isinstance(periods, int) and isinstance(datapoints, int) and datapoints > periods > 0:
             yield Problem(
-                about=watch.name,
-                origin=watch.origin,
+                about=watch,
                 property_name="DatapointsToAlarm",
                 value=datapoints,
                 message=f"{watch.name} waits for {datapoints} values beyond the threshold out of {periods}",
@@ -100,8 +98,7 @@ def _property_of_statistic(watch: Watch) -> Iterator[Problem]:
     else:
         return
     yield Problem(
-        about=watch.name,
-        origin=watch.origin,
+        about=watch,
         property_name="Statistic" if extended is None else "ExtendedStatistic",
         value=simple if extended is None else extended,
         message=f"{watch.name} {wrong}",
@@ -144,8 +141,7 @@ def _period(watch: Watch, use: MetricUse) -> Iterator[Problem]:
     most = _DAY if period < _HOUR else _WEEK
     if isinstance(count, int) and period * count > most:
         yield Problem(
-            about=watch.name,
-            origin=watch.origin,
+            about=watch,
             property_name="EvaluationPeriods",
             value=count,
             message=f"{watch.name} looks at {count} periods of {period} seconds, {period * count:,} seconds in all",
@@ -180,8 +176,7 @@ def expressions_work(context: Context) -> Problems:
             yield from _ids(watch)
         if isinstance(watch.results, int) and watch.results != 1:
             yield Problem(
-                about=watch.name,
-                origin=watch.origin,
+                about=watch,
                 property_name="Metrics",
                 value=watch.results,
                 message=f"{watch.name} watches the results of {watch.results} queries: without ReturnData each is one",
@@ -200,8 +195,7 @@ def _ids(watch: Watch) -> Iterator[Problem]:
     for each, count in counts.items():
         if count > 1 or not _ID.fullmatch(each):
             yield Problem(
-                about=watch.name,
-                origin=watch.origin,
+                about=watch,
                 property_name="Id",
                 value=each,
                 message=f"{watch.name} has {count} queries with the id {brief(each)}"
@@ -246,8 +240,7 @@ def actions_are_taken(context: Context) -> Problems:
         for key, actions in watch.actions:
             if len(actions) > _MOST_ACTIONS:
                 yield Problem(
-                    about=watch.name,
-                    origin=watch.origin,
+                    about=watch,
                     property_name=key,
                     value=len(actions),
                     message=f"{watch.name} has {len(actions)} {key}",
@@ -257,8 +250,7 @@ def actions_are_taken(context: Context) -> Problems:
             for each in actions:
                 if each == "":
                     yield Problem(
-                        about=watch.name,
-                        origin=watch.origin,
+                        about=watch,
                         property_name=key,
                         value=each,
                         message=f"{watch.name} has an empty text among its {key}",
@@ -267,8 +259,7 @@ def actions_are_taken(context: Context) -> Problems:
                     )
                 elif isinstance(each, str) and (wrong := _refused(each, watch.watcher)):
                     yield Problem(
-                        about=watch.name,
-                        origin=watch.origin,
+                        about=watch,
                         property_name=key,
                         value=each,
                         message=f"{watch.name} has {wrong} among its {key}",
@@ -308,8 +299,7 @@ def missing_values(context: Context) -> Problems:
         if why:
             message, fix = why
             yield Problem(
-                about=watch.name,
-                origin=watch.origin,
+                about=watch,
                 property_name="TreatMissingData",
                 value=watch.missing,
                 message=f"{watch.name} {message}",

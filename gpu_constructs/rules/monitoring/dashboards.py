@@ -16,8 +16,7 @@ def body_is_json(context: Context) -> Problems:
     for watch in context.fleet.watches:
         if watch.body_problem:
             yield Problem(
-                about=watch.name,
-                origin=watch.origin,
+                about=watch,
                 property_name="DashboardBody",
                 message=f"the DashboardBody of {watch.name} cannot be read as JSON: {watch.body_problem}",
                 fix="a JSON object with widgets",

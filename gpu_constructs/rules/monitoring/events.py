@@ -134,8 +134,7 @@ def _problem(
     rule: EventRule, field: EventValue, value: object, message: str, fix: str, *, is_certain: bool = True
 ) -> Problem:
     return Problem(
-        about=rule.name,
-        origin=rule.origin,
+        about=rule,
         property_name=field.path.rpartition(".")[2],
         value=value,
         message=message,
