@@ -47,6 +47,16 @@ def either(*changes: tuple[str, Changed]) -> Ways:
     return tuple((Way(text=text, things=(thing,)),) for text, thing in changes)
 
 
+def one_way(text: str, thing: Changed) -> Ways:
+    """The only way, which changes one thing."""
+    return either((text, thing))
+
+
+def first_of(changes: Iterable[tuple[str, Changed]]) -> Ways:
+    """Ways of one thing each, of which the first that works is shown."""
+    return (tuple(Way(text=text, things=(thing,)) for text, thing in changes),)
+
+
 def changed(fleet: Fleet, things: Iterable[Pool | Task | Workload]) -> Fleet:
     """The fleet with some things in place of those of the same name, wherever they are named."""
     new = tuple(things)

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TypeVar, cast
 
 from gpu_constructs.fleet import Fleet, JobQueue, Pool, Task, Workload
+from gpu_constructs.placement import Proof, prove
 from gpu_constructs.placement.destinations import all_routes, assignments, carries_gpus, gpu_workloads, tasks_of
 from gpu_constructs.placement.route import Assignment, Route
 
@@ -33,6 +34,11 @@ class Context:
     def assignments(self) -> tuple[Assignment, ...]:
         """The workloads that have pools, with the pools that their tasks may go to."""
         return assignments(self.fleet)
+
+    @cached_property
+    def proof(self) -> Proof:
+        """Whether all workloads have room together at their desired counts."""
+        return prove(self.fleet)
 
     @cached_property
     def routes(self) -> tuple[Route, ...]:

@@ -9,7 +9,7 @@ from gpu_constructs.budget import brief
 from gpu_constructs.fleet import Pool, PoolKind, PurchaseOption, Scheduler, Task, Unknown
 from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU
 from gpu_constructs.placement.destinations import by_hand, carries_gpus, environments_by_hand, pools_by_hand, unassigned
-from gpu_constructs.rules.change import Way, either
+from gpu_constructs.rules.change import one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error
@@ -111,7 +111,7 @@ def has_vcpus(context: Context) -> Problems:
                 message=f"{task.name} asks for {vcpus} vCPUs, and {first.name} has {first.max_vcpus} at most",
                 allowed=f"{enough} or more",
                 fix="more MaxvCpus",
-                ways=((Way(text=f"a MaxvCpus of {enough}", things=(_with_vcpus(first, enough),)),),),
+                ways=one_way(f"a MaxvCpus of {enough}", _with_vcpus(first, enough)),
             )
 
 
@@ -155,7 +155,7 @@ def allocates(pool: Pool) -> Problems:
             value=name,
             message=f"{pool.name} has Type EC2, and AWS Batch takes {name} for Spot Instances only",
             fix=_ON_DEMAND,
-            ways=either((_ON_DEMAND, replace(pool, allocation=_ON_DEMAND))),
+            ways=one_way(_ON_DEMAND, replace(pool, allocation=_ON_DEMAND)),
         )
     elif option is PurchaseOption.SPOT and (name == _ORDERED or (name == _BEST_FIT and pool.lacks_fleet_role)):
         what = "for On-Demand Instances only" if name == _ORDERED else "for Spot Instances with a SpotIamFleetRole only"
@@ -164,7 +164,7 @@ def allocates(pool: Pool) -> Problems:
             value=name,
             message=f"{pool.name} has Type SPOT, and AWS Batch takes {name} {what}",
             fix=_ON_SPOT,
-            ways=either((_ON_SPOT, replace(pool, allocation=_ON_SPOT))),
+            ways=one_way(_ON_SPOT, replace(pool, allocation=_ON_SPOT)),
         )
 
 

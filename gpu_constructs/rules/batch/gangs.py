@@ -12,7 +12,7 @@ from gpu_constructs.budget import brief
 from gpu_constructs.fleet import Pool, Scheduler, Task, Unknown
 from gpu_constructs.hardware import known_type
 from gpu_constructs.placement.destinations import by_hand, pools_by_hand, unassigned
-from gpu_constructs.rules.change import Way, either
+from gpu_constructs.rules.change import either, first_of, one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
@@ -64,7 +64,7 @@ def names_one_type(task: Task) -> Problems:
             message=f"{task.name} names {len(task.node_types)} instance types for its nodes, and AWS Batch takes one",
             one_value=True,
             fix="one of them",
-            ways=() if isinstance(first, Unknown) else either((f"{first} alone", replace(task, node_types=(first,)))),
+            ways=() if isinstance(first, Unknown) else one_way(f"{first} alone", replace(task, node_types=(first,))),
         )
         return
     of_ranges = [each for group in task.node_groups for each in group if isinstance(each, str)]
@@ -76,15 +76,7 @@ def names_one_type(task: Task) -> Problems:
             message=f"{task.name} and the other ranges of its nodes name {and_list(types)}, and all nodes of a job "
             "must have one instance type",
             fix="one of them in all ranges",
-            ways=(
-                tuple(
-                    Way(
-                        text=f"{each} in all ranges",
-                        things=(replace(task, node_types=(each,), node_groups=((each,),) * len(task.node_groups)),),
-                    )
-                    for each in types
-                ),
-            ),
+            ways=first_of((f"{each} in all ranges", _of_type(task, each)) for each in types),
         )
 
 
@@ -102,7 +94,6 @@ def has_the_type(context: Context) -> Problems:
         name = task.node_types[0] if len(task.node_types) == 1 else None
         is_known = all(each.types_are_known for each in pools)
         if isinstance(name, str) and is_known and name not in there and task.wants_gpu and not _is_metal(name):
-            groups = len(task.node_groups)
             yield Problem(
                 about=task,
                 involves=(pools[0],),
@@ -112,12 +103,7 @@ def has_the_type(context: Context) -> Problems:
                 f"{'has' if len(pools) == 1 else 'have'} {and_list(there)}",
                 allowed=or_list(there),
                 fix="a type that the compute environment has",
-                ways=(
-                    tuple(
-                        Way(text=each, things=(replace(task, node_types=(each,), node_groups=((each,),) * groups),))
-                        for each in there
-                    ),
-                ),
+                ways=first_of((each, _of_type(task, each)) for each in there),
             )
 
 
@@ -135,7 +121,7 @@ def ends(task: Task) -> Problems:
             property_name="Timeout.AttemptDurationSeconds",
             message=f"{task.name} has no time limit, and a node that fails leaves all others waiting",
             fix="a Timeout",
-            ways=either((f"AttemptDurationSeconds of {_A_DAY}, a day", replace(task, attempt_seconds=_A_DAY))),
+            ways=one_way(f"AttemptDurationSeconds of {_A_DAY}, a day", replace(task, attempt_seconds=_A_DAY)),
         )
 
 
@@ -158,13 +144,9 @@ def near_each_other(context: Context) -> Problems:
                 message=f"{task.name} runs on {nodes} hosts at once, and those of {far[0].name} may be in "
                 f"{far[0].zones} Availability Zones",
                 fix="subnets of one zone, and a PlacementGroup with the strategy cluster",
-                ways=(
-                    (
-                        Way(
-                            text="subnets of one zone, and a PlacementGroup with the strategy cluster",
-                            things=(replace(far[0], zones=1, placement_group=True),),
-                        ),
-                    ),
+                ways=one_way(
+                    "subnets of one zone, and a PlacementGroup with the strategy cluster",
+                    replace(far[0], zones=1, placement_group=True),
                 ),
             )
 
@@ -199,6 +181,10 @@ def _gangs(context: Context) -> Iterator[tuple[Task, int, tuple[Pool, ...]]]:
         pools = pools_by_hand(context.fleet, task) if task.scheduler is Scheduler.BATCH else ()
         if isinstance(task.nodes, int) and pools and by_hand(context.fleet, task).is_closed:
             yield task, task.nodes, pools
+
+
+def _of_type(task: Task, name: str) -> Task:
+    return replace(task, node_types=(name,), node_groups=((name,),) * len(task.node_groups))
 
 
 def _is_metal(name: str) -> bool:

@@ -19,7 +19,7 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.hardware import Image, InstanceType, OperatingSystem, Vendor, find, image
 from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU, MIN_JOB_TIMEOUT_SECONDS
-from gpu_constructs.rules.change import Way, either
+from gpu_constructs.rules.change import Way, first_of, one_way
 from gpu_constructs.rules.evidence.accelerated import and_where_submitted, is_gpu
 from gpu_constructs.rules.evidence.fixes import of_types, with_container
 from gpu_constructs.rules.evidence.lists import and_list, or_list
@@ -51,7 +51,7 @@ def whole_gpus(task: Task) -> Problems:
                     container=container,
                     message=f"the job {task.name} asks AWS Batch for {what}, and Batch hands out whole GPUs by number",
                     fix="a number of whole GPUs",
-                    ways=either((_ONE_GPU, _with_one_gpu(task, container))),
+                    ways=one_way(_ONE_GPU, _with_one_gpu(task, container)),
                     property_name="ResourceRequirements",
                     value=each.value,
                 )
@@ -98,7 +98,7 @@ def not_amazon_linux_2(pool: Pool) -> Problems:
         yield Problem(
             message=f"AWS Batch refuses new compute environments on {old.name} since 2026-06-30",
             fix="an image of Amazon Linux 2023",
-            ways=either((f"imageType {kind}", replace(pool, image=HostImage(image=image(name))))),
+            ways=one_way(f"imageType {kind}", replace(pool, image=HostImage(image=image(name)))),
             property_name="ImageType",
         )
 
@@ -116,11 +116,9 @@ def listed(pool: Pool) -> Problems:
         yield Problem(
             message=f"AWS Batch does not support {or_list(unlisted)} on ECS_AL2023_NVIDIA",
             fix="a newer type",
-            ways=(
-                tuple(
-                    Way(text=f"a newer type, such as {each}", things=(of_types(pool, (each,)),))
-                    for each in _newer(pool.instance_types)[:_MOST_TYPES]
-                ),
+            ways=first_of(
+                (f"a newer type, such as {each}", of_types(pool, (each,)))
+                for each in _newer(pool.instance_types)[:_MOST_TYPES]
             ),
             property_name="InstanceTypes",
             value=[each.name for each in unlisted],
@@ -173,11 +171,9 @@ def long_enough(task: Task) -> Problems:
             allowed=f"{MIN_JOB_TIMEOUT_SECONDS} or more",
             one_value=True,
             fix="a longer AttemptDurationSeconds",
-            ways=either(
-                (
-                    f"AttemptDurationSeconds of {MIN_JOB_TIMEOUT_SECONDS} or more",
-                    replace(task, attempt_seconds=MIN_JOB_TIMEOUT_SECONDS),
-                )
+            ways=one_way(
+                f"AttemptDurationSeconds of {MIN_JOB_TIMEOUT_SECONDS} or more",
+                replace(task, attempt_seconds=MIN_JOB_TIMEOUT_SECONDS),
             ),
         )
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from gpu_constructs.fleet import RetryStrategy, Task
 from gpu_constructs.hardware.aws_limits import MAX_JOB_ATTEMPTS, MAX_JOB_CONDITIONS
-from gpu_constructs.rules.change import either
+from gpu_constructs.rules.change import one_way
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 _API = "https://docs.aws.amazon.com/batch/latest/APIReference/API_RetryStrategy.html"
@@ -34,7 +34,7 @@ def accepted(task: Task) -> Problems:
             allowed=f"1 to {MAX_JOB_ATTEMPTS}",
             one_value=True,
             fix=f"Attempts of {near}",
-            ways=either((f"Attempts of {near}", _with(task, replace(retries, attempts=near)))),
+            ways=one_way(f"Attempts of {near}", _with(task, replace(retries, attempts=near))),
         )
     elif isinstance(conditions, int) and conditions > MAX_JOB_CONDITIONS:
         yield Problem(
@@ -44,16 +44,14 @@ def accepted(task: Task) -> Problems:
             f"{MAX_JOB_CONDITIONS}",
             allowed=f"up to {MAX_JOB_CONDITIONS}",
             fix="one exit code for everything that is worth another attempt",
-            ways=either(
-                ("fewer conditions", _with(task, replace(retries, conditions=MAX_JOB_CONDITIONS))),
-            ),
+            ways=one_way("fewer conditions", _with(task, replace(retries, conditions=MAX_JOB_CONDITIONS))),
         )
     elif attempts is None and conditions:
         yield Problem(
             property_name="RetryStrategy.EvaluateOnExit",
             message=f"the job {task.name} has conditions of retries without Attempts",
             fix="Attempts of 3",
-            ways=either(("Attempts of 3", _with(task, replace(retries, attempts=3)))),
+            ways=one_way("Attempts of 3", _with(task, replace(retries, attempts=3))),
         )
 
 
@@ -75,7 +73,7 @@ def ends(task: Task) -> Problems:
             message=f"the job {task.name} is run again after chosen causes, and after every other one as well, up to "
             f"{retries.attempts} times",
             fix=f"{_THE_REST} as the last condition",
-            ways=either((f"{_THE_REST} as the last condition", _with(task, replace(retries, names_the_rest=True)))),
+            ways=one_way(f"{_THE_REST} as the last condition", _with(task, replace(retries, names_the_rest=True))),
         )
 
 

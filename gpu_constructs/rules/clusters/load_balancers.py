@@ -9,7 +9,7 @@ from gpu_constructs.budget import brief
 from gpu_constructs.fleet import SecurityGap, ServiceTarget, Task, Unknown, Workload
 from gpu_constructs.hardware.aws_limits import DYNAMIC_PORTS, USUAL_DYNAMIC_PORTS
 from gpu_constructs.hardware.servers import server_of_image
-from gpu_constructs.rules.change import either
+from gpu_constructs.rules.change import one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import accelerated_workloads
 from gpu_constructs.rules.evidence.lists import and_list, or_list
@@ -206,11 +206,8 @@ def time_to_load(context: Context) -> Problems:
                 message=f"{workload.name} lets health checks of its load balancer count {grace} seconds after a task "
                 f"has started, and {brief(str(image))} loads a model first",
                 fix="a longer HealthCheckGracePeriodSeconds",
-                ways=either(
-                    (
-                        f"HealthCheckGracePeriodSeconds: {least}",
-                        replace(workload, health_check_grace_seconds=least),
-                    )
+                ways=one_way(
+                    f"HealthCheckGracePeriodSeconds: {least}", replace(workload, health_check_grace_seconds=least)
                 ),
             )
 

@@ -9,7 +9,7 @@ from gpu_constructs.budget import LABEL, brief
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import Container, Pool, Scheduler, Task, Unknown, Workload
 from gpu_constructs.hardware.aws_limits import ECS_NAME_FORM, is_ecs_name, reserved_prefix
-from gpu_constructs.rules.change import Way, Ways, either
+from gpu_constructs.rules.change import Way, Ways, one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import accelerated_workloads
 from gpu_constructs.rules.evidence.fixes import with_container
@@ -89,7 +89,7 @@ def _of_task(task: Task, name: str, what: str, container: Container | None = Non
 
 def _renamed(pool: Pool, name: str) -> Ways:
     better = _accepted(name)
-    return either((f"such as {better}", replace(pool, provider=better))) if better else ()
+    return one_way(f"such as {better}", replace(pool, provider=better)) if better else ()
 
 
 def _called(task: Task, name: str, container: Container | None) -> Ways:
@@ -97,8 +97,8 @@ def _called(task: Task, name: str, container: Container | None) -> Ways:
     if not better or better == name:
         return ()
     if container is None:
-        return either((f"such as {better}", replace(task, family=better)))
-    return either((f"such as {better}", with_container(task, container, replace(container, name=better))))
+        return one_way(f"such as {better}", replace(task, family=better))
+    return one_way(f"such as {better}", with_container(task, container, replace(container, name=better)))
 
 
 def _accepted(name: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gpu_constructs.fleet import Origin, Starter, Workload
 from gpu_constructs.hardware.aws_limits import MAX_RUN_COPIES
-from gpu_constructs.rules.change import either
+from gpu_constructs.rules.change import one_way
 from gpu_constructs.rules.rule import Problem, Problems, error
 
 # The property with a largest number; the models of rules and pipes have none.
@@ -31,11 +31,9 @@ def few_at_once(workload: Workload) -> Problems:
             allowed=f"1 to {MAX_RUN_COPIES}",
             one_value=True,
             fix="fewer tasks, and another run for the others",
-            ways=either(
-                (
-                    f"a {name} of {MAX_RUN_COPIES}, and another run for the others",
-                    replace(workload, desired_count=MAX_RUN_COPIES),
-                )
+            ways=one_way(
+                f"a {name} of {MAX_RUN_COPIES}, and another run for the others",
+                replace(workload, desired_count=MAX_RUN_COPIES),
             ),
         )
 

@@ -8,7 +8,7 @@ from gpu_constructs.budget import brief
 from gpu_constructs.fleet import PoolKind, Unknown, Workload
 from gpu_constructs.hardware.aws_limits import DEFAULT_MAX_HEALTHY_PERCENT, MAX_PERCENT
 from gpu_constructs.placement.destinations import pools_of
-from gpu_constructs.rules.change import either
+from gpu_constructs.rules.change import either, one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import accelerated_workloads
 from gpu_constructs.rules.evidence.lists import and_list
@@ -107,11 +107,9 @@ def percentages_of_a_deployment(workload: Workload) -> Problems:
             message=f"{workload.name} keeps {least} % of its tasks running during a deployment, and ECS takes "
             f"{MAX_PERCENT} at most",
             fix="a lower MinimumHealthyPercent",
-            ways=either(
-                (
-                    f"MinimumHealthyPercent: {MAX_PERCENT}, or less where a deployment has no room for one more task",
-                    replace(workload, min_healthy_percent=MAX_PERCENT),
-                )
+            ways=one_way(
+                f"MinimumHealthyPercent: {MAX_PERCENT}, or less where a deployment has no room for one more task",
+                replace(workload, min_healthy_percent=MAX_PERCENT),
             ),
             one_value=True,
         )

@@ -10,7 +10,7 @@ from gpu_constructs.fleet import Pool, PoolKind, StrategyItem, Task, Unknown, Wo
 from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS, MAX_BASE, MAX_STRATEGY_PROVIDERS, MAX_WEIGHT
 from gpu_constructs.placement.destinations import pools_of
 from gpu_constructs.placement.memo import by_identity
-from gpu_constructs.rules.change import either
+from gpu_constructs.rules.change import one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES
 from gpu_constructs.rules.evidence.lists import and_list
@@ -33,7 +33,7 @@ def accepted_by_ecs(workload: Workload) -> Problems:
             property_name="CapacityProviderStrategy",
             message=f"the strategy of {workload.name} {problem}",
             fix=_WITHIN if better else fix,
-            ways=either((fix, replace(workload, strategy=better))) if better else (),
+            ways=one_way(fix, replace(workload, strategy=better)) if better else (),
         )
 
 

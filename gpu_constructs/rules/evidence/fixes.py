@@ -32,7 +32,7 @@ from gpu_constructs.placement import (
     profile_of,
     runs_somewhere,
 )
-from gpu_constructs.rules.change import Way, Ways, either
+from gpu_constructs.rules.change import Way, Ways, one_way
 from gpu_constructs.rules.evidence.lists import and_list
 
 LESS = "ask for less, or larger hosts"
@@ -65,7 +65,7 @@ def can_run(task: Task) -> bool:
 def ways_of(task: Task, pool: Pool, found: Fit) -> Ways:
     """Changes that make a task fit the hosts of a pool: types that have as much, or asking for less."""
     if found.hosts:
-        return ((Way(text=provider_for(found), things=(of_types(pool, found.hosts),)),),)
+        return one_way(provider_for(found), of_types(pool, found.hosts))
     return hosts_for(task, pool, "hosts of a type"), *_less(task, pool, found)
 
 
@@ -201,13 +201,13 @@ def _less(task: Task, pool: Pool, found: Fit) -> Ways:
         less = lower(less, available) if lower is not None and less is not None and available > 0 else None
     if most and less is not None:
         text = and_list(f"{each.label} no higher than {each.amount(available)}" for each, available in most.items())
-        return ((Way(text=text, things=(less,)),),)
+        return one_way(text, less)
     if not most and pool.shape is not None and task.wants_gpu:
         part = pool.shape.partition
         if part == 1:
             return ((Way(text="whole GPUs"),),)
         with_part = _with_gpus(task, f"{part:g}")
-        return () if with_part is None else either((f"{part:g} of a GPU, as its hosts have", with_part))
+        return () if with_part is None else one_way(f"{part:g} of a GPU, as its hosts have", with_part)
     return ()
 
 

@@ -10,10 +10,6 @@ from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error
 
 
-def _with_daemons(context: Context) -> Proof:
-    return prove(context.fleet)
-
-
 def _without_daemons(context: Context) -> Proof:
     others = tuple(each for each in context.fleet.workloads if each.daemon is not True)
     return prove(replace(context.fleet, workloads=others))
@@ -33,7 +29,7 @@ def room_beside_daemons(context: Context) -> Problems:
     if not daemons:
         return
     alone = {each.workload.name: each.unplaced for each in context.once(_without_daemons).workloads}
-    proof = context.once(_with_daemons)
+    proof = context.proof
     homes = {
         each.workload.name: {place.pool.name for place in each.places if place.fits is True} for each in proof.workloads
     }

@@ -13,7 +13,7 @@ from gpu_constructs.hardware.network_devices import may_have_trunk
 from gpu_constructs.placement import Assumption, DoubtKind, Rollout, can_go_on, demand_of, percentages_of, task_slots
 from gpu_constructs.placement.rollout import percent_for_one_less
 from gpu_constructs.placement.strategy import split
-from gpu_constructs.rules.change import Way, Ways, either
+from gpu_constructs.rules.change import Way, Ways, one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.copies import Copies, counted, may_find_host, most_copies, wanted_copies
 from gpu_constructs.rules.evidence.fixes import larger
@@ -256,7 +256,7 @@ def a_host_for_each_copy(context: Context) -> Problems:
                 fix="raise MaxSize, or remove distinctInstance",
                 ways=(
                     *_room_for(each, wanted),
-                    *either(("remove distinctInstance", replace(each.workload, constraints=_shared(each.workload)))),
+                    *one_way("remove distinctInstance", replace(each.workload, constraints=_shared(each.workload))),
                 ),
                 is_certain=each.assignment.is_closed,
             )
@@ -294,7 +294,7 @@ def static_ports(context: Context) -> Problems:
                 fix="more hosts, or no host port",
                 ways=(
                     *_dynamic(each.task, ports, " behind a load balancer"),
-                    *either(("network mode awsvpc", replace(each.task, network_mode="awsvpc"))),
+                    *one_way("network mode awsvpc", replace(each.task, network_mode="awsvpc")),
                 ),
                 is_certain=each.assignment.is_closed,
             )
@@ -326,7 +326,7 @@ def _room_for(copies: Copies, hosts: int) -> Ways:
     """As many hosts, where they are of one pool."""
     if len(copies.pools) != 1:
         return ()
-    return either((f"raise MaxSize to {hosts} hosts", replace(copies.pools[0], max_instances=hosts)))
+    return one_way(f"raise MaxSize to {hosts} hosts", replace(copies.pools[0], max_instances=hosts))
 
 
 def _shared(workload: Workload) -> tuple[PlacementConstraint, ...]:
@@ -337,7 +337,7 @@ def _dynamic(task: Task, ports: Collection[tuple[int, str]], where: str = "") ->
     """Host ports that Docker chooses, which it does not in network mode host."""
     if task.network_mode == "host":
         return ()
-    return either((f"a dynamic host port (0){where}", partial(_without_ports, task, ports)))
+    return one_way(f"a dynamic host port (0){where}", partial(_without_ports, task, ports))
 
 
 def _without_ports(task: Task, ports: Collection[tuple[int, str]]) -> Task:

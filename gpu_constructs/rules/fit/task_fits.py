@@ -19,7 +19,7 @@ from gpu_constructs.placement import (
 )
 from gpu_constructs.placement.destinations import carries_gpus, pools_by_hand, unassigned
 from gpu_constructs.placement.route import UNSCALED, Assignment, Destination
-from gpu_constructs.rules.change import Way, Ways
+from gpu_constructs.rules.change import Way, Ways, one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.copies import may_find_host
 from gpu_constructs.rules.evidence.fixes import (
@@ -145,7 +145,7 @@ def _may_not_fit(task: Task, pool: Pool, doubt: Doubt) -> Problem:
         about=task,
         message=f"{task.name} may not fit on {pool.name}: {doubt.text}",
         fix="ask for less memory" if less is not None else doubt.fix,
-        ways=() if less is None else ((Way(text=doubt.fix, things=(less,)),),),
+        ways=() if less is None else one_way(doubt.fix, less),
     )
 
 
@@ -223,7 +223,7 @@ def _without(foreign: Collection[InstanceType], pool: Pool) -> Ways:
         return ()
     text = f"leave {or_list(foreign)} out" if pool.requirements is None else "AcceleratorManufacturers nvidia"
     kept = tuple(each for each in pool.instance_types if each not in foreign)
-    return ((Way(text=text, things=(replace(pool, instance_types=kept),)),),)
+    return one_way(text, replace(pool, instance_types=kept))
 
 
 def _joined(reasons: Iterable[Shortfall | Obstacle]) -> str:

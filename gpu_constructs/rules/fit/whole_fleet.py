@@ -31,10 +31,6 @@ _WORTH_REPORTING_USD = 10.0
 """Price of a host per hour from which an unneeded second host is reported."""
 
 
-def _at_desired(context: Context) -> Proof:
-    return prove(context.fleet)
-
-
 def _at_maximum(context: Context) -> Proof:
     return prove(context.fleet, counts=Counts.MAXIMUM)
 
@@ -52,7 +48,7 @@ def _at_maximum(context: Context) -> Proof:
 def room_at_desired_counts(context: Context) -> Problems:
     if len(context.fleet.workloads) < 2:  # noqa: PLR2004 - fewer than two share nothing
         return
-    proof = context.once(_at_desired)
+    proof = context.proof
     # Where scaling decides on a number, GPU081 asks about the largest.
     spared = {each.workload.name for each in proof.workloads if each.unplaced or _is_open(each.workload)}
     for each in proof.pools:
@@ -89,7 +85,7 @@ def room_at_desired_counts(context: Context) -> Problems:
 def room_at_most_copies(context: Context) -> Problems:
     if all(each.scaling is None for each in context.fleet.workloads):
         return
-    at_desired = {each.pool.name: each for each in context.once(_at_desired).pools}
+    at_desired = {each.pool.name: each for each in context.proof.pools}
     proof = context.once(_at_maximum)
     growing = {each.name for each in context.fleet.workloads if each.scaling is not None}
     is_open = {each.name for each in context.fleet.workloads if _is_open(each)}
@@ -114,7 +110,7 @@ def room_at_most_copies(context: Context) -> Problems:
     changes="ResourceRequirements",
 )
 def daemons(context: Context) -> Problems:
-    for each in context.once(_at_desired).workloads if context.fleet.workloads else ():
+    for each in context.proof.workloads if context.fleet.workloads else ():
         task = each.workload.task
         if each.workload.daemon is not True or task is None or not task.least_gpus:
             continue
@@ -141,7 +137,7 @@ def daemons(context: Context) -> Problems:
     changes="InstanceType",
 )
 def stranded(context: Context) -> Problems:
-    proof = context.once(_at_desired)
+    proof = context.proof
     for each in proof.pools:
         for idle in each.stranded:
             if _by_interfaces(idle) and any(one.network.max_interfaces is None for one in each.pool.instance_types):
@@ -165,7 +161,7 @@ def stranded(context: Context) -> Problems:
     changes="MaxSize",
 )
 def two_from_zero(context: Context) -> Problems:
-    for each in context.once(_at_desired).pools:
+    for each in context.proof.pools:
         pool = each.pool
         from_zero = pool.managed_scaling is True and pool.has_provider and pool.min_instances == 0
         if not from_zero or known(pool.max_instances, otherwise=0) < 2 or each.hosts_needed != 1:  # noqa: PLR2004

@@ -10,7 +10,7 @@ from gpu_constructs.errors import shown
 from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, NetworkInterface, Pool
 from gpu_constructs.fleet.efa import efa_layout
 from gpu_constructs.hardware import InstanceType, family
-from gpu_constructs.rules.change import Way, Ways, either
+from gpu_constructs.rules.change import Way, Ways, one_way
 from gpu_constructs.rules.evidence.fixes import of_types
 from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
@@ -113,11 +113,9 @@ def primary(pool: Pool) -> Problems:
             message="the primary interface (network card 0, device 0) is efa-only, and such an interface has no IP "
             "address",
             fix="InterfaceType interface or efa for it",
-            ways=either(
-                (
-                    "InterfaceType interface or efa on card 0, device 0, and efa-only on device 1",
-                    replace(pool, interfaces=tuple(_with_primary(pool))),
-                )
+            ways=one_way(
+                "InterfaceType interface or efa on card 0, device 0, and efa-only on device 1",
+                replace(pool, interfaces=tuple(_with_primary(pool))),
             ),
             property_name=_PROPERTY,
         )
@@ -247,7 +245,7 @@ def _with_efa(pool: Pool, without: Iterable[InstanceType]) -> Ways:
         for each in enough
         if each is not None
     )
-    return tuple(sizes), *either(("no EFA", replace(pool, interfaces=())))
+    return tuple(sizes), *one_way("no EFA", replace(pool, interfaces=()))
 
 
 def _able(pool: Pool) -> list[InstanceType]:

@@ -23,7 +23,7 @@ from gpu_constructs.hardware import (
     is_supported,
     may_run,
 )
-from gpu_constructs.rules.change import Way, either
+from gpu_constructs.rules.change import Way, one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import with_image
 from gpu_constructs.rules.evidence.lists import with_verb
@@ -75,12 +75,7 @@ def holds_an_id(pool: Pool) -> Problems:
         yield Problem(
             message=f"the parameter {shown(brief(name))} holds a JSON document, and ImageId takes an AMI id",
             fix=f"the parameter of the AMI id, which ends with {_LEAF}",
-            ways=either(
-                (
-                    f"{name}{_LEAF}",
-                    with_image(pool, images_by_folder()[name.rpartition("/")[0]]),
-                )
-            ),
+            ways=one_way(f"{name}{_LEAF}", with_image(pool, images_by_folder()[name.rpartition("/")[0]])),
             property_name="ImageId",
             value=name,
         )

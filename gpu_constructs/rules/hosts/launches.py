@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from gpu_constructs.fleet import HostImage, Pool, PoolKind, Unknown
 from gpu_constructs.hardware import IMAGES, Image, InstanceType, instance_type, is_supported
-from gpu_constructs.rules.change import Way
+from gpu_constructs.rules.change import Way, first_of
 from gpu_constructs.rules.evidence.fixes import EXAMPLE_TYPES, of_types
 from gpu_constructs.rules.evidence.lists import or_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
@@ -79,7 +79,7 @@ def is_complete(pool: Pool) -> Problems:
         yield Problem(
             message=f"neither the launch template nor the group of {pool.name} names an instance type",
             fix="InstanceType",
-            ways=(tuple(_with_type(pool, instance_type(each)) for each in _TYPES),),
+            ways=first_of((f"InstanceType, such as {each}", of_types(pool, (instance_type(each),))) for each in _TYPES),
             property_name="InstanceType",
         )
     if pool.details.names_groups_and_interfaces:
@@ -115,10 +115,6 @@ def _with_image(pool: Pool, image: Image) -> Way:
     details = replace(pool.details, names_image=True)
     new = replace(pool, image=HostImage(image=image), details=details)
     return Way(text=f"ImageId, such as resolve:ssm:{image.ssm_parameter}", things=(new,))
-
-
-def _with_type(pool: Pool, each: InstanceType) -> Way:
-    return Way(text=f"InstanceType, such as {each}", things=(of_types(pool, (each,)),))
 
 
 def _names_no_type(pool: Pool) -> bool:

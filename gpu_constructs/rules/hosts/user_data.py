@@ -22,7 +22,7 @@ from gpu_constructs.hardware import OperatingSystem, Vendor, image
 from gpu_constructs.hardware.aws_limits import MAX_USER_DATA_BYTES
 from gpu_constructs.placement.destinations import EC2_LAUNCH_TYPES
 from gpu_constructs.placement.machine import gpu_support_is_off, is_off
-from gpu_constructs.rules.change import Way, either
+from gpu_constructs.rules.change import Way, one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
@@ -285,11 +285,9 @@ def can_count(pool: Pool) -> Problems:
             message=f"{why}, so hosts of image {pool.image.image.name} cannot count their GPUs at boot",
             fix=_LEAVE_OUT,
             ways=(
-                *either(
-                    (
-                        "an image of Amazon Linux 2023, such as al2023-gpu",
-                        replace(pool, image=HostImage(image=image("al2023-gpu")), user_data=in_shell),
-                    )
+                *one_way(
+                    "an image of Amazon Linux 2023, such as al2023-gpu",
+                    replace(pool, image=HostImage(image=image("al2023-gpu")), user_data=in_shell),
                 ),
                 (Way(text=_LEAVE_OUT),),
             ),
@@ -314,11 +312,9 @@ def boots_again(pool: Pool) -> Problems:
             f"{warm.state} without a boot",
             fix=_LEAVE_OUT,
             ways=(
-                *either(
-                    (
-                        "a warm pool of state Stopped",
-                        replace(pool, group=replace(pool.group, warm_pool=replace(warm, state="Stopped"))),
-                    )
+                *one_way(
+                    "a warm pool of state Stopped",
+                    replace(pool, group=replace(pool.group, warm_pool=replace(warm, state="Stopped"))),
                 ),
                 (Way(text=_LEAVE_OUT),),
             ),

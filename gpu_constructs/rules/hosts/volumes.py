@@ -17,7 +17,7 @@ from gpu_constructs.hardware.gp3 import (
 )
 from gpu_constructs.hardware.image_table import IMAGE_VOLUMES, ROOT_DEVICE, ImageVolume
 from gpu_constructs.hardware.servers import is_large
-from gpu_constructs.rules.change import Ways, either
+from gpu_constructs.rules.change import Ways, one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
@@ -75,7 +75,7 @@ def volumes_exist(pool: Pool) -> Problems:
 
 def _with(pool: Pool, old: Volume, text: str, new: Volume) -> Ways:
     volumes = tuple(new if each is old else each for each in pool.details.volumes)
-    return either((text, replace(pool, details=replace(pool.details, volumes=volumes))))
+    return one_way(text, replace(pool, details=replace(pool.details, volumes=volumes)))
 
 
 def _is_root_of_linux(pool: Pool, volume: Volume) -> bool:

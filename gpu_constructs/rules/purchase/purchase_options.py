@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpu_constructs.fleet import PARTLY_SPOT, Pool, PoolKind, PurchaseOption, Unknown
 from gpu_constructs.hardware import RECORDED, InstanceType, PurchaseClass, instance_type, on_demand_price
-from gpu_constructs.rules.change import Way, either
+from gpu_constructs.rules.change import Way, one_way
 from gpu_constructs.rules.evidence.fixes import of_types
 from gpu_constructs.rules.evidence.lists import or_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, info, warning
@@ -112,11 +112,9 @@ def sold_as_block(pool: Pool) -> Problems:
             fix=_NO_BLOCK,
             ways=(
                 (Way(text=_NO_BLOCK),),
-                *either(
-                    (
-                        f"a type with Capacity Blocks, such as {_WITH_BLOCKS}",
-                        of_types(pool, (instance_type(_WITH_BLOCKS),)),
-                    )
+                *one_way(
+                    f"a type with Capacity Blocks, such as {_WITH_BLOCKS}",
+                    of_types(pool, (instance_type(_WITH_BLOCKS),)),
                 ),
             ),
         )

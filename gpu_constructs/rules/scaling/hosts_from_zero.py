@@ -9,7 +9,7 @@ from gpu_constructs.fleet import Pool, PoolKind, StrategyItem, Unknown, Workload
 from gpu_constructs.placement import demand_of
 from gpu_constructs.placement.destinations import EC2_LAUNCH_TYPES, started_by_strategies
 from gpu_constructs.placement.route import Assignment
-from gpu_constructs.rules.change import Way, Ways
+from gpu_constructs.rules.change import Way, Ways, one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
@@ -103,7 +103,7 @@ def _without_host(workload: Workload, pools: list[Pool]) -> Problem:
             message=f"{workload.name} runs {task} with {way}, and nothing starts hosts "
             f"in {names}, with a MinSize of 0: {what}",
             fix="a capacity provider with managed scaling, and a CapacityProviderStrategy with it",
-            ways=((Way(text="a MinSize of 1", things=(replace(pools[0], min_instances=1),)),),),
+            ways=one_way("a MinSize of 1", replace(pools[0], min_instances=1)),
         )
     return Problem(
         about=workload,

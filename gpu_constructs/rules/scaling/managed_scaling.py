@@ -8,7 +8,7 @@ from dataclasses import replace
 from gpu_constructs.fleet import Fleet, Pool, PoolKind, Unknown
 from gpu_constructs.hardware.aws_limits import MANAGED_SCALING, MAX_CLUSTER_PROVIDERS
 from gpu_constructs.placement.destinations import pools_of, unjudged
-from gpu_constructs.rules.change import Way, either
+from gpu_constructs.rules.change import Way, one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import larger
 from gpu_constructs.rules.evidence.lists import and_list
@@ -113,13 +113,11 @@ def numbers_within_limits(pool: Pool) -> Problems:
                 allowed=f"{low} to {high}",
                 one_value=True,
                 fix=f"a {key} that ECS takes",
-                ways=either(
-                    (
-                        f"a {key} of {allowed}"
-                        if key != "TargetCapacity"
-                        else "a TargetCapacity of 1 to 100; 100 keeps no spare hosts",
-                        replace(pool, scaling_numbers=numbers),
-                    )
+                ways=one_way(
+                    f"a {key} of {allowed}"
+                    if key != "TargetCapacity"
+                    else "a TargetCapacity of 1 to 100; 100 keeps no spare hosts",
+                    replace(pool, scaling_numbers=numbers),
                 ),
             )
 

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from gpu_constructs.budget import brief
 from gpu_constructs.fleet import STEPS_IN_PERCENT, ServiceScaling, Unknown, Workload
-from gpu_constructs.rules.change import Way, either
+from gpu_constructs.rules.change import Way, either, one_way
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 _Range: TypeAlias = tuple[int | Unknown | None, int | Unknown | None]
@@ -69,7 +69,7 @@ def woken(workload: Workload) -> Problems:
             allowed="1 or more",
             fix=_BY_QUEUE,
             ways=(
-                *either(("a MinCapacity of 1", replace(workload, scaling=replace(workload.scaling, least=1)))),
+                *one_way("a MinCapacity of 1", replace(workload, scaling=replace(workload.scaling, least=1))),
                 (Way(text=_BY_QUEUE),),
             ),
         )

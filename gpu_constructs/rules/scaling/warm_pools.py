@@ -8,7 +8,7 @@ from gpu_constructs.errors import shown
 from gpu_constructs.fleet import PARTLY_SPOT, LocalDiskUse, Pool, PurchaseOption, Unknown, WarmPool, known
 from gpu_constructs.hardware import OperatingSystem
 from gpu_constructs.hardware.aws_limits import MAX_PERCENT
-from gpu_constructs.rules.change import either
+from gpu_constructs.rules.change import one_way
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
@@ -154,7 +154,7 @@ def possible_state(pool: Pool) -> Problems:
             message=f"a warm pool has no state {shown(warm.state)}",
             allowed=and_list(_STATES),
             fix="a state that they can wait in",
-            ways=either(("Stopped", _stopped(pool, warm))),
+            ways=one_way("Stopped", _stopped(pool, warm)),
         )
     elif warm.state == "Hibernated" and never:
         yield Problem(
@@ -163,7 +163,7 @@ def possible_state(pool: Pool) -> Problems:
             message=f"the hosts of the warm pool hibernate, and EC2 does not hibernate {and_list(never)}",
             allowed="Stopped or Running",
             fix="a state that they can wait in",
-            ways=either(("Stopped", _stopped(pool, warm))),
+            ways=one_way("Stopped", _stopped(pool, warm)),
         )
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from gpu_constructs.budget import brief
 from gpu_constructs.fleet import Scheduler, Task
 from gpu_constructs.hardware.aws_limits import HEALTH_CHECK_LIMITS
-from gpu_constructs.rules.change import either
+from gpu_constructs.rules.change import one_way
 from gpu_constructs.rules.evidence.fixes import with_container
 from gpu_constructs.rules.rule import Problem, Problems, error
 
@@ -36,7 +36,7 @@ def health_check(task: Task) -> Problems:
                     allowed=f"{low} to {high}",
                     one_value=True,
                     fix=f"a {key} that ECS takes",
-                    ways=either((_longer(key, high) if number > high else f"a {key} of {low} or more", within)),
+                    ways=one_way(_longer(key, high) if number > high else f"a {key} of {low} or more", within),
                 )
 
 

@@ -12,7 +12,7 @@ from gpu_constructs.hardware import InstanceType
 from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU, MIN_CONTAINER_MEMORY_MIB, MIN_JOB_MEMORY_MIB
 from gpu_constructs.placement import cpu_units, demand_of
 from gpu_constructs.placement.route import Route
-from gpu_constructs.rules.change import Way, either
+from gpu_constructs.rules.change import Way, either, one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES, asks_for_accelerator
 from gpu_constructs.rules.evidence.fixes import with_container
@@ -80,11 +80,9 @@ def has_image(task: Task) -> Iterator[Problem]:
                 container=container,
                 message=f"container {container.name} has an empty image",
                 fix="the name of an image",
-                ways=either(
-                    (
-                        f"the name of an image, such as {_IMAGE}",
-                        with_container(task, container, replace(container, image=_IMAGE)),
-                    )
+                ways=one_way(
+                    f"the name of an image, such as {_IMAGE}",
+                    with_container(task, container, replace(container, image=_IMAGE)),
                 ),
                 property_name="Image",
                 value=container.image,
@@ -149,7 +147,10 @@ def memory_for_cuda(task: Task) -> Problems:
                 f"{' of its task' if is_of_task else ''}, in which a program with CUDA does not start",
                 fix="more Memory, in MiB",
                 ways=(
-                    tuple(_with_size(task, each) for each in _USUAL_MIB)
+                    tuple(
+                        Way(text=f"Memory of {each} of the task, in MiB", things=(_of_size(task, "Memory", each),))
+                        for each in _USUAL_MIB
+                    )
                     if is_of_task
                     else tuple(_with_memory(task, container, each) for each in _USUAL_MIB),
                 ),
@@ -295,10 +296,6 @@ def _with_memory(task: Task, container: Container, mib: int) -> Way:
     return Way(text=f"Memory of {mib}, in MiB", things=(with_container(task, container, larger),))
 
 
-def _with_size(task: Task, mib: int) -> Way:
-    return Way(text=f"Memory of {mib} of the task, in MiB", things=(_of_size(task, "Memory", mib),))
-
-
 def _of_size(task: Task, name: str, size: int | None) -> Task:
     return replace(task, cpu_limit=size) if name == "Cpu" else replace(task, memory_limit_mib=size)
 
@@ -322,7 +319,7 @@ def _sizes(task: Task, container: Container) -> Problems:
                 f"{MIN_CONTAINER_MEMORY_MIB} MiB{of_batch}",
                 is_certain=not is_job or size < MIN_JOB_MEMORY_MIB,
                 fix=f"{name} in MiB",
-                ways=either((f"{name} in MiB: {size} GiB are {size * 1024}", _of_gib(task, container, name, size))),
+                ways=one_way(f"{name} in MiB: {size} GiB are {size * 1024}", _of_gib(task, container, name, size)),
                 property_name=name,
                 value=size,
                 allowed=f"{MIN_CONTAINER_MEMORY_MIB} or more",

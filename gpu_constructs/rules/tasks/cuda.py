@@ -17,7 +17,7 @@ from gpu_constructs.hardware.cuda import (
     is_dropped,
 )
 from gpu_constructs.placement.route import Destination, Route
-from gpu_constructs.rules.change import Way, either
+from gpu_constructs.rules.change import Way, one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import hosts_for, with_container
 from gpu_constructs.rules.evidence.lists import and_list
@@ -50,7 +50,7 @@ def recent_driver(context: Context) -> Problems:
                 f"of {each.pool.name} have {drivers} ({there.image.name})",
                 fix=f"{newer}, or {_OLDER}",
                 ways=(
-                    *either((f"{newer}, such as al2023-gpu", replace(each.pool, image=_NEWEST))),
+                    *one_way(f"{newer}, such as al2023-gpu", replace(each.pool, image=_NEWEST)),
                     (Way(text=_OLDER),),
                 ),
                 property_name="Image",
@@ -77,7 +77,7 @@ def still_compiled(context: Context) -> Problems:
                 f"({and_list(each.types)})",
                 fix=f"{_OLDER}, or hosts with newer GPUs",
                 ways=(
-                    *either((f"{_OLDER}, such as 12.6", _with_image(route.task, container, _OF_12_6))),
+                    *one_way(f"{_OLDER}, such as 12.6", _with_image(route.task, container, _OF_12_6)),
                     hosts_for(route.task, each.pool, "hosts with newer GPUs,", of_other_families=True),
                 ),
                 property_name="Image",

@@ -24,7 +24,7 @@ from gpu_constructs.hardware.network_devices import NVLINK_CONTROLLERS
 from gpu_constructs.placement import cpu_units, demand_of, expected_memory_mib
 from gpu_constructs.placement.destinations import runs_on_fargate
 from gpu_constructs.placement.route import Destination, Route
-from gpu_constructs.rules.change import Ways, either
+from gpu_constructs.rules.change import Ways, either, one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES
 from gpu_constructs.rules.evidence.fixes import with_container
@@ -226,11 +226,9 @@ def _requests(task: Task) -> Problems:
                 message=f"container {container.name} asks for NeuronDevice with {value}; the value must be ALL, "
                 "because a container gets all Neuron devices of its host",
                 fix="all devices, on an instance type with as many",
-                ways=either(
-                    (
-                        f"{_ALL}, on an instance type with as many devices",
-                        with_container(task, container, replace(container, requirements=(*others, _EVERY))),
-                    )
+                ways=one_way(
+                    f"{_ALL}, on an instance type with as many devices",
+                    with_container(task, container, replace(container, requirements=(*others, _EVERY))),
                 ),
                 property_name="ResourceRequirements",
                 value=wrong[0].value,

@@ -8,7 +8,7 @@ from gpu_constructs.budget import brief
 from gpu_constructs.fleet import Scheduler, Task
 from gpu_constructs.placement import demand_of
 from gpu_constructs.placement.destinations import runs_on_fargate
-from gpu_constructs.rules.change import either
+from gpu_constructs.rules.change import one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import asks_for_accelerator
 from gpu_constructs.rules.evidence.fixes import such_as
@@ -29,12 +29,7 @@ def _sent_to_fargate(context: Context) -> Problems:
                 message=f"{workload.name} runs {task.name}, which asks for GPUs ({_who(task)}), with {where}; Fargate "
                 "has no GPUs",
                 fix=_HOSTS.format(such_as=""),
-                ways=either(
-                    (
-                        _HOSTS.format(such_as=such_as(task)),
-                        replace(workload, launch_type=None, strategy=()),
-                    )
-                ),
+                ways=one_way(_HOSTS.format(such_as=such_as(task)), replace(workload, launch_type=None, strategy=())),
             )
 
 
@@ -54,7 +49,7 @@ def on_hosts(task: Task) -> Problems:
             message=f"{task.name} asks for GPUs ({_who(task)}) and is for "
             f"{and_list(map(brief, task.compatibilities))}; Fargate has no GPUs",
             fix=fix.format(such_as=""),
-            ways=either((fix.format(such_as=such_as(task)), replace(task, compatibilities=others))),
+            ways=one_way(fix.format(such_as=such_as(task)), replace(task, compatibilities=others)),
         )
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from gpu_constructs.budget import brief
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import GPU, NEURON_DEVICE, Container, ResourceRequirement, Scheduler, Task, Unknown
-from gpu_constructs.rules.change import Ways, either
+from gpu_constructs.rules.change import Ways, one_way
 from gpu_constructs.rules.evidence.accelerated import and_where_submitted, asks_for_accelerator, is_gpu
 from gpu_constructs.rules.evidence.fixes import with_container
 from gpu_constructs.rules.evidence.lists import and_list, with_verb
@@ -55,7 +55,7 @@ def countable(task: Task) -> Problems:
             container=container,
             message=message,
             fix=_COUNT if number else fix,
-            ways=either((fix, _asking(task, container, each, ResourceRequirement(value=number)))) if number else (),
+            ways=one_way(fix, _asking(task, container, each, ResourceRequirement(value=number))) if number else (),
             property_name="ResourceRequirements.Value",
             value=value,
         )
@@ -101,7 +101,7 @@ def one_amount(task: Task) -> Problems:
                 message=f"container {container.name} asks for GPUs and says neither how many (Value) nor how one is "
                 "shared (SharingStrategy)",
                 fix="Value or SharingStrategy",
-                ways=either((RIGHT_FORM, _asking(task, container, each, _ONE))),
+                ways=one_way(RIGHT_FORM, _asking(task, container, each, _ONE)),
             )
         elif each.value is not None and each.nvidia_mps is not None:
             yield Problem(
@@ -230,7 +230,7 @@ def _in_container(task: Task) -> Ways:
     container = task.containers[0]
     new = replace(container, requirements=(_ONE, *container.requirements))
     keys = tuple(each for each in task.unknown_keys if plain(each) not in GPU_WORDS)
-    return either((f"in the container, {RIGHT_FORM}", with_container(replace(task, unknown_keys=keys), container, new)))
+    return one_way(f"in the container, {RIGHT_FORM}", with_container(replace(task, unknown_keys=keys), container, new))
 
 
 def _miscounted(container: Container, value: str) -> tuple[str, str, str]:
@@ -270,7 +270,7 @@ def _misformed(task: Task, container: Container) -> Problems:
             message=f"container {container.name} asks for accelerators in a form that ECS does not know: "
             f"{'; '.join(dict.fromkeys(wrong))}",
             fix=_IN_FORM if form.startswith(RIGHT_FORM) else form,
-            ways=either((form, with_container(task, container, _in_form(container)))) if form != _BATCH_NEURON else (),
+            ways=one_way(form, with_container(task, container, _in_form(container))) if form != _BATCH_NEURON else (),
         )
 
 

@@ -20,7 +20,7 @@ from gpu_constructs.hardware import InstanceType, image, mps
 from gpu_constructs.hardware.aws_limits import MAX_PERCENT
 from gpu_constructs.placement.machine import doubt_of_sharing, is_before_volta, why_too_old
 from gpu_constructs.placement.route import Destination, Route
-from gpu_constructs.rules.change import Way, Ways, either
+from gpu_constructs.rules.change import Way, Ways, either, first_of, one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import hosts_for, with_container
 from gpu_constructs.rules.evidence.lists import and_list, or_list
@@ -75,7 +75,13 @@ def measured(task: Task) -> Problems:
                     message=f"container {container.name} takes a share {said} of a GPU's memory; ECS places it by "
                     "memory, at least 1 MiB",
                     fix="Memory of NvidiaMps, in MiB",
-                    ways=(tuple(_share(task, container, each, mib) for mib in _USUAL_MIB),),
+                    ways=first_of(
+                        (
+                            f'"SharingStrategy": {{"NvidiaMps": {{"Memory": {mib}}}}}',
+                            _shared_as(task, container, each, replace(each, memory_mib=mib)),
+                        )
+                        for mib in _USUAL_MIB
+                    ),
                     property_name="SharingStrategy.NvidiaMps.Memory",
                     value=memory,
                     allowed="1 or more",
@@ -228,14 +234,7 @@ def _problem(route: Route, each: Destination, why: str, *, fix: str, ways: Ways 
 
 def _new_enough(each: Destination) -> Ways:
     """The image of AWS that shares GPUs."""
-    return either((_AGENT, replace(each.pool, image=HostImage(image=image("al2023-gpu")))))
-
-
-def _share(task: Task, container: Container, old: NvidiaMps, mib: int) -> Way:
-    return Way(
-        text=f'"SharingStrategy": {{"NvidiaMps": {{"Memory": {mib}}}}}',
-        things=(_shared_as(task, container, old, replace(old, memory_mib=mib)),),
-    )
+    return one_way(_AGENT, replace(each.pool, image=HostImage(image=image("al2023-gpu"))))
 
 
 def _limited(task: Task, container: Container, old: NvidiaMps, percent: int | None) -> Callable[[], Task]:
@@ -258,7 +257,7 @@ def _with_part(task: Task, instance_type: InstanceType) -> Ways:
     others = tuple(each for each in sharing[0].requirements if each.type != GPU)
     part = ResourceRequirement(value=f"{devices.partition:g}")
     new = replace(sharing[0], requirements=(*others, part))
-    return either((f'a part of a GPU as the value, "Value": "{part.value}"', with_container(task, sharing[0], new)))
+    return one_way(f'a part of a GPU as the value, "Value": "{part.value}"', with_container(task, sharing[0], new))
 
 
 def _capabilities(types: Iterable[InstanceType]) -> str:
