@@ -61,7 +61,7 @@ _KINDS: dict[str, tuple[str, str, str, str]] = {
     "vpc": ("ec2", "describe_vpcs", "Vpcs", "VpcId"),
     "vpc endpoint": ("ec2", "describe_vpc_endpoints", "VpcEndpoints", "VpcEndpointId"),
 }
-_GONE = frozenset({"deleted", "terminated"})
+_GONE = "deleted"
 
 
 def inventory(
@@ -76,16 +76,20 @@ def inventory(
     Returns:
         Pairs of kind and id.
     """
-    used = {kind: how for kind, how in _KINDS.items() if is_used(how[0])}
-    home = _default_vpcs(client) if "vpc" in used else set()
     found = {
-        (kind, item[key] if key else item)
-        for kind, (service, operation, items, key) in used.items()
-        # Without queues, SQS answers without a list.
-        for item in getattr(client(service), operation)().get(items, ())
-        if not key or not (str(item.get("State")) in _GONE or _is_given(item, home))
+        kind: getattr(client(service), operation)().get(items, ())  # without queues, SQS answers without a list
+        for kind, (service, operation, items, _) in _KINDS.items()
+        if is_used(service)
     }
-    return frozenset(found | _instances(client)) if "vpc" in used else frozenset(found)
+    home = {each["VpcId"] for each in found.get("vpc", ()) if each["IsDefault"]}
+    listed = {
+        (kind, item[key] if key else item)
+        for kind, given in found.items()
+        for key in [_KINDS[kind][3]]
+        for item in given
+        if not key or not (item.get("State") == _GONE or _is_given(item, home))
+    }
+    return frozenset(listed | _instances(client)) if "vpc" in found else frozenset(listed)
 
 
 def _is_given(item: Mapping[str, Any], home: set[str]) -> bool:
@@ -95,15 +99,7 @@ def _is_given(item: Mapping[str, Any], home: set[str]) -> bool:
     return item.get("VpcId") in home and bool(is_default or is_main)
 
 
-def _default_vpcs(client: Callable[[str], Any]) -> set[str]:
-    vpcs = client("ec2").describe_vpcs(Filters=[{"Name": "is-default", "Values": ["true"]}])["Vpcs"]
-    return {each["VpcId"] for each in vpcs}
-
-
 def _instances(client: Callable[[str], Any]) -> set[tuple[str, str]]:
-    return {
-        ("instance", instance["InstanceId"])
-        for reservation in client("ec2").describe_instances()["Reservations"]
-        for instance in reservation["Instances"]
-        if instance["State"]["Name"] not in _GONE
-    }
+    there = {"Name": "instance-state-name", "Values": ["pending", "running", "shutting-down", "stopping", "stopped"]}
+    reservations = client("ec2").describe_instances(Filters=[there])["Reservations"]
+    return {("instance", each["InstanceId"]) for reservation in reservations for each in reservation["Instances"]}

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from moto import settings
 from moto.core.utils import utcnow
 from moto.ssm import models as ssm
+from moto.ssm.utils import convert_to_params
+from moto.utilities.utils import load_resource
 
 __all__ = ["Image", "image", "install"]
 
@@ -58,18 +60,27 @@ def image(image_id: str, parameters: ssm.ParameterDict) -> Image:
 
 @functools.cache
 def _ecs_optimized(region: str) -> dict[str, Image]:
-    """The ECS-optimized AMIs of a region, by id; moto reads them anew for each account."""
-    parameters = ssm.ParameterDict("", region)
+    """The ECS-optimized AMIs of a region, by id."""
     return {
-        parameters[name][-1].value: Image(
+        value: Image(
             gpu_driver="/gpu/" in name,
             mps="/amazon-linux-2023/gpu/" in name,
             neuron="/neuron/" in name or "/inf/" in name,
             architecture="arm64" if "/arm64/" in name else "x86_64",
         )
-        for name in list(parameters.get_keys_beginning_with(ECS_OPTIMIZED, recursive=True))
+        for name, value in _published(region).items()
         if name.endswith("/image_id")
     }
+
+
+@functools.cache
+def _published(region: str) -> dict[str, str]:
+    """The public parameters of ECS-optimized AMIs in a region; moto makes thousands of them anew for each account."""
+    try:
+        tree = load_resource(f"ssm/resources/ecs/optimized_amis/{region}.json")
+    except FileNotFoundError:
+        return {}
+    return {each["Name"]: each["Value"] for each in convert_to_params(tree)}
 
 
 class Parameter(ssm.Parameter):
@@ -84,19 +95,31 @@ class Parameter(ssm.Parameter):
 
 
 class Parameters(ssm.ParameterDict):
-    """moto's parameters, and every Bottlerocket image id, made up but always the same."""
+    """moto's parameters and every Bottlerocket image id, which is made up but always the same.
+
+    What AWS publishes of images is there as soon as somebody asks for it.
+    """
 
     def _check_loading_status(self, key: str) -> None:
-        super()._check_loading_status(key)
         name = str(key or "")
-        if BOTTLEROCKET.fullmatch(name) and not dict.__contains__(self, name):
-            dict.__setitem__(self, name, [self._parameter(name)])
+        if BOTTLEROCKET.fullmatch(name):
+            self._publish(name, f"ami-{hashlib.sha256(name.encode()).hexdigest()[:17]}")
+        elif name.startswith(ECS_OPTIMIZED):
+            published = _published(self.region_name)
+            for each in [name] if name in published else [each for each in published if each.startswith(name)]:
+                self._publish(each, published[each])
+        else:
+            super()._check_loading_status(key)
 
-    def _parameter(self, name: str) -> ssm.Parameter:
+    def _publish(self, name: str, value: str) -> None:
+        if not dict.__contains__(self, name):
+            dict.__setitem__(self, name, [self._parameter(name, value)])
+
+    def _parameter(self, name: str, value: str) -> ssm.Parameter:
         return Parameter(
             account_id=self.account_id,
             name=name,
-            value=f"ami-{hashlib.sha256(name.encode()).hexdigest()[:17]}",
+            value=value,
             parameter_type="String",
             description=None,
             allowed_pattern=None,
