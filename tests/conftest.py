@@ -1,26 +1,20 @@
-"""What every test of a construct needs: a fresh app, and its template as plain data."""
+"""How the tests are run."""
 
 from __future__ import annotations
 
 import gc
 import os
 import sys
-from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from typing import Any
 
 # The built-in template validation costs most of a synth; tests/stacks keeps it on where it is the point.
 os.environ.setdefault("CDK_VALIDATION", "false")
 
-from pathlib import Path
-
-import aws_cdk as cdk
-import hypothesis
 import pytest
+from _pytest.runner import runtestprotocol
 from xdist.scheduler import LoadFileScheduling
-
-from gpu_constructs.hardware import overlay
-from tests.synthesis import Ground, Landlord, Site, Tenant, app_in
+from xdist.workermanage import WorkerController
 
 # Images of containers set it; without bytecode, each worker and each command that a test runs compiles everything.
 sys.dont_write_bytecode = False
@@ -41,68 +35,25 @@ _OF_REPORTS = (
 )
 """Files that read the reports of `tests.reports`, which one process makes once."""
 
-# A busy machine fails no test.
-hypothesis.settings.register_profile("untimed", deadline=None)
-hypothesis.settings.load_profile("untimed")
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Loads CDK and starts its node where tests run, and not in the process that hands them out."""
+    plugins = session.config.pluginmanager
+    if not plugins.hasplugin("dsession"):
+        plugins.import_plugin("tests.fixtures")
 
 
-@pytest.fixture
-def forget_declared_types(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """A test begins without declared types, and a call forgets those that it has declared."""
-
-    def forget() -> None:
-        monkeypatch.setattr(overlay, "_OF_THE_PROCESS", {})
-
-    forget()
-    return forget
-
-
-@pytest.fixture
-def site(tmp_path: Path) -> Site:
-    return Site(app_in(tmp_path))
-
-
-@pytest.fixture(scope="module")
-def shared_site(tmp_path_factory: pytest.TempPathFactory) -> Site:
-    """One for all tests of a module that read the same template: it is built once and synthesized once."""
-    return Site(app_in(tmp_path_factory.mktemp("shared")))
-
-
-@pytest.fixture(scope="module")
-def landlord(tmp_path_factory: pytest.TempPathFactory) -> Landlord:
-    """Whose hosts the tenants of a module share."""
-    return Landlord(app_in(tmp_path_factory.mktemp("landlord")))
-
-
-@pytest.fixture
-def tenant(landlord: Landlord) -> Iterator[Tenant]:
-    """A stack of its own with task definitions on shared hosts, in a third of the time of a site of its own."""
-    yield Tenant(landlord, "Tenant")
-    landlord.app.node.try_remove_child("Tenant")
-
-
-@pytest.fixture(scope="module")
-def _ground(tmp_path_factory: pytest.TempPathFactory) -> Ground:
-    return Ground(app_in(tmp_path_factory.mktemp("ground")))
-
-
-@pytest.fixture
-def ground(_ground: Ground) -> Iterator[Ground]:
-    """A cluster of the module, on which the services of a test stand until its end; they are not synthesized."""
-    yield _ground
-    _ground.sweep()
-
-
-@pytest.fixture(scope="module")
-def untouched(tmp_path_factory: pytest.TempPathFactory) -> Site:
-    """One for all cases of a module that are refused and leave nothing behind."""
-    return Site(app_in(tmp_path_factory.mktemp("untouched")))
-
-
-@pytest.fixture
-def recommended_flags(tmp_path: Path) -> Site:
-    """The same with every feature flag that `cdk init` sets today."""
-    return Site(cdk.App(outdir=str(tmp_path), context=Site.recommended_context()))
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """Of a test that passes, a worker sends one report: three cost more than most tests do."""
+    option = item.config.option
+    if not hasattr(item.config, "workerinput") or option.xmlpath or option.durations is not None:
+        return None
+    for report in runtestprotocol(item, log=False, nextitem=nextitem):
+        if report.when == "call" or not report.passed:
+            item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -116,6 +67,14 @@ class _InPieces(LoadFileScheduling):  # type: ignore[misc] # see pyproject.toml
     def _split_scope(self, nodeid: str) -> str:
         file: str = super()._split_scope(nodeid)
         return "reports" if file in _OF_REPORTS else file
+
+    def mark_test_complete(self, node: WorkerController, item_index: int, duration: float = 0) -> None:
+        """Forgets a file that is done, because what is left is counted after each test."""
+        super().mark_test_complete(node, item_index, duration)
+        files = self.assigned_work[node]
+        done = next(iter(files))
+        if all(files[done].values()):
+            del files[done]
 
 
 @pytest.hookimpl(optionalhook=True)
