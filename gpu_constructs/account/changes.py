@@ -15,12 +15,7 @@ _Facts = Mapping[str, Mapping[str, object]]
 
 
 def changes(before: Row, after: Row) -> list[str]:
-    """What differs, in lines; types of a family that differ in the same way share one.
-
-    Args:
-        before: A file of the catalogue, or a price list.
-        after: A later one.
-    """
+    """What differs, in lines; types of a family that differ in the same way share one."""
     old, new = _facts(before), _facts(after)
     alike: dict[tuple[str, str], list[str]] = defaultdict(list)
     for subject in {**old, **new}:

@@ -36,23 +36,14 @@ class Gap:
 
 
 def gaps(rows: Mapping[str, TypeRow], families: Mapping[str, FamilyRow]) -> frozenset[Gap]:
-    """Everything that is missing in rows of a catalogue.
-
-    Args:
-        rows: Its types by name.
-        families: Traits of its accelerated families.
-    """
+    """Everything that is missing in rows of a catalogue."""
     return frozenset(
         gap for name, row in rows.items() for gap in _of_type(family_of(name), row, families.get(family_of(name), {}))
     )
 
 
 def release_gaps(file: Row) -> frozenset[Gap]:
-    """The releases of images whose driver is not known, and not settled by the releases around them.
-
-    Args:
-        file: The releases, as ``image_releases.json`` has them.
-    """
+    """The releases of images whose driver is not known, and not settled by the releases around them."""
     place = "gpu_constructs/hardware/data/image_releases.json"
     return frozenset(
         Gap(subject=name, fact=fact, place=place) for name, row in file["lines"].items() for fact in _drivers_of(row)

@@ -61,12 +61,7 @@ class Refreshed:
 
 
 def refreshed(known: Mapping[str, Row], found: Answers) -> Refreshed:
-    """A newer catalogue; what was not asked about is as it was.
-
-    Args:
-        known: The files of the catalogue by name, without ending.
-        found: What AWS answered.
-    """
+    """A newer catalogue; what was not asked about is as it was."""
     old: dict[str, Any] = {**known["accelerated"]["instance_types"], **known["general"]["instance_types"]}
     families = cast("Mapping[str, FamilyRow]", known["accelerated"]["families"])
     left = frozenset(known["general"]["left_out"])

@@ -12,9 +12,6 @@ _DEAREST = 10_000
 def price_in(entry: str) -> tuple[str, float] | None:
     """The instance type of an entry and its on-demand price in US dollars an hour.
 
-    Args:
-        entry: An element of `PriceList` of GetProducts.
-
     Returns:
         None where it is not one price an hour, such as that of a reservation.
     """

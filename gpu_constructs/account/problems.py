@@ -202,12 +202,7 @@ _KINDS = (
 
 
 def problem_of(error: Exception, call: Call) -> Problem:
-    """Why a call was not answered.
-
-    Args:
-        error: One of `ERRORS`.
-        call: The call.
-    """
+    """Why a call was not answered."""
     if isinstance(error, ClientError):
         return _refused(error, call)
     why = brief(str(error), MESSAGE)

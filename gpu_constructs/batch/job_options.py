@@ -83,9 +83,6 @@ class JobSettings:
     def of(options: JobOptions) -> JobSettings:
         """What is given, checked as far as it is right or wrong by itself.
 
-        Args:
-            options: The arguments of the job.
-
         Raises:
             InvalidValueError: One of them is wrong.
         """

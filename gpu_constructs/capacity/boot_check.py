@@ -116,9 +116,6 @@ _ANSWERS: WeakKeyDictionary[iam.Role, _Answers] = WeakKeyDictionary()
 class GpuCount(HostPart):
     """Whether hosts count their GPUs at boot.
 
-    Args:
-        is_asked: What ``check_gpus_at_boot`` says.
-
     Raises:
         InvalidValueError: It is neither true nor false.
     """

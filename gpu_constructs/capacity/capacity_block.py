@@ -100,10 +100,6 @@ class BlockSchedule:
         between change neither, because CDK gives every Auto Scaling group the update policy
         ``IgnoreUnmodifiedGroupSizeProperties``. From the start on all hosts run: they are paid for, whether they run or
         not.
-
-        Args:
-            scope: The capacity.
-            group: Its Auto Scaling group.
         """
         if self.grows is not None:
             autoscaling.CfnScheduledAction(

@@ -61,9 +61,5 @@ def launch_template(
 
 @cache  # nothing changes it, and it costs a call into Node
 def instance_type_named(name: str) -> ec2.InstanceType:
-    """An instance type as CDK takes it.
-
-    Args:
-        name: The name AWS prints, such as ``g6.xlarge``.
-    """
+    """An instance type as CDK takes it."""
     return ec2.InstanceType(name)

@@ -194,11 +194,7 @@ class NetworkResources:
     efa_security_group: ec2.ISecurityGroup | None
 
     def launch_template_data(self, host_security_group: ec2.ISecurityGroup) -> dict[str, object]:
-        """What it adds to ``LaunchTemplateData``, over what CDK writes there.
-
-        Args:
-            host_security_group: The security group that all hosts of the cluster share.
-        """
+        """What it adds to ``LaunchTemplateData``, over what CDK writes there."""
         if self.efa_security_group is None:
             return {}
         groups = (host_security_group.security_group_id, self.efa_security_group.security_group_id)

@@ -84,47 +84,26 @@ class HostPart:
         return False
 
     def applied_to(self, pool: Pool) -> Pool:
-        """A capacity with this part, as the value that every check reads.
-
-        Args:
-            pool: What the capacity can launch, the parts before this one included.
-        """
+        """A capacity with this part, as the value that every check reads."""
         return pool
 
     def require_possible(self, pool: Pool) -> None:
         """Refuses what contradicts the capacity and no rule can decide, such as what is only known at deploy time.
-
-        Args:
-            pool: What the capacity can launch, every part included.
 
         Raises:
             IncompatibleError: AWS refuses it with something else of the capacity, or it would never work.
         """
 
     def contribution(self, pool: Pool) -> Contribution:  # noqa: ARG002 - of parts that need no pool
-        """What it adds to the resources of a capacity.
-
-        Args:
-            pool: What the capacity can launch, every part included.
-        """
+        """What it adds to the resources of a capacity."""
         return NO_CONTRIBUTION
 
     def add_to(self, scope: Construct, group: HostGroup) -> None:
-        """Defines what it needs in addition to the Auto Scaling group.
-
-        Args:
-            scope: The capacity.
-            group: Its Auto Scaling group.
-        """
+        """Defines what it needs in addition to the Auto Scaling group."""
 
 
 def contribution_of(parts: Iterable[HostPart], pool: Pool) -> Contribution:
-    """What several parts add together.
-
-    Args:
-        parts: The parts, in an order.
-        pool: What the capacity can launch, every part included.
-    """
+    """What several parts add together."""
     each = [part.contribution(pool) for part in parts]
     return Contribution(
         agent={key: value for one in each for key, value in one.agent.items()},

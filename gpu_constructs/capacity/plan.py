@@ -56,10 +56,6 @@ class CapacityPlan:
 def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
     """Checks everything that can be seen before a resource exists.
 
-    Args:
-        choice: What the capacity is asked to be, its construct id included.
-        hosts: What the hosts of the cluster share.
-
     Raises:
         UnknownNameError: An instance type does not exist.
         InvalidValueError: An argument is wrong by itself.
@@ -134,10 +130,6 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
 
 def image_of(given: GpuMachineImage | None, types: Sequence[InstanceType]) -> GpuMachineImage:
     """The machine image of hosts: as given, or the one that drives their types.
-
-    Args:
-        given: What was given; None for the default.
-        types: The instance types.
 
     Raises:
         InvalidValueError: It is no machine image.

@@ -70,12 +70,7 @@ def _attributes_of(instance_type: InstanceType) -> dict[str, str]:
 
 
 def kernel_lines(operating_system: OperatingSystem, types: Sequence[InstanceType]) -> tuple[str, ...]:
-    """Lines that set what hosts of these types need of the kernel, now and after a reboot.
-
-    Args:
-        operating_system: Decides the form; Bottlerocket is given none.
-        types: The instance types of a capacity.
-    """
+    """Lines that set what hosts of these types need of the kernel, now and after a reboot."""
     if operating_system is OperatingSystem.BOTTLEROCKET or not any(each.name in _OVERCOMMITS for each in types):
         return ()
     return (f"echo vm.overcommit_memory=1 > {_KERNEL_FILE}", f"sysctl -p {_KERNEL_FILE}")

@@ -202,12 +202,6 @@ def texts(argument: str, value: Sequence[str], *, example: str) -> list[str]:
 def variables(argument: str, value: Mapping[str, _Given] | None, *, of: type, example: str) -> dict[str, _Given]:
     """Environment variables: names with a value of one type.
 
-    Args:
-        argument: The argument, as the user spells it.
-        value: What was given; None for none.
-        of: The type of every value.
-        example: What it should look like.
-
     Raises:
         InvalidValueError: It is not a mapping, a name is not valid, or a value has another type.
     """
@@ -242,12 +236,6 @@ def variables(argument: str, value: Mapping[str, _Given] | None, *, of: type, ex
 def of_kind(argument: str, value: _Given | None, kind: type[_Given], *, example: str) -> _Given:
     """A part as given, or the default one.
 
-    Args:
-        argument: The argument, as the user spells it.
-        value: What was given; None for the default.
-        kind: Its class.
-        example: What it should look like.
-
     Raises:
         InvalidValueError: It is something else.
     """
@@ -259,12 +247,6 @@ def of_kind(argument: str, value: _Given | None, kind: type[_Given], *, example:
 
 def require_kind(argument: str, value: object, kind: type, *, example: str) -> None:
     """Refuses a value of another class.
-
-    Args:
-        argument: The argument, as the user spells it.
-        value: What was given.
-        kind: The class.
-        example: What it should look like.
 
     Raises:
         InvalidValueError: It is something else.

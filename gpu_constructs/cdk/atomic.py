@@ -67,10 +67,6 @@ def creating(scope: IConstruct, construct_id: str, *, called: str | None = None)
 def rolled_back_on_error(scope: IConstruct, *construct_ids: str) -> Iterator[None]:
     """Around what is done to children that were just made: they go again if it fails.
 
-    Args:
-        scope: Where the children are.
-        construct_ids: Their ids.
-
     Raises:
         InvalidValueError: An argument has the wrong type.
         RefusedByCdkError: CDK refuses something for another reason.

@@ -18,12 +18,6 @@ def whole_seconds(
 ) -> int | Unknown:
     """A duration in seconds, unknown where it is a token; ECS takes whole ones only.
 
-    Args:
-        argument: The argument, as the user spells it.
-        value: What was given.
-        smallest: The shortest allowed, in seconds.
-        largest: The longest allowed, in seconds.
-
     Raises:
         InvalidValueError: It has a part of a second, or is out of the limits.
     """
@@ -43,11 +37,7 @@ def whole_seconds(
 
 
 def in_words(seconds: int) -> str:
-    """A time as a person says it, rounded up to minutes.
-
-    Args:
-        seconds: How long it is.
-    """
+    """A time as a person says it, rounded up to minutes."""
     minutes = ceil(seconds / 60)
     for unit, of_minutes in (("day", 24 * 60), ("hour", 60)):
         if minutes >= 2 * of_minutes or minutes == of_minutes:

@@ -17,15 +17,7 @@ _Made = TypeVar("_Made", bound=Construct)
 
 
 def construct_of(kind: type[_Made], props: type, scope: Construct, construct_id: str, **given: object) -> _Made:
-    """A construct of CDK.
-
-    Args:
-        kind: Its class.
-        props: The struct of its arguments, such as `aws_cdk.aws_logs.LogGroupProps`.
-        scope: Where it is defined.
-        construct_id: Its id in that scope.
-        **given: Its arguments; those that are None are left out.
-    """
+    """A construct of CDK, with those of its arguments that are not None."""
     construct = kind.__new__(kind)
     initialize(construct, props, scope, construct_id, **given)
     return construct
@@ -33,13 +25,6 @@ def construct_of(kind: type[_Made], props: type, scope: Construct, construct_id:
 
 def initialize(construct: Construct, props: type, scope: Construct, construct_id: str, **given: object) -> None:
     """What the constructor of a class of CDK does, for a class of this library that extends it.
-
-    Args:
-        construct: The construct, so far in Python only.
-        props: The struct of its arguments.
-        scope: Where it is defined.
-        construct_id: Its id in that scope.
-        **given: Its arguments; those that are None are left out.
 
     Raises:
         TypeError: The installed aws-cdk-lib does not have an argument.

@@ -8,13 +8,7 @@ State: TypeAlias = dict[str, Any]
 
 
 def pass_state(parameters: State, result: str, following: str) -> State:
-    """A state that makes a value.
-
-    Args:
-        parameters: The value, as the language has it.
-        result: Where it goes.
-        following: The next state.
-    """
+    """A state that makes a value."""
     return {"Type": "Pass", "Parameters": parameters, "ResultPath": result, "Next": following}
 
 

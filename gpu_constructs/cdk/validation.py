@@ -148,10 +148,6 @@ class GpuChecks:
 def check_of(scope: IConstruct, *, instead: str) -> GpuChecks:
     """The check of the app of a scope, which is added if it has none.
 
-    Args:
-        scope: The app, or anything in it.
-        instead: How it is called, for an error.
-
     Raises:
         InvalidValueError: `scope` is not a construct.
     """

@@ -86,9 +86,6 @@ def found_configuration(named: str | None = None) -> Configuration:
 def configuration_of(file: str) -> Configuration:
     """Reads a configuration.
 
-    Args:
-        file: A file in YAML or JSON.
-
     Raises:
         UnreadableError: It cannot be read, or something in it is wrong; with the line, the values allowed and the fix.
     """

@@ -22,10 +22,6 @@ def with_hosts(fleet: Fleet, described: Mapping[str, int]) -> Fleet:
     They run a task as launch type EC2 does: the files do not say which capacity provider is which. With them, the hosts
     of these clusters are all described.
 
-    Args:
-        fleet: What was read.
-        described: How many hosts there are of each instance type.
-
     Raises:
         UnknownNameError: No instance type is called so.
         InvalidValueError: There is less than one host, or there are more types and clusters than can be judged.

@@ -105,13 +105,7 @@ def _with_one_image(pool: Pool, types: Sequence[InstanceType]) -> tuple[Instance
 
 
 def pools_of_task(fleet: Fleet, task: Task, routes: Sequence[Route]) -> list[PoolAnswer]:
-    """Pools that the task is sent to, then the others that could take it, those that do first.
-
-    Args:
-        fleet: Everything that was read.
-        task: The task.
-        routes: How it gets to its hosts.
-    """
+    """Pools that the task is sent to, then the others that could take it, those that do first."""
     services: dict[tuple[str, tuple[PlacementConstraint, ...]], list[str]] = {}
     found: dict[tuple[str, tuple[PlacementConstraint, ...]], Destination] = {}
     for route in routes:

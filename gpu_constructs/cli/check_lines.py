@@ -15,15 +15,7 @@ _WORDS = {True: ("ok", "good"), False: ("fails", "error"), None: ("not checked",
 def lines_of(
     cluster: str, checks: Sequence[Check], *, denied: Sequence[str] = (), width: int, passed: bool = True
 ) -> Iterator[Line]:
-    """The checks of a cluster, for people to read; those that fail last, where a terminal ends.
-
-    Args:
-        cluster: Its name.
-        checks: What was looked at.
-        denied: What could not be looked at.
-        width: Columns to fill.
-        passed: Whether checks that passed are shown.
-    """
+    """The checks of a cluster, for people to read; those that fail last, where a terminal ends."""
     yield [("cluster ", ""), (brief(cluster, LABEL), "title")]
     for check in sorted(checks, key=lambda each: _PLACES[each.passed]):
         if check.passed and not passed:

@@ -24,12 +24,7 @@ _OPTIONS = {"region": "--region", "hosts": "--hosts"}
 
 
 def add_inputs(parser: argparse.ArgumentParser, *, nargs: str = "+") -> None:
-    """Adds the arguments that say what to read.
-
-    Args:
-        parser: Of the command.
-        nargs: How many files there may be, as argparse has it.
-    """
+    """Adds the arguments that say what to read."""
     parser.add_argument(
         "paths",
         nargs=nargs,

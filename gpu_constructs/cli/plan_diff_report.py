@@ -30,13 +30,7 @@ _SAME = "The plan is the same."
 
 
 def lines(found: PlanDifference, *, width: int, verdict: BudgetVerdict | None = None) -> Iterator[Line]:
-    """The difference as text.
-
-    Args:
-        found: The difference.
-        width: Columns to fill.
-        verdict: What the new plan has against a budget; None without one.
-    """
+    """The difference as text."""
     if found.is_empty:
         yield [(_SAME, "good")]
     else:
@@ -64,12 +58,7 @@ def _changes(found: PlanDifference, width: int) -> Iterator[Line]:
 
 
 def markdown(found: PlanDifference, *, verdict: BudgetVerdict | None = None) -> str:
-    """The difference as a comment of a pull request.
-
-    Args:
-        found: The difference.
-        verdict: What the new plan has against a budget; None without one.
-    """
+    """The difference as a comment of a pull request."""
     parts = ["### GPU hosts", *([_SAME] if found.is_empty else _tables(found))]
     if verdict is not None:
         parts += [_escaped("".join(piece for piece, _ in line)) for line in budget_lines(verdict, None)]
@@ -93,12 +82,7 @@ def _tables(found: PlanDifference) -> Iterator[str]:
 
 
 def json_report(found: PlanDifference, verdict: BudgetVerdict | None = None) -> str:
-    """The difference as JSON, with both plans.
-
-    Args:
-        found: The difference.
-        verdict: What the new plan has against a budget; None without one.
-    """
+    """The difference as JSON, with both plans."""
     return json_text(
         {
             "version": __version__,

@@ -37,13 +37,7 @@ _COMPARED = frozenset({Outcome.FOUND, Outcome.NONE})
 
 
 def lines(plan: FleetPlan, *, width: int, verdict: BudgetVerdict | None = None) -> Iterator[Line]:
-    """A plan as text.
-
-    Args:
-        plan: The plan.
-        width: Columns to fill.
-        verdict: What is to be said of a budget; None without one.
-    """
+    """A plan as text."""
     if not plan.pools:
         yield [("no hosts are defined in what was read, so nothing is planned", "warning")]
     else:
@@ -148,12 +142,7 @@ def _quota(need: QuotaNeed) -> str:
 
 
 def budget_lines(verdict: BudgetVerdict, width: int | None) -> Iterator[Line]:
-    """What a plan has against a budget, as text.
-
-    Args:
-        verdict: What it has.
-        width: Columns to fill; None for one line each.
-    """
+    """What a plan has against a budget, as text."""
     for text, style in ((verdict.above, "error"), (verdict.open, "warning")):
         if text:
             yield from pieces("budget: ", text, width or len(text) * 2, style=style)
@@ -164,13 +153,7 @@ def budget_lines(verdict: BudgetVerdict, width: int | None) -> Iterator[Line]:
 
 
 def numbers_table(head: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> Iterator[Line]:
-    """A table of numbers on the right of their names; a list where it is too wide.
-
-    Args:
-        head: Titles of the columns, the first of the names.
-        rows: A cell for each title.
-        width: Columns to fill.
-    """
+    """A table of numbers on the right of their names; a list where it is too wide."""
     found = list(table(head, rows, width=width, right=head[1:]))
     if all(len(unstyled(each)) <= width for each in found):
         yield from found
@@ -181,14 +164,7 @@ def numbers_table(head: Sequence[str], rows: Sequence[Sequence[str]], width: int
 
 
 def pieces(start: str, text: str, width: int, *, style: str = "") -> Iterator[Line]:
-    """A text on as many lines as it needs, under its own beginning.
-
-    Args:
-        start: What the first line begins with.
-        text: What follows it.
-        width: Columns to fill.
-        style: The style of the text.
-    """
+    """A text on as many lines as it needs, under its own beginning."""
     for place, part in enumerate(wrapped(text, width=width, indent=len(start))):
         yield [(" " * len(start) if place else start, ""), (part, style)]
 

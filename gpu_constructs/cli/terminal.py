@@ -64,12 +64,7 @@ def wrapped(text: str, *, width: int, indent: int) -> Iterator[str]:
 
 
 def headed(line: Line, *, width: int) -> Iterator[Line]:
-    """A heading; each piece of one that is too wide is on lines of its own.
-
-    Args:
-        line: Its pieces.
-        width: Columns of a whole line.
-    """
+    """A heading; each piece of one that is too wide is on lines of its own."""
     if sum(len(clean(piece)) for piece, _ in line) <= width:
         yield line
         return
@@ -100,14 +95,7 @@ def wrapped_fix(text: str, *, width: int, indent: int) -> Iterator[str]:
 def table(
     head: Sequence[str], rows: Sequence[Sequence[str]], *, width: int, right: Sequence[str] = ()
 ) -> Iterator[Line]:
-    """The lines of a table; the last column takes what room is left, on as many lines as it needs.
-
-    Args:
-        head: Titles of the columns.
-        rows: A cell for each title.
-        width: Columns of the whole line.
-        right: Titles of the columns of numbers.
-    """
+    """The lines of a table; the last column takes what room is left, on as many lines as it needs."""
     cells = [[clean(cell) for cell in row] for row in rows]
     widths = [max(len(row[index]) for row in [list(head), *cells]) for index in range(len(head))]
     indent = sum(widths[:-1]) + 2 * (len(head) - 1)

@@ -21,13 +21,7 @@ _INDENT = 4 + _WORD + 2 + len("GPU001") + 2
 
 
 def lines(review: Report, *, width: int = 100, verbose: bool = False) -> Iterator[Line]:
-    """A review, line by line; what only another value of a parameter brings is told in a table of the values.
-
-    Args:
-        review: What was found.
-        width: Columns to fill.
-        verbose: Whether infos are shown as well.
-    """
+    """A review, line by line; what only another value of a parameter brings is told in a table of the values."""
     tables = {(each.origin, each.parameter, each.subject): each for each in review.values}
     seen = [each for each in review.findings if _is_shown(each, verbose=verbose)]
     for file, of_file in groupby(seen, key=_file):
@@ -52,12 +46,7 @@ def lines(review: Report, *, width: int = 100, verbose: bool = False) -> Iterato
 
 
 def summary(review: Report, *, verbose: bool = True) -> str:
-    """What was found and what was looked at, in one line.
-
-    Args:
-        review: What was found.
-        verbose: Whether infos are shown as well.
-    """
+    """What was found and what was looked at, in one line."""
     fleet = review.fleet
     if not (fleet.pools or fleet.tasks or fleet.workloads or review.findings):
         return f"no ECS capacity or task was found in {and_list(review.files) if review.files else 'what was read'}"

@@ -23,11 +23,6 @@ _MOST_NEAR = 3
 def find_task(tasks: Sequence[Task], name: str, *, argument: str = "task") -> Task:
     """The one task that a name means.
 
-    Args:
-        tasks: All there are.
-        name: See `all_called`.
-        argument: What the name was given as, for the error.
-
     Raises:
         UnknownNameError: No task is called that; carries the nearest names.
         InvalidValueError: Several are; names each so that it is the only one.

@@ -205,11 +205,6 @@ def _require_name(name: object, what: str, example: str) -> None:
 def known_name(names: Callable[[], tuple[str, ...]], argument: str, value: object) -> str:
     """A name as the catalogue spells it.
 
-    Args:
-        names: The names that there are.
-        argument: The argument that it was given as.
-        value: What was given, in any case.
-
     Raises:
         InvalidValueError: If it is not a string.
         UnknownNameError: If it is none of them; carries the nearest names.

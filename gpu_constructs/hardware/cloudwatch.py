@@ -104,10 +104,6 @@ def is_slip_of(written: str, name: str) -> bool:
     """Whether a text is a name in other capitals, with other marks between its words, or with one letter wrong.
 
     Names of AWS differ in their first letters, in digits, and in whole words.
-
-    Args:
-        written: What the user wrote.
-        name: What AWS has.
     """
     if written == name or len(written) > NAME:
         return False

@@ -132,9 +132,6 @@ _FIRST_WITH_FEATURES: Mapping[str, Cuda] = {"a": (9, 0), "f": (10, 0)}
 def cuda_image(image: str) -> CudaImage | None:
     """The CUDA of a container image, as far as its name says it.
 
-    Args:
-        image: As written, such as ``vllm/vllm-openai:v0.27.1``.
-
     Returns:
         None where no source says it: images of one's own, mirrors, a digest, tags such as ``latest``.
     """
@@ -162,12 +159,7 @@ def first_branch(cuda: Cuda) -> int | None:
 
 
 def is_dropped(compute_capability: tuple[int, int], cuda: Cuda) -> bool:
-    """Whether a CUDA no longer compiles for a GPU, and its libraries have no code for it, whatever the driver.
-
-    Args:
-        compute_capability: Of the GPU, as (major, minor).
-        cuda: The version.
-    """
+    """Whether a CUDA no longer compiles for a GPU, and its libraries have no code for it, whatever the driver."""
     return cuda[0] >= _DROPPED_IN and compute_capability < _FIRST_OF_13
 
 

@@ -19,10 +19,6 @@ _MODEL = re.compile(rf"[A-Za-z0-9][A-Za-z0-9 ._-]{{0,{NAME - 1}}}")
 def checked_value(field: str, value: object) -> object:
     """The value that a field keeps, such as a tuple for a list.
 
-    Args:
-        field: One of `CHECKED_FIELDS`.
-        value: As it was given.
-
     Raises:
         InvalidValueError: The field cannot have it.
     """

@@ -191,9 +191,6 @@ def needs_like(found: InstanceType) -> InstanceNeeds:
     """What a type must be to stand in for another one in a capacity provider, such as for Spot.
 
     One GPU shape, as a provider takes it, and a host on which every task of the other one fits.
-
-    Args:
-        found: The other one, which satisfies them itself.
     """
     devices = found.accelerators
     host = InstanceNeeds(

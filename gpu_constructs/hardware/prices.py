@@ -64,11 +64,7 @@ def on_demand_price(instance_type: str, region: str | None = None) -> Price | No
 
 
 def dollars(amount: float) -> str:
-    """An amount as it is shown: ``$55.04``.
-
-    Args:
-        amount: US dollars.
-    """
+    """An amount as it is shown: ``$55.04``."""
     return f"${amount:,.2f}"
 
 

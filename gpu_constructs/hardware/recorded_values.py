@@ -18,10 +18,6 @@ _DOLLARS = "US dollars an hour, above 0"
 def require_values(name: str, file: Mapping[str, Any]) -> None:
     """Refuses a file with a value that no instance type and no price can have.
 
-    Args:
-        name: The file, without ending.
-        file: Its content.
-
     Raises:
         InvalidValueError: A value is wrong; the message has the file, what it is about and the field.
     """

@@ -70,20 +70,12 @@ class ServerFacts:
 
 
 def server_facts(name: str) -> ServerFacts:
-    """What is known of one server.
-
-    Args:
-        name: Its name in the data, such as ``vllm``.
-    """
+    """What is known of one server."""
     return _servers()[name]
 
 
 def server_of_image(image: str) -> ServerFacts | None:
-    """The server that a container image runs, as far as its name says so.
-
-    Args:
-        image: As written, such as ``vllm/vllm-openai:v0.27.1``.
-    """
+    """The server that a container image runs, as far as its name says so."""
     found = _by_repository().get(repository_of(image))
     return server_facts("comfyui") if found is None and _COMFYUI.search(image) else found
 

@@ -64,12 +64,7 @@ def letters_of(family: str) -> str:
 
 
 def nearest_families(wanted: str, families: Collection[str]) -> tuple[str, ...]:
-    """Families that a name may stand for: of the same letters, or one letter too many, too few or swapped.
-
-    Args:
-        wanted: A family that is not among them.
-        families: Those that exist.
-    """
+    """Families that a name may stand for: of the same letters, or one letter too many, too few or swapped."""
     wanted = wanted[:NAME]
     letters = letters_of(wanted)
     alike = [each for each in families if letters and letters_of(each) == letters] or [

@@ -21,11 +21,7 @@ class AlarmsOfTasks:
             self._tell_of(alarm)
 
     def tell(self, tell_of: Callable[[cloudwatch.Alarm], None]) -> None:
-        """Says who is told.
-
-        Args:
-            tell_of: Gives an alarm its actions.
-        """
+        """Says who is told."""
         self._tell_of = tell_of
         for each in self._alarms:
             tell_of(each)

@@ -117,9 +117,6 @@ class ClusterAssociation:
     def require_free(self, provider_name: str | None) -> None:
         """Refuses to begin on a provider that could not join the cluster.
 
-        Args:
-            provider_name: The name that was chosen; None where CloudFormation makes one.
-
         Raises:
             InvalidValueError: The name is taken in this cluster.
             IncompatibleError: Another stack writes the cluster's list of providers.
@@ -130,9 +127,6 @@ class ClusterAssociation:
 
     def require_free_name(self, provider_name: str | None) -> None:
         """Refuses a name that another provider has. Providers of Managed Instances, which are in no list, need no more.
-
-        Args:
-            provider_name: The name that was chosen; None where CloudFormation makes one.
 
         Raises:
             InvalidValueError: The name is taken in this cluster, or in this account and region by a provider of this
@@ -168,13 +162,7 @@ class ClusterAssociation:
             join()
 
     def attach(self, provider: ecs.AsgCapacityProvider, chosen_name: str | None, then: Callable[[], None]) -> None:
-        """Adds a capacity provider to the list of the cluster, from which none can be removed again.
-
-        Args:
-            provider: The provider.
-            chosen_name: The name that was chosen for it, if any.
-            then: What is done after that.
-        """
+        """Adds a capacity provider to the list of the cluster, from which none can be removed again."""
         join = partial(self._attach, provider, chosen_name, then)
         if self._waiting is None:
             join()
@@ -192,12 +180,7 @@ class ClusterAssociation:
         then()
 
     def attach_managed(self, provider: ecs.ManagedInstancesCapacityProvider, chosen_name: str | None) -> None:
-        """Adds a provider of Managed Instances to the cluster, whichever stack defines it; it is in no list.
-
-        Args:
-            provider: The provider.
-            chosen_name: The name that was chosen for it, if any.
-        """
+        """Adds a provider of Managed Instances to the cluster, whichever stack defines it; it is in no list."""
         if self._own_cluster is not None:
             self._own_cluster.add_managed_instances_capacity_provider(provider)
         else:
@@ -207,9 +190,6 @@ class ClusterAssociation:
 
     def set_default_strategy(self, strategy: Sequence[ecs.CapacityProviderStrategy]) -> None:
         """Sets where tasks without a strategy and without a launch type go.
-
-        Args:
-            strategy: Items of providers that the cluster has.
 
         Raises:
             InvalidValueError: It has one already, or an item is of another provider.

@@ -252,9 +252,6 @@ class ClusterHosts:
     def subnets_of(self, chosen: ec2.SubnetSelection | None) -> HostSubnets:
         """The subnets of one capacity; by default those of the cluster. The same choice is not looked up again.
 
-        Args:
-            chosen: The user's choice; None for the default.
-
         Raises:
             InvalidValueError: It is not a selection of subnets, or it selects none.
         """
@@ -300,11 +297,7 @@ class ClusterHosts:
         return "cp-" + cdk.Names.unique_resource_name(scope, max_length=200, allowed_special_characters="-_")
 
     def runs_daemons_on(self, pool: Pool) -> bool:
-        """Whether daemons run on the hosts of a pool: those of Auto Scaling groups that have NVIDIA GPUs.
-
-        Args:
-            pool: What a capacity can launch.
-        """
+        """Whether daemons run on the hosts of a pool: those of Auto Scaling groups that have NVIDIA GPUs."""
         return pool.kind is not PoolKind.MANAGED_INSTANCES and carries_gpus(pool)
 
     def room_for_daemons(self, share: FairShare) -> Callable[[], None]:

@@ -52,9 +52,6 @@ class NewClusterOptions(TypedDict, total=False):
 def require_gpu_cluster(cluster: object) -> None:
     """Refuses what is not a `gpu_constructs.GpuCluster`, which has the hosts that capacity is added to.
 
-    Args:
-        cluster: The argument ``cluster`` as the user gave it.
-
     Raises:
         InvalidValueError: It is something else.
     """
@@ -69,10 +66,6 @@ def require_gpu_cluster(cluster: object) -> None:
 
 def options_of_new(options: NewClusterOptions, *, is_new: bool) -> NewClusterOptions:
     """What a new cluster is given, with the library's default for Container Insights.
-
-    Args:
-        options: As the user gave them.
-        is_new: Whether there is a new cluster.
 
     Raises:
         InvalidValueError: One was given for a cluster that is there, or the name is wrong by itself.

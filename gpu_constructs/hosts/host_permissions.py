@@ -10,9 +10,6 @@ def host_permissions(cluster_arn: str) -> dict[str, object]:
     AmazonEC2ContainerServiceforEC2Role and AmazonSSMManagedInstanceCore, which may read any SSM parameter. Actions:
     https://docs.aws.amazon.com/AmazonECS/latest/developerguide/instance_IAM_role.html and
     https://docs.aws.amazon.com/systems-manager/latest/userguide/getting-started-create-iam-instance-profile.html
-
-    Args:
-        cluster_arn: The cluster; a pattern where several are meant.
     """
     return {
         "Version": "2012-10-17",

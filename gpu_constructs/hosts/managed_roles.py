@@ -19,10 +19,6 @@ class ManagedRoles:
     over (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-instance-profile.html). All
     policies are part of their role, which outlives every provider that names it.
 
-    Args:
-        scope: Where they are defined.
-        cluster: The cluster that the hosts register with.
-
     Attributes:
         instance_role: The hosts' role: the ECS agent on this one cluster and nothing else.
         instance_profile: The profile that hands it to the hosts.

@@ -19,9 +19,6 @@ _STRATEGY_RULE = "GPU089"
 def known_provider_name(value: str | None) -> str | Unknown | None:
     """The name of a capacity provider as far as it is known; rule GPU046 decides whether ECS accepts it.
 
-    Args:
-        value: As given; None where CloudFormation makes one.
-
     Raises:
         InvalidValueError: It is not text, or a name that is only known at deploy time has a reserved beginning.
     """

@@ -126,10 +126,6 @@ class JobPlaces:
     def of(options: DataOptions, *, reserved: frozenset[str]) -> JobPlaces:
         """The places as given.
 
-        Args:
-            options: As given.
-            reserved: Variables that the job has already.
-
         Raises:
             InvalidValueError: One is no place, or its variable is taken.
         """
@@ -191,11 +187,7 @@ class JobPlaces:
         return (*self.writes.values(), *(() if self.checkpoints is None else (self.checkpoints,)))
 
     def grant(self, role: iam.IGrantable) -> None:
-        """Lets a role use them.
-
-        Args:
-            role: The role of the task.
-        """
+        """Lets a role use them."""
         for each in self.reads.values():
             each.grant(role, writes=False)
         for each in self.written:

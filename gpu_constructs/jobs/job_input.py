@@ -66,11 +66,6 @@ def require_input_fits(job_input: Mapping[str, object], run: JobRun, more: Seque
 
     What only a deploy knows is not counted, and neither is what JSON puts before a quote.
 
-    Args:
-        job_input: As given.
-        run: What a job runs.
-        more: Variables that its tasks get besides.
-
     Raises:
         InvalidValueError: It has too many characters.
     """

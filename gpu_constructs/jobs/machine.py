@@ -26,15 +26,7 @@ from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 def machine_of_tasks(
     scope: Construct, hosts: ClusterHosts, task: GpuTaskDefinition, definition: State, name: str | None
 ) -> sfn.StateMachine:
-    """Defines a state machine that runs the tasks of one task definition, and its role.
-
-    Args:
-        scope: Where they are defined.
-        hosts: The hosts of the cluster.
-        task: The task definition.
-        definition: What the machine does.
-        name: Its name; None if CloudFormation makes one.
-    """
+    """Defines a state machine that runs the tasks of one task definition, and its role."""
     partition, region, account = hosts.place
     policy = permissions_of(
         partition=partition,
@@ -88,9 +80,6 @@ def alarm_of(scope: Construct, machine: sfn.StateMachine) -> cloudwatch.Alarm:
 def require_machine_name(name: str | None) -> None:
     """Refuses what Step Functions does not take as a name.
 
-    Args:
-        name: The name; None for one that CloudFormation makes.
-
     Raises:
         InvalidValueError: It is none.
     """
@@ -106,11 +95,6 @@ def require_machine_name(name: str | None) -> None:
 
 def attempt_seconds(argument: str, timeout: cdk.Duration, attempts: int) -> int:
     """The time of one attempt, of which one execution has room for all.
-
-    Args:
-        argument: The argument, as the user spells it.
-        timeout: The time.
-        attempts: How many there are at most.
 
     Raises:
         InvalidValueError: It is less than a minute, too long, or only known at deploy time.

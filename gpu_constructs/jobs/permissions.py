@@ -12,15 +12,6 @@ def permissions_of(
 
     Narrower than https://docs.aws.amazon.com/step-functions/latest/dg/connect-ecs.html, which takes every task. Any
     revision of the family may be run, so that an attempt that begins during a deployment may begin.
-
-    Args:
-        partition: Of the region.
-        region: Where the cluster is.
-        account: Whose it is.
-        cluster_arn: The cluster.
-        cluster_name: Its name.
-        family: The family of the task definition.
-        roles: ARNs of the roles of the task.
     """
     here = f"arn:{partition}:ecs:{region}:{account}"
     in_cluster = {"ArnEquals": {"ecs:cluster": cluster_arn}}

@@ -36,10 +36,6 @@ _NUMBER = re.compile(r"(?<![\d/#])\d+")
 def require_schedule(schedule: scheduler.ScheduleExpression, name: str | None) -> None:
     """Refuses what EventBridge Scheduler does not take as an expression or as a name.
 
-    Args:
-        schedule: When.
-        name: The name of the schedule; None where CloudFormation makes one.
-
     Raises:
         InvalidValueError: It does not take one of them.
     """

@@ -182,12 +182,7 @@ def time_limit(run: JobRun) -> str:
 
 
 def longest_seconds(timeout_seconds: int, attempts: int) -> int:
-    """How long an execution may take with every retry, after which Step Functions ends it.
-
-    Args:
-        timeout_seconds: How long one attempt may take.
-        attempts: How many there are at most.
-    """
+    """How long an execution may take with every retry, after which Step Functions ends it."""
     return attempts * (timeout_seconds + _LONG_PAUSE_SECONDS) + _MARGIN_SECONDS
 
 

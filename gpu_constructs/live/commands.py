@@ -6,13 +6,7 @@ import shlex
 
 
 def aws(service: str, command: str, *words: str) -> str:
-    """A command, with every word quoted that needs it.
-
-    Args:
-        service: The service.
-        command: The command, such as ``describe-tasks``.
-        words: Options and their values.
-    """
+    """A command, with every word quoted that needs it."""
     return shlex.join(("aws", service, command, *words))
 
 

@@ -105,9 +105,6 @@ def choice_of_types(instance_types: Sequence[str]) -> ManagedChoice:
     Sizes of hosts may differ in GPUs: unlike managed scaling of an Auto Scaling group, ECS chooses the host for the
     tasks that wait.
 
-    Args:
-        instance_types: Names, such as ``["g6.xlarge", "g6.12xlarge"]``.
-
     Raises:
         UnknownNameError: A type does not exist.
         InvalidValueError: It is not a list of names.
@@ -151,9 +148,6 @@ def choice_of_need(need: HostNeed) -> ManagedChoice:
     No page says what ECS does with a type that the catalogue does not have, so one that is declared is named.
 
     AMD GPUs are never selected, since ECS cannot hand them to a task.
-
-    Args:
-        need: What a host must have.
 
     Raises:
         InvalidValueError: It is not a `HostNeed`.

@@ -117,9 +117,6 @@ class CacheStorage:
     def require_way_from(self, capacity: Sequence[_Capacity]) -> None:
         """Refuses capacity whose hosts could not be let into it.
 
-        Args:
-            capacity: Where the task may run, on the network of its host.
-
         Raises:
             IncompatibleError: The security groups of the hosts are not known.
         """

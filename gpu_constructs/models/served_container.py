@@ -88,13 +88,7 @@ class ServedContainer:
         }
 
     def mount_in(self, container: ecs.ContainerDefinition, volume: str, *, is_copy: bool = False) -> None:
-        """Mounts the cache.
-
-        Args:
-            container: Where.
-            volume: The name of its volume.
-            is_copy: Whether the container fills it.
-        """
+        """Mounts the cache."""
         read_only = self.cache is not None and (
             self.cache.is_read_only or (self.cache.copy is not None and not is_copy)
         )
@@ -112,13 +106,6 @@ def served_container(
     capacity: Sequence[GpuCapacity | ImportedGpuCapacity | ManagedGpuCapacity],
 ) -> ServedContainer:
     """Checks a server and a cache against the capacity of its task.
-
-    Args:
-        name: The container's name.
-        server: What it runs.
-        cache: Where it keeps models.
-        gpus: What it asks of GPUs, as given.
-        capacity: Where the task may run.
 
     Raises:
         InvalidValueError: An argument is wrong by itself.

@@ -11,11 +11,6 @@ from gpu_constructs.hardware.aws_limits import LARGEST_PORT
 def require_text(argument: str, value: object, *, example: str) -> None:
     """Refuses what is not text without spaces.
 
-    Args:
-        argument: The argument, as the user spells it.
-        value: What was given.
-        example: What it should look like.
-
     Raises:
         InvalidValueError: It is something else.
     """

@@ -25,12 +25,6 @@ class ClusterEvents(Construct):
 
     https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs_cwe_events.html
 
-    Args:
-        scope: Where it is defined.
-        construct_id: Its id in that scope.
-        hosts: The hosts of the cluster.
-        log_group: Where they are kept.
-
     Attributes:
         log_group: Where they are kept.
         rule: The rule of EventBridge for what ECS reports.

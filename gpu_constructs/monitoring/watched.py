@@ -85,11 +85,7 @@ class WatchedPool:
         return _of_daemon(name, statistic, self._dimensions)
 
     def group_series(self, name: str) -> Series:
-        """A metric of the Auto Scaling group.
-
-        Args:
-            name: Its name, one of `GROUP_METRICS`.
-        """
+        """A metric of the Auto Scaling group."""
         assert self.group_name is not None  # noqa: S101 - those who ask have looked
         return Series(namespace="AWS/AutoScaling", name=name, dimensions={"AutoScalingGroupName": self.group_name})
 

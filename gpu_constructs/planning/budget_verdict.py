@@ -43,12 +43,7 @@ class BudgetVerdict:
 
 
 def verdict(plan: FleetPlan, usd_per_hour: float) -> BudgetVerdict:
-    """Holds the hosts at MaxSize of every pool against a budget; those of a Capacity Block are paid and cost no more.
-
-    Args:
-        plan: The plan.
-        usd_per_hour: The budget, in US dollars.
-    """
+    """Holds the hosts at MaxSize of all pools against a budget; those of a Capacity Block are paid and cost no more."""
     elsewhere = {each.pool.name for each in plan.pools if _is_of_another_region(each)}
     priced = [each for each in plan.pools if each.pool.name not in elsewhere]
     amounts = ((each.maximum.usd_per_hour.most, each) for each in priced if each.maximum.usd_per_hour is not None)

@@ -119,12 +119,7 @@ class Searches:
                     self._copies.setdefault(place.pool.name, []).append(found)
 
     def of(self, proof: PoolProof, price: HostPrice) -> Search:
-        """The search for one pool.
-
-        Args:
-            proof: The pool, with the hosts that it needs.
-            price: What one of them costs.
-        """
+        """The search for one pool."""
         pool, hosts = proof.pool, proof.hosts_needed
         copies = self._copies.get(pool.name, [])
         if (why := _why_not(proof, price, copies)) or isinstance(hosts, Unknown):

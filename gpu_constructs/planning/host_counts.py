@@ -33,13 +33,7 @@ def _least_of_batch(pool: Pool) -> int | Unknown:
 
 
 def hosts_wanted(pool: Pool, least: int | Unknown, needed: int | Unknown) -> int | Unknown:
-    """Hosts for the copies, were there no MaxSize.
-
-    Args:
-        pool: The pool.
-        least: Its hosts at MinSize.
-        needed: Hosts that the copies need.
-    """
+    """Hosts for the copies, were there no MaxSize."""
     if pool.kind is PoolKind.BATCH:
         return least  # jobs come and go
     if pool.managed_scaling is False or not pool.has_provider:
@@ -59,10 +53,6 @@ def warm_hosts(pool: Pool, in_service: int | Unknown) -> int | Unknown:
 
     https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_PutWarmPool.html,
     https://docs.aws.amazon.com/autoscaling/ec2/userguide/ec2-auto-scaling-warm-pools.html
-
-    Args:
-        pool: The pool.
-        in_service: Its hosts in service.
     """
     warm = pool.group.warm_pool
     if warm is None or warm.state in SWITCHED_OFF:

@@ -180,11 +180,7 @@ class _Comer:
     place: Place
 
     def laid(self, room: Room | None) -> LaidTask:
-        """Its row among the tasks of the pool.
-
-        Args:
-            room: What a host has; None where that is not known.
-        """
+        """Its row among the tasks of the pool."""
         demand = Demand() if self.workload.task is None else demand_of(self.workload.task, self.workload.constraints)
         takes_of_host = demand.all_gpus or demand.part
         need = None if room is None and takes_of_host else need_of(demand, room or _NO_ROOM, Assumption.WORST)

@@ -24,12 +24,7 @@ def number(value: int | Unknown) -> str:
 
 
 def partly(value: int | Unknown, known: int) -> str:
-    """A number of which a part may not be known.
-
-    Args:
-        value: All of it.
-        known: The part that is known.
-    """
+    """A number of which a part may not be known."""
     return f"{known:,} and more" if isinstance(value, Unknown) and known else number(value)
 
 

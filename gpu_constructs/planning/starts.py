@@ -74,13 +74,7 @@ class Starts:
         }
 
     def on(self, proof: PoolProof, price: HostPrice, tenants: Sequence[Workload]) -> Mapping[str, Start]:
-        """What starts of jobs take on one pool, by the names of their workloads.
-
-        Args:
-            proof: The pool, with what its hosts have.
-            price: What one of them costs.
-            tenants: Workloads of which copies come to it.
-        """
+        """What starts of jobs take on one pool, by the names of their workloads."""
         here = {each.name for each in tenants if each.name in self._start_of}
         starts = {name: self._start(name, here, proof, price) for name in {self._start_of[each] for each in here}}
         return {each: starts[self._start_of[each]] for each in here}

@@ -39,11 +39,7 @@ Ways: TypeAlias = tuple[tuple[Way, ...], ...]
 
 
 def either(*changes: tuple[str, Changed]) -> Ways:
-    """Ways of one thing each; every one that works is shown.
-
-    Args:
-        changes: For each its text, and the thing as it would be.
-    """
+    """Ways of one thing each; every one that works is shown."""
     return tuple((Way(text=text, things=(thing,)),) for text, thing in changes)
 
 

@@ -28,11 +28,7 @@ class Parts:
         self._known: dict[frozenset[Hashable], Fleet] = {}
 
     def around(self, things: Iterable[Pool | Task | Workload]) -> Fleet:
-        """The part that some things are in.
-
-        Args:
-            things: Pools, tasks and workloads of the fleet, by their names.
-        """
+        """The part that some things are in."""
         roots = frozenset(self._root(_key(each)) for each in things)
         if roots not in self._known:
             self._known[roots] = self._part(roots)

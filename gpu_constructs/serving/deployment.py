@@ -34,12 +34,6 @@ def percentages(
 ) -> Percentages:
     """Percentages that let a deployment go on.
 
-    Args:
-        count: Tasks of the service.
-        room: Tasks that all hosts hold at most.
-        min_healthy_percent: As given.
-        max_healthy_percent: As given.
-
     Raises:
         InvalidValueError: One is wrong by itself, or they leave a deployment nothing to do.
     """
@@ -72,14 +66,7 @@ def given_percentages(
 def scaled_percentages(
     most: int, room: int | Unknown, *, min_healthy_percent: int | None, max_healthy_percent: int | None
 ) -> Percentages:
-    """Percentages that let a deployment go on at every number of tasks up to the most.
-
-    Args:
-        most: Tasks that scaling may ask for.
-        room: Tasks that all hosts hold at most.
-        min_healthy_percent: As given.
-        max_healthy_percent: As given.
-    """
+    """Percentages that let a deployment go on at every number of tasks up to the most."""
     if min_healthy_percent is None and max_healthy_percent is None and not isinstance(room, Unknown):
         # Twice one task is one more, at every number below the room; at the room itself, one stops first.
         least = MAX_PERCENT if most < room else percent_for_one_less(most)

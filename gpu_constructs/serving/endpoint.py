@@ -97,11 +97,6 @@ def health_check(path: str | None, protocol: elbv2.Protocol = elbv2.Protocol.HTT
 def source_of(open_to: bool | None, *, internet_facing: bool, vpc: ec2.IVpc) -> ec2.IPeer | None:  # noqa: FBT001 - as in CDK
     """Who is let in; None for no one.
 
-    Args:
-        open_to: As the user chose.
-        internet_facing: Whether the load balancer is.
-        vpc: Where it is.
-
     Raises:
         InvalidValueError: The VPC was imported without its range of addresses.
     """
@@ -175,11 +170,7 @@ def listen(
 
 
 def certificates_of(certificate: acm.ICertificate | None) -> list[elbv2.IListenerCertificate] | None:
-    """A certificate as a listener takes it.
-
-    Args:
-        certificate: As given; None for a listener without encryption.
-    """
+    """A certificate as a listener takes it."""
     return None if certificate is None else [cast("elbv2.IListenerCertificate", certificate)]
 
 

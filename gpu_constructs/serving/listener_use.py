@@ -22,12 +22,7 @@ def ports_of(balancer: elbv2.IApplicationLoadBalancer) -> frozenset[int]:
 
 
 def take_ports(balancer: elbv2.IApplicationLoadBalancer, ports: Iterable[int]) -> None:
-    """Notes where a load balancer listens.
-
-    Args:
-        balancer: The load balancer.
-        ports: Ports of a new listener, and of the redirection to it.
-    """
+    """Notes where a load balancer listens."""
     _PORTS[balancer] = ports_of(balancer).union(ports)
 
 

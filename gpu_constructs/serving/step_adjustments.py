@@ -27,10 +27,6 @@ def steps_of(least: int, most: int) -> list[Step]:
 
     Up to 20 numbers of tasks have a step each. Of more, a step is for several, and has the largest of them, so that
     there are never too few.
-
-    Args:
-        least: Tasks at least.
-        most: Tasks at most, more than the least.
     """
     count = min(most - least, MAX_STEP_ADJUSTMENTS)
     numbers = [least - -(most - least) * step // count for step in range(1, count + 1)]

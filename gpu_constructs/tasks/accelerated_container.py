@@ -52,14 +52,6 @@ def define_container(
 ) -> ecs.ContainerDefinition:
     """Defines a container that was planned; it is there afterwards, or nothing of it is.
 
-    Args:
-        task_definition: Where it is defined.
-        construct_id: Its name.
-        image: Its image.
-        plan: What it is.
-        options: What else was given.
-        log_group: Where its logs go unless something else was given.
-
     Raises:
         InvalidValueError: An argument has the wrong type, or the name is taken.
         RefusedByCdkError: CDK refuses it for another reason.

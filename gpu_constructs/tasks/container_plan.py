@@ -185,12 +185,6 @@ def finish_plan(
 def share_for(container: Container, *, task: Task, pools: Sequence[Pool], kept: FairShare) -> FairShare:
     """The share of a host that a container gets where its size was not given.
 
-    Args:
-        container: The container, with what it asks of accelerators.
-        task: The containers before it.
-        pools: Where the task may run.
-        kept: What daemons keep of every host, before it is shared.
-
     Raises:
         InvalidValueError: The share is not known before the deploy, or the other containers take all of it.
     """
@@ -250,10 +244,6 @@ def _size_of(options: ContainerOptions) -> _Size:
 def require_container_name(name: str, options: Mapping[str, object]) -> None:
     """Refuses a name that no container can have.
 
-    Args:
-        name: The construct id, or the name that was given.
-        options: The arguments of the container.
-
     Raises:
         InvalidValueError: ECS takes no such name.
     """
@@ -263,11 +253,7 @@ def require_container_name(name: str, options: Mapping[str, object]) -> None:
 
 
 def known_variables(environment: Mapping[str, str]) -> tuple[tuple[str, str | Unknown], ...]:
-    """Environment variables as the value that every check reads, in order of name.
-
-    Args:
-        environment: As CDK takes them, tokens among them.
-    """
+    """Environment variables as the value that every check reads, in order of name."""
     return tuple(sorted((name, known_text(value)) for name, value in environment.items()))
 
 

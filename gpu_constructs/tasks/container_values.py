@@ -31,9 +31,6 @@ _MOST_EXIT_CODES = 50
 def require_values(options: Mapping[str, object]) -> None:
     """Refuses settings that no container can have.
 
-    Args:
-        options: Arguments of CDK's ``add_container``, each of the right kind.
-
     Raises:
         InvalidValueError: A number is out of its limits, or a command is empty.
     """

@@ -102,11 +102,7 @@ class CountedContainers(NamedVolumes):
         write_size(self._resource, self.task)
 
     def resize(self, task: Task) -> None:
-        """Writes other sizes into its containers.
-
-        Args:
-            task: The same containers with their new sizes.
-        """
+        """Writes other sizes into its containers."""
         for index, (before, after) in enumerate(zip(self._so_far.task.containers, task.containers, strict=True)):
             sizes = {
                 "Cpu": (before.cpu, after.cpu),

@@ -36,11 +36,6 @@ _WITH_PROXY: Mapping[str, str] = {"asked": "asked with the proxy of Service Conn
 def require_fit(task: Task, pools: Sequence[Pool], arguments: Mapping[str, str] | None = None) -> None:
     """Refuses a task that a host of a pool is certain not to run.
 
-    Args:
-        task: What is to run.
-        pools: Where it may run.
-        arguments: Arguments by property, where they differ from those of containers with accelerators.
-
     Raises:
         DoesNotFitError: A host of a pool has less of something than the task asks for.
         IncompatibleError: Its accelerators are of another kind.
@@ -58,11 +53,6 @@ def require_met(task: Task, pools: Sequence[Pool], arguments: Mapping[str, str] 
     """Refuses a task with a need that the GPUs of a host do not meet on which it may be placed.
 
     Memory is a question of `require_fit`, because ECS Managed Instances launch a host that has enough.
-
-    Args:
-        task: What is to run.
-        pools: Where it may run.
-        arguments: Arguments by property, where they differ from those of containers with accelerators.
 
     Raises:
         DoesNotFitError: The GPUs of a type in a pool do not meet a need.

@@ -76,11 +76,6 @@ def _shared(share: GpuShare) -> GpuAsk:
 def require_gpu_pools(pools: Sequence[Pool], asked: Container, *, efa: bool) -> None:
     """Refuses CPU capacity, of which a rule would say no more than that it has 0 GPUs.
 
-    Args:
-        pools: Where the task may run.
-        asked: The container.
-        efa: Whether it needs Elastic Fabric Adapters.
-
     Raises:
         IncompatibleError: The hosts of a pool have no accelerators.
     """

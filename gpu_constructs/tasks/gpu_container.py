@@ -43,15 +43,6 @@ def plan_gpu_container(
 ) -> ContainerPlan:
     """Checks a container against the smallest host of every pool.
 
-    Args:
-        name: Its name.
-        task: The containers before it.
-        pools: Where the task may run.
-        gpus: What it asks of GPUs, as given.
-        needs: What it needs of each GPU besides.
-        options: The other arguments.
-        kept: What daemons keep of every host.
-
     Raises:
         InvalidValueError: An argument is wrong by itself.
         IncompatibleError: A pool has no such GPUs to give, or the containers of the task ask for them in different

@@ -53,9 +53,6 @@ def needs_among(options: GpuNeedOptions) -> GpuNeedOptions:
 def plan_needs(options: GpuNeedOptions) -> GpuNeeds | None:
     """The needs of a container, None where it has none.
 
-    Args:
-        options: What the user gave, other arguments as well.
-
     Raises:
         InvalidValueError: One is wrong by itself, or only known at deploy time.
         UnknownNameError: There is no such number format.

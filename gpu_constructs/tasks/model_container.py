@@ -30,13 +30,6 @@ def add_served_container(
 ) -> ecs.ContainerDefinition:
     """Adds a container that serves a model, with what goes before it; all of it is there afterwards, or nothing.
 
-    Args:
-        task: Where it is added.
-        construct_id: Its name.
-        served: What it is.
-        gpus: What it asks of GPUs.
-        arguments: Of `GpuTaskDefinition.add_gpu_container`.
-
     Raises:
         IncompatibleError: The task has no network, and the server or its cache needs one.
         GpuConstructsError: As `GpuTaskDefinition.add_gpu_container`.

@@ -38,13 +38,6 @@ def plan_neuron_container(
 ) -> ContainerPlan:
     """Checks a container against the smallest host of every pool, and says which devices it gets.
 
-    Args:
-        name: Its name.
-        task: The containers before it, whose devices it does not get.
-        pools: Where the task may run.
-        devices: How many devices, as given.
-        options: The other arguments.
-
     Raises:
         InvalidValueError: An argument is wrong by itself.
         IncompatibleError: A pool has no Neuron devices, the pools give them out in different ways or in different

@@ -23,11 +23,7 @@ from gpu_constructs.tasks.host_share import types_for
 
 
 def with_proxy(task: Task) -> Task:
-    """The task with a size that has room for its containers and the proxy; as it is where it has a size.
-
-    Args:
-        task: What it asks of a host so far.
-    """
+    """The task with a size that has room for its containers and the proxy; as it is where it has a size."""
     if task.memory_limit_mib is not None:
         return task
     proxy_alone = replace(task, containers=(), cpu_limit=PROXY_CPU, memory_limit_mib=PROXY_MEMORY_MIB)
@@ -53,11 +49,6 @@ def require_known_size(task: Task) -> None:
 def require_room_for_proxy(task: Task, sized: Task, pools: Sequence[Pool]) -> None:
     """Refuses a task of which a host holds fewer copies because of the proxy: a GPU would be left over.
 
-    Args:
-        task: The task as it was given.
-        sized: The same with the proxy.
-        pools: Where it may run.
-
     Raises:
         DoesNotFitError: A host holds fewer, or none.
         InvalidValueError: Its size is not known.
@@ -81,10 +72,5 @@ def require_room_for_proxy(task: Task, sized: Task, pools: Sequence[Pool]) -> No
 
 
 def write_size(resource: ecs.CfnTaskDefinition, task: Task) -> None:
-    """Writes the size of a task into the template, for which `ecs.Ec2TaskDefinition` has no argument.
-
-    Args:
-        resource: The task definition.
-        task: What it asks of a host so far, its own size among it.
-    """
+    """Writes the size of a task into the template, for which `ecs.Ec2TaskDefinition` has no argument."""
     resource.cpu, resource.memory = str(task.cpu_limit), str(task.memory_limit_mib)

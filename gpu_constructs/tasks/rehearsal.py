@@ -43,13 +43,6 @@ def rehearse(
 ) -> None:
     """Refuses a container that CDK would refuse once it is part of the task definition.
 
-    Args:
-        add: The method of `ecs.TaskDefinition` that adds it.
-        task_definition: Where it is to be added.
-        name: Its name.
-        options: Arguments of `add`.
-        network_mode: That of the task definition, as ECS writes it.
-
     Raises:
         InvalidValueError: An argument has the wrong type, or an environment file does not exist.
         RefusedByCdkError: CDK refuses it for another reason.
@@ -63,11 +56,6 @@ def rehearse(
 
 def rehearse_whole(task_definition: ecs.TaskDefinition, name: str, options: Mapping[str, Any]) -> None:
     """Refuses a container that CDK would refuse at any time, for what is made before it and stays.
-
-    Args:
-        task_definition: Where it is to be added.
-        name: Its name.
-        options: Arguments of `ecs.TaskDefinition.add_container`.
 
     Raises:
         InvalidValueError: An argument has the wrong type, or an environment file does not exist.

@@ -122,10 +122,6 @@ def _has_room(task: Task, pools: Sequence[Pool]) -> bool:
 def require_no_gpus(name: str, gpu_count: float | None) -> None:
     """Refuses GPUs that are asked for in CDK's own way.
 
-    Args:
-        name: The container's name.
-        gpu_count: What was asked for.
-
     Raises:
         InvalidValueError: It is not 0.
     """

@@ -109,14 +109,7 @@ class Landing:
         network_mode: ecs.NetworkMode | None,
         ipc_mode: ecs.IpcMode | None = None,
     ) -> Task:
-        """The task definition without a container, as the value that every check reads.
-
-        Args:
-            name: What it is called.
-            family: As given.
-            network_mode: What `network_mode` said.
-            ipc_mode: As given.
-        """
+        """The task definition without a container, as the value that every check reads."""
         return Task(
             name=name,
             ipc_mode=None if ipc_mode is None else ipc_mode.name.lower(),
@@ -177,11 +170,7 @@ def landing_on(capacity: Sequence[Capacity]) -> Landing:
 
 
 def _mode_written(network_mode: ecs.NetworkMode | None) -> str:
-    """The mode as ECS writes it; CDK's enum has other names (``AWS_VPC``).
-
-    Args:
-        network_mode: None for ECS's default.
-    """
+    """The mode as ECS writes it; CDK's enum has other names (``AWS_VPC``)."""
     return "bridge" if network_mode is None else network_mode.name.lower().replace("_", "")
 
 

@@ -20,10 +20,6 @@ from gpu_constructs.tasks.task_target import Capacity, require_capacities
 def require_accelerators(task_definition: GpuTaskDefinition, *, instead: str) -> None:
     """Refuses anything but a task definition with accelerators.
 
-    Args:
-        task_definition: What was given.
-        instead: What runs a task without them.
-
     Raises:
         InvalidValueError: It is something else.
     """
@@ -44,10 +40,6 @@ def require_accelerators(task_definition: GpuTaskDefinition, *, instead: str) ->
 
 def capacity_used(given: Sequence[Capacity] | None, of_task: Sequence[Capacity]) -> tuple[Capacity, ...]:
     """The capacities of a task definition, or some of them.
-
-    Args:
-        given: What the user chose; None for all.
-        of_task: Those of the task definition.
 
     Raises:
         InvalidValueError: It is not a list of capacities that the task definition names.
@@ -89,12 +81,7 @@ class CapacityShare:
 
 
 def shares_of(used: Sequence[Capacity], slots: Sequence[int | Unknown]) -> tuple[CapacityShare, ...]:
-    """The capacity provider strategy: the first of an order is filled, and the others share the rest.
-
-    Args:
-        used: The capacities.
-        slots: Tasks that each of them holds at its maximum.
-    """
+    """The capacity provider strategy: the first of an order is filled, and the others share the rest."""
     numbers = _weights_and_bases(slots, [each.comes_first for each in used])
     return tuple(
         CapacityShare(capacity=each, weight=weight, base=base)
@@ -106,12 +93,6 @@ def require_home(
     workload: Workload, used: Sequence[Capacity], cluster: ecs.ICluster, arguments: Mapping[str, str]
 ) -> None:
     """Refuses capacity of another cluster; two GpuClusters around one cluster share its capacity.
-
-    Args:
-        workload: What is about to be defined.
-        used: The capacities of its strategy, in its order.
-        cluster: Where it is to run.
-        arguments: Arguments by property.
 
     Raises:
         IncompatibleError: A capacity is of another cluster.
@@ -128,11 +109,6 @@ def require_home(
 
 def require_interfaces(workload: Workload, given: Mapping[str, object], arguments: Mapping[str, str]) -> None:
     """Refuses what is for the network interfaces of tasks where they have none.
-
-    Args:
-        workload: What is about to be defined.
-        given: Such arguments with their values; None for those that were left out.
-        arguments: Arguments by property.
 
     Raises:
         IncompatibleError: One was given, and tasks have no interface.

@@ -20,10 +20,6 @@ _USUAL, _USUAL_OF_HOST = 200, 17
 def require_room(hosts: int, retries: JobRetries) -> None:
     """Refuses retries after lost hosts and exit codes that no execution has room for.
 
-    Args:
-        hosts: How many hosts each attempt has.
-        retries: How often it is run again.
-
     Raises:
         IncompatibleError: Attempts that ran on all hosts have more events than an execution may have.
     """
@@ -41,12 +37,7 @@ def require_room(hosts: int, retries: JobRetries) -> None:
 
 
 def long_history(hosts: int, retries: JobRetries) -> str | None:
-    """What happens where usual attempts have more events than an execution may have, in words; None otherwise.
-
-    Args:
-        hosts: How many hosts each attempt has.
-        retries: How often it is run again.
-    """
+    """What happens where usual attempts have more events than an execution may have, in words; None otherwise."""
     attempts = attempts_of(retries)
     room = _MOST_EVENTS // (_USUAL + _USUAL_OF_HOST * hosts)
     if attempts <= room:

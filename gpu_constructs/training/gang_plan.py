@@ -34,10 +34,6 @@ class Hosts:
 def hosts_of(capacity: GpuCapacity, hosts: int) -> Hosts:
     """The hosts of a gang.
 
-    Args:
-        capacity: Where they come from.
-        hosts: How many, as given.
-
     Raises:
         InvalidValueError: It is no capacity of an Auto Scaling group, or no number of hosts that is known at synth.
         IncompatibleError: The capacity has too few hosts, different GPUs, or several zones.

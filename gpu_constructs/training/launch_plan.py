@@ -63,12 +63,6 @@ def require_launch(
 ) -> None:
     """Refuses a launcher that does not go together with the other arguments of a training.
 
-    Args:
-        launcher: What starts the processes.
-        gpus: GPUs of each host.
-        attempt_seconds: The time limit of an attempt.
-        exit_codes: Those that it is tried again after.
-
     Raises:
         IncompatibleError: It has more processes than GPUs, waits longer than an attempt takes, or never ends with an
             exit code.

@@ -30,11 +30,6 @@ def mount_volumes(
 ) -> None:
     """Adds volumes to a task, and mounts them in its container.
 
-    Args:
-        task: The task.
-        container: Its container.
-        volumes: Directories of hosts, and file systems of EFS.
-
     Raises:
         InvalidValueError: Two volumes have one name.
     """

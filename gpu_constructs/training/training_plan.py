@@ -16,10 +16,6 @@ from gpu_constructs.rules.evidence.lists import and_list, or_list
 def nodes_of(environments: Sequence[BatchEnvironment], hosts: int) -> Nodes:
     """The hosts of a gang, which are all of one type.
 
-    Args:
-        environments: Those of its queue, on any of which AWS Batch may start it.
-        hosts: How many, as given.
-
     Raises:
         InvalidValueError: It is not a number of hosts that is known at synth.
         IncompatibleError: The environments have several types, or one without GPUs.

@@ -36,11 +36,6 @@ def is_written(named: Reservation) -> bool:
 def named_in(rows: Sequence[Row], named: Reservation, ask: Ask) -> list[Row]:
     """The reservations that are named, by an id or by a group.
 
-    Args:
-        rows: All reservations.
-        named: What names them, as it is written.
-        ask: Asks AWS.
-
     Raises:
         UnansweredError: AWS did not answer.
     """

@@ -75,10 +75,6 @@ class Target:
 def targets_of(answers: Answers, request: Request) -> tuple[Target, ...]:
     """The tasks of a test.
 
-    Args:
-        answers: The hosts of the cluster and its capacity.
-        request: What is asked for.
-
     Raises:
         UnknownNameError: There is no such host or capacity provider.
         InvalidValueError: Its GPUs are not known, or there is nothing to test.

@@ -90,12 +90,7 @@ class PlannedAlarm:
 
 
 def alarms_of_cluster(cluster: WatchedCluster, limits: AlarmLimits) -> Iterator[PlannedAlarm]:
-    """The alarms that a cluster has for all of its capacities together.
-
-    Args:
-        cluster: The cluster.
-        limits: From when on they go off.
-    """
+    """The alarms that a cluster has for all of its capacities together."""
     for kind in ALARMS:
         condition = kind.of_cluster and kind.of_cluster(cluster, limits)
         if condition is not None:
@@ -103,12 +98,7 @@ def alarms_of_cluster(cluster: WatchedCluster, limits: AlarmLimits) -> Iterator[
 
 
 def alarms_of_pool(pool: WatchedPool, limits: AlarmLimits) -> Iterator[PlannedAlarm]:
-    """The alarms of one capacity.
-
-    Args:
-        pool: The capacity.
-        limits: From when on they go off.
-    """
+    """The alarms of one capacity."""
     for kind in ALARMS:
         condition = kind.of_pool and kind.of_pool(pool, limits)
         if condition is not None:

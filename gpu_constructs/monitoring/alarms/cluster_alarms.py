@@ -18,13 +18,7 @@ from gpu_constructs.monitoring.series import Formula, Series
 
 
 class ClusterAlarms(Construct):
-    """Holds the alarms of a cluster and of its capacities.
-
-    Args:
-        scope: The monitoring.
-        construct_id: Its id in that scope.
-        notify: The topic that they notify; None without one.
-    """
+    """Holds the alarms of a cluster and of its capacities."""
 
     def __init__(self, scope: Construct, construct_id: str, *, notify: sns.ITopic | None) -> None:
         super().__init__(scope, construct_id)
@@ -37,11 +31,7 @@ class ClusterAlarms(Construct):
         return _NamedAlarms(self._made)
 
     def add(self, planned: Iterable[PlannedAlarm]) -> None:
-        """Defines alarms, but those that are there already.
-
-        Args:
-            planned: The alarms, as plain values.
-        """
+        """Defines alarms, but those that are there already."""
         for each in planned:
             if each.id in self._made:
                 continue

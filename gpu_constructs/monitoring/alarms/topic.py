@@ -22,11 +22,6 @@ def require_topic(argument: str, topic: sns.ITopic | None, stack: cdk.Stack) -> 
     (https://docs.aws.amazon.com/sns/latest/dg/fifo-message-delivery.html), and wants a message group of each message
     (https://docs.aws.amazon.com/sns/latest/api/API_Publish.html), which the messages of a recovery do not have.
 
-    Args:
-        argument: The argument, as the user spells it.
-        topic: The topic; None for no one.
-        stack: The stack of the alarms.
-
     Raises:
         IncompatibleError: It is a FIFO topic, or certain to be in another region.
     """

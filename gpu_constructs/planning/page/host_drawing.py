@@ -55,12 +55,7 @@ _INTERFACES = _Unit("Interfaces", 1, "network interfaces")
 
 
 def key(place: int, label: str = "") -> str:
-    """The mark of a task: its letters in its colour.
-
-    Args:
-        place: Its place among the tasks of the pool.
-        label: What it says besides.
-    """
+    """The mark of a task: its letters in its colour."""
     return f'<span class="key t{place % _COLOURS}">{key_of(place)}{label}</span>'
 
 
@@ -85,14 +80,7 @@ def amounts(task: LaidTask, devices: Devices | None) -> str:
 
 
 def host(drawn: HostLayout, pool: PoolLayout, types: str, price: str) -> str:
-    """Hosts that look the same, as one item of a list.
-
-    Args:
-        drawn: The hosts.
-        pool: Their pool.
-        types: The instance types that they may be.
-        price: What one costs, in words.
-    """
+    """Hosts that look the same, as one item of a list."""
     many = drawn.hosts > 1
     count = f'<span class="times">{drawn.hosts:,} &times;</span> ' if many else ""
     devices = f", {_counted(len(drawn.slots), pool.devices)}" if drawn.slots and pool.devices else ""

@@ -12,12 +12,7 @@ UNNAMED = "without a name"
 
 
 def text(value: object, most: int = MESSAGE) -> str:
-    """A text, for elements and for attributes.
-
-    Args:
-        value: What it says.
-        most: Characters that are kept.
-    """
+    """A text, for elements and for attributes."""
     return escape(clean(brief(str(value), most)))
 
 
@@ -32,13 +27,7 @@ def hidden(value: str) -> str:
 
 
 def items(lines: Iterable[str], style: str = "", most: int = DRAWN_ROWS) -> str:
-    """Lines of markup as a list, cut where there are too many.
-
-    Args:
-        lines: The lines.
-        style: The class of the list.
-        most: Lines that are kept.
-    """
+    """Lines of markup as a list, cut where there are too many."""
     found: Sequence[str] = tuple(lines)
     more = [f"{len(found) - most:,} more"] if len(found) > most else []
     return f'<ul class="{style}">{"".join(f"<li>{each}</li>" for each in [*found[:most], *more])}</ul>' if found else ""

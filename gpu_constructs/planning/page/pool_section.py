@@ -35,14 +35,7 @@ _LEVELS = ("minimum", "desired", "maximum")
 
 
 def pool_section(pool: PoolLayout, place: int, *, most: int, is_open: bool) -> str:
-    """A pool.
-
-    Args:
-        pool: The pool.
-        place: Its place on the page.
-        most: Different hosts that may be drawn.
-        is_open: Whether its hosts are shown at once.
-    """
+    """A pool."""
     plan = pool.plan
     types = _types(pool)
     bought = "not known how it is bought" if isinstance(plan.pool.bought.option, Unknown) else plan.pool.bought.option

@@ -67,12 +67,7 @@ class Clusters:
         self._strategies = {each.cluster: each.strategy for each in listings}
 
     def named(self, value: Value, near: Place) -> str | Unknown | None:
-        """The one name of a cluster, given its name, its ARN or a reference as written; None for the default one.
-
-        Args:
-            value: What is written.
-            near: Where that is deployed to.
-        """
+        """The one name of a cluster, given its name, its ARN or a reference as written; None for the default one."""
         if value is None or (isinstance(value, str) and value in {DEFAULT_CLUSTER, ""}):
             return None
         resource = self._index.find(value, CLUSTER, near)

@@ -49,11 +49,7 @@ class _Group:
 
 
 def gangs_of(runs: Iterable[tuple[StateCall, Workload]]) -> Iterator[Gang]:
-    """Reads the gangs of all state machines.
-
-    Args:
-        runs: States that run tasks, with what they run.
-    """
+    """Reads the gangs of all state machines."""
     by_machine: dict[Reference, list[tuple[StateCall, Workload]]] = {}
     for call, workload in runs:
         if _is_told(call, workload.task):

@@ -38,14 +38,7 @@ def is_managed(environment: Resource) -> bool:
 def job_queues(
     index: Index, names: Names, pools: Mapping[Reference, Pool], names_of_pools: Mapping[Reference, str]
 ) -> Iterator[tuple[Reference, JobQueue]]:
-    """Reads every queue.
-
-    Args:
-        index: Every resource.
-        names: What resources are called.
-        pools: The hosts of compute environments.
-        names_of_pools: What these are called.
-    """
+    """Reads every queue."""
     queues = tuple(index.all(QUEUE))
     for resource, name in zip(queues, names.unique([(each, "") for each in queues]), strict=True):
         properties = Section.of(resource, [])

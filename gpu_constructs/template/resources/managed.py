@@ -43,16 +43,7 @@ def managed_pool(
     *,
     with_policies: frozenset[Reference | None],
 ) -> Pool:
-    """Reads a provider of Managed Instances.
-
-    Args:
-        properties: Of the capacity provider.
-        resource: The capacity provider.
-        clusters: All clusters.
-        networks: All networks.
-        index: All resources.
-        with_policies: The roles that `roles_with_policies` finds.
-    """
+    """Reads a provider of Managed Instances."""
     provider = properties.section("ManagedInstancesProvider")
     launch = provider.section("InstanceLaunchTemplate")
     subnets = launch.section("NetworkConfiguration").get("Subnets")

@@ -32,13 +32,7 @@ _REFERRED_TO_BY_ARN = frozenset(
 
 
 class MetricUses:
-    """Reads metrics.
-
-    Args:
-        index: Every resource.
-        clusters: The clusters, by the names that pools have for them.
-        services: The names of the services.
-    """
+    """Reads metrics."""
 
     def __init__(self, index: Index, clusters: Clusters, services: Mapping[Reference, str]) -> None:
         self._index = index
@@ -93,18 +87,7 @@ class MetricUses:
         id: str = "",  # noqa: A002 - the word of CloudWatch
         is_listed: bool = False,
     ) -> MetricUse:
-        """A metric by its names, and by the pairs of its dimensions; None for those if not all are known.
-
-        Args:
-            namespace: Its namespace.
-            name: Its name.
-            dimensions: Names and values.
-            origin: Where it was written.
-            statistic: The statistic.
-            period: Seconds of a value.
-            id: Its id in expressions.
-            is_listed: Whether the dimensions are a list of objects there.
-        """
+        """A metric by its names, and by the pairs of its dimensions; None for those if not all are known."""
         place = origin.place
         values = {key: value for key, value in dimensions or () if isinstance(key, str)}
         cluster = values.get("ClusterName")

@@ -79,21 +79,12 @@ class SecurityGroups:
         return tuple(found.values())
 
     def let_in_any(self, groups: Groups) -> bool:
-        """Whether one of some groups has a rule that lets anything in, or may have one.
-
-        Args:
-            groups: Security groups of what is to be reached.
-        """
+        """Whether one of some groups has a rule that lets anything in, or may have one."""
         unknown = any(self._is_open(each) for each in self._index.all(f"AWS::EC2::{INGRESS}"))
         return unknown or any(self._rules(each, INGRESS).ports for each in groups)
 
     def may_let_out(self, groups: Groups, port: int) -> bool:
-        """Whether one of some groups may let something out to a port; one without rules of its own lets out all.
-
-        Args:
-            groups: Security groups of what goes out.
-            port: The port on the other side.
-        """
+        """Whether one of some groups may let something out to a port; one without rules of its own lets out all."""
         if self._has_open_egress:
             return True
         for group in groups:

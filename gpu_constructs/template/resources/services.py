@@ -113,12 +113,7 @@ class Services:
         return tuple(found)
 
     def task(self, value: Value, near: Place) -> Task | None:
-        """The task definition that a property names, by reference, ARN, or family with or without a revision.
-
-        Args:
-            value: The property.
-            near: Where the resource is deployed to that has it.
-        """
+        """The task definition that a property names, by reference, ARN, or family with or without a revision."""
         resource = self.index.revised(value, TASK_DEFINITION, near)
         return None if resource is None else self.tasks.get(resource.reference)
 

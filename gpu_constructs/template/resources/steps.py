@@ -31,13 +31,7 @@ def steps_of(
     submissions: Iterable[Submission],
     task_of: Callable[[Value, Place], Task | None],
 ) -> Iterator[Step]:
-    """Reads each state that runs a task or a job.
-
-    Args:
-        calls: What states and events run, by what that is called.
-        submissions: What of it submits jobs.
-        task_of: Finds the task definition that a property names.
-    """
+    """Reads each state that runs a task or a job."""
     jobs = {each.name: each for each in submissions}
     for name, call in calls:
         if call.state_values:

@@ -29,16 +29,7 @@ def strays_of(
     providers: Container[ProviderKey],
     workloads: Sequence[Workload],
 ) -> tuple[Pool, ...]:
-    """Hosts of other files, and hosts of these that may join any cluster.
-
-    Args:
-        index: Every resource.
-        clusters: The clusters.
-        found: Pools that nothing ties to ECS.
-        pools: The others.
-        providers: The capacity providers that some of them have.
-        workloads: The services.
-    """
+    """Hosts of other files, and hosts of these that may join any cluster."""
     strays = [replace(each.pool, name=each.resource.logical_id, cluster=UNKNOWN) for each in found]
     strays += [_hosts(each.logical_id, UNKNOWN) for each in index.all(*_FLEETS)]
     strays += _of_environments(index)

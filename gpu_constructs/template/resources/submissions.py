@@ -59,13 +59,7 @@ def _submission(resource: Resource, name: str, parameters: Section, queue: Value
 
 
 class Submissions:
-    """Finds what states of state machines and events submit.
-
-    Args:
-        index: Every resource.
-        calls: What states and events run, by what that is called.
-        pools: What the pools of compute environments are called.
-    """
+    """Finds what states of state machines and events submit."""
 
     def __init__(self, index: Index, calls: Iterable[tuple[str, StateCall]], pools: Mapping[Reference, str]) -> None:
         self._index = index
