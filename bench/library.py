@@ -17,8 +17,8 @@ from stacks.tensorflow_benchmark import TensorflowBenchmarkStack
 __all__ = ["build"]
 
 
-def build(app: cdk.App, workload: Workload) -> None:
-    """Defines the stacks of a workload in an app."""
+def build(app: cdk.Stage, workload: Workload) -> None:
+    """Defines the stacks of a workload in an app, or in a stage of one."""
     if workload.reference:
         types = list(workload.reference.gpu_hosts.instance_types)
         TensorflowBenchmarkStack(app, "tensorflow-benchmark", gpu_instance_types=types)
@@ -32,7 +32,7 @@ class _FleetStack(cdk.Stack):
     """Clusters with some capacities, and a task for each."""
 
     def __init__(
-        self, scope: cdk.App, construct_id: str, *, clusters: list[list[Pair]], vpc: ec2.Vpc | None, kind: str | None
+        self, scope: cdk.Stage, construct_id: str, *, clusters: list[list[Pair]], vpc: ec2.Vpc | None, kind: str | None
     ) -> None:
         super().__init__(scope, construct_id)
         network = cast("ec2.IVpc", vpc or demo_vpc(self))

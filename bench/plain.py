@@ -39,8 +39,8 @@ print("total images/sec: %.2f" % (20 * batch / (time.time() - start)))
 """
 
 
-def build(app: cdk.App, workload: Workload) -> None:
-    """Defines the stacks of a workload in an app."""
+def build(app: cdk.Stage, workload: Workload) -> None:
+    """Defines the stacks of a workload in an app, or in a stage of one."""
     if workload.reference:
         _TensorflowBenchmark(app, "tensorflow-benchmark", reference=workload.reference)
         return
@@ -52,7 +52,7 @@ def build(app: cdk.App, workload: Workload) -> None:
 class _TensorflowBenchmark(cdk.Stack):
     """The reference stack: CPU and GPU hosts, and a training task for each number of GPUs that the hosts have."""
 
-    def __init__(self, scope: cdk.App, construct_id: str, *, reference: Reference) -> None:
+    def __init__(self, scope: cdk.Stage, construct_id: str, *, reference: Reference) -> None:
         super().__init__(scope, construct_id, description="TensorFlow training on 1, 4 or 8 GPUs of an ECS host")
         gpu_hosts = reference.gpu_hosts
         shared = Shared.define(self, "", demo_vpc(self))
@@ -90,7 +90,7 @@ class _FleetStack(cdk.Stack):
     """Clusters with some capacities, and a task for each."""
 
     def __init__(
-        self, scope: cdk.App, construct_id: str, *, clusters: list[list[Pair]], vpc: ec2.Vpc | None, kind: str | None
+        self, scope: cdk.Stage, construct_id: str, *, clusters: list[list[Pair]], vpc: ec2.Vpc | None, kind: str | None
     ) -> None:
         super().__init__(scope, construct_id)
         own = vpc or demo_vpc(self)

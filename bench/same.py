@@ -13,11 +13,11 @@ import hashlib
 import json
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from bench.variants import VARIANTS, synthesize
+from bench.variants import VARIANTS, synthesize_together
 from bench.workloads import Workload
 
 __all__ = ["canonical", "differences"]
@@ -25,22 +25,31 @@ __all__ = ["canonical", "differences"]
 Template = dict[str, Any]
 
 _WORD = re.compile("[A-Za-z0-9]+")  # all that a logical id may be made of
-_UNIQUE_NAME = re.compile(r"\bfleet\d+\w*[0-9A-F]{8}\b")  # with which CDK describes security groups
+_UNIQUE_NAME = re.compile(r"\b\w*fleet\d+\w*[0-9A-F]{8}\b")  # with which CDK describes security groups
 
 
-def differences(workload: Workload) -> list[str]:
-    """Lines of a diff from the templates by hand to the library's; empty when they are the same."""
+def differences(workloads: Iterable[Workload]) -> dict[str, list[str]]:
+    """Lines of a diff from the templates by hand to the library's, by workload; none where they are the same."""
+    named = {each.name: each for each in workloads}
     with tempfile.TemporaryDirectory() as folder:
-        made = {}
-        for variant in VARIANTS:
-            outdir = Path(folder, variant)
-            synthesize(variant, workload, outdir)
-            made[variant] = {
-                path.name: canonical(json.loads(path.read_text())) for path in outdir.glob("*.template.json")
-            }
+        made = {variant: _templates(variant, named.values(), Path(folder, variant)) for variant in VARIANTS}
+    return {
+        name: _diff(plain, library) for name, plain, library in zip(named, made["plain"], made["library"], strict=True)
+    }
+
+
+def _templates(variant: str, workloads: Iterable[Workload], outdir: Path) -> list[dict[str, str]]:
+    """The templates of each workload, by their files."""
+    return [
+        {path.name: canonical(json.loads(path.read_text())) for path in folder.glob("*.template.json")}
+        for folder in synthesize_together(variant, workloads, outdir)
+    ]
+
+
+def _diff(plain: Mapping[str, str], library: Mapping[str, str]) -> list[str]:
     lines: list[str] = []
-    for name in sorted({*made["library"], *made["plain"]}):
-        before, after = (made[variant].get(name, "").splitlines() for variant in ("plain", "library"))
+    for name in sorted({*plain, *library}):
+        before, after = (each.get(name, "").splitlines() for each in (plain, library))
         lines += difflib.unified_diff(before, after, f"plain/{name}", f"library/{name}", lineterm="")
     return lines
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import cache
 from importlib import import_module
@@ -16,7 +16,7 @@ import aws_cdk as cdk
 
 from bench.workloads import Workload
 
-__all__ = ["VARIANTS", "forget", "synthesize", "without_the_check"]
+__all__ = ["VARIANTS", "forget", "synthesize", "synthesize_together", "without_the_check"]
 
 VARIANTS = ("library", "plain")
 """Modules of this package, imported when first needed: the memory of one variant is measured without the other."""
@@ -41,6 +41,27 @@ def synthesize(
     with nullcontext() if checked or variant != "library" else without_the_check():
         import_module(f"bench.{variant}").build(app, workload)
     app.synth()
+
+
+def synthesize_together(variant: str, workloads: Iterable[Workload], outdir: Path) -> list[Path]:
+    """Several workloads in one app, each in a stage of its own, without what leaves the templates as they are.
+
+    Args:
+        variant: ``library`` or ``plain``.
+        workloads: What to build.
+        outdir: Where the cloud assembly goes.
+
+    Returns:
+        Where the templates of each workload are.
+    """
+    app = cdk.App(outdir=str(outdir), context=_context(), builtin_cloud_formation_validation=False, tree_metadata=False)
+    stages = []
+    with nullcontext() if variant != "library" else without_the_check():
+        for number, workload in enumerate(workloads):
+            stages.append(cdk.Stage(app, f"App{number}"))
+            import_module(f"bench.{variant}").build(stages[-1], workload)
+    app.synth()
+    return [outdir / stage.artifact_id for stage in stages]
 
 
 @contextmanager

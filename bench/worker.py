@@ -140,7 +140,7 @@ def _same(workload: Workload, _arguments: argparse.Namespace, _folder: Path) -> 
     """Lines of a diff between the templates of both variants."""
     from bench.same import differences  # noqa: PLC0415 - starts Node
 
-    return differences(workload)
+    return differences([workload])[workload.name]
 
 
 _MEASURES: dict[str, Callable[..., Any]] = {
