@@ -38,12 +38,6 @@ def resources_of(site: Site, resource_type: str) -> dict[str, Any]:
     return {key: each for key, each in site.template()["Resources"].items() if each["Type"] == resource_type}
 
 
-def read(site: Site) -> Pool:
-    found = read_stacks([site.app.synth().directory])
-    (pool,) = fleet_of(found.stacks, tasks=found.tasks, remarks=found.remarks).pools
-    return pool
-
-
 def test_a_host_has_one_plain_interface_unless_more_is_asked_for() -> None:
     pool = applied(HostNetwork(), "p5.48xlarge", zones=3)
     assert (pool.interfaces, pool.placement_group) == ((NetworkInterface(),), False)
@@ -61,17 +55,17 @@ def test_what_is_reserved_is_placed_by_its_reservation(purchase: PurchaseOption)
     assert applied(EFA, "p5.48xlarge", purchase=purchase).placement_group is False
 
 
-@pytest.mark.parametrize(
-    "purchase", [Purchase.reservations(reservation_id="cr-0123456789abcdef0"), Purchase.reservations()]
-)
-def test_a_reservation_is_used_before_hosts_go_on_demand(site: Site, purchase: Purchase) -> None:
+def test_a_reservation_is_used_before_hosts_go_on_demand(site: Site) -> None:
     """A placement group of our own is one that the reservation was not made in, and no host would run in it."""
     subnets = ec2.SubnetSelection(subnets=[site.vpc.private_subnets[0]])
-    capacity = site.capacity("p5.48xlarge", network=EFA, purchase=purchase, vpc_subnets=subnets)
-    assert capacity.placement_group is None
-    assert "Placement" not in site.launch_template()
-    assert resources_of(site, "AWS::EC2::PlacementGroup") == {}
+    for name, of_one in (("One", {"reservation_id": "cr-0123456789abcdef0"}), ("Any", {})):
+        purchase = Purchase.reservations(**of_one)
+        capacity = site.capacity("p5.48xlarge", name=name, network=EFA, purchase=purchase, vpc_subnets=subnets)
+        assert capacity.placement_group is None
     assert not [each for each in site.warnings() if "placement group" in each]
+    templates = site.properties("AWS::EC2::LaunchTemplate")
+    assert ["Placement" in each["LaunchTemplateData"] for each in templates] == [False, False]
+    assert resources_of(site, "AWS::EC2::PlacementGroup") == {}
 
 
 @pytest.mark.parametrize("purchase", [PurchaseOption.ON_DEMAND, PurchaseOption.SPOT, PurchaseOption.MIXED, UNKNOWN])
@@ -171,39 +165,43 @@ def test_every_interface_is_written_with_both_groups(name: str) -> None:
         assert each["DeleteOnTermination"] is True
 
 
-def test_the_launch_template_has_the_groups_inside_its_interfaces(site: Site) -> None:
-    made(site, EFA, "p4d.24xlarge")
-    data = site.launch_template()
-    (ours,) = [key for key in resources_of(site, "AWS::EC2::SecurityGroup") if "EfaSecurityGroup" in key]
-    (theirs,) = [key for key in resources_of(site, "AWS::EC2::SecurityGroup") if "HostSecurityGroup" in key]
+@pytest.fixture(scope="module")
+def with_efa(shared_site: Site) -> Site:
+    """One capacity with EFA."""
+    made(shared_site, EFA, "p4d.24xlarge")
+    return shared_site
+
+
+def test_the_launch_template_has_the_groups_inside_its_interfaces(with_efa: Site) -> None:
+    data = with_efa.launch_template()
+    (ours,) = [key for key in resources_of(with_efa, "AWS::EC2::SecurityGroup") if "EfaSecurityGroup" in key]
+    (theirs,) = [key for key in resources_of(with_efa, "AWS::EC2::SecurityGroup") if "HostSecurityGroup" in key]
     groups = [{"Fn::GetAtt": [each, "GroupId"]} for each in (theirs, ours)]
     assert "SecurityGroupIds" not in data
     assert [each["Groups"] for each in data["NetworkInterfaces"]] == [groups] * 5
     assert not any("AssociatePublicIpAddress" in each for each in data["NetworkInterfaces"])
-    (group,) = resources_of(site, "AWS::EC2::PlacementGroup")
+    (group,) = resources_of(with_efa, "AWS::EC2::PlacementGroup")
     assert data["Placement"] == {"GroupName": {"Fn::GetAtt": [group, "GroupName"]}}
 
 
-def test_the_security_group_talks_to_itself_in_both_directions_and_to_nobody_else(site: Site) -> None:
-    made(site, EFA, "p4d.24xlarge")
-    (name,) = [key for key in resources_of(site, "AWS::EC2::SecurityGroup") if "EfaSecurityGroup" in key]
+def test_the_security_group_talks_to_itself_in_both_directions_and_to_nobody_else(with_efa: Site) -> None:
+    (name,) = [key for key in resources_of(with_efa, "AWS::EC2::SecurityGroup") if "EfaSecurityGroup" in key]
     itself = {"Fn::GetAtt": [name, "GroupId"]}
-    (ingress,) = site.properties("AWS::EC2::SecurityGroupIngress")
-    (egress,) = site.properties("AWS::EC2::SecurityGroupEgress")
+    (ingress,) = with_efa.properties("AWS::EC2::SecurityGroupIngress")
+    (egress,) = with_efa.properties("AWS::EC2::SecurityGroupEgress")
     assert (ingress["GroupId"], ingress["SourceSecurityGroupId"], ingress["IpProtocol"]) == (itself, itself, "-1")
     assert (egress["GroupId"], egress["DestinationSecurityGroupId"], egress["IpProtocol"]) == (itself, itself, "-1")
     # Rules inside the group that name it would be a cycle, which CloudFormation refuses.
-    properties = resources_of(site, "AWS::EC2::SecurityGroup")[name]["Properties"]
+    properties = resources_of(with_efa, "AWS::EC2::SecurityGroup")[name]["Properties"]
     assert not {"SecurityGroupIngress", "SecurityGroupEgress"} & properties.keys()
 
 
-def test_the_placement_group_is_deleted_after_the_hosts(site: Site) -> None:
-    made(site, EFA, "p4d.24xlarge")
-    everything = site.template()["Resources"]
-    (group,) = resources_of(site, "AWS::EC2::PlacementGroup")
+def test_the_placement_group_is_deleted_after_the_hosts(with_efa: Site) -> None:
+    everything = with_efa.template()["Resources"]
+    (group,) = resources_of(with_efa, "AWS::EC2::PlacementGroup")
     assert everything[group]["Properties"] == {"Strategy": "cluster"}
-    (template,) = resources_of(site, "AWS::EC2::LaunchTemplate")
-    (hosts,) = resources_of(site, "AWS::AutoScaling::AutoScalingGroup")
+    (template,) = resources_of(with_efa, "AWS::EC2::LaunchTemplate")
+    (hosts,) = resources_of(with_efa, "AWS::AutoScaling::AutoScalingGroup")
     # CloudFormation deletes in the reverse order of these references.
     assert f'"{group}"' in json.dumps(everything[template]["Properties"])
     assert f'"{template}"' in json.dumps(everything[hosts]["Properties"])
@@ -239,30 +237,33 @@ def test_groups_that_are_given_are_used_and_none_is_made(site: Site) -> None:
     assert applied(network, "p4d.24xlarge").placement_group is UNKNOWN
 
 
-@pytest.mark.parametrize(
-    ("arguments", "is_cluster"),
-    [
-        ({"strategy": ec2.PlacementGroupStrategy.CLUSTER}, True),
-        ({}, True),
-        ({"partitions": 2}, False),
-        ({"strategy": ec2.PlacementGroupStrategy.SPREAD}, False),
-    ],
-)
-def test_what_a_given_group_does_is_read_back_the_same(
-    site: Site, arguments: dict[str, Any], is_cluster: object
-) -> None:
-    network = HostNetwork.efa(placement_group=ec2.PlacementGroup(site.stack, "Mine", **arguments))
-    made(site, network, "p4d.24xlarge")
-    assert applied(network, "p4d.24xlarge").placement_group is is_cluster
-    assert read(site).placement_group is is_cluster
+def test_the_template_says_what_the_capacity_holds(site: Site) -> None:
+    held: dict[str, Pool] = {}
 
+    def hold(name: str, network: HostNetwork) -> None:
+        zone = ec2.SubnetSelection(availability_zones=["us-east-1a"])
+        capacity = f"C{len(held)}"
+        site.capacity(name, name=capacity, network=network, vpc_subnets=zone)
+        held[f"Cluster/{capacity}"] = applied(network, name)
 
-@pytest.mark.parametrize("network", [EFA, NO_GROUP, HostNetwork(), HostNetwork(placement_group=True)], ids=str)
-@pytest.mark.parametrize("name", ["p4d.24xlarge", "p6-b300.48xlarge"])
-def test_the_template_says_what_the_capacity_holds(site: Site, network: HostNetwork, name: str) -> None:
-    made(site, network, name)
-    held, found = applied(network, name), read(site)
-    assert (found.interfaces, found.placement_group) == (held.interfaces, held.placement_group)
+    for network in (EFA, NO_GROUP, HostNetwork(), HostNetwork(placement_group=True)):
+        for name in ("p4d.24xlarge", "p6-b300.48xlarge"):
+            hold(name, network)
+    given: list[dict[str, Any]] = [
+        {"strategy": ec2.PlacementGroupStrategy.CLUSTER},
+        {},
+        {"partitions": 2},
+        {"strategy": ec2.PlacementGroupStrategy.SPREAD},
+    ]
+    for number, arguments in enumerate(given):
+        group = ec2.PlacementGroup(site.stack, f"Mine{number}", **arguments)
+        hold("p4d.24xlarge", HostNetwork.efa(placement_group=group))
+    found = read_stacks([site.app.synth().directory])
+    pools = fleet_of(found.stacks, tasks=found.tasks, remarks=found.remarks).pools
+    assert {each.name: (each.interfaces, each.placement_group) for each in pools} == {
+        name: (each.interfaces, each.placement_group) for name, each in held.items()
+    }
+    assert [each.placement_group for each in held.values()][-4:] == [True, True, False, False]
 
 
 def test_two_capacities_of_one_cluster_have_their_own_groups(site: Site) -> None:
