@@ -58,8 +58,8 @@ def test_what_is_reserved_is_placed_by_its_reservation(purchase: PurchaseOption)
 def test_a_reservation_is_used_before_hosts_go_on_demand(site: Site) -> None:
     """A placement group of our own is one that the reservation was not made in, and no host would run in it."""
     subnets = ec2.SubnetSelection(subnets=[site.vpc.private_subnets[0]])
-    for name, of_one in (("One", {"reservation_id": "cr-0123456789abcdef0"}), ("Any", {})):
-        purchase = Purchase.reservations(**of_one)
+    for name, reservation in (("One", "cr-0123456789abcdef0"), ("Any", None)):
+        purchase = Purchase.reservations(reservation_id=reservation)
         capacity = site.capacity("p5.48xlarge", name=name, network=EFA, purchase=purchase, vpc_subnets=subnets)
         assert capacity.placement_group is None
     assert not [each for each in site.warnings() if "placement group" in each]
