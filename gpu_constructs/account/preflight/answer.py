@@ -32,7 +32,7 @@ class UnansweredError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An object of an answer.
+    """An object of an answer. What is of another kind than is asked for, or is missing, raises `UnansweredError`.
 
     Attributes:
         call: The call that was answered, for errors.
@@ -43,27 +43,15 @@ class Row:
     values: Mapping[str, object]
 
     def text(self, key: str) -> str:
-        """A text; empty where there is none.
-
-        Raises:
-            UnansweredError: It is something else.
-        """
+        """A text; empty where there is none."""
         return self._of(key, str, otherwise="")
 
     def flag(self, key: str) -> bool:
-        """A flag; false where there is none.
-
-        Raises:
-            UnansweredError: It is something else.
-        """
+        """A flag; false where there is none."""
         return self._of(key, bool, otherwise=False)
 
     def number(self, key: str) -> float:
-        """A number, 0 or more.
-
-        Raises:
-            UnansweredError: It is not there, or something else.
-        """
+        """A number, 0 or more."""
         value = self.values.get(key)
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise self._odd()
@@ -72,11 +60,7 @@ class Row:
         return value
 
     def time(self, key: str) -> dt.datetime | None:
-        """A time in UTC; None where there is none.
-
-        Raises:
-            UnansweredError: It is something else.
-        """
+        """A time in UTC; None where there is none."""
         value = self.values.get(key)
         if value is None:
             return None
@@ -88,27 +72,15 @@ class Row:
             raise self._odd() from None
 
     def row(self, key: str) -> Row:
-        """An object.
-
-        Raises:
-            UnansweredError: It is not there, or something else.
-        """
+        """An object."""
         return _row(self.call, self.values.get(key))
 
     def rows(self, key: str) -> tuple[Row, ...]:
-        """The objects of a list; none where there is no list.
-
-        Raises:
-            UnansweredError: It is something else.
-        """
+        """The objects of a list; none where there is no list."""
         return tuple(_row(self.call, each) for each in self._list(key))
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """The texts of a list; none where there is no list.
-
-        Raises:
-            UnansweredError: It is something else.
-        """
+        """The texts of a list; none where there is no list."""
         found = self._list(key)
         if not all(isinstance(each, str) for each in found):
             raise self._odd()
@@ -136,7 +108,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The pages of an answer.
+    """The pages of an answer. Those of another form than the API has raise `UnansweredError`.
 
     Attributes:
         call: The call that was answered, for errors.
@@ -148,20 +120,12 @@ class Answer:
 
     @property
     def first(self) -> Row:
-        """The first page.
-
-        Raises:
-            UnansweredError: There is none, or it is not an object.
-        """
+        """The first page."""
         return _row(self.call, self.pages[0] if self.pages else None)
 
     @property
     def has_more(self) -> bool:
-        """Whether there are more pages than were read.
-
-        Raises:
-            UnansweredError: The last page is not an object.
-        """
+        """Whether there are more pages than were read."""
         last = _row(self.call, self.pages[-1] if self.pages else {})
         return any(last.text(each) for each in _NEXT)
 
