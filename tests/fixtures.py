@@ -10,10 +10,11 @@ import hypothesis
 import pytest
 
 from gpu_constructs.hardware import overlay
+from tests.examples import times
 from tests.synthesis import Ground, Landlord, Site, Tenant, app_in
 
-# A busy machine fails no test.
-hypothesis.settings.register_profile("untimed", deadline=None)
+# A busy machine fails no test. Of what is generated, each run tries a few examples.
+hypothesis.settings.register_profile("untimed", deadline=None, max_examples=times(25))
 hypothesis.settings.load_profile("untimed")
 
 

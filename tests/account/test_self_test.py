@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from botocore import xform_name
 from botocore.exceptions import ClientError
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gpu_constructs.account import live_cluster
@@ -87,7 +87,6 @@ ODD = st.recursive(
 KEYS = ("taskDefinition", "tasks", "failures", "events", "nextForwardToken", "taskArns", "containerInstances")
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.dictionaries(st.sampled_from(KEYS), ODD, min_size=1, max_size=3))
 def test_answers_of_any_shape_end_the_run(answers: dict[str, Any]) -> None:
     time = iter(range(0, 100_000, 30))

@@ -132,7 +132,7 @@ _KEYS = st.sampled_from(["region", "fail_on", "partial", "ignore", "parameters",
 
 
 @given(st.dictionaries(_KEYS, _VALUES))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_values_are_read_or_refused_in_our_words(content: dict[str, Any]) -> None:
     Path("any.json").write_text(json.dumps(content), encoding="utf-8")
     try:

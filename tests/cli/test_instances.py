@@ -321,7 +321,7 @@ OPTIONS = [
     ),
     st.sampled_from(["text", "wide", "json"]),
 )
-@settings(max_examples=times(30), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=times(30), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_value_is_answered_or_refused_in_words(
     capsys: pytest.CaptureFixture[str], asked: list[tuple[str, str]], form: str
 ) -> None:

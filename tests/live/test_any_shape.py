@@ -9,13 +9,12 @@ from typing import Any
 
 import botocore.session
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gpu_constructs.cli.program import main
 from gpu_constructs.errors import GpuConstructsError
 from gpu_constructs.live import answers, parsed, subject_called, verify, why
-from tests.examples import times
 
 from .given import VCPUS, Answer, cluster
 
@@ -54,7 +53,6 @@ def spoilt(answer: Any, path: list[int], value: Any) -> Any:
     return [*answer[:key], inner, *answer[key + 1 :]]
 
 
-@settings(max_examples=times(30), deadline=None)
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=6), JSON)
 def test_an_answer_of_another_shape_is_no_exception(path: list[int], value: Any) -> None:
     answer = spoilt(cluster(activities=(VCPUS,)), path, value)
@@ -106,7 +104,6 @@ def of_service() -> Answer:
 HELLO: Answer = of_aws("ecs", "DescribeTaskDefinition")[0]["taskDefinition"]
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.sampled_from(EXAMPLES), st.lists(st.integers(0, 50), min_size=1, max_size=6), JSON)
 def test_an_example_of_aws_that_is_spoilt_is_no_exception(example: Answer, path: list[int], value: Any) -> None:
     answer = spoilt(example, path, value)

@@ -14,12 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpu_constructs.placement import Counts, prove
+from tests.examples import times
 from tests.properties import oracle
 from tests.properties.oracle import Job, Kind, Provider, World, always, ever
 from tests.properties.small_fleets import small_fleet
 
 
-@settings(max_examples=500, deadline=None)  # `make fuzz` takes 30,000
+@settings(max_examples=times(100))  # `make fuzz` also runs `bench.oracle`
 @given(st.integers(min_value=0, max_value=2**40).map(Random))
 def test_yes_has_a_placement_whatever_comes_and_no_has_none_whatever_comes(random: Random) -> None:
     fleet, world = small_fleet(random)
@@ -30,7 +31,6 @@ def test_yes_has_a_placement_whatever_comes_and_no_has_none_whatever_comes(rando
         assert not ever(world)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.integers(min_value=0, max_value=2**40).map(Random))
 def test_where_there_is_room_whatever_comes_the_proof_finds_it_for_nearly_all(random: Random) -> None:
     fleet, world = small_fleet(random)
@@ -38,7 +38,6 @@ def test_where_there_is_room_whatever_comes_the_proof_finds_it_for_nearly_all(ra
         assert prove(fleet).answer is not False
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.integers(min_value=0, max_value=2**40).map(Random))
 def test_workloads_that_nothing_scales_are_proved_alike_at_their_maximum(random: Random) -> None:
     fleet, _ = small_fleet(random)

@@ -188,7 +188,7 @@ def _named(workload: Workload, cluster: str) -> Workload:
     return replace(workload, cluster=cluster, strategy=tuple(strategy))
 
 
-@settings(max_examples=times(4), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=times(4), suppress_health_check=[HealthCheck.too_slow])
 @given(apps)
 def test_what_is_read_is_what_was_built(plan: Plan) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -238,7 +238,7 @@ blocks = st.builds(
 )
 
 
-@settings(max_examples=times(4), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=times(4), suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(
         st.tuples(st.sampled_from([["g6.xlarge"], ["g6.xlarge", "g6.2xlarge"]]), spots | reservations)
@@ -292,7 +292,7 @@ asked_of_accelerators = st.one_of(
 )
 
 
-@settings(max_examples=times(4), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=times(4), suppress_health_check=[HealthCheck.too_slow])
 @given(asked_of_accelerators, st.booleans())
 def test_what_is_asked_of_accelerators_is_read_back(ask: tuple[str, list[Any]], is_sized: bool) -> None:
     instance_type, amounts = ask
@@ -348,7 +348,7 @@ managed_capacities = st.builds(
 )
 
 
-@settings(max_examples=times(4), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=times(4), suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(managed_capacities, min_size=1, max_size=2),
     st.sampled_from([None, ecs.NetworkMode.HOST]),

@@ -16,13 +16,12 @@ from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.template import Stacks, UnreadableError, read_stacks
 from gpu_constructs.template.evaluation.functions import FUNCTIONS
 from gpu_constructs.template.model import DynamicReference, Reference, Text
-from tests.examples import times
 from tests.template.large import large_template
 from tests.template.written import read_text
 
 yaml = pytest.importorskip("yaml")
 
-QUICKLY = settings(deadline=timedelta(seconds=2), suppress_health_check=[HealthCheck.too_slow], max_examples=times(25))
+QUICKLY = settings(deadline=timedelta(seconds=2), suppress_health_check=[HealthCheck.too_slow])
 
 SCALARS = (
     st.none()

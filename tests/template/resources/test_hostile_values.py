@@ -106,13 +106,13 @@ def check(found: Fleet) -> None:
     assert all(len(str(remark.text)) < 1000 for remark in found.remarks)
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=times(8))
+@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=times(8))
 @given(stacks())
 def test_any_values_make_a_fleet(stack: Stack) -> None:
     check(fleet_of([stack]))
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=times(30))
+@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=times(30))
 @given(st.sampled_from(sorted(paths(EVERYTHING), key=str)), VALUES)
 def test_any_value_in_any_place_makes_a_fleet(path: tuple[str | int, ...], value: Any) -> None:
     check(fleet(with_value(EVERYTHING, path, value)))
@@ -132,7 +132,7 @@ def test_nothing_of_the_whole_template_is_remarked() -> None:
     assert [each.name for each in found.tasks] == ["Task", "Job", "Jobs[0]", "Jobs[1:]"]
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=times(30))
+@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=times(30))
 @given(kind=st.sampled_from(TYPES), properties=VALUES)
 def test_properties_need_not_even_be_an_object(kind: str, properties: Any) -> None:
     resource = Resource(logical_id="R0", type=kind, stack="S", properties=properties, origin=Origin(resource="R0"))
