@@ -21,6 +21,7 @@ from gpu_constructs.placement.host import ASSUMED_RESERVE_MIB, expected_memory_m
 from gpu_constructs.values import dataclass
 
 _EFA = frozenset({"efa", "efa-only"})
+_NOT_IN_CATALOGUE, _NO_TYPE = "its type is not in the catalogue", "its attributes do not say which type it is"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,8 +117,8 @@ def _gpus(seen: _Seen) -> Iterator[Check]:
                 name="GPUs registered",
                 about=str(host),
                 passed=None,
-                text=f"registered {registered}; its type is not in the catalogue",
-                fix="gpu-constructs catalog refresh",
+                text=f"registered {registered}; {_NOT_IN_CATALOGUE if host.type_name else _NO_TYPE}",
+                fix="gpu-constructs catalog refresh" if host.type_name else "",
             )
         elif kind.gpus:
             passed = registered == kind.gpus

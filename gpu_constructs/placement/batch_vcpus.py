@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from math import gcd
 
-from gpu_constructs.fleet import Pool, PurchaseOption, Unknown
+from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, Pool, PurchaseOption, Unknown
 
 _NEVER_ABOVE = "BEST_FIT"
+_TYPE_EC2 = BOUGHT_IN_ADVANCE | {PurchaseOption.ON_DEMAND}
+"""How hosts are bought whose Type is ``EC2``, and not ``SPOT``."""
 
 
 def may_exceed_limit(pool: Pool) -> bool:
-    """Whether its last host may go above MaxvCpus: with every strategy but ``BEST_FIT`` on demand."""
-    return not (pool.allocation == _NEVER_ABOVE and pool.bought.option is PurchaseOption.ON_DEMAND)
+    """Whether its last host may go above MaxvCpus: with every strategy but ``BEST_FIT``, and on Spot with that too."""
+    return pool.allocation != _NEVER_ABOVE or pool.bought.option not in _TYPE_EC2
 
 
 def full_hosts(pool: Pool) -> int | Unknown:

@@ -302,9 +302,12 @@ def _is_scaled(pool: Pool) -> bool:
 
 
 def _level(pool: Pool, price: HostPrice, hosts: int | Unknown) -> Level:
-    sizes = {each.gpus for each in pool.instance_types}
-    is_known = pool.types_are_known and len(sizes) == 1 and not isinstance(hosts, Unknown)
-    gpus = hosts * sizes.pop() if is_known and not isinstance(hosts, Unknown) else 0 if hosts == 0 else UNKNOWN
+    sizes = {each.gpus for each in pool.instance_types} if pool.types_are_known else set()
+    gpus: int | Unknown = UNKNOWN
+    if hosts == 0 or sizes == {0}:
+        gpus = 0
+    elif len(sizes) == 1 and not isinstance(hosts, Unknown):
+        gpus = hosts * sizes.pop()
     return Level(
         hosts=hosts, gpus=gpus, known_hosts=known(hosts), known_gpus=known(gpus), usd_per_hour=price.of(pool, hosts)
     )

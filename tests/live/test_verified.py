@@ -67,6 +67,21 @@ def test_a_launch_template_without_adapters_asks_for_none() -> None:
     assert checks(instance("efa")) == []
 
 
+@pytest.mark.parametrize(
+    ("attributes", "said", "fix"),
+    [
+        ([{"name": "ecs.instance-type", "value": "g99.xlarge"}], "its type is not in the catalogue", "catalog refresh"),
+        ([], "its attributes do not say which type it is", ""),
+    ],
+)
+def test_a_host_of_a_type_that_is_not_known_is_not_judged(attributes: list[Answer], said: str, fix: str) -> None:
+    found = verify(answers([cluster(host={"attributes": attributes})]))
+    (check,) = [each for each in found if each.name == "GPUs registered"]
+    assert (check.passed, check.text) == (None, f"registered 1; {said}")
+    assert fix in check.fix
+    assert bool(fix) == bool(check.fix)
+
+
 @pytest.mark.parametrize(("desired", "passed"), [(2, False), (1, True)])
 def test_a_launch_that_failed_counts_while_the_group_lacks_hosts(desired: int, passed: bool) -> None:
     failed = ("InsufficientInstanceCapacity", "VcpuLimitExceeded")

@@ -91,6 +91,11 @@ def test_an_unknown_number_of_hosts_is_not_summed() -> None:
     assert found.unpriced("minimum") == ()
 
 
+def test_hosts_without_gpus_have_none_however_many_they_are() -> None:
+    found = the_pool(pools=(pool("inf2.xlarge", "c7i.large", min_instances=UNKNOWN, max_instances=UNKNOWN),))
+    assert (found.minimum.hosts, found.minimum.gpus, found.maximum.gpus) == (UNKNOWN, 0, 0)
+
+
 def test_what_is_known_is_counted_where_something_else_is_not() -> None:
     found = planned(service(pool(), copies=9), pools=(pool(name="Open", max_instances=UNKNOWN),))
     assert (found.maximum.known_hosts, found.maximum.known_gpus) == (10, 40)

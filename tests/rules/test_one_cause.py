@@ -121,6 +121,11 @@ ON_FARGATE = replace(task(gpu()), compatibilities=("FARGATE",))
         pytest.param("GPU052", on(hosts("g5g.xlarge"), task(gpu())), id="an image of another architecture"),
         pytest.param("GPU054", on(hosts("inf2.xlarge", image=of_image("al2023-neuron")), task(gpu())), id="no NVIDIA"),
         pytest.param(
+            "GPU054",
+            Fleet(pools=(hosts("inf2.xlarge", image=of_image("al2023-neuron")),), tasks=(task(gpu()),), is_whole=True),
+            id="no NVIDIA, for a task that nothing runs",
+        ),
+        pytest.param(
             "GPU058",
             on(hosts(user_data=UserData(agent=(JOINS, ("ECS_ENABLE_GPU_SUPPORT", "false")))), task(gpu())),
             id="an agent that hides the GPUs",

@@ -238,7 +238,8 @@ class _Run:
             name=_NAME,
             about=test.target.about,
             passed=None,
-            text=f"{test.state}; it did not end in {self.request.minutes:g} minutes",
+            text=f"{test.state}; it did not end in {self.request.minutes:g} "
+            f"minute{'' if self.request.minutes == 1 else 's'}",
             fix="--minutes for longer, or when less runs there; gpu-constructs why says what a waiting task waits for",
         )
 

@@ -45,7 +45,7 @@ def fits_somewhere_here(context: Context) -> Problems:
     softer="where other files may have such hosts",
     source=_SPECIFYING,
     stops_work=True,
-    unless=("GPU063",),
+    unless=("GPU054", "GPU063"),
 )
 def has_gpu_hosts(context: Context) -> Problems:
     for task in unassigned(context.fleet):

@@ -120,6 +120,7 @@ def usable(context: Context) -> Problems:
                     hosts_for(task, pool, "types with NVIDIA GPUs,") if task is not None else (),
                 ),
                 property_name=_PROPERTY,
+                involves=tuple(waiting),
             )
 
 

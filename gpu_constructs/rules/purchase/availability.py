@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from gpu_constructs.fleet import Pool, PoolKind, Unknown
 from gpu_constructs.hardware import RECORDED, InstanceType, regions
+from gpu_constructs.placement.batch_vcpus import full_hosts
 from gpu_constructs.placement.quotas import Counted, vcpus_of
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list, or_list
@@ -98,7 +99,7 @@ def quotas(context: Context) -> Problems:
     asked: dict[Counted, list[tuple[Pool, int]]] = defaultdict(list)
     for pool in context.fleet.pools:
         if pool.kind is not PoolKind.INSTANCE:
-            for counted, vcpus in vcpus_of(pool, pool.max_instances):
+            for counted, vcpus in vcpus_of(pool, full_hosts(pool)):
                 asked[counted].append((pool, vcpus))
     for (code, group, way, doubt, _), found in asked.items():
         vcpus = sum(each for _, each in found)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Bought, Distribution, Fleet, Pool, PoolKind, PurchaseOption, Unknown
@@ -37,6 +39,11 @@ def split(base: int | Unknown, percentage: int) -> Pool:
     return pool("g6.48xlarge", most=4, purchase=PurchaseOption.MIXED, distribution=policy)
 
 
+def batch_below_its_limit() -> Pool:
+    """MaxvCpus of 300, in which a fourth host of 96 vCPUs has no room."""
+    return replace(pool("p4d.24xlarge", most=4, kind=PoolKind.BATCH), max_vcpus=300, allocation="BEST_FIT")
+
+
 def found(*pools: Pool) -> list[str]:
     (rule,) = RULES
     assert (rule.id, rule.severity) == ("GPU088", Severity.INFO)
@@ -54,6 +61,7 @@ def found(*pools: Pool) -> list[str]:
         ),
         ([pool("g6.xlarge", "g6.24xlarge")], [["192 vCPUs of on-demand G/VT", "--quota-code L-DB2E81BA"]]),
         ([pool("g6.xlarge", "g6.48xlarge", most=64, kind=PoolKind.BATCH)], [["444 vCPUs", "at MaxvCpus, which"]]),
+        ([batch_below_its_limit()], [["A can come to 288 vCPUs", "MaxvCpus"]]),
         ([pool("g6.48xlarge", most=1), pool("g5.xlarge", name="B")], [["A and B can come to 200 vCPUs"]]),
         ([pool("g6.48xlarge", purchase=PurchaseOption.MIXED)], [["384", "on-demand"], ["384", "spot", "L-3819A6DF"]]),
         ([split(2, 0)], [["384 vCPUs of on-demand"], ["384 vCPUs of spot"]]),
