@@ -48,7 +48,7 @@ def vcpus_of(pool: Pool, hosts: int | Unknown) -> Iterator[tuple[Counted, int]]:
         on_demand, spot = int(on_demand > 0), int(spot > 0)
     largest: dict[tuple[Counted, int], int] = {}
     for each in pool.instance_types:
-        if each.accelerators is None or each.quota is None:
+        if each.quota is None:
             continue
         quota = each.quota
         ways = (

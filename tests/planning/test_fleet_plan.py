@@ -173,6 +173,14 @@ def test_quotas_are_by_code_and_region() -> None:
     ]
 
 
+def test_hosts_without_accelerators_count_against_the_quota_of_theirs() -> None:
+    found = planned(pools=(pool("c7i.2xlarge", "m7i.2xlarge", min_instances=1), pool("g6.xlarge", name="l4")))
+    assert [(each.quota.code, each.quota.group, each.desired, each.maximum) for each in found.quotas] == [
+        ("L-1216C47A", "Standard", 8, 80),
+        ("L-DB2E81BA", "G/VT", 0, 40),
+    ]
+
+
 def test_a_budget_is_for_all_hosts_at_max_size() -> None:
     found = planned(pools=(pool(max_instances=2),))
     assert verdict(found, 9.21).is_kept

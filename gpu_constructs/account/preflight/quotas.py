@@ -13,7 +13,7 @@ from gpu_constructs.account.preflight.check import Ask, Check, Found, Question, 
 from gpu_constructs.account.preflight.quota_values import QUOTA_CALLS, quota, raised
 from gpu_constructs.account.preflight.running import INSTANCES, ON_DEMAND, Host, own, running
 from gpu_constructs.fleet import Pool, Unknown
-from gpu_constructs.hardware import accelerated, known_type
+from gpu_constructs.hardware import accelerated, general, known_type
 from gpu_constructs.placement.quotas import Counted
 from gpu_constructs.placement.reasons import listed
 from gpu_constructs.planning.fleet_plan import QuotaNeed
@@ -72,7 +72,8 @@ def _counts(host: Host, counted: Counted) -> bool:
         return False
     known = known_type(host.type)
     if known is None:
-        return _letters(host.type) in {_letters(each.name) for each in accelerated() if _of(each.name, counted)}
+        known_types = (*accelerated(), *general())
+        return _letters(host.type) in {_letters(each.name) for each in known_types if _of(each.name, counted)}
     return _of(host.type, counted)
 
 

@@ -18,6 +18,7 @@ _REFER = "a reference to the group, or the file that defines it"
 _LIST = "a list of instance types"
 _REQUIRE = "InstanceRequirements with the accelerators that tasks need"
 _OFFERINGS = "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeInstanceTypeOfferings.html"
+_OF_HOSTS_WITHOUT_ACCELERATORS = "Standard"
 _SMALL_VCPUS = 128
 """Fewer vCPUs of one quota are not worth a word; a host of 8 GPUs has 96 to 192."""
 
@@ -100,7 +101,8 @@ def quotas(context: Context) -> Problems:
     for pool in context.fleet.pools:
         if pool.kind is not PoolKind.INSTANCE:
             for counted, vcpus in vcpus_of(pool, full_hosts(pool)):
-                asked[counted].append((pool, vcpus))
+                if counted.group != _OF_HOSTS_WITHOUT_ACCELERATORS:
+                    asked[counted].append((pool, vcpus))
     for (code, group, way, doubt, _), found in asked.items():
         vcpus = sum(each for _, each in found)
         if vcpus >= _SMALL_VCPUS:
