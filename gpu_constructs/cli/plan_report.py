@@ -28,6 +28,7 @@ from gpu_constructs.planning.in_words import (
     partly,
     stand_ins,
     stranded,
+    types_of,
     warm_pool,
 )
 
@@ -78,9 +79,8 @@ def _totals(plan: FleetPlan, width: int) -> Iterator[Line]:
 
 def _pool(each: PoolPlan, width: int) -> Iterator[Line]:
     pool = each.pool
-    types = listed((of.label for of in pool.instance_types), "or") if pool.instance_types else "types not known"
     yield [(brief(pool.name, LABEL), "title")]
-    yield from pieces("  ", f"{types}, {pool.bought.option}, {pool.kind.value}", width)
+    yield from pieces("  ", f"{types_of(pool)}, {pool.bought.option}, {pool.kind.value}", width)
     for name, text in _facts_in_words(each):
         style = "good" if name == "cheaper" and each.cheaper.outcome is Outcome.FOUND else ""
         yield from pieces(f"  {name:<{_INDENT - 2}}", text, width, style=style)

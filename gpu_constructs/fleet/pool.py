@@ -107,12 +107,14 @@ class TypeChoice:
         instance_types: Types of the catalogue, in the user's order of preference; empty where every type is a token.
         has_unknown_types: Whether a type is a token, so that nothing can be said about the smallest host.
         unknown_type_names: Types as written that are not in the catalogue.
+        batch_words: Words with which AWS Batch chooses further types, all without accelerators, such as ``optimal``.
         requirements: Instance requirements as written, where the types were derived from them.
     """
 
     instance_types: tuple[InstanceType, ...] = ()
     has_unknown_types: bool = False
     unknown_type_names: tuple[str, ...] = ()
+    batch_words: tuple[str, ...] = ()
     requirements: InstanceRequirements | None = None
 
 

@@ -13,6 +13,7 @@ from dataclasses import field
 from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, PoolKind, Unknown, Workload, known, total
 from gpu_constructs.placement import Assumption, PoolProof, Proof, Stranded, demand_of, prove
 from gpu_constructs.placement.assumptions import need_of
+from gpu_constructs.placement.batch_vcpus import full_hosts
 from gpu_constructs.placement.destinations import items_with_tasks
 from gpu_constructs.placement.packing import copies_per_host
 from gpu_constructs.placement.quotas import Counted, vcpus_of
@@ -337,12 +338,14 @@ def _tasks(proof: PoolProof, workload: Workload, start: Start | None) -> TasksPe
 def _quotas(pools: Sequence[PoolPlan]) -> tuple[QuotaNeed, ...]:
     found: dict[Counted, dict[str, tuple[int | Unknown, int | Unknown]]] = {}
     for each in pools:
-        most = dict(vcpus_of(each.pool, each.maximum.hosts))
+        # What AWS Batch chooses by itself has no accelerators, and takes nothing from quotas of those that have.
+        limit = full_hosts(each.pool) if each.pool.batch_words else each.maximum.hosts
+        most = dict(vcpus_of(each.pool, limit))
         now = dict(vcpus_of(each.pool, each.desired.hosts))
         for quota in {**most, **now, **dict(vcpus_of(each.pool, 1))}:
             found.setdefault(quota, {})[each.pool.name] = (
                 UNKNOWN if isinstance(each.desired.hosts, Unknown) else now.get(quota, 0),
-                UNKNOWN if isinstance(each.maximum.hosts, Unknown) else most.get(quota, 0),
+                UNKNOWN if isinstance(limit, Unknown) else most.get(quota, 0),
             )
     return tuple(
         QuotaNeed(

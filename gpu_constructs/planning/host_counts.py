@@ -15,7 +15,7 @@ def hosts_that_are_written(pool: Pool) -> tuple[int | Unknown, int | Unknown]:
     """MinSize and MaxSize in hosts; what is no size is not known."""
     least, most = pool.min_instances, pool.max_instances
     if pool.kind is PoolKind.BATCH:
-        least, most = _least_of_batch(pool), full_hosts(pool)
+        least, most = _least_of_batch(pool), UNKNOWN if pool.batch_words else full_hosts(pool)
     if isinstance(pool.group.capacity_of_a_host, Unknown) or known(least) < 0 or known(most) < 0:
         return UNKNOWN, UNKNOWN
     if isinstance(least, Unknown) or isinstance(most, Unknown):

@@ -131,6 +131,7 @@ def _why_unknown(pool: Pool) -> str:
     reasons = (
         (option is PurchaseOption.CAPACITY_BLOCK, _IN_ADVANCE),
         (not pool.types_are_known, "its instance types are not all known before the deploy"),
+        (bool(pool.batch_words), f"AWS Batch also chooses from the types of {listed(pool.batch_words)}"),
         (isinstance(option, Unknown), "how its hosts are bought is not known before the deploy"),
         (isinstance(tenancy, Unknown), "whether its tenancy is shared is not known before the deploy"),
         (tenancy not in _SHARED, f"its tenancy is {tenancy}, and list prices are for shared tenancy"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpu_constructs.fleet import PARTLY_SPOT, Unknown
+from gpu_constructs.fleet import PARTLY_SPOT, Pool, Unknown
 from gpu_constructs.hardware.prices import dollars
 from gpu_constructs.placement import Stranded
 from gpu_constructs.placement.reasons import listed
@@ -21,6 +21,12 @@ _UNITS = (("hour", 3600), ("minute", 60), ("second", 1))
 def number(value: int | Unknown) -> str:
     """A number of hosts, GPUs, tasks or vCPUs."""
     return NOT_KNOWN if isinstance(value, Unknown) else f"{value:,}"
+
+
+def types_of(pool: Pool) -> str:
+    """The types that a pool may launch."""
+    found = (*(each.label for each in pool.instance_types), *pool.batch_words)
+    return listed(found, "or") if found else "types not known"
 
 
 def partly(value: int | Unknown, known: int) -> str:

@@ -238,7 +238,7 @@ def _values(plan: PoolPlan | None) -> dict[str, str]:
     deployment, place = plan.deployment, place_of(pool)
     return {
         **{what: value for what, value in (("region", place.region), ("account", place.account)) if value is not None},
-        "instance types": ", ".join(each.label for each in pool.instance_types) or NOT_KNOWN,
+        "instance types": ", ".join([*(each.label for each in pool.instance_types), *pool.batch_words]) or NOT_KNOWN,
         "bought": str(pool.bought.option),
         **{f"hosts {words}": number(each.hosts) for words, each in levels.items()},
         **{f"an hour {words}": _cost(plan, each) for words, each in levels.items()},

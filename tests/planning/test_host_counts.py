@@ -9,7 +9,7 @@ import pytest
 from gpu_constructs.fleet import UNKNOWN, Bought, GroupSettings, Pool, PoolKind, PurchaseOption, Unknown, WarmPool
 from gpu_constructs.planning import PoolPlan
 from gpu_constructs.planning.host_layout import layouts_of
-from gpu_constructs.planning.in_words import deploying, warm_pool
+from gpu_constructs.planning.in_words import deploying, types_of, warm_pool
 from tests.planning.given import planned, pool, service, the_pool, usd
 
 XLARGE, LARGE = 0.8048, 4.6016  # g6.xlarge of 4 vCPUs and g6.12xlarge of 48, us-east-1
@@ -104,6 +104,15 @@ def test_the_last_host_of_batch_may_go_above_its_limit(
     assert found.maximum.hosts == hosts
     assert usd(found.maximum.usd_per_hour) == (None if least is None else round(least, 6), round(most, 6))
     assert [each.maximum for each in found.quotas] == ([vcpus] if vcpus else [])
+
+
+def test_what_batch_chooses_by_itself_has_no_number_and_no_price() -> None:
+    plan = planned(pools=(batch("g6.xlarge", batch_words=("optimal",)),))
+    assert [each.maximum for each in plan.quotas] == [64]  # of hosts with accelerators
+    (found,) = plan.pools
+    assert (found.maximum.hosts, found.maximum.gpus, found.maximum.usd_per_hour) == (UNKNOWN, UNKNOWN, None)
+    assert found.price.unknown == "AWS Batch also chooses from the types of optimal"
+    assert types_of(found.pool) == "g6.xlarge or optimal"
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from gpu_constructs.planning.in_words import (
     number,
     stand_ins,
     stranded,
+    types_of,
 )
 from gpu_constructs.planning.page.host_drawing import amounts, host, key
 from gpu_constructs.planning.page.markup import hidden, name, table, text
@@ -37,7 +38,7 @@ _LEVELS = ("minimum", "desired", "maximum")
 def pool_section(pool: PoolLayout, place: int, *, most: int, is_open: bool) -> str:
     """A pool."""
     plan = pool.plan
-    types = _types(pool)
+    types = types_of(pool.plan.pool)
     bought = "not known how it is bought" if isinstance(plan.pool.bought.option, Unknown) else plan.pool.bought.option
     return "".join(
         [
@@ -54,11 +55,6 @@ def pool_section(pool: PoolLayout, place: int, *, most: int, is_open: bool) -> s
             "</section>",
         ]
     )
-
-
-def _types(pool: PoolLayout) -> str:
-    found = pool.plan.pool.instance_types
-    return listed((of.label for of in found), "or") if found else "types not known"
 
 
 def _levels(pool: PoolLayout) -> str:

@@ -98,7 +98,7 @@ def _pool(resource: Resource, section: Section, launches: Launches, networks: Ne
     choice = managed_types(managed, of_batch=True) if is_managed else _types(section)
     launch = launches.specified(section.section("LaunchTemplate")).setup if section.has("LaunchTemplate") else None
     network = managed.section("NetworkConfiguration") if is_managed else section
-    names, subnets = section.texts("InstanceTypes"), network.get("Subnets")
+    subnets = network.get("Subnets")
     own = _own_image(section, launch)
     return Pool(
         name=resource.logical_id,
@@ -106,9 +106,7 @@ def _pool(resource: Resource, section: Section, launches: Launches, networks: Ne
         image_written=launch.image_written if launch is not None and _is_of_launch(section) else None,
         details=NOTHING_SAID if own is None else LaunchDetails(names_image=True),
         # Whatever Batch prefers may be among those that are always there.
-        min_instances=0
-        if BATCH_TYPE_WORDS & set(names)
-        else _hosts(section.integer("MinvCpus") or 0, choice, at_most=False),
+        min_instances=0 if choice.batch_words else _hosts(section.integer("MinvCpus") or 0, choice, at_most=False),
         max_instances=_hosts(section.integer("MaxvCpus"), choice, at_most=True),
         kind=PoolKind.BATCH,
         bought=Bought(
@@ -142,18 +140,26 @@ def _types(section: Section) -> TypeChoice:
     """Types by name or family; a family is without its bare metal types."""
     types: dict[InstanceType, None] = {}
     strange: dict[str, None] = {}
+    words: dict[str, None] = {}
     has_unknown = not section.has("InstanceTypes")
     for name in section.texts("InstanceTypes"):
         if isinstance(name, Unknown):
             has_unknown = True
-        if isinstance(name, Unknown) or name in BATCH_TYPE_WORDS:
+            continue
+        if name in BATCH_TYPE_WORDS:
+            words[name] = None
             continue
         one = known_type(name)
         several = (one,) if one is not None else family(name) if name in families() else ()
         several = tuple(each for each in several if each is one or not each.bare_metal)
         types |= dict.fromkeys(several)
         strange |= {} if several else {name: None}
-    return TypeChoice(instance_types=tuple(types), unknown_type_names=tuple(strange), has_unknown_types=has_unknown)
+    return TypeChoice(
+        instance_types=tuple(types),
+        unknown_type_names=tuple(strange),
+        has_unknown_types=has_unknown,
+        batch_words=tuple(words),
+    )
 
 
 def _own_image(section: Section, launch: HostSetup | None) -> HostImage | Unknown | None:

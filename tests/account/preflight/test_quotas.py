@@ -91,7 +91,7 @@ def test_what_runs_now_takes_its_part_of_the_quota(hosts: list[dict[str, object]
 @pytest.mark.parametrize(("running", "others"), [("m5.large", 2), ("m99.huge", 8), ("g99.huge", 0), ("g6.xlarge", 0)])
 def test_hosts_without_accelerators_have_a_quota_as_well(running: str, others: int) -> None:
     pools = fleet(pool(instance_types=(instance_type("c7i.2xlarge"),), max_instances=2))
-    runs = {**UNSEEN, "InstanceType": running} if running.endswith("huge") else host(running)
+    runs: dict[str, object] = {**UNSEEN, "InstanceType": running} if running.endswith("huge") else host(running)
     found = only("quotas", {**quota(200), "DescribeInstances": instances(runs)}, pools)
     assert f"quota L-1216C47A is 200 vCPUs, {others} in use by others, the hosts at MaxSize take 16" in found.text
 

@@ -76,6 +76,7 @@ def test_words_for_types_without_accelerators_make_no_pool(words: list[str]) -> 
 def test_a_word_beside_a_type_leaves_the_type_known() -> None:
     found = pool(InstanceTypes=["optimal", "g5.xlarge"], MinvCpus=8, MaxvCpus=64)
     assert [each.name for each in found.instance_types] == ["g5.xlarge"]
+    assert found.batch_words == ("optimal",)
     assert (found.types_are_known, found.min_instances, found.max_instances) == (True, 0, 16)
 
 
