@@ -9,7 +9,7 @@ import pytest
 from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs import GpuCluster, GpuService, GpuTaskDefinition, IncompatibleError, InvalidValueError
-from tests.synthesis import Ground, Site
+from tests.synthesis import Ground, Properties, Site
 
 
 def chat(site: Site, max_instances: int = 8, gpus: int = 1, name: str = "") -> GpuTaskDefinition:
@@ -17,32 +17,6 @@ def chat(site: Site, max_instances: int = 8, gpus: int = 1, name: str = "") -> G
     task = site.task(hosts, name=f"Task{name}")
     task.add_gpu_container("vllm", image=site.image, gpus=gpus)
     return task
-
-
-def test_it_is_placed_by_a_strategy_and_never_by_a_launch_type(site: Site) -> None:
-    GpuService(site.stack, "Service", cluster=site.cluster, task_definition=chat(site))
-    service = site.only("AWS::ECS::Service")
-    assert "LaunchType" not in service
-    (item,) = service["CapacityProviderStrategy"]
-    assert item["Weight"] == 1
-    assert "Provider" in item["CapacityProvider"]["Ref"]
-
-
-def test_a_failed_deployment_rolls_back_and_tasks_are_packed_and_left_where_they_are(site: Site) -> None:
-    GpuService(site.stack, "Service", cluster=site.cluster, task_definition=chat(site))
-    service = site.only("AWS::ECS::Service")
-    assert service["DeploymentConfiguration"]["DeploymentCircuitBreaker"] == {"Enable": True, "Rollback": True}
-    assert service["AvailabilityZoneRebalancing"] == "DISABLED"
-    assert service["PlacementStrategies"] == [{"Field": "MEMORY", "Type": "binpack"}]
-
-
-def test_a_plain_service_may_become_one_of_ours_without_being_replaced(site: Site, recommended_flags: Site) -> None:
-    for each in (site, recommended_flags):
-        GpuService(each.stack, "Service", cluster=each.cluster, task_definition=chat(each))
-        service = each.only("AWS::ECS::Service")
-        # CloudFormation replaces a service that gets a controller.
-        assert "DeploymentController" not in service
-        assert service["DeploymentConfiguration"]["DeploymentCircuitBreaker"] == {"Enable": True, "Rollback": True}
 
 
 # Hosts, GPUs of a task, what the service is told, and the percentages that it gets.
@@ -59,28 +33,54 @@ DEPLOYED: dict[str, tuple[int, int, dict[str, Any], tuple[int, int]]] = {
 
 
 @pytest.fixture(scope="module")
-def deployments(shared_site: Site) -> dict[str, Any]:
-    """What the deployments of all of them are configured to be, in one app."""
+def services(shared_site: Site) -> list[Properties]:
+    """All of them in one app, as their template has them."""
     for number, (hosts, gpus, given, _) in enumerate(DEPLOYED.values()):
         task = chat(shared_site, hosts, gpus, name=f"Of{number}")
         GpuService(shared_site.stack, f"Service{number}", cluster=shared_site.cluster, task_definition=task, **given)
-    made = [each["DeploymentConfiguration"] for each in shared_site.properties("AWS::ECS::Service")]
-    return dict(zip(DEPLOYED, made, strict=True))
+    every = shared_site.template()["Resources"].values()
+    return [each for each in every if each["Type"] == "AWS::ECS::Service"]
 
 
-@pytest.mark.parametrize("name", DEPLOYED)
+@pytest.mark.parametrize(("number", "name"), list(enumerate(DEPLOYED)))
 def test_a_deployment_can_always_go_on_with_the_percentages_that_are_given(
-    deployments: dict[str, Any], name: str
+    services: list[Properties], number: int, name: str
 ) -> None:
-    made = deployments[name]
+    made = services[number]["Properties"]["DeploymentConfiguration"]
     assert (made["MinimumHealthyPercent"], made["MaximumPercent"]) == DEPLOYED[name][-1]
 
 
-def test_it_is_gone_before_its_provider_leaves_the_cluster(site: Site) -> None:
+def test_it_is_placed_by_a_strategy_and_never_by_a_launch_type(services: list[Properties]) -> None:
+    service = services[0]["Properties"]
+    assert "LaunchType" not in service
+    (item,) = service["CapacityProviderStrategy"]
+    assert item["Weight"] == 1
+    assert "Provider" in item["CapacityProvider"]["Ref"]
+
+
+def test_a_failed_deployment_rolls_back_and_tasks_are_packed_and_left_where_they_are(
+    services: list[Properties],
+) -> None:
+    service = services[0]["Properties"]
+    assert service["DeploymentConfiguration"]["DeploymentCircuitBreaker"] == {"Enable": True, "Rollback": True}
+    assert service["AvailabilityZoneRebalancing"] == "DISABLED"
+    assert service["PlacementStrategies"] == [{"Field": "MEMORY", "Type": "binpack"}]
+
+
+def test_a_plain_service_may_become_one_of_ours_without_being_replaced(
+    services: list[Properties], recommended_flags: Site
+) -> None:
+    site = recommended_flags
     GpuService(site.stack, "Service", cluster=site.cluster, task_definition=chat(site))
-    resources = site.template()["Resources"]
-    (service,) = [each for each in resources.values() if each["Type"] == "AWS::ECS::Service"]
-    types = {resources[logical_id]["Type"] for logical_id in service["DependsOn"]}
+    for service in (services[0]["Properties"], site.only("AWS::ECS::Service")):
+        # CloudFormation replaces a service that gets a controller.
+        assert "DeploymentController" not in service
+        assert service["DeploymentConfiguration"]["DeploymentCircuitBreaker"] == {"Enable": True, "Rollback": True}
+
+
+def test_it_is_gone_before_its_provider_leaves_the_cluster(shared_site: Site, services: list[Properties]) -> None:
+    resources = shared_site.template()["Resources"]
+    types = {resources[logical_id]["Type"] for logical_id in services[0]["DependsOn"]}
     assert "AWS::ECS::ClusterCapacityProviderAssociations" in types
 
 
@@ -161,12 +161,12 @@ def test_percentages_and_counts_that_are_tokens_pass_and_are_marked(site: Site) 
         min_healthy_percent=site.number("Least"),
         max_healthy_percent=site.number("Most"),
     )
+    (warning,) = site.warnings()
+    assert "GPU012" in warning
     service = site.only("AWS::ECS::Service")
     assert service["DesiredCount"] == {"Ref": "Count"}
     assert service["DeploymentConfiguration"]["MinimumHealthyPercent"] == {"Ref": "Least"}
     assert service["DeploymentConfiguration"]["MaximumPercent"] == {"Ref": "Most"}
-    (warning,) = site.warnings()
-    assert "GPU012" in warning
 
 
 def test_a_count_that_something_scales_is_left_to_it(site: Site) -> None:
@@ -174,8 +174,8 @@ def test_a_count_that_something_scales_is_left_to_it(site: Site) -> None:
         site.stack, "Service", cluster=site.cluster, task_definition=chat(site, max_instances=1), desired_count=None
     )
     service.auto_scale_task_count(max_capacity=4)
-    assert "DesiredCount" not in site.only("AWS::ECS::Service")
     assert site.warnings() == []
+    assert "DesiredCount" not in site.only("AWS::ECS::Service")
 
 
 def test_awsvpc_tasks_count_the_interfaces_of_the_host_and_run_in_its_subnets(site: Site) -> None:

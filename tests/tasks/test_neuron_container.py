@@ -37,22 +37,22 @@ def paths(container: dict[str, Any]) -> list[str]:
     return [each["HostPath"] for each in devices]
 
 
-def test_every_chip_of_a_host_is_a_device(tenant: Tenant) -> None:
-    for number, name in enumerate(CHIPS):
-        task = tenant.task(
-            tenant.capacity(name, name=f"Hosts{number}"), name=f"Task{number}", family=name.replace(".", "-")
-        )
-        task.add_neuron_container("infer", image=tenant.image)
-        assert fit(task.task, task.capacity[0].pool).answer is True
-    made = {each["Family"]: each["ContainerDefinitions"] for each in tenant.properties("AWS::ECS::TaskDefinition")}
-    assert len(made) == len(CHIPS)
+def test_every_chip_of_a_host_is_a_device() -> None:
     for name, chips in CHIPS.items():
-        (container,) = made[name.replace(".", "-")]
-        assert paths(container) == [f"/dev/neuron{index}" for index in range(chips)]
-        assert container["LinuxParameters"]["Capabilities"] == {"Add": ["IPC_LOCK"]}
-        assert container["LinuxParameters"]["Devices"][0]["Permissions"] == ["read", "write", "mknod"]
-        assert "ResourceRequirements" not in container
-        assert "Environment" not in container
+        hosts = a_pool(name, image=of_image("al2023-neuron"))
+        plan = planned(hosts)
+        assert list(plan.devices) == [f"/dev/neuron{index}" for index in range(chips)], name
+        assert fit(plan.task, hosts).answer is True, name
+
+
+def test_devices_reach_the_container_with_the_right_to_lock_memory(tenant: Tenant) -> None:
+    tenant.task(tenant.capacity("inf2.24xlarge")).add_neuron_container("infer", image=tenant.image)
+    container = tenant.container()
+    assert paths(container) == [f"/dev/neuron{index}" for index in range(6)]
+    assert container["LinuxParameters"]["Capabilities"] == {"Add": ["IPC_LOCK"]}
+    assert container["LinuxParameters"]["Devices"][0]["Permissions"] == ["read", "write", "mknod"]
+    assert "ResourceRequirements" not in container
+    assert "Environment" not in container
 
 
 def test_the_table_has_every_type_that_is_known() -> None:

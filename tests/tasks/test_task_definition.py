@@ -11,15 +11,19 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_logs as logs
 
 from gpu_constructs import (
-    GpuCluster,
+    CapacityChoice,
     GpuMachineImage,
     GpuTaskDefinition,
     HostNetwork,
     IncompatibleError,
     InvalidValueError,
 )
+from gpu_constructs.capacity.family import plan_family
+from gpu_constructs.fleet import Task
 from gpu_constructs.hardware import Vendor, accelerated
-from tests.synthesis import Site, Tenant
+from gpu_constructs.placement import NOTHING_KEPT, fit
+from gpu_constructs.tasks.gpu_container import plan_gpu_container
+from tests.synthesis import Landlord, Site, Tenant
 
 
 @pytest.mark.parametrize(("instance_type", "gpus"), [("g6.xlarge", 1), ("g6.12xlarge", 3), ("p5.48xlarge", 8)])
@@ -161,11 +165,11 @@ def test_windows_networking_is_refused(tenant: Tenant) -> None:
 def test_namespaces_are_shared_as_in_cdk(site: Site) -> None:
     task = site.task(site.l4, ipc_mode=ecs.IpcMode.HOST, pid_mode=ecs.PidMode.TASK)
     task.add_gpu_container("train", image=site.image)
+    assert task.task.ipc_mode == "host"
+    assert site.warnings() == []
     found = site.only("AWS::ECS::TaskDefinition")
     assert (found["IpcMode"], found["PidMode"]) == ("host", "task")
     assert "SharedMemorySize" not in str(found)  # /dev/shm is that of the host
-    assert task.task.ipc_mode == "host"
-    assert site.warnings() == []
 
 
 def test_what_a_shared_namespace_does_not_have_is_refused(tenant: Tenant) -> None:
@@ -261,30 +265,34 @@ def test_a_token_passes_is_marked_and_reaches_the_template_as_a_reference(site: 
     count = site.number("Gpus")
     task = site.task()
     task.add_container("sidecar", image=site.image, memory_limit_mib=64)
-    task.add_gpu_container("train", image=site.image, gpus=count, cpu=1024, memory_mib=4096)
+    task.add_gpu_container(
+        "train", image=site.image, gpus=count, cpu=site.number("Cpu"), memory_mib=site.number("Memory")
+    )
+    (warning,) = site.warnings()
+    for name in ("ResourceRequirements", "Cpu", "Memory"):
+        assert name in warning.partition("only known at deploy time")[0]
     _, train = site.only("AWS::ECS::TaskDefinition")["ContainerDefinitions"]
     assert train["ResourceRequirements"] == [{"Type": "GPU", "Value": {"Ref": "Gpus"}}]
-    (warning,) = site.warnings()
-    assert "ResourceRequirements is only known at deploy time" in warning
+    assert (train["Cpu"], train["Memory"]) == ({"Ref": "Cpu"}, {"Ref": "Memory"})
 
 
-def test_cpu_and_memory_tokens_pass_and_are_marked(site: Site) -> None:
-    site.task().add_gpu_container("train", image=site.image, cpu=site.number("Cpu"), memory_mib=site.number("Memory"))
-    assert (site.container()["Cpu"], site.container()["Memory"]) == ({"Ref": "Cpu"}, {"Ref": "Memory"})
-    (warning,) = site.warnings()
-    assert "Cpu and Memory are only known at deploy time" in warning
-
-
-def test_one_gpu_of_any_family_gets_a_share_that_fits(site: Site) -> None:
+def test_one_gpu_of_any_family_gets_a_share_that_fits(landlord: Landlord) -> None:
     families = {each.family for each in accelerated() if each.gpus and each.family not in ("p2", "g2", "p6e-gb200")}
     assert len(families) > 15
     for family in families:
-        cluster = GpuCluster(site.stack, f"Cluster{family}", vpc=site.vpc)
-        for gpus, capacity in cluster.add_family(family, max_instances=1).items():
-            task = site.task(capacity, name=f"Task{family}{gpus:g}")
-            task.add_gpu_container("one", image=site.image)
-            assert not isinstance(task.task.memory_mib, str)
-    assert not [each for each in site.warnings() if "GPU006" in each]
+        shape = CapacityChoice("Family", instance_types=(), max_instances=1)
+        for hosts in plan_family(family, shape, landlord.cluster.hosts).values():
+            plan = plan_gpu_container(
+                "one",
+                task=Task(name="Task"),
+                pools=[hosts.pool],
+                gpus=1,
+                needs=None,
+                options={},
+                kept=NOTHING_KEPT,
+            )
+            found = fit(plan.task, hosts.pool)
+            assert (found.answer, [*found.doubts]) == (True, []), hosts.pool
 
 
 def test_every_vendor_but_nvidia_is_refused_or_has_no_gpus() -> None:
