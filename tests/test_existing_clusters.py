@@ -25,7 +25,7 @@ from gpu_constructs import (
 from gpu_constructs.checking.report import check_files
 from gpu_constructs.hosts.providers import require_strategy
 from gpu_constructs.rules import find_rule
-from tests.synthesis import Properties, Site
+from tests.synthesis import Ground, Properties, Site
 
 ASSOCIATIONS = "AWS::ECS::ClusterCapacityProviderAssociations"
 CPU = ecs.CapacityProviderStrategy(capacity_provider="cpu", weight=1)
@@ -45,12 +45,12 @@ def association(site: Site) -> Properties:
 def test_what_is_named_stays_and_outlives_the_stack(site: Site) -> None:
     gpu = around(site, keep_capacity_providers=["cpu", "FARGATE"], default_strategy=[CPU])
     gpu.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
+    assert site.warnings() == []
     written = association(site)
     assert written["Properties"]["CapacityProviders"][:2] == ["cpu", "FARGATE"]
     assert len(written["Properties"]["CapacityProviders"]) == 3
     assert written["Properties"]["DefaultCapacityProviderStrategy"] == [{"CapacityProvider": "cpu", "Weight": 1}]
     assert written["DeletionPolicy"] == "Retain"
-    assert site.warnings() == []
 
 
 def test_the_list_is_that_of_before_once_the_capacity_is_gone(site: Site) -> None:
@@ -62,8 +62,8 @@ def test_a_cluster_that_has_none_is_said_to_have_none(site: Site) -> None:
     around(site, keep_capacity_providers=[], default_strategy=[]).add_capacity(
         "L4", instance_types=["g6.xlarge"], max_instances=1
     )
-    assert "DeletionPolicy" not in association(site)
     assert site.warnings() == []
+    assert "DeletionPolicy" not in association(site)
 
 
 def test_a_default_strategy_of_which_nothing_is_said_is_a_warning(site: Site) -> None:
@@ -93,12 +93,12 @@ def test_a_default_strategy_of_which_nothing_is_said_is_a_warning(site: Site) ->
     ],
 )
 def test_what_such_a_cluster_cannot_be_given_leaves_nothing_behind(
-    site: Site, arguments: dict[str, Any], message: str
+    ground: Ground, arguments: dict[str, Any], message: str
 ) -> None:
-    before = [*site.children(), "Stack/Theirs"]
+    before = [*ground.children(), "Stack/Theirs"]
     with pytest.raises(GpuConstructsError, match=message):
-        around(site, **arguments)
-    assert [each for each in site.children() if "Vpc" not in each] == sorted(before)
+        around(ground, **arguments)
+    assert ground.children() == sorted(before)
 
 
 @pytest.mark.parametrize(
@@ -106,11 +106,11 @@ def test_what_such_a_cluster_cannot_be_given_leaves_nothing_behind(
     [({"keep_capacity_providers": ["cpu"]}, "keep_capacity_providers"), ({"default_strategy": []}, "default_strategy")],
 )
 def test_a_cluster_of_this_stack_needs_no_word_of_what_it_keeps(
-    site: Site, arguments: dict[str, Any], argument: str
+    ground: Ground, arguments: dict[str, Any], argument: str
 ) -> None:
     with pytest.raises(InvalidValueError, match=f"{argument}: a cluster of this stack keeps what it has"):
-        GpuCluster(site.stack, "Gpu", vpc=site.vpc, **arguments)
-    assert not any("Gpu" in each for each in site.children())
+        GpuCluster(ground.stack, "Gpu", vpc=ground.vpc, **arguments)
+    assert not any("Gpu" in each for each in ground.children())
 
 
 def _by_export(_: cdk.Stack) -> str:
@@ -237,10 +237,10 @@ def test_hosts_in_public_subnets_get_an_address_on_request(site: Site) -> None:
     public = ec2.SubnetSelection(subnet_type=ec2.SubnetType.PUBLIC)
     gpu = GpuCluster(site.stack, "Gpu", vpc=site.vpc, vpc_subnets=public, associate_public_ip_address=True)
     capacity = gpu.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
+    assert site.warnings() == []
     (interface,) = site.launch_template()["NetworkInterfaces"]
     assert interface["AssociatePublicIpAddress"] is True
     assert capacity.pool.public_subnets is False
-    assert site.warnings() == []
     private = ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_WITH_EGRESS)
     inside = gpu.add_capacity("Inside", instance_types=["g6.xlarge"], max_instances=1, vpc_subnets=private)
     assert inside.pool.interfaces[0].public_address is False

@@ -13,7 +13,7 @@ from aws_cdk import aws_cloudwatch_actions as actions
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_sns as sns
 
-from gpu_constructs import GpuMachineImage, HostScaling, IncompatibleError
+from gpu_constructs import GpuCapacity, GpuMachineImage, HostScaling, IncompatibleError
 from gpu_constructs.capacity.warm_hosts import WarmHosts
 from gpu_constructs.fleet import Origin
 from gpu_constructs.hardware import OperatingSystem
@@ -23,9 +23,30 @@ from gpu_constructs.template.resources.purchases import own_metadata
 from tests.synthesis import Ground, Properties, Site, user_data
 
 
-def test_the_whole_user_data_is_a_script_that_puts_the_check_before_the_agent(tmp_path: Path, site: Site) -> None:
-    site.capacity("g6.12xlarge", check_gpus_at_boot=True)
-    text = re.sub("<Cluster[^>]*>", "cluster", user_data(site.launch_template()))
+@pytest.fixture(scope="module")
+def checked(shared_site: Site) -> Site:
+    """A capacity without the check between two with it, of which the first has hosts at once."""
+    shared_site.capacity("g6.12xlarge", name="C0", check_gpus_at_boot=True, min_instances=1)
+    assert shared_site.capacity("g6.xlarge", name="C1").boot_check is None
+    shared_site.capacity("g6.xlarge", name="C2", check_gpus_at_boot=True)
+    return shared_site
+
+
+def resources(template: Properties, kind: str) -> dict[str, Properties]:
+    return {key: each for key, each in template["Resources"].items() if each["Type"] == kind}
+
+
+def groups(site: Site) -> dict[str, Properties]:
+    return resources(site.template(), "AWS::AutoScaling::AutoScalingGroup")
+
+
+def user_data_of(site: Site) -> list[str]:
+    """What hosts of each capacity read."""
+    return [user_data(each["LaunchTemplateData"]) for each in site.properties("AWS::EC2::LaunchTemplate")]
+
+
+def test_the_whole_user_data_is_a_script_that_puts_the_check_before_the_agent(tmp_path: Path, checked: Site) -> None:
+    text = re.sub("<Cluster[^>]*>", "cluster", user_data_of(checked)[0])
     program = tmp_path / "user-data"
     program.write_text(text)
     subprocess.run(["/bin/bash", "-n", str(program)], check=True)
@@ -43,58 +64,43 @@ def test_the_whole_user_data_is_a_script_that_puts_the_check_before_the_agent(tm
     assert "\nsystemctl daemon-reload\n" in unit
 
 
-def test_the_hook_is_there_before_the_first_host(site: Site) -> None:
-    site.capacity("g6.xlarge", check_gpus_at_boot=True, min_instances=1)
-    assert site.properties("AWS::AutoScaling::LifecycleHook") == []
-    assert site.only("AWS::AutoScaling::AutoScalingGroup")["LifecycleHookSpecificationList"] == [
-        {
-            "LifecycleHookName": "gpu-check",
-            "LifecycleTransition": "autoscaling:EC2_INSTANCE_LAUNCHING",
-            "DefaultResult": "ABANDON",
-            "HeartbeatTimeout": 1800,
-        }
-    ]
+def test_the_hook_is_there_before_the_first_host(checked: Site) -> None:
+    assert checked.properties("AWS::AutoScaling::LifecycleHook") == []
+    hooks = [each["Properties"].get("LifecycleHookSpecificationList") for each in groups(checked).values()]
+    hook = {
+        "LifecycleHookName": "gpu-check",
+        "LifecycleTransition": "autoscaling:EC2_INSTANCE_LAUNCHING",
+        "DefaultResult": "ABANDON",
+        "HeartbeatTimeout": 1800,
+    }
+    assert hooks == [[hook], None, [hook]]
 
 
-def test_nothing_of_it_is_there_by_default(site: Site) -> None:
-    capacity = site.capacity("g6.xlarge")
-    assert capacity.boot_check is None
-    assert "LifecycleHookSpecificationList" not in site.only("AWS::AutoScaling::AutoScalingGroup")
+def test_nothing_of_it_is_there_by_default(site: Site, checked: Site) -> None:
+    assert "gpu-check" not in user_data_of(checked)[1]
+    site.capacity("g6.xlarge")
     assert site.properties("AWS::IAM::Policy") == []
     assert site.properties("AWS::CloudWatch::Alarm") == []
-    assert "gpu-check" not in user_data(site.launch_template())
 
 
-def test_hosts_may_answer_for_the_groups_of_their_cluster_and_for_no_other(site: Site) -> None:
-    for number in range(3):
-        site.capacity("g6.xlarge", name=f"C{number}", check_gpus_at_boot=number != 1)
-    policy = site.only("AWS::IAM::Policy")
+def test_hosts_may_answer_for_the_groups_of_their_cluster_and_for_no_other(checked: Site) -> None:
+    policy = checked.only("AWS::IAM::Policy")
     complete, find, count = policy["PolicyDocument"]["Statement"]
     assert complete["Action"] == "autoscaling:CompleteLifecycleAction"
     named = [arn["Fn::Join"][1][-1] for arn in complete["Resource"]]
-    checked = sorted(key for key in groups(site) if key.startswith(("ClusterC0", "ClusterC2")))
-    assert named == [f":autoScalingGroup:*:autoScalingGroupName/Stack-{key}-*" for key in checked]
+    keys = sorted(key for key in groups(checked) if key.startswith(("ClusterC0", "ClusterC2")))
+    assert named == [f":autoScalingGroup:*:autoScalingGroupName/Stack-{key}-*" for key in keys]
     assert (find["Action"], find["Resource"]) == ("autoscaling:DescribeAutoScalingInstances", "*")
     assert count["Action"] == "cloudwatch:PutMetricData"
     assert count["Condition"] == {"StringEquals": {"cloudwatch:namespace": "GpuConstructs"}}
     assert len(policy["Roles"]) == 1
 
 
-def resources(template: Properties, kind: str) -> dict[str, Properties]:
-    return {key: each for key, each in template["Resources"].items() if each["Type"] == kind}
-
-
-def groups(site: Site) -> dict[str, Properties]:
-    return resources(site.template(), "AWS::AutoScaling::AutoScalingGroup")
-
-
-def test_no_host_starts_before_it_may_answer(site: Site) -> None:
+def test_no_host_starts_before_it_may_answer(checked: Site) -> None:
     """CloudFormation may wait for the first hosts of a group, which wait for the permission: so it comes first."""
-    site.capacity("g6.xlarge", name="Checked", check_gpus_at_boot=True, min_instances=1)
-    site.capacity("g6.xlarge", name="Plain")
-    (policy,) = resources(site.template(), "AWS::IAM::Policy")
-    waiting = {key for key, each in groups(site).items() if policy in each.get("DependsOn", [])}
-    assert [key.startswith("ClusterChecked") for key in waiting] == [True]
+    (policy,) = resources(checked.template(), "AWS::IAM::Policy")
+    waiting = [policy in each.get("DependsOn", []) for each in groups(checked).values()]
+    assert waiting == [True, False, True]
 
 
 def test_the_alarm_is_on_what_the_hosts_publish_and_takes_actions(site: Site) -> None:
@@ -147,9 +153,9 @@ def test_a_type_that_is_only_known_at_deploy_time_has_no_number_of_gpus(ground: 
         ground.capacity(token, image=GpuMachineImage.pinned("al2023-gpu"), check_gpus_at_boot=True)
 
 
-def test_an_ami_of_ones_own_is_checked_too(site: Site) -> None:
+def test_an_ami_of_ones_own_is_checked_too(ground: Ground) -> None:
     image = GpuMachineImage.custom(AMI, driver_branch=580)
-    capacity = site.capacity("g6.xlarge", image=image, check_gpus_at_boot=True)
+    capacity = ground.capacity("g6.xlarge", image=image, check_gpus_at_boot=True)
     assert capacity.boot_check is not None
 
 
@@ -161,12 +167,15 @@ def test_a_refused_capacity_leaves_nothing(ground: Ground) -> None:
     assert ground.children() == before
 
 
-@pytest.mark.parametrize("checks", [True, False])
-def test_a_reader_of_the_template_sees_it(site: Site, *, checks: bool) -> None:
-    held = site.capacity("g6.xlarge", check_gpus_at_boot=checks).pool
-    (found,) = fleet_of(read_stacks([site.app.synth().directory]).stacks).pools
-    assert held.group.checks_gpus is found.group.checks_gpus is checks
-    assert found.user_data.complete
+def test_a_reader_of_the_template_sees_it(checked: Site) -> None:
+    found = fleet_of(read_stacks([checked.app.synth().directory]).stacks).pools
+    assert [each.group.checks_gpus for each in found] == [True, False, True]
+    assert [each.pool.group.checks_gpus for each in checked.cluster.capacities if isinstance(each, GpuCapacity)] == [
+        True,
+        False,
+        True,
+    ]
+    assert all(each.user_data.complete for each in found)
 
 
 @pytest.mark.parametrize("metadata", [{}, {"gpu-constructs": "x"}, {"gpu-constructs": {"ChecksGpus": "true"}}])

@@ -44,6 +44,11 @@ def service(site: Site, *capacity: GpuCapacity, **arguments: Any) -> GpuService:
     return GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task, **arguments)
 
 
+def shares(service: GpuService) -> list[tuple[object, object]]:
+    """The base and the weight of each item of its strategy."""
+    return [(each.base, each.weight) for each in service.workload.strategy]
+
+
 def strategy(site: Site) -> list[tuple[int | None, int]]:
     items: list[Properties] = site.only("AWS::ECS::Service")["CapacityProviderStrategy"]
     return [(each.get("Base"), each["Weight"]) for each in items]
@@ -86,13 +91,13 @@ def test_the_order_itself_is_the_capacity_of_a_task(site: Site) -> None:
     made = order(site, choice("First", "g6.12xlarge", max_instances=2), choice("Then"))
     task = GpuTaskDefinition(site.stack, "Task", capacity=made)
     task.add_gpu_container("main", image=site.image)
-    workload = GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task).workload
-    assert [(item.base, item.weight) for item in workload.strategy] == [(8, 1), (0, 1000)]
+    made_of_it = GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task)
+    assert shares(made_of_it) == [(8, 1), (0, 1000)]
 
 
 def test_without_an_order_nothing_has_a_base(site: Site) -> None:
-    service(site, site.capacity("g6.xlarge", name="A"), site.capacity("g5.xlarge", name="B"))
-    assert strategy(site) == [(None, 1), (None, 1)]
+    made = service(site, site.capacity("g6.xlarge", name="A"), site.capacity("g5.xlarge", name="B"))
+    assert shares(made) == [(0, 1), (0, 1)]
 
 
 @pytest.mark.parametrize(
@@ -107,20 +112,20 @@ def test_a_base_that_nobody_knows_is_none(site: Site, first: dict[str, Any], the
     for each in (first, then):
         if each:
             each["max_instances"] = most
-    service(site, *order(site, choice("First", **first), choice("Then", **then)), desired_count=1)
-    assert strategy(site) == [(None, 1), (None, 1)]
+    made = service(site, *order(site, choice("First", **first), choice("Then", **then)), desired_count=1)
+    assert shares(made) == [(0, 1), (0, 1)]
 
 
 def test_two_firsts_in_one_strategy_are_none(site: Site) -> None:
     made = order(site, choice("First"), choice("Then"))
     other = site.cluster.add_fallback("G5", order=[choice("First", "g5.xlarge"), choice("Then", "g5.2xlarge")])
-    service(site, *made, *other)
-    assert strategy(site) == [(None, 1)] * 4
+    assert shares(service(site, *made, *other)) == [(0, 1)] * 4
 
 
 def test_the_first_alone_is_a_capacity_as_any(site: Site) -> None:
     made = order(site)
     service(site, made[0])
+    # The base of 0 is not written.
     assert strategy(site) == [(None, 1)]
 
 

@@ -42,12 +42,6 @@ def test_a_new_host_comes_before_an_old_one_goes(site: Site) -> None:
     assert site.findings("GPU225") == []
 
 
-@pytest.mark.parametrize(("hosts", "stay"), [(1, 0), (2, 50), (3, 66), (10, 90), (100, 90)])
-def test_within_the_hosts_there_are_one_goes_first(site: Site, hosts: int, stay: int) -> None:
-    found = _preferences(site, HostReplacement(launch_first=False), max_instances=hosts)
-    assert (found["MinHealthyPercentage"], found["MaxHealthyPercentage"]) == (stay, 100)
-
-
 def test_protected_hosts_are_replaced_too(site: Site) -> None:
     scaling = HostScaling(
         replacement=HostReplacement(percent_at_once=50), managed_termination_protection=True, instance_warmup_seconds=60
@@ -64,13 +58,15 @@ def test_protected_hosts_are_replaced_too(site: Site) -> None:
 
 def test_a_maximum_of_the_deploy_is_passed_on(site: Site) -> None:
     found = _preferences(site, HostReplacement(launch_first=False), max_instances=site.number("Hosts"))
-    assert found["MinHealthyPercentage"] == 90
+    assert (found["MinHealthyPercentage"], found["MaxHealthyPercentage"]) == (90, 100)
 
 
-def test_the_checks_see_how_hosts_are_replaced(site: Site) -> None:
-    made = site.capacity("g6.xlarge", scaling=HostScaling(replacement=HostReplacement(launch_first=False)))
+@pytest.mark.parametrize(("hosts", "stay"), [(1, 0), (2, 50), (3, 66), (4, 75), (10, 90), (100, 90)])
+def test_within_the_hosts_there_are_one_goes_first_and_the_checks_see_it(ground: Ground, hosts: int, stay: int) -> None:
+    scaling = HostScaling(replacement=HostReplacement(launch_first=False))
+    made = ground.capacity("g6.xlarge", scaling=scaling, max_instances=hosts)
     assert made.pool.group.update == HostUpdate(
-        method=UpdateMethod.INSTANCE_REFRESH, min_healthy_percent=75, max_healthy_percent=100
+        method=UpdateMethod.INSTANCE_REFRESH, min_healthy_percent=stay, max_healthy_percent=100
     )
 
 

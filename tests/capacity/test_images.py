@@ -188,24 +188,28 @@ def names(family: str) -> list[str]:
     return [each.name for each in accelerated() if each.family == family]
 
 
-@pytest.mark.parametrize("variant", [2, 3, 4])
-def test_bottlerocket_is_a_choice_on_x86(site: Site, variant: int) -> None:
-    image = GpuMachineImage.pinned(f"bottlerocket-ecs-{variant}-nvidia-x86_64")
-    capacity = site.capacity("g6.xlarge", "g6.2xlarge", image=image)
-    parameter = site.template()["Parameters"][site.launch_template()["ImageId"]["Ref"]]["Default"]
-    assert parameter == f"/aws/service/bottlerocket/aws-ecs-{variant}-nvidia/x86_64/1.66.0/image_id"
-    first, *settings = user_data(site.launch_template()).strip().splitlines()
-    assert first == "[settings.ecs]"
-    names = [line.partition(" = ")[0] for line in settings]
-    assert sorted(each for each in names if "attributes" not in each) == [
-        "awsvpc-block-imds",
-        "cluster",
-        "enable-spot-instance-draining",
-        "reserved-memory",
+def test_bottlerocket_is_a_choice_on_x86(site: Site) -> None:
+    for variant in (2, 3, 4):
+        image = GpuMachineImage.pinned(f"bottlerocket-ecs-{variant}-nvidia-x86_64")
+        capacity = site.capacity("g6.xlarge", "g6.2xlarge", name=f"C{variant}", image=image)
+        assert capacity.gpus == 1
+    templates = [each["LaunchTemplateData"] for each in site.properties("AWS::EC2::LaunchTemplate")]
+    parameters = site.template()["Parameters"]
+    assert [parameters[each["ImageId"]["Ref"]]["Default"] for each in templates] == [
+        f"/aws/service/bottlerocket/aws-ecs-{variant}-nvidia/x86_64/1.66.0/image_id" for variant in (2, 3, 4)
     ]
-    assert capacity.gpus == 1
-    system, images = site.launch_template()["BlockDeviceMappings"]
-    assert ("VolumeSize" in system["Ebs"], images["DeviceName"]) == (False, "/dev/xvdb")
+    for each in templates:
+        first, *settings = user_data(each).strip().splitlines()
+        assert first == "[settings.ecs]"
+        names = [line.partition(" = ")[0] for line in settings]
+        assert sorted(name for name in names if "attributes" not in name) == [
+            "awsvpc-block-imds",
+            "cluster",
+            "enable-spot-instance-draining",
+            "reserved-memory",
+        ]
+        system, images = each["BlockDeviceMappings"]
+        assert ("VolumeSize" in system["Ebs"], images["DeviceName"]) == (False, "/dev/xvdb")
 
 
 def test_an_image_of_ones_own_reaches_the_template(site: Site) -> None:
@@ -221,12 +225,16 @@ def test_an_image_of_ones_own_reaches_the_template(site: Site) -> None:
     assert user_data(data).lstrip().startswith("[settings.ecs]\n")
 
 
-@pytest.mark.parametrize(("type_name", "lines"), [("g6f.large", 2), ("g6f.xlarge", 0), ("g6.xlarge", 0)])
-def test_the_type_that_needs_memory_overcommit_gets_it(site: Site, type_name: str, lines: int) -> None:
-    site.capacity(type_name)
-    text = user_data(site.launch_template())
-    assert len([each for each in text.splitlines() if "/etc/sysctl.d/60-nvidia.conf" in each]) == lines
-    assert ("echo vm.overcommit_memory=1 > " in text) is bool(lines)
+def test_the_type_that_needs_memory_overcommit_gets_it(site: Site) -> None:
+    wanted = {"g6f.large": 2, "g6f.xlarge": 0, "g6.xlarge": 0}
+    for number, type_name in enumerate(wanted):
+        site.capacity(type_name, name=f"C{number}")
+    for each in site.properties("AWS::EC2::LaunchTemplate"):
+        text = user_data(each["LaunchTemplateData"])
+        lines = wanted.pop(each["LaunchTemplateData"]["InstanceType"])
+        assert len([line for line in text.splitlines() if "/etc/sysctl.d/60-nvidia.conf" in line]) == lines
+        assert ("echo vm.overcommit_memory=1 > " in text) is bool(lines)
+    assert not wanted
 
 
 def test_a_deep_learning_ami_has_its_own_root_device_and_a_script(site: Site) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ import pytest
 from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs import GpuMachineImage, GpuService, HostScaling, HostStorage, Purchase
-from tests.synthesis import Properties, Site
+from tests.synthesis import Properties, Site, app_in
 
 # What CloudFormation makes anew when it changes, in the resources that a capacity has beside its own kind of purchase
 # ("Update requires: Replacement" in the resource reference of AWS::ECS::CapacityProvider and
@@ -39,28 +41,35 @@ CHANGES: dict[str, dict[str, Any]] = {
 }
 
 
-def _resources(folder: Path, changes: dict[str, Any]) -> dict[str, Properties]:
-    site = Site(cdk.App(outdir=str(folder)))
+def _define(site: Site, changes: dict[str, Any]) -> None:
     before = site.capacity("g5.xlarge", name="Before")
     site.cluster.add_capacity("Changed", **{"instance_types": ["g6.xlarge"], "max_instances": 2, **changes})
     site.capacity("g6e.xlarge", name="After")
-    task = site.task(before)
+    task = site.task(before, family="main")
     task.add_gpu_container("main", image=ecs.ContainerImage.from_registry("nvidia/cuda"))
     GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task)
-    resources: dict[str, Properties] = site.template()["Resources"]
-    return resources
 
 
 @pytest.fixture(scope="module")
-def unchanged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Properties]:
-    return _resources(tmp_path_factory.mktemp("unchanged"), {})
+def resources(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Properties]]:
+    """Those of the same stack after each change, and with none: all in one app, each in a stage of its own."""
+    app = app_in(tmp_path_factory.mktemp("neighbours"))
+    sites = {name: Site(app, cdk.Stage(app, f"Stage{number:02}")) for number, name in enumerate(["none", *CHANGES])}
+    for name, site in sites.items():
+        _define(site, CHANGES.get(name, {}))
+    app.synth()
+    texts = {
+        name: next(Path(app.outdir).glob(f"*/{site.stack.template_file}")).read_text() for name, site in sites.items()
+    }
+    # The name of the stage is in the paths of constructs.
+    return {name: json.loads(re.sub(r"Stage\d\d", "Stage", text))["Resources"] for name, text in texts.items()}
 
 
-@pytest.mark.parametrize("changes", CHANGES.values(), ids=CHANGES)
+@pytest.mark.parametrize("change", CHANGES)
 def test_only_the_changed_capacity_changes_and_in_place(
-    unchanged: dict[str, Properties], tmp_path: Path, changes: dict[str, Any]
+    resources: dict[str, dict[str, Properties]], change: str
 ) -> None:
-    changed = _resources(tmp_path, changes)
+    unchanged, changed = resources["none"], resources[change]
     different = {name for name in unchanged.keys() | changed.keys() if unchanged.get(name) != changed.get(name)}
     assert different
     assert [name for name in different if not name.startswith("ClusterChanged")] == []

@@ -53,35 +53,36 @@ def test_on_demand_is_what_there_is_without_a_word(site: Site) -> None:
     assert "InstanceMarketOptions" not in site.launch_template()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "base", "percentage", "option"),
-    [
-        ({}, 0, 0, PurchaseOption.SPOT),
-        ({"on_demand_base": 2}, 2, 0, PurchaseOption.MIXED),
-        ({"on_demand_percentage": 25}, 0, 25, PurchaseOption.MIXED),
-        ({"on_demand_base": 1, "on_demand_percentage": 50}, 1, 50, PurchaseOption.MIXED),
-    ],
-)
-def test_spot_of_one_type_has_a_policy_that_looks_at_price_and_capacity(
-    site: Site, arguments: dict[str, int], base: int, percentage: int, option: PurchaseOption
-) -> None:
-    purchase = Purchase.spot(**arguments)
-    policy = hosts(site, purchase, "g6.xlarge")["MixedInstancesPolicy"]
-    assert policy["InstancesDistribution"] == {
-        "OnDemandAllocationStrategy": "prioritized",
-        "OnDemandBaseCapacity": base,
-        "OnDemandPercentageAboveBaseCapacity": percentage,
-        "SpotAllocationStrategy": "price-capacity-optimized",
-    }
-    assert policy["LaunchTemplate"]["Overrides"] == [{"InstanceType": "g6.xlarge"}]
-    assert purchase.option is option
+SPOT: dict[str, tuple[dict[str, int], int, int, PurchaseOption]] = {
+    "Spot": ({}, 0, 0, PurchaseOption.SPOT),
+    "Base": ({"on_demand_base": 2}, 2, 0, PurchaseOption.MIXED),
+    "Share": ({"on_demand_percentage": 25}, 0, 25, PurchaseOption.MIXED),
+    "Both": ({"on_demand_base": 1, "on_demand_percentage": 50}, 1, 50, PurchaseOption.MIXED),
+}
 
 
-def test_spot_hosts_are_drained_by_the_agent_and_not_rebalanced_without_its_knowledge(site: Site) -> None:
-    group = hosts(site, Purchase.spot(), "g6.xlarge")
-    assert "CapacityRebalance" not in group
-    assert "InstanceMarketOptions" not in site.launch_template()
-    assert "ECS_ENABLE_SPOT_INSTANCE_DRAINING=true" in str(site.launch_template()["UserData"])
+def test_spot_of_one_type_has_a_policy_that_looks_at_price_and_capacity(site: Site) -> None:
+    for name, (arguments, _, _, option) in SPOT.items():
+        purchase = Purchase.spot(**arguments)
+        assert purchase.option is option
+        site.capacity("g6.xlarge", name=name, purchase=purchase)
+    groups = site.properties("AWS::AutoScaling::AutoScalingGroup")
+    policies = [each["MixedInstancesPolicy"] for each in groups]
+    assert [each["InstancesDistribution"] for each in policies] == [
+        {
+            "OnDemandAllocationStrategy": "prioritized",
+            "OnDemandBaseCapacity": base,
+            "OnDemandPercentageAboveBaseCapacity": percentage,
+            "SpotAllocationStrategy": "price-capacity-optimized",
+        }
+        for _, base, percentage, _ in SPOT.values()
+    ]
+    assert [each["LaunchTemplate"]["Overrides"] for each in policies] == [[{"InstanceType": "g6.xlarge"}]] * len(SPOT)
+    # Hosts are drained by the agent, and not rebalanced without its knowledge.
+    assert not any("CapacityRebalance" in each for each in groups)
+    for each in site.properties("AWS::EC2::LaunchTemplate"):
+        assert "InstanceMarketOptions" not in each["LaunchTemplateData"]
+        assert "ECS_ENABLE_SPOT_INSTANCE_DRAINING=true" in str(each["LaunchTemplateData"]["UserData"])
 
 
 def test_a_base_of_the_deploy_reaches_the_template_and_is_known_to_be_unknown(site: Site) -> None:
@@ -117,40 +118,41 @@ def test_several_types_on_demand_have_a_policy_that_the_fleet_knows(site: Site) 
 # Reservations
 
 
-@pytest.mark.parametrize(
-    ("arguments", "specification", "option"),
-    [
-        ({}, {"CapacityReservationPreference": "capacity-reservations-first"}, PurchaseOption.ON_DEMAND),
-        (
-            {"only": True},
-            {"CapacityReservationPreference": "capacity-reservations-only"},
-            PurchaseOption.RESERVED,
-        ),
-        (
-            {"reservation_id": ID},
-            {
-                "CapacityReservationPreference": "capacity-reservations-first",
-                "CapacityReservationTarget": {"CapacityReservationIds": [ID]},
-            },
-            PurchaseOption.ON_DEMAND,
-        ),
-        (
-            {"resource_group_arn": GROUP, "only": True},
-            {
-                "CapacityReservationPreference": "capacity-reservations-only",
-                "CapacityReservationTarget": {"CapacityReservationResourceGroupArns": [GROUP]},
-            },
-            PurchaseOption.RESERVED,
-        ),
-    ],
-)
-def test_the_group_says_which_reservations_and_what_else(
-    site: Site, arguments: dict[str, Any], specification: Properties, option: PurchaseOption
-) -> None:
-    purchase = Purchase.reservations(**arguments)
-    assert hosts(site, purchase)["CapacityReservationSpecification"] == specification
-    assert "CapacityReservationSpecification" not in site.launch_template()
-    assert purchase.option is option
+RESERVED: list[tuple[dict[str, Any], Properties, PurchaseOption]] = [
+    ({}, {"CapacityReservationPreference": "capacity-reservations-first"}, PurchaseOption.ON_DEMAND),
+    (
+        {"only": True},
+        {"CapacityReservationPreference": "capacity-reservations-only"},
+        PurchaseOption.RESERVED,
+    ),
+    (
+        {"reservation_id": ID},
+        {
+            "CapacityReservationPreference": "capacity-reservations-first",
+            "CapacityReservationTarget": {"CapacityReservationIds": [ID]},
+        },
+        PurchaseOption.ON_DEMAND,
+    ),
+    (
+        {"resource_group_arn": GROUP, "only": True},
+        {
+            "CapacityReservationPreference": "capacity-reservations-only",
+            "CapacityReservationTarget": {"CapacityReservationResourceGroupArns": [GROUP]},
+        },
+        PurchaseOption.RESERVED,
+    ),
+]
+
+
+def test_the_group_says_which_reservations_and_what_else(site: Site) -> None:
+    for number, (arguments, _, option) in enumerate(RESERVED):
+        purchase = Purchase.reservations(**arguments)
+        assert purchase.option is option
+        site.capacity("p5.48xlarge", name=f"C{number}", purchase=purchase)
+    groups = site.properties("AWS::AutoScaling::AutoScalingGroup")
+    assert [each["CapacityReservationSpecification"] for each in groups] == [written for _, written, _ in RESERVED]
+    templates = [each["LaunchTemplateData"] for each in site.properties("AWS::EC2::LaunchTemplate")]
+    assert not any("CapacityReservationSpecification" in each for each in templates)
 
 
 def test_reservations_of_the_deploy_pass(site: Site) -> None:

@@ -22,28 +22,32 @@ RULES = rules_of(purchase_options)
 SPOT = PurchaseOption.SPOT
 
 
-@pytest.mark.parametrize(
-    ("price", "written"),
-    [(1.25, "1.25"), (3, "3"), (0.001, "0.001"), (1e22, "1" + "0" * 22), (10**254, "1" + "0" * 254)],
-)
-def test_the_policy_says_the_price_as_text_and_it_is_read_back(site: Site, price: float, written: str) -> None:
-    purchase = Purchase.spot(on_demand_base=1, max_price_usd_per_hour=price)
-    held = site.capacity("g6.xlarge", purchase=purchase).pool.bought
-    policy = site.only("AWS::AutoScaling::AutoScalingGroup")["MixedInstancesPolicy"]
-    assert policy["InstancesDistribution"]["SpotMaxPrice"] == held.max_price_usd_per_hour == written
+def test_the_policy_says_the_price_as_text_and_it_is_read_back(site: Site) -> None:
+    prices = {1.25: "1.25", 3: "3", 0.001: "0.001", 1e22: "1" + "0" * 22, 10**254: "1" + "0" * 254}
+    held = [
+        site.capacity(
+            "g6.xlarge",
+            name=f"C{number}",
+            purchase=Purchase.spot(on_demand_base=1, max_price_usd_per_hour=price),
+        ).pool
+        for number, price in enumerate(prices)
+    ]
+    policies = [each["MixedInstancesPolicy"] for each in site.properties("AWS::AutoScaling::AutoScalingGroup")]
+    written = [each["InstancesDistribution"]["SpotMaxPrice"] for each in policies]
+    assert written == [each.bought.max_price_usd_per_hour for each in held] == list(prices.values())
     found = read_stacks([site.app.synth().directory])
-    (pool,) = fleet_of(found.stacks, tasks=found.tasks, remarks=found.remarks).pools
-    assert pool.bought == held
+    pools = fleet_of(found.stacks, tasks=found.tasks, remarks=found.remarks).pools
+    assert [each.bought for each in pools] == [each.bought for each in held]
 
 
-@pytest.mark.parametrize("type_of", ["String", "Number"])
-def test_a_price_of_the_deploy_passes(site: Site, type_of: str) -> None:
-    parameter = cdk.CfnParameter(site.stack, "Price", type=type_of)
-    price = parameter.value_as_string if type_of == "String" else parameter.value_as_number
-    capacity = site.capacity("g6.xlarge", purchase=Purchase.spot(max_price_usd_per_hour=price))
-    policy = site.only("AWS::AutoScaling::AutoScalingGroup")["MixedInstancesPolicy"]
-    assert policy["InstancesDistribution"]["SpotMaxPrice"] == {"Ref": "Price"}
-    assert capacity.pool.bought.max_price_usd_per_hour is UNKNOWN
+def test_a_price_of_the_deploy_passes(site: Site) -> None:
+    text = cdk.CfnParameter(site.stack, "Text", type="String").value_as_string
+    number = cdk.CfnParameter(site.stack, "Number", type="Number").value_as_number
+    for name, price in (("A", text), ("B", number)):
+        capacity = site.capacity("g6.xlarge", name=name, purchase=Purchase.spot(max_price_usd_per_hour=price))
+        assert capacity.pool.bought.max_price_usd_per_hour is UNKNOWN
+    policies = [each["MixedInstancesPolicy"] for each in site.properties("AWS::AutoScaling::AutoScalingGroup")]
+    assert [each["InstancesDistribution"]["SpotMaxPrice"] for each in policies] == [{"Ref": "Text"}, {"Ref": "Number"}]
 
 
 @pytest.mark.parametrize("wrong", [0, -1, 0.0009, True, "1.25", "", float("nan"), float("inf"), 10**255, []])

@@ -20,15 +20,9 @@ def _chosen(choice: str) -> dict[str, Any]:
     return {choice: True}
 
 
-def _root(site: Site) -> dict[str, Any]:
-    ebs: dict[str, Any] = site.launch_template()["BlockDeviceMappings"][-1]["Ebs"]
-    return ebs
-
-
 @pytest.mark.parametrize(("images_gib", "size"), [(None, 100), (10, 100), (28, 100), (28.5, 102), (100, 280)])
-def test_the_root_volume_follows_the_images(site: Site, images_gib: float | None, size: int) -> None:
-    site.capacity("g6.xlarge", storage=HostStorage(images_gib=images_gib))
-    assert _root(site)["VolumeSize"] == size
+def test_the_root_volume_follows_the_images(images_gib: float | None, size: int) -> None:
+    assert HostStorage(images_gib=images_gib).root_volume_gib == size
 
 
 def test_a_size_that_is_given_is_kept_where_the_images_fit() -> None:
@@ -54,15 +48,18 @@ def test_a_size_of_images_is_not_left_to_the_deploy(ground: Ground) -> None:
         HostStorage(images_gib=ground.number("Images"))
 
 
-def test_the_root_volume_keeps_its_size_where_only_the_deploy_knows_it(site: Site) -> None:
-    site.capacity("g6.xlarge", storage=HostStorage(root_volume_gib=site.number("Size"), images_gib=50))
-    assert _root(site)["VolumeSize"] == {"Ref": "Size"}
-
-
-@pytest.mark.parametrize(("throughput", "iops"), [(125, None), (750, None), (751, 3004), (2000, 8000)])
-def test_throughput_comes_with_the_iops_that_it_needs(site: Site, throughput: int, iops: int | None) -> None:
-    site.capacity("g6.xlarge", storage=HostStorage(root_volume_mib_per_second=throughput))
-    assert (_root(site)["Throughput"], _root(site).get("Iops")) == (throughput, iops)
+def test_sizes_and_throughput_with_the_iops_that_it_needs_reach_the_template(site: Site) -> None:
+    of_deploy = HostStorage(root_volume_gib=site.number("Size"), images_gib=50)
+    for name, storage in (("Images", HostStorage(images_gib=28.5)), ("Token", of_deploy)):
+        site.capacity("g6.xlarge", name=name, storage=storage)
+    iops = {125: None, 750: None, 751: 3004, 2000: 8000}
+    for throughput in iops:
+        storage = HostStorage(root_volume_mib_per_second=throughput)
+        site.capacity("g6.xlarge", name=f"C{throughput}", storage=storage)
+    templates = [each["LaunchTemplateData"] for each in site.properties("AWS::EC2::LaunchTemplate")]
+    images, token, *fast = [each["BlockDeviceMappings"][-1]["Ebs"] for each in templates]
+    assert (images["VolumeSize"], token["VolumeSize"]) == (102, {"Ref": "Size"})
+    assert {each["Throughput"]: each.get("Iops") for each in fast} == iops
 
 
 @pytest.mark.parametrize("value", [124, 2001, True, "500", 500.0])

@@ -93,15 +93,15 @@ def test_a_share_does_not_change() -> None:
         GpuShare(memory_mib=1).memory_mib = 2  # type: ignore[misc]
 
 
-@pytest.mark.parametrize("count", [2, 3, 5])
-def test_as_many_shares_fit_a_host_as_its_gpus_have_memory_for(site: Site, count: int) -> None:
+def test_as_many_shares_fit_a_host_as_its_gpus_have_memory_for(site: Site) -> None:
     usable = L4_MIB * 92 // 100
     capacity = site.capacity("g6.12xlarge", max_instances=1)
-    task = site.task(capacity)
-    task.add_gpu_container("chat", image=site.image, gpus=GpuShare(memory_mib=usable // count))
-    assert task_slots(task.task, capacity.pool) == 4 * count
-    host = instance_type("g6.12xlarge")
-    assert task.task.cpu == host.vcpus * 1024 * (usable // count) // (4 * L4_MIB)
+    for count in (2, 3, 5):
+        task = site.task(capacity, name=f"Task{count}")
+        task.add_gpu_container("chat", image=site.image, gpus=GpuShare(memory_mib=usable // count))
+        assert task_slots(task.task, capacity.pool) == 4 * count
+        host = instance_type("g6.12xlarge")
+        assert task.task.cpu == host.vcpus * 1024 * (usable // count) // (4 * L4_MIB)
     assert site.warnings() == []
 
 
@@ -120,20 +120,16 @@ def test_shares_of_one_task_add_up_on_one_gpu(tenant: Tenant) -> None:
     assert [bool(each.mps) for each in task.task.containers] == [True, True]
 
 
-def test_memory_that_a_gpu_may_not_have_to_share_is_a_warning(site: Site) -> None:
-    site.task().add_gpu_container("chat", image=site.image, gpus=GpuShare(memory_mib=L4_MIB))
-    (warning,) = site.warnings()
-    assert "GPU006" in warning
-    assert "ask for no more than 21056" in warning
-
-
-def test_neighbours_that_fail_together_are_a_warning_with_an_id(site: Site) -> None:
-    task = site.task()
+def test_memory_that_a_gpu_may_not_have_to_share_and_neighbours_that_fail_together_are_warnings(site: Site) -> None:
+    site.task(name="Large").add_gpu_container("chat", image=site.image, gpus=GpuShare(memory_mib=L4_MIB))
+    task = site.task(name="Two")
     for name in ("first", "second"):
         task.add_gpu_container(name, image=site.image, gpus=GpuShare(memory_mib=4096))
-    (warning,) = site.warnings()
-    assert "GPU034" in warning
-    assert "first and second may share a GPU" in warning
+    large, two = sorted(site.warnings())
+    assert "GPU006" in large
+    assert "ask for no more than 21056" in large
+    assert "GPU034" in two
+    assert "first and second may share a GPU" in two
 
 
 # Capacity, what is asked for, and the reason why it cannot be had.
@@ -211,12 +207,12 @@ def test_the_one_part_of_a_host_serves_one_container(tenant: Tenant) -> None:
 def test_all_is_written_and_gets_the_whole_host(site: Site) -> None:
     task = site.task(site.capacity("g6.24xlarge", "g6.12xlarge"))
     task.add_gpu_container("train", image=site.image, gpus="ALL")
+    assert site.warnings() == []
     container = site.container()
     assert container["ResourceRequirements"] == [{"Type": "GPU", "Value": "ALL"}]
     host = share_of({instance_type("g6.12xlarge"): Fraction(1)})
     assert (container["Cpu"], container["Memory"]) == (host.cpu, host.memory_mib)
     assert task_slots(task.task, task.capacity[0].pool) == 4
-    assert site.warnings() == []
 
 
 def test_a_sidecar_is_taken_off_the_whole_host(tenant: Tenant) -> None:
@@ -227,24 +223,26 @@ def test_a_sidecar_is_taken_off_the_whole_host(tenant: Tenant) -> None:
     assert (task.task.cpu, task.task.memory_mib) == (host.cpu, host.memory_mib)
 
 
-@pytest.mark.parametrize(
-    ("name", "part"), [("g6f.large", 0.125), ("g6f.2xlarge", 0.25), ("g6f.4xlarge", 0.5), ("gr6f.4xlarge", 0.5)]
-)
-def test_a_part_is_written_as_a_decimal_and_gets_the_whole_host(site: Site, name: str, part: float) -> None:
-    task = site.task(site.capacity(name))
-    task.add_gpu_container("draw", image=site.image, gpus=part, gpu_memory_gib=2)
-    container = site.container()
-    assert container["ResourceRequirements"] == [{"Type": "GPU", "Value": str(part)}]
-    host = instance_type(name)
-    assert (container["Cpu"], container["Memory"]) == (host.vcpus * 1024, int(host.memory_mib * 0.925) - 256)
-    assert task_slots(task.task, task.capacity[0].pool) == 4
+def test_a_part_is_written_as_a_decimal_and_gets_the_whole_host(site: Site) -> None:
+    parts = {"g6f.large": 0.125, "g6f.2xlarge": 0.25, "g6f.4xlarge": 0.5, "gr6f.4xlarge": 0.5}
+    for number, (name, part) in enumerate(parts.items()):
+        task = site.task(site.capacity(name, name=f"Hosts{number}"), name=f"Task{number}")
+        task.add_gpu_container("draw", image=site.image, gpus=part, gpu_memory_gib=2)
+        assert task_slots(task.task, task.capacity[0].pool) == 4
     assert [each for each in site.warnings() if "GPU006" in each] == []
+    for (name, part), made in zip(parts.items(), site.properties("AWS::ECS::TaskDefinition"), strict=True):
+        (container,) = made["ContainerDefinitions"]
+        assert container["ResourceRequirements"] == [{"Type": "GPU", "Value": str(part)}]
+        host = instance_type(name)
+        assert (container["Cpu"], container["Memory"]) == (host.vcpus * 1024, int(host.memory_mib * 0.925) - 256)
 
 
-@pytest.mark.parametrize("gpus", [0.125, "ALL"])
-def test_less_than_the_part_and_all_of_it_are_warned_of(site: Site, gpus: Any) -> None:
-    site.task(site.capacity("g6f.2xlarge")).add_gpu_container("draw", image=site.image, gpus=gpus)
-    assert [each for each in site.warnings() if "GPU006" in each and "not documented" in each]
+def test_less_than_the_part_and_all_of_it_are_warned_of(site: Site) -> None:
+    hosts = site.capacity("g6f.2xlarge")
+    site.task(hosts, name="LessThanIt").add_gpu_container("draw", image=site.image, gpus=0.125)
+    site.task(hosts, name="AllOfIt").add_gpu_container("draw", image=site.image, gpus="ALL")
+    found = [each for each in site.warnings() if "GPU006" in each and "not documented" in each]
+    assert [any(name in each for each in found) for name in ("LessThanIt", "AllOfIt")] == [True, True]
 
 
 def test_bottlerocket_shares_at_ones_own_risk(tenant: Tenant) -> None:
