@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-import botocore.session
+import botocore.loaders
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -62,33 +63,38 @@ def test_an_answer_of_another_shape_is_no_exception(path: list[int], value: Any)
         why(found, subject_called(found, "chat"))
 
 
+LOADER = botocore.loaders.Loader()
+
+
 def of_aws(service: str, operation: str) -> list[Answer]:
     """The answers to an operation that AWS gives as examples, which botocore ships."""
-    loaded = botocore.session.get_session().get_component("data_loader").load_service_model(service, "examples-1")
+    loaded = LOADER.load_service_model(service, "examples-1")
     found: list[Answer] = [each["output"] for each in loaded["examples"].get(operation, ()) if each.get("output")]
     return found
 
 
-EXAMPLES = [
-    *(
-        example
-        for each in ("Clusters", "Services", "Tasks", "TaskDefinition", "ContainerInstances")
-        for example in of_aws("ecs", f"Describe{each}")
-    ),
-    *of_aws("autoscaling", "DescribeAutoScalingGroups"),
-    *of_aws("autoscaling", "DescribeScalingActivities"),
-    *of_aws("ec2", "DescribeLaunchTemplateVersions"),
-]
+@cache
+def examples() -> list[Answer]:
+    return [
+        *(
+            example
+            for each in ("Clusters", "Services", "Tasks", "TaskDefinition", "ContainerInstances")
+            for example in of_aws("ecs", f"Describe{each}")
+        ),
+        *of_aws("autoscaling", "DescribeAutoScalingGroups"),
+        *of_aws("autoscaling", "DescribeScalingActivities"),
+        *of_aws("ec2", "DescribeLaunchTemplateVersions"),
+    ]
 
 
 def test_the_examples_of_aws_are_read_from_several_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    paths = [tmp_path / f"{number}.json" for number in range(len(EXAMPLES))]
-    for path, example in zip(paths, EXAMPLES, strict=True):
+    paths = [tmp_path / f"{number}.json" for number in range(len(examples()))]
+    for path, example in zip(paths, examples(), strict=True):
         path.write_text(json.dumps(example), encoding="utf-8")
     # Its task definition is another one than that which AWS describes as an example.
     assert main(["why", "ecs-simple-service", *map(str, paths)]) == 2
     assert "the task definition 'hello_world:6' is not described" in capsys.readouterr().err
-    definition = {"taskDefinition": {**HELLO, "taskDefinitionArn": of_service()["taskDefinition"]}}
+    definition = {"taskDefinition": {**hello(), "taskDefinitionArn": of_service()["taskDefinition"]}}
     (tmp_path / "own.json").write_text(json.dumps(definition), encoding="utf-8")
     assert main(["why", "ecs-simple-service", *map(str, paths), str(tmp_path / "own.json")]) == 1
     said = capsys.readouterr().out
@@ -101,13 +107,14 @@ def of_service() -> Answer:
     return dict(service)
 
 
-HELLO: Answer = of_aws("ecs", "DescribeTaskDefinition")[0]["taskDefinition"]
+def hello() -> Answer:
+    return dict(of_aws("ecs", "DescribeTaskDefinition")[0]["taskDefinition"])
 
 
-@given(st.sampled_from(EXAMPLES), st.lists(st.integers(0, 50), min_size=1, max_size=6), JSON)
+@given(st.deferred(lambda: st.sampled_from(examples())), st.lists(st.integers(0, 50), min_size=1, max_size=6), JSON)
 def test_an_example_of_aws_that_is_spoilt_is_no_exception(example: Answer, path: list[int], value: Any) -> None:
     answer = spoilt(example, path, value)
-    found = answers([*EXAMPLES, *([answer] if isinstance(answer, dict) else []), cluster()])
+    found = answers([*examples(), *([answer] if isinstance(answer, dict) else []), cluster()])
     with suppress(GpuConstructsError):
         verify(found)
         why(found, subject_called(found, "ecs-simple-service"))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
@@ -20,10 +20,12 @@ from aws_cdk import aws_stepfunctions as sfn
 
 from gpu_constructs import ClusterTraining, GpuBatchQueue, GpuCluster, GpuJob, GpuTaskDefinition, MultiNodeTraining
 from gpu_constructs.tasks.task_target import Capacity
-from tests.e2e.local import Local
 from tests.matrix.case import Case
 from tests.matrix.choices import Choice
 from tests.matrix.job_choices import GANG, HARDWARE, HOSTS, KINDS, MODES, JobCombination
+
+if TYPE_CHECKING:  # it loads all of moto that the emulator needs, and half of those who import this need none
+    from tests.e2e.local import Local
 
 __all__ = ["KIND_OF", "Kind", "Place", "case_of"]
 
