@@ -1,9 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 
+import boto3
 import pytest
-from gpu_constructs.account import live_cluster
 from gpu_constructs.cli.program import main
 
 from .account import Account
@@ -50,14 +51,25 @@ def stacks(account: Account) -> Stacks:
 
 
 @pytest.fixture
-def ask(cloud: Local, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Ask:
-    """The command line, whose calls the emulator answers; 80 columns wide."""
-    monkeypatch.setattr(live_cluster, "clients_of", lambda _: lambda name, _: cloud.account.client(name))
-    monkeypatch.setenv("COLUMNS", "80")
+def asking(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[[Account], Ask]:
+    """The command line, whose calls an account answers; 80 columns wide, and in a pipe."""
 
-    def run(*words: str) -> tuple[int, str]:
-        code = main(list(words))
-        said = capsys.readouterr()
-        return code, said.out + said.err
+    def of(account: Account) -> Ask:
+        session = SimpleNamespace(client=lambda service, **_: account.client(service))
+        monkeypatch.setattr(boto3, "Session", lambda **_: session)
+        monkeypatch.setenv("COLUMNS", "80")
 
-    return run
+        def run(*words: str) -> tuple[int, str]:
+            code = main(list(words))
+            said = capsys.readouterr()
+            return code, said.out + said.err
+
+        return run
+
+    return of
+
+
+@pytest.fixture
+def ask(cloud: Local, asking: Callable[[Account], Ask]) -> Ask:
+    """The same, where the emulator in this process answers."""
+    return asking(cloud.account)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from .account import Account
 from .cdk_cli import Cdk
 from .server import ROOT, emulator
 
-__all__ = ["Stage", "stage"]
+__all__ = ["Prepared", "Stage", "stage"]
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,26 @@ class Stage:
 
     cdk: Cdk
     account: Account
+
+
+@dataclass(frozen=True)
+class Prepared(Cdk):
+    """The command line in a bootstrapped account, with an app that is synthesized: an app takes seconds to start.
+
+    Args:
+        assemblies: What it would synthesize, by the type of the hosts.
+    """
+
+    assemblies: Mapping[str, Path] = field(default_factory=dict)
+
+    def bootstrap(self) -> None:
+        """Done; `test_emulator_page` has the command."""
+
+    def synth(self, stack: str, context: Mapping[str, str]) -> Path:
+        """The assembly for this type of the hosts."""
+        assembly = self.assemblies[context["gpu_instance_type"]]
+        assert (assembly / f"{stack}.template.json").exists()
+        return assembly
 
 
 @contextmanager

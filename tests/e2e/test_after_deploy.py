@@ -1,4 +1,7 @@
-"""The commands about an app and its account after one ``cdk deploy``: in a terminal of 80 columns and in a pipe."""
+"""The commands about an app and its account after a deploy: in a terminal of 80 columns and in a pipe.
+
+A terminal takes a process. What a pipe gets, the command line writes in the process of the tests.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ import struct
 import subprocess
 import sys
 import termios
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,9 +24,13 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from gpu_constructs import GpuCluster, GpuService, GpuTaskDefinition
 
+from .account import Account
+from .deployed import Stacks
 from .inventory import inventory
+from .local import Ask
 from .server import ROOT
 from .stage import Stage
+from .templates import cluster_template
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _COLUMNS = 80
@@ -43,28 +50,21 @@ class Demo:
     assembly: Path
     cluster: str
 
-    def piped(self, *words: str) -> tuple[int, str]:
-        """Exit code and output of a command in a pipe."""
-        done = subprocess.run(_command(words), env=self._environment, capture_output=True, text=True, check=False)
-        assert "internal error" not in done.stderr, done.stderr
-        return done.returncode, done.stdout
+    def command(self, words: list[str]) -> list[str]:
+        """With the names of what was deployed."""
+        named = {"ASSEMBLY": os.fspath(self.assembly), "CLUSTER": self.cluster}
+        return [named.get(each, each) for each in words]
 
-    def shown(self, *words: str) -> tuple[int, str]:
-        """Exit code and text, without its colours, of a command in a terminal of 80 columns."""
+    def shown(self, *program: str) -> tuple[int, str]:
+        """Exit code and text, without its colours, of a program of Python in a terminal of 80 columns."""
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, _COLUMNS, 0, 0))
         environment = {**self._environment, "TERM": "xterm-256color"}
-        with subprocess.Popen(_command(words), env=environment, stdout=theirs, stderr=theirs) as process:
+        with subprocess.Popen([sys.executable, *program], env=environment, stdout=theirs, stderr=theirs) as process:
             os.close(theirs)
             said = b"".join(iter(lambda: _read(ours), b""))
         os.close(ours)
         return process.returncode, _COLOUR.sub("", said.decode()).replace("\r\n", "\n")
-
-    def layers(self, name: str) -> list[str]:
-        """What ``why`` names, in a pipe."""
-        code, said = self.piped("why", name, "--cluster", self.cluster, "--format", "json")
-        assert code == 1, said
-        return [each["layer"] for each in json.loads(said)["causes"]]
 
     def task(self, family: str, *, gpus: int) -> str:
         """Runs a task on the capacity provider, and lets some minutes pass."""
@@ -121,10 +121,6 @@ class Demo:
         return {**kept, "PYTHONPATH": os.fspath(ROOT)}
 
 
-def _command(words: tuple[str, ...]) -> list[str]:
-    return [sys.executable, "-m", "gpu_constructs", *words]
-
-
 def _read(terminal: int) -> bytes:
     try:
         return os.read(terminal, 65_536)
@@ -144,63 +140,116 @@ def demo(_stage: Stage) -> Iterator[Demo]:
     GpuService(stack, "Service", cluster=cluster, task_definition=chat)
     CfnOutput(stack, "Name", value=cluster.cluster.cluster_name)
     assembly = Path(app.synth().directory)
-    made = Demo(_stage, assembly, _stage.cdk.deploy(assembly, "Demo")["Name"])
+    stacks = Stacks(_stage.account)
+    name = stacks.create(json.loads((assembly / "Demo.template.json").read_text()), "Demo")
+    made = Demo(_stage, assembly, stacks.outputs(name)["Name"])
     made.minutes()
     yield made
     _stage.account.stop_all(made.cluster)
-    _stage.cdk.destroy(assembly, "Demo")
+    stacks.delete(name)
     assert inventory(_stage.account.client) == before
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "said"),
-    [
-        (["instances", "--gpus", "1", "--max-results", "5"], 0, "g4dn.xlarge"),
-        (["plan", "ASSEMBLY"], 0, "L4"),
-        (["preflight", "ASSEMBLY", "--region", "us-east-1"], 1, "types: "),
-        (["verify", "Demo"], 0, "  ok          GPU ids held: task "),
-        (["why", "Service", "--cluster", "CLUSTER"], 0, "runs 1 of 1 tasks"),
-    ],
-    ids=lambda each: each[0] if isinstance(each, list) else "",
+COMMANDS = (
+    (["instances", "--gpus", "1", "--max-results", "5"], (0, "g4dn.xlarge")),
+    (["plan", "ASSEMBLY"], (0, "L4")),
+    (["preflight", "ASSEMBLY", "--region", "us-east-1"], (1, "types: ")),
+    (["verify", "Demo"], (0, "  ok          GPU ids held: task ")),
+    (["why", "Service", "--cluster", "CLUSTER"], (0, "runs 1 of 1 tasks")),
 )
-def test_a_command_fits_a_terminal_and_a_pipe(demo: Demo, words: list[str], code: int, said: str) -> None:
-    named = {"ASSEMBLY": os.fspath(demo.assembly), "CLUSTER": demo.cluster}
-    command = [named.get(each, each) for each in words]
-    shown = demo.shown(*command)
-    assert (shown[0], said in shown[1]) == (code, True), shown[1]
-    wide = [each for each in shown[1].splitlines() if len(each) > _COLUMNS]
+ALL = """
+import json, sys
+from gpu_constructs.cli.program import main
+for words in json.loads(sys.argv[1]):
+    print("\\0", main(words), sep="", flush=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def shown(demo: Demo) -> dict[str, tuple[int, str]]:
+    """Each of the commands in one terminal, by its name."""
+    code, said = demo.shown("-c", ALL, json.dumps([demo.command(words) for words, _ in COMMANDS]))
+    assert code == 0, said
+    texts = re.findall(r"(.*?)\0(\d)\n", said, re.DOTALL)
+    return {words[0]: (int(code), text) for (words, _), (text, code) in zip(COMMANDS, texts, strict=True)}
+
+
+@pytest.mark.parametrize(("words", "end"), COMMANDS, ids=lambda each: each[0] if isinstance(each, list) else "")
+def test_a_command_fits_a_terminal_and_a_pipe(
+    demo: Demo,
+    shown: dict[str, tuple[int, str]],
+    asking: Callable[[Account], Ask],
+    words: list[str],
+    end: tuple[int, str],
+) -> None:
+    code, said = end
+    in_terminal = shown[words[0]]
+    assert (in_terminal[0], said in in_terminal[1]) == (code, True), in_terminal[1]
+    wide = [each for each in in_terminal[1].splitlines() if len(each) > _COLUMNS]
     assert [each for each in wide if " " in each.strip()] == []  # a name alone stays whole, to be copied
-    piped = demo.piped(*command)
+    ask, command = asking(demo.stage.account), demo.command(words)
+    piped = ask(*command)
     assert (piped[0], said in piped[1], "\x1b" in piped[1]) == (code, True, False)
-    in_json = demo.piped(*command, "--format", "json")
+    in_json = ask(*command, "--format", "json")
     assert (in_json[0], bool(json.loads(in_json[1]))) == (code, True)
 
 
-def test_what_a_service_and_a_task_wait_for_is_named(demo: Demo) -> None:
+def test_preflight_finds_what_was_deployed(demo: Demo, asking: Callable[[Account], Ask], tmp_path: Path) -> None:
+    """Moto has no quotas of EC2, and no routes of the subnets of a stack."""
+    private = [{"Name": "tag:aws-cdk:subnet-type", "Values": ["Private"]}]
+    found = demo.stage.account.client("ec2").describe_subnets(Filters=private)["Subnets"]
+    body = cluster_template()
+    body["Resources"]["Group"]["Properties"]["VPCZoneIdentifier"] = [each["SubnetId"] for each in found]
+    own = tmp_path / "own.json"
+    own.write_text(json.dumps(body), encoding="utf-8")
+    files = [os.fspath(demo.assembly), os.fspath(own)]
+    code, shown = asking(demo.stage.account)("preflight", *files, "--region", "us-east-1")
+    said = " ".join(shown.replace("\\\n", "").split())
+    zones = " and ".join(sorted(each["AvailabilityZone"] for each in found))
+    # One pool is in the zones of Fn::GetAZs, the other in subnets that exist: what is the same is said once.
+    assert (said.count("ok types: "), said.count(f"AWS offers g6.xlarge in {zones} ")) == (2, 1)
+    assert "ok images: " in said
+    assert "not checked quotas: G/VT on-demand" in said
+    # The name of a parameter has no place to break.
+    assert all(len(line) <= _COLUMNS for line in shown.splitlines() if " " in line.strip())
+    # A new account has no roles yet.
+    assert "missing roles: AWSServiceRoleForECS " in said
+    assert "aws iam create-service-linked-role --aws-service-name ecs.amazonaws.com" in said
+    assert code == 1
+
+
+def test_what_a_service_and_a_task_wait_for_is_named(demo: Demo, asking: Callable[[Account], Ask]) -> None:
+    ask = asking(demo.stage.account)
+
+    def layers(name: str) -> list[str]:
+        code, said = ask("why", name, "--cluster", demo.cluster, "--format", "json")
+        assert code == 1, said
+        return [each["layer"] for each in json.loads(said)["causes"]]
+
     demo.wanting(2)
-    code, shown = demo.shown("why", "Service", "--cluster", demo.cluster)
+    code, shown = demo.shown("-m", "gpu_constructs", "why", "Service", "--cluster", demo.cluster)
     assert (code, max(map(len, shown.splitlines())) <= _COLUMNS) == (1, True)
     assert "runs 1 of 2 tasks" in shown
     assert "  fix: raise MaxSize of " in shown
-    assert demo.layers("Service") == ["maximum of the group", "fits, but busy"]
+    assert layers("Service") == ["maximum of the group", "fits, but busy"]
     demo.wanting(1)
 
-    assert demo.layers(demo.task("large", gpus=8)) == ["never fits"]
+    assert layers(demo.task("large", gpus=8)) == ["never fits"]
     demo.wanting(0)
     demo.switch("ends/ends", "1")
-    assert demo.layers(demo.task("ends", gpus=1)) == ["stopped"]
+    assert layers(demo.task("ends", gpus=1)) == ["stopped"]
     demo.forget("ends/ends")
 
     demo.switch("no-capacity", "g6.xlarge")
     demo.lose_hosts()
     demo.wanting(1)
-    assert demo.layers("Service") == ["capacity"]
+    assert layers("Service") == ["capacity"]
 
     demo.switch("missing-gpus", "1")
     demo.forget("no-capacity")
     demo.minutes()
-    assert demo.layers("Service") == ["GPU not registered"]
-    code, said = demo.piped("verify", "Demo", "--format", "json")
+    assert layers("Service") == ["GPU not registered"]
+    code, said = ask("verify", "Demo", "--format", "json")
     checks = json.loads(said)["clusters"][0]["checks"]
     failed = {each["check"] for each in checks if each["passed"] is False}
     assert (code, failed) == (1, {"GPUs registered", "service runs"})

@@ -1,7 +1,7 @@
 """The story of each reference stack on the emulator: deployed, used, updated and destroyed.
 
-The real command line deploys where it is the point: parameters that stay at an update, a refusal of CloudFormation, a
-queue of AWS Batch. Elsewhere CloudFormation gets the same templates.
+The real command line deploys where it is the point: the demo, parameters that stay at an update, a refusal of
+CloudFormation. Elsewhere CloudFormation gets the same templates.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 import aws_cdk as cdk
 import pytest
 from stacks.existing_cluster import ExistingClusterStack
+from stacks.tensorflow_benchmark import TensorflowBenchmarkStack
 
 from tests.stacks.stories import BLOCK_ENDS, STORIES
 from tests.synthesis import Site, app_in
@@ -29,8 +30,9 @@ from .inventory import inventory
 from .local import Local
 from .plain_cluster import CLUSTER, THEIRS, plain_cluster
 from .requests_path import Arrival, send
+from .scenario import BENCHMARK, Scenario
 from .server import ROOT
-from .stage import Stage
+from .stage import Prepared, Stage
 from .templates import Template
 from .test_updates import IN_USE, MOVES, define, template_of
 from .test_updates import STACK as MOVED
@@ -49,6 +51,7 @@ def changed(_stage: Stage) -> Path:
     """All stacks of the app, by the command line, with other values than their defaults."""
     subnets = [{"SubnetId": "subnet-1", "AvailabilityZone": "us-east-1a", "VpcId": "vpc-1"}]
     context = {
+        **BENCHMARK.large,
         "chat_model": "Qwen/Qwen2.5-3B-Instruct",
         "image_queue_hosts": "1",
         "recommender_hosts": "2",
@@ -90,6 +93,36 @@ def bounds(account: Account) -> list[tuple[int, int]]:
     return [(each["MinCapacity"], each["MaxCapacity"]) for each in targets["ScalableTargets"]]
 
 
+def test_the_benchmark_stack_deploys_runs_updates_and_goes_without_a_trace(
+    stage: Stage, changed: Path, tmp_path: Path
+) -> None:
+    """The demo: the same story, told to pytest."""
+    make = functools.partial(
+        TensorflowBenchmarkStack, construct_id=BENCHMARK.stack, gpu_instance_types=[BENCHMARK.small_type]
+    )
+    assemblies = {BENCHMARK.small_type: assembly(tmp_path, make), BENCHMARK.large_type: changed}
+    command_line = Prepared(**vars(stage.cdk), assemblies=assemblies)
+    for step in Scenario(story=BENCHMARK, cdk=command_line, account=stage.account).steps:
+        step.act()
+
+
+def test_the_check_task_runs_on_the_family_it_is_kept_to(cloud: Local, changed: Path) -> None:
+    stack = cloud.deploy_assembly(changed, "nvidia-smi")
+    cluster = stack.outputs["ClusterName"]
+
+    (task,) = cloud.account.run_command(stack.outputs["NvidiaSmiRunTask"]).tasks
+    minutes = [cloud.account.tasks(cluster)[0] for _ in range(5)]
+    hosts = {host.instance_id: host.instance_type for host in cloud.account.hosts(cluster)}
+
+    assert minutes[-1].arn == task
+    assert minutes[-1].status == "RUNNING"
+    assert len(set(minutes[-1].gpus)) == 2
+    assert hosts[str(minutes[-1].instance_id)].startswith("g6.")
+
+    cloud.account.stop_all(cluster)
+    cloud.destroy(stack)
+
+
 def test_the_chat_gets_requests_through_https_before_and_after_another_model(
     stage: Stage, changed: Path, tmp_path: Path
 ) -> None:
@@ -113,7 +146,7 @@ def test_the_chat_gets_requests_through_https_before_and_after_another_model(
     assert stage.cdk.deploy(changed, "chat") == outputs
     assert send(account, outputs["ClusterName"], there).containers == ("Vllm",)
 
-    stage.cdk.destroy(changed, "chat")
+    account.client("cloudformation").delete_stack(StackName="chat")
     assert bounds(account) == []
 
 
@@ -323,13 +356,14 @@ def test_a_nightly_fine_tuning_goes_on_from_its_checkpoints_on_another_spot_host
     cloud.destroy(stack)
 
 
-def test_a_pre_training_runs_on_all_sixteen_hosts_of_a_capacity_block(stage: Stage, changed: Path) -> None:
-    account, batch = stage.account, stage.account.client("batch")
+def test_a_pre_training_runs_on_all_sixteen_hosts_of_a_capacity_block(cloud: Local, changed: Path) -> None:
+    account, batch = cloud.account, cloud.account.client("batch")
     times = {"StartDate": "2025-12-31T11:30:00Z", "EndDate": BLOCK_ENDS.isoformat()}
     block = {"InstanceType": "p5.48xlarge", "AvailabilityZone": "us-east-1a", "TotalInstanceCount": 16}
     block |= {"ReservationType": "capacity-block", "InstanceMatchCriteria": "targeted", **times}
-    account.client("ssm").put_parameter(Name=f"/emulator/reservations/{BLOCK}", Value=json.dumps(block), Type="String")
-    words = shlex.split(stage.cdk.deploy(changed, "pre-training")["Submit"])
+    cloud.switch(f"reservations/{BLOCK}", json.dumps(block))
+    stack = cloud.deploy_assembly(changed, "pre-training")
+    words = shlex.split(stack.outputs["Submit"])
     given = dict(zip(words[3::2], words[4::2], strict=True))
     job = batch.submit_job(
         jobName=given["--job-name"], jobQueue=given["--job-queue"], jobDefinition=given["--job-definition"]
@@ -343,5 +377,4 @@ def test_a_pre_training_runs_on_all_sixteen_hosts_of_a_capacity_block(stage: Sta
         if described["status"] in {"FAILED", "SUCCEEDED"}:
             break
     assert (described["status"], len(hosts)) == ("SUCCEEDED", 16)
-    stage.cdk.destroy(changed, "pre-training")
-    account.client("ssm").delete_parameter(Name=f"/emulator/reservations/{BLOCK}")
+    cloud.destroy(stack)
