@@ -51,7 +51,8 @@ def define(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="PROVIDER",
-        help="test a host of this capacity provider, which starts one where none is free; can be repeated",
+        help="test a host of this capacity provider, which starts one where none is free: its name, or the id of its "
+        "capacity in the app; can be repeated",
     )
     parser.add_argument(
         "--host", action="append", default=[], metavar="INSTANCE", help="test this host; can be repeated"

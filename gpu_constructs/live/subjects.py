@@ -76,7 +76,7 @@ def described_as(answers: Answers, name: str) -> Thing:
         if wanted in {short_name(text(each, "taskArn")), short_name(text(each, "taskDefinitionArn")).partition(":")[0]}
     ]
     if not services and not tasks:
-        services = [each for each in services_of(answers) if _is_of_construct(text(each, "serviceName"), wanted)]
+        services = [each for each in services_of(answers) if is_of_construct(text(each, "serviceName"), wanted)]
     if not services and not tasks:
         there = [text(each, "serviceName") for each in services_of(answers)]
         there += [short_name(text(each, "taskArn")) for each in answers.of("tasks")]
@@ -124,7 +124,7 @@ def nearest_of(name: str, there: Iterable[str]) -> tuple[str, ...]:
     return tuple(lower[each] for each in found)
 
 
-def _is_of_construct(name: str, wanted: str) -> bool:
+def is_of_construct(name: str, wanted: str) -> bool:
     """Whether a name that CloudFormation made has another in it: ``demo-ChatServiceD69D759B-68J0GRPN84V3``."""
     return len(wanted) >= _LEAST_LETTERS and wanted.lower() in name.lower()
 

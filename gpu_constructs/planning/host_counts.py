@@ -16,8 +16,10 @@ def hosts_that_are_written(pool: Pool) -> tuple[int | Unknown, int | Unknown]:
     least, most = pool.min_instances, pool.max_instances
     if pool.kind is PoolKind.BATCH:
         least, most = _least_of_batch(pool), UNKNOWN if pool.batch_words else full_hosts(pool)
-    if isinstance(pool.group.capacity_of_a_host, Unknown) or known(least) < 0 or known(most) < 0:
+    if known(least) < 0 or known(most) < 0:
         return UNKNOWN, UNKNOWN
+    if isinstance(pool.group.capacity_of_a_host, Unknown):
+        return 0 if least == 0 else UNKNOWN, UNKNOWN  # nothing is no host, whatever a host counts as
     if isinstance(least, Unknown) or isinstance(most, Unknown):
         return least, most
     return least, max(least, most)  # AWS refuses a MinSize above MaxSize

@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 from gpu_constructs.account import live_cluster
 from gpu_constructs.account.self_test import Request, policy, run_self_test
 from gpu_constructs.account.self_test import run as run_module
+from gpu_constructs.account.self_test.request import targets_of
 from gpu_constructs.cli.program import main
-from gpu_constructs.errors import GpuConstructsError
+from gpu_constructs.errors import GpuConstructsError, UnknownNameError
+from gpu_constructs.live import answers
 from tests.account.modelled import error_codes
 from tests.account.recorded import Recorded
 from tests.live.given import cluster
@@ -97,3 +99,36 @@ def test_answers_of_any_shape_end_the_run(answers: dict[str, Any]) -> None:
             sleep=lambda _: None,
             clock=lambda: float(next(time)),
         )
+
+
+MADE = ("Demo-ClusterL4Provider00D5-3CZ", "Demo-ClusterSpotL40sProvider999E-COJ", "Demo-ClusterSpotL4Provider71AB-9RR")
+
+
+@pytest.mark.parametrize(("name", "called"), [("L40s", MADE[1]), ("SpotL4", MADE[2]), ("clusterl4", MADE[0])])
+def test_a_capacity_provider_may_be_called_as_in_the_app(name: str, called: str) -> None:
+    (target,) = targets_of(answers([with_providers(*MADE)]), Request(cluster="demo", capacity=(name,)))
+    assert (target.provider, target.about) == (called, called)
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("L4", "'L4' may be several capacity providers; fix: did you mean Demo-ClusterL4P"),
+        ("H100", "the cluster has no capacity provider 'H100'"),
+    ],
+)
+def test_a_capacity_provider_that_may_be_several_is_not_chosen(name: str, problem: str) -> None:
+    with pytest.raises(UnknownNameError) as refused:
+        targets_of(answers([with_providers(*MADE)]), Request(cluster="demo", capacity=(name,)))
+    assert problem in str(refused.value)
+
+
+def with_providers(*names: str) -> dict[str, Any]:
+    """A cluster that has a host of each of these capacity providers."""
+    (provider,) = cluster()["capacityProviders"]
+    hosts = [{**HOST, "containerInstanceArn": each, "capacityProviderName": each} for each in names]
+    return {
+        **cluster(),
+        "capacityProviders": [{**provider, "name": each} for each in names],
+        "containerInstances": hosts,
+    }

@@ -107,6 +107,7 @@ def test_what_is_known_is_counted_where_something_else_is_not() -> None:
 def test_a_group_whose_types_count_differently_has_an_unknown_number_of_hosts() -> None:
     found = the_pool(pools=(pool(group=GroupSettings(capacity_of_a_host=UNKNOWN)),))
     assert isinstance(found.maximum.hosts, Unknown)
+    assert found.minimum.hosts == 0
 
 
 @pytest.mark.parametrize(("least", "most", "counted"), [(-2, 5, UNKNOWN), (0, -5, UNKNOWN), (9, 3, 9)])

@@ -12,6 +12,7 @@ from gpu_constructs.live.as_template import capacity_template
 from gpu_constructs.live.described import Answers, text
 from gpu_constructs.live.hosts import RegisteredHost, registered_hosts
 from gpu_constructs.live.self_test import FAMILY, IMAGE
+from gpu_constructs.live.subjects import is_of_construct
 from gpu_constructs.values import dataclass
 
 _MOST_NAMES = 3
@@ -116,17 +117,29 @@ def _of_hosts(names: Sequence[str], hosts: Sequence[RegisteredHost]) -> Iterator
 def _of_capacity(names: Sequence[str], answers: Answers, hosts: Sequence[RegisteredHost]) -> Iterator[Target]:
     known = [text(each, "name") for each in answers.of("capacityProviders")]
     pools = {each.name: each for each in check_files([capacity_template(answers)], rules=()).fleet.pools}
-    for name in dict.fromkeys(names):
-        if known and name not in known:
-            raise UnknownNameError(
-                f"the cluster has no capacity provider {shown(name)}",
-                argument="--capacity",
-                value=name,
-                nearest=tuple(brief(each, NAME) for each in known)[:_MOST_NAMES],
-            )
+    for name in dict.fromkeys(_provider_called(each, known) for each in names):
         types = list(pools[name].instance_types) if name in pools else []
         types = types or [each.instance_type for each in hosts if each.provider == name and each.instance_type]
         yield Target(about=name, kind=_with_gpus(types, name, "--capacity"), provider=name)
+
+
+def _provider_called(name: str, known: Sequence[str]) -> str:
+    """The capacity provider of a name, of a capacity, or of a part of the name that CloudFormation made."""
+    if not known or name in known:
+        return name
+    made: list[str] = []
+    for part in (f"{name}Provider", name):  # the first one is what `add_capacity` leads to
+        made = made or [each for each in known if is_of_construct(each, part)]
+    if len(made) == 1:
+        return made[0]
+    raise UnknownNameError(
+        f"{shown(name)} may be several capacity providers"
+        if made
+        else f"the cluster has no capacity provider {shown(name)}",
+        argument="--capacity",
+        value=name,
+        nearest=tuple(brief(each, NAME) for each in made or known)[:_MOST_NAMES],
+    )
 
 
 def _with_gpus(types: Sequence[InstanceType], name: str, argument: str) -> InstanceType:
