@@ -95,10 +95,10 @@ def test_managed_scaling_and_draining_are_on_and_protection_that_outlives_a_dest
 
 def test_termination_protection_by_choice_says_what_it_costs(site: Site) -> None:
     site.capacity("g6.xlarge", scaling=HostScaling(managed_termination_protection=True))
+    assert site.warnings() == []
     provider = site.only("AWS::ECS::CapacityProvider")["AutoScalingGroupProvider"]
     assert provider["ManagedTerminationProtection"] == "ENABLED"
     assert site.only("AWS::AutoScaling::AutoScalingGroup")["NewInstancesProtectedFromScaleIn"] is True
-    assert site.warnings() == []
     (told,) = site.findings("GPU007")
     assert "waits until they are terminated by hand" in told
 
@@ -194,9 +194,9 @@ def test_the_image_is_pinned_unless_asked_otherwise(plain: Site) -> None:
 
 def test_a_floating_image_says_so(site: Site) -> None:
     site.capacity("g6.xlarge", image=GpuMachineImage.newest("al2023-gpu"))
+    assert site.warnings() == []
     (parameter,) = [value["Default"] for value in site.template()["Parameters"].values() if "gpu" in value["Default"]]
     assert parameter == "/aws/service/ecs/optimized-ami/amazon-linux-2023/gpu/recommended/image_id"
-    assert site.warnings() == []
     (told,) = site.findings("GPU002")
     assert "any deploy may change the AMI" in told
 
@@ -274,10 +274,10 @@ def test_tokens_pass_and_are_marked_as_not_known(site: Site) -> None:
     pool = site.capacity(
         type_.value_as_string, max_instances=site.number("MaxHosts"), image=GpuMachineImage.pinned("al2023-gpu")
     )
+    (warning,) = site.warnings()
     assert site.only("AWS::AutoScaling::AutoScalingGroup")["MaxSize"] == {"Ref": "MaxHosts"}
     assert site.launch_template()["InstanceType"] == {"Ref": "Type"}
     assert pool.pool.has_unknown_types
-    (warning,) = site.warnings()
     assert "GPU005" in warning
 
 

@@ -44,6 +44,7 @@ def test_capacity_of_another_app_runs_a_service_and_nothing_is_made_for_it(site:
     task = site.task(capacity)
     task.add_gpu_container("chat", image=site.image, gpus=1)
     GpuService(site.stack, "Service", cluster=gpu, task_definition=task, desired_count=2)
+    assert site.warnings() == []
     service = site.only("AWS::ECS::Service")
     assert service["CapacityProviderStrategy"] == [{"CapacityProvider": "l4", "Weight": 1}]
     assert service["DeploymentConfiguration"]["MinimumHealthyPercent"] == 50
@@ -52,7 +53,6 @@ def test_capacity_of_another_app_runs_a_service_and_nothing_is_made_for_it(site:
         not {"AWS::ECS::ClusterCapacityProviderAssociations", "AWS::EC2::SecurityGroup", "AWS::IAM::InstanceProfile"}
         & made
     )
-    assert site.warnings() == []
 
 
 def test_its_connections_are_those_of_the_cluster_that_was_imported(site: Site) -> None:

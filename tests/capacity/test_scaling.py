@@ -74,12 +74,12 @@ def test_warm_hosts_of_another_kind_are_refused(value: Any) -> None:
 
 def test_warm_hosts_are_a_warm_pool_of_exactly_their_number(site: Site) -> None:
     made = site.capacity("g6.xlarge", scaling=HostScaling(warm_hosts=WarmHosts(hosts=2)))
+    assert site.warnings() == []
     pool = site.only(_WARM_POOL)
     assert pool.pop("AutoScalingGroupName") == {"Ref": "ClusterCapacityGroupASG4C96E0D9"}
     assert pool == {"MinSize": 2, "MaxGroupPreparedCapacity": 2, "PoolState": "Stopped"}
     assert made.pool.group.warm_pool == WarmPool(state="Stopped", min_size=2, max_prepared=2)
     assert "\nECS_WARM_POOLS_CHECK=true\n" in user_data(site.launch_template())
-    assert site.warnings() == []
 
 
 def test_warm_hosts_may_run_and_be_more(site: Site) -> None:
@@ -96,8 +96,8 @@ def test_no_warm_hosts_are_no_warm_pool(site: Site) -> None:
 
 def test_several_types_on_demand_may_be_kept_warm(site: Site) -> None:
     site.capacity("g6.xlarge", "g6.2xlarge", scaling=HostScaling(warm_hosts=WarmHosts(hosts=1)))
-    assert site.only(_WARM_POOL)["MinSize"] == 1
     assert site.warnings() == []
+    assert site.only(_WARM_POOL)["MinSize"] == 1
 
 
 @pytest.mark.parametrize("base", [0, 1])

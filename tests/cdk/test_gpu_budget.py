@@ -2,52 +2,37 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import aws_cdk as cdk
 import pytest
-from aws_cdk import aws_ec2 as ec2
 
-from gpu_constructs import GpuBudget, GpuCluster, GpuService
+from gpu_constructs import GpuBudget, GpuService
 from gpu_constructs.errors import InvalidValueError
 from tests.synthesis import Site
 
 
-@pytest.fixture
-def two_hosts(site: Site) -> Site:
+def test_hosts_above_the_lowest_of_several_budgets_fail_the_synth(site: Site) -> None:
     site.capacity("g6.xlarge", max_instances=2)  # 2 * $0.8048
-    return site
-
-
-def test_hosts_above_a_budget_fail_the_synth(two_hosts: Site) -> None:
-    GpuBudget.add_to(two_hosts.app, usd_per_hour=1.5)
+    GpuBudget.add_to(site.stack, usd_per_hour=2)
+    assert site.warnings() == []
+    for usd in (1.5, 3):
+        GpuBudget.add_to(site.app, usd_per_hour=usd)
     with pytest.raises(RuntimeError) as refused:
-        two_hosts.app.synth()
+        site.app.synth(force=True)
     said = " ".join(str(refused.value).split())
     assert "the hosts can cost $1.61 an hour, which is $0.11 above the budget of $1.50" in said
 
 
-def test_a_pool_is_called_as_in_the_app_where_its_template_has_no_paths() -> None:
-    app = cdk.App(analytics_reporting=False, context={"aws:cdk:enable-path-metadata": False})
-    stack = cdk.Stack(app, "Demo")
-    cluster = GpuCluster(stack, "Gpu", vpc=ec2.Vpc(stack, "Vpc"))
-    cluster.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=2)
-    GpuBudget.add_to(app, usd_per_hour=1)
+def test_a_pool_is_called_as_in_the_app_where_its_template_has_no_paths(tmp_path: Path) -> None:
+    context = {"aws:cdk:enable-path-metadata": False}
+    site = Site(cdk.App(outdir=str(tmp_path), analytics_reporting=False, context=context))
+    site.capacity("g6.xlarge", max_instances=2)
+    GpuBudget.add_to(site.app, usd_per_hour=1)
     with pytest.raises(RuntimeError) as refused:
-        app.synth()
-    assert "Gpu/L4 $1.61" in str(refused.value)
-
-
-def test_hosts_within_a_budget_do_not(two_hosts: Site) -> None:
-    GpuBudget.add_to(two_hosts.stack, usd_per_hour=2)
-    assert two_hosts.warnings() == []
-
-
-def test_the_lowest_of_several_budgets_counts(two_hosts: Site) -> None:
-    for usd in (2, 1, 3):
-        GpuBudget.add_to(two_hosts.app, usd_per_hour=usd)
-    with pytest.raises(RuntimeError, match="ValidationFailed"):
-        two_hosts.app.synth()
+        site.app.synth()
+    assert "Cluster/Capacity $1.61" in str(refused.value)
 
 
 def test_what_is_not_known_is_a_warning_that_can_be_acknowledged(site: Site) -> None:

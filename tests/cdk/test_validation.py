@@ -8,12 +8,11 @@ from typing import Any
 
 import aws_cdk as cdk
 import pytest
-from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs import GpuChecks, GpuCluster, GpuTaskDefinition
 from gpu_constructs.errors import InvalidValueError
-from tests.synthesis import Site
+from tests.synthesis import Site, app_in
 
 IMAGE = ecs.ContainerImage.from_registry("nvidia/cuda:12.8.1-base-ubuntu24.04")
 
@@ -41,16 +40,14 @@ def test_an_error_in_plain_cdk_fails_the_synth_of_an_app_that_asks_for_the_check
     assert where["constructPath"] == "Stack/Task/Resource"
 
 
-def test_the_check_is_added_once_however_often_it_is_asked_for(tmp_path: Path) -> None:
-    app = cdk.App(outdir=str(tmp_path))
-    stack = cdk.Stack(app, "Stack")
-    GpuChecks.add_to(app)
-    GpuChecks.add_to(stack)
-    GpuCluster(stack, "Gpu", vpc=ec2.Vpc(stack, "Vpc", restrict_default_security_group=False))
-    gpu_on_fargate(stack)
+def test_the_check_is_added_once_however_often_it_is_asked_for(site: Site) -> None:
+    GpuChecks.add_to(site.app)
+    GpuChecks.add_to(site.stack)
+    GpuCluster(site.stack, "Gpu", vpc=site.vpc)
+    gpu_on_fargate(site.stack)
     with pytest.raises(RuntimeError, match="ValidationFailed"):
-        app.synth()
-    assert [each["ruleName"] for each in violations(app)] == ["GPU028"]
+        site.app.synth()
+    assert [each["ruleName"] for each in violations(site.app)] == ["GPU028"]
 
 
 def test_a_plugin_that_is_added_by_hand_asks_cdk_where_the_templates_are(tmp_path: Path) -> None:
@@ -78,19 +75,22 @@ def test_what_is_changed_behind_a_construct_is_seen(site: Site) -> None:
         site.app.synth(force=True)
 
 
-@pytest.mark.parametrize("scope", ["app", "stage", "stack", "construct"])
-def test_a_finding_is_acknowledged_on_the_construct_or_any_scope_above_it(tmp_path: Path, scope: str) -> None:
-    app = cdk.App(outdir=str(tmp_path))
-    stage = cdk.Stage(app, "Prod")
-    stack = cdk.Stack(stage, "Stack")
-    cluster = GpuCluster(stack, "Gpu", vpc=ec2.Vpc(stack, "Vpc", restrict_default_security_group=False))
-    pool = cluster.add_capacity("V100", instance_types=["p3.2xlarge"], max_instances=1)
-    scopes = {"app": app, "stage": stage, "stack": stack, "construct": pool}
-    cdk.Validations.of(scopes[scope]).acknowledge(cdk.Acknowledgment(id="gpu-constructs::GPU001", reason="we have it"))
+@pytest.mark.parametrize("scopes", [["app"], ["stage", "stack", "construct"]], ids="-".join)
+def test_a_finding_is_acknowledged_on_the_construct_or_any_scope_above_it(tmp_path: Path, scopes: list[str]) -> None:
+    app = app_in(tmp_path)
+    for scope in scopes:
+        stage = cdk.Stage(app, f"By{scope}")
+        site = Site(app, stage)
+        pool = site.capacity("p3.2xlarge")
+        above = {"app": app, "stage": stage, "stack": site.stack, "construct": pool}
+        acknowledged = cdk.Acknowledgment(id="gpu-constructs::GPU001", reason=f"we have it by {scope}")
+        cdk.Validations.of(above[scope]).acknowledge(acknowledged)
     app.synth()
     assert violations(app) == []
-    (found,) = violations(app, "suppressedViolations")
-    assert (found["ruleName"], found["reason"]) == ("GPU001", "we have it")
+    found = violations(app, "suppressedViolations")
+    assert sorted((each["ruleName"], each["reason"]) for each in found) == sorted(
+        ("GPU001", f"we have it by {scope}") for scope in scopes
+    )
 
 
 def test_information_is_not_shown_at_synth(site: Site) -> None:

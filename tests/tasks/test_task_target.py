@@ -74,13 +74,11 @@ def test_arm_hosts_are_asked_for(tenant: Tenant) -> None:
     assert written(tenant)["RuntimePlatform"]["CpuArchitecture"] == "ARM64"
 
 
-@pytest.mark.parametrize(
-    ("given", "mode"),
-    [(None, "awsvpc"), (ecs.NetworkMode.AWS_VPC, "awsvpc"), (ecs.NetworkMode.HOST, "host")],
-)
-def test_network_modes_of_managed_instances(tenant: Tenant, given: ecs.NetworkMode | None, mode: str) -> None:
-    assert tenant.task(managed(tenant), network_mode=given).task.network_mode == mode
-    assert written(tenant)["NetworkMode"] == mode
+def test_network_modes_of_managed_instances(tenant: Tenant) -> None:
+    modes = {None: "awsvpc", ecs.NetworkMode.AWS_VPC: "awsvpc", ecs.NetworkMode.HOST: "host"}
+    for number, (given, mode) in enumerate(modes.items()):
+        assert tenant.task(managed(tenant), name=f"T{number}", network_mode=given).task.network_mode == mode
+    assert [each["NetworkMode"] for each in tenant.properties(TASK)] == list(modes.values())
 
 
 @pytest.mark.parametrize("mode", [ecs.NetworkMode.BRIDGE, ecs.NetworkMode.NONE])
@@ -125,11 +123,11 @@ def test_settings_that_managed_instances_refuse(tenant: Tenant, setting: str, va
     assert tenant.children() == before
 
 
-@pytest.mark.parametrize(("setting", "value"), SETTINGS)
-def test_the_same_settings_on_an_auto_scaling_group(tenant: Tenant, setting: str, value: Any) -> None:
+def test_the_same_settings_on_an_auto_scaling_group(tenant: Tenant) -> None:
     task = tenant.task(tenant.capacity("g6.xlarge"))
-    task.add_container("sidecar", image=tenant.image, memory_limit_mib=64, **{setting: value})
-    assert [each.name for each in task.task.containers] == ["sidecar"]
+    for setting, value in SETTINGS:
+        task.add_container(setting, image=tenant.image, memory_limit_mib=64, **{setting: value})
+    assert [each.name for each in task.task.containers] == [setting for setting, _ in SETTINGS]
 
 
 def test_settings_of_the_right_kind_for_managed_instances(tenant: Tenant) -> None:
