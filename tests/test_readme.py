@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
-from aws_cdk import assertions
 
 from gpu_constructs.capacity.capacity_block import DRAIN_MINUTES
 from gpu_constructs.checking.report import check_files
@@ -69,9 +69,10 @@ def test_the_page_is_one_app_that_runs(page: str, types: set[str]) -> None:
     names: dict[str, Any] = {"__name__": "__main__"}
     blocks = _BLOCK.findall((ROOT / "docs" / page).read_text())
     exec(compile("\n".join(blocks), page, "exec"), names)  # noqa: S102 - it is our own
-    resources = assertions.Template.from_stack(names["stack"]).to_json()["Resources"].values()
+    folder = Path(names["app"].synth().directory)
+    resources = json.loads((folder / names["stack"].template_file).read_text())["Resources"].values()
     assert types <= {each["Type"] for each in resources}
-    found = check_files([names["app"].synth().directory]).findings
+    found = check_files([folder]).findings
     assert [each for each in found if each.severity is not Severity.INFO] == []
 
 
@@ -100,11 +101,7 @@ def test_the_numbers_are_true() -> None:
     assert f"an L4 has {memory // 1024}.{memory % 1024 * 10 // 1024} GiB" in README
 
 
-@pytest.mark.parametrize("target", sorted(set(re.findall(r"`make (\w+)`|^make (\w+)", README, re.MULTILINE))))
-def test_every_make_target_exists(target: tuple[str, str]) -> None:
-    assert re.search(rf"^{''.join(target)}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
-
-
-@pytest.mark.parametrize("path", sorted(set(re.findall(r"\]\(([\w./-]+)\)", README))))
-def test_every_link_into_the_project_leads_somewhere(path: str) -> None:
-    assert (ROOT / path).exists()
+def test_every_make_target_exists() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    for target in re.findall(r"`make (\w+)`|^make (\w+)", README, re.MULTILINE):
+        assert re.search(rf"^{''.join(target)}:", makefile, re.MULTILINE), target

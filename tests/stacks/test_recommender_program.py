@@ -22,22 +22,25 @@ def program() -> ModuleType:
     return module
 
 
-@pytest.fixture
-def shop(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], str]]:
-    """Trains on a text, and returns the result."""
+@pytest.fixture(scope="module")
+def shop() -> Iterator[Callable[[str], str]]:
+    """Trains on a text alone, and returns the result."""
     places = {"DATA": "data/", "RESULTS": "results/", "JOB_CHECKPOINTS": "checkpoints/one/"}
     given = {"JOB_NAME": "one", "AWS_DEFAULT_REGION": "us-east-1"}
-    for name, value in {**{name: f"s3://shop/{prefix}" for name, prefix in places.items()}, **given}.items():
-        monkeypatch.setenv(name, value)
 
-    def trained_on(text: str) -> str:
-        client = boto3.client("s3")
+    with pytest.MonkeyPatch.context() as environment, mock_aws():
+        for name, value in {**{name: f"s3://shop/{prefix}" for name, prefix in places.items()}, **given}.items():
+            environment.setenv(name, value)
+        client, main = boto3.client("s3"), program().main
         client.create_bucket(Bucket="shop")
-        client.put_object(Bucket="shop", Key="data/a.csv", Body=text)
-        program().main()
-        return str(client.get_object(Bucket="shop", Key="results/one.csv")["Body"].read().decode())
 
-    with mock_aws():
+        def trained_on(text: str) -> str:
+            for each in client.list_objects_v2(Bucket="shop").get("Contents", ()):
+                client.delete_object(Bucket="shop", Key=each["Key"])
+            client.put_object(Bucket="shop", Key="data/a.csv", Body=text)
+            main()
+            return str(client.get_object(Bucket="shop", Key="results/one.csv")["Body"].read().decode())
+
         yield trained_on
 
 

@@ -28,21 +28,21 @@ def test_a_need_that_a_host_does_not_serve_is_refused(
         tenant.task(tenant.capacity(instance_type)).add_gpu_container("train", image=tenant.image, **needs)
 
 
-@pytest.mark.parametrize(
-    ("instance_type", "needs"),
-    [
-        ("g6.xlarge", {"precision": "fp8"}),
-        ("g5.xlarge", {"precision": "bfloat16"}),
-        ("p4d.24xlarge", {"gpus": 8, "nvlink": True, "min_compute_capability": (8, 0)}),
-        ("g6.xlarge", {"nvlink": True}),  # one GPU has nothing to be joined with
-        ("p6-b200.48xlarge", {"precision": "fp4", "min_compute_capability": "sm_100a"}),
-        ("p5.4xlarge", {"precision": "MXFP4", "min_compute_capability": (9, 0)}),
-    ],
-)
-def test_a_need_that_every_host_serves_passes(site: Site, instance_type: str, needs: dict[str, Any]) -> None:
-    task = site.task(site.capacity(instance_type))
-    task.add_gpu_container("train", image=site.image, **needs)
-    assert task.task.containers[0].needs is not None
+SERVED: list[tuple[str, dict[str, Any]]] = [
+    ("g6.xlarge", {"precision": "fp8"}),
+    ("g5.xlarge", {"precision": "bfloat16"}),
+    ("p4d.24xlarge", {"gpus": 8, "nvlink": True, "min_compute_capability": (8, 0)}),
+    ("g6.xlarge", {"nvlink": True}),  # one GPU has nothing to be joined with
+    ("p6-b200.48xlarge", {"precision": "fp4", "min_compute_capability": "sm_100a"}),
+    ("p5.4xlarge", {"precision": "MXFP4", "min_compute_capability": (9, 0)}),
+]
+
+
+def test_a_need_that_every_host_serves_passes(site: Site) -> None:
+    for number, (instance_type, needs) in enumerate(SERVED):
+        task = site.task(site.capacity(instance_type, name=f"Hosts{number}"), name=f"Task{number}")
+        task.add_gpu_container("train", image=site.image, **needs)
+        assert task.task.containers[0].needs is not None
     assert site.warnings() == []
 
 
