@@ -13,7 +13,7 @@ from gpu_constructs.hardware.prices import Price, dollars
 from gpu_constructs.placement.reasons import listed
 from gpu_constructs.planning.budget_verdict import BudgetVerdict
 from gpu_constructs.planning.cheaper import Outcome, Search
-from gpu_constructs.planning.fleet_plan import FleetPlan, Level, PoolPlan, QuotaNeed
+from gpu_constructs.planning.fleet_plan import UNPLANNED, FleetPlan, Level, PoolPlan, QuotaNeed
 from gpu_constructs.planning.host_price import HOURS_A_MONTH, Usd
 from gpu_constructs.planning.in_words import (
     NOT_KNOWN,
@@ -39,9 +39,9 @@ _COMPARED = frozenset({Outcome.FOUND, Outcome.NONE})
 
 def lines(plan: FleetPlan, *, width: int, verdict: BudgetVerdict | None = None) -> Iterator[Line]:
     """A plan as text."""
-    if not plan.pools:
+    if not plan.pools and not plan.unplanned:
         yield [("no hosts are defined in what was read, so nothing is planned", "warning")]
-    else:
+    elif plan.pools:
         yield from _totals(plan, width)
     for each in plan.pools:
         yield []
@@ -51,9 +51,7 @@ def lines(plan: FleetPlan, *, width: int, verdict: BudgetVerdict | None = None) 
         yield [("quotas", "title"), (" (vCPUs, of each account and region)", "aside")]
         for need in plan.quotas:
             yield from pieces(f"  {need.quota.code}  ", _quota(need), width)
-    if plan.elsewhere:
-        yield []
-        yield from pieces("", f"not planned: {listed(plan.elsewhere)}, whose hosts are not in these files", width)
+    yield from _not_planned(plan, width)
     if plan.prices:
         yield []
         yield from pieces("", about_prices(plan), width, style="aside")
@@ -75,6 +73,17 @@ def _totals(plan: FleetPlan, width: int) -> Iterator[Line]:
     left_out = dict.fromkeys(each for name in plan.levels for each in plan.unpriced(name))
     for each in left_out:
         yield from pieces("not counted  ", f"{brief(each.pool.name, LABEL)}: {each.why_unpriced}", width)
+
+
+def _not_planned(plan: FleetPlan, width: int) -> Iterator[Line]:
+    if plan.elsewhere:
+        yield []
+        yield from pieces("", f"not planned: {listed(plan.elsewhere)}, whose hosts are not in these files", width)
+    if plan.unplanned:
+        if plan.pools or plan.elsewhere:
+            yield []
+        names = listed(brief(each.name, LABEL) for each in plan.unplanned)
+        yield from pieces("", f"not planned: {names}, because {UNPLANNED}", width)
 
 
 def _pool(each: PoolPlan, width: int) -> Iterator[Line]:
@@ -225,6 +234,7 @@ def facts_of(plan: FleetPlan) -> dict[str, object]:
             for each in plan.quotas
         ],
         "not_planned": list(plan.elsewhere),
+        "not_planned_environments": [each.name for each in plan.unplanned],
     }
 
 

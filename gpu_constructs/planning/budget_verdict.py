@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpu_constructs.fleet import Origin
 from gpu_constructs.hardware.prices import dollars
 from gpu_constructs.placement.reasons import listed
-from gpu_constructs.planning.fleet_plan import FleetPlan, PoolPlan
+from gpu_constructs.planning.fleet_plan import UNPLANNED, FleetPlan, PoolPlan
 from gpu_constructs.rules import Finding, Severity
 from gpu_constructs.values import dataclass
 
@@ -58,14 +58,16 @@ def verdict(plan: FleetPlan, usd_per_hour: float) -> BudgetVerdict:
         )
     unpriced = {each.pool.name for each in plan.unpriced("maximum") if not each.price.is_paid}
     unknown = [each for each in plan.pools if each.pool.name in elsewhere | unpriced]
-    why = listed(f"{each.pool.name}: {_why(each)}" for each in unknown)
+    origins = [*(each.pool.origin for each in unknown), *(each.origin for each in plan.unplanned)]
+    why = [f"{each.pool.name}: {_why(each)}" for each in unknown]
+    why += [f"{each.name}: {UNPLANNED}" for each in plan.unplanned]
     return BudgetVerdict(
         usd_per_hour=usd_per_hour,
         above=above,
-        open=f"what some hosts can cost is not known ({why})" if unknown else "",
+        open=f"what some hosts can cost is not known ({listed(why)})" if why else "",
         assumed=_ASSUMED if plan.is_region_assumed else "",
         dearest=dearest[0][1].pool.origin if dearest else None,
-        unpriced=unknown[0].pool.origin if unknown else None,
+        unpriced=origins[0] if origins else None,
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 
-from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, PoolKind, Unknown, Workload, known, total
+from gpu_constructs.fleet import UNKNOWN, ComputeEnvironment, Fleet, Pool, PoolKind, Unknown, Workload, known, total
 from gpu_constructs.placement import Assumption, PoolProof, Proof, Stranded, demand_of, prove
 from gpu_constructs.placement.assumptions import need_of
 from gpu_constructs.placement.batch_vcpus import full_hosts
@@ -24,6 +24,9 @@ from gpu_constructs.planning.host_counts import hosts_that_are_written, hosts_wa
 from gpu_constructs.planning.host_price import HostPrice, Usd, host_price, sum_of
 from gpu_constructs.planning.starts import Start, Starts
 from gpu_constructs.values import dataclass
+
+UNPLANNED = "the types of hosts are not in these files"
+"""Why a compute environment of AWS Batch is not planned."""
 
 _QUARTER = 0.25
 """Of an hour: so long the metric of managed scaling is low before it ends a host
@@ -170,6 +173,7 @@ class FleetPlan:
         maximum: All pools at MaxSize.
         quotas: What is needed of the quotas.
         elsewhere: Workloads whose hosts are not in the files: those of imported clusters, Fargate and the like.
+        unplanned: Compute environments of AWS Batch with hosts whose types are not in the files.
         proof: What it was made of: where the copies go at the desired counts, with the packing of each pool.
     """
 
@@ -179,6 +183,7 @@ class FleetPlan:
     maximum: Level
     quotas: tuple[QuotaNeed, ...]
     elsewhere: tuple[str, ...]
+    unplanned: tuple[ComputeEnvironment, ...]
     proof: Proof = field(compare=False, repr=False)
 
     @property
@@ -230,6 +235,7 @@ def plan(fleet: Fleet, *, cheaper: bool = True) -> FleetPlan:
         maximum=_sum([each.maximum for each in pools]),
         quotas=_quotas(pools),
         elsewhere=tuple(each.workload.name for each in proof.workloads if not each.places),
+        unplanned=tuple(each for each in fleet.environments if each.has_hosts),
         proof=proof,
     )
 

@@ -100,6 +100,20 @@ def test_files_without_hosts_have_no_plan(tmp_path: Path, capsys: pytest.Capture
     assert "nothing is planned" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(("kind", "code"), [("EC2", 1), ("FARGATE", 0)])
+def test_hosts_that_batch_chooses_are_named_and_keep_no_budget(
+    kind: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    resources = {"Type": kind, "InstanceTypes": ["optimal"], "MaxvCpus": 256}
+    environment = {"Type": "AWS::Batch::ComputeEnvironment", "Properties": {"ComputeResources": resources}}
+    path = written({"Resources": {"Chosen": environment}}, tmp_path / "t.json")
+    assert main(["plan", path, "--budget", "9999"]) == code
+    said = capsys.readouterr().out
+    assert said.startswith("not planned: Chosen, because" if code else "no hosts are defined")
+    assert main(["plan", path, "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["not_planned_environments"] == (["Chosen"] if code else [])
+
+
 def changed(tmp_path: Path, **changes: Any) -> list[str]:
     """Arguments that compare a template with itself after changes of its group."""
     new = template()

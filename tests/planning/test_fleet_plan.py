@@ -6,7 +6,17 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Fleet, GroupSettings, Pool, PoolKind, PurchaseOption, ServiceScaling, Unknown
+from gpu_constructs.fleet import (
+    UNKNOWN,
+    ComputeEnvironment,
+    Fleet,
+    GroupSettings,
+    Pool,
+    PoolKind,
+    PurchaseOption,
+    ServiceScaling,
+    Unknown,
+)
 from gpu_constructs.hardware.prices import on_demand_price
 from gpu_constructs.planning import plan
 from gpu_constructs.planning.budget_verdict import verdict
@@ -196,6 +206,17 @@ def test_a_budget_is_for_all_hosts_at_max_size() -> None:
 )
 def test_what_is_not_known_keeps_no_budget_and_what_is_paid_does(one: Pool, kept: bool) -> None:
     assert verdict(planned(pools=(one,)), 1000).is_kept is kept
+
+
+def test_hosts_that_batch_chooses_keep_no_budget() -> None:
+    chosen = ComputeEnvironment(name="Optimal")
+    found = plan(Fleet(environments=(chosen, ComputeEnvironment(name="Fargate", has_hosts=False))))
+    assert found.unplanned == (chosen,)
+    against = verdict(found, 1000)
+    assert (against.is_kept, against.open) == (
+        False,
+        "what some hosts can cost is not known (Optimal: the types of hosts are not in these files)",
+    )
 
 
 def test_the_price_of_another_region_keeps_no_budget() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Fleet, ResourceRequirement, Workload
+from gpu_constructs.fleet import UNKNOWN, ComputeEnvironment, Fleet, ResourceRequirement, Workload
 from gpu_constructs.planning import FleetPlan, plan
 from gpu_constructs.planning.host_layout import Devices, PoolLayout, SlotUse, layouts_of
 from gpu_constructs.planning.page import page
@@ -204,6 +204,9 @@ def test_what_never_starts_or_ends_is_to_be_looked_at() -> None:
 
 def test_an_empty_fleet_has_a_page() -> None:
     assert "nothing is planned" in page(plan(Fleet(pools=(), workloads=())))
+    chosen = page(plan(Fleet(environments=(ComputeEnvironment(name="Optimal"),))))
+    assert "Nothing is planned, because the types of hosts are not in these files" in chosen
+    assert "Optimal" in chosen
 
 
 @pytest.mark.parametrize("path", PICTURES, ids=lambda path: path.name)

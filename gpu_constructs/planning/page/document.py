@@ -11,7 +11,7 @@ from gpu_constructs.fleet import Unknown
 from gpu_constructs.hardware.prices import dollars
 from gpu_constructs.placement.reasons import listed
 from gpu_constructs.planning.budget_verdict import BudgetVerdict
-from gpu_constructs.planning.fleet_plan import FleetPlan, QuotaNeed
+from gpu_constructs.planning.fleet_plan import UNPLANNED, FleetPlan, QuotaNeed
 from gpu_constructs.planning.host_layout import Devices, PoolLayout, SlotUse, layouts_of
 from gpu_constructs.planning.host_price import HOURS_A_MONTH
 from gpu_constructs.planning.in_words import about_prices, amount, cost_of_level, hosts_word, partly
@@ -69,6 +69,8 @@ def page(plan: FleetPlan, *, title: str = "GPU plan", verdict: BudgetVerdict | N
 
 def _headline(plan: FleetPlan) -> str:
     """What the plan comes to at the desired counts, in markup; what is not known is said after it."""
+    if not plan.pools and plan.unplanned:
+        return f"<h1>Nothing is planned, because {UNPLANNED}</h1>"
     if not plan.pools:
         return "<h1>No hosts are defined in what was read, so nothing is planned</h1>"
     hosts, gpus = plan.desired.known_hosts, plan.desired.known_gpus
@@ -171,6 +173,8 @@ def _warnings(
         yield "warn", "Not counted", f"in the costs: {name(each)}, {text(why)}"
     for workload in plan.elsewhere:
         yield "info", "Not planned", f"{name(workload)}, whose hosts are not in these files"
+    for environment in plan.unplanned:
+        yield "warn", "Not planned", f"{name(environment.name)}, because {UNPLANNED}"
 
 
 def _of_budget(verdict: BudgetVerdict) -> tuple[str, str, str]:

@@ -80,6 +80,7 @@ def other_environments(index: Index) -> Iterator[ComputeEnvironment]:
                 name=resource.logical_id,
                 lacks_gpus="is on Fargate, which has none",
                 property_name="Type",
+                has_hosts=False,
                 origin=resources.origin,
             )
         elif names and BATCH_TYPE_WORDS.issuperset(names):
