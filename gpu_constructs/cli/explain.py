@@ -93,9 +93,12 @@ def _task_called(fleet: Fleet, name: str) -> Task:
 
 
 def _is_part(workload: Workload, name: str) -> bool:
-    """Whether what runs a task is part of the construct of a name."""
-    path = None if workload.origin is None else workload.origin.construct_path
-    return path is not None and f"/{name}/" in f"/{path.rpartition('/')[0]}/"
+    """Whether what runs a task is called so, or is part of the construct of a name."""
+    if workload.origin is None:
+        return name == workload.name
+    path = workload.origin.construct_path
+    is_inside = path is not None and f"/{name}/" in f"/{path.rpartition('/')[0]}/"
+    return is_inside or name in {workload.name, workload.origin.resource}
 
 
 def _elsewhere(routes: Sequence[Route]) -> tuple[Elsewhere, ...]:

@@ -61,6 +61,13 @@ def test_a_task_goes_by_the_construct_that_runs_it(name: str, tmp_path: Path) ->
     assert main(["explain", name, written(body, tmp_path / "t.json")]) == 0
 
 
+def test_a_task_goes_by_the_name_and_the_logical_id_of_its_service(tmp_path: Path) -> None:
+    body = template()
+    assert main(["explain", "Service", written(body, tmp_path / "t.json")]) == 0
+    body["Resources"]["Service"]["Metadata"] = {"aws:cdk:path": "Demo/Assistant/Resource"}
+    assert main(["explain", "Service", written(body, tmp_path / "t.json")]) == 0
+
+
 def test_a_job_of_batch_goes_by_its_construct(tmp_path: Path) -> None:
     body = template()
     body["Resources"]["Chat"]["Metadata"] = {"aws:cdk:path": "Demo/Queue/Sweep/Definition/Resource"}
