@@ -293,13 +293,14 @@ def _named_with_release(image: Image, release: str | None) -> str:
 
 
 def _applies(exception: ImageException, image: Image, instance_type: InstanceType, release: str | None) -> bool:
-    drivers = drivers_of(image, release)
-    return (
-        exception.operating_system is image.operating_system
-        and exception.architecture in (None, image.architecture)
-        and instance_type.family in exception.families
-        and not (exception.below_branch and drivers and drivers.lowest >= (exception.below_branch,))
-    )
+    if (
+        exception.operating_system is not image.operating_system
+        or exception.architecture not in (None, image.architecture)
+        or instance_type.family not in exception.families
+    ):
+        return False
+    drivers = drivers_of(image, release) if exception.below_branch else None
+    return drivers is None or drivers.lowest < (exception.below_branch,)
 
 
 def _driver_answer(image: Image, instance_type: InstanceType, release: str | None) -> Compatibility:
