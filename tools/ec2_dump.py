@@ -26,12 +26,14 @@ class Offering(TypedDict):
     Location: str
 
 
+@cache
 def instance_types() -> dict[str, InstanceTypeInfo]:
     """DescribeInstanceTypes of all regions together, by name."""
     file = _EC2 / "instance_types.json.gz"
     return cast("dict[str, InstanceTypeInfo]", json.loads(gzip.decompress(file.read_bytes())))
 
 
+@cache
 def offerings() -> dict[str, list[str]]:
     """Regions that offer a type, sorted, by name."""
     regions: dict[str, list[str]] = defaultdict(list)

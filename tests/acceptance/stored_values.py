@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -31,7 +30,7 @@ def part(text: str) -> dict[str, str]:
 
 def errors(template: Mapping[str, Any]) -> set[str]:
     """Rules that find an error with the default values of all parameters; other values bring warnings alone."""
-    stacks = Inputs(["-"], stdin=json.dumps(template).encode()).stacks()
+    stacks = Inputs([template]).stacks()
     fleet = fleet_of(stacks.stacks, tasks=stacks.tasks, remarks=stacks.remarks)
     return {each.rule for each in check(fleet, rules=ERRORS, fixes=False) if each.severity is Severity.ERROR}
 

@@ -21,9 +21,13 @@ KNOWN = {name: read(name) for name in ("accelerated", "general", "prices", "imag
 DAY = dt.date(2026, 12, 1)
 
 
-@cache
 def dump() -> dict[str, Any]:
     return cast("dict[str, Any]", ec2_dump.instance_types())
+
+
+@cache
+def offered_in(region: str) -> frozenset[str]:
+    return frozenset(name for name, regions in ec2_dump.offerings().items() if region in regions)
 
 
 def described(like: str, **gpu: object) -> Any:
@@ -35,10 +39,7 @@ def described(like: str, **gpu: object) -> Any:
 
 def answered(types: dict[str, Any], *regions: str, **more: Any) -> Answers:
     """Answers of regions that offer these types and all that they offered before."""
-    offered = {
-        region: frozenset({*types, *(name for name, where in ec2_dump.offerings().items() if region in where)})
-        for region in regions
-    }
+    offered = {region: frozenset({*types, *offered_in(region)}) for region in regions}
     return Answers(**{"day": DAY, "described": types, "offered": offered, "prices": {}, "releases": {}, **more})
 
 
@@ -51,8 +52,7 @@ def types_of(made: Refreshed) -> Any:
 
 
 def test_the_recorded_answers_of_a_region_change_nothing() -> None:
-    offered = {name for name, regions in ec2_dump.offerings().items() if "us-east-1" in regions}
-    made = refreshed(KNOWN, answered({name: dump()[name] for name in offered}, "us-east-1"))
+    made = refreshed(KNOWN, answered({name: dump()[name] for name in offered_in("us-east-1")}, "us-east-1"))
     assert not made.gaps
     assert not made.left_out
     for name in ("accelerated", "general"):
@@ -75,7 +75,8 @@ def test_what_aws_does_not_say_of_a_new_type_is_unknown_and_said() -> None:
 
 def test_a_new_size_has_what_is_known_of_its_family_and_its_gpu() -> None:
     made = refreshed(KNOWN, answered({"g6.96xlarge": described("g6.48xlarge")}, "us-east-1"))
-    found, like = types_of(made)["g6.96xlarge"], types_of(made)["g6.48xlarge"]
+    types = types_of(made)
+    found, like = types["g6.96xlarge"], types["g6.48xlarge"]
     assert (found.quota, found.traits, found.accelerators) == (like.quota, like.traits, like.accelerators)
     assert not made.gaps
 
@@ -99,8 +100,9 @@ def test_regions_that_were_not_asked_are_as_they_were() -> None:
     before = KNOWN["accelerated"]["regions"]["g6"]
     offered = {"us-east-1": frozenset[str](), "us-moon-1": frozenset({"g6.xlarge"})}
     made = refreshed(KNOWN, answered({}, offered=offered))
-    assert types_of(made)["g6.xlarge"].regions == tuple(sorted({*before, "us-moon-1"} - {"us-east-1"}))
-    assert types_of(made)["g6.2xlarge"].regions == tuple(sorted({*before} - {"us-east-1"}))
+    types = types_of(made)
+    assert types["g6.xlarge"].regions == tuple(sorted({*before, "us-moon-1"} - {"us-east-1"}))
+    assert types["g6.2xlarge"].regions == tuple(sorted({*before} - {"us-east-1"}))
 
 
 def test_a_correction_holds_until_aws_answers_something_else() -> None:
@@ -113,8 +115,9 @@ def test_a_correction_holds_until_aws_answers_something_else() -> None:
 
 def test_a_type_that_is_offered_again_loses_the_note_that_it_is_not() -> None:
     made = refreshed(KNOWN, answered({"p3.2xlarge": described("g6.xlarge", Name="V100")}, "us-east-1"))
-    assert types_of(made)["p3.2xlarge"].note is None
-    assert types_of(made)["p3.8xlarge"].note
+    types = types_of(made)
+    assert types["p3.2xlarge"].note is None
+    assert types["p3.8xlarge"].note
 
 
 def without(info: Any, key: str) -> Any:

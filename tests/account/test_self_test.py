@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from contextlib import suppress
+from itertools import cycle
 from typing import Any
 
 import pytest
@@ -36,14 +37,13 @@ LOG = "<gpu id='0'><fb_memory_usage><total>22888 MiB</total></fb_memory_usage></
 
 
 @pytest.mark.parametrize("call", CALLS)
-@pytest.mark.parametrize("status", ["STOPPED", "RUNNING"])
 def test_every_error_that_botocore_models_is_words_and_an_exit_code(
-    call: str, status: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    call: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     service, _, operation = call.partition(":")
     monkeypatch.setattr(run_module, "_POLL_SECONDS", 0)
     monkeypatch.setattr(run_module, "_LOG_SECONDS", 0)
-    for code in error_codes(service, operation):
+    for code, status in zip(error_codes(service, operation), cycle(("STOPPED", "RUNNING")), strict=False):
         error = ClientError({"Error": {"Code": code, "Message": "why\x1b[2J"}}, operation)
         more = {"tasks": [{**TASK, "lastStatus": status}], "events": [{"message": LOG}]}
         recorded = Recorded({xform_name(operation): error}, **more)

