@@ -7,15 +7,14 @@ import datetime as dt
 import json
 import sys
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 
 from gpu_constructs.account.changes import changes
 from gpu_constructs.account.gaps import in_words, release_gaps
 from gpu_constructs.account.merge import refreshed
+from gpu_constructs.cli.account_part import account_part
 from gpu_constructs.cli.terminal import clean
-from gpu_constructs.errors import GpuConstructsError, InvalidValueError, shown
+from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.hardware.records import CATALOGUE, DATA, as_written, parsed, read
 
 _FILES = ("accelerated", "general", "prices", "image_releases")
@@ -67,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _refresh(arguments: argparse.Namespace) -> Iterator[str]:
     """Writes a newer catalogue; yields what changed and what is not known of new types."""
-    ask = _boto3_part()
+    ask = account_part("ask")
     known = {name: read(name) for name in _FILES}
     found = ask.ask(
         ask.clients_of(arguments.profile),
@@ -89,15 +88,6 @@ def _refresh(arguments: argparse.Namespace) -> Iterator[str]:
     yield from in_words(newer.gaps | release_gaps(json.loads(newer.files["image_releases.json"])))
     yield from newer.left_out
     yield f"{CATALOGUE}={folder} makes every command and every construct read it"
-
-
-def _boto3_part() -> ModuleType:
-    try:
-        return import_module("gpu_constructs.account.ask")
-    except ImportError as problem:
-        if problem.name not in {"boto3", "botocore"}:
-            raise
-        raise GpuConstructsError("boto3 is not installed", fix="pip install 'gpu-constructs[account]'") from problem
 
 
 def _differences(older: Path | None, newer: Path) -> Iterator[str]:

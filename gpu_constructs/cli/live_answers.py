@@ -10,8 +10,9 @@ from pathlib import Path
 from types import ModuleType
 
 from gpu_constructs.budget import BYTES
+from gpu_constructs.cli.account_part import account_part
 from gpu_constructs.cli.output import say
-from gpu_constructs.errors import GpuConstructsError, InvalidValueError, shown
+from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.live.described import Answers, answers, parsed
 from gpu_constructs.values import dataclass
 
@@ -46,7 +47,7 @@ def described(arguments: argparse.Namespace, *, name: str) -> Described:
     """
     if arguments.paths:
         return from_files(arguments.paths)
-    account = account_part()
+    account = live_part()
     live = account.about(
         account.clients_of(arguments.profile),
         cluster=arguments.cluster or "default",
@@ -72,21 +73,13 @@ def from_files(paths: Sequence[str]) -> Described:
     return Described(answers=answers(each for path in paths for each in parsed(text_of(path), file=_called(path))))
 
 
-def account_part() -> ModuleType:
-    """What asks the account; boto3 is loaded only where it is needed.
+def live_part() -> ModuleType:
+    """What asks the account about a cluster.
 
     Raises:
         GpuConstructsError: boto3 is not installed.
     """
-    try:
-        return import_module("gpu_constructs.account.live_cluster")
-    except ImportError as problem:
-        if problem.name not in {"boto3", "botocore"}:
-            raise
-        raise GpuConstructsError(
-            "boto3 is not installed",
-            fix="pip install 'gpu-constructs[account]', or pipe what aws ecs describe-… prints",
-        ) from problem
+    return account_part("live_cluster", otherwise=", or pipe what aws ecs describe-… prints")
 
 
 def _called(path: str) -> str:

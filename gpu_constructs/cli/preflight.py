@@ -7,7 +7,6 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
-from importlib import import_module
 from itertools import groupby
 from types import ModuleType
 from typing import TypeAlias
@@ -18,10 +17,11 @@ from gpu_constructs.account.preflight.check import Ask, Check, Result, Verdict
 from gpu_constructs.account.preflight.run import preflight
 from gpu_constructs.account.preflight.table import CHECKS, policy
 from gpu_constructs.checking.configuration import found_configuration
+from gpu_constructs.cli.account_part import account_part
 from gpu_constructs.cli.inputs import add_inputs, reviewed
 from gpu_constructs.cli.output import add_format, json_text, say
 from gpu_constructs.cli.terminal import Line, show, width_of, wrapped, wrapped_fix
-from gpu_constructs.errors import GpuConstructsError, InvalidValueError
+from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.hardware.region_names import require_region
 
 Asks: TypeAlias = Callable[[str], Ask]
@@ -104,12 +104,7 @@ def _checks(names: Sequence[str]) -> tuple[Check, ...]:
 
 
 def _asking() -> ModuleType:
-    try:
-        return import_module("gpu_constructs.account.preflight.asking")
-    except ImportError as problem:
-        if problem.name not in {"boto3", "botocore"}:
-            raise
-        raise GpuConstructsError("boto3 is not installed", fix="pip install 'gpu-constructs[account]'") from problem
+    return account_part("preflight.asking")
 
 
 def _asker(profile: str | None) -> Asks:

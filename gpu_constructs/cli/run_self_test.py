@@ -14,7 +14,7 @@ from types import FrameType, ModuleType
 from typing import NoReturn
 
 from gpu_constructs.cli.check_lines import facts_of, lines_of
-from gpu_constructs.cli.live_answers import account_part, add_cluster
+from gpu_constructs.cli.live_answers import add_cluster, live_part
 from gpu_constructs.cli.output import add_format, json_text, say
 from gpu_constructs.cli.terminal import Line, show, width_of, wrapped
 from gpu_constructs.errors import InvalidValueError
@@ -84,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
     Returns:
         0 if every test ran and nothing fails, else 1.
     """
-    account = account_part()
+    account = live_part()
     part = import_module("gpu_constructs.account.self_test")
     if arguments.policy:
         sys.stdout.write(json_text(part.policy(_request(part, arguments, arguments.cluster or "default"))))

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from itertools import chain
 
 from gpu_constructs.cli.check_lines import facts_of, lines_of
-from gpu_constructs.cli.live_answers import Described, account_part, add_cluster, deadline, from_files, text_of
+from gpu_constructs.cli.live_answers import Described, add_cluster, deadline, from_files, live_part, text_of
 from gpu_constructs.cli.output import add_format, json_text
 from gpu_constructs.cli.terminal import show, width_of
 from gpu_constructs.hardware import instance_type
@@ -109,7 +109,7 @@ def _found(arguments: argparse.Namespace) -> dict[str, tuple[Described, tuple[Ch
 def _described(arguments: argparse.Namespace) -> dict[str, Described]:
     if arguments.answers:
         return {"as described": from_files(arguments.answers)}
-    account = account_part()
+    account = live_part()
     clients, by_when = account.clients_of(arguments.profile), deadline()
     if arguments.stack is None or arguments.cluster:
         names: Sequence[str] = [arguments.cluster or "default"]

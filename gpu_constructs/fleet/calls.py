@@ -10,7 +10,7 @@ from enum import Enum
 
 from gpu_constructs.fleet.origin import Origin
 from gpu_constructs.fleet.task import Task
-from gpu_constructs.fleet.unknown import UNKNOWN, Unknown, total
+from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
 from gpu_constructs.hardware import Architecture
 from gpu_constructs.values import dataclass
 
@@ -166,11 +166,6 @@ class Gang:
     members: tuple[GangMember, ...]
     can_stop: bool = field(default=False, compare=False)
     origin: Origin | None = field(default=None, compare=False, repr=False)
-
-    @property
-    def tasks(self) -> int | Unknown:
-        """How many tasks it has."""
-        return total(each.count for each in self.members)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -263,6 +263,11 @@ class Pool(HostSetup):
         return not isinstance(self.image, Unknown) and self.image.release != "custom"
 
     @property
+    def is_scaled_by_ecs(self) -> bool:
+        """Whether ECS certainly moves its number of hosts with the tasks."""
+        return self.has_provider and self.managed_scaling is True
+
+    @property
     def runs_launch_type_ec2(self) -> bool:
         """Whether tasks of launch type EC2 can be placed on its hosts."""
         return self.kind in {PoolKind.AUTO_SCALING_GROUP, PoolKind.INSTANCE}

@@ -21,9 +21,6 @@ class Watcher(Enum):
     DASHBOARD = "dashboard"
     POLICY = "scaling policy"
 
-    def __str__(self) -> str:
-        return self.value
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dimension:

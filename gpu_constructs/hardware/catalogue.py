@@ -154,6 +154,11 @@ def regions() -> tuple[str, ...]:
     return tuple(read("accelerated")["recorded_regions"])
 
 
+def is_offered(instance_type: InstanceType, region: str | None) -> bool:
+    """Whether AWS sells a type in a region, as far as that was recorded."""
+    return instance_type.is_offered_anywhere and (region not in regions() or region in instance_type.regions)
+
+
 @cache
 def _accelerated() -> Mapping[str, InstanceType]:
     with as_written("accelerated"):

@@ -46,11 +46,6 @@ class Drivers:
         version = tuple(map(int, text.split(".")))
         return cls(lowest=version, highest=(*version, _LAST) if len(version) == 1 else version)
 
-    @property
-    def branch(self) -> int | None:
-        """The branch that they all are of; None if that is not known."""
-        return self.lowest[0] if self.lowest and self.lowest[0] == self.highest[0] else None
-
     def __str__(self) -> str:
         low, high = shown_version(self.lowest), shown_version(self.highest)
         if self.lowest == self.highest:

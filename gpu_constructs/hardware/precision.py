@@ -30,13 +30,11 @@ class Precision:
         lowest: The lowest CUDA compute capability that computes in it, or has kernels that unpack it, as
             (major, minor).
         source: Where that is from.
-        of_weights: Whether only weights are stored in it, and the GPU computes in 16 bits.
     """
 
     name: str
     lowest: tuple[int, int]
     source: str
-    of_weights: bool = False
 
 
 # As of 2026-11-21. 6.0 has no dp4a instruction, 6.1 does; half precision arithmetic starts with 5.3. INT4 is left out:
@@ -51,12 +49,13 @@ PRECISIONS: tuple[Precision, ...] = (
     Precision(name="fp8", lowest=(8, 9), source=_TENSORRT),
     Precision(name="fp6", lowest=(10, 0), source=_CUDA),
     Precision(name="fp4", lowest=(10, 0), source=_BLACKWELL),
+    # Of the rest only weights are stored, and the GPU computes in 16 bits.
     # Of several programs that unpack a format, the one that takes the oldest GPU decides.
-    Precision(name="awq", lowest=(7, 5), source=_VLLM, of_weights=True),
-    Precision(name="bitsandbytes", lowest=(7, 0), source=_VLLM, of_weights=True),
-    Precision(name="fp8-weights", lowest=(7, 5), source=_FP8_WEIGHTS, of_weights=True),
-    Precision(name="gptq", lowest=(7, 0), source=_VLLM, of_weights=True),
-    Precision(name="mxfp4", lowest=(7, 5), source=_MXFP4, of_weights=True),
+    Precision(name="awq", lowest=(7, 5), source=_VLLM),
+    Precision(name="bitsandbytes", lowest=(7, 0), source=_VLLM),
+    Precision(name="fp8-weights", lowest=(7, 5), source=_FP8_WEIGHTS),
+    Precision(name="gptq", lowest=(7, 0), source=_VLLM),
+    Precision(name="mxfp4", lowest=(7, 5), source=_MXFP4),
 )
 
 # Names of the same formats in PyTorch, NVIDIA's own tools and papers.

@@ -8,21 +8,9 @@ and 5070, read on 2026-11-21).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import Enum
 from types import MappingProxyType
 
 from gpu_constructs.values import dataclass
-
-
-class XidEffect(Enum):
-    """What has to be done after an Xid."""
-
-    REPLACE_HOST = "the host has to be replaced"
-    """ECS takes the GPU for failed: only a reset or other hardware helps."""
-    RESTART_APPLICATION = "the application has to be restarted"
-    """ECS counts it and leaves the host alone; most are errors of the application."""
-    NONE = "nothing has to be done at once"
-    """ECS does not look at it. After 119 and 120, NVIDIA advises a reset of the GPU where work does not go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +20,10 @@ class Xid:
     Attributes:
         number: Its number in the kernel log.
         meaning: What happened, in NVIDIA's words.
-        effect: What has to be done.
     """
 
     number: int
     meaning: str
-    effect: XidEffect
 
 
 _FATAL = {
@@ -77,6 +63,7 @@ _APPLICATION = {
     **dict.fromkeys((82, *range(99, 106)), "image decoder error"),
     **dict.fromkeys((86, 139), "optical flow accelerator error"),
 }
+# ECS does not look at these. After 119 and 120, NVIDIA advises a reset of the GPU where work does not go on.
 _OTHER = {
     43: "GPU stopped processing",
     45: "cleanup after earlier errors, or after a process that was killed",
@@ -88,19 +75,11 @@ _OTHER = {
 }
 
 XIDS: Mapping[int, Xid] = MappingProxyType(
-    {
-        number: Xid(number, meaning, effect)
-        for effect, meanings in (
-            (XidEffect.REPLACE_HOST, _FATAL),
-            (XidEffect.RESTART_APPLICATION, _APPLICATION),
-            (XidEffect.NONE, _OTHER),
-        )
-        for number, meaning in sorted(meanings.items())
-    }
+    {number: Xid(number, meaning) for number, meaning in sorted({**_FATAL, **_APPLICATION, **_OTHER}.items())}
 )
 """Those that something is known of, by number."""
 
 FATAL_XIDS: tuple[int, ...] = tuple(sorted(_FATAL))
-"""After which the host has to be replaced."""
+"""After which the host has to be replaced: ECS takes the GPU for failed, and only a reset or other hardware helps."""
 APPLICATION_XIDS: tuple[int, ...] = tuple(sorted(_APPLICATION))
-"""After which the application has to be restarted."""
+"""After which the application has to be restarted: ECS counts them and leaves the host alone."""

@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import lru_cache
 
 from gpu_constructs.fleet import Pool, PoolKind, Task
-from gpu_constructs.hardware import Architecture, InstanceType, accelerated, general, regions
-from gpu_constructs.hardware.catalogue import by_size
+from gpu_constructs.hardware import Architecture, InstanceType, accelerated, general
+from gpu_constructs.hardware.catalogue import by_size, is_offered
 from gpu_constructs.placement.demand import Demand, demand_of
 from gpu_constructs.placement.fit import on_host
 from gpu_constructs.placement.memo import by_identity
@@ -77,5 +77,5 @@ def _candidates(demand: Demand, offer: PoolProfile, region: str | None) -> Itera
     for each in accelerated() if demand.wants_accelerator else general():
         # What says nothing of its architecture is built for x86_64, unless its hosts are arm64.
         alike = demand.architecture is not None or each.architecture in (architectures or {Architecture.X86_64})
-        if alike and each.is_offered_anywhere and (region not in regions() or region in each.regions):
+        if alike and is_offered(each, region):
             yield each

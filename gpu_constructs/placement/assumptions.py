@@ -49,7 +49,7 @@ def hosts_of(pool: Pool, assumption: Assumption) -> int | None:
     most = pool.max_instances
     if assumption is Assumption.BEST:
         return None if isinstance(most, Unknown) else max(0, most)
-    if pool.managed_scaling is True and pool.has_provider and not isinstance(most, Unknown):
+    if pool.is_scaled_by_ecs and not isinstance(most, Unknown):
         return max(0, most)
     return max(0, known(pool.min_instances))
 

@@ -13,7 +13,8 @@ from enum import Enum
 
 from gpu_constructs.budget import MIXED, MIXED_KINDS, MIXED_OF_ONE
 from gpu_constructs.fleet import LocalDiskUse, Pool, PoolKind, PurchaseOption, Unknown, Workload
-from gpu_constructs.hardware import RECORDED, InstanceType, accelerated, regions
+from gpu_constructs.hardware import RECORDED, InstanceType, accelerated
+from gpu_constructs.hardware.catalogue import is_offered
 from gpu_constructs.hardware.prices import Price, dollars, on_demand_price
 from gpu_constructs.placement import Assumption, Counts, Demand, PoolProof, Proof, demand_of, profile_of, unmet_needs
 from gpu_constructs.placement.assumptions import need_of, room_of
@@ -202,7 +203,7 @@ def _why_not(proof: PoolProof, price: HostPrice, copies: Sequence[_Copies]) -> s
         (pool.kind in _NOT_COMPARED, _NOT_COMPARED.get(pool.kind, "")),
         (not price.prices, price.unknown),
         (pool.bought.option is not PurchaseOption.ON_DEMAND, f"{pool.bought.option} prices are not known"),
-        (not any(_is_offered(each, pool.region) for each in pool.instance_types), _not_offered(pool)),
+        (not any(is_offered(each, pool.region) for each in pool.instance_types), _not_offered(pool)),
         (len({each.region for each in price.prices}) > 1, "its prices are of several regions"),
         (any(each.accelerators is None for each in pool.instance_types), "its hosts have no accelerator"),
         (any(each.is_efa for each in pool.interfaces), "its hosts work together over EFA"),
@@ -253,19 +254,12 @@ def _like(pool: Pool) -> Iterator[InstanceType]:
     models = {_model(each) for each in types}
     joined = {each.accelerators.interconnect for each in types if each.accelerators is not None}
     disks = min(each.local_storage_gb for each in types) if pool.user_data.local_disks is not LocalDiskUse.NONE else 0
-    is_recorded = pool.region in regions()
     for each in accelerated():
         devices = each.accelerators
         is_like = devices is not None and _model(each) in models
         is_joined = devices is not None and (devices.logical_count <= 1 or devices.interconnect in joined)
-        is_offered = each.is_offered_anywhere and (not is_recorded or pool.region in each.regions)
-        if is_like and is_joined and is_offered and each.local_storage_gb >= disks:
+        if is_like and is_joined and is_offered(each, pool.region) and each.local_storage_gb >= disks:
             yield each
-
-
-def _is_offered(instance_type: InstanceType, region: str | None) -> bool:
-    """Whether AWS sells it in a region, as far as that was recorded."""
-    return instance_type.is_offered_anywhere and (region not in regions() or region in instance_type.regions)
 
 
 def _not_offered(pool: Pool) -> str:

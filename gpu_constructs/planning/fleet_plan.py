@@ -305,7 +305,7 @@ def _plan_pool(proof: PoolProof, during: PoolProof, comers: _Comers, starts: Sta
 
 
 def _is_scaled(pool: Pool) -> bool:
-    return pool.kind is PoolKind.AUTO_SCALING_GROUP and pool.has_provider and pool.managed_scaling is True
+    return pool.kind is PoolKind.AUTO_SCALING_GROUP and pool.is_scaled_by_ecs
 
 
 def _level(pool: Pool, price: HostPrice, hosts: int | Unknown) -> Level:

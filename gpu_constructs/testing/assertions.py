@@ -182,7 +182,7 @@ class GpuAssertions:
                 return "is an instance, which nothing stops"
             if each.min_instances != 0:
                 return f"keeps {each.min_instances} hosts"
-            if each.kind is PoolKind.AUTO_SCALING_GROUP and not (each.has_provider and each.managed_scaling is True):
+            if each.kind is PoolKind.AUTO_SCALING_GROUP and not each.is_scaled_by_ecs:
                 return "has no managed scaling that would stop its hosts"
             return None
 

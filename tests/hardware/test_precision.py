@@ -57,8 +57,6 @@ def test_what_is_no_text_is_refused_with_the_formats() -> None:
 
 
 def test_weights_alone_may_be_in_a_format_that_the_gpu_does_not_compute_in() -> None:
-    of_weights = {each.name for each in PRECISIONS if each.of_weights}
-    assert of_weights == {"awq", "bitsandbytes", "fp8-weights", "gptq", "mxfp4"}
     for weights, native in (("mxfp4", "fp4"), ("fp8-weights", "fp8")):
         assert precision(weights).lowest < capability("A10G") < precision(native).lowest
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpu_constructs.hardware.xid import APPLICATION_XIDS, FATAL_XIDS, XIDS, XidEffect
+from gpu_constructs.hardware.xid import APPLICATION_XIDS, FATAL_XIDS, XIDS
 
 # The lists of ECS, in its documentation and in its agent.
 FATAL = "46 48 54 62 64 74 79 95 109 110 136 140 142 143 151 155 156 158"
@@ -16,11 +16,8 @@ def test_each_xid_is_on_the_list_that_ecs_has_it_on() -> None:
     assert not set(FATAL_XIDS) & set(APPLICATION_XIDS)
 
 
-def test_each_xid_has_a_meaning_and_an_effect() -> None:
+def test_each_xid_has_a_meaning() -> None:
     assert all(each.meaning and each.number == number for number, each in XIDS.items())
     assert XIDS[79].meaning == "GPU has fallen off the bus"
-    assert {number: XIDS[number].effect for number in (79, 31, 63)} == {
-        79: XidEffect.REPLACE_HOST,
-        31: XidEffect.RESTART_APPLICATION,
-        63: XidEffect.NONE,
-    }
+    assert {*FATAL_XIDS, *APPLICATION_XIDS} < XIDS.keys()
+    assert 63 in XIDS

@@ -71,8 +71,7 @@ def _names(pools: Iterable[Pool]) -> set[str]:
 
 def _only_accelerators(pool: Pool) -> bool:
     """Whether ECS starts hosts of the pool, each of which has accelerators."""
-    is_scaled = pool.managed_scaling is True and pool.has_provider
-    return is_scaled and pool.types_are_known and all(each.accelerators for each in pool.instance_types)
+    return pool.is_scaled_by_ecs and pool.types_are_known and all(each.accelerators for each in pool.instance_types)
 
 
 def _has_accelerators(pool: Pool) -> bool:

@@ -163,7 +163,7 @@ def stranded(context: Context) -> Problems:
 def two_from_zero(context: Context) -> Problems:
     for each in context.proof.pools:
         pool = each.pool
-        from_zero = pool.managed_scaling is True and pool.has_provider and pool.min_instances == 0
+        from_zero = pool.is_scaled_by_ecs and pool.min_instances == 0
         if not from_zero or known(pool.max_instances, otherwise=0) < 2 or each.hosts_needed != 1:  # noqa: PLR2004
             continue
         cost = cost_of(pool, 1)

@@ -144,8 +144,7 @@ def stands_still(pool: Pool) -> Problems:
     if (
         update is not None
         and update.method is UpdateMethod.ROLLING
-        and pool.has_provider
-        and pool.managed_scaling is True
+        and pool.is_scaled_by_ecs
         and all(isinstance(each, str) and each != "AlarmNotification" for each in update.suspended)
     ):
         yield Problem(

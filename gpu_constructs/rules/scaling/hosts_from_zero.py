@@ -81,8 +81,7 @@ def _is_without_host(assignment: Assignment) -> bool:
 
 def _starts_none(pool: Pool) -> bool:
     """Whether a group has no host, and gets none for a task without a strategy."""
-    is_scaled = pool.has_provider and pool.managed_scaling is True
-    return begins_empty(pool) and (is_scaled or not pool.has_provider)
+    return begins_empty(pool) and (pool.is_scaled_by_ecs or not pool.has_provider)
 
 
 def _with_known_default(context: Context) -> frozenset[str | Unknown | None]:
@@ -146,5 +145,5 @@ def _strategies(workload: Workload, pools: Iterable[Pool]) -> Ways:
 
 def _waits(pool: Pool) -> bool:
     """Whether managed scaling could launch more hosts than there are."""
-    scaled = pool.kind is PoolKind.AUTO_SCALING_GROUP and pool.has_provider and pool.managed_scaling is True
+    scaled = pool.kind is PoolKind.AUTO_SCALING_GROUP and pool.is_scaled_by_ecs
     return scaled and (isinstance(pool.min_instances, Unknown) or pool.min_instances != pool.max_instances)

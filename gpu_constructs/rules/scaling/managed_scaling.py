@@ -82,8 +82,7 @@ def without_weights(pool: Pool) -> Problems:
 )
 def size_is_left_to_ecs(pool: Pool) -> Problems:
     desired = pool.group.desired_instances
-    is_managed = pool.has_provider and pool.managed_scaling is True
-    if is_managed and isinstance(desired, int) and desired != pool.min_instances:
+    if pool.is_scaled_by_ecs and isinstance(desired, int) and desired != pool.min_instances:
         yield Problem(
             property_name="DesiredCapacity",
             value=desired,
