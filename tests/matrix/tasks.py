@@ -67,13 +67,14 @@ def add_containers(task: GpuTaskDefinition, ask: Ask) -> None:
         "neuron": task.add_neuron_container,
         "plain": task.add_container,
     }
+    node = task.node
     for number, wanted in enumerate(ask.containers):
         secret = {} if wanted.secret is None else {"secrets": {wanted.secret: _secret(task)}}
-        before = _contents(task)
+        before = (task.task, len(node.children))
         try:
             add_of[wanted.of](f"container{number}", image=_image(), **secret, **wanted.options)
         except GpuConstructsError:
-            assert _contents(task) == before
+            assert (task.task, len(node.children)) == before
             raise
 
 
@@ -156,10 +157,6 @@ def managed_case(host: Host, purchase: str, storage: str) -> Case:
         GpuService(stack, f"{called}TaskOnManaged", cluster=cluster, task_definition=task)
 
     return Case(f"{host.name}, {purchase}, {storage}", define)
-
-
-def _contents(task: GpuTaskDefinition) -> list[object]:
-    return [task.task, len(task.node.children)]
 
 
 @cache
