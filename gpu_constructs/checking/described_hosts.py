@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from gpu_constructs.budget import DESCRIBED
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
-from gpu_constructs.fleet import UNKNOWN, Fleet, HostImage, Pool, PoolKind, Unknown, Workload
+from gpu_constructs.fleet import UNKNOWN, Fleet, HostImage, Pool, PoolKind, Task, Unknown, Workload
 from gpu_constructs.hardware import InstanceType, default_image, instance_type
 from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS
 from gpu_constructs.placement.destinations import EC2_LAUNCH_TYPES, pools_of
@@ -30,9 +30,10 @@ def with_hosts(fleet: Fleet, described: Mapping[str, int]) -> Fleet:
     if not types:
         return fleet
     workloads = tuple([_moved(each) if _is_elsewhere(fleet, each) else each for each in fleet.workloads])
-    clusters = dict.fromkeys(
-        each.cluster for each, old in zip(workloads, fleet.workloads, strict=True) if each is not old
-    )
+    clusters: dict[str | Unknown | None, list[Workload]] = {}
+    for each, old in zip(workloads, fleet.workloads, strict=True):
+        if each is not old:
+            clusters.setdefault(each.cluster, []).append(each)
     if len(types) * len(clusters) > DESCRIBED:
         raise InvalidValueError(
             f"{len(types)} types of hosts are described for each of {len(clusters)} clusters",
@@ -41,13 +42,20 @@ def with_hosts(fleet: Fleet, described: Mapping[str, int]) -> Fleet:
             fix="describe the types that the clusters have, or check fewer files at once",
         )
     several = len(clusters) > 1
+    places = {name: _region(of) for name, of in clusters.items()} or {None: _region(fleet.tasks)}
     pools = [
-        _pool(each, number, cluster, f" in {cluster or 'default'}" if several else "")
-        for cluster in clusters or {None: None}
-        for each, number in types.items()
+        replace(_pool(kind, number, f" in {cluster or 'default'}" if several else ""), cluster=cluster, region=region)
+        for cluster, region in places.items()
+        for kind, number in types.items()
     ]
     strays = [each for each in fleet.strays if isinstance(each.cluster, Unknown)]
     return replace(fleet, pools=(*fleet.pools, *pools), workloads=workloads, strays=tuple(strays))
+
+
+def _region(on_them: Iterable[Workload | Task]) -> str | None:
+    """The region of hosts, by what runs on them; None where that is not known, or where there are several."""
+    regions = {None if each.origin is None else each.origin.place.region for each in on_them}
+    return regions.pop() if len(regions) == 1 else None
 
 
 def _number(name: str, number: int) -> int:
@@ -76,7 +84,7 @@ def usual_image(each: InstanceType) -> HostImage | Unknown:
         return UNKNOWN
 
 
-def _pool(each: InstanceType, number: int, cluster: str | Unknown | None, where: str) -> Pool:
+def _pool(each: InstanceType, number: int, where: str) -> Pool:
     return Pool(
         name=f"{number} described {'host' if number == 1 else 'hosts'} {each.name}{where}",
         instance_types=(each,),
@@ -86,5 +94,4 @@ def _pool(each: InstanceType, number: int, cluster: str | Unknown | None, where:
         kind=PoolKind.AUTO_SCALING_GROUP,
         managed_scaling=False,
         has_provider=False,
-        cluster=cluster,
     )
