@@ -14,7 +14,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import cx_api
-from constructs import IConstruct
+from constructs import Construct, IConstruct
 
 from gpu_constructs import GpuCapacity, GpuCluster, GpuTaskDefinition, ManagedGpuCapacity
 from gpu_constructs.checking.report import check_files
@@ -29,8 +29,8 @@ _WARNING = "aws:cdk:warning"
 
 
 def app_in(folder: Path) -> cdk.App:
-    """Without the files and resources of CDK's own that no test looks at, which take a third of a synth."""
-    return cdk.App(outdir=str(folder), tree_metadata=False, analytics_reporting=False)
+    """Without what CDK adds of its own and no test looks at: a third of a synth, and some of each construct."""
+    return cdk.App(outdir=str(folder), tree_metadata=False, analytics_reporting=False, stack_traces=False)
 
 
 def synthesized(name: str, define: Callable[[cdk.Stack], object]) -> Properties:
@@ -46,9 +46,9 @@ def synthesized(name: str, define: Callable[[cdk.Stack], object]) -> Properties:
 class Site:
     """One app with one stack; what is not asked for is not made."""
 
-    def __init__(self, app: cdk.App, stage: cdk.Stage | None = None) -> None:
+    def __init__(self, app: cdk.App, stage: cdk.Stage | None = None, *, name: str = "Stack") -> None:
         self.app = app
-        self.stack = cdk.Stack(stage or app, "Stack")
+        self.stack = cdk.Stack(stage or app, name)
         self._paths: dict[str, str] = {}
 
     @staticmethod
@@ -130,9 +130,13 @@ class Site:
         assert isinstance(container, dict)
         return container
 
-    def warnings(self) -> list[str]:
-        """Warnings that a user sees at synth, acknowledged ones left out: the rule, the message, the fix."""
-        folder = Path(self.app.synth(force=True).directory)
+    def warnings(self, *, unchanged: bool = False) -> list[str]:
+        """Warnings that a user sees at synth, acknowledged ones left out: the rule, the message, the fix.
+
+        Args:
+            unchanged: Whether nothing has been added since the app was synthesized last.
+        """
+        folder = Path((self._assembly if unchanged else self.app.synth(force=True)).directory)
         report = folder / "validation-report.json"
         found = [
             f"{each['ruleName']} {each['description']}; {each.get('suggestedFix', '')}"
@@ -253,6 +257,12 @@ class Tenant(Site):
 
     def managed(self, name: str = "Managed", **arguments: Any) -> ManagedGpuCapacity:
         return self._landlord.managed(name, **arguments)
+
+
+def warned(construct: Construct) -> list[str]:
+    """Warnings that a construct and those in it got when they were defined, without a synth."""
+    metadata = (entry for each in construct.node.find_all() for entry in each.node.metadata)
+    return [str(entry.data) for entry in metadata if entry.type == _WARNING]
 
 
 def user_data(launch_template_data: Properties) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import aws_cdk as cdk
@@ -12,14 +13,13 @@ from aws_cdk import aws_logs as logs
 
 from gpu_constructs import GpuCapacity, GpuCluster, GpuTaskDefinition, IncompatibleError, InvalidValueError
 from gpu_constructs.monitoring.daemon.daemon_task import KEPT, program
-from tests.synthesis import Properties, Site, user_data
+from tests.synthesis import Properties, Site, app_in, user_data
 
 CLUSTER = {"Ref": "ClusterC2E21B66"}
 
 
 def of_daemon(site: Site, resource_type: str) -> Properties:
     """The one resource of a type that the daemon has, which is there with the first capacity that has GPUs."""
-    _ = site.cluster.capacities or site.l4
     (found,) = (
         each["Properties"]
         for name, each in site.template()["Resources"].items()
@@ -37,7 +37,6 @@ def container(site: Site) -> Properties:
 
 def statements(site: Site) -> list[dict[str, Any]]:
     """What the daemon itself may do."""
-    _ = site.cluster.capacities or site.l4
     found: list[dict[str, Any]] = [
         statement
         for name, each in site.template()["Resources"].items()
@@ -47,30 +46,89 @@ def statements(site: Site) -> list[dict[str, Any]]:
     return found
 
 
-def test_a_daemon_runs_on_every_host_with_nvidia_gpus_and_takes_none(site: Site) -> None:
-    site.capacity("g6.xlarge")
-    site.cluster.add_monitoring("Monitoring")
-    service = of_daemon(site, "AWS::ECS::Service")
+OWN_IMAGE = ecs.ContainerImage.from_registry("123456789012.dkr.ecr.us-east-1.amazonaws.com/python:3")
+
+
+def _with_gpus(site: Site) -> None:
+    site.capacity("g5g.xlarge", name="Bottlerocket")
+    site.capacity("g6.xlarge", name="Al2023")
+
+
+def _without_gpus(site: Site) -> None:
+    for each in ("c7i", "inf2", "trn1"):
+        site.capacity(f"{each}.{'2' if each == 'trn1' else ''}xlarge", name=each)
+    site.managed(instance_types=["g6.xlarge"])
+
+
+class Monitored(Site):
+    """A stack of the app with a monitored cluster, whose capacities come before the monitoring or after it."""
+
+    def __init__(self, app: cdk.App, name: str, capacities: Callable[[Site], None], **arguments: Any) -> None:
+        super().__init__(app, name=name)
+        if "First" not in name:
+            capacities(self)
+        self.made = self.cluster.add_monitoring("Monitoring", **arguments)
+        if "First" in name:
+            capacities(self)
+
+
+@pytest.fixture(scope="module")
+def sites(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Monitored]:
+    """What the tests of this module read, in one app."""
+    app = app_in(tmp_path_factory.mktemp("monitored"))
+    chosen: dict[str, Any] = {
+        "privileged": False,
+        "log_retention": logs.RetentionDays.ONE_WEEK,
+        "log_removal_policy": cdk.RemovalPolicy.RETAIN,
+        "image": OWN_IMAGE,
+        "per_gpu": True,
+    }
+    made = (
+        Monitored(app, "Usual", _with_gpus),
+        Monitored(app, "UsualFirst", _with_gpus),
+        Monitored(app, "Chosen", _with_gpus, **chosen),
+        Monitored(app, "ChosenFirst", _with_gpus, **chosen),
+        Monitored(app, "WithoutGpus", _without_gpus),
+        Monitored(app, "WithoutGpusFirst", _without_gpus),
+    )
+    return {each.stack.stack_name: each for each in made}
+
+
+@pytest.fixture(scope="module")
+def usual(sites: dict[str, Monitored]) -> Monitored:
+    return sites["Usual"]
+
+
+@pytest.fixture(scope="module")
+def chosen(sites: dict[str, Monitored]) -> Monitored:
+    return sites["Chosen"]
+
+
+def test_nothing_is_warned_of(sites: dict[str, Monitored]) -> None:
+    assert {name: each.warnings(unchanged=True) for name, each in sites.items()} == {name: [] for name in sites}
+
+
+def test_a_daemon_runs_on_every_host_with_nvidia_gpus_and_takes_none(usual: Monitored) -> None:
+    service = of_daemon(usual, "AWS::ECS::Service")
     assert (service["SchedulingStrategy"], service["Cluster"]) == ("DAEMON", CLUSTER)
     assert "CapacityProviderStrategy" not in service
-    task = of_daemon(site, "AWS::ECS::TaskDefinition")
+    task = of_daemon(usual, "AWS::ECS::TaskDefinition")
     assert task["PlacementConstraints"] == [{"Type": "memberOf", "Expression": "attribute:accelerator == nvidia"}]
     assert task["NetworkMode"] == "host"
-    assert "ResourceRequirements" not in container(site)
-    assert (container(site)["Cpu"], container(site)["Memory"]) == (KEPT.cpu, KEPT.memory_mib)
-    assert site.warnings() == []
+    assert "ResourceRequirements" not in container(usual)
+    assert (container(usual)["Cpu"], container(usual)["Memory"]) == (KEPT.cpu, KEPT.memory_mib)
 
 
 @pytest.mark.parametrize(
-    ("privileged", "source", "target", "root"),
-    [(True, "/", "/host", "/host"), (False, "/var/run/ecs/gpu", "/var/run/ecs/gpu", "")],
+    ("name", "source", "target", "root"),
+    [("Usual", "/", "/host", "/host"), ("Chosen", "/var/run/ecs/gpu", "/var/run/ecs/gpu", "")],
 )
 def test_it_sees_no_more_of_the_host_than_it_reads(
-    site: Site, privileged: bool, source: str, target: str, root: str
+    sites: dict[str, Monitored], name: str, source: str, target: str, root: str
 ) -> None:
-    site.cluster.add_monitoring("Monitoring", privileged=privileged)
+    site = sites[name]
     made = container(site)
-    assert made.get("Privileged", False) is privileged
+    assert made.get("Privileged", False) is (name == "Usual")
     assert made["ReadonlyRootFilesystem"] is True
     assert of_daemon(site, "AWS::ECS::TaskDefinition")["Volumes"] == [{"Name": "host", "Host": {"SourcePath": source}}]
     assert made["MountPoints"] == [{"SourceVolume": "host", "ContainerPath": target, "ReadOnly": True}]
@@ -78,9 +136,8 @@ def test_it_sees_no_more_of_the_host_than_it_reads(
     assert environment["HOST_ROOT"] == root
 
 
-def test_it_may_ask_about_its_cluster_and_report_faults_and_nothing_else(site: Site) -> None:
-    site.cluster.add_monitoring("Monitoring")
-    asks, reports = statements(site)
+def test_it_may_ask_about_its_cluster_and_report_faults_and_nothing_else(usual: Monitored) -> None:
+    asks, reports = statements(usual)
     assert asks["Action"] == ["ecs:DescribeContainerInstances", "ecs:DescribeTasks"]
     assert asks["Condition"] == {"ArnEquals": {"ecs:cluster": {"Fn::GetAtt": [CLUSTER["Ref"], "Arn"]}}}
     for kind, resource in zip(("container-instance", "task"), asks["Resource"], strict=True):
@@ -93,34 +150,25 @@ def test_it_may_ask_about_its_cluster_and_report_faults_and_nothing_else(site: S
     assert reports["Resource"]["Fn::Join"][1][-1] == ":event-bus/default"
 
 
-def test_its_program_is_in_the_task_definition_which_ecs_limits(site: Site) -> None:
-    site.cluster.add_monitoring("Monitoring")
-    assert container(site)["Command"] == [program()]
-    assert container(site)["EntryPoint"] == ["python3", "-c"]
+def test_its_program_is_in_the_task_definition_which_ecs_limits(usual: Monitored) -> None:
+    assert container(usual)["Command"] == [program()]
+    assert container(usual)["EntryPoint"] == ["python3", "-c"]
     # 64 KiB for a task definition: https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-quotas.html
-    assert len(str(of_daemon(site, "AWS::ECS::TaskDefinition"))) < 48 * 1024
+    assert len(str(of_daemon(usual, "AWS::ECS::TaskDefinition"))) < 48 * 1024
 
 
-def test_it_brings_no_warning_of_cdk_and_a_daemon_that_does_not_start_fails_soon(site: Site) -> None:
-    site.capacity("g6.xlarge")
-    site.cluster.add_monitoring("Monitoring")
-    service = of_daemon(site, "AWS::ECS::Service")
+def test_it_brings_no_warning_of_cdk_and_a_daemon_that_does_not_start_fails_soon(usual: Monitored) -> None:
+    service = of_daemon(usual, "AWS::ECS::Service")
     assert service["DeploymentConfiguration"]["DeploymentCircuitBreaker"] == {"Enable": True, "Rollback": True}
     assert "DeploymentController" not in service
 
 
-def test_lines_are_kept_as_long_as_was_asked_and_hold_up_nothing(site: Site) -> None:
-    site.capacity("g6.xlarge")
-    site.cluster.add_monitoring("Monitoring", log_retention=logs.RetentionDays.ONE_WEEK)
-    groups = site.properties("AWS::Logs::LogGroup")
-    assert [each["RetentionInDays"] for each in groups] == [7, 7]
-    assert container(site)["LogConfiguration"]["Options"]["mode"] == "non-blocking"
-
-
-def test_logs_are_kept_after_the_monitoring_where_that_was_asked(site: Site) -> None:
-    site.cluster.add_monitoring("Monitoring", log_removal_policy=cdk.RemovalPolicy.RETAIN)
-    groups = [each for each in site.template()["Resources"].values() if each["Type"] == "AWS::Logs::LogGroup"]
+def test_lines_are_kept_as_long_as_was_asked_and_hold_up_nothing(chosen: Monitored) -> None:
+    groups = [each for each in chosen.template()["Resources"].values() if each["Type"] == "AWS::Logs::LogGroup"]
+    assert [each["Properties"]["RetentionInDays"] for each in groups] == [7, 7]
+    # And after the monitoring, which was asked too.
     assert [each["DeletionPolicy"] for each in groups] == ["Retain", "Retain"]
+    assert container(chosen)["LogConfiguration"]["Options"]["mode"] == "non-blocking"
 
 
 def test_logs_have_the_key_of_the_cluster(site: Site) -> None:
@@ -130,82 +178,49 @@ def test_logs_have_the_key_of_the_cluster(site: Site) -> None:
     assert [each["KmsKeyId"] for each in site.properties("AWS::Logs::LogGroup")] == [arn, arn]
 
 
-def test_another_image_and_metrics_of_each_gpu(site: Site) -> None:
-    image = ecs.ContainerImage.from_registry("123456789012.dkr.ecr.us-east-1.amazonaws.com/python:3")
-    site.cluster.add_monitoring("Monitoring", image=image, per_gpu=True)
-    assert container(site)["Image"].endswith("/python:3")
-    assert {"Name": "PER_GPU", "Value": "true"} in container(site)["Environment"]
+def test_another_image_and_metrics_of_each_gpu(chosen: Monitored) -> None:
+    assert container(chosen)["Image"].endswith("/python:3")
+    assert {"Name": "PER_GPU", "Value": "true"} in container(chosen)["Environment"]
 
 
-@pytest.mark.parametrize("is_first", [False, True])
-@pytest.mark.parametrize("privileged", [False, True])
+@pytest.mark.parametrize("name", ["Usual", "UsualFirst", "Chosen", "ChosenFirst"])
 def test_bottlerocket_runs_privileged_containers_where_the_daemon_is_one(
-    site: Site, is_first: bool, privileged: bool
+    sites: dict[str, Monitored], name: str
 ) -> None:
-    def capacities() -> None:
-        site.capacity("g5g.xlarge", name="Bottlerocket")
-        site.capacity("g6.xlarge", name="Al2023")
-
-    if not is_first:
-        capacities()
-    site.cluster.add_monitoring("Monitoring", privileged=privileged)
-    if is_first:
-        capacities()
-    templates = site.properties("AWS::EC2::LaunchTemplate")
+    templates = sites[name].properties("AWS::EC2::LaunchTemplate")
     toml, shell = (user_data(each["LaunchTemplateData"]) for each in templates)
     # A setting of the table that is open, [settings.ecs].
     tables = [each for each in toml.splitlines() if each.startswith("[")]
     assert tables == ["[settings.ecs]"]
-    assert ("allow-privileged-containers = true" in toml.splitlines()) is privileged
+    assert ("allow-privileged-containers = true" in toml.splitlines()) is name.startswith("Usual")
     assert "privileged" not in shell.lower()
 
 
-def test_a_cluster_is_monitored_once(site: Site) -> None:
-    made = site.cluster.add_monitoring("Monitoring")
+def test_a_cluster_is_monitored_once(usual: Monitored) -> None:
     with pytest.raises(InvalidValueError, match=r"has monitoring already.*cluster\.monitoring"):
-        site.cluster.add_monitoring("Again")
-    assert site.cluster.monitoring is made
-    assert not any("Again" in each for each in site.children())
+        usual.cluster.add_monitoring("Again")
+    assert usual.cluster.monitoring is usual.made
+    assert not any("Again" in each for each in usual.children())
 
 
-def test_an_id_that_the_cluster_needs_itself_is_refused(site: Site) -> None:
+def test_an_id_that_the_cluster_needs_itself_is_refused(untouched: Site) -> None:
     with pytest.raises(InvalidValueError, match="HostRole"):
-        site.cluster.add_monitoring("HostRole")
+        untouched.cluster.add_monitoring("HostRole")
 
 
-def test_no_daemon_is_there_for_hosts_that_it_would_not_run_on(site: Site) -> None:
-    made = site.cluster.add_monitoring("Monitoring")
-    site.managed(instance_types=["g6.xlarge"])
-    site.capacity("c7i.large", name="Cpu")
-    site.capacity("inf2.xlarge", name="Neuron")
-    assert made.service is None
-    assert made.task_definition is None
+@pytest.mark.parametrize("name", ["WithoutGpus", "WithoutGpusFirst"])
+def test_no_daemon_is_there_for_hosts_that_it_would_not_run_on(sites: dict[str, Monitored], name: str) -> None:
+    site = sites[name]
+    assert site.made.service is None
+    assert site.made.task_definition is None
     assert site.properties("AWS::ECS::Service") == []
     assert site.properties("AWS::ECS::TaskDefinition") == []
-    assert site.warnings() == []
 
 
-@pytest.mark.parametrize("instance_type", ["inf2.xlarge", "trn1.2xlarge", "c7i.large"])
-@pytest.mark.parametrize("is_first", [False, True])
-def test_a_cluster_without_nvidia_gpus_synthesizes(site: Site, instance_type: str, is_first: bool) -> None:
-    if is_first:
-        site.cluster.add_monitoring("Monitoring")
-    site.capacity(instance_type)
-    if not is_first:
-        site.cluster.add_monitoring("Monitoring")
-    assert site.properties("AWS::ECS::TaskDefinition") == []
-
-
-@pytest.mark.parametrize("is_first", [False, True])
-def test_one_daemon_is_there_for_capacity_before_and_after(site: Site, is_first: bool) -> None:
-    if not is_first:
-        site.capacity("g6.xlarge")
-    made = site.cluster.add_monitoring("Monitoring")
-    if is_first:
-        site.capacity("g6.xlarge")
-    site.capacity("g5g.xlarge", name="More")
-    assert made.service is not None
-    assert len(site.properties("AWS::ECS::Service")) == 1
+@pytest.mark.parametrize("name", ["Usual", "UsualFirst"])
+def test_one_daemon_is_there_for_capacity_before_and_after(sites: dict[str, Monitored], name: str) -> None:
+    assert sites[name].made.service is not None
+    assert len(sites[name].properties("AWS::ECS::Service")) == 1
 
 
 def test_on_an_imported_cluster_it_runs_on_hosts_of_this_library_alone(site: Site) -> None:
@@ -247,8 +262,8 @@ def test_on_a_cluster_of_another_stack_it_is_defined_in_the_stack_that_asks(site
     assert "AWS::Logs::LogGroup" in types
 
 
-def test_what_is_refused_leaves_nothing_behind(site: Site) -> None:
-    site.capacity("g6.xlarge")
+def test_what_is_refused_leaves_nothing_behind(untouched: Site) -> None:
+    site = untouched
     paths = site.children()
     with pytest.raises((IncompatibleError, InvalidValueError), match="image"):
         site.cluster.add_monitoring("Monitoring", image="python:3")  # type: ignore[arg-type]
