@@ -76,6 +76,10 @@ class Site:
         self.vpc = ec2.Vpc(self.stack, "Vpc", nat_gateways=1, restrict_default_security_group=False)
 
     @cached_property
+    def one_zone(self) -> ec2.SubnetSelection:
+        return ec2.SubnetSelection(subnets=[self.vpc.private_subnets[0]])
+
+    @cached_property
     def cluster(self) -> GpuCluster:
         return GpuCluster(self.stack, "Cluster", vpc=self.vpc)
 

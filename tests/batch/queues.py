@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from aws_cdk import aws_ec2 as ec2
-
 from gpu_constructs import CapacityChoice, GpuBatchJob, GpuBatchQueue
 from tests.synthesis import Site
 
-__all__ = ["job", "one_zone", "queue"]
+__all__ = ["job", "queue"]
 
 
 def queue(site: Site, *environments: CapacityChoice, name: str = "Queue", **arguments: Any) -> GpuBatchQueue:
@@ -19,7 +17,3 @@ def queue(site: Site, *environments: CapacityChoice, name: str = "Queue", **argu
 
 def job(site: Site, of: GpuBatchQueue, name: str = "Train", **arguments: Any) -> GpuBatchJob:
     return of.add_job(name, image=site.image, **arguments)
-
-
-def one_zone(site: Site) -> ec2.SubnetSelection:
-    return ec2.SubnetSelection(subnets=[site.vpc.private_subnets[0]])

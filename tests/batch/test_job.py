@@ -24,7 +24,7 @@ from gpu_constructs import (
 )
 from gpu_constructs.checking.report import findings_in
 from gpu_constructs.rules import Severity
-from tests.batch.queues import job, one_zone, queue
+from tests.batch.queues import job, queue
 from tests.synthesis import Properties, Site
 
 DEFINITION = "AWS::Batch::JobDefinition"
@@ -108,7 +108,7 @@ def test_its_needs_are_in_the_metadata_and_its_shared_memory_is_half(site: Site)
 def test_with_efa_it_gets_the_adapters_of_its_hosts(site: Site) -> None:
     network = HostNetwork.efa()
     h100 = CapacityChoice(
-        "H100", instance_types=["p5.48xlarge"], max_instances=2, network=network, vpc_subnets=one_zone(site)
+        "H100", instance_types=["p5.48xlarge"], max_instances=2, network=network, vpc_subnets=site.one_zone
     )
     job(site, queue(site, h100), gpus=8, efa=True)
     devices = site.only(DEFINITION)["ContainerProperties"]["LinuxParameters"]["Devices"]

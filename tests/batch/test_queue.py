@@ -25,7 +25,7 @@ from gpu_constructs import (
     Purchase,
     acknowledge_aws_solutions,
 )
-from tests.batch.queues import job, one_zone, queue
+from tests.batch.queues import job, queue
 from tests.linting import linted
 from tests.synthesis import Properties, Site
 
@@ -111,7 +111,7 @@ def test_the_purchase_decides_the_allocation_strategy(
 def test_with_efa_hosts_have_every_adapter_and_a_placement_group(site: Site) -> None:
     efa = HostNetwork.efa()
     choice = CapacityChoice(
-        "H100", instance_types=["p5.48xlarge"], max_instances=2, network=efa, vpc_subnets=one_zone(site)
+        "H100", instance_types=["p5.48xlarge"], max_instances=2, network=efa, vpc_subnets=site.one_zone
     )
     made = queue(site, choice)
     template = site.launch_template()
@@ -182,7 +182,7 @@ def test_what_a_compute_environment_cannot_be_is_refused_before_anything_is_defi
 ) -> None:
     given = {"instance_types": ["g6.xlarge"], "max_instances": 4, **choice}
     with pytest.raises(GpuConstructsError) as refused:
-        queue(site, CapacityChoice("L4", vpc_subnets=one_zone(site), **given))
+        queue(site, CapacityChoice("L4", vpc_subnets=site.one_zone, **given))
     assert refused.value.argument == argument
     assert refused.value.fix
     assert site.stack.node.try_find_child("Queue") is None
@@ -251,7 +251,7 @@ def test_cfn_lint_and_cdk_nag_find_nothing(tmp_path: Path) -> None:
         instance_types=["p5.48xlarge"],
         max_instances=2,
         network=HostNetwork.efa(),
-        vpc_subnets=one_zone(nagged),
+        vpc_subnets=nagged.one_zone,
     )
     made = queue(nagged, spot, large, shares=FairShares(shares={"research": 1}))
     job(nagged, made, share="research")

@@ -16,7 +16,7 @@ from gpu_constructs import CapacityChoice, GpuMachineImage, HostNetwork, HostSto
 from gpu_constructs.errors import GpuConstructsError
 from gpu_constructs.fleet import Pool, Task
 from gpu_constructs.template import fleet_of, read_stacks
-from tests.batch.queues import job, one_zone, queue
+from tests.batch.queues import job, queue
 from tests.examples import times
 from tests.synthesis import Site
 
@@ -72,7 +72,7 @@ def _built(
     tasks: list[Task] = []
     for number, choices in enumerate(queues):
         given_environments = [
-            CapacityChoice(f"E{index}", vpc_subnets=one_zone(site), **each) for index, each in enumerate(choices)
+            CapacityChoice(f"E{index}", vpc_subnets=site.one_zone, **each) for index, each in enumerate(choices)
         ]
         name = f"Queue{number}"
         with suppress(GpuConstructsError):

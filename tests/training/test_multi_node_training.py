@@ -21,110 +21,149 @@ from gpu_constructs import (
     GpuConstructsError,
     HostNetwork,
     JobData,
+    MultiNodeTraining,
     Purchase,
     TrainingLauncher,
 )
 from gpu_constructs.checking.report import findings_in
 from gpu_constructs.rules import Severity
 from gpu_constructs.template import fleet_of, read_stacks
-from tests.batch.queues import one_zone, queue
+from tests.batch.queues import queue
 from tests.synthesis import Ground, Properties, Site
 from tests.training.trainings import hosts, train
 
-DEFINITION = "AWS::Batch::JobDefinition"
 BLOCK = "cr-0123456789abcdef0"
 STARTS, ENDS = (datetime(2030, 1, day, 11, 30, tzinfo=timezone.utc) for day in (7, 8))
 
 
-def container(site: Site) -> Properties:
-    (nodes,) = site.only(DEFINITION)["NodeProperties"]["NodeRangeProperties"]
+@pytest.fixture(scope="module")
+def made(shared_site: Site) -> list[MultiNodeTraining]:
+    """Trainings of three queues in one app, in the order of their definition."""
+    site = shared_site
+    bucket = s3.Bucket(site.stack, "Bucket")
+    files = efs.FileSystem(site.stack, "Files", vpc=site.vpc, encrypted=True)
+    usual = hosts(site)
+    files.connections.allow_default_port_from(usual.hosts.security_group)
+    chosen = train(
+        site,
+        usual,
+        "Chosen",
+        reads={"DATA": JobData.s3(bucket, prefix="data/")},
+        writes={"RESULTS": JobData.s3(bucket, prefix="results/")},
+        checkpoints=JobData.directory("/shared/checkpoints"),
+        volumes=[batch.EcsVolume.host(name="shared", container_path="/shared", host_path="/mnt/lustre"), of(files)],
+        environment={"SEED": "1", "NCCL_SOCKET_IFNAME": "eth0"},
+    )
+    files.grant_root_access(chosen.job_role)
+    efa = hosts(site, "p5.48xlarge", name="EfaQueue", network=HostNetwork.efa())
+    shares = hosts(site, name="SharedQueue", shares=FairShares(shares={"research": 1}))
+    return [
+        chosen,
+        train(site, usual, "Plain"),
+        train(site, efa, "Efa", gpu_memory_gib=60),
+        train(site, shares, "Share", share="research"),
+    ]
+
+
+def of(files: efs.FileSystem, *, with_role: bool = True) -> batch.EcsVolume:
+    return batch.EcsVolume.efs(
+        name="files",
+        container_path="/files",
+        file_system=files,
+        use_job_role=with_role,
+        enable_transit_encryption=with_role,
+    )
+
+
+@pytest.fixture(scope="module")
+def template(shared_site: Site, made: list[MultiNodeTraining]) -> Properties:
+    """Properties of resources, by the construct in the stack and the last word of their type."""
+    named = [each.node.id for each in made] + ["Queue", "EfaQueue", "SharedQueue"]
+    return {
+        f"{construct} {each['Type'].rpartition('::')[2]}": each["Properties"]
+        for construct in named
+        for key, each in shared_site.template()["Resources"].items()
+        if key.startswith(construct)
+    }
+
+
+def container(template: Properties, name: str) -> Properties:
+    (nodes,) = template[f"{name} JobDefinition"]["NodeProperties"]["NodeRangeProperties"]
     found: Properties = nodes["Container"]
     return found
 
 
-def variables(site: Site) -> dict[str, Any]:
-    return {each["Name"]: each["Value"] for each in container(site)["Environment"]}
+def variables(template: Properties, name: str) -> dict[str, Any]:
+    return {each["Name"]: each["Value"] for each in container(template, name)["Environment"]}
 
 
-def test_a_training_has_whole_hosts_of_the_one_type_of_its_queue(site: Site) -> None:
-    train(site, hosts(site))
-    found = site.only(DEFINITION)
+def test_a_training_has_whole_hosts_of_the_one_type_of_its_queue(template: Properties) -> None:
+    found, of_node = template["Plain JobDefinition"], container(template, "Plain")
     assert (found["Type"], found["Timeout"]) == ("multinode", {"AttemptDurationSeconds": 86400})
     assert (found["NodeProperties"]["NumNodes"], found["NodeProperties"]["MainNode"]) == (4, 0)
     assert found["RetryStrategy"]["Attempts"] == 3
-    asked = {each["Type"]: each["Value"] for each in container(site)["ResourceRequirements"]}
-    assert (asked["GPU"], asked["VCPU"], container(site)["InstanceType"]) == ("4", "48", "g6.12xlarge")
+    asked = {each["Type"]: each["Value"] for each in of_node["ResourceRequirements"]}
+    assert (asked["GPU"], asked["VCPU"], of_node["InstanceType"]) == ("4", "48", "g6.12xlarge")
 
 
-def test_in_a_queue_with_shares_a_training_has_a_priority_without_which_aws_batch_refuses_it(site: Site) -> None:
-    train(site, hosts(site, shares=FairShares(shares={"research": 1})), share="research")
-    assert site.only(DEFINITION)["SchedulingPriority"] == 0
+def test_in_a_queue_with_shares_a_training_has_a_priority_without_which_aws_batch_refuses_it(
+    template: Properties,
+) -> None:
+    assert template["Share JobDefinition"]["SchedulingPriority"] == 0
 
 
-def test_hosts_and_containers_reach_each_other_and_nothing_else_reaches_them(site: Site) -> None:
-    made = hosts(site)
-    train(site, made)
-    train(site, made, "Again")
-    (rule,) = site.properties("AWS::EC2::SecurityGroupIngress")
-    assert rule["GroupId"] == rule["SourceSecurityGroupId"]
-    resources = site.only("AWS::Batch::ComputeEnvironment")["ComputeResources"]
-    assert resources["SecurityGroupIds"] == [rule["GroupId"]]
+def test_hosts_and_containers_reach_each_other_and_nothing_else_reaches_them(
+    shared_site: Site, template: Properties
+) -> None:
+    # Two trainings are in the queue.
+    resources = template["Queue ComputeEnvironment"]["ComputeResources"]
+    (group,) = resources["SecurityGroupIds"]
+    rules = [each for each in shared_site.properties("AWS::EC2::SecurityGroupIngress") if each["GroupId"] == group]
+    assert [each["SourceSecurityGroupId"] for each in rules] == [group]
     assert "PlacementGroup" in resources
 
 
-def test_hosts_with_efa_give_their_adapters_to_the_container(site: Site) -> None:
-    train(site, hosts(site, "p5.48xlarge", network=HostNetwork.efa()))
-    assert len(container(site)["LinuxParameters"]["Devices"]) == 32
-    assert variables(site)["FI_PROVIDER"] == "efa"
-    assert "SecurityGroupIds" not in site.only("AWS::Batch::ComputeEnvironment")["ComputeResources"]
+def test_hosts_with_efa_give_their_adapters_to_the_container(template: Properties) -> None:
+    assert len(container(template, "Efa")["LinuxParameters"]["Devices"]) == 32
+    assert variables(template, "Efa")["FI_PROVIDER"] == "efa"
+    assert "SecurityGroupIds" not in template["EfaQueue ComputeEnvironment"]["ComputeResources"]
 
 
-def test_a_training_is_told_its_places_and_may_use_them(site: Site) -> None:
-    bucket = s3.Bucket(site.stack, "Bucket")
-    train(
-        site,
-        hosts(site),
-        reads={"DATA": JobData.s3(bucket, prefix="data/")},
-        writes={"RESULTS": JobData.s3(bucket, prefix="results/")},
-        checkpoints=JobData.directory("/shared/checkpoints"),
-        volumes=[batch.EcsVolume.host(name="shared", container_path="/shared", host_path="/mnt/lustre")],
-        environment={"SEED": "1", "NCCL_SOCKET_IFNAME": "eth0"},
-    )
-    found = variables(site)
+def test_a_training_is_told_its_places_and_may_use_them(shared_site: Site, template: Properties) -> None:
+    found = variables(template, "Chosen")
     assert (found["JOB_CHECKPOINTS"], found["SEED"], found["NCCL_SOCKET_IFNAME"]) == (
         "/shared/checkpoints/",
         "1",
         "eth0",
     )
     assert {"DATA", "RESULTS"} <= found.keys()
-    policies = str(site.properties("AWS::IAM::Policy"))
+    policies = str(shared_site.properties("AWS::IAM::Policy"))
     assert "results/*" in policies
     assert "data/*" in policies
 
 
-def test_its_hosts_share_a_file_system(site: Site) -> None:
-    files = efs.FileSystem(site.stack, "Files", vpc=site.vpc)
-    made = hosts(site)
-    files.connections.allow_default_port_from(made.hosts.security_group)
-    train(site, made, volumes=[batch.EcsVolume.efs(name="shared", container_path="/checkpoints", file_system=files)])
-    assert container(site)["MountPoints"][0]["ContainerPath"] == "/checkpoints"
+def test_its_hosts_share_a_file_system(template: Properties) -> None:
+    mounted = [each["ContainerPath"] for each in container(template, "Chosen")["MountPoints"]]
+    assert mounted == ["/shared", "/files"]
 
 
-@pytest.mark.parametrize("with_role", [False, True])
-def test_a_file_system_with_grants_is_mounted_with_the_job_role(site: Site, *, with_role: bool) -> None:
+def test_trainings_are_read_back_as_they_were_built_and_nothing_is_found(
+    shared_site: Site, made: list[MultiNodeTraining]
+) -> None:
+    directory = shared_site.app.synth().directory
+    read = read_stacks([directory])
+    found = fleet_of(read.stacks, tasks=read.tasks, remarks=read.remarks)
+    assert list(found.tasks) == [replace(each.task, name=f"{each.node.id}/Definition") for each in made]
+    assert [each.severity for each in findings_in([directory]) if each.severity is not Severity.INFO] == []
+
+
+def test_a_file_system_with_grants_is_mounted_with_the_job_role(site: Site) -> None:
     files = efs.FileSystem(site.stack, "Files", vpc=site.vpc, encrypted=True)
     made = hosts(site)
     files.connections.allow_default_port_from(made.hosts.security_group)
-    volume = batch.EcsVolume.efs(
-        name="shared",
-        container_path="/shared",
-        file_system=files,
-        use_job_role=with_role,
-        enable_transit_encryption=with_role,
-    )
-    files.grant_root_access(train(site, made, volumes=[volume]).job_role)
+    files.grant_root_access(train(site, made, volumes=[of(files, with_role=False)]).job_role)
     found = [each.rule for each in findings_in([site.app.synth().directory]) if each.severity is not Severity.INFO]
-    assert found == ([] if with_role else ["GPU346"])
+    assert found == ["GPU346"]
 
 
 def test_hosts_with_efa_are_in_the_default_group_which_cdk_may_have_emptied(site: Site) -> None:
@@ -133,6 +172,12 @@ def test_hosts_with_efa_are_in_the_default_group_which_cdk_may_have_emptied(site
     train(site, GpuBatchQueue(site.stack, "Queue", vpc=vpc, environments=[choice]))
     found = [each.rule for each in findings_in([site.app.synth().directory]) if each.severity is not Severity.INFO]
     assert found == ["GPU347"]
+
+
+@pytest.fixture(scope="module")
+def queues() -> dict[str, GpuBatchQueue]:
+    """One for the same environment, since a training that is refused leaves nothing in it."""
+    return {}
 
 
 SPOT = Purchase.spot()
@@ -195,14 +240,16 @@ FOREVER = cdk.Duration.hours(30)
     ],
 )
 def test_a_gang_that_cannot_start_or_end_is_refused_on_the_line(
-    ground: Ground, environment: dict[str, Any], asked: dict[str, Any], says: str
+    untouched: Site, queues: dict[str, GpuBatchQueue], environment: dict[str, Any], asked: dict[str, Any], says: str
 ) -> None:
     types: list[str] = environment.get("instance_types", [])
     others = {name: value for name, value in environment.items() if name != "instance_types"}
-    made = hosts(ground, *types, **others)
+    key = str(environment)
+    if key not in queues:
+        queues[key] = hosts(untouched, *types, name=f"Queue{len(queues)}", **others)
     with pytest.raises(GpuConstructsError, match=says):
-        train(ground, made, **asked)
-    assert ground.stack.node.try_find_child("Train") is None
+        train(untouched, queues[key], **asked)
+    assert untouched.stack.node.try_find_child("Train") is None
 
 
 @pytest.mark.parametrize(
@@ -214,20 +261,23 @@ def test_a_gang_that_cannot_start_or_end_is_refused_on_the_line(
     ],
 )
 def test_what_a_launcher_can_start_and_end_with_is_taken(
-    site: Site, launcher: TrainingLauncher, command: list[str], codes: list[int]
+    ground: Ground, launcher: TrainingLauncher, command: list[str], codes: list[int]
 ) -> None:
-    train(site, hosts(site), launcher=launcher, command=command, retries=BatchRetries(exit_codes=codes))
-    assert container(site)["Command"][4:] == command
+    train(ground, hosts(ground), launcher=launcher, command=command, retries=BatchRetries(exit_codes=codes))
 
 
-def test_every_environment_of_the_queue_holds_the_gang(site: Site) -> None:
+def test_the_command_goes_to_the_launcher(template: Properties) -> None:
+    assert container(template, "Plain")["Command"][4:] == ["train.py"]
+
+
+def test_every_environment_of_the_queue_holds_the_gang(ground: Ground) -> None:
     few, many = (
-        CapacityChoice(name, instance_types=["g6.12xlarge"], max_instances=most, vpc_subnets=one_zone(site))
+        CapacityChoice(name, instance_types=["g6.12xlarge"], max_instances=most, vpc_subnets=ground.one_zone)
         for name, most in (("Few", 2), ("Many", 4))
     )
-    made = queue(site, many, few)
+    made = queue(ground, many, few)
     with pytest.raises(GpuConstructsError, match="4 hosts at once, and Few has 2 at most"):
-        train(site, made)
+        train(ground, made)
 
 
 @pytest.mark.parametrize(
@@ -243,14 +293,3 @@ def test_every_environment_of_the_queue_holds_the_gang(site: Site) -> None:
 def test_a_launcher_out_of_its_limits_is_refused(launcher: Any, says: str) -> None:
     with pytest.raises(GpuConstructsError, match=says.replace("(", r"\(").replace(")", r"\)")):
         launcher()
-
-
-@pytest.mark.parametrize("efa", [False, True])
-def test_a_training_is_read_back_as_it_was_built_and_nothing_is_found(site: Site, *, efa: bool) -> None:
-    made = hosts(site, "p5.48xlarge", network=HostNetwork.efa() if efa else HostNetwork(placement_group=True))
-    training = train(site, made, gpu_memory_gib=60)
-    directory = site.app.synth().directory
-    read = read_stacks([directory])
-    found = fleet_of(read.stacks, tasks=read.tasks, remarks=read.remarks)
-    assert list(found.tasks) == [replace(training.task, name="Train/Definition")]
-    assert [each.severity for each in findings_in([directory]) if each.severity is not Severity.INFO] == []

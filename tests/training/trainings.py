@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gpu_constructs import CapacityChoice, FairShares, GpuBatchQueue, HostNetwork, MultiNodeTraining
-from tests.batch.queues import one_zone, queue
+from tests.batch.queues import queue
 from tests.synthesis import Site
 
 __all__ = ["hosts", "train"]
@@ -14,7 +14,7 @@ __all__ = ["hosts", "train"]
 def hosts(
     site: Site, *types: str, name: str = "Queue", shares: FairShares | None = None, **arguments: Any
 ) -> GpuBatchQueue:
-    given = {"max_instances": 4, "network": HostNetwork(placement_group=True), "vpc_subnets": one_zone(site)}
+    given = {"max_instances": 4, "network": HostNetwork(placement_group=True), "vpc_subnets": site.one_zone}
     choice = CapacityChoice("Hosts", instance_types=list(types) or ["g6.12xlarge"], **{**given, **arguments})
     return queue(site, choice, name=name, shares=shares)
 
