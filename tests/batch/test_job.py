@@ -25,7 +25,7 @@ from gpu_constructs import (
 from gpu_constructs.checking.report import findings_in
 from gpu_constructs.rules import Severity
 from tests.batch.queues import job, queue
-from tests.synthesis import Properties, Site
+from tests.synthesis import Ground, Properties, Site
 
 DEFINITION = "AWS::Batch::JobDefinition"
 LATER = cdk.Token.as_number({"Ref": "Number"})
@@ -52,9 +52,11 @@ def test_a_job_gets_the_share_of_the_host_that_goes_with_its_gpus(site: Site) ->
     assert made.task.wants_gpu
 
 
-def test_a_job_is_sized_for_the_environments_that_have_its_gpus(site: Site) -> None:
-    job(site, queue(site, SMALL, LARGE), gpus=4)
+def test_a_job_is_sized_for_the_environments_that_have_its_gpus_and_the_check_proves_it(site: Site) -> None:
+    job(site, queue(site, SMALL, LARGE), gpus=4, gpu_memory_gib=20)
     assert asked(site)["VCPU"] == "48"
+    found = findings_in([site.app.outdir])
+    assert [each.rule for each in found if each.severity is not Severity.INFO] == []
 
 
 def test_a_job_has_a_time_limit_and_retries_by_cause_with_an_end(site: Site) -> None:
@@ -127,13 +129,12 @@ def test_with_efa_it_gets_the_adapters_of_its_hosts(site: Site) -> None:
     ],
 )
 def test_a_job_that_no_environment_runs_is_refused_by_the_rule_that_check_uses(
-    site: Site, wrong: dict[str, Any], rule: str
+    untouched: Site, refusing: GpuBatchQueue, wrong: dict[str, Any], rule: str
 ) -> None:
-    made = queue(site)
     with pytest.raises(GpuConstructsError) as refused:
-        job(site, made, **wrong)
+        job(untouched, refusing, **wrong)
     assert refused.value.rule == rule
-    assert made.node.try_find_child("Train") is None
+    assert refusing.node.try_find_child("Train") is None
 
 
 @pytest.mark.parametrize(
@@ -176,25 +177,26 @@ def test_wrong_values_of_a_job_are_refused_on_its_line(
     assert made.jobs == ()
 
 
-def test_a_secret_does_not_choose_the_gpus_of_a_job(site: Site) -> None:
-    made = queue(site)
+def test_a_secret_does_not_choose_the_gpus_of_a_job(untouched: Site, refusing: GpuBatchQueue) -> None:
+    site, made = untouched, refusing
     secret = batch.Secret.from_secrets_manager(secretsmanager.Secret(site.stack, "Ids"))
     with pytest.raises(GpuConstructsError, match="NVIDIA_VISIBLE_DEVICES") as refused:
         job(site, made, secrets={"NVIDIA_VISIBLE_DEVICES": secret})
     assert (refused.value.argument, refused.value.rule) == ("secrets", "GPU037")
 
 
-def test_a_job_is_planned_by_its_queue(site: Site) -> None:
+def test_a_job_is_planned_by_its_queue(refusing: GpuBatchQueue) -> None:
     nothing: Any = None
     with pytest.raises(InvalidValueError, match=r"fix: queue\.add_job\('Own', image=…\)"):
-        GpuBatchJob(queue(site), "Own", plan=nothing, image=site.image, command=None, settings=nothing)
+        GpuBatchJob(refusing, "Own", plan=nothing, image=nothing, command=None, settings=nothing)
 
 
-def test_a_name_is_a_variable_or_a_secret(site: Site) -> None:
+def test_a_name_is_a_variable_or_a_secret(untouched: Site, refusing: GpuBatchQueue) -> None:
+    site = untouched
     parameter = ssm.StringParameter.from_string_parameter_name(site.stack, "Parameter", "token")
     secrets = {"TOKEN": batch.Secret.from_ssm_parameter(parameter)}
     with pytest.raises(InvalidValueError, match="secrets: TOKEN is an environment variable already"):
-        job(site, queue(site), environment={"TOKEN": "x"}, secrets=secrets)
+        job(site, refusing, environment={"TOKEN": "x"}, secrets=secrets)
 
 
 def test_a_name_from_elsewhere_is_taken(site: Site) -> None:
@@ -203,13 +205,14 @@ def test_a_name_from_elsewhere_is_taken(site: Site) -> None:
     assert site.only(DEFINITION)["JobDefinitionName"] == {"Ref": "Name"}
 
 
-def test_a_timeout_is_spoken_of_as_the_argument_that_it_is(site: Site) -> None:
+def test_a_timeout_is_spoken_of_as_the_argument_that_it_is(untouched: Site, refusing: GpuBatchQueue) -> None:
     with pytest.raises(GpuConstructsError, match=r"fix: cdk.Duration.seconds\(60\)") as refused:
-        job(site, queue(site), timeout=cdk.Duration.seconds(30))
+        job(untouched, refusing, timeout=cdk.Duration.seconds(30))
     assert "AttemptDurationSeconds" not in str(refused.value)
 
 
-def test_a_submission_names_no_revision_which_a_deploy_replaces(site: Site) -> None:
+def test_a_submission_names_no_revision_which_a_deploy_replaces(ground: Ground) -> None:
+    site = ground
     words = job(site, queue(site), job_definition_name="sweep").submit_command()
     found = json.dumps(site.stack.resolve(words))
     # Of arn:aws:batch:REGION:ACCOUNT:job-definition/NAME:REVISION, the name.
@@ -227,10 +230,3 @@ def test_in_a_queue_with_shares_a_job_counts_against_one(site: Site) -> None:
     assert found.submit_command("nightly-1").endswith("--share-identifier research")
     # Without a priority, AWS Batch refuses the job.
     assert [each["SchedulingPriority"] for each in site.properties(DEFINITION)] == [0, 3]
-
-
-def test_the_check_proves_its_jobs(site: Site) -> None:
-    job(site, queue(site, SMALL, LARGE), gpus=4, gpu_memory_gib=20)
-    site.template()
-    found = findings_in([site.app.outdir])
-    assert [each.rule for each in found if each.severity is not Severity.INFO] == []
