@@ -110,20 +110,23 @@ class BootingHost:
         commands = self.folder / "bin"
         commands.mkdir(exist_ok=True)
         real = shutil.which("curl", path="/usr/bin:/bin")
-        texts = {each: f'echo "$*" >> {self.folder}/{each}.log' for each in ("sleep", "systemctl")}
-        texts["curl"] = f'exec {real} --connect-to ::127.0.0.1:{port} "${{@/#https:/http:}}"'
         for number, text in enumerate(self.smi):
             if text is not None:
                 (self.folder / f"smi.{number}").write_text(text)
-        last = len(self.smi) - 1
-        texts["nvidia-smi"] = (
-            f"echo >> {self.folder}/smi.log; n=$(($(wc -l < {self.folder}/smi.log) - 1))\n"
-            f'[ "$*" = "--query-gpu=index --format=csv,noheader" ] || exit 2\n'
-            f"[ $n -gt {last} ] && n={last}\ncat {self.folder}/smi.$n 2> /dev/null || exit 9"
-        )
+        (self.folder / "smi.asked").unlink(missing_ok=True)
+        # The script calls them dozens of times: in a small shell, and without commands of other programs.
+        texts = {each: f'#!/bin/sh\necho "$*" >> {self.folder}/{each}.log\n' for each in ("sleep", "systemctl")}
+        texts["curl"] = f'#!/bin/bash\nexec {real} --connect-to ::127.0.0.1:{port} "${{@/#https:/http:}}"\n'
+        texts["nvidia-smi"] = f"""#!/bin/sh
+[ "$*" = "--query-gpu=index --format=csv,noheader" ] || exit 2
+read -r n 2> /dev/null < {self.folder}/smi.asked || n=0
+[ "$n" -ge {len(self.smi) - 1} ] || echo $((n + 1)) > {self.folder}/smi.asked
+[ -e {self.folder}/smi.$n ] || exit 9
+while read -r line; do echo "$line"; done < {self.folder}/smi.$n
+"""
         for name, text in texts.items():
             path = commands / name
-            path.write_text(f"#!/bin/bash\n{text}\n")
+            path.write_text(text)
             path.chmod(0o755)
 
 
