@@ -35,6 +35,12 @@ _OF_REPORTS = (
 )
 """Files that read the reports of `tests.reports`, which one process makes once."""
 
+_ON_THE_STAGE = ("tests/e2e/test_reference_stacks.py", "tests/e2e/test_after_deploy.py")
+"""Files with stories on one emulator, which is a process of its own."""
+
+_TOGETHER = {"reports": _OF_REPORTS, "stage": _ON_THE_STAGE}
+"""What one worker runs."""
+
 
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Loads CDK and starts its node where tests run, and not in the process that hands them out."""
@@ -66,7 +72,7 @@ class _InPieces(LoadFileScheduling):  # type: ignore[misc] # see pyproject.toml
 
     def _split_scope(self, nodeid: str) -> str:
         file: str = super()._split_scope(nodeid)
-        return "reports" if file in _OF_REPORTS else file
+        return next((scope for scope, files in _TOGETHER.items() if file in files), file)
 
     def mark_test_complete(self, node: WorkerController, item_index: int, duration: float = 0) -> None:
         """Forgets a file that is done, because what is left is counted after each test."""

@@ -1,13 +1,14 @@
-"""CDK's own validation of templates: it finds nothing of ours, and what it finds in a neighbour still fails the synth.
+"""The app of the reference stacks: CDK's own validation and cfn-lint find nothing, and what it refuses is one line.
 
-It takes seconds to load and cannot be switched on in the process of the tests, so that one process of its own does all.
-The app of the reference stacks is synthesized there, and comes out the same as here.
+CDK's own validation takes seconds to load and cannot be switched on in the process of the tests, so that one process of
+its own does all. What it finds in a neighbour still fails the synth. The app comes out of it the same as here.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,7 @@ import aws_cdk as cdk
 import pytest
 from stacks.tensorflow_benchmark import TensorflowBenchmarkStack
 
+from tests.linting import linted
 from tests.stacks.stories import ON_REQUEST, STORIES
 from tests.synthesis import ROOT, Site
 
@@ -26,6 +28,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2, aws_ecs as ecs
 from gpu_constructs import GpuCluster, GpuShare, GpuTaskDefinition
 from stacks.tensorflow_benchmark import TensorflowBenchmarkStack
+from tests.linting import linted
 from tests.stacks.stories import ON_REQUEST, STORIES
 
 def app(name):
@@ -46,7 +49,7 @@ def shares(app):
 runpy.run_path("app.py")  # into $CDK_OUTDIR
 
 on_request = app("on request")
-for name in ("g6.48xlarge", "p3.2xlarge"):
+for name in ("g6.48xlarge", "p3.16xlarge", "g5.xlarge"):
     TensorflowBenchmarkStack(on_request, "benchmark-" + name.replace(".", "-"), gpu_instance_types=[name])
 for story in ON_REQUEST:
     STORIES[story](on_request)
@@ -82,6 +85,11 @@ def violations(outdir: Path) -> list[Any]:
     plugins = json.loads((outdir / "validation-report.json").read_text())["pluginReports"]
     found = {each["pluginName"]: each["violations"] for each in plugins}
     return list(found.get("CloudFormation Validate", ()))
+
+
+def template(outdir: Path, stack: str) -> dict[str, Any]:
+    read: dict[str, Any] = json.loads((outdir / f"{stack}.template.json").read_text())
+    return read
 
 
 @pytest.mark.parametrize("app", ["reference", "on request", "page", "shared"])
@@ -122,3 +130,41 @@ def test_what_it_finds_in_a_neighbour_still_fails(ended: tuple[Path, subprocess.
     assert "F3002" in process.stdout + process.stderr
     assert "NoSuchProperty" in json.dumps(violations(folder / "broken"))
     assert "SharingStrategy" not in process.stderr
+
+
+def test_a_wrong_context_is_one_line_and_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Given(cdk.App):
+        def __init__(self) -> None:
+            super().__init__(context={**Site.recommended_context(), "gpu_instance_type": "g6.xlrge"})
+
+    monkeypatch.setattr(cdk, "App", Given)
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(ROOT / "app.py"))
+    # Python prints a text, and ends with 1.
+    assert ended.value.code == (
+        "error: gpu_instance_type=g6.xlrge: instance_types: 'g6.xlrge' cannot be an instance type: EC2 has never had a "
+        "size 'xlrge'; fix: did you mean g6.xlarge or g6.8xlarge or g6.4xlarge?"
+    )
+
+
+@pytest.mark.parametrize(
+    ("stack", "region"),
+    [
+        ("benchmark-g6-48xlarge", "us-west-2"),
+        ("benchmark-p3-16xlarge", "us-east-1"),
+        ("benchmark-g5-xlarge", "eu-west-1"),
+        *((story, "us-west-2") for story in STORIES),
+    ],
+)
+def test_cfn_lint_finds_no_error(ended: tuple[Path, object], stack: str, region: str) -> None:
+    app = "reference" if stack in STORIES.keys() - ON_REQUEST else "on request"
+    found = linted(template(ended[0] / app, stack), region)
+    assert [str(each) for each in found if each.rule.severity == "error"] == []
+
+
+def test_the_linter_is_awake(ended: tuple[Path, object]) -> None:
+    read = template(ended[0] / "reference", "tensorflow-benchmark")
+    for resource in read["Resources"].values():
+        if resource["Type"] == "AWS::EC2::LaunchTemplate":
+            resource["Properties"]["LaunchTemplateData"]["InstanceType"] = "g6.gigantic"
+    assert any("g6.gigantic" in str(each) for each in linted(read, "us-east-1"))

@@ -7,6 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+from cfnlint.config import ConfigMixIn
+from cfnlint.runner import Runner
+
 from tests.checked_templates import BAD, GOOD
 from tests.synthesis import ROOT
 
@@ -41,6 +45,8 @@ def test_the_command_line_says_at_which_line_a_task_fits_no_host_and_nothing_of_
     assert ":E9560:GPU060: Train does not fit on Provider: GPUs: 8 asked, g5.xlarge has 1; fix: " in line
 
 
-def test_a_configuration_file_may_name_the_pack(tmp_path: Path) -> None:
+def test_a_configuration_file_may_name_the_pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / ".cfnlintrc").write_text(f"append_rules: [{PACK}]\n")
-    assert "E9560" in cfn_lint(tmp_path, BAD, "template.yaml").stdout
+    (tmp_path / "template.yaml").write_text(BAD)
+    monkeypatch.chdir(tmp_path)
+    assert "E9560" in {each.rule.id for each in Runner(ConfigMixIn(["template.yaml"])).run()}
