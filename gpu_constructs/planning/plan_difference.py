@@ -15,6 +15,7 @@ from gpu_constructs.fleet import UNKNOWN, Origin, Place, Unknown, total
 from gpu_constructs.hardware.prices import dollars
 from gpu_constructs.placement import demand_of
 from gpu_constructs.placement.quotas import place_of
+from gpu_constructs.placement.reasons import listed
 from gpu_constructs.planning.fleet_plan import FleetPlan, Level, PoolPlan, QuotaNeed
 from gpu_constructs.planning.host_price import HOURS_A_MONTH, Usd
 from gpu_constructs.planning.in_words import NOT_KNOWN, amount, cost_of_level, number, partly
@@ -195,6 +196,9 @@ def _totals(old: FleetPlan, new: FleetPlan, changed: tuple[_Pair, ...]) -> Itera
                 new=cost_of_level(new, level, hours=hours),
                 change=_change_of_cost(sides, hours),
             )
+    if old.unplanned or new.unplanned:
+        before, after = (listed(brief(of.name, LABEL) for of in each.unplanned) for each in (old, new))
+        yield Row(what="not planned", old=before, new=after, change="" if before == after else NOT_KNOWN)
 
 
 def _difference(old: int | Unknown, new: int | Unknown) -> int | Unknown:

@@ -7,8 +7,19 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Origin, Place, Pool, PoolKind, PurchaseOption, Workload
-from gpu_constructs.planning.plan_difference import Status, difference
+from gpu_constructs.fleet import (
+    UNKNOWN,
+    ComputeEnvironment,
+    Fleet,
+    Origin,
+    Place,
+    Pool,
+    PoolKind,
+    PurchaseOption,
+    Workload,
+)
+from gpu_constructs.planning import plan
+from gpu_constructs.planning.plan_difference import Row, Status, difference
 from tests.planning.given import job, planned, pool, service
 
 MANAGED = pool("g6e.xlarge", name="Managed", kind=PoolKind.MANAGED_INSTANCES, max_instances=UNKNOWN)
@@ -23,6 +34,14 @@ def changes(old: tuple[Workload, ...], new: tuple[Workload, ...]) -> dict[str, s
 def test_the_same_is_no_difference() -> None:
     found = difference(planned(service(pool())), planned(service(pool())))
     assert found.is_empty
+
+
+def test_hosts_that_batch_chooses_are_a_change_of_no_known_cost() -> None:
+    chosen = plan(Fleet(environments=(ComputeEnvironment(name="Optimal"),)))
+    found = difference(planned(), chosen)
+    assert not found.is_empty
+    assert found.totals[-1] == Row(what="not planned", old="none", new="Optimal", change="not known")
+    assert difference(chosen, chosen).is_empty
 
 
 def test_pools_are_found_by_name() -> None:
