@@ -197,8 +197,8 @@ def _totals(old: FleetPlan, new: FleetPlan, changed: tuple[_Pair, ...]) -> Itera
                 change=_change_of_cost(sides, hours),
             )
     if old.unplanned or new.unplanned:
-        before, after = (listed(brief(of.name, LABEL) for of in each.unplanned) for each in (old, new))
-        yield Row(what="not planned", old=before, new=after, change="" if before == after else NOT_KNOWN)
+        was, now = (listed(brief(of.name, LABEL) for of in each.unplanned) for each in (old, new))
+        yield Row(what="not planned", old=was, new=now, change="" if was == now else NOT_KNOWN)
 
 
 def _difference(old: int | Unknown, new: int | Unknown) -> int | Unknown:
