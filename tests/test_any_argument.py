@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from functools import cached_property
 from itertools import cycle, islice
 from typing import Any
 
@@ -19,7 +20,7 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_scheduler as scheduler
 from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sqs as sqs
-from constructs import IConstruct
+from constructs import IConstruct, Node
 
 import gpu_constructs as public
 from gpu_constructs import GpuConstructsError, RefusedByCdkError, UnknownNameError
@@ -59,6 +60,10 @@ class Door:
     call: Callable[..., object]
     good: dict[str, Any]
     scope: IConstruct | None = None
+
+    @cached_property
+    def node(self) -> Node | None:
+        return None if self.scope is None else self.scope.node
 
 
 def _doors(site: Site) -> Iterator[Door]:
@@ -210,21 +215,19 @@ def _doors_of_monitoring(site: Site) -> Iterator[Door]:
 
 def _raw(door: Door, argument: str, value: Any) -> str:
     """What is wrong with the answer to one odd value; empty if nothing is."""
+    answer, is_refused = "", False
     try:
         door.call(**{**door.good, argument: value})
     except RefusedByCdkError as error:
-        return f"in the words of CDK: {error}"
+        answer = f"in the words of CDK: {error}"
     except GpuConstructsError as error:
+        is_refused = True
         if error.argument is None or not (error.fix or error.allowed or isinstance(error, UnknownNameError)):
-            return f"says too little: {error}"
-        if door.scope is not None and door.scope.node.try_find_child("Odd") is not None:
-            return f"something is left of it: {error}"
+            answer = f"says too little: {error}"
     except Exception as error:  # noqa: BLE001 - whatever it is, it is not ours
-        return f"{type(error).__name__}: {error}"
-    finally:
-        if door.scope is not None:
-            door.scope.node.try_remove_child("Odd")
-    return ""
+        answer = f"{type(error).__name__}: {error}"
+    is_left = door.node is not None and door.node.try_remove_child("Odd")
+    return answer or ("something is left of it" if is_refused and is_left else "")
 
 
 def _named(door: Door) -> list[str]:

@@ -8,7 +8,7 @@ import pytest
 from bench import kinds_library, kinds_plain
 from bench.kinds import KINDS
 from bench.same import Template, canonical, differences
-from bench.sizes import WORKLOADS, reference
+from bench.sizes import WORKLOADS
 
 SMALL: Template = {
     "Resources": {
@@ -20,13 +20,12 @@ SMALL: Template = {
 
 
 COMPARED = [
-    # The larger ones only repeat these capacities, and are compared when they are measured.
+    # The larger ones only repeat these capacities, several types and eight GPUs among them, and are compared when they
+    # are measured.
     *(each for each in WORKLOADS.values() if each.reference),
     replace(WORKLOADS["10 capacities"], name="5 capacities", clusters=((5,),)),
     replace(WORKLOADS["100 over 5 stacks"], name="2 over 2 stacks", clusters=((1,),) * 2),
     *(replace(each, clusters=((1,),)) for each in KINDS.values()),
-    reference("several types", "g6.xlarge", "g6.2xlarge"),
-    reference("8 GPUs of another family", "p5.48xlarge"),
 ]
 
 
