@@ -12,6 +12,7 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 from moto import mock_aws
+from moto.ec2.models.instance_types import INSTANCE_TYPE_OFFERINGS
 
 from gpu_constructs.account import ask
 from gpu_constructs.account.price_list import price_in
@@ -85,7 +86,10 @@ def test_refresh_writes_a_catalogue_of_what_aws_answers(
     )
     with_prices(account, *pages)
     account.setattr(ask, "IMAGES", [each for each in IMAGES if each.name == "al2023-gpu"])
-    # The region with the fewest types.
+    # A region with few types, its accelerated ones among them.
+    there = INSTANCE_TYPE_OFFERINGS["region"]["me-south-1"]
+    few = [each for each in there if each["InstanceType"].startswith(("c5.", "g4dn.", "inf1."))]
+    account.setitem(INSTANCE_TYPE_OFFERINGS["region"], "me-south-1", few)
     assert main(["catalog", "refresh", str(tmp_path / "newer"), "--region", "me-south-1"]) == 0
     said = capsys.readouterr().out.splitlines()
     assert said[0] == "accelerated.json:"

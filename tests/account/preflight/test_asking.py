@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache, partial
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +14,7 @@ import botocore.session
 import pytest
 from botocore import xform_name
 from botocore.awsrequest import AWSResponse
+from botocore.config import Config
 from botocore.exceptions import ClientError, EndpointConnectionError, NoCredentialsError, ReadTimeoutError
 from botocore.stub import Stubber
 from hypothesis import given, settings
@@ -83,31 +84,39 @@ Answering = Callable[[str], tuple[int, bytes]]
 
 
 @pytest.fixture
-def answered(credentials: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Answering], Ask]]:
+def answered(credentials: None, monkeypatch: pytest.MonkeyPatch) -> Callable[[Answering], Ask]:
     """Asks an AWS whose answers a function gives, by operation: status and body."""
     del credentials
-    session = boto3.Session
 
     def of(answer: Answering, deadline: Deadline | None = None) -> Ask:
-        def make(**given_: Any) -> Any:
-            core = botocore.session.get_session()
-            core.register_component("data_loader", MODELS.get_component("data_loader"))  # which has read the models
-            made = session(botocore_session=core, **given_)
-
-            def send(request: Any, event_name: str, **_: Any) -> AWSResponse:
-                status, body = answer(event_name.rpartition(".")[2])
-                raw = type("Raw", (), {"stream": lambda self, **_: iter([body])})()
-                return AWSResponse(request.url, status, {}, raw)
-
-            made.events.register("before-send", send)
+        def client(service: str, *, config: Config, region_name: str) -> Any:
+            assert region_name == REGION
+            made, answers = answered_client(service, config)
+            answers[:] = [answer]
             return made
 
-        monkeypatch.setattr(boto3, "Session", make)
+        monkeypatch.setattr(boto3, "Session", lambda **_: SimpleNamespace(client=client))
         return asker(None, deadline)(REGION)
 
     monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0)
-    yield of
-    monkeypatch.undo()
+    return of
+
+
+@cache
+def answered_client(service: str, config: Config) -> tuple[Any, list[Answering]]:
+    """A client for all tests, and what answers it."""
+    answers: list[Answering] = []
+
+    def send(request: Any, event_name: str, **_: Any) -> AWSResponse:
+        status, body = answers[0](event_name.rpartition(".")[2])
+        raw = type("Raw", (), {"stream": lambda self, **_: iter([body])})()
+        return AWSResponse(request.url, status, {}, raw)
+
+    core = botocore.session.get_session()
+    core.register_component("data_loader", MODELS.get_component("data_loader"))  # which has read the models
+    made = boto3.session.Session(botocore_session=core).client(service, region_name=REGION, config=config)
+    made.meta.events.register("before-send", send)
+    return made, answers
 
 
 QUOTA = Call(service="service-quotas", operation="GetServiceQuota")
