@@ -16,9 +16,12 @@ from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.json import JSONSnapshotExtension
 
 from gpu_constructs import DoesNotFitError, acknowledge_aws_solutions
+from gpu_constructs.checking import check_files
+from gpu_constructs.planning import plan
 from stacks.fine_tuning import FineTuningStack
 from stacks.fine_tuning_work import TUNE, WORK
 from stacks.tensorflow_benchmark import TensorflowBenchmarkStack
+from tests.planning.given import usd
 from tests.stacks.stories import STORIES, existing
 from tests.synthesis import ROOT, Site
 
@@ -142,6 +145,33 @@ def test_nvidia_smi_keeps_to_one_family(told: Path) -> None:
     assert container["ResourceRequirements"] == [{"Type": "GPU", "Value": "2"}]
     providers = [each for each in template["Resources"].values() if each["Type"] == "AWS::ECS::CapacityProvider"]
     assert len(providers) == 4
+
+
+# Of us-east-1 of 2026-07-20, in US dollars an hour: g4dn.12xlarge 3.912, g6.xlarge 0.8048, g6.2xlarge 0.9776,
+# g6.16xlarge 3.3968, g6.12xlarge 4.6016, g6.24xlarge 6.6752, g6.48xlarge 13.3504, p5.48xlarge 55.04.
+COSTS_BY_HAND = {
+    # One type for all hosts of the pool, the cheapest or the dearest: 4 * 0.8048 and 4 * 0.9776; one host at first.
+    "chat": ((0.8048, 0.9776), (3.2192, 3.9104), {"L-DB2E81BA": (8, 32)}),
+    "image-queue": ((0.0, 0.0), (3.2192, 3.2192), {"L-DB2E81BA": (0, 16)}),  # no copies while the queue is empty
+    # 3.912 + 0.8048 + 4.6016 + 13.3504, and with the dearest types 3.912 + 3.3968 + 6.6752 + 13.3504.
+    "nvidia-smi": ((0.0, 0.0), (22.6688, 27.3344), {"L-DB2E81BA": (0, 48 + 64 + 96 + 192)}),
+    # The same without the T4.
+    "benchmark-jobs": ((0.0, 0.0), (18.7568, 23.4224), {"L-DB2E81BA": (0, 64 + 96 + 192)}),
+    # Spot: p5.48xlarge at most.
+    "fine-tuning": ((0.0, 0.0), (None, 55.04), {"L-7212CCBC": (0, 96), "L-C4BD4855": (0, 192)}),
+    # A Capacity Block is paid in advance, and counts against no quota of running instances.
+    "pre-training": ((0.0, 0.0), None, {}),
+}
+
+
+@pytest.mark.parametrize("name", COSTS_BY_HAND)
+def test_a_reference_stack_costs_what_a_hand_calculation_says(told: Path, name: str) -> None:
+    desired, maximum, quotas = COSTS_BY_HAND[name]
+    found = plan(check_files([told / f"{name}.template.json"], rules=(), region="us-east-1").fleet)
+    assert usd(found.minimum.usd_per_hour) == (0.0, 0.0)
+    assert usd(found.desired.usd_per_hour) == desired
+    assert usd(found.maximum.usd_per_hour) == maximum
+    assert {each.quota.code: (each.desired, each.maximum) for each in found.quotas} == quotas
 
 
 def test_cdk_nag_finds_nothing_that_is_not_acknowledged(told: Path) -> None:
