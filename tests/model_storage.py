@@ -17,8 +17,8 @@ from tests.reaching import Estate
 from tests.synthesis import Site
 
 
-def files_of(site: Site, stack: cdk.Stack | None = None) -> efs.FileSystem:
-    return efs.FileSystem(stack or site.stack, "Models", vpc=site.vpc)
+def files_of(site: Site, stack: cdk.Stack | None = None, name: str = "Models") -> efs.FileSystem:
+    return efs.FileSystem(stack or site.stack, name, vpc=site.vpc)
 
 
 def lustre_of(site: Site) -> fsx.LustreFileSystem:
@@ -50,7 +50,7 @@ def serve(task: GpuTaskDefinition, cache: ModelCache, name: str = "Vllm") -> Gpu
 
 def into(site: Site, group: str) -> set[tuple[str, int, int]]:
     """Who reaches a security group on which ports; names are cut to what the test has chosen."""
-    estate = Estate({each.stack_name: dict(each.template) for each in site.app.synth(force=True).stacks})
+    estate = Estate({each.stack_name: dict(each.template) for each in site.app.synth().stacks})
     named = ("ClusterHostSecurityGroup", "ServiceSecurityGroup", "Models", "Lustre")
     return {
         (next(each for each in named if each in way.source), way.first, way.last)

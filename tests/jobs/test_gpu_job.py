@@ -338,7 +338,10 @@ def test_what_is_in_another_region_starts_nothing(site: Site) -> None:
     here = cdk.Stack(site.app, "Here", env=cdk.Environment(region="us-east-1", account="123456789012"))
     bucket = s3.Bucket.from_bucket_attributes(here, "Bucket", bucket_name="far", region="eu-west-1")
     queue = sqs.Queue.from_queue_arn(here, "Queue", "arn:aws:sqs:eu-west-1:123456789012:far")
-    cluster = GpuCluster(here, "Cluster", vpc=ec2.Vpc(here, "Vpc"))
+    vpc = ec2.Vpc.from_vpc_attributes(
+        here, "Vpc", vpc_id="vpc-12345678", availability_zones=["us-east-1a"], private_subnet_ids=["subnet-bbbbbbb1"]
+    )
+    cluster = GpuCluster(here, "Cluster", vpc=vpc)
     l4 = cluster.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
     task = GpuTaskDefinition(here, "Train", capacity=[l4])
     task.add_gpu_container("train", image=site.image)

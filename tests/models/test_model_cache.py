@@ -226,8 +226,8 @@ def test_hosts_that_do_not_mount_it_are_refused_with_the_mount(ground: Ground) -
         lambda site: ModelCache.fsx_lustre(lustre_of(site)),
     ],
 )
-def test_managed_instances_take_no_volume_of_their_host(site: Site, cache: Callable[[Site], ModelCache]) -> None:
-    managed = site.cluster.add_managed_capacity("Managed", instance_types=["g6.2xlarge"])
+def test_managed_instances_take_no_volume_of_their_host(ground: Ground, cache: Callable[[Site], ModelCache]) -> None:
+    site, managed = ground, ground.managed(instance_types=["g6.2xlarge"])
     with pytest.raises(IncompatibleError, match="take no volume of their host") as refused:
         serve(site.task(managed), cache(site))
     assert refused.value.fix

@@ -17,14 +17,14 @@ from tests.synthesis import Site
 from .alarm_states import states_of
 from .metric_math import Samples
 from .recorded_events import BLOCK
-from .watched_site import Watched
+from .watched_site import Watched, watched
 
 HOUR = 3600
 
 
 @pytest.fixture(name="watched", scope="module")
 def _watched() -> Watched:
-    return Watched()
+    return watched()
 
 
 def _of_pool(watched: Watched, capacity: str) -> dict[str, str]:

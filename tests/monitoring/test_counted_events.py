@@ -14,7 +14,7 @@ from gpu_constructs.jobs.states import time_limit
 
 from . import recorded_events as recorded
 from .log_queries import Event, counts
-from .watched_site import Watched
+from .watched_site import Watched, watched
 
 SPOT_END = "Your Spot Task was interrupted."
 HOST_END = "Host EC2 (instance i-1234567890abcdef0) terminated."
@@ -22,7 +22,7 @@ HOST_END = "Host EC2 (instance i-1234567890abcdef0) terminated."
 
 @pytest.fixture(name="watched", scope="module")
 def _watched() -> Watched:
-    return Watched()
+    return watched()
 
 
 def _delivered(watched: Watched, event: Any) -> bool:

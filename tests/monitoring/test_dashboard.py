@@ -15,7 +15,7 @@ from tools.draw_dashboard import PICTURE, picture
 from .log_queries import answer_of
 from .metric_math import Samples, Values, lines_of
 from .sample_hours import CLUSTER, EVENTS, samples
-from .watched_site import Watched
+from .watched_site import watched
 
 BODY: Any = body_of(CLUSTER)
 SAMPLES: Samples = samples()
@@ -134,7 +134,7 @@ def test_widgets_stand_next_to_each_other_and_none_on_another() -> None:
 
 
 def test_the_dashboard_of_an_app_has_every_capacity_and_says_which_prices_are_not_known() -> None:
-    widgets = Watched().dashboard["widgets"]
+    widgets = watched().dashboard["widgets"]
     titles = [each["properties"].get("title") for each in widgets]
     assert [each for each in titles if each and each.startswith("GPUs of")] == [
         "GPUs of L4",

@@ -11,7 +11,7 @@ from gpu_constructs.monitoring.counted_events import COUNTED
 from gpu_constructs.monitoring.metrics import METRICS, DimensionSet
 from tests.synthesis import ROOT
 
-from .watched_site import Watched
+from .watched_site import watched
 
 PAGE = (ROOT / "docs" / "monitoring.md").read_text(encoding="utf-8")
 WORDS = re.sub(r"\s+", " ", PAGE)
@@ -46,7 +46,7 @@ def test_the_costs_are_those_of_all_metrics_and_alarms() -> None:
     )
     assert f"{cluster} of the cluster, {pool} of each capacity with GPUs, {service} of each service with GPUs" in WORDS
     assert f"| counted events | {len(COUNTED)}," in PAGE
-    alarms = Watched().alarms
+    alarms = watched().alarms
     metrics = {key: sum("MetricStat" in one for one in each.get("Metrics", [])) or 1 for key, each in alarms.items()}
     of_cluster = sum(number for key, number in metrics.items() if not key.startswith(("L4", "Spot", "Block", "Cpu")))
     of_l4 = sum(number for key, number in metrics.items() if key.startswith("L4"))

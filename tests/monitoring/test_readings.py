@@ -8,11 +8,12 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpu_constructs.monitoring.daemon.readings import MOST_BYTES, Unreadable, gpus_of_agent, gpus_of_driver, xids_in
 from gpu_constructs.monitoring.metrics import METRICS
+from tests.examples import times
 
 RECORDED = Path(__file__).with_name("recorded")
 MIB = 1024 * 1024
@@ -153,12 +154,14 @@ json_values = st.recursive(
 )
 
 
+@settings(max_examples=times(25))
 @given(json_values | st.dictionaries(st.just("gpus"), st.lists(json_values)))
 def test_any_json_is_read_or_refused(value: object) -> None:
     with suppress(Unreadable):
         gpus_of_agent(json.dumps(value).encode())
 
 
+@settings(max_examples=times(25))
 @given(st.binary(max_size=400) | st.text(alphabet='<>gpu/ id="&;!-', max_size=60).map(str.encode))
 def test_any_bytes_are_read_or_refused(document: bytes) -> None:
     for text in (document, b"<l><gpu id='1'>" + document + b"</gpu></l>"):

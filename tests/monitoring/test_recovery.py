@@ -11,7 +11,7 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_sns as sns
 
-from gpu_constructs import InvalidValueError
+from gpu_constructs import GpuMonitoring, InvalidValueError
 from gpu_constructs.monitoring.recovery.definition import recovery_definition
 from gpu_constructs.monitoring.recovery.recovery_run import RecoveryRun
 from tests.synthesis import Site
@@ -27,6 +27,11 @@ RUN = RecoveryRun(
     drain_seconds=3600,
     ends_remaining_tasks=True,
 )
+
+
+@pytest.fixture(scope="module")
+def refusing(untouched: Site) -> GpuMonitoring:
+    return untouched.cluster.add_monitoring("Monitoring", notify=sns.Topic(untouched.stack, "Operators"))
 
 
 def machines(definition: Any) -> Iterator[Any]:
@@ -140,9 +145,8 @@ def test_somebody_is_told_by_topic_and_alarm(site: Site) -> None:
         ({"end_remaining_tasks": 1}, "expects True or False, got 1"),
     ],
 )
-def test_what_is_wrong_stands_on_the_line(site: Site, arguments: Any, said: str) -> None:
-    monitoring = site.cluster.add_monitoring("Monitoring", notify=sns.Topic(site.stack, "Operators"))
+def test_what_is_wrong_stands_on_the_line(refusing: GpuMonitoring, arguments: Any, said: str) -> None:
     with pytest.raises(InvalidValueError, match=said) as refused:
-        monitoring.add_recovery(**arguments)
+        refusing.add_recovery(**arguments)
     assert refused.value.argument == next(iter(arguments))
-    assert monitoring.node.try_find_child("Recovery") is None
+    assert refusing.node.try_find_child("Recovery") is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import aws_cdk as cdk
@@ -20,7 +21,7 @@ from gpu_constructs.monitoring.daemon.daemon_task import KEPT
 from gpu_constructs.placement import cpu_units, demand_of, expected_memory_mib, prove, share_of
 from gpu_constructs.template import fleet_of, read_stacks
 from tests.examples import times
-from tests.synthesis import Site
+from tests.synthesis import Site, app_in
 
 NVIDIA = [
     each
@@ -76,13 +77,12 @@ def build(site: Site, plan: dict[str, Any], *, place: int) -> Task:
 @settings(max_examples=times(2), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(apps)
 def test_the_order_of_lines_changes_no_size(plan: dict[str, Any]) -> None:
-    held, read = [], []
-    for place in range(4):
-        with tempfile.TemporaryDirectory() as folder:
-            site = Site(cdk.App(outdir=folder))
-            held.append(build(site, plan, place=place))
-            fleet = fleet_of(read_stacks([site.app.synth().directory]).stacks)
-        read.append(next(each for each in fleet.tasks if each.name == "Task"))
+    with tempfile.TemporaryDirectory() as folder:
+        app = app_in(Path(folder))
+        held = [build(Site(app, name=f"Place{place}"), plan, place=place) for place in range(4)]
+        fleet = fleet_of(read_stacks([app.synth().directory]).stacks)
+    read = [each for each in fleet.tasks if each.name.rpartition("/")[2] == "Task"]
+    assert len(read) == len(held)
     assert [demand_of(each) for each in held] == [demand_of(held[0])] * 4
     for each in read:
         sizes = {c.name: (c.cpu, c.memory_limit_mib, c.shared_memory_mib) for c in each.containers}

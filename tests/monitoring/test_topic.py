@@ -10,10 +10,9 @@ import pytest
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_sns as sns
-from aws_cdk.assertions import Annotations, Match
 
 from gpu_constructs import GpuCluster, IncompatibleError
-from tests.synthesis import Site
+from tests.synthesis import Site, warned
 
 ALARMS = {"Service": "cloudwatch.amazonaws.com"}
 
@@ -29,14 +28,15 @@ def _for_alarms(site: Site) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("enforce_ssl", [False, True])
 def test_alarms_may_publish_whatever_else_the_policy_of_the_topic_has(site: Site, enforce_ssl: bool) -> None:
     topic = sns.Topic(site.stack, "Told", enforce_ssl=enforce_ssl)
-    site.cluster.add_monitoring("Monitoring", notify=topic).add_recovery()
+    monitoring = site.cluster.add_monitoring("Monitoring", notify=topic)
+    monitoring.add_recovery()
     (allows,) = _for_alarms(site)
     assert (allows["Effect"], allows["Action"]) == ("Allow", "sns:Publish")
     arn = str(allows["Condition"]["ArnLike"]["aws:SourceArn"])
     assert "cloudwatch" in arn
     assert "AWS::AccountId" in arn
     assert len(_statements(site)) == 1 + enforce_ssl
-    assert not _warnings(site)
+    assert not warned(monitoring)
 
 
 def test_the_topic_of_a_recovery_lets_its_alarm_publish_as_well(site: Site) -> None:
@@ -51,17 +51,12 @@ def test_alarms_may_use_the_key_of_the_topic(site: Site) -> None:
     assert allows["Action"] == ["kms:Decrypt", "kms:GenerateDataKey*"]
 
 
-def test_of_an_imported_topic_it_is_said_what_its_policy_must_allow(site: Site) -> None:
+def test_of_an_imported_topic_it_is_said_what_its_policy_must_allow(untouched: Site) -> None:
+    site = untouched
     told = sns.Topic.from_topic_arn(site.stack, "Told", "arn:aws:sns:us-east-1:111122223333:told")
-    site.cluster.add_monitoring("Monitoring", notify=told)
-    (text,) = _warnings(site)
+    (text,) = warned(site.cluster.add_monitoring("Monitoring", notify=told))
     assert "topic Told is not changed" in text
     assert "sns:Publish to cloudwatch.amazonaws.com" in text
-
-
-def _warnings(site: Site) -> list[str]:
-    found = Annotations.from_stack(site.stack).find_warning("*", Match.string_like_regexp("GpuMonitoring.notify"))
-    return [str(each.entry.data) for each in found]
 
 
 @pytest.mark.parametrize("of_recovery", [False, True])

@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import re
 from datetime import datetime, timezone
+from functools import cache
 from typing import Any
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 
-from gpu_constructs import AlarmLimits, Purchase
+from gpu_constructs import Purchase
 from tests.synthesis import Site
 
 from .recorded_events import BLOCK, CLUSTER
 
-__all__ = ["ENDS", "Watched"]
+__all__ = ["ENDS", "Watched", "watched"]
 
 ENDS = datetime(2030, 1, 1, 11, 30, tzinfo=timezone.utc)
 
@@ -23,11 +24,11 @@ ENDS = datetime(2030, 1, 1, 11, 30, tzinfo=timezone.utc)
 class Watched:
     """The resources of its template, every reference to one replaced by its logical id."""
 
-    def __init__(self, alarms: AlarmLimits | None = None) -> None:
+    def __init__(self) -> None:
         site = Site(cdk.App(context=Site.recommended_context()))
         cluster = site.cluster
         cluster.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=4)
-        self.monitoring = cluster.add_monitoring("Monitoring", alarms=alarms)
+        self.monitoring = cluster.add_monitoring("Monitoring")
         # After the monitoring, which has to know them as well.
         types = ["g5.xlarge", "g5.2xlarge"]
         cluster.add_capacity("Spot", instance_types=types, max_instances=8, purchase=Purchase.spot())
@@ -70,6 +71,12 @@ class Watched:
             for key, each in self.resources.items()
             if key.startswith(f"Cluster{capacity}Group") and each["Type"] == "AWS::AutoScaling::AutoScalingGroup"
         )
+
+
+@cache
+def watched() -> Watched:
+    """The one that all files of tests read."""
+    return Watched()
 
 
 def _logical_id(alarm: Any) -> str:

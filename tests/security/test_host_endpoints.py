@@ -10,7 +10,7 @@ import pytest
 from aws_cdk import aws_ec2 as ec2
 
 from gpu_constructs import GpuCluster, HostEndpoints, IncompatibleError, InvalidValueError
-from tests.synthesis import Site
+from tests.synthesis import Site, app_in
 
 _ISOLATED = ec2.SubnetConfiguration(name="Hosts", subnet_type=ec2.SubnetType.PRIVATE_ISOLATED)
 _SELECTION = ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_ISOLATED)
@@ -51,8 +51,17 @@ def isolated(tmp_path: Path) -> Isolated:
     return Isolated(cdk.App(outdir=str(tmp_path), context=Site.recommended_context()))
 
 
-def test_hosts_without_nat_reach_what_they_need(isolated: Isolated) -> None:
-    made = HostEndpoints(isolated.stack, "Endpoints", cluster=isolated.prepare())
+@pytest.fixture(scope="module")
+def reached(tmp_path_factory: pytest.TempPathFactory) -> tuple[Isolated, HostEndpoints]:
+    """Hosts of both kinds with their endpoints, whose template several tests read."""
+    isolated = Isolated(app_in(tmp_path_factory.mktemp("reached")))
+    cluster = isolated.prepare()
+    cluster.add_managed_capacity("Managed", instance_types=["g6.xlarge"])
+    return isolated, HostEndpoints(isolated.stack, "Endpoints", cluster=cluster)
+
+
+def test_hosts_without_nat_reach_what_they_need(reached: tuple[Isolated, HostEndpoints]) -> None:
+    isolated, made = reached
     assert sorted(isolated.services()) == sorted(_OF_ALL)
     assert {"s3", *made.interface_endpoints} == _OF_ALL
     for endpoint in isolated.properties("AWS::EC2::VPCEndpoint"):
@@ -65,8 +74,8 @@ def test_hosts_without_nat_reach_what_they_need(isolated: Isolated) -> None:
             assert len(endpoint["RouteTableIds"]) == 4
 
 
-def test_the_whole_vpc_is_let_in_because_it_resolves_to_the_endpoints(isolated: Isolated) -> None:
-    made = HostEndpoints(isolated.stack, "Endpoints", cluster=isolated.prepare())
+def test_the_whole_vpc_is_let_in_because_it_resolves_to_the_endpoints(reached: tuple[Isolated, HostEndpoints]) -> None:
+    isolated, made = reached
     own, hosts, addresses = isolated.stack.resolve(
         [
             made.security_group.security_group_id,
@@ -100,11 +109,8 @@ def test_the_daemon_of_a_monitored_cluster_reaches_eventbridge(isolated: Isolate
     assert set(isolated.services()) == {*_OF_ALL, "events"}
 
 
-def test_endpoints_outlast_the_hosts(isolated: Isolated) -> None:
-    cluster = isolated.prepare()
-    cluster.add_managed_capacity("Managed", instance_types=["g6.xlarge"])
-    HostEndpoints(isolated.stack, "Endpoints", cluster=cluster)
-    resources = isolated.template()["Resources"]
+def test_endpoints_outlast_the_hosts(reached: tuple[Isolated, HostEndpoints]) -> None:
+    resources = reached[0].template()["Resources"]
     endpoints = {name for name, each in resources.items() if each["Type"] == "AWS::EC2::VPCEndpoint"}
     profiles = [each for each in resources.values() if each["Type"] == "AWS::IAM::InstanceProfile"]
     assert len(profiles) == 2

@@ -15,7 +15,7 @@ from gpu_constructs.capacity.user_data import OFF_ACCELERATORS
 from gpu_constructs.fleet import Pool
 from gpu_constructs.placement.pool_profile import profile_of
 from gpu_constructs.placement.query import evaluate, parse
-from tests.synthesis import Properties, Site
+from tests.synthesis import Ground, Properties, Site
 
 SERVICE = "AWS::ECS::Service"
 ON_FARGATE = ecs.CapacityProviderStrategy(capacity_provider="FARGATE_SPOT", weight=1)
@@ -28,6 +28,10 @@ def cpu(site: Site) -> GpuCapacity:
 
 @pytest.fixture
 def web(site: Site) -> ecs.Ec2TaskDefinition:
+    return web_of(site)
+
+
+def web_of(site: Site) -> ecs.Ec2TaskDefinition:
     task = ecs.Ec2TaskDefinition(site.stack, "Web")
     task.add_container("web", image=site.image, memory_limit_mib=512)
     return task
@@ -162,7 +166,7 @@ Make = Callable[[Site, GpuCapacity, ecs.Ec2TaskDefinition], dict[str, Any]]
         ),
         (
             lambda site, cpu, _: {"capacity": [cpu], "cluster": GpuCluster(site.stack, "Other", vpc=site.vpc)},
-            "capacity: Cpu is capacity of another cluster",
+            r"capacity: Cpu\d is capacity of another cluster",
         ),
         (lambda _, __, ___: {"security_groups": [ec2.SecurityGroup]}, "security_groups: expects a list"),
         (lambda _, __, ___: {"capacity_provider_strategies": []}, "capacity_provider_strategies: a strategy names at"),
@@ -180,9 +184,8 @@ Make = Callable[[Site, GpuCapacity, ecs.Ec2TaskDefinition], dict[str, Any]]
         ),
     ],
 )
-def test_what_cannot_work_is_refused_and_leaves_nothing_behind(
-    site: Site, cpu: GpuCapacity, web: ecs.Ec2TaskDefinition, arguments: Make, message: str
-) -> None:
+def test_what_cannot_work_is_refused_and_leaves_nothing_behind(ground: Ground, arguments: Make, message: str) -> None:
+    site, cpu, web = ground, ground.capacity("c7i.large", name="Cpu"), web_of(ground)
     given = {"cluster": site.cluster, "task_definition": web, **arguments(site, cpu, web)}
     with pytest.raises(GpuConstructsError, match=message):
         CpuService(site.stack, "Service", **given)

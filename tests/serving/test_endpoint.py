@@ -135,8 +135,8 @@ def test_a_load_balancer_of_yours_gets_a_listener(site: Site) -> None:
     assert [each["Port"] for each in site.properties("AWS::ElasticLoadBalancingV2::Listener")] == [443]
 
 
-def test_a_load_balancer_of_another_vpc_is_refused(site: Site) -> None:
-    site.make_vpc()
+def test_a_load_balancer_of_another_vpc_is_refused(ground: Ground) -> None:
+    site = ground
     balancer = elbv2.ApplicationLoadBalancer(site.stack, "Theirs", vpc=ec2.Vpc(site.stack, "Other"))
     service, certificate = chat(site), certificate_of(site.stack)
     before = site.children()

@@ -142,12 +142,13 @@ def test_the_resources_are_those_of_cdks_own_scaling(site: Site, recommended_fla
 
 
 @pytest.mark.parametrize(("hosts", "most"), [(4, 4), (4, 3), (1, None), (8, 4)])
-def test_deployments_go_on_at_every_number_of_tasks(site: Site, hosts: int, most: int | None) -> None:
-    service_of(site, most=hosts).scale(by=[queue_of(site)], min_tasks=0, max_tasks=most)
-    configuration = site.only("AWS::ECS::Service")["DeploymentConfiguration"]
-    percent = Rollout(
-        min_healthy_percent=configuration["MinimumHealthyPercent"], max_healthy_percent=configuration["MaximumPercent"]
-    )
+def test_deployments_go_on_at_every_number_of_tasks(ground: Ground, hosts: int, most: int | None) -> None:
+    service = service_of(ground, most=hosts)
+    service.scale(by=[queue_of(ground)], min_tasks=0, max_tasks=most)
+    made = service.workload
+    assert isinstance(made.min_healthy_percent, int)
+    assert isinstance(made.max_healthy_percent, int)
+    percent = Rollout(min_healthy_percent=made.min_healthy_percent, max_healthy_percent=made.max_healthy_percent)
     assert all(can_go_on(count, hosts, percent) for count in range((most or hosts) + 1))
 
 
