@@ -33,13 +33,15 @@ https://docs.aws.amazon.com/AmazonECS/latest/APIReference/CommonErrors.html
 """
 
 
-def error_codes(service: str, operation: str) -> tuple[str, ...]:
+def error_codes(service: str, operation: str, *, turn: int | None = None) -> tuple[str, ...]:
     """The codes of the errors of an operation.
 
     Args:
         service: The service, as boto3 calls it.
         operation: The operation, such as ``DescribeTasks``.
+        turn: Leaves out two of three of those that every call may have, by turns: where all calls together meet each.
     """
+    common = _COMMON if turn is None else _COMMON[turn % 3 :: 3]
     shapes = MODELS.get_service_model(service).operation_model(operation).error_shapes
     modelled = (each.metadata.get("error", {}).get("code", each.name) for each in shapes)
-    return tuple(dict.fromkeys((*modelled, *_COMMON)))
+    return tuple(dict.fromkeys((*modelled, *common)))

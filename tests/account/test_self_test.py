@@ -43,7 +43,9 @@ def test_every_error_that_botocore_models_is_words_and_an_exit_code(
     service, _, operation = call.partition(":")
     monkeypatch.setattr(run_module, "_POLL_SECONDS", 0)
     monkeypatch.setattr(run_module, "_LOG_SECONDS", 0)
-    for code, status in zip(error_codes(service, operation), cycle(("STOPPED", "RUNNING")), strict=False):
+    for code, status in zip(
+        error_codes(service, operation, turn=CALLS.index(call)), cycle(("STOPPED", "RUNNING")), strict=False
+    ):
         error = ClientError({"Error": {"Code": code, "Message": "why\x1b[2J"}}, operation)
         more = {"tasks": [{**TASK, "lastStatus": status}], "events": [{"message": LOG}]}
         recorded = Recorded({xform_name(operation): error}, **more)
