@@ -101,7 +101,13 @@ def pytest_collection_finish() -> None:
     """Leaves what stays to the end, all of aws_cdk among it, out of every later garbage collection."""
     gc.freeze()
     gc.enable()
-    gc.set_threshold(50_000, 20, 20)
+    gc.set_threshold(200_000, 50, 1_000)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure() -> None:
+    """Ends without a second look at what the last garbage collection kept, which takes each worker a second."""
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
