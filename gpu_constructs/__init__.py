@@ -71,10 +71,10 @@ if TYPE_CHECKING:
     from gpu_constructs.training.multi_node_training import MultiNodeTraining as MultiNodeTraining
     from gpu_constructs.training.training_launcher import TrainingLauncher as TrainingLauncher
 
-# Loaded when first asked for: importing aws_cdk starts a Node process, which the pure rooms do without.
 __version__ = "0.1.0"
 """The release, as ``pyproject.toml`` has it. Reading installed metadata takes as long as a whole first check."""
 
+# Loaded when first asked for: importing aws_cdk starts a Node process, which the pure rooms do without.
 _HOME = {
     "AlarmLimits": "monitoring.alarms.alarm_limits",
     "BatchRetries": "batch.retries",
