@@ -10,9 +10,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .server import ACCOUNT, REGION, ROOT
+from emulator.process import ACCOUNT, REGION
 
-__all__ = ["Cdk", "CdkError"]
+__all__ = ["ROOT", "Cdk", "CdkError"]
+
+ROOT = Path(__file__).parents[2]
+"""The checkout."""
 
 TIME_LIMIT_SECONDS = 300
 COMPILED = ROOT / "node_modules/.cache/node"

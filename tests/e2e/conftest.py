@@ -5,12 +5,12 @@ from types import SimpleNamespace
 
 import boto3
 import pytest
+from emulator.account import Account
+from emulator.inventory import inventory
+from emulator.local import Ask, Local, local
 from gpu_constructs.cli.program import main
 
-from .account import Account
 from .deployed import Stacks
-from .inventory import inventory
-from .local import Ask, Local, local
 from .stage import Stage, stage
 
 

@@ -15,16 +15,16 @@ import time
 from pathlib import Path
 from types import FrameType
 
+from emulator.account import Account
+from emulator.process import emulator
 from rich.console import Console
 from rich.padding import Padding
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from .account import Account
 from .cdk_cli import Cdk, CdkError
 from .scenario import BENCHMARK, Findings, Scenario, Step, UnexpectedError
-from .server import emulator
 
 __all__ = ["main"]
 

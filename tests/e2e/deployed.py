@@ -6,7 +6,8 @@ import itertools
 import json
 from typing import Any
 
-from .account import Account
+from emulator.account import Account
+
 from .templates import Template
 
 __all__ = ["Stacks", "run"]

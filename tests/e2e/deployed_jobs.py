@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .account import Account
+from emulator.account import Account
 
 __all__ = ["Jobs", "as_process"]
 

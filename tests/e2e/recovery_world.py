@@ -8,14 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from emulator.local import Local
+from emulator.process import ACCOUNT, REGION
+from emulator.resource import Region
+from emulator.sdk_calls import CALLS
+from emulator.state_language import StateError, Waiting, run_machine
 from gpu_constructs.monitoring.recovery.definition import recovery_definition
 from gpu_constructs.monitoring.recovery.recovery_run import RecoveryRun
-
-from .emulator.resource import Region
-from .emulator.sdk_calls import CALLS
-from .emulator.state_language import StateError, Waiting, run_machine
-from .local import Local
-from .server import ACCOUNT, REGION
 
 __all__ = ["Running", "World", "counting"]
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
-from .account import Account, HostView, TaskView
-from .cdk_cli import Cdk
-from .inventory import inventory
-from .server import ROOT
+from emulator.account import Account, HostView, TaskView
+from emulator.inventory import inventory
+
+from .cdk_cli import ROOT, Cdk
 
 __all__ = ["BENCHMARK", "Findings", "Scenario", "Step", "Story", "UnexpectedError"]
 

@@ -8,9 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .account import Account
-from .cdk_cli import Cdk
-from .server import ROOT, emulator
+from emulator.account import Account
+from emulator.process import emulator
+
+from .cdk_cli import ROOT, Cdk
 
 __all__ = ["Prepared", "Stage", "stage"]
 

@@ -22,13 +22,13 @@ import pytest
 from aws_cdk import App, CfnOutput, Stack
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
+from emulator.account import Account
+from emulator.inventory import inventory
+from emulator.local import Ask
 from gpu_constructs import GpuCluster, GpuService, GpuTaskDefinition
 
-from .account import Account
+from .cdk_cli import ROOT
 from .deployed import Stacks
-from .inventory import inventory
-from .local import Ask
-from .server import ROOT
 from .stage import Stage
 from .templates import cluster_template
 

@@ -1,10 +1,9 @@
 from __future__ import annotations
 
 import pytest
-
-from .emulator.agent import AgentConfig, agent_config
-from .emulator.demands import TaskDefinitionError, demand_of
-from .emulator.placement import ALL, GpuDemand
+from emulator.agent import AgentConfig, agent_config
+from emulator.demands import TaskDefinitionError, demand_of
+from emulator.placement import ALL, GpuDemand
 
 SHELL = """#!/bin/bash
 echo ECS_CLUSTER=first >> /etc/ecs/ecs.config

@@ -8,11 +8,10 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
+from emulator.local import Local
 from gpu_constructs import GpuCluster, GpuTaskDefinition
 
 from tests.synthesis import app_in
-
-from .local import Local
 
 
 def _assembly(directory: Path, *, is_checked: bool) -> Path:

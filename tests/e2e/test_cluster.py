@@ -6,11 +6,11 @@ import copy
 
 import pytest
 from botocore.exceptions import ClientError
+from emulator.account import Account
+from emulator.inventory import inventory
+from emulator.local import Local
 
-from .account import Account
 from .deployed import Stacks, run
-from .inventory import inventory
-from .local import Local
 from .templates import Template, cluster_template, service, task_definition
 
 

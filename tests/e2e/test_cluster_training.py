@@ -11,13 +11,13 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
+from emulator.account import Account
+from emulator.local import Local
 from gpu_constructs import ClusterTraining, GpuCluster, JobRetries, TrainingLauncher
 
 from tests.synthesis import Properties, synthesized
 
-from .account import Account
 from .deployed_jobs import Jobs
-from .local import Local
 
 HOSTS = 3
 RETRIES = JobRetries(no_host=1, not_started=1, lost_host=2, exit_codes={75: 1})

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from .server import ROOT
+from .cdk_cli import ROOT
 
 PAGE = (ROOT / "docs" / "emulator.md").read_text()
 
@@ -28,7 +28,7 @@ def test_an_own_app_is_deployed_run_and_destroyed_as_the_page_says(tmp_path: Pat
     for name, text in written.items():
         (tmp_path / name).write_text(text)
     ended = subprocess.run(
-        [sys.executable, "-m", "tests.e2e.shell", "sh", str(tmp_path / "commands")],
+        [sys.executable, "-m", "emulator", "sh", str(tmp_path / "commands")],
         cwd=ROOT,
         capture_output=True,
         text=True,

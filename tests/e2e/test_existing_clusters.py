@@ -10,10 +10,11 @@ import re
 from pathlib import Path
 from typing import Any
 
-from .account import Account
-from .local import Local
+from emulator.account import Account
+from emulator.local import Local
+
+from .cdk_cli import ROOT
 from .plain_cluster import CLUSTER, THEIRS, plain_cluster
-from .server import ROOT
 
 OURS = "Gpu"
 GUIDE = (ROOT / "docs" / "existing-clusters.md").read_text()

@@ -13,10 +13,10 @@ from typing import Any
 
 import aws_cdk as cdk
 import pytest
+from emulator.account import Account
+from emulator.local import Local
 
-from .account import Account
-from .local import Local
-from .server import ROOT
+from .cdk_cli import ROOT
 
 GUIDE = "\n".join(re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "capacity.md").read_text(), re.DOTALL))
 STACK = "Gpu"

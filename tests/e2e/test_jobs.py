@@ -17,6 +17,7 @@ from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_scheduler as scheduler
 from aws_cdk import aws_sqs as sqs
 from aws_cdk import aws_stepfunctions as sfn
+from emulator.local import Deployed, Local
 from gpu_constructs import (
     CapacityChoice,
     GpuCapacity,
@@ -34,7 +35,6 @@ from gpu_constructs.tasks.task_target import Capacity
 from tests.synthesis import Properties, synthesized
 
 from .deployed_jobs import Jobs
-from .local import Deployed, Local
 
 LIMIT = cdk.Duration.hours(6)
 RETRIES = JobRetries(no_host=1, not_started=1, lost_host=2, exit_codes={75: 1})

@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from emulator.local import Local
 from gpu_constructs.account.jobs import run_job
 
-from .local import Local
-from .server import ROOT
+from .cdk_cli import ROOT
 
 PAGE = (ROOT / "docs" / "jobs.md").read_text()
 

@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 import pytest
+from emulator.launch_settings import LaunchSettings, refusals, settings_of
+from emulator.local import Local, NotDeployedError
 
-from .emulator.launch_settings import LaunchSettings, refusals, settings_of
-from .local import Local, NotDeployedError
 from .templates import Template, cluster_template, resource
 
 EFA_CARDS = {"p5.48xlarge": 32, "p5en.48xlarge": 16, "p6-b300.48xlarge": 16, "g6.8xlarge": 1}

@@ -6,8 +6,8 @@ import base64
 
 import pytest
 from botocore.exceptions import ClientError
+from emulator.local import Local, NotDeployedError
 
-from .local import Local, NotDeployedError
 from .templates import Template, cluster_template, resource, task_definition
 
 CHECK = "\naws autoscaling complete-lifecycle-action --lifecycle-action-result $result"

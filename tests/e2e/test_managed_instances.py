@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
+from emulator.instance_requirements import types_for
+from emulator.local import Local, NotDeployedError
+from emulator.managed_instances import ManagedInstances
 
-from .emulator.instance_requirements import types_for
-from .emulator.managed_instances import ManagedInstances
-from .local import Local, NotDeployedError
 from .templates import Template, cluster_template, resource
 
 GPU = {"Type": "GPU", "Value": "1"}

@@ -3,14 +3,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-
-from .emulator.agent import AgentConfig
-from .emulator.hosts import empty_host
-from .emulator.images import Image
-from .emulator.instance_types import UnknownInstanceTypeError, instance_type
-from .emulator.managed_scaling import hosts_needed
-from .emulator.placement import Demand, GpuDemand, Host
-from .emulator.strategy import Share, distribute
+from emulator.agent import AgentConfig
+from emulator.hosts import empty_host
+from emulator.images import Image
+from emulator.instance_types import UnknownInstanceTypeError, instance_type
+from emulator.managed_scaling import hosts_needed
+from emulator.placement import Demand, GpuDemand, Host
+from emulator.strategy import Share, distribute
 
 
 def host(name: str) -> Host:

@@ -8,12 +8,11 @@ from functools import partial
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
+from emulator.account import Account, TaskView
+from emulator.local import Local
 from gpu_constructs import GpuCluster, GpuService, GpuTaskDefinition, ScaleBy
 
 from tests.synthesis import synthesized
-
-from .account import Account, TaskView
-from .local import Local
 
 IMAGE = ecs.ContainerImage.from_registry("example/work:1")
 POOLS = {"Al2023": "g6.12xlarge", "Bottlerocket": "g5g.16xlarge", "Cpu": "c7i.large"}

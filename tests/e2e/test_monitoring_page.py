@@ -6,8 +6,9 @@ import json
 import re
 from pathlib import Path
 
-from .local import Local
-from .server import ROOT
+from emulator.local import Local
+
+from .cdk_cli import ROOT
 
 PAGE = (ROOT / "docs" / "monitoring.md").read_text()
 

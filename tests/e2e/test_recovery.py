@@ -8,8 +8,8 @@ from typing import Any
 
 import aws_cdk as cdk
 import pytest
+from emulator.local import Deployed, Local
 
-from .local import Deployed, Local
 from .watched_cluster import HARMLESS_XIDS, Watched, template
 
 Deploy = Callable[..., Watched]

@@ -6,11 +6,11 @@ import itertools
 from collections.abc import Iterator
 
 import pytest
+from emulator.local import Local
+from emulator.state_language import StateError
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from .emulator.state_language import StateError
-from .local import Local
 from .recovery_world import World, counting
 
 _tries = itertools.count()

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from emulator.local import Local
+from emulator.state_language import StateError, Waiting
 
-from .emulator.state_language import StateError, Waiting
-from .local import Local
 from .recovery_world import Running, World, counting
 
 pytestmark = pytest.mark.usefixtures("table")

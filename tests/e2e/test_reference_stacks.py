@@ -16,22 +16,21 @@ from typing import Any
 
 import aws_cdk as cdk
 import pytest
+from emulator.account import Account
+from emulator.inventory import inventory
+from emulator.local import Local
 from stacks.existing_cluster import ExistingClusterStack
 from stacks.tensorflow_benchmark import TensorflowBenchmarkStack
 
 from tests.stacks.stories import BLOCK_ENDS, STORIES
 from tests.synthesis import Site, app_in
 
-from .account import Account
-from .cdk_cli import CdkError
+from .cdk_cli import ROOT, CdkError
 from .deployed import Stacks
 from .deployed_jobs import Jobs, as_process
-from .inventory import inventory
-from .local import Local
 from .plain_cluster import CLUSTER, THEIRS, plain_cluster
 from .requests_path import Arrival, send
 from .scenario import BENCHMARK, Scenario
-from .server import ROOT
 from .stage import Prepared, Stage
 from .templates import Template
 from .test_updates import IN_USE, MOVES, define, template_of

@@ -15,11 +15,11 @@ from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_scheduler as scheduler
 from aws_cdk import aws_scheduler_targets as scheduler_targets
+from emulator.local import Deployed, Local
 from gpu_constructs import GpuCluster, GpuTaskDefinition
 
 from tests.synthesis import app_in
 
-from .local import Deployed, Local
 from .templates import cluster_template, resource
 
 ARN = {"Fn::GetAtt": ["Cluster", "Arn"]}

@@ -3,8 +3,8 @@ from __future__ import annotations
 import re
 
 import pytest
+from emulator.local import Local, NotDeployedError
 
-from .local import Local, NotDeployedError
 from .templates import Template, cluster_template, resource
 
 ALL = {"IpProtocol": "-1"}

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
+from emulator.local import Deployed, Local
 from gpu_constructs.account import live_cluster
 from gpu_constructs.account.clients import Clients
 from gpu_constructs.account.self_test import Request, SelfTestEnd, policy, run_self_test
@@ -16,7 +17,6 @@ from gpu_constructs.cli.program import main
 from gpu_constructs.errors import GpuConstructsError
 from gpu_constructs.live.self_test import FAMILY
 
-from .local import Deployed, Local
 from .templates import cluster_template
 
 TWO = "<gpu id='0'><fb_memory_usage><total>22888 MiB</total></fb_memory_usage></gpu>" * 2

@@ -12,14 +12,14 @@ from aws_cdk import aws_certificatemanager as acm
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_elasticloadbalancingv2 as elbv2
+from emulator.account import Account
+from emulator.local import Local, NotDeployedError
 from gpu_constructs import GpuCluster, GpuService, GpuTaskDefinition
 from gpu_constructs.serving.service_options import ServiceOptions
 from typing_extensions import Unpack
 
 from tests.synthesis import app_in
 
-from .account import Account
-from .local import Local, NotDeployedError
 from .requests_path import Arrival, send
 
 STACK = "Served"

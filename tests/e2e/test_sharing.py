@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from emulator.agent import AgentConfig
+from emulator.demands import TaskDefinitionError, demand_of
+from emulator.expressions import Subjects
+from emulator.hosts import empty_host
+from emulator.images import Image
+from emulator.instance_types import instance_type
+from emulator.local import Local
+from emulator.managed_scaling import hosts_needed
+from emulator.placement import MPS, Demand, Failure, GpuDemand, Host, Placement, SharedGpu, place
 
-from .emulator.agent import AgentConfig
-from .emulator.demands import TaskDefinitionError, demand_of
-from .emulator.expressions import Subjects
-from .emulator.hosts import empty_host
-from .emulator.images import Image
-from .emulator.instance_types import instance_type
-from .emulator.managed_scaling import hosts_needed
-from .emulator.placement import MPS, Demand, Failure, GpuDemand, Host, Placement, SharedGpu, place
-from .local import Local
 from .templates import Template, cluster_template
 
 HOST = Host(

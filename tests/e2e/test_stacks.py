@@ -6,8 +6,8 @@ import copy
 
 import pytest
 from botocore.exceptions import ClientError
+from emulator.account import Account
 
-from .account import Account
 from .deployed import Stacks, run
 from .templates import Template, cluster_template, task_definition
 

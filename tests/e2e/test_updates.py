@@ -12,6 +12,7 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
+from emulator.local import Deployed, Local, NotDeployedError
 from gpu_constructs import (
     CapacityChoice,
     GpuCluster,
@@ -26,8 +27,6 @@ from gpu_constructs import (
 from gpu_constructs.tasks.task_target import Capacity
 
 from tests.synthesis import Properties, synthesized
-
-from .local import Deployed, Local, NotDeployedError
 
 IMAGE = ecs.ContainerImage.from_registry("nvidia/cuda:12.8.1-base-ubuntu24.04")
 STACK = "Gpu"

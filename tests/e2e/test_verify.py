@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from .local import Ask
+from emulator.local import Ask
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 import pytest
+from emulator.local import Local, NotDeployedError
 
-from .local import Local, NotDeployedError
 from .templates import Template, cluster_template, resource
 
 CHECKED = "ECS_WARM_POOLS_CHECK=true"

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import aws_cdk as cdk
+from emulator.local import Local
 from stacks.watched import WatchedStack
 
 from tests.synthesis import Site
-
-from .local import Local
 
 
 def _assembly(folder: Path, *, email: str) -> Path:

@@ -8,9 +8,9 @@ import sys
 from typing import Any
 
 import pytest
+from emulator.account import Account
+from emulator.local import Ask, Deployed, Local
 
-from .account import Account
-from .local import Ask, Deployed, Local
 from .templates import Template, cluster_template, service
 
 

@@ -12,11 +12,10 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sqs as sqs
+from emulator.account import Account, HostView
 from gpu_constructs import GpuCluster, GpuJob, GpuService, GpuTaskDefinition, JobRetries, Purchase
 
 from tests.synthesis import Properties, synthesized
-
-from .account import Account, HostView
 
 __all__ = ["HARMLESS_XIDS", "Watched", "template"]
 

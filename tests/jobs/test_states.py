@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from emulator.state_language import StateError, Waiting, run_machine
 from gpu_constructs.jobs.job_run import JobRun
 from gpu_constructs.jobs.retries import JobRetries
 from gpu_constructs.jobs.states import definition_of
-from tests.e2e.emulator.state_language import StateError, Waiting, run_machine
 
 RUN = JobRun(
     partition="aws",

@@ -11,6 +11,7 @@ import pytest
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ecs as ecs
 
+from emulator.step_scaling import Minute, Scaled
 from gpu_constructs import GpuConstructsError, ScaleBy
 from gpu_constructs.capacity.boot_check import METRIC_NAMESPACE
 from gpu_constructs.fleet import UNKNOWN, ServiceScaling
@@ -18,7 +19,6 @@ from gpu_constructs.monitoring.metrics import METRICS, DimensionSet
 from gpu_constructs.placement import Rollout, can_go_on
 from gpu_constructs.serving.scaling import Scaling
 from gpu_constructs.template import fleet_of, read_stacks
-from tests.serving.auto_scaling import Minute, Scaled
 from tests.serving.scaled_services import behind, by_tokens, managed, queue_of, service_of, tokens
 from tests.synthesis import Ground, Site, app_in
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from emulator.state_language import StateError, Waiting, run_machine
 from gpu_constructs.jobs.retries import JobRetries
 from gpu_constructs.training.gang_states import Gang, gang_definition_of
-from tests.e2e.emulator.state_language import StateError, Waiting, run_machine
 from tests.jobs.test_states import RUN as JOB
 
 RUN = replace(JOB, packed=False, timeout_seconds=7200)

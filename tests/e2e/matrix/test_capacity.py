@@ -19,9 +19,9 @@ from typing import Any
 
 import pytest
 from aws_cdk import aws_ec2 as ec2
+from emulator.local import Local, local
 from gpu_constructs import GpuCluster
 
-from tests.e2e.local import Local, local
 from tests.matrix.building import REGIONS, Built, build, deploy_and_destroy, findings, lint
 from tests.matrix.case import Case
 from tests.matrix.choices import (

@@ -16,10 +16,10 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from emulator.local import Local, local
 from gpu_constructs import GpuCluster, IncompatibleError
 from gpu_constructs.checking.report import check_files
 
-from tests.e2e.local import Local, local
 from tests.matrix.asks import LANDINGS, MANAGED, MODES, PURCHASES, STORAGE, WITHOUT_LOCAL_DISKS, Host
 from tests.matrix.building import REGIONS, Built, build, deploy_and_destroy, findings, lint
 from tests.matrix.task_contradictions import REMARKS, REMARKS_ON_HOSTS, Combination

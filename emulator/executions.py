@@ -86,8 +86,10 @@ class RunningExecution(Execution):
         self.status, self.stop_date, self.waits_for = status, utcnow(), []
 
     def stop(self, *_: Any, status: str = "ABORTED", **__: Any) -> None:
-        """End it; what it waits for ends as well, which AWS attempts
-        (https://docs.aws.amazon.com/step-functions/latest/dg/connect-to-resource.html)."""
+        """End it; what it waits for ends as well, which AWS attempts.
+
+        https://docs.aws.amazon.com/step-functions/latest/dg/connect-to-resource.html
+        """
         for waits in self.waits_for:
             if isinstance(waits, RunningExecution):
                 waits.stop()

@@ -1,7 +1,9 @@
 """An emulator of the part of AWS that a GPU cluster on ECS needs: moto's server, with the gaps of moto 5.2.5 filled.
 
 It is our model of ECS, EC2 and Auto Scaling, not these. It is written from the AWS documentation and does not import
-the library under test, so the two can disagree.
+the library under test, so the two can disagree: a contract in ``pyproject.toml`` holds this. A process starts it with
+`process` and asks it as any account; a test has it without a socket by `local`, and looks at the account with `account`
+and `inventory`. ``python -m emulator`` is a shell in front of it.
 
 What is here that moto lacks:
 

@@ -16,9 +16,8 @@ import botocore.session
 from botocore import UNSIGNED
 from botocore.config import Config
 
-__all__ = ["ACCOUNT", "REGION", "ROOT", "Emulator", "emulator", "isolated_client"]
+__all__ = ["ACCOUNT", "REGION", "Emulator", "emulator", "isolated_client"]
 
-ROOT = Path(__file__).parents[2]
 REGION = "us-east-1"
 ACCOUNT = "123456789012"
 """The account that moto answers for."""
@@ -26,7 +25,7 @@ ACCOUNT = "123456789012"
 _CREDENTIALS = {"AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": "testing"}
 _ABSENT_FILES = {"AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull}
 # Without a name for the user agent, botocore puts one together anew for each request, a tenth of what it takes.
-_CONFIG = Config(proxies={"http": None}, retries={"total_max_attempts": 1}, user_agent="tests")
+_CONFIG = Config(proxies={"http": None}, retries={"total_max_attempts": 1}, user_agent="emulator")
 # A signature takes a sixth of a call. A server knows the service by it, and a bucket who asks.
 _UNSIGNED = _CONFIG.merge(Config(signature_version=UNSIGNED))
 _PROXIES = frozenset({"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"})
@@ -117,8 +116,8 @@ def emulator(directory: Path) -> Iterator[Emulator]:
     with (
         log.open("wb") as errors,
         subprocess.Popen(
-            [sys.executable, "-m", "tests.e2e.emulator"],
-            cwd=ROOT,
+            [sys.executable, "-m", "emulator.server"],
+            cwd=Path(__file__).parents[1],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,
@@ -132,5 +131,5 @@ def emulator(directory: Path) -> Iterator[Emulator]:
                 raise RuntimeError(f"the emulator did not start:\n{log.read_text()}")
             yield Emulator(port=int(port), log=log)
         finally:
-            process.stdin.close()  # this ends it, see `emulator.__main__`
+            process.stdin.close()  # this ends it, see `server`
             process.wait(timeout=10)

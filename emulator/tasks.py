@@ -231,8 +231,11 @@ class EmulatedTask(Task):
 
 
 class _PrivateDnsName:
-    """The name of an interface that was given none: moto names those of a VPC with DNS hostnames alone, and its VPCs
-    that come from a template have none, whatever ``EnableDnsHostnames`` says."""
+    """The name of an interface that was given none.
+
+    moto names those of a VPC with DNS hostnames alone, and its VPCs that come from a template have none, whatever
+    ``EnableDnsHostnames`` says.
+    """
 
     def __get__(self, interface: NetworkInterface, _: type[NetworkInterface]) -> str:
         return generate_dns_from_ip(interface.private_ip_address)

@@ -1,6 +1,6 @@
 """``make emulator``: a shell whose CDK command line and boto talk to an emulator of its own, see ``docs/emulator.md``.
 
-    python -m tests.e2e.shell [COMMAND…]
+    python -m emulator [COMMAND…]
 
 Runs the command, or a shell, and stops the emulator when it ends; ends as it ended.
 """
@@ -13,9 +13,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-from .server import ROOT, emulator
+from .process import emulator
 
 __all__ = ["main"]
+
+_COMMAND_LINE = Path(__file__).parents[1] / "node_modules/.bin"
+"""Where a checkout has its ``cdk``; without a checkout it is the one on the PATH."""
 
 
 def main() -> int:
@@ -23,9 +26,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="gpu-constructs-") as directory, emulator(Path(directory)) as running:
         environment = {
             **running.environment(os.environ),
-            "PATH": os.pathsep.join(
-                [str(Path(sys.executable).parent), str(ROOT / "node_modules/.bin"), os.environ["PATH"]]
-            ),
+            "PATH": os.pathsep.join([str(Path(sys.executable).parent), str(_COMMAND_LINE), os.environ["PATH"]]),
             "CDK_HOME": f"{directory}/cdk",
             "CDK_DISABLE_CLI_TELEMETRY": "true",
             "CDK_DISABLE_VERSION_CHECK": "1",

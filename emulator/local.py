@@ -27,9 +27,9 @@ from moto.core.model_instances import reset_model_data
 from moto.core.models import botocore_stubber
 
 from .account import Account
-from .emulator.install import install
+from .install import install
 from .inventory import inventory
-from .server import isolated_client
+from .process import isolated_client
 
 __all__ = ["BOOTSTRAP_VERSION", "Ask", "Deployed", "Local", "NotDeployedError", "local"]
 

@@ -45,6 +45,8 @@ class Certificate(Resource):
 
 
 class LoadBalancer(Resource):
+    """A load balancer."""
+
     type_name = "AWS::ElasticLoadBalancingV2::LoadBalancer"
     name_property = "Name"
     attribute_names = frozenset(
@@ -74,6 +76,8 @@ class LoadBalancer(Resource):
 
 
 class TargetGroup(Resource):
+    """The targets that a listener sends requests to."""
+
     type_name = "AWS::ElasticLoadBalancingV2::TargetGroup"
     name_property = "Name"
     attribute_names = frozenset({"TargetGroupArn", "TargetGroupFullName", "TargetGroupName"})
@@ -113,6 +117,8 @@ class TargetGroup(Resource):
 
 
 class Listener(Resource):
+    """A port of a load balancer; no two of one have the same."""
+
     type_name = "AWS::ElasticLoadBalancingV2::Listener"
     attribute_names = frozenset({"ListenerArn"})
     create_only = frozenset({"LoadBalancerArn"})
@@ -149,6 +155,8 @@ class Listener(Resource):
 
 
 class ListenerRule(Resource):
+    """Where a listener sends the requests that meet its conditions."""
+
     type_name = "AWS::ElasticLoadBalancingV2::ListenerRule"
     attribute_names = frozenset({"RuleArn"})
     create_only = frozenset({"ListenerArn", "Priority"})

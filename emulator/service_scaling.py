@@ -1,7 +1,7 @@
 """Service auto scaling: how the desired count of a service follows the alarms of its step scaling policies.
 
 moto 5.2.5 keeps targets and policies and makes neither from a template. Each minute the alarms are evaluated as
-`tests.serving.auto_scaling` does it, with the messages that the account's queues have. Not modelled: target tracking,
+`step_scaling` does it, with the messages that the account's queues have. Not modelled: target tracking,
 since no request and no GPU is measured here; its policies exist and move nothing.
 """
 
@@ -18,9 +18,8 @@ from moto.cloudwatch.models import cloudwatch_backends
 from moto.ecs.models import ecs_backends
 from moto.sqs.models import sqs_backends
 
-from tests.serving.auto_scaling import Minute, Scaled
-
 from .resource import Properties, Region, Resource
+from .step_scaling import Minute, Scaled
 
 if TYPE_CHECKING:
     from .services import EmulatedService
