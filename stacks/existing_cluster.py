@@ -11,7 +11,6 @@ from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 
 from gpu_constructs import GpuCluster, GpuTaskDefinition, ModelServer
-from stacks.outputs import run_task_command
 
 __all__ = ["ExistingClusterStack"]
 
@@ -49,7 +48,7 @@ class ExistingClusterStack(cdk.Stack):
             )
             check = GpuTaskDefinition(self, "Check", capacity=[l4])
             check.add_model_server("gpu", server=ModelServer.cuda_toolkit(), gpus=1, command=["nvidia-smi"])
-            cdk.CfnOutput(self, "CheckRunTask", value=run_task_command(gpus, check, l4))
+            cdk.CfnOutput(self, "CheckRunTask", value=check.run_task_command())
 
 
 def _item(printed: _Printed) -> ecs.CapacityProviderStrategy:

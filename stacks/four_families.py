@@ -8,7 +8,6 @@ from constructs import Construct
 
 from gpu_constructs import GpuCluster, GpuTaskDefinition
 from stacks.network import demo_vpc
-from stacks.outputs import run_task_command
 
 __all__ = ["FourFamiliesStack"]
 
@@ -37,5 +36,5 @@ class FourFamiliesStack(cdk.Stack):
             else:
                 image = ecs.ContainerImage.from_registry(_NEURON)
                 look.add_neuron_container("look", image=image, command=["ls", "-l", "/dev/neuron0"])
-            cdk.CfnOutput(self, f"{name}RunTask", value=run_task_command(cluster, look, hosts))
+            cdk.CfnOutput(self, f"{name}RunTask", value=look.run_task_command())
         cdk.CfnOutput(self, "ClusterName", value=cluster.cluster.cluster_name)

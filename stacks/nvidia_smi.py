@@ -10,7 +10,6 @@ from constructs import Construct
 
 from gpu_constructs import GpuCluster, GpuTaskDefinition
 from stacks.network import demo_vpc
-from stacks.outputs import run_task_command
 
 __all__ = ["NvidiaSmiStack"]
 
@@ -43,4 +42,4 @@ class NvidiaSmiStack(cdk.Stack):
             command=["sh", "-c", "nvidia-smi"],
         )
         cdk.CfnOutput(self, "ClusterName", value=cluster.cluster.cluster_name)
-        cdk.CfnOutput(self, "NvidiaSmiRunTask", value=run_task_command(cluster, check, l4))
+        cdk.CfnOutput(self, "NvidiaSmiRunTask", value=check.run_task_command())

@@ -12,7 +12,6 @@ from constructs import Construct
 
 from gpu_constructs import GpuCapacity, GpuCluster, GpuTaskDefinition, IncompatibleError
 from stacks.network import demo_vpc
-from stacks.outputs import run_task_command
 
 __all__ = ["BENCHMARK", "IMAGE", "TensorflowBenchmarkStack"]
 
@@ -73,7 +72,7 @@ class TensorflowBenchmarkStack(cdk.Stack):
         cdk.CfnOutput(self, "GpuCapacityProvider", value=gpu.capacity_provider_name)
         for gpus, name in _TASKS.items():
             if gpus <= gpu.gpus:
-                self._define_task(name, cluster, gpu, gpus)
+                self._define_task(name, gpu, gpus)
             else:
                 cdk.CfnOutput(
                     self,
@@ -81,7 +80,7 @@ class TensorflowBenchmarkStack(cdk.Stack):
                     value=f"this task needs {gpus} GPUs; GPUs of a host of {', '.join(gpu_instance_types)}: {gpu.gpus}",
                 )
 
-    def _define_task(self, name: str, cluster: GpuCluster, gpu: GpuCapacity, gpus: int) -> None:
+    def _define_task(self, name: str, gpu: GpuCapacity, gpus: int) -> None:
         task = GpuTaskDefinition(self, name, capacity=[gpu], family=f"tensorflow-{gpus}-gpu")
         task.add_gpu_container(
             "training",
@@ -89,4 +88,4 @@ class TensorflowBenchmarkStack(cdk.Stack):
             gpus=gpus,
             command=["python", "-c", BENCHMARK],
         )
-        cdk.CfnOutput(self, f"{name}RunTask", value=run_task_command(cluster, task, gpu))
+        cdk.CfnOutput(self, f"{name}RunTask", value=task.run_task_command())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -21,13 +20,13 @@ from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import PoolKind, Starter, Task, Workload
 from gpu_constructs.hosts.given_cluster import require_gpu_cluster
 from gpu_constructs.jobs.data import DataOptions, JobPlaces
-from gpu_constructs.jobs.job_input import quoted
 from gpu_constructs.jobs.job_run import NAME_FORM, VARIABLES, JobRun, variables_by_hand
 from gpu_constructs.jobs.machine import attempt_seconds, require_machine_name
 from gpu_constructs.jobs.retries import JobRetries
 from gpu_constructs.jobs.started_job import StartedJob
 from gpu_constructs.jobs.states import definition_of
 from gpu_constructs.placement import demand_of, task_slots
+from gpu_constructs.tasks.by_hand import run_task_line
 from gpu_constructs.tasks.model_container import connect_caches
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.tasks.task_target import Capacity
@@ -139,7 +138,7 @@ class GpuJob(StartedJob):
                 task_definition=task_definition.task_definition_arn,
                 family=task_definition.family,
                 container=container,
-                strategy=_strategy(shares),
+                strategy=[each.as_api for each in shares],
                 network=_network(cluster, groups, vpc_subnets) if task.interfaces else None,
                 packed=used[0].pool.kind is not PoolKind.MANAGED_INSTANCES,
                 environment=places.variables,
@@ -186,23 +185,15 @@ class GpuJob(StartedJob):
                 allowed="letters, digits, _ and -, up to 80",
                 fix="leave it out for 'by-hand'",
             )
-        items = (",".join(f"{_written(key)}={value}" for key, value in each.items()) for each in self._run.strategy)
         variables = variables_by_hand(self._run, name=job_name, job_input=self._text_of(job_input or {}))
         environment = [{"name": name, "value": value} for name, value in variables.items()]
-        overrides = {"containerOverrides": [{"name": self._run.container, "environment": environment}]}
-        command = (
-            f"aws ecs run-task --cluster {self._cluster_name} --task-definition {self._run.family} "
-            f"--capacity-provider-strategy {' '.join(items)} --propagate-tags TASK_DEFINITION "
-            f"--overrides {quoted(json.dumps(overrides))}"
+        return run_task_line(
+            cluster_name=self._cluster_name,
+            family=self._run.family,
+            strategy=self._run.strategy,
+            network=self._run.network,
+            overrides={"containerOverrides": [{"name": self._run.container, "environment": environment}]},
         )
-        if self._run.network is None:
-            return command
-        parts = ",".join(
-            f"{_written(key)}=[{','.join(values)}]"
-            for key, values in self._run.network.items()
-            if isinstance(values, list)
-        )
-        return f"{command} --network-configuration 'awsvpcConfiguration={{{parts}}}'"
 
     def _groups(self, cluster: GpuCluster, given: Sequence[ec2.ISecurityGroup] | None) -> Sequence[ec2.ISecurityGroup]:
         if given is not None:
@@ -218,23 +209,6 @@ def _workload(name: str, task: Task, shares: Sequence[CapacityShare]) -> Workloa
         strategy=tuple(each.item for each in shares),
         network_configuration=bool(task.interfaces),
     )
-
-
-def _written(name: str) -> str:
-    """The name of a field as the AWS CLI writes it."""
-    return f"{name[:1].lower()}{name[1:]}"
-
-
-def _strategy(shares: Sequence[CapacityShare]) -> list[dict[str, object]]:
-    """The capacity provider strategy as the API has it."""
-    return [
-        {
-            "CapacityProvider": each.capacity.capacity_provider_name,
-            "Weight": each.weight,
-            **({"Base": each.base} if each.base else {}),
-        }
-        for each in shares
-    ]
 
 
 def _container(task_definition: GpuTaskDefinition, name: str | None) -> str:
@@ -261,7 +235,7 @@ def _container(task_definition: GpuTaskDefinition, name: str | None) -> str:
 
 def _network(
     cluster: GpuCluster, groups: Sequence[ec2.ISecurityGroup], chosen: ec2.SubnetSelection | None
-) -> dict[str, object]:
+) -> dict[str, list[str]]:
     return {
         "Subnets": cluster.hosts.subnets_of(chosen).ids,
         "SecurityGroups": [each.security_group_id for each in groups],

@@ -18,12 +18,6 @@ from gpu_constructs.jobs.job_run import JobRun, variables_by_hand
 _MOST_CHARACTERS = 8192
 
 
-def quoted(text: str) -> str:
-    """A text as one word of a shell."""
-    escaped = text.replace("'", "'\\''")
-    return f"'{escaped}'"
-
-
 def text_of(job_input: Mapping[str, object]) -> str:
     """The input of a job as JSON.
 

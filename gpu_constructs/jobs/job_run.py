@@ -40,7 +40,7 @@ class JobRun:
     family: str
     container: str
     strategy: Sequence[Mapping[str, object]]
-    network: Mapping[str, object] | None
+    network: Mapping[str, Sequence[str]] | None
     packed: bool
     environment: Mapping[str, str]
     checkpoints: str | None

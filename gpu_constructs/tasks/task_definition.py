@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import aws_cdk as cdk
+from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
@@ -17,14 +18,16 @@ from gpu_constructs.cdk.atomic import creating, rolled_back_on_error
 from gpu_constructs.cdk.given import construct_of, initialize
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.overrides import naming
-from gpu_constructs.fleet import DECLARED_TYPES, METADATA_KEY
+from gpu_constructs.cdk.refusal import require_yes
+from gpu_constructs.fleet import DECLARED_TYPES, METADATA_KEY, Workload
 from gpu_constructs.hardware.declared import metadata_of as types_written
 from gpu_constructs.models.cache_storage import CacheStorage, Runner
 from gpu_constructs.models.model_cache import ModelCache
 from gpu_constructs.models.model_server import ModelServer
 from gpu_constructs.models.served_container import served_container
-from gpu_constructs.placement import NOTHING_KEPT, FairShare
+from gpu_constructs.placement import NOTHING_KEPT, FairShare, task_slots
 from gpu_constructs.tasks.accelerated_container import define_container, write_requirement
+from gpu_constructs.tasks.by_hand import run_task_line
 from gpu_constructs.tasks.container_options import ContainerOptions, GpuContainerOptions
 from gpu_constructs.tasks.container_plan import ContainerPlan, DefaultSize
 from gpu_constructs.tasks.counted_containers import CountedContainers
@@ -37,6 +40,18 @@ from gpu_constructs.tasks.neuron_container import NeuronDevices, plan_neuron_con
 from gpu_constructs.tasks.proxy_room import require_known_size, with_proxy
 from gpu_constructs.tasks.room_for_daemons import SharedSize, beside_daemons
 from gpu_constructs.tasks.task_target import Capacity, Landing, encryption_key_of, landing_on
+from gpu_constructs.tasks.workload import (
+    capacity_used,
+    require_accelerators,
+    require_home,
+    require_interfaces,
+    shares_of,
+)
+
+_ARGUMENTS: Mapping[str, str] = {
+    "CapacityProviderStrategy": "capacity",
+    "NetworkMode awsvpc": "network_mode=ecs.NetworkMode.AWS_VPC",
+}
 
 
 class GpuTaskDefinition(CountedContainers):
@@ -268,6 +283,46 @@ class GpuTaskDefinition(CountedContainers):
             options=options,
         )
         return self._define(construct_id, image, plan, options)
+
+    @checked
+    def run_task_command(
+        self,
+        *,
+        capacity: Sequence[Capacity] | None = None,
+        security_groups: Sequence[ec2.ISecurityGroup] | None = None,
+        vpc_subnets: ec2.SubnetSelection | None = None,
+    ) -> str:
+        """The ``aws ecs run-task`` line that starts one task by hand, as text for an output.
+
+        Its capacity provider strategy makes managed scaling start a host, which a launch type does not. What is started
+        by hand, nothing starts again, and ``gpu-constructs stop-tasks`` stops before the stack is destroyed. For work
+        that is tried again and limited in time there is `GpuJob`.
+
+        Args:
+            capacity: Which of its capacities the task may get. By default all of them; of Auto Scaling groups and
+                Managed Instances, a task uses one kind.
+            security_groups: Of a task in network mode ``awsvpc``. By default it is in the default group of the VPC.
+            vpc_subnets: Of a task in network mode ``awsvpc``. By default those of the hosts.
+
+        Raises:
+            InvalidValueError: `capacity` is not a list of its capacities, or it has no container with GPUs yet.
+            IncompatibleError: The capacities are of two clusters or of both kinds, or security groups or subnets are
+                for tasks that have no network interface.
+        """
+        require_accelerators(self, instead="aws ecs run-task")
+        used, task = capacity_used(capacity, self.capacity), self.task_with_ports()
+        hosts, shares = used[0].hosts, shares_of(used, [task_slots(task, each.pool) for each in used])
+        workload = Workload(name=self.node.id, task=task, strategy=tuple(each.item for each in shares))
+        require_home(workload, used, hosts.cluster, _ARGUMENTS)
+        require_yes(workload, "GPU140", arguments=_ARGUMENTS)
+        require_interfaces(workload, {"security_groups": security_groups, "vpc_subnets": vpc_subnets}, _ARGUMENTS)
+        groups = {"SecurityGroups": [each.security_group_id for each in security_groups]} if security_groups else {}
+        return run_task_line(
+            cluster_name=hosts.cluster_name,
+            family=self.family,
+            strategy=[each.as_api for each in shares],
+            network={"Subnets": hosts.subnets_of(vpc_subnets).ids, **groups} if task.interfaces else None,
+        )
 
     def keep_old_revisions(self) -> None:
         """Keeps the revisions that deploys replace, which something that runs goes on to start tasks of.

@@ -1,4 +1,4 @@
-"""What a service and a job have in common: a task with GPUs, the capacity that it uses, and the strategy over it."""
+"""What a service, a job and a task that is started by hand have in common: capacity, and the strategy over it."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import UNKNOWN, StrategyItem, Unknown, Workload
 from gpu_constructs.hardware.aws_limits import MAX_BASE, MAX_WEIGHT
 from gpu_constructs.placement import demand_of
-from gpu_constructs.tasks.task_definition import GpuTaskDefinition
+from gpu_constructs.tasks.counted_containers import CountedContainers
 from gpu_constructs.tasks.task_target import Capacity, require_capacities
 
 
-def require_accelerators(task_definition: GpuTaskDefinition, *, instead: str) -> None:
+def require_accelerators(task_definition: CountedContainers, *, instead: str) -> None:
     """Refuses anything but a task definition with accelerators.
 
     Raises:
         InvalidValueError: It is something else.
     """
-    if not isinstance(task_definition, GpuTaskDefinition):
+    if not isinstance(task_definition, CountedContainers):
         raise InvalidValueError(
             f"expects a GpuTaskDefinition, got {shown(task_definition)}",
             argument="task_definition",
@@ -78,6 +78,12 @@ class CapacityShare:
         """The same as the value that every check reads."""
         pool = self.capacity.pool
         return StrategyItem(provider=pool.provider or UNKNOWN, pool=pool, weight=self.weight, base=self.base)
+
+    @property
+    def as_api(self) -> dict[str, object]:
+        """The same as the API has it."""
+        base = {"Base": self.base} if self.base else {}
+        return {"CapacityProvider": self.capacity.capacity_provider_name, "Weight": self.weight, **base}
 
 
 def shares_of(used: Sequence[Capacity], slots: Sequence[int | Unknown]) -> tuple[CapacityShare, ...]:

@@ -116,7 +116,8 @@ def test_a_run_task_line_is_ready_for_each_task(told: Path) -> None:
         words = "".join(part if isinstance(part, str) else template["Resources"][part["Ref"]]["Type"] for part in line)
         assert words == (
             f"aws ecs run-task --cluster AWS::ECS::Cluster --task-definition tensorflow-{gpus}-gpu "
-            "--capacity-provider-strategy capacityProvider=AWS::ECS::CapacityProvider,weight=1"
+            "--capacity-provider-strategy capacityProvider=AWS::ECS::CapacityProvider,weight=1 "
+            "--propagate-tags TASK_DEFINITION"
         )
 
 

@@ -157,6 +157,49 @@ def test_a_family_has_a_name_that_ecs_takes(tenant: Tenant, family: str) -> None
         tenant.task(family=family)
 
 
+def _lines(site: Site, *lines: str) -> list[str]:
+    """Lines that start a task by hand, with names in place of tokens."""
+    for number, line in enumerate(lines):
+        cdk.CfnOutput(site.stack, f"Run{number}", value=line)
+    values = [each["Value"]["Fn::Join"][1] for each in site.template()["Outputs"].values()]
+    return ["".join(part if isinstance(part, str) else "NAME" for part in each) for each in values]
+
+
+def test_the_line_that_starts_it_by_hand_names_its_capacity(site: Site) -> None:
+    order = [
+        CapacityChoice("First", instance_types=["g6.xlarge"], max_instances=2),
+        CapacityChoice("Then", instance_types=["g5.xlarge"], max_instances=4),
+    ]
+    task = site.task(*site.cluster.add_fallback("Order", order=order), family="train")
+    with pytest.raises(InvalidValueError, match="task_definition: the task definition has no container with GPUs"):
+        task.run_task_command()
+    task.add_gpu_container("train", image=site.image)
+    assert _lines(site, task.run_task_command()) == [
+        (
+            "aws ecs run-task --cluster NAME --task-definition train --capacity-provider-strategy "
+            "capacityProvider=NAME,weight=1,base=2 capacityProvider=NAME,weight=1000 --propagate-tags TASK_DEFINITION"
+        )
+    ]
+    with pytest.raises(IncompatibleError, match="security_groups"):
+        task.run_task_command(security_groups=[site.cluster.host_security_group])
+    mixed = site.task(site.l4, site.managed(instance_types=["g6.xlarge"]), name="Mixed")
+    mixed.add_gpu_container("train", image=site.image)
+    with pytest.raises(IncompatibleError, match="Managed Instances"):
+        mixed.run_task_command()
+    assert "capacityProvider=" in mixed.run_task_command(capacity=[site.l4])
+
+
+def test_the_line_of_a_task_with_an_interface_has_its_network(site: Site) -> None:
+    task = site.task(site.l4, family="train", network_mode=ecs.NetworkMode.AWS_VPC)
+    task.add_gpu_container("train", image=site.image)
+    group = ec2.SecurityGroup.from_security_group_id(site.stack, "Own", "sg-12345678")
+    chosen = task.run_task_command(security_groups=[group], vpc_subnets=site.one_zone)
+    assert [each.partition("awsvpcConfiguration=")[2] for each in _lines(site, task.run_task_command(), chosen)] == [
+        "{subnets=[subnet-bbbbbbb1,subnet-bbbbbbb2]}'",
+        "{subnets=[subnet-bbbbbbb1],securityGroups=[sg-12345678]}'",
+    ]
+
+
 def test_windows_networking_is_refused(tenant: Tenant) -> None:
     with pytest.raises(InvalidValueError, match="nat is for Windows"):
         tenant.task(network_mode=ecs.NetworkMode.NAT)
