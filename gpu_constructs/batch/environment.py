@@ -14,8 +14,9 @@ from gpu_constructs.capacity.network import NetworkResources, network_resources
 from gpu_constructs.capacity.purchase import Purchase
 from gpu_constructs.cdk.given import construct_of
 from gpu_constructs.cdk.validation import announce
-from gpu_constructs.fleet import DECLARED_TYPES, METADATA_KEY, Pool
+from gpu_constructs.fleet import DECLARED_IMAGE, DECLARED_TYPES, METADATA_KEY, Pool
 from gpu_constructs.hardware.declared import metadata_of
+from gpu_constructs.hardware.own_image import image_metadata
 from gpu_constructs.hosts.subnets import HostSubnets
 from gpu_constructs.rules import check_alone
 
@@ -94,8 +95,12 @@ class BatchEnvironment(Construct):
                 update_to_latest_image_version=True if image is None else None,
             ),
         )
-        if any(each.declared for each in self.pool.instance_types):
-            self.compute_environment.add_metadata(METADATA_KEY, {DECLARED_TYPES: metadata_of(self.pool.instance_types)})
+        types, host_image = metadata_of(self.pool.instance_types), plan.machine_image.host_image
+        declared: dict[str, object] = {DECLARED_TYPES: types} if types else {}
+        if host_image.is_own:
+            declared[DECLARED_IMAGE] = image_metadata(host_image.image)
+        if declared:
+            self.compute_environment.add_metadata(METADATA_KEY, declared)
         # Hosts talk to ECS until they have gone, and the environment is only gone after them.
         self.compute_environment.node.add_dependency(*plan.subnets.way_out)
         if self.pool.public_subnets is True or self.pool.zones_are_open:

@@ -12,7 +12,7 @@ from gpu_constructs.batch.user_data import user_data_of
 from gpu_constructs.capacity.choice import CapacityChoice, CapacityParts
 from gpu_constructs.capacity.images import GpuMachineImage
 from gpu_constructs.capacity.plan import image_of, types_of
-from gpu_constructs.capacity.user_data import agent_lines, kernel_lines, what_hosts_are_told
+from gpu_constructs.capacity.user_data import agent_lines, kernel_lines, settings_of_image, what_hosts_are_told
 from gpu_constructs.cdk.arguments import known_number
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.errors import IncompatibleError, InvalidValueError
@@ -20,6 +20,7 @@ from gpu_constructs.fleet import (
     UNKNOWN,
     Bought,
     Distribution,
+    HostImage,
     Pool,
     PoolKind,
     PurchaseOption,
@@ -140,7 +141,7 @@ def plan_environment(choice: CapacityChoice, *, subnets: HostSubnets, region: st
     pool = replace(pool, image=image.host_image)
     require_yes(pool, *_OF_THE_IMAGE, arguments=_ARGUMENTS)
     market = market_of(parts.purchase)
-    pool, user_data = _set_up(_with_parts(pool, parts, market), parts, image.host_image.image.operating_system)
+    pool, user_data = _set_up(_with_parts(pool, parts, market), parts, image.host_image)
     require_yes(pool, *_OF_THE_PARTS, arguments=_ARGUMENTS)
     require_allowed(pool, _ARGUMENTS)
     return EnvironmentPlan(
@@ -228,13 +229,14 @@ def _with_parts(pool: Pool, parts: CapacityParts, market: Market) -> Pool:
     )
 
 
-def _set_up(pool: Pool, parts: CapacityParts, system: OperatingSystem) -> tuple[Pool, str]:
+def _set_up(pool: Pool, parts: CapacityParts, image: HostImage) -> tuple[Pool, str]:
     """The pool with what its hosts are told as they boot, and the user data that says so."""
-    storage = parts.storage.contribution(pool)
-    told = what_hosts_are_told(system, "", storage.agent)
+    storage, system = parts.storage.contribution(pool), image.image.operating_system
+    settings = {**settings_of_image(image), **storage.agent}
+    told = what_hosts_are_told(system, "", settings)
     agent = tuple(pair for pair in told.agent if pair[0] != "ECS_CLUSTER")  # which AWS Batch names
     told = replace(told, format=UserDataFormat.MIME, agent=agent, local_disks=pool.user_data.local_disks)
-    lines = (*agent_lines(system, storage.agent), *kernel_lines(system, pool.instance_types), *storage.boot_commands)
+    lines = (*agent_lines(system, settings), *kernel_lines(system, pool.instance_types), *storage.boot_commands)
     return replace(pool, user_data=told), user_data_of(lines)
 
 

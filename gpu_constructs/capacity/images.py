@@ -5,20 +5,16 @@ The table of images is in `gpu_constructs.hardware`; this file turns a row of it
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from functools import cache
-from typing import TypeVar
 
 from aws_cdk import aws_ec2 as ec2
 
-from gpu_constructs.cdk.arguments import flag, whole_number
 from gpu_constructs.cdk.kinds import names_checked
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
-from gpu_constructs.fleet import HostImage, Unknown
+from gpu_constructs.fleet import HostImage
 from gpu_constructs.hardware import (
     Architecture,
     Image,
@@ -30,13 +26,8 @@ from gpu_constructs.hardware import (
     newest_release,
     release_problem,
 )
-from gpu_constructs.hardware.image_table import IMAGE_VOLUMES, ROOT_DEVICE
-
-_Choice = TypeVar("_Choice", bound=Enum)
-
-_VERSION = re.compile(r"[0-9]{3}\.[0-9]{2,3}(\.[0-9]{2})?")
-_AGENT_VERSION = re.compile(r"[1-9]\.[0-9]{1,4}\.[0-9]{1,4}")
-_DEVICE = re.compile(r"/dev/[a-z0-9/]{1,60}")
+from gpu_constructs.hardware.image_table import ROOT_DEVICE
+from gpu_constructs.hardware.own_image import NO_ACCELERATOR, own_image
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +116,9 @@ class GpuMachineImage:
     ) -> GpuMachineImage:
         """Your own AMI, with what you declare that it can do; the declaration is checked like a row of the table.
 
+        The template carries it, so that the check at synth and of files knows it. Hosts of an NVIDIA image get
+        ``ECS_ENABLE_GPU_SUPPORT=true``, the setting of the agent that the GPU image of ECS brings.
+
         Args:
             machine_image: The AMI, for instance ``ec2.MachineImage.generic_linux({"us-east-1": "ami-…"})``. The ECS
                 agent must be on it.
@@ -152,37 +146,18 @@ class GpuMachineImage:
                 value=machine_image,
                 fix='ec2.MachineImage.generic_linux({"us-east-1": "ami-…"})',
             )
-        system = _one_of("operating_system", operating_system, OperatingSystem)
-        by_default = IMAGE_VOLUMES[system].device if system is OperatingSystem.BOTTLEROCKET else root_device
-        device = by_default if image_device is None else image_device
-        for argument, value in (("root_device", root_device), ("image_device", device)):
-            if not isinstance(value, str) or not _DEVICE.fullmatch(value):
-                raise InvalidValueError(
-                    f"{shown(value)} is not the name of a device",
-                    argument=argument,
-                    value=value,
-                    fix=f"{argument}='/dev/xvda'",
-                )
-        if has_mps_service is not None:
-            flag("has_mps_service", has_mps_service, fix="has_mps_service=True, or leave it out")
-        row = Image(
-            name="custom",
-            operating_system=system,
-            architecture=_one_of("architecture", architecture, Architecture),
-            accelerator=None if accelerator is None else _one_of("accelerator", accelerator, Vendor),
-            ssm_parameter="",
-            pinned_ssm_parameter="",
-            known_release=None,
-            driver_branch=_branch(driver_branch, driver_version),
-            driver_version=driver_version,
-            agent_version=_agent_version(agent_version),
-            end_of_life=None,
-            has_mps_service=has_mps_service,
-            root_device=root_device,
-            image_device=device,
-            source="declared by its owner",
-        )
-        return cls(HostImage(image=row, release="custom"), machine_image)
+        facts = {
+            "architecture": architecture,
+            "accelerator": NO_ACCELERATOR if accelerator is None else accelerator,
+            "driver_branch": driver_branch,
+            "driver_version": driver_version,
+            "agent_version": agent_version,
+            "has_mps_service": has_mps_service,
+            "operating_system": operating_system,
+            "root_device": root_device,
+            "image_device": image_device,
+        }
+        return cls(HostImage.own(own_image(facts)), machine_image)
 
     @classmethod
     def for_types(cls, instance_types: Sequence[InstanceType]) -> GpuMachineImage:
@@ -257,59 +232,3 @@ def _require_release(row: Image, release: str) -> None:
             fix=f"GpuMachineImage.pinned({row.name!r}) for {row.known_release}, the newest that is known here, or "
             f"GpuMachineImage.newest({row.name!r}) for the newest at every deploy",
         )
-
-
-def _one_of(argument: str, value: object, choices: type[_Choice]) -> _Choice:
-    try:
-        return choices(value)
-    except ValueError:
-        raise InvalidValueError(
-            f"got {shown(value)}",
-            argument=argument,
-            value=value,
-            allowed=", ".join(repr(str(each.value)) for each in choices),
-        ) from None
-
-
-def _agent_version(version: str | None) -> str | None:
-    if version is None or (isinstance(version, str) and _AGENT_VERSION.fullmatch(version)):
-        return version
-    raise InvalidValueError(
-        f"{shown(version)} is not a version of the ECS agent",
-        argument="agent_version",
-        value=version,
-        fix="agent_version='1.107.0'",
-    )
-
-
-def _branch(branch: int | None, version: str | None) -> int | None:
-    """The branch of a driver, of which a branch, a version, both or neither is given."""
-    declared = None
-    if branch is not None:
-        declared = whole_number(
-            "driver_branch", branch, smallest=1, largest=9999, unit="a driver branch", fix="driver_branch=580"
-        )
-    if isinstance(declared, Unknown):
-        raise InvalidValueError(
-            "a branch that is only known at deploy time cannot be compared with instance types",
-            argument="driver_branch",
-            fix="driver_branch=580",
-        )
-    if version is None:
-        return declared
-    if not isinstance(version, str) or not _VERSION.fullmatch(version):
-        raise InvalidValueError(
-            f"{shown(version)} is not a version of the NVIDIA driver",
-            argument="driver_version",
-            value=version,
-            fix="driver_version='580.95.05', or driver_branch=580 where only that is known",
-        )
-    of_version = int(version.partition(".")[0])
-    if declared not in {None, of_version}:
-        raise InvalidValueError(
-            f"driver {version} is of branch {of_version}, not {declared}",
-            argument="driver_version",
-            value=version,
-            fix=f"leave driver_branch={declared} out",
-        )
-    return of_version

@@ -12,6 +12,8 @@ from gpu_constructs.capacity.network import NetworkResources
 from gpu_constructs.capacity.plan import CapacityPlan
 from gpu_constructs.cdk.given import construct_of
 from gpu_constructs.errors import IncompatibleError
+from gpu_constructs.fleet import DECLARED_IMAGE, METADATA_KEY
+from gpu_constructs.hardware.own_image import image_metadata
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 
 
@@ -50,6 +52,10 @@ def launch_template(
             argument="image",
             value=custom,
             fix="GpuMachineImage.custom(…) with an AMI of Amazon Linux or Bottlerocket",
+        )
+    if plan.machine_image.host_image.is_own:
+        cast("ec2.CfnLaunchTemplate", made.node.default_child).add_override(
+            f"Metadata.{METADATA_KEY}.{DECLARED_IMAGE}", image_metadata(plan.machine_image.host_image.image)
         )
     data = {**plan.adds.launch_template, **network.launch_template_data(hosts.security_group)}
     if data:

@@ -10,7 +10,7 @@ from aws_cdk import aws_ec2 as ec2
 from gpu_constructs.capacity.choice import CapacityChoice, CapacityParts
 from gpu_constructs.capacity.images import GpuMachineImage
 from gpu_constructs.capacity.part import Contribution, contribution_of
-from gpu_constructs.capacity.user_data import host_attributes, kernel_lines, what_hosts_are_told
+from gpu_constructs.capacity.user_data import host_attributes, kernel_lines, settings_of_image, what_hosts_are_told
 from gpu_constructs.cdk.arguments import known_or, whole_number
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.cdk.tokens import is_list_token, is_text_token
@@ -103,6 +103,7 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
     for part in parts:
         part.require_possible(pool)
     adds = contribution_of(parts, pool)
+    adds = replace(adds, agent={**settings_of_image(image.host_image), **adds.agent})
     if pool.types_are_known:
         adds = replace(adds, agent={**adds.agent, **host_attributes(known)})
     if any(each.declared for each in known):

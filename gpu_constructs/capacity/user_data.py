@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
-from gpu_constructs.fleet import INSTANCE_ATTRIBUTES, Unknown, UserData, UserDataFormat
+from gpu_constructs.fleet import GPU_SUPPORT, INSTANCE_ATTRIBUTES, HostImage, Unknown, UserData, UserDataFormat
 from gpu_constructs.hardware import InstanceType, OperatingSystem, Vendor
 from gpu_constructs.placement import ASSUMED_RESERVE_MIB
 
@@ -28,7 +28,7 @@ ON_NVIDIA = f"attribute:{_VENDOR} == {Vendor.NVIDIA.value}"
 
 # Memory is kept for the agent and the driver's daemons; tasks in network mode awsvpc cannot reach the instance role
 # (bridge tasks are kept from it by the metadata hop limit of the launch template); a host that is about to be reclaimed
-# drains instead of dying under its tasks. GPU support needs no line: the GPU images bring their own.
+# drains instead of dying under its tasks.
 _SETTINGS: Mapping[str, str] = {
     # So that what is assumed of hosts is true of these.
     "ECS_RESERVED_MEMORY": str(ASSUMED_RESERVE_MIB),
@@ -42,6 +42,17 @@ _IN_TOML = {
     "ECS_IMAGE_PULL_BEHAVIOR": "image-pull-behavior",
 }
 """What Bottlerocket calls them in ``[settings.ecs]``; a setting that is not here it has no word for."""
+
+
+def settings_of_image(found: HostImage) -> Mapping[str, str]:
+    """The agent's settings that the GPU image of ECS brings, for an NVIDIA image of the user's own.
+
+    It has this one and no other: ``scripts/al2023/gpu/enable-ecs-agent-gpu-support-al2023.sh`` of
+    https://github.com/aws/amazon-ecs-ami. Without it ecs-init looks for no GPU. Bottlerocket has no word for it.
+    """
+    is_nvidia = found.image.accelerator is Vendor.NVIDIA
+    on_linux = found.image.operating_system is not OperatingSystem.BOTTLEROCKET
+    return {GPU_SUPPORT: "true"} if found.is_own and is_nvidia and on_linux else {}
 
 
 def host_attributes(types: Sequence[InstanceType]) -> Mapping[str, str]:

@@ -37,6 +37,7 @@ from gpu_constructs.fleet.host import (
 from gpu_constructs.fleet.instance_requirements import InstanceRequirements, satisfies
 from gpu_constructs.fleet.keys import (
     CHECKS_GPUS,
+    DECLARED_IMAGE,
     DECLARED_TYPES,
     KEEPS_PROVIDERS,
     KEEPS_STRATEGY,
@@ -90,6 +91,7 @@ from gpu_constructs.fleet.workload import (
 __all__ = [
     "BOUGHT_IN_ADVANCE",
     "CHECKS_GPUS",
+    "DECLARED_IMAGE",
     "DECLARED_TYPES",
     "GPU",
     "GPU_SUPPORT",

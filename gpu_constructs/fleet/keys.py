@@ -19,6 +19,9 @@ CHECKS_GPUS = "ChecksGpus"
 DECLARED_TYPES = "InstanceTypes"
 """Under that key of what launches hosts: the types of its hosts that the catalogue does not have, by name."""
 
+DECLARED_IMAGE = "MachineImage"
+"""Under that key of whatever names the AMI of hosts: what an AMI of the user's own can do."""
+
 KEEPS_PROVIDERS = "KeepsCapacityProviders"
 """Under that key of a list of capacity providers: whether it names every other provider that its cluster has."""
 

@@ -24,6 +24,7 @@ from gpu_constructs.hardware import (
 )
 from gpu_constructs.values import dataclass
 
+_OWN = "custom"  # instead of a release
 _DIGITS = 9  # of a memory size in MiB; no host has a million GiB
 
 
@@ -76,6 +77,20 @@ class HostImage:
 
     image: Image
     release: str | None = None
+
+    @classmethod
+    def own(cls, image: Image) -> HostImage:
+        """An AMI of the user's own.
+
+        Args:
+            image: What its owner declares.
+        """
+        return cls(image=image, release=_OWN)
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is an AMI of the user's own, so that its facts are what its owner declares."""
+        return self.release == _OWN
 
     @property
     def is_floating(self) -> bool:

@@ -11,8 +11,8 @@ Data with a source and typed look-ups over it; no cloud library, no I/O but the 
     choose(InstanceNeeds(gpus=Range(1, 4), models=("L4", "L40S")))   # by any fact and price, cheapest first
 
 Where things are: `model` has the frozen values, `catalogue` the look-ups, `filters` what types can be chosen by and
-`search` how, `declared`, `declared_values` and `overlay`
-what users add to it, `type_names` the form of names, `drivers` which NVIDIA driver drives which GPU, `cuda` which CUDA
+`search` how, `declared`, `declared_values`, `overlay` and `own_image` what users add to it, `type_names` the form of
+names, `drivers` which NVIDIA driver drives which GPU, `cuda` which CUDA
 a container image has and what that needs, `image_table` the ECS images, `releases` which driver each release of them
 has, `images` what they run on, `prices` list prices with their date, `gp3` what an EBS volume can be, `mps` and
 `precision` what GPUs can do, `xid` which errors of a GPU are fatal, `aws_limits` what the services accept, `aws_events`

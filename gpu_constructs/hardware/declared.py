@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields
-from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
 
-from gpu_constructs.budget import NAME
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
 from gpu_constructs.hardware import catalogue, overlay
-from gpu_constructs.hardware.declared_values import CHECKED_FIELDS, checked_value
+from gpu_constructs.hardware.declared_values import CHECKED_FIELDS, as_properties, checked_value, fields_by_key
 from gpu_constructs.hardware.model import Accelerators, Architecture, InstanceType, LocalDisk, Network, Vendor
 from gpu_constructs.hardware.type_names import name_problem
 
@@ -213,18 +211,7 @@ def declared_type_of(name: str, written: Mapping[str, object]) -> DeclaredInstan
         InvalidValueError: A value is wrong, or a field is missing; `argument` is the key as it is written.
         UnknownNameError: There is no such field, or no type can have this name.
     """
-    known = {each.name.replace("_", ""): each.name for each in fields(DeclaredInstanceType)[1:]}
-    keys: dict[str, str] = {}
-    for key in written:
-        field = known.get(key[:NAME].replace("_", "").lower())
-        if field is None:
-            near = tuple(get_close_matches(key[:NAME].lower(), known.values(), n=2))
-            raise UnknownNameError(f"an instance type has no {shown(key)}", argument=key, value=key, nearest=near)
-        if field in keys:
-            raise InvalidValueError(
-                f"{shown(keys[field])} and {shown(key)} are the same fact", argument=key, fix="leave one out"
-            )
-        keys[field] = key
+    keys = fields_by_key(written, [each.name for each in fields(DeclaredInstanceType)[1:]], "an instance type")
     for field in ("vcpus", "memory_mib"):
         if field not in keys:
             raise InvalidValueError(f"{field} of {shown(name)} is missing", value=name, fix=f"{field}: …")
@@ -238,11 +225,7 @@ def declared_type_of(name: str, written: Mapping[str, object]) -> DeclaredInstan
 
 def metadata_of(declared: Sequence[InstanceType]) -> dict[str, object]:
     """Declared types as templates write them, for `declared_type_of`: ``{"g9.xlarge": {"Vcpus": 4, …}}``."""
-    return {each.name: _properties(each) for each in declared if each.declared}
-
-
-def _properties(declared: InstanceType) -> dict[str, object]:
-    return {"".join(map(str.capitalize, name.split("_"))): value for name, value in _facts_of(declared).items()}
+    return {each.name: as_properties(_facts_of(each)) for each in declared if each.declared}
 
 
 def _facts_of(found: InstanceType) -> dict[str, object]:

@@ -11,7 +11,6 @@ from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.reasons import Doubt, DoubtKind, Obstacle, ObstacleKind
 
 _OFF = frozenset({"false", "0", "f"})
-_OWN = "custom"  # the release of an image of the user's own
 _RELEASE = re.compile(r"(?<!\d)2023\.0\.(\d{8})(?!\d)")
 
 
@@ -90,7 +89,7 @@ def why_too_old(pool: Pool) -> str | None:
     image = pool.image
     if pool.kind is PoolKind.MANAGED_INSTANCES or isinstance(image, Unknown):
         return None
-    if image.release == _OWN and (reason := _why_not_declared(image.image)):
+    if image.is_own and (reason := _why_not_declared(image.image)):
         return reason
     if image.image.operating_system is OperatingSystem.AMAZON_LINUX_2 and not image.image.has_mps_service:
         return f"image {image.image.name} is Amazon Linux 2, which has no MPS service"
@@ -115,7 +114,7 @@ def doubt_of_sharing(pool: Pool) -> str | None:
         or image.image.accelerator is not Vendor.NVIDIA
     ):
         return None  # ECS chooses that image; without a driver nothing is shared, which other rules report
-    if image.release == _OWN:
+    if image.is_own:
         return _doubt_of_declared(image.image)
     if image.image.operating_system is OperatingSystem.BOTTLEROCKET:
         return f"whether image {image.image.name} can share GPUs is documented nowhere"

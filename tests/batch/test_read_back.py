@@ -9,6 +9,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 import aws_cdk as cdk
+from aws_cdk import aws_ec2 as ec2
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -25,6 +26,9 @@ Given = dict[str, Any]
 RESERVATION = "cr-0123456789abcdef0"
 GROUP = "arn:aws:resource-groups:us-east-1:123456789012:group/gpus"
 ENDS = datetime(2030, 1, 8, 11, 30, tzinfo=timezone.utc)
+OWN_IMAGE = GpuMachineImage.custom(
+    ec2.MachineImage.from_ssm_parameter("/golden/gpu"), driver_version="580.95.05", has_mps_service=False
+)
 purchases = st.sampled_from(
     [
         None,
@@ -45,7 +49,7 @@ environments = st.fixed_dictionaries(
         "max_instances": st.integers(1, 9),
         "min_instances": st.integers(0, 1),
         "purchase": purchases,
-        "image": st.sampled_from([None, GpuMachineImage.newest("al2023-gpu")]),
+        "image": st.sampled_from([None, GpuMachineImage.newest("al2023-gpu"), OWN_IMAGE]),
         "storage": st.none()
         | st.builds(HostStorage, prefer_cached_images=st.booleans(), scratch_on_local_disks=st.booleans()),
         "network": st.sampled_from([None, HostNetwork.efa()]),

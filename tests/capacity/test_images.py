@@ -6,8 +6,18 @@ from typing import Any
 
 import pytest
 from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
 
-from gpu_constructs import GpuMachineImage, IncompatibleError, InvalidValueError, UnknownNameError
+from gpu_constructs import (
+    GpuMachineImage,
+    GpuShare,
+    GpuTaskDefinition,
+    IncompatibleError,
+    InvalidValueError,
+    UnknownNameError,
+)
+from gpu_constructs.checking.report import check_files
+from gpu_constructs.fleet import HostImage
 from gpu_constructs.hardware import (
     Architecture,
     OperatingSystem,
@@ -97,6 +107,8 @@ def test_the_volumes_of_a_custom_image_are_its_own() -> None:
 
 
 AMI = ec2.MachineImage.generic_linux({"us-east-1": "ami-00000000000000000"})
+AMI_OF_NAME = ec2.MachineImage.from_ssm_parameter("/golden/gpu")
+ROCKET: dict[str, Any] = {"operating_system": OperatingSystem.BOTTLEROCKET, "architecture": Architecture.ARM64}
 
 
 @pytest.mark.parametrize(
@@ -248,8 +260,8 @@ def test_a_deep_learning_ami_has_its_own_root_device_and_a_script(site: Site) ->
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"driver_version": "580"}, "'580' is not a version of the NVIDIA driver"),
-        ({"driver_version": 580}, "580 is not a version of the NVIDIA driver"),
+        ({"driver_version": "580"}, "got '580'; allowed: a version of the NVIDIA driver, such as 580.95.05"),
+        ({"driver_version": 580}, "got 580; allowed: a version of the NVIDIA driver"),
         ({"driver_version": "580.95.05", "driver_branch": 570}, "driver 580.95.05 is of branch 580, not 570"),
     ],
 )
@@ -257,6 +269,49 @@ def test_a_driver_version_is_whole_and_of_its_branch(arguments: dict[str, Any], 
     with pytest.raises(InvalidValueError, match=words) as refused:
         GpuMachineImage.custom(AMI, **arguments)
     assert refused.value.argument == "driver_version"
+
+
+SHARING = {"driver_version": "580.95.05", "agent_version": "1.107.0", "has_mps_service": True}
+
+
+def _container(cuda: str) -> ecs.ContainerImage:
+    return ecs.ContainerImage.from_registry(f"nvidia/cuda:{cuda}-base-ubuntu24.04")
+
+
+@pytest.mark.parametrize(
+    ("type_name", "declared", "work", "found"),
+    [
+        ("g6.xlarge", SHARING, {"gpus": GpuShare(memory_mib=4096)}, ()),
+        ("g6.xlarge", {"driver_branch": 580}, {"gpus": GpuShare(memory_mib=4096)}, ("GPU030",)),
+        ("g6.xlarge", {"driver_branch": 550}, {}, ()),
+        ("g6.xlarge", {"driver_branch": 550}, {"image": _container("13.0.1")}, ("GPU234",)),
+        ("p6-b200.48xlarge", {}, {}, ("GPU004",)),
+        ("p6-b200.48xlarge", {"driver_branch": 570}, {}, ("GPU004",)),
+        ("p6-b200.48xlarge", {"driver_branch": 580}, {}, ()),
+    ],
+)
+def test_what_is_declared_of_an_image_is_known_to_whoever_reads_the_template(
+    site: Site, type_name: str, declared: dict[str, Any], work: dict[str, Any], found: tuple[str, ...]
+) -> None:
+    hosts = site.capacity(type_name, image=GpuMachineImage.custom(AMI_OF_NAME, **declared))
+    task = GpuTaskDefinition(site.stack, "Task", capacity=[hosts])
+    task.add_gpu_container("work", **{"image": _container("12.8.1"), **work})
+    report = check_files([site.template()])
+    assert report.fleet.remarks == ()
+    assert [each.image for each in report.fleet.pools] == [hosts.pool.image]
+    about_images = {"GPU004", "GPU030", "GPU117", "GPU234"}
+    assert tuple(each.rule for each in report.findings if each.rule in about_images) == found
+    assert "\nECS_ENABLE_GPU_SUPPORT=true\n" in user_data(site.launch_template())
+
+
+def test_only_an_nvidia_image_of_ones_own_is_told_to_look_for_gpus(site: Site) -> None:
+    site.capacity("g6.xlarge", name="Aws")
+    site.capacity("g5g.xlarge", name="Rocket", image=GpuMachineImage.custom(AMI_OF_NAME, driver_branch=580, **ROCKET))
+    site.capacity("m7i.large", name="Plain", image=GpuMachineImage.custom(AMI_OF_NAME, accelerator=None))
+    for each in site.properties("AWS::EC2::LaunchTemplate"):
+        assert "GPU_SUPPORT" not in user_data(each["LaunchTemplateData"])
+    declared = [each.image for each in check_files([site.template()]).fleet.pools]
+    assert [isinstance(each, HostImage) and each.is_own for each in declared] == [False, True, True]
 
 
 def test_an_image_of_windows_is_refused_and_leaves_nothing(ground: Ground) -> None:

@@ -20,6 +20,7 @@ from gpu_constructs import (
     GpuCapacity,
     GpuCluster,
     GpuJob,
+    GpuMachineImage,
     GpuService,
     GpuShare,
     GpuTaskDefinition,
@@ -65,7 +66,13 @@ def _possible(capacity: dict[str, Any]) -> dict[str, Any]:
     storage = capacity["storage"] if "m7i.large" not in types and "g5g.2xlarge" not in types else None
     is_running = warm.warm_hosts is not None and warm.warm_hosts.state == "Running"
     counts = capacity["check_gpus_at_boot"] and not is_running and not {"g5g.2xlarge", "m7i.large"} & {*types}
-    return {**capacity, "scaling": warm, "storage": storage, "check_gpus_at_boot": counts}
+    takes_image = not {"g5g.2xlarge", "m7i.large"} & {*types}
+    image = GpuMachineImage.custom(OWN_IMAGE, **capacity["image"]) if capacity["image"] and takes_image else None
+    return {**capacity, "scaling": warm, "storage": storage, "check_gpus_at_boot": counts, "image": image}
+
+
+OWN_IMAGE = ec2.MachineImage.from_ssm_parameter("/golden/gpu")
+SHARES = {"agent_version": "1.107.0", "has_mps_service": True}
 
 
 capacities = st.fixed_dictionaries(
@@ -75,6 +82,7 @@ capacities = st.fixed_dictionaries(
         "min_instances": st.integers(0, 1),
         "capacity_provider_name": st.sampled_from([None, "chosen"]),
         "check_gpus_at_boot": st.booleans(),
+        "image": st.sampled_from([None, {"driver_branch": 580, **SHARES}, {"driver_version": "580.95.05"}]),
         "scaling": st.builds(
             HostScaling,
             managed_termination_protection=st.booleans(),

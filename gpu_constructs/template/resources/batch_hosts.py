@@ -27,7 +27,7 @@ from gpu_constructs.hardware import Architecture, InstanceType, Vendor, families
 from gpu_constructs.hardware.aws_limits import BATCH_TYPE_WORDS, FARGATE_PROVIDERS
 from gpu_constructs.template.model import Resource
 from gpu_constructs.template.resources.groups import subnets_of, tenancy_in, zones_of
-from gpu_constructs.template.resources.images import host_image
+from gpu_constructs.template.resources.images import image_of
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.launch import Launches
 from gpu_constructs.template.resources.managed import managed_purchase, managed_types
@@ -100,7 +100,7 @@ def _pool(resource: Resource, section: Section, launches: Launches, networks: Ne
     launch = launches.specified(section.section("LaunchTemplate")).setup if section.has("LaunchTemplate") else None
     network = managed.section("NetworkConfiguration") if is_managed else section
     subnets = network.get("Subnets")
-    own = _own_image(section, launch)
+    own = _own_image(resource, section, launch)
     return Pool(
         name=resource.logical_id,
         image=UNKNOWN if is_managed else _image_of_batch(section, choice.instance_types) if own is None else own,
@@ -163,13 +163,15 @@ def _types(section: Section) -> TypeChoice:
     )
 
 
-def _own_image(section: Section, launch: HostSetup | None) -> HostImage | Unknown | None:
+def _own_image(resource: Resource, section: Section, launch: HostSetup | None) -> HostImage | Unknown | None:
     """The image that takes the place of the one that Batch provides; None without."""
     configured = section.sections("Ec2Configuration")
     if any(each.has("ImageIdOverride") or each.is_unknown for each in configured):
-        return host_image(configured[0].get("ImageIdOverride")) if len(configured) == 1 else UNKNOWN
+        return (
+            image_of(resource, configured[0].get("ImageIdOverride"), section.notes) if len(configured) == 1 else UNKNOWN
+        )
     if section.has("ImageId"):
-        return host_image(section.get("ImageId"))
+        return image_of(resource, section.get("ImageId"), section.notes)
     if launch is not None and (launch.image_written or not isinstance(launch.image, Unknown)):
         return launch.image
     return None

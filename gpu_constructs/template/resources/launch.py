@@ -19,7 +19,7 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.hardware import Architecture
 from gpu_constructs.template.model import Reference, Resource, Text, Value
-from gpu_constructs.template.resources.images import host_image, image_written
+from gpu_constructs.template.resources.images import image_of, image_written
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.instance_types import types_asked_for
 from gpu_constructs.template.resources.launch_details import LaunchReader
@@ -162,7 +162,7 @@ class Launches:
         is_configuration = resource.type == _LAUNCH_CONFIGURATION
         placement = data.section("Placement")
         group = placement.get("GroupName") or placement.get("GroupId") or data.get("PlacementGroupName")
-        image = host_image(data.get("ImageId"))
+        image = image_of(resource, data.get("ImageId"), self._notes)
         return HostSetup(
             image=image,
             image_written=image_written(data.get("ImageId")),

@@ -82,11 +82,17 @@ def pool_of_data(data: Mapping[str, Any], group: Mapping[str, Any] | None = None
     return pool
 
 
-def fleet_of_data(data: Mapping[str, Any], group: Mapping[str, Any] | None = None) -> Fleet:
+def fleet_of_data(
+    data: Mapping[str, Any], group: Mapping[str, Any] | None = None, metadata: Mapping[str, Any] | None = None
+) -> Fleet:
     """The same with what could not be read."""
     return fleet(
         {
-            "Template": {"Type": "AWS::EC2::LaunchTemplate", "Properties": {"LaunchTemplateData": data}},
+            "Template": {
+                "Type": "AWS::EC2::LaunchTemplate",
+                "Metadata": metadata or {},
+                "Properties": {"LaunchTemplateData": data},
+            },
             "Group": {
                 "Type": "AWS::AutoScaling::AutoScalingGroup",
                 "Properties": {
