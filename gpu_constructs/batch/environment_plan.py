@@ -132,6 +132,7 @@ def plan_environment(choice: CapacityChoice, *, subnets: HostSubnets, region: st
         bought=Bought(distribution=Distribution() if len(names) > 1 else None),
         zones=subnets.zones if needs_one_zone else None,
         zones_are_open=subnets.zones_are_open if needs_one_zone else False,
+        subnets=subnets.known,
         public_subnets=subnets.has_public,
         has_provider=False,
         max_vcpus=max_vcpus,

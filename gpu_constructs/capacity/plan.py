@@ -88,6 +88,7 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
         unknown_type_names=chosen.unknown_type_names,
         zones=subnets.zones if any(each.needs_one_zone for each in parts) else None,
         zones_are_open=subnets.zones_are_open if any(each.needs_one_zone for each in parts) else False,
+        subnets=subnets.known,
         public_subnets=subnets.has_public,
         provider=known_provider_name(choice.capacity_provider_name),
     )

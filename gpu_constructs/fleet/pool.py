@@ -177,7 +177,7 @@ class Pool(HostSetup):
         managed_draining: Whether ECS drains a host before it ends, which it does by default.
         zones: Availability Zones of its subnets; None where they are not known.
         subnets: Where it launches them, one entry for each subnet or zone that it names; empty where the list itself is
-            not known. Only templates say so.
+            not known.
         cluster: The cluster its hosts join; None where nothing says so.
         provider: Name of its capacity provider as given; None where CloudFormation makes one or there is none.
         has_provider: Whether a capacity provider stands before it, so that strategies can name it.
@@ -218,7 +218,7 @@ class Pool(HostSetup):
     managed_termination_protection: bool | Unknown = False
     managed_draining: bool | Unknown = True
     zones: int | None = None
-    subnets: tuple[Subnet, ...] = field(default=(), compare=False)
+    subnets: tuple[Subnet, ...] = ()
     cluster: str | Unknown | None = None
     provider: str | Unknown | None = None
     has_provider: bool = True

@@ -10,8 +10,9 @@ from aws_cdk import aws_ec2 as ec2
 from constructs import IDependable
 
 from gpu_constructs.cdk.atomic import translated
-from gpu_constructs.cdk.tokens import is_list_token
+from gpu_constructs.cdk.tokens import is_list_token, known_text
 from gpu_constructs.errors import InvalidValueError, argument_named, shown
+from gpu_constructs.fleet import Subnet, written_id, written_zone
 
 _FIX = "a VPC with PRIVATE_WITH_EGRESS subnets, or vpc_subnets=… and HostEndpoints(…)"
 
@@ -38,6 +39,19 @@ class HostSubnets:
     def ids(self) -> list[str]:
         """The ids of the subnets."""
         return [each.subnet_id for each in self.subnets] if self.selected is None else self.selected.subnet_ids
+
+    @cached_property
+    def known(self) -> tuple[Subnet, ...]:
+        """What a template says of each: the zone of one that the app makes, the id of another."""
+        ids = [None if isinstance(each, ec2.Subnet) else each.subnet_id for each in self.subnets]
+        if any(map(is_list_token, ids)):
+            return ()
+        return tuple(
+            Subnet(zone=written_zone(known_text(subnet.availability_zone)))
+            if id_ is None
+            else Subnet(id=written_id(id_))
+            for subnet, id_ in zip(self.subnets, ids, strict=True)
+        )
 
     @cached_property
     def way_out(self) -> tuple[IDependable, ...]:

@@ -80,6 +80,7 @@ def plan_managed(
         region=region,
         bought=Bought(option=bought.option, reservation=bought.reservation),
         zones=1 if subnets.in_one_zone else None,
+        subnets=subnets.known,
         requirements=choice.requirements,
         provider=known_provider_name(capacity_provider_name),
     )

@@ -11,14 +11,24 @@ from dataclasses import replace
 from functools import lru_cache
 
 from gpu_constructs.errors import shown
-from gpu_constructs.fleet import PlacementConstraint, Pool, Task, Unknown, known
+from gpu_constructs.fleet import UNKNOWN, PlacementConstraint, Pool, Task, Unknown, known
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.placement.assumptions import rooms_of
 from gpu_constructs.placement.demand import Demand, demand_of
 from gpu_constructs.placement.gpu import of_accelerators
 from gpu_constructs.placement.host import cpu_units, expected_memory_mib, most_memory_mib
 from gpu_constructs.placement.pool_profile import PoolProfile, profile_of
-from gpu_constructs.placement.query import Query, QuerySyntaxError, judge, parse
+from gpu_constructs.placement.query import (
+    SUBNET,
+    ZONE,
+    Attribute,
+    AttributeValue,
+    Query,
+    QuerySyntaxError,
+    conditions,
+    judge,
+    parse,
+)
 from gpu_constructs.placement.reasons import (
     Doubt,
     DoubtKind,
@@ -278,18 +288,42 @@ def _memory(asked_mib: int, instance_type: InstanceType, offer: PoolProfile) -> 
 def _query_reasons(
     expressions: Iterable[str], instance_type: InstanceType, offer: PoolProfile
 ) -> Iterator[Obstacle | Doubt]:
-    """What stands between a host and the cluster queries that it must satisfy."""
-    for expression in expressions:
-        query = _read(expression)
-        if isinstance(query, str):
-            yield Doubt(kind=DoubtKind.CONSTRAINT, text=query)
-            continue
-        verdict = judge(query, offer.host(instance_type))
-        if verdict.holds is False:
-            yield Obstacle.of(instance_type, ObstacleKind.CONSTRAINT, f"does not satisfy {shown(expression)}")
-        elif verdict.holds is not True:
-            why = "; ".join(verdict.reasons)
-            yield Doubt(kind=DoubtKind.CONSTRAINT, text=f"whether {instance_type} satisfies {shown(expression)}: {why}")
+    """What stands between a host and the cluster queries that it must satisfy, wherever it may be."""
+    queries = {each: _read(each) for each in expressions}
+    yield from (Doubt(kind=DoubtKind.CONSTRAINT, text=each) for each in queries.values() if isinstance(each, str))
+    read = {text: query for text, query in queries.items() if not isinstance(query, str)}
+    places = offer.places if any(map(_asked_of_place, read)) else ((),)
+    found = [{text: judge(query, offer.host(instance_type, place)) for text, query in read.items()} for place in places]
+    is_nowhere = all(any(each.holds is False for each in there.values()) for there in found)
+    for text in read:
+        verdicts = [there[text] for there in found]
+        where = _where(text, places)
+        if any(each.holds is False for each in verdicts):
+            if is_nowhere:
+                yield Obstacle.of(instance_type, ObstacleKind.CONSTRAINT, f"does not satisfy {shown(text)}{where}")
+            else:
+                yield Doubt(
+                    kind=DoubtKind.CONSTRAINED_PLACES, text=f"not every host of it satisfies {shown(text)}{where}"
+                )
+        elif any(each.holds is not True for each in verdicts):
+            why = "; ".join(dict.fromkeys(reason for each in verdicts for reason in each.reasons))
+            yield Doubt(kind=DoubtKind.CONSTRAINT, text=f"whether {instance_type} satisfies {shown(text)}: {why}")
+
+
+@lru_cache(maxsize=4096)
+def _asked_of_place(expression: str) -> tuple[str, ...]:
+    """Attributes that an expression asks for and that tell hosts of one pool apart by where they are."""
+    query = _read(expression)
+    subjects = set() if isinstance(query, str) else {str(each.subject) for each in conditions(query)}
+    return tuple([each for each in (ZONE, SUBNET) if str(Attribute(each)) in subjects])
+
+
+def _where(expression: str, places: Iterable[tuple[tuple[str, AttributeValue], ...]]) -> str:
+    """What the attributes of its place are that an expression asks for, in words."""
+    values = {
+        name: dict.fromkeys(dict(each).get(name, UNKNOWN) for each in places) for name in _asked_of_place(expression)
+    }
+    return "".join(f", and {name} is {listed(each, 'or')}" for name, each in values.items())
 
 
 def _read(expression: str) -> Query | str:

@@ -6,14 +6,16 @@ import json
 from functools import lru_cache
 from typing import Any
 
-from gpu_constructs.fleet import INSTANCE_ATTRIBUTES, Pool, PoolKind, Unknown, UserData
+from gpu_constructs.fleet import INSTANCE_ATTRIBUTES, UNKNOWN, Pool, PoolKind, Subnet, Unknown, UserData
 from gpu_constructs.hardware import Architecture, InstanceType
 from gpu_constructs.hardware.aws_limits import MAX_USER_DATA_BYTES
 from gpu_constructs.placement.host import ASSUMED_RESERVE_MIB
 from gpu_constructs.placement.memo import Identical, by_identity
-from gpu_constructs.placement.query import Host, host_of
+from gpu_constructs.placement.query import SUBNET, ZONE, AttributeValue, Beginning, Host, host_of
 from gpu_constructs.values import dataclass
 
+_MOST_PLACES = 100
+"""Subnets of different zones and ids that are told apart: each is held against every expression that asks for them."""
 _NO_TYPE_TAKES = 1 << 20
 _EVERY_TYPE_TAKES = 2
 """Network interfaces that even the smallest instance types take.
@@ -33,6 +35,7 @@ class PoolProfile:
             exists at deploy time.
         may_reserve_mib: Memory in MiB that they are expected to keep where no number is given.
         attributes: Custom attributes of its hosts, as far as its user data shows them.
+        places: Where a host may be: the attributes of ECS for each zone and subnet of them, as far as they are known.
         occupied: Network interfaces that a host has before any task.
         is_linux: Whether its hosts certainly run Linux.
         smallest_decides: Whether managed scaling looks at the smallest type only.
@@ -46,6 +49,7 @@ class PoolProfile:
     reserved_mib: int | Unknown = ASSUMED_RESERVE_MIB
     may_reserve_mib: int = ASSUMED_RESERVE_MIB
     attributes: tuple[tuple[str, str], ...] = ()
+    places: tuple[tuple[tuple[str, AttributeValue], ...], ...] = ((),)
     occupied: int = 1
     is_linux: bool = False
     smallest_decides: bool | Unknown = False
@@ -65,10 +69,15 @@ class PoolProfile:
         unknown = _EVERY_TYPE_TAKES if certain else _NO_TYPE_TAKES
         return max(0, (instance_type.network.max_interfaces or unknown) - self.occupied)
 
-    def host(self, instance_type: InstanceType) -> Host:
-        """A host as a placement constraint sees it."""
+    def host(self, instance_type: InstanceType, place: tuple[tuple[str, AttributeValue], ...] = ()) -> Host:
+        """A host as a placement constraint sees it.
+
+        Args:
+            instance_type: What the host is.
+            place: One of `places`.
+        """
         linux = (("ecs.os-type", "linux"),) if self.is_linux else ()
-        return host_of(instance_type, attributes=dict((*linux, *self.attributes)))
+        return host_of(instance_type, attributes=dict((*linux, *self.attributes, *place)))
 
 
 @by_identity(maxsize=1 << 16)
@@ -84,6 +93,7 @@ def profile_of(pool: Pool) -> PoolProfile:
         # of the deploy; else what most hosts reserve is taken off what they are expected to register.
         may_reserve_mib=ASSUMED_RESERVE_MIB if isinstance(reserved, Unknown) else reserved,
         attributes=_attributes(pool.user_data),
+        places=_places(pool.region, pool.subnets),
         occupied=max(1, len(pool.interfaces)),
         is_linux=not isinstance(pool.image, Unknown),  # every image that is known runs Linux
         smallest_decides=_smallest_decides(pool),
@@ -113,6 +123,14 @@ def _unknown_types(pool: Pool) -> str:
     if pool.has_unknown_types or not pool.instance_types:
         return "instance types are only known at deploy time, so it is not known what a host has"
     return ""
+
+
+@lru_cache(maxsize=1024)
+def _places(region: str | None, subnets: tuple[Subnet, ...]) -> tuple[tuple[tuple[str, AttributeValue], ...], ...]:
+    """Zones begin with their region: https://docs.aws.amazon.com/global-infrastructure/latest/regions/az-ids.html."""
+    somewhere: AttributeValue = UNKNOWN if region is None else Beginning(region)
+    found = dict.fromkeys(((ZONE, each.zone or somewhere), (SUBNET, each.id or UNKNOWN)) for each in subnets)
+    return tuple(found) if 0 < len(found) <= _MOST_PLACES else (((ZONE, somewhere),),)
 
 
 def _attributes(user_data: UserData) -> tuple[tuple[str, str], ...]:

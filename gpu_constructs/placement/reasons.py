@@ -107,6 +107,7 @@ class DoubtKind(Enum):
     SMALLEST_TYPE = "only larger types have enough, and managed scaling looks at the smallest"
     SOME_TYPES = "only some types can run it, and managed scaling may look at the others"
     CONSTRAINED_TYPES = "placement constraints exclude some types, and managed scaling may look at those"
+    CONSTRAINED_PLACES = "placement constraints exclude some zones or subnets of the hosts"
     CONSTRAINT = "a placement constraint cannot be judged"
     ENTRIES = "whether several entries for GPUs of one container add up is not documented"
     UNDOCUMENTED = "not documented"

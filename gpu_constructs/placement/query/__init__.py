@@ -23,7 +23,15 @@ from gpu_constructs.placement.query.ast import (
 )
 from gpu_constructs.placement.query.contradiction import contradicts
 from gpu_constructs.placement.query.evaluate import evaluate, judge
-from gpu_constructs.placement.query.hosts import BUILT_IN_ATTRIBUTES, Host, host_of
+from gpu_constructs.placement.query.hosts import (
+    BUILT_IN_ATTRIBUTES,
+    SUBNET,
+    ZONE,
+    AttributeValue,
+    Beginning,
+    Host,
+    host_of,
+)
 from gpu_constructs.placement.query.parser import QuerySyntaxError, parse
 from gpu_constructs.placement.query.subjects import Attribute, Field, Operator, Subject
 from gpu_constructs.placement.query.text import describe, render
@@ -31,8 +39,12 @@ from gpu_constructs.placement.query.text import describe, render
 __all__ = [
     "BUILT_IN_ATTRIBUTES",
     "INSTANCE_TYPE",
+    "SUBNET",
+    "ZONE",
     "And",
     "Attribute",
+    "AttributeValue",
+    "Beginning",
     "Comparison",
     "Condition",
     "Exists",

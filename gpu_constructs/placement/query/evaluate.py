@@ -22,7 +22,7 @@ from typing import Any
 
 from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.placement.query.ast import And, Comparison, Condition, Exists, In, Matches, Not, Or, Query
-from gpu_constructs.placement.query.hosts import BUILT_IN_ATTRIBUTES, Host
+from gpu_constructs.placement.query.hosts import BUILT_IN_ATTRIBUTES, Beginning, Host
 from gpu_constructs.placement.query.pattern import matches_whole
 from gpu_constructs.placement.query.subjects import Attribute, Field, Operator, count_of, version_of
 from gpu_constructs.placement.query.text import describe
@@ -94,7 +94,17 @@ def _of_one(condition: Condition, host: Host) -> QueryAnswer:
     return _FALSE
 
 
-def _attribute(name: str, host: Host) -> str | Unknown | _Missing:
+def _of_beginning(condition: Condition, value: Beginning) -> QueryAnswer:
+    """A question about a value of which the beginning is known: it is none of those that begin otherwise."""
+    named = condition.values if isinstance(condition, In) else ()
+    if isinstance(condition, Comparison) and not condition.operator.is_order:
+        named = (condition.argument,)
+    if named and not any(each.startswith(value.text) for each in named):
+        return _bool(_is_negative(condition))
+    return _unknown(f"`{condition.subject}` is {value}, and only the deploy says which")
+
+
+def _attribute(name: str, host: Host) -> str | Beginning | Unknown | _Missing:
     if name in host.attributes:
         value = host.attributes[name]
         return _Missing.VALUE if value is None else value
@@ -114,8 +124,10 @@ def _field(subject: Field, host: Host) -> str | int | Unknown:
     }.get(subject, UNKNOWN)
 
 
-def _of_value(condition: Condition, value: str | int) -> QueryAnswer:
-    """A question about a value that is known."""
+def _of_value(condition: Condition, value: str | int | Beginning) -> QueryAnswer:
+    """A question about a value that is known, or of which the beginning is."""
+    if isinstance(value, Beginning):
+        return _of_beginning(condition, value)
     if isinstance(condition, Comparison):
         if condition.operator.is_order:
             return _ordered(condition, value)

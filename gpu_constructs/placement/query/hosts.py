@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from functools import lru_cache
 from types import MappingProxyType
+from typing import TypeAlias
 
 from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.hardware import Architecture, InstanceType
@@ -29,13 +30,29 @@ https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement-const
 """
 
 
+ZONE, SUBNET = "ecs.availability-zone", "ecs.subnet-id"
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """A value of which only the beginning is known, such as the region of a zone."""
+
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.text}…"
+
+
+AttributeValue: TypeAlias = str | Beginning | Unknown | None
+"""A value that only exists at deploy time is unknown; an attribute without one, as of a capability, is None."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
     """What an expression can ask about one container instance.
 
     Args:
-        attributes: Attribute name to value. A value that only exists at deploy time is `UNKNOWN`; an attribute without
-            a value, which ECS has for capabilities, is None.
+        attributes: Attribute name to value.
         complete: Whether `attributes` lists everything the host has, so that what is missing does not exist. Where it
             does not, a missing one may exist; the built-in ones always do.
         agent_connected: Whether its agent is connected.
@@ -44,7 +61,7 @@ class Host:
         running_tasks_count: How many tasks run on it.
     """
 
-    attributes: Mapping[str, str | Unknown | None] = field(default_factory=dict, hash=False)
+    attributes: Mapping[str, AttributeValue] = field(default_factory=dict, hash=False)
     complete: bool = True
     agent_connected: bool | Unknown = UNKNOWN
     agent_version: str | Unknown = UNKNOWN
@@ -55,11 +72,11 @@ class Host:
         object.__setattr__(self, "attributes", MappingProxyType(dict(self.attributes)))
 
 
-def host_of(instance_type: InstanceType, *, attributes: Mapping[str, str | Unknown | None] | None = None) -> Host:
+def host_of(instance_type: InstanceType, *, attributes: Mapping[str, AttributeValue] | None = None) -> Host:
     """A host of an instance type, as far as it is known before it runs.
 
-    Its type and architecture are known; its zone, its AMI and what its agent registers are not, so every attribute
-    that is not given may exist.
+    Its type and architecture are known; its AMI and what its agent registers are not, so every attribute that is not
+    given may exist.
 
     Args:
         instance_type: What the host is.
@@ -76,5 +93,5 @@ def _bare(name: str, architecture: Architecture) -> Host:
     return Host(attributes=_known(name, architecture), complete=False)
 
 
-def _known(name: str, architecture: Architecture) -> dict[str, str | Unknown | None]:
+def _known(name: str, architecture: Architecture) -> dict[str, AttributeValue]:
     return {"ecs.instance-type": name, "ecs.cpu-architecture": str(architecture)}

@@ -136,15 +136,17 @@ def satisfied_by_hosts(context: Context) -> Problems:
             involves=(assignment.task,),
             message=f"no host of {and_list(each.pool.name for each, _ in barred)} satisfies the placement constraints "
             f"of {assignment.workload.name}: {'; '.join(map(str, first[1][:_MOST_NAMED]))}",
-            fix=f"an expression that is true for {and_list(first[0].pool.instance_types)}, or no constraint",
+            fix=f"an expression that is true for hosts of {first[0].pool.name} "
+            f"({and_list(first[0].pool.instance_types)}), or no constraint",
         )
 
 
 @warning(
     "GPU071",
-    question="does every instance type of a pool with managed scaling satisfy the placement constraints?",
+    question="does every instance type and subnet of a pool with managed scaling satisfy the placement constraints?",
     because="managed scaling samples the instance types of the Auto Scaling group, and may not scale out if one does "
-    "not satisfy the constraints",
+    "not satisfy the constraints; Auto Scaling chooses the subnet, and an idle host in another one keeps managed "
+    "scaling from starting more",
     source=_SCALING,
     changes="PlacementConstraints.Expression",
 )
@@ -152,11 +154,12 @@ def satisfied_by_all_types(context: Context) -> Problems:
     for assignment in context.assignments:
         for each in assignment.in_question if assignment.every else ():
             for doubt in each.fit.doubts:
-                if doubt.kind is DoubtKind.CONSTRAINED_TYPES:
+                is_of_place = doubt.kind is DoubtKind.CONSTRAINED_PLACES and each.pool.is_scaled_by_ecs
+                if is_of_place or doubt.kind is DoubtKind.CONSTRAINED_TYPES:
                     yield Problem(
                         about=assignment.workload,
                         message=f"{assignment.task.name} may never start on {each.pool.name}: {doubt}",
-                        fix=provider_for(each.fit),
+                        fix="a separate capacity provider in these subnets" if is_of_place else provider_for(each.fit),
                     )
 
 

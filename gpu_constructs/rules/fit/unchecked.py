@@ -8,7 +8,7 @@ from typing import Final
 from gpu_constructs.budget import brief
 from gpu_constructs.fleet import Fleet, Scheduler, Task, Unknown, Workload
 from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS
-from gpu_constructs.placement import demand_of
+from gpu_constructs.placement import DoubtKind, demand_of
 from gpu_constructs.placement.destinations import (
     EC2_LAUNCH_TYPES,
     environments_by_hand,
@@ -30,19 +30,24 @@ UNCHECKED: Final = "GPU229"
     because="whether a task fits depends on its hosts; what other files define, or only the deploy knows, is not "
     "checked, unless these files are given in the same call or the hosts are described with --hosts",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html",
-    unless=("GPU098", "GPU305"),
+    unless=("GPU040", "GPU041", "GPU042", "GPU045", "GPU098", "GPU303", "GPU305"),
 )
 def on_hosts_of_these_files(context: Context) -> Problems:
     missing: dict[str, dict[str, None]] = {}
     routes = {each.task.name: each.task for each in context.routes}
+    senders: dict[str, list[Workload]] = {}
     for route in context.routes:
         is_sent = (route.workload is not None and _runs_on_ec2(route.task)) or _requires_ec2(route.task)
         if is_sent or demand_of(route.task).wants_accelerator:
-            missing.setdefault(route.task.name, {}).update(dict.fromkeys(_missing(context, route)))
+            asked = dict.fromkeys(_asked_of_hosts(route))
+            if asked and route.workload is not None:
+                senders.setdefault(route.task.name, []).append(route.workload)
+            missing.setdefault(route.task.name, {}).update({**dict.fromkeys(_missing(context, route)), **asked})
     for name, hosts in missing.items():
         if hosts:
             yield Problem(
                 about=routes[name],
+                involves=tuple(senders.get(name, ())),
                 message=f"these files do not define {or_list(hosts)}, so it is not known whether {name} fits its hosts",
                 fix="check the files that do together with these, or describe the hosts, such as --hosts g6.xlarge=4",
             )
@@ -79,6 +84,15 @@ def _of_environments(fleet: Fleet, task: Task) -> Iterator[str]:
         yield "its hosts"
     elif task.wants_gpu:
         yield from (f"the hosts of {brief(each.name)}" for each in there if not each.lacks_gpus)
+
+
+def _asked_of_hosts(route: Route) -> Iterator[str]:
+    """What placement constraints ask for and the files do not say of the hosts, or only the deploy says."""
+    open_ = {DoubtKind.CONSTRAINT, *(() if demand_of(route.task).unknown else (DoubtKind.DEPLOY_TIME,))}
+    for each in route.in_doubt:
+        unscaled = set() if each.pool.is_scaled_by_ecs and route.every else {DoubtKind.CONSTRAINED_PLACES}
+        if any(doubt.kind in open_ | unscaled for doubt in each.fit.doubts):
+            yield f"what placement constraints ask of {brief(each.pool.name)}"
 
 
 def _missing(context: Context, route: Route) -> Iterator[str]:

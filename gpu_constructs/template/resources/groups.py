@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
@@ -22,6 +21,8 @@ from gpu_constructs.fleet import (
     UpdateMethod,
     WarmPool,
     values_of,
+    written_id,
+    written_zone,
 )
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.template.mentions import mentioned
@@ -40,9 +41,6 @@ AUTO_SCALING_GROUP = "AWS::AutoScaling::AutoScalingGroup"
 _SUBNET = "AWS::EC2::Subnet"
 _VPC = "AWS::EC2::VPC"
 _SHARED = frozenset({None, "default"})
-_SUBNET_ID = re.compile(r"subnet-[0-9a-f]{8,17}")
-# What CDK writes until its command line has looked the zones up: ``dummy1a`` and so on (aws-cdk-lib/core/lib/stack.ts).
-_NOT_LOOKED_UP = "dummy"
 _WARM_POOL = "AWS::AutoScaling::WarmPool"
 _CREATION, _UPDATE = "CreationPolicy", "UpdatePolicy"
 _WEIGHT = "WeightedCapacity"
@@ -304,19 +302,15 @@ def subnets_of(subnets: Value, zones: Value, index: Index) -> tuple[Subnet, ...]
     if is_list(subnets) and subnets:
         return tuple(_subnet(each, index) for each in subnets)
     found = zones if is_list(zones) else ()
-    return tuple(Subnet(zone=_zone(each), zone_index=_index_of_zone(each)) for each in found)
+    return tuple(Subnet(zone=written_zone(each), zone_index=_index_of_zone(each)) for each in found)
 
 
 def _subnet(value: Value, index: Index) -> Subnet:
     if isinstance(value, str):
-        return Subnet(id=value if _SUBNET_ID.fullmatch(value) else None)
+        return Subnet(id=written_id(value))
     found = index.find(value, _SUBNET)
     zone = None if found is None else found.properties.get("AvailabilityZone")
-    return Subnet(zone=_zone(zone), zone_index=_index_of_zone(zone), is_new=found is not None)
-
-
-def _zone(written: Value) -> str | None:
-    return written if isinstance(written, str) and not written.startswith(_NOT_LOOKED_UP) else None
+    return Subnet(zone=written_zone(zone), zone_index=_index_of_zone(zone), is_new=found is not None)
 
 
 def _index_of_zone(written: Value) -> int | None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from gpu_constructs.fleet import Fleet, PlacementConstraint
-from gpu_constructs.rules import Severity
+from gpu_constructs.fleet import Fleet, PlacementConstraint, Subnet
+from gpu_constructs.rules import Severity, check, find_rule
 from tests.rules.given import FIT_RULES, a_pool, a_task, found, on_launch_type, only, running_on
 
 
@@ -47,7 +49,7 @@ def test_constraints_that_no_type_satisfies_are_an_error_with_the_expression_and
         "a host (g6.xlarge or g6.2xlarge) does not satisfy 'attribute:ecs.instance-type in [g5.xlarge]'"
         in finding.message
     )
-    assert finding.fix == "an expression that is true for g6.xlarge and g6.2xlarge, or no constraint"
+    assert finding.fix == "an expression that is true for hosts of Hosts (g6.xlarge and g6.2xlarge), or no constraint"
 
 
 def test_two_constraints_that_leave_no_type_between_them_are_an_error() -> None:
@@ -77,3 +79,59 @@ def test_constraints_that_leave_out_some_types_may_stop_scale_out() -> None:
     assert "a host (g6.xlarge) does not satisfy" in finding.message
     assert "never launch g6.2xlarge" in finding.message
     assert finding.fix == "a separate capacity provider for g6.2xlarge"
+
+
+ZONE, SUBNET = "attribute:ecs.availability-zone", "attribute:ecs.subnet-id"
+IN_A = Subnet(zone="eu-west-1a")
+IN_B = Subnet(zone="eu-west-1b")
+HERE, THERE = Subnet(id="subnet-0a0a0a0a"), Subnet(id="subnet-0b0b0b0b")
+
+
+@pytest.mark.parametrize(
+    ("subnets", "expressions", "rule"),
+    [
+        ((IN_B,), [f"{ZONE} == eu-west-1a"], "GPU070"),
+        ((IN_A, IN_B), [f"{ZONE} in [eu-west-1c, us-east-1a]"], "GPU070"),
+        ((IN_A, IN_B), [f"{ZONE} == eu-west-1a", f"{ZONE} != eu-west-1a"], "GPU041"),
+        ((IN_A, IN_B), [f"{ZONE} == eu-west-1a"], "GPU071"),
+        ((IN_A, IN_B), [f"{ZONE} in [eu-west-1a, eu-west-1b]"], None),
+        ((), [f"{ZONE} == us-east-1a"], "GPU070"),
+        ((), [f"{ZONE} != us-east-1a"], None),
+        ((), [f"{ZONE} == eu-west-1a"], "GPU229"),
+        ((), [f"{ZONE} =~ eu-.*"], "GPU229"),
+        ((IN_A,), [f"{SUBNET} == subnet-0a0a0a0a"], "GPU229"),
+        ((HERE,), [f"{SUBNET} == subnet-0a0a0a0a"], None),
+        ((HERE,), [f"{SUBNET} == subnet-0b0b0b0b"], "GPU070"),
+        ((HERE, THERE), [f"{SUBNET} == subnet-0b0b0b0b"], "GPU071"),
+        ((HERE, Subnet()), [f"{SUBNET} == subnet-0b0b0b0b"], "GPU071"),
+        (
+            (Subnet(id="subnet-0a0a0a0a", zone="eu-west-1a"), Subnet(id="subnet-0b0b0b0b", zone="eu-west-1b")),
+            [f"{ZONE} == eu-west-1a", f"{SUBNET} == subnet-0b0b0b0b"],
+            "GPU070",
+        ),
+        ((), ["attribute:stack == prod"], "GPU303"),
+    ],
+)
+def test_a_constraint_on_zones_and_subnets_is_held_against_those_of_the_hosts(
+    subnets: tuple[Subnet, ...], expressions: list[str], rule: str | None
+) -> None:
+    pool = replace(a_pool("g6.xlarge", region="eu-west-1"), subnets=subnets)
+    constraints = tuple(each for text in expressions for each in where(text))
+    fleet = running_on(pool, task=a_task("1"), constraints=constraints)
+    asked = [find_rule(each) for each in ("GPU041", "GPU070", "GPU071", "GPU229", "GPU060", "GPU061", "GPU303")]
+    assert [each.rule for each in check(fleet, rules=asked)] == ([rule] if rule else [])
+
+
+def test_what_a_constraint_on_zones_finds_names_the_zones_of_the_hosts() -> None:
+    pool = replace(a_pool("g6.xlarge", region="eu-west-1"), subnets=(IN_A, IN_B))
+    finding = only(FIT_RULES, running_on(pool, task=a_task("1"), constraints=where(f"{ZONE} == eu-west-1c")))
+    assert finding.message.endswith(
+        "does not satisfy 'attribute:ecs.availability-zone == eu-west-1c', and ecs.availability-zone is eu-west-1a or "
+        "eu-west-1b"
+    )
+
+
+def test_without_managed_scaling_a_host_in_each_zone_may_be_there() -> None:
+    pool = replace(a_pool("g6.xlarge", managed_scaling=False), subnets=(IN_A, IN_B))
+    fleet = running_on(pool, task=a_task("1"), constraints=where(f"{ZONE} == eu-west-1a"))
+    assert [each.rule for each in check(fleet, rules=[*FIT_RULES, find_rule("GPU229")])] == ["GPU229"]
