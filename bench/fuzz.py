@@ -5,6 +5,9 @@ templates: with hypothesis from strategies that know the words of both, and with
 by which lines a text reaches. A reader may refuse a text with one of this library's own errors; what it takes must come
 out the same when it is written and read again (expressions), or be put to every rule without an exception (templates).
 
+After the texts come values: one of another kind at each place of every template that this repository has, see
+`odd_values`. Places are alike by the type of their resource and the keys; ``--each 1000`` tries every one.
+
 atheris is no dependency of this project: ``pip install atheris`` brings it for CPython 3.10 to 3.13 on Linux. What it
 finds lands in ``crash-*`` in the working directory, and ``--replay FILE --target NAME`` reads that once more.
 """
@@ -29,6 +32,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
+from bench import odd_values
 from bench.fuzz_texts import QUERY_SEEDS, QUERY_TEXTS, TEMPLATE_SEEDS, TEMPLATE_TEXTS
 from gpu_constructs.checking.report import check_files
 from gpu_constructs.errors import GpuConstructsError
@@ -131,6 +135,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--runs", type=int, default=2000, help="texts for each target and tool (default: 2000)")
     parser.add_argument("--target", action="append", choices=TARGETS, help="one of them only; may be repeated")
     parser.add_argument("--replay", type=Path, metavar="FILE", help="read one file that atheris left, and nothing else")
+    parser.add_argument("--each", type=int, default=2, help="places of one kind for values (default: 2)")
     parser.add_argument("--in-process", action="store_true", help=argparse.SUPPRESS)
     asked = parser.parse_args(arguments)
     console = Console(highlight=False, soft_wrap=True)
@@ -142,6 +147,10 @@ def main(arguments: list[str] | None = None) -> None:
         else:
             console.print(f"{name}, hypothesis: {_told(_at_random(TARGETS[name], asked.runs))}")
             console.print(f"{name}, atheris: {_guided_apart(name, asked.runs)}")
+    if not (asked.target or asked.replay):
+        tried_values, wrong = odd_values.everywhere(asked.each)
+        console.print(f"values: {tried_values} templates, {len(wrong)} with an internal error", *wrong, sep="\n")
+        sys.exit(bool(wrong))
 
 
 def _at_random(target: Target, runs: int) -> Tally:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import strategies as st
 
-from bench import fuzz
+from bench import fuzz, odd_values
 from bench.fuzz import TARGETS, Tally, Target, tried
 from gpu_constructs.errors import GpuConstructsError
 
@@ -44,3 +44,10 @@ def test_a_reader_that_takes_too_long_is_a_fault(monkeypatch: pytest.MonkeyPatch
 
 def test_as_many_texts_are_tried_as_asked_for() -> None:
     assert fuzz._at_random(reader(None), 10).inputs == 10
+
+
+def test_a_list_in_place_of_any_text_ends_no_check() -> None:
+    tried_once = list(odd_values.at_once(odd_values.VALUES["a list"]))
+    for template in tried_once:
+        odd_values.asked(template)
+    assert len(tried_once) > 100

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from gpu_constructs.fleet import LostState, MisplacedField, Origin, StateMachine, StateNumber, Task
 from gpu_constructs.template.model import Reference, Value
 from gpu_constructs.template.resources.section import is_list
-from gpu_constructs.template.resources.state_machines import StateCall, states_in
+from gpu_constructs.template.resources.state_machines import StateCall, kind_of, states_in
 from gpu_constructs.values import dataclass
 
 _NUMBERS = ("TimeoutSeconds", "HeartbeatSeconds", "Seconds", "MaxConcurrency", "ToleratedFailurePercentage")
@@ -122,7 +122,7 @@ def _lost(part: _Part) -> Iterator[LostState]:
     ]
     yield from nowhere
     for name, state in part.states.items():
-        if _kind(state) in _KINDS - _WITHOUT_NEXT and state.get("Next") is None and state.get("End") in (None, False):
+        if kind_of(state) in _KINDS - _WITHOUT_NEXT and state.get("Next") is None and state.get("End") in (None, False):
             yield LostState(state=name, key="Next", names=names, origin=part.at(name))
     if is_known and not nowhere:
         reached, waiting = set[str](), [start]
@@ -149,16 +149,11 @@ def _ways(part: _Part, name: str, state: _State) -> list[tuple[str, str, Value, 
 
 def _misplaced(part: _Part) -> Iterator[MisplacedField]:
     for name, state in part.states.items():
-        kind = _kind(state)
+        kind = kind_of(state)
         if kind in _KINDS - {"Task"}:
             for key in _OF_TASKS:
                 if state.get(key) is not None:
                     yield MisplacedField(state=name, kind=kind, key=key, origin=part.at(name))
-
-
-def _kind(state: _State) -> str:
-    kind = state.get("Type")
-    return kind if isinstance(kind, str) else ""
 
 
 def _entries(state: _State, key: str) -> Iterator[tuple[int, _State]]:

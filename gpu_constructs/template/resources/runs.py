@@ -112,7 +112,7 @@ class Runs:
                     task=parameters.get("TaskDefinitionArn"),
                     count="TaskCount",
                     overrides=parameters.section("Overrides"),
-                    is_off=properties.get("DesiredState") in _OFF,
+                    is_off=properties.text("DesiredState") in _OFF,
                 )
         for call in self._calls:
             if call.action == RUN_TASK:
@@ -130,7 +130,7 @@ class Runs:
             task=parameters.get("TaskDefinitionArn"),
             count="TaskCount",
             overrides=self._input(target),
-            is_off=properties.get("State") in _OFF,
+            is_off=properties.text("State") in _OFF,
             lacks_role=not any(each.is_unknown or each.has("RoleArn") for each in (target, properties)),
         )
 
@@ -140,7 +140,7 @@ class Runs:
         if request is not None:
             section = Section(request, resource.origin, (*target.path, "Input"), self._notes)
             run = _called(resource, "", Starter.SCHEDULE, section)
-            yield replace(run, is_off=properties.get("State") in _OFF)
+            yield replace(run, is_off=properties.text("State") in _OFF)
 
     def _input(self, target: Section) -> Section:
         """What a target changes about the task, in JSON and the words of the API; unknown where an event says it."""

@@ -117,7 +117,10 @@ class Section:
         return not self.is_unknown and self.values.get(key) is not None
 
     def get(self, key: str) -> Value:
-        """The value as it is; None if there is none."""
+        """The value as it is, for what takes a value of any kind, such as a reference; None if there is none.
+
+        A list or an object cannot be looked up in a table: `text` is what is.
+        """
         return self.values.get(key)
 
     def note(self, problem: str, value: object, *path: str | int) -> None:

@@ -165,7 +165,7 @@ class SecurityGroups:
             protocol = rule.text("IpProtocol")
             first, last = rule.integer("FromPort"), rule.integer("ToPort")
             is_without_tcp = isinstance(protocol, str) and protocol.lower() in _WITHOUT_TCP
-            if is_without_tcp or rule.get("CidrIp") in _NO_ADDRESS:
+            if is_without_tcp or rule.text("CidrIp") in _NO_ADDRESS:
                 continue
             here = _ANY_PORT
             if protocol != _ALL_TRAFFIC and isinstance(first, int) and isinstance(last, int):

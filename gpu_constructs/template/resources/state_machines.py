@@ -162,6 +162,12 @@ def states_in(machine: Value) -> _States:
     return {name: state for name, state in states if isinstance(state, Mapping)}
 
 
+def kind_of(state: Mapping[str, Value]) -> str:
+    """What a state is, such as ``Task``; empty where that is no text."""
+    kind = state.get("Type")
+    return kind if isinstance(kind, str) else ""
+
+
 def _action_of(resource: Value) -> tuple[str, str]:
     """What the ARN of an integration runs, and how it waits; the partition may only be known later.
 

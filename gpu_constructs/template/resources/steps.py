@@ -11,7 +11,7 @@ from gpu_constructs.budget import FOLLOWED
 from gpu_constructs.fleet import UNKNOWN, Origin, Place, Step, Submission, Task, Unknown, known
 from gpu_constructs.template.model import Value, end_of
 from gpu_constructs.template.resources.section import Section, given
-from gpu_constructs.template.resources.state_machines import CALLBACK, Frame, StateCall
+from gpu_constructs.template.resources.state_machines import CALLBACK, Frame, StateCall, kind_of
 
 _LIMITS = ("TimeoutSeconds", "TimeoutSecondsPath")
 _HEARTBEATS = ("HeartbeatSeconds", "HeartbeatSecondsPath")
@@ -144,7 +144,7 @@ def _way_polled(frame: Frame) -> tuple[str, ...] | None:
         if not isinstance(at, str) or state is None or at in way or len(way) >= FOLLOWED:
             return None
         way.append(at)
-        if is_polled and state.get("Type") == "Choice":
+        if is_polled and kind_of(state) == "Choice":
             at = _where_failed(_entry((at, states)))
         elif _passes(state) or _calls(state, _POLLS):
             is_polled = is_polled or _calls(state, _POLLS)
@@ -165,8 +165,8 @@ def _where_failed(choice: Section) -> Value:
 
 
 def _passes(state: Mapping[str, Value]) -> bool:
-    return state.get("Type") in _PASSING or _calls(state, _NOTICES)
+    return kind_of(state) in _PASSING or _calls(state, _NOTICES)
 
 
 def _calls(state: Mapping[str, Value], names: tuple[str, ...]) -> bool:
-    return state.get("Type") == "Task" and end_of(state.get("Resource")).endswith(names)
+    return kind_of(state) == "Task" and end_of(state.get("Resource")).endswith(names)
