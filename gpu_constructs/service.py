@@ -19,6 +19,7 @@ from gpu_constructs.fleet import UNKNOWN, PoolKind, Workload, total
 from gpu_constructs.hosts.given_cluster import require_gpu_cluster
 from gpu_constructs.placement import task_slots
 from gpu_constructs.serving.deployment import percentages
+from gpu_constructs.serving.rules_once import write_rules_once
 from gpu_constructs.serving.scaled_service import GivenCounts, ScaledService
 from gpu_constructs.serving.service_options import (
     ServiceOptions,
@@ -198,6 +199,8 @@ class GpuService(ScaledService):
         # (containers-roadmap issue 631).
         mounted = connect_caches(self, task_definition)
         self._node.add_dependency(cluster.hosts.association.services_depend_on, *mounted)
+        if not task.interfaces and not cluster.hosts.share_stack_with(scope):
+            write_rules_once(self, cluster.cluster)
         if connects:
             task_definition.keep_room_for_proxy()
         self._server = task_definition.server

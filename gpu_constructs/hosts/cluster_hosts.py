@@ -273,6 +273,10 @@ class ClusterHosts:
         if scope is not self._stack:
             _require_found(stack_of(scope), self.stack.region, self.stack.account)
 
+    def share_stack_with(self, scope: IConstruct) -> bool:
+        """Whether hosts and cluster are known to be in the stack of a scope, which is asked of no other construct."""
+        return scope is self._stack and self.association.is_written_by_cdk
+
     @property
     def every_choice_of_subnets(self) -> tuple[HostSubnets, ...]:
         """The subnets of the cluster, and those that its capacities chose instead."""

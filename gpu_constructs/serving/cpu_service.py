@@ -19,6 +19,7 @@ from gpu_constructs.hardware.aws_limits import DEFAULT_MAX_HEALTHY_PERCENT, FARG
 from gpu_constructs.hosts.given_cluster import require_gpu_cluster
 from gpu_constructs.hosts.providers import require_strategy
 from gpu_constructs.serving.deployment import given_percentages
+from gpu_constructs.serving.rules_once import write_rules_once
 from gpu_constructs.serving.service_options import Ec2ServiceOptions, known_count, require_together
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.tasks.task_target import Capacity, require_capacities
@@ -125,6 +126,8 @@ class CpuService(ecs.Ec2Service):
             # CDK writes one for the circuit breaker, and CloudFormation replaces a service that gets one.
             cast("ecs.CfnService", self.node.find_child("Service")).deployment_controller = None
         self.node.add_dependency(cluster.hosts.association.services_depend_on)
+        if not cluster.hosts.share_stack_with(scope):
+            write_rules_once(self, cluster.cluster)
 
 
 def _percentages_of(options: CpuServiceOptions) -> tuple[int, int]:

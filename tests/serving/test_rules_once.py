@@ -1,0 +1,159 @@
+"""However many services of other stacks share hosts and balancers, each rule of a security group is there once."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_elasticloadbalancingv2 as elbv2
+
+from gpu_constructs import CpuService, GpuCluster, GpuService, GpuTaskDefinition
+from tests.synthesis import Site, app_in
+
+_NOTHING = elbv2.ListenerAction.fixed_response(404)
+_IMAGE = ecs.ContainerImage.from_registry("vllm/vllm-openai")
+_ARN = "arn:aws:elasticloadbalancing:us-east-1:123456789012:listener/app/given/50dc6c495c0c9188/f2f7dc8efc522ab2"
+
+
+class _Town:
+    """A network with a listener, and a cluster, each in its stack."""
+
+    def __init__(self, app: cdk.App) -> None:
+        self.app = app
+        self.network = cdk.Stack(app, "Network")
+        site = Site(app, name="Cluster")
+        self.stack, self.vpc = site.stack, site.vpc
+        self.cluster = GpuCluster(self.stack, "Cluster", vpc=self.vpc)
+        self.l4 = self.cluster.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=8)
+        self.cpu = self.cluster.add_capacity("Cpu", instance_types=["c7i.large"], max_instances=2)
+        self.shared = self.listener(self.network)
+        self._services = 0
+
+    def listener(self, stack: cdk.Stack) -> elbv2.ApplicationListener:
+        balancer = elbv2.ApplicationLoadBalancer(stack, "Balancer", vpc=self.vpc)
+        return balancer.add_listener("Http", port=80, default_action=_NOTHING)
+
+    def imported(self, stack: cdk.Stack) -> elbv2.IApplicationListener:
+        group = ec2.SecurityGroup.from_security_group_id(stack, "OfGiven", "sg-12345678", allow_all_outbound=False)
+        return elbv2.ApplicationListener.from_application_listener_attributes(
+            stack, "Given", listener_arn=_ARN, security_group=group
+        )
+
+    def serve(self, stack: cdk.Stack, listener: elbv2.IApplicationListener | None = None) -> GpuService:
+        self._services += 1
+        task = GpuTaskDefinition(stack, f"Task{self._services}", capacity=[self.l4])
+        task.add_gpu_container("vllm", image=_IMAGE, port_mappings=[ecs.PortMapping(container_port=8000)])
+        service = GpuService(stack, f"Service{self._services}", cluster=self.cluster, task_definition=task)
+        service.add_application_load_balancer(
+            "Rule",
+            listener=listener or self.shared,
+            priority=self._services,
+            conditions=[elbv2.ListenerCondition.path_patterns([f"/{self._services}/*"])],
+            health_check_path="/health",
+        )
+        return service
+
+    def serve_without_gpus(self, stack: cdk.Stack) -> None:
+        task = ecs.Ec2TaskDefinition(stack, "Web")
+        ports = [ecs.PortMapping(container_port=80)]
+        task.add_container("web", image=_IMAGE, memory_limit_mib=512, port_mappings=ports)
+        service = CpuService(
+            stack, "WebService", cluster=self.cluster, task_definition=task, capacity=[self.cpu], desired_count=1
+        )
+        group = elbv2.ApplicationTargetGroup(stack, "WebTargets", vpc=self.vpc, port=80)
+        # The target group is there before its listener, which writes the rules.
+        service.attach_to_application_target_group(group)
+        condition = elbv2.ListenerCondition.path_patterns(["/web/*"])
+        elbv2.ApplicationListenerRule(
+            stack, "WebRule", listener=self.shared, priority=99, conditions=[condition], target_groups=[group]
+        )
+
+
+def _two_stacks(town: _Town) -> None:
+    for name in ("A", "B"):
+        stack = cdk.Stack(town.app, name)
+        town.serve(stack)
+        town.serve(stack)
+
+
+def _with_the_cluster(town: _Town) -> None:
+    town.serve(cdk.Stack(town.app, "A"))
+    town.serve(town.stack)
+    town.serve(cdk.Stack(town.app, "B"))
+
+
+def _with_the_balancer(town: _Town) -> None:
+    balancers, last = cdk.Stack(town.app, "Balancers"), cdk.Stack(town.app, "Last")
+    of_balancers, shared = town.listener(balancers), town.shared
+    town.serve(last, of_balancers)
+    town.serve(last, shared)
+    town.serve(balancers, of_balancers)
+    town.serve(balancers, shared)
+
+
+def _imported(town: _Town) -> None:
+    for name in ("A", "B"):
+        stack = cdk.Stack(town.app, name)
+        town.serve(stack, town.imported(stack))
+
+
+def _nested(town: _Town) -> None:
+    stack = cdk.Stack(town.app, "A")
+    town.serve(stack)
+    town.serve(cdk.NestedStack(stack, "Inner"))
+
+
+def _without_gpus(town: _Town) -> None:
+    town.serve(cdk.Stack(town.app, "A"))
+    town.serve_without_gpus(cdk.Stack(town.app, "B"))
+
+
+def _wrapped(town: _Town) -> None:
+    stack = cdk.Stack(town.app, "A")
+    town.cluster = GpuCluster(stack, "Cluster", cluster=town.cluster.cluster)
+    town.serve(stack)
+    town.serve(stack)
+
+
+def _own_balancers(town: _Town) -> None:
+    for name in ("A", "B"):
+        stack = cdk.Stack(town.app, name)
+        town.serve(stack, town.listener(stack))
+
+
+@pytest.mark.parametrize(
+    ("build", "writers", "after"),
+    [
+        (_two_stacks, {"A": 2}, {("B", "A")}),
+        (_with_the_cluster, {"Cluster": 2}, set()),
+        (_with_the_balancer, {"Balancers": 4}, set()),
+        (_imported, {"A": 2}, {("B", "A")}),
+        (_nested, {"A": 2}, set()),
+        (_without_gpus, {"A": 2}, {("B", "A")}),
+        (_wrapped, {"A": 2}, set()),
+        (_own_balancers, {"A": 2, "B": 2}, set()),
+    ],
+)
+def test_a_rule_is_written_once_and_the_stack_that_relies_on_it_comes_after(
+    tmp_path: Path, build: Callable[[_Town], None], writers: dict[str, int], after: set[tuple[str, str]]
+) -> None:
+    town = _Town(app_in(tmp_path))
+    build(town)
+    assembly = town.app.synth()
+    written: Counter[str] = Counter()
+    for file in sorted(Path(assembly.directory).glob("*.template.json")):
+        resources: dict[str, Any] = json.loads(file.read_text())["Resources"]
+        rules = [each for each in resources.values() if each["Type"].startswith("AWS::EC2::SecurityGroup")]
+        written[file.name.partition(".")[0]] += sum(each["Type"][-6:] in {"ngress", "Egress"} for each in rules)
+    assert {stack: number for stack, number in written.items() if number} == writers
+    names = {each.stack_name for each in assembly.stacks}
+    depends = {(each.stack_name, of.id) for each in assembly.stacks for of in each.dependencies if of.id in names}
+    known = {"Network", "Cluster", "Balancers"}
+    assert {(stack, of) for stack, of in depends if of not in known} == after
