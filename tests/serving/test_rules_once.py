@@ -115,13 +115,6 @@ def _without_gpus(town: _Town) -> None:
     town.serve_without_gpus(cdk.Stack(town.app, "B"))
 
 
-def _wrapped(town: _Town) -> None:
-    stack = cdk.Stack(town.app, "A")
-    town.cluster = GpuCluster(stack, "Cluster", cluster=town.cluster.cluster)
-    town.serve(stack)
-    town.serve(stack)
-
-
 def _own_balancers(town: _Town) -> None:
     for name in ("A", "B"):
         stack = cdk.Stack(town.app, name)
@@ -137,7 +130,6 @@ def _own_balancers(town: _Town) -> None:
         (_imported, {"A": 2}, {("B", "A")}),
         (_nested, {"A": 2}, set()),
         (_without_gpus, {"A": 2}, {("B", "A")}),
-        (_wrapped, {"A": 2}, set()),
         (_own_balancers, {"A": 2, "B": 2}, set()),
     ],
 )
