@@ -241,5 +241,6 @@ def _service(
         propagate_tags=ecs.PropagatedTagSource.SERVICE,
         health_check_grace_period=grace,
     )
+    cast("ecs.CfnService", service.node.default_child).add_property_override("PlacementStrategies.0.Field", "memory")
     service.node.add_dependency(shared.cluster)
     return service

@@ -27,6 +27,7 @@ from gpu_constructs.serving.service_options import (
     known_count,
     require_together,
     with_defaults,
+    write_past_cdk,
 )
 from gpu_constructs.tasks.model_container import connect_caches
 from gpu_constructs.tasks.proxy_room import require_room_for_proxy, with_proxy
@@ -185,9 +186,8 @@ class GpuService(ScaledService):
                 vpc_subnets=vpc_subnets or (cluster.hosts.subnets.selection if task.interfaces else None),
                 **with_defaults(options, is_managed=is_managed),
             )
-        if options.get("deployment_controller") is None and not cluster.hosts.writes_no_controller(scope):
-            # CloudFormation replaces a service that gets one, ECS's own default, which takes every GPU twice.
-            self._resource.deployment_controller = None
+        writes_controller = not cluster.hosts.writes_no_controller(scope)
+        write_past_cdk(self._resource, options, is_managed=is_managed, writes_controller=writes_controller)
         if any(percent.are_tokens):
             for name, chosen_percent, default in (
                 ("MinimumHealthyPercent", min_healthy_percent, percent.least),

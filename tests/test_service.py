@@ -64,7 +64,7 @@ def test_a_failed_deployment_rolls_back_and_tasks_are_packed_and_left_where_they
     service = services[0]["Properties"]
     assert service["DeploymentConfiguration"]["DeploymentCircuitBreaker"] == {"Enable": True, "Rollback": True}
     assert service["AvailabilityZoneRebalancing"] == "DISABLED"
-    assert service["PlacementStrategies"] == [{"Field": "MEMORY", "Type": "binpack"}]
+    assert service["PlacementStrategies"] == [{"Field": "memory", "Type": "binpack"}]
 
 
 def test_a_plain_service_may_become_one_of_ours_without_being_replaced(

@@ -58,9 +58,10 @@ class ServedContainer:
         if self.command is not None:
             defaults["command"] = self.command
         if port is not None:
-            # CDK refuses a name in network mode host, which Service Connect does not work with.
-            called = None if network_mode == "host" else self._port_name
-            defaults["port_mappings"] = [ecs.PortMapping(container_port=port, name=called)]
+            # CDK refuses a name in network mode host, which Service Connect does not work with. There the port of the
+            # host is the same one, and only cdk-preflight wants it written.
+            named = {"host_port": port} if network_mode == "host" else {"name": self._port_name}
+            defaults["port_mappings"] = [ecs.PortMapping(container_port=port, **named)]
         if own and isinstance(environment, (Mapping, type(None))):
             defaults["environment"] = {**own, **(environment or {})}
             given = {name: value for name, value in given.items() if name != "environment"}

@@ -42,18 +42,20 @@ class ClusterEvents(Construct):
             "Rule",
             description="What ECS reports of the cluster: services, deployments, ends of tasks, health of hosts",
             event_pattern={
-                "source": ["aws.ecs"],
                 "$or": [
-                    {
-                        "detail-type": [SERVICE_ACTION, HOST_HEALTH],
-                        "detail": {"clusterArn": [hosts.cluster_arn]},
-                    },
-                    {
-                        "detail-type": [TASK_STATE],
-                        "detail": {"clusterArn": [hosts.cluster_arn], "lastStatus": ["STOPPED"]},
-                    },
-                    {"detail-type": [DEPLOYMENT_STATE], "resources": [{"prefix": services}]},
-                ],
+                    {"source": ["aws.ecs"], **each}
+                    for each in (
+                        {
+                            "detail-type": [SERVICE_ACTION, HOST_HEALTH],
+                            "detail": {"clusterArn": [hosts.cluster_arn]},
+                        },
+                        {
+                            "detail-type": [TASK_STATE],
+                            "detail": {"clusterArn": [hosts.cluster_arn], "lastStatus": ["STOPPED"]},
+                        },
+                        {"detail-type": [DEPLOYMENT_STATE], "resources": [{"prefix": services}]},
+                    )
+                ]
             },
             targets=[target],
         )

@@ -130,6 +130,26 @@ def with_defaults(options: ServiceOptions, *, is_managed: bool) -> ServiceOption
     return cast("ServiceOptions", {**defaults, **{name: value for name, value in given.items() if value is not None}})
 
 
+def write_past_cdk(
+    resource: ecs.CfnService, options: ServiceOptions, *, is_managed: bool, writes_controller: bool
+) -> None:
+    """Writes what CDK writes in another way where nothing was given.
+
+    Args:
+        resource: The service.
+        options: What was given.
+        is_managed: Whether it runs on ECS Managed Instances, where it has no placement strategy.
+        writes_controller: Whether CDK writes a deployment controller for a circuit breaker.
+    """
+    if writes_controller and options.get("deployment_controller") is None:
+        # CloudFormation replaces a service that gets one, ECS's own default, which takes every GPU twice.
+        resource.deployment_controller = None
+    if not is_managed and options.get("placement_strategies") is None:
+        # CDK writes MEMORY: https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PlacementStrategy.html
+        last = int(options.get("availability_zone_rebalancing") is ecs.AvailabilityZoneRebalancing.ENABLED)
+        resource.add_property_override(f"PlacementStrategies.{last}.Field", "memory")
+
+
 def require_together(options: Ec2ServiceOptions, cluster: ecs.ICluster) -> None:
     """Refuses options that need another one.
 

@@ -31,9 +31,10 @@ _IS_SHARING_KNOWN = hasattr(ecs.CfnTaskDefinition.ResourceRequirementProperty, "
 """Whether the schema of CDK is of agent 1.107.0 or later, as that of aws-cdk-lib 2.276 is."""
 
 # Against an older schema SharingStrategy is unknown (F3002) and Value required (F3003); errors where
-# @aws-cdk/core:validateAgainstDefaultRules is on, as in every new app.
+# @aws-cdk/core:validateAgainstDefaultRules is on, as in every new app, and in cdk-preflight where it is strict.
 _NOT_KNOWN_TO_CDK = tuple(
-    cdk.Acknowledgment(id=f"CloudFormation-Validate::{rule}", reason=reason)
+    cdk.Acknowledgment(id=f"{plugin}::{rule}", reason=reason)
+    for plugin in ("CloudFormation-Validate", "cdk-preflight")
     for rule, reason in (
         ("F3002", "SharingStrategy of a GPU is newer than the schema that CDK brings"),
         ("F3003", "Value is not required with SharingStrategy, which is newer than the schema that CDK brings"),

@@ -51,8 +51,8 @@ def add_served_container(
     copier = None
     if copying is not None:
         copier_id = f"{construct_id}Copy"
-        _require_room(task, construct_id, copier_id, gpus=gpus, arguments=arguments, copying=copying)
-        copier = task.add_container(copier_id, **copying)
+        limit = _limit_of_copy(task, construct_id, copier_id, gpus=gpus, arguments=arguments, copying=copying)
+        copier = task.add_container(copier_id, memory_limit_mib=limit, **copying)
     container = task.add_gpu_container(construct_id, gpus=gpus, **arguments)
     if cache is not None:
         volume = _volume(task, cache)
@@ -85,7 +85,7 @@ def _connect(service: Runner, task: GpuTaskDefinition, cache: CacheStorage) -> I
     return cache.ready
 
 
-def _require_room(
+def _limit_of_copy(
     task: GpuTaskDefinition,
     construct_id: str,
     copier_id: str,
@@ -93,8 +93,14 @@ def _require_room(
     gpus: Gpus,
     arguments: Any,  # noqa: ANN401 - of add_gpu_container, and of add_container
     copying: Any,  # noqa: ANN401
-) -> None:
-    """Refuses a server that would be refused once the container before it is there, which nothing takes out again."""
+) -> int | None:
+    """How much memory in MiB the container before a server may take: half of the server's, which starts after it.
+
+    Half, because daemons that are added later take some from the server. CDK and ECS need no limit, cdk-preflight does.
+
+    Raises:
+        GpuConstructsError: The server would be refused once that container is there, which nothing takes out again.
+    """
     require_construct_id(construct_id)
     require_free_ids(task, construct_id, copier_id)
     pools = [each.pool for each in task.capacity]
@@ -109,7 +115,7 @@ def _require_room(
         environment=None,
     )
     name = arguments.get("container_name") or construct_id
-    plan_gpu_container(
+    plan = plan_gpu_container(
         name,
         task=before,
         pools=pools,
@@ -119,6 +125,8 @@ def _require_room(
         kept=task.kept_by_daemons,
     )
     rehearse_whole(task, construct_id, passed_on(arguments))
+    size, kept = plan.container.memory_limit_mib, copying["memory_reservation_mib"]
+    return max(kept, size // 2) if isinstance(size, int) else None
 
 
 def _volume(task: GpuTaskDefinition, cache: CacheStorage) -> str:

@@ -130,6 +130,7 @@ def test_a_copy_ends_before_the_server_starts(site: Site) -> None:
         *("s3://weights/qwen/", "/models"),
     ]
     assert (copy["Essential"], copy["StartTimeout"]) == (False, 3600)
+    assert copy["MemoryReservation"] < copy["Memory"] < server["Memory"]
     assert server["DependsOn"] == [{"Condition": "SUCCESS", "ContainerName": "VllmCopy"}]
     volume = volume_of(site)["Name"]
     assert copy["MountPoints"] == [{"SourceVolume": volume, "ContainerPath": "/models", "ReadOnly": False}]

@@ -109,7 +109,8 @@ def test_options_of_cdk_are_taken_by_name_and_replace_our_defaults(site: Site) -
     assert deployment(site)["DeploymentCircuitBreaker"] == {"Enable": True, "Rollback": False}
     assert deployment(site)["Alarms"] == {"AlarmNames": ["errors"], "Enable": True, "Rollback": True}
     assert (service["PropagateTags"], service["AvailabilityZoneRebalancing"]) == ("TASK_DEFINITION", "ENABLED")
-    assert [each["Type"] for each in service["PlacementStrategies"]] == ["spread", "binpack"]
+    spread, packed = service["PlacementStrategies"]
+    assert (spread["Type"], packed) == ("spread", {"Type": "binpack", "Field": "memory"})
 
 
 @pytest.mark.parametrize(

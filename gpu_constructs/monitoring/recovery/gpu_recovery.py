@@ -109,18 +109,20 @@ class GpuRecovery(Construct):
             "Rule",
             description="GPUs that failed, and Spot hosts that EC2 takes back",
             event_pattern={
-                # A bus may take events of other accounts.
-                "account": [hosts.place[2]],
                 "$or": [
-                    {"source": [FAULT_SOURCE], "detail-type": [FAULT_DETAIL_TYPE], "detail": of_cluster},
-                    {
-                        "source": ["aws.ecs"],
-                        "detail-type": [HOST_HEALTH],
-                        "detail": {**of_cluster, "overallStatus": ["IMPAIRED"]},
-                    },
-                    # They name the instance alone; the machine looks for it in the cluster.
-                    {"source": ["aws.ec2"], "detail-type": [SPOT_WARNING, REBALANCE_RECOMMENDATION]},
-                ],
+                    # A bus may take events of other accounts.
+                    {"account": [hosts.place[2]], **each}
+                    for each in (
+                        {"source": [FAULT_SOURCE], "detail-type": [FAULT_DETAIL_TYPE], "detail": of_cluster},
+                        {
+                            "source": ["aws.ecs"],
+                            "detail-type": [HOST_HEALTH],
+                            "detail": {**of_cluster, "overallStatus": ["IMPAIRED"]},
+                        },
+                        # They name the instance alone; the machine looks for it in the cluster.
+                        {"source": ["aws.ec2"], "detail-type": [SPOT_WARNING, REBALANCE_RECOMMENDATION]},
+                    )
+                ]
             },
             targets=[
                 events.CfnRule.TargetProperty(
