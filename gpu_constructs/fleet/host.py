@@ -8,6 +8,8 @@ from enum import Enum
 from gpu_constructs.fleet.unknown import Unknown
 from gpu_constructs.values import dataclass
 
+_OFF = frozenset({"false", "0", "f"})
+
 
 class UserDataFormat(Enum):
     """The form of a user data text; each operating system reads one of them."""
@@ -78,6 +80,15 @@ class UserData:
         """
         return dict(self.agent).get(variable)
 
+    def turns_off(self, variable: str) -> bool:
+        """Whether it gives an agent variable a value that the ECS agent takes for false.
+
+        Args:
+            variable: Such as ``ECS_ENABLE_TASK_ENI``.
+        """
+        value = self.get(variable)
+        return isinstance(value, str) and value.strip().lower() in _OFF
+
 
 NO_USER_DATA = UserData()
 
@@ -86,6 +97,13 @@ GPU_SUPPORT = "ECS_ENABLE_GPU_SUPPORT"
 
 INSTANCE_ATTRIBUTES = "ECS_INSTANCE_ATTRIBUTES"
 """The agent variable with the custom attributes of a host, a JSON object of names and values."""
+
+
+TASK_INTERFACES = "ECS_ENABLE_TASK_ENI"
+"""The agent variable with which the agent gives tasks in network mode ``awsvpc`` their network interfaces."""
+
+RESERVED_TCP, RESERVED_UDP = "ECS_RESERVED_PORTS", "ECS_RESERVED_PORTS_UDP"
+"""The agent variables with the ports of a host that it keeps from tasks, each a JSON list."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,6 @@ from enum import Enum
 
 from gpu_constructs.fleet import Pool, Unknown, known
 from gpu_constructs.hardware import InstanceType
-from gpu_constructs.hardware.aws_limits import RESERVED_PORTS
 from gpu_constructs.hardware.driver_memory import most_gpu_memory_mib
 from gpu_constructs.placement.demand import Demand
 from gpu_constructs.placement.host import cpu_units, expected_memory_mib, expected_shareable_mib, most_memory_mib
@@ -139,7 +138,7 @@ def _room(offer: PoolProfile, assumption: Assumption) -> Room:
         ),
         gpu_memory_mib=pick(_shareable_mib(each, certain=certain) for each in types),
         gpus=gpus,
-        ports=RESERVED_PORTS if certain else frozenset(),
+        ports=offer.may_reserve_ports if certain else frozenset(),
     )
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from gpu_constructs.errors import shown
-from gpu_constructs.fleet import UNKNOWN, PlacementConstraint, Pool, Task, Unknown, known
+from gpu_constructs.fleet import RESERVED_TCP, TASK_INTERFACES, UNKNOWN, PlacementConstraint, Pool, Task, Unknown, known
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.placement.assumptions import rooms_of
 from gpu_constructs.placement.demand import Demand, demand_of
@@ -107,6 +107,7 @@ def _is_within_floor(demand: Demand, offer: PoolProfile) -> bool:
         and demand.memory_mib <= memory_mib
         and demand.cpu <= cpu
         and demand.interfaces <= interfaces
+        and (not demand.host_ports or offer.reserved_ports == frozenset())
         and (demand.architecture is None or demand.architecture is offer.architecture)
         and demand.has_numbers_only
         and (not demand.expressions or _holds_everywhere(demand.expressions, offer))
@@ -242,11 +243,24 @@ def _on_host(demand: Demand, instance_type: InstanceType, offer: PoolProfile) ->
     yield from _memory(demand.memory_mib, instance_type, offer)
     most = offer.free_interfaces(instance_type, certain=False)
     if demand.interfaces > most:
-        yield _short(HostResource.INTERFACES, demand.interfaces, most, instance_type)
+        note = "" if offer.gives_interfaces else f"{TASK_INTERFACES} is off"
+        yield _short(HostResource.INTERFACES, demand.interfaces, most, instance_type, note)
     elif demand.interfaces > offer.free_interfaces(instance_type):
         text = f"no source says how many network interfaces {instance_type} takes"
         yield Doubt(kind=DoubtKind.HOSTS, text=text)
+    yield from _ports(demand, instance_type, offer)
     yield from _query_reasons(demand.expressions, instance_type, offer)
+
+
+def _ports(demand: Demand, instance_type: InstanceType, offer: PoolProfile) -> Iterator[Obstacle | Doubt]:
+    if isinstance(offer.reserved_ports, Unknown):
+        if demand.host_ports:
+            text = f"{RESERVED_TCP} is only known at deploy time, so it is not known whether a host has its ports free"
+            yield Doubt(kind=DoubtKind.HOSTS, text=text)
+        return
+    for number, protocol in sorted(demand.certain_ports & offer.reserved_ports):
+        text = f"keeps port {number}/{protocol} from tasks"
+        yield Obstacle.of(instance_type, ObstacleKind.PORT, text)
 
 
 def _platform(demand: Demand, instance_type: InstanceType, offer: PoolProfile) -> Iterator[Obstacle]:

@@ -10,7 +10,6 @@ from gpu_constructs.hardware import Image, InstanceType, OperatingSystem, Vendor
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.reasons import Doubt, DoubtKind, Obstacle, ObstacleKind
 
-_OFF = frozenset({"false", "0", "f"})
 _RELEASE = re.compile(r"(?<!\d)2023\.0\.(\d{8})(?!\d)")
 
 
@@ -70,11 +69,6 @@ def gpu_support_is_off(pool: Pool) -> bool:
     value = pool.user_data.get(GPU_SUPPORT)
     # ecs-init compares with this word alone: PreStartGPU in ecs-init/engine/engine.go of aws/amazon-ecs-agent.
     return isinstance(value, str) and value.strip().strip("\"'") != "true"
-
-
-def is_off(value: str | Unknown | None) -> bool:
-    """Whether the ECS agent takes the value of a variable for false."""
-    return isinstance(value, str) and value.strip().lower() in _OFF
 
 
 def is_before_volta(instance_type: InstanceType) -> bool:

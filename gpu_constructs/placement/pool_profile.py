@@ -6,9 +6,20 @@ import json
 from functools import lru_cache
 from typing import Any
 
-from gpu_constructs.fleet import INSTANCE_ATTRIBUTES, UNKNOWN, Pool, PoolKind, Subnet, Unknown, UserData
+from gpu_constructs.fleet import (
+    INSTANCE_ATTRIBUTES,
+    RESERVED_TCP,
+    RESERVED_UDP,
+    TASK_INTERFACES,
+    UNKNOWN,
+    Pool,
+    PoolKind,
+    Subnet,
+    Unknown,
+    UserData,
+)
 from gpu_constructs.hardware import Architecture, InstanceType
-from gpu_constructs.hardware.aws_limits import MAX_USER_DATA_BYTES
+from gpu_constructs.hardware.aws_limits import MAX_USER_DATA_BYTES, RESERVED_PORTS
 from gpu_constructs.placement.host import ASSUMED_RESERVE_MIB
 from gpu_constructs.placement.memo import Identical, by_identity
 from gpu_constructs.placement.query import SUBNET, ZONE, AttributeValue, Beginning, Host, host_of
@@ -37,6 +48,9 @@ class PoolProfile:
         attributes: Custom attributes of its hosts, as far as its user data shows them.
         places: Where a host may be: the attributes of ECS for each zone and subnet of them, as far as they are known.
         occupied: Network interfaces that a host has before any task.
+        gives_interfaces: Whether its agents give tasks network interfaces, unless user data says that they do not.
+        reserved_ports: Ports of a host that its agent certainly keeps from tasks; unknown where only the deploy says.
+        may_reserve_ports: Ports that it is expected to keep where nothing says which.
         is_linux: Whether its hosts certainly run Linux.
         smallest_decides: Whether managed scaling looks at the smallest type only.
         may_have_hosts: Whether hosts may run though managed scaling never launches one.
@@ -51,6 +65,9 @@ class PoolProfile:
     attributes: tuple[tuple[str, str], ...] = ()
     places: tuple[tuple[tuple[str, AttributeValue], ...], ...] = ((),)
     occupied: int = 1
+    gives_interfaces: bool = True
+    reserved_ports: frozenset[tuple[int, str]] | Unknown = frozenset()
+    may_reserve_ports: frozenset[tuple[int, str]] = RESERVED_PORTS
     is_linux: bool = False
     smallest_decides: bool | Unknown = False
     may_have_hosts: bool = False
@@ -66,6 +83,8 @@ class PoolProfile:
             instance_type: What the host is.
             certain: Whether only those count that it certainly has, where nothing says how many it takes.
         """
+        if not self.gives_interfaces:
+            return 0
         unknown = _EVERY_TYPE_TAKES if certain else _NO_TYPE_TAKES
         return max(0, (instance_type.network.max_interfaces or unknown) - self.occupied)
 
@@ -84,6 +103,7 @@ class PoolProfile:
 def profile_of(pool: Pool) -> PoolProfile:
     """What a pool offers to one task."""
     reserved = pool.reserved_memory_mib
+    ports = _reserved_ports(pool.user_data)
     told = pool.user_data.get("ECS_RESERVED_MEMORY") is not None
     return _of_settings(
         Identical(*pool.instance_types),
@@ -95,6 +115,11 @@ def profile_of(pool: Pool) -> PoolProfile:
         attributes=_attributes(pool.user_data),
         places=_places(pool.region, pool.subnets),
         occupied=max(1, len(pool.interfaces)),
+        # What user data says goes before what ecs-init sets, which is that they do: getContainerConfig in
+        # ecs-init/docker/docker.go of github.com/aws/amazon-ecs-agent.
+        gives_interfaces=not pool.user_data.turns_off(TASK_INTERFACES),
+        reserved_ports=frozenset() if ports is None else ports,
+        may_reserve_ports=RESERVED_PORTS if ports is None or isinstance(ports, Unknown) else ports,
         is_linux=not isinstance(pool.image, Unknown),  # every image that is known runs Linux
         smallest_decides=_smallest_decides(pool),
         may_have_hosts=isinstance(pool.min_instances, Unknown) or pool.min_instances > 0,
@@ -138,14 +163,37 @@ def _attributes(user_data: UserData) -> tuple[tuple[str, str], ...]:
 
     https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-agent-config.html
     """
-    text = user_data.get(INSTANCE_ATTRIBUTES)
-    if not isinstance(text, str) or len(text) > MAX_USER_DATA_BYTES:
-        return ()
-    try:
-        read = json.loads(text)
-    except (ValueError, RecursionError):
-        return ()
+    read = _json(user_data.get(INSTANCE_ATTRIBUTES))
     if not isinstance(read, dict):
         return ()
     # Names that begin with "ecs." are ECS's own.
     return tuple((name, value) for name, value in read.items() if isinstance(value, str) and name[:4] != "ecs.")
+
+
+def _reserved_ports(user_data: UserData) -> frozenset[tuple[int, str]] | Unknown | None:
+    """``ECS_RESERVED_PORTS`` of TCP, which stands for the usual ones, and those of UDP; None where neither is given.
+
+    https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-agent-config.html
+    """
+    found: set[tuple[int, str]] = set()
+    for variable, protocol in ((RESERVED_TCP, "tcp"), (RESERVED_UDP, "udp")):
+        written = user_data.get(variable)
+        ports = _json(written)
+        if written is None:
+            found |= {each for each in RESERVED_PORTS if each[1] == protocol}
+        elif isinstance(ports, list) and all(type(each) is int for each in ports):
+            found |= {(each, protocol) for each in ports}
+        else:
+            return UNKNOWN
+    is_given = any(user_data.get(each) is not None for each in (RESERVED_TCP, RESERVED_UDP))
+    return frozenset(found) if is_given else None
+
+
+def _json(text: str | Unknown | None) -> object:
+    """What a setting in JSON says; None where that cannot be read."""
+    if not isinstance(text, str) or len(text) > MAX_USER_DATA_BYTES:
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None

@@ -70,6 +70,7 @@ class ObstacleKind(Enum):
     GPU_PART = "whole GPUs and parts of one"
     SHARING = "sharing a GPU"
     NEURON = "Neuron devices"
+    PORT = "ports of the host"
     LAUNCHER = "what launches the hosts"
     CONSTRAINT = "placement constraint"
     MACHINE = "machine image and agent"

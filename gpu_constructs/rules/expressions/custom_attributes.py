@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_constructs.fleet import INSTANCE_ATTRIBUTES, Task, Workload
+from gpu_constructs.fleet import INSTANCE_ATTRIBUTES, Pool, Task, Workload
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.expressions import readable, required_attributes
 from gpu_constructs.rules.evidence.lists import and_list
@@ -22,26 +22,28 @@ from gpu_constructs.rules.rule import Problem, Problems, warning
 )
 def attributes_are_set(context: Context) -> Problems:
     for assignment in context.assignments:
-        task, workload = assignment.task, assignment.workload
         pools = [each.pool for each in assignment.destinations]
-        if not pools or not assignment.is_closed or not all(each.user_data.complete for each in pools):
+        if not pools or not assignment.is_closed:
             continue
-        known = [each.user_data.get(INSTANCE_ATTRIBUTES) or "" for each in pools]
-        for about in (task, workload):
-            unset = [
-                name
-                for name in _custom_attributes(about)
-                if all(isinstance(each, str) and f'"{name}"' not in each for each in known)
-            ]
+        for about in (assignment.task, assignment.workload):
+            lacking = {name: [each for each in pools if _lacks(each, name)] for name in _custom_attributes(about)}
+            # Where a strategy gives each of them copies of its own, those of one wait, whatever the others have.
+            unset = [name for name, each in lacking.items() if each and (assignment.every or len(each) == len(pools))]
             if unset:
+                without = dict.fromkeys(each.name for name in unset for each in lacking[name])
                 yield Problem(
                     about=about,
                     message=f"{about.name} asks for hosts with the attribute {and_list(unset)}, and no user data of "
-                    f"{and_list(each.name for each in pools)} sets it "
-                    f"({INSTANCE_ATTRIBUTES})",
+                    f"{and_list(without)} sets it ({INSTANCE_ATTRIBUTES})",
                     fix=f"{INSTANCE_ATTRIBUTES} in the user data of the hosts, or a constraint on "
                     "attribute:ecs.instance-type",
                 )
+
+
+def _lacks(pool: Pool, name: str) -> bool:
+    """Whether no user data of its hosts sets an attribute; only a call of the API may then."""
+    written = pool.user_data.get(INSTANCE_ATTRIBUTES) or ""
+    return pool.user_data.complete and isinstance(written, str) and f'"{name}"' not in written
 
 
 def _custom_attributes(about: Task | Workload) -> Iterator[str]:

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable
 from dataclasses import replace
-from functools import partial
 
-from gpu_constructs.fleet import PlacementConstraint, Task, Unknown, Workload, known, total
-from gpu_constructs.hardware.aws_limits import RESERVED_PORTS
+from gpu_constructs.fleet import PlacementConstraint, Unknown, Workload, known, total
 from gpu_constructs.hardware.network_devices import may_have_trunk
-from gpu_constructs.placement import Assumption, DoubtKind, Rollout, can_go_on, demand_of, percentages_of, task_slots
+from gpu_constructs.placement import (
+    Assumption,
+    DoubtKind,
+    Rollout,
+    can_go_on,
+    percentages_of,
+    task_slots,
+)
 from gpu_constructs.placement.rollout import percent_for_one_less
 from gpu_constructs.placement.strategy import split
-from gpu_constructs.rules.change import Way, Ways, one_way
+from gpu_constructs.rules.change import Ways, one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.copies import Copies, counted, may_find_host, most_copies, wanted_copies
 from gpu_constructs.rules.evidence.fixes import larger
-from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
+from gpu_constructs.rules.evidence.lists import and_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 _TRUNK = "each takes a network interface, of which hosts have more where awsvpcTrunking is on"
-_PORTS = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PortMapping.html"
 
 
 @error(
@@ -262,66 +264,6 @@ def a_host_for_each_copy(context: Context) -> Problems:
             )
 
 
-@error(
-    "GPU084",
-    question="is the host port free on a host for every copy?",
-    because="each host has a host port once, and the ECS agent reserves some for itself",
-    softer="for the ports that the agent reserves, which ECS_RESERVED_PORTS changes, and where other hosts may join "
-    "the cluster",
-    source=_PORTS,
-    changes="PortMappings.HostPort",
-)
-def static_ports(context: Context) -> Problems:
-    for task in context.tasks:
-        kept = demand_of(task).certain_ports & RESERVED_PORTS
-        if kept:
-            yield Problem(
-                about=task,
-                message=f"{task.name} takes host port {_port_list(kept)}, which the ECS agent reserves on every host "
-                "by default",
-                fix="another host port",
-                ways=(*_dynamic(task, kept), (Way(text="another host port"),)),
-                is_certain=False,
-            )
-    for each, wanted in wanted_copies(context):
-        ports = each.ports
-        if ports and not isinstance(each.hosts, Unknown) and wanted > each.hosts:
-            yield Problem(
-                about=each.workload,
-                message=f"{wanted} tasks take host port {_port_list(ports)}, which each host has once, and "
-                f"{with_verb(each.pool_names, 'has', 'have')} {'1 host' if each.hosts == 1 else f'{each.hosts} hosts'} "
-                "at most: the others never start",
-                fix="more hosts, or no host port",
-                ways=(
-                    *_dynamic(each.task, ports, " behind a load balancer"),
-                    *one_way("network mode awsvpc", replace(each.task, network_mode="awsvpc")),
-                ),
-                is_certain=each.assignment.is_closed,
-            )
-
-
-@error(
-    "GPU086",
-    question="do the containers of a task take different host ports?",
-    because="the first container reserves the host port, so the second never starts",
-    source=_PORTS,
-    changes="PortMappings.HostPort",
-)
-def ports_once(task: Task) -> Problems:
-    if not demand_of(task).certain_ports:
-        return
-    for port in _taken_twice(task):
-        names = [each.name for each in task.containers if port in each.host_ports]
-        yield Problem(
-            message=f"{and_list(names)} of {task.name} {'take' if len(names) > 1 else 'takes'} host port "
-            f"{_port_list((port,))} more than once, and a host has it once",
-            fix="another host port for one of them",
-            ways=((Way(text="another host port for one of them"),), *_dynamic(task, {port})),
-            property_name="PortMappings",
-            value=port[0],
-        )
-
-
 def _room_for(copies: Copies, hosts: int) -> Ways:
     """As many hosts, where they are of one pool."""
     if len(copies.pools) != 1:
@@ -331,21 +273,6 @@ def _room_for(copies: Copies, hosts: int) -> Ways:
 
 def _shared(workload: Workload) -> tuple[PlacementConstraint, ...]:
     return tuple(each for each in workload.constraints if each.type != "distinctInstance")
-
-
-def _dynamic(task: Task, ports: Collection[tuple[int, str]], where: str = "") -> Ways:
-    """Host ports that Docker chooses, which it does not in network mode host."""
-    if task.network_mode == "host":
-        return ()
-    return one_way(f"a dynamic host port (0){where}", partial(_without_ports, task, ports))
-
-
-def _without_ports(task: Task, ports: Collection[tuple[int, str]]) -> Task:
-    containers = (
-        replace(container, host_ports=tuple(each for each in container.host_ports if each not in ports))
-        for container in task.containers
-    )
-    return replace(task, containers=tuple(containers))
 
 
 def _is_one_copy_in_question(copies: Copies) -> bool:
@@ -367,17 +294,3 @@ def _open(copies: Copies) -> list[str]:
     if found:
         return found
     return ["a GPU may have less memory to share" if task.shares_gpu else "a host may register too little memory"]
-
-
-def _taken_twice(task: Task) -> list[tuple[int, str]]:
-    """Host ports that the task asks for more than once.
-
-    In network mode ``host`` nothing is mapped, so two mappings of one container mean the same port.
-    """
-    once = frozenset if task.network_mode == "host" else tuple
-    taken = Counter(port for container in task.containers for port in once(container.host_ports))
-    return [port for port, times in taken.items() if times > 1]
-
-
-def _port_list(ports: Iterable[tuple[int, str]]) -> str:
-    return or_list(f"{number}/{protocol}" for number, protocol in sorted(ports))

@@ -21,7 +21,7 @@ from gpu_constructs.fleet import (
 from gpu_constructs.hardware import OperatingSystem, Vendor, image
 from gpu_constructs.hardware.aws_limits import MAX_USER_DATA_BYTES
 from gpu_constructs.placement.destinations import EC2_LAUNCH_TYPES
-from gpu_constructs.placement.machine import gpu_support_is_off, is_off
+from gpu_constructs.placement.machine import gpu_support_is_off
 from gpu_constructs.rules.change import Way, one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list, with_verb
@@ -222,7 +222,7 @@ def drains(pool: Pool) -> Problems:
     if pool.bought.option not in PARTLY_SPOT:
         return
     variable = "ECS_ENABLE_SPOT_INSTANCE_DRAINING"
-    off = is_off(pool.user_data.get(variable))
+    off = pool.user_data.turns_off(variable)
     if off or _says_nothing_about(pool, variable):
         yield Problem(
             message=f"its hosts are {pool.bought.option}, and {variable} is {'off' if off else 'not set'}: tasks die "

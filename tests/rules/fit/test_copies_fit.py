@@ -22,7 +22,7 @@ from gpu_constructs.fleet import (
     Workload,
 )
 from gpu_constructs.rules import Finding, Severity, rules_of
-from gpu_constructs.rules.fit import copies_fit
+from gpu_constructs.rules.fit import copies_fit, host_ports
 from tests.rules.given import a_pool, fleet_of, said
 
 MAY_FIT = ("awsvpcTrunking", "weights in proportion", "the ECS agent reserves")
@@ -77,7 +77,7 @@ def service(
 
 
 def found(workload: Workload) -> list[Finding]:
-    return said(rules_of(copies_fit), fleet_of(workloads=(workload,)))
+    return said((*rules_of(copies_fit), *rules_of(host_ports)), fleet_of(workloads=(workload,)))
 
 
 @pytest.mark.parametrize(
