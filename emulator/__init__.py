@@ -22,7 +22,8 @@ What is here that moto lacks:
 - state machines that run, and events that start them (`state_language`, `executions`, `sdk_calls`, `event_targets`);
 - load balancers whose targets are the tasks of a service, healthy where security groups let requests through
   (`load_balancers`, `targets`);
-- repositories of images that go with them (`image_repositories`);
+- names of services, by Cloud Map and Service Connect (`cloud_map`), secrets and file systems (`secrets`,
+  `file_systems`), and repositories of images that go with them (`image_repositories`);
 - weak references between stacks, ``Fn::GetStackOutput`` (`stack_outputs`);
 - security groups with all their rules, alarms, and Bottlerocket's image parameters (`security_groups`, `alarms`,
   `images`).

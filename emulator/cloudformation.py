@@ -114,6 +114,17 @@ class EmulatedCloudFormation(CloudFormationBackend):
     ) -> Stack:
         if name in [stack.name for stack in self.stacks.values()]:
             raise AlreadyExistsException(f"Stack {name} already exists")
+        stack = self._checked(name, template, parameters, **settings)
+        self.stacks[stack.stack_id] = stack
+        self._fill(stack)
+        return stack
+
+    def _checked(self, name: str, template: str, parameters: dict[str, Any], **settings: Any) -> EmulatedStack:
+        """A stack that is not made yet.
+
+        Raises:
+            ValidationError: The emulator lacks types of its resources, all of which the text names.
+        """
         stack = EmulatedStack(
             stack_id=generate_stack_id(name, self.region_name, self.account_id),
             name=name,
@@ -124,9 +135,17 @@ class EmulatedCloudFormation(CloudFormationBackend):
             cross_stack_resources=self.exports,
             **settings,
         )
-        self.stacks[stack.stack_id] = stack
-        self._fill(stack)
+        assert isinstance(stack.resource_map, StackResources)
+        if unknown := stack.resource_map.unknown():
+            named = (f"{kind} ({', '.join(names)})" for kind, names in sorted(unknown.items()))
+            raise ValidationError(message=f"the emulator has no resource type {', '.join(named)}")
         return stack
+
+    def create_change_set(  # type: ignore[override]
+        self, stack_name: str, change_set_name: str, template: str, parameters: dict[str, str], **settings: Any
+    ) -> tuple[str, str]:
+        self._checked(stack_name, template, parameters)
+        return super().create_change_set(stack_name, change_set_name, template, parameters, **settings)
 
     def _fill(self, stack: EmulatedStack) -> None:
         """Make the resources of a new stack, or take back those that were made."""
@@ -176,6 +195,7 @@ class EmulatedCloudFormation(CloudFormationBackend):
         resolved = self._resolve_update_parameters(stack, parameters)
         if stack.template == template and stack.parameters == resolved:
             raise ValidationError(message="No updates are to be performed.")
+        self._checked(stack.name, template, resolved)
         stack.role_arn = role_arn or stack.role_arn
         stack.tags = stack.tags if tags is None else tags
         self._change(stack, template, resolved)

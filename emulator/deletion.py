@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from moto.core.common_models import CloudFormationModel
 from moto.ec2.exceptions import DependencyViolationError
 from moto.ec2.models import EC2Backend, ec2_backends
+from moto.iam.models import iam_backends
+from moto.route53.models import route53_backends
 from moto.s3.models import FakeBucket
 
 from .resource import Region
 
-__all__ = ["delete"]
+__all__ = ["can_delete", "delete"]
 
 
 def delete(resource: Any, definition: dict[str, Any], region: Region) -> None:
@@ -33,15 +36,22 @@ def delete(resource: Any, definition: dict[str, Any], region: Region) -> None:
     if kind in EC2:
         EC2[kind](ec2_backends[region.account_id][region.name], resource, definition["Properties"])
         return
+    if kind in ELSEWHERE:
+        ELSEWHERE[kind](region, resource)
+        return
     if kind == "AWS::S3::Bucket":
         _require_empty(resource)
     if callable(getattr(resource, "delete", None)):
         resource.delete(region.account_id, region.name)
         return
     by_class = type(resource).delete_from_cloudformation_json
-    if hasattr(by_class, "__isabstractmethod__"):
-        raise NotImplementedError(f"the emulator cannot delete {kind}")
     by_class(resource.physical_resource_id, definition, region.account_id, region.name)
+
+
+def can_delete(model: type[CloudFormationModel], kind: str) -> bool:
+    """Whether `delete` can delete resources of a type, which it does by a model."""
+    own = kind in EC2 or kind in ELSEWHERE or callable(getattr(model, "delete", None))
+    return own or not hasattr(model.delete_from_cloudformation_json, "__isabstractmethod__")
 
 
 def _require_empty(bucket: FakeBucket) -> None:
@@ -107,4 +117,18 @@ EC2: dict[str, Callable[[EC2Backend, Any, dict[str, Any]], object]] = {
     "AWS::EC2::VPC": _vpc,
     "AWS::EC2::VPCEndpoint": _endpoint,
     "AWS::EC2::VPCGatewayAttachment": _gateway_attachment,
+}
+
+
+def _policy(region: Region, policy: Any) -> None:
+    iam_backends[region.account_id]["aws"].delete_policy(policy.arn)
+
+
+def _zone(region: Region, zone: Any) -> None:
+    route53_backends[region.account_id]["aws"].delete_hosted_zone(zone.id)
+
+
+ELSEWHERE: dict[str, Callable[[Region, Any], object]] = {
+    "AWS::IAM::ManagedPolicy": _policy,
+    "AWS::Route53::HostedZone": _zone,
 }

@@ -8,7 +8,7 @@ from moto.ecs import models
 from moto.ecs.exceptions import EcsClientException, ECSException, InvalidParameterException
 from moto.ecs.models import CapacityProvider, CapacityProviderFailure, Cluster
 
-from . import autoscaling
+from . import autoscaling, cloud_map
 from .demands import TaskDefinitionError
 from .managed_instances import ManagedInstances, task_refusals
 from .placement import Demand
@@ -114,6 +114,19 @@ class EmulatedEcs(RunningEcs):
         return super().put_cluster_capacity_providers(cluster_name, wanted, default_capacity_provider_strategy or [])
 
     # Clusters
+
+    def create_cluster(self, *args: Any, service_connect_defaults: Any = None, **kwargs: Any) -> Cluster:
+        cluster = super().create_cluster(*args, **kwargs)
+        cluster.service_connect_defaults = cloud_map.namespace_for(self.where, service_connect_defaults)
+        return cluster
+
+    def update_cluster(
+        self, cluster_name: str, cluster_settings: Any, configuration: Any, service_connect_defaults: Any
+    ) -> Cluster:
+        cluster = super().update_cluster(cluster_name, cluster_settings, configuration, None)
+        if service_connect_defaults is not None:
+            cluster.service_connect_defaults = cloud_map.namespace_for(self.where, service_connect_defaults)
+        return cluster
 
     def delete_cluster(self, cluster_str: str) -> Cluster:
         cluster = self._get_cluster(cluster_str)

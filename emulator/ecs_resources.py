@@ -16,6 +16,29 @@ STEADY_WITHIN_MINUTES = 60
 """How long CloudFormation waits for a service here; AWS gives up after three hours."""
 
 
+OPTIONAL = frozenset(
+    {
+        "deploymentConfiguration",
+        "loadBalancers",
+        "networkConfiguration",
+        "placementConstraints",
+        "placementStrategy",
+        "serviceConnectConfiguration",
+        "serviceRegistries",
+        "volumeConfigurations",
+    }
+)
+"""What a service of a template can do without."""
+
+
+def _of_service(properties: Properties) -> Properties:
+    """The request that these properties of a service make."""
+    api: Properties = camel_case(properties)
+    if "placementStrategies" in api:
+        api["placementStrategy"] = api.pop("placementStrategies")
+    return api
+
+
 def _ecs(region: Region) -> EmulatedEcs:
     return cast("EmulatedEcs", ecs_backends[region.account_id][region.name])
 
@@ -164,9 +187,9 @@ class Service(Resource):
     @classmethod
     def create(cls, region: Region, name: str, properties: Properties) -> Service:
         # "For new services, if a desired count is not specified, a default value of 1 is used", by CloudFormation.
-        service = _ecs(region).make_service({"desiredCount": 1, **camel_case(properties), "serviceName": name})
-        made = cls(service)
-        made._forced = camel_case(properties).get("forceNewDeployment") or {}
+        api = _of_service(properties)
+        made = cls(_ecs(region).make_service({"desiredCount": 1, **api, "serviceName": name}))
+        made._forced = api.pop("forceNewDeployment", {})
         try:
             made._await_steady(region)
         except BaseException:
@@ -175,18 +198,13 @@ class Service(Resource):
         return made
 
     def update(self, region: Region, properties: Properties) -> None:
-        api, service = camel_case(properties), self._service
-        service.task_definition = _ecs(region).describe_task_definition(api["taskDefinition"]).arn
-        service.desired_count = int(api.get("desiredCount", service.desired_count))
-        service.capacity_provider_strategy = api.get("capacityProviderStrategy", [])
-        service.placement_constraints = api.get("placementConstraints", [])
-        forced = api.get("forceNewDeployment") or {}
-        if forced.get("enableForceNewDeployment") in (True, "true") and forced != self._forced:
-            # UpdateService: a changed capacityProviderStrategy "doesn't trigger a new service deployment".
-            service.deployment += 1
+        api = _of_service(properties)
+        forced, before = api.pop("forceNewDeployment", {}), self._forced
+        is_forced = forced.get("enableForceNewDeployment") in (True, "true") and forced != before
+        # What the template says no more is over, while a request to UpdateService would keep it.
+        gone = dict.fromkeys(OPTIONAL - api.keys())
+        self._service.change({**gone, **api, "forceNewDeployment": is_forced})
         self._forced = forced
-        service.deployment_configuration = api.get("deploymentConfiguration", {})
-        service.load_balancers = api.get("loadBalancers", [])
         self._await_steady(region)
 
     def remove(self, region: Region) -> None:

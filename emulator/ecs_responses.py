@@ -1,10 +1,11 @@
 """The ECS API operations whose answers moto 5.2.5 shortens: RunTask without failures, services without a strategy.
 
-It also lists stopped tasks among those that run.
+It also lists stopped tasks among those that run, and those of all services, and reads two parameters of UpdateService.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, cast
 
 from moto.core.responses import ActionResult
@@ -12,6 +13,7 @@ from moto.ecs.exceptions import InvalidParameterException
 from moto.ecs.responses import EC2ContainerServiceResponse
 
 from .ecs import EmulatedEcs
+from .tasks import EmulatedTask
 
 __all__ = ["install"]
 
@@ -41,9 +43,21 @@ def _list_tasks(self: EC2ContainerServiceResponse) -> ActionResult:
     ask = self._get_param
     # https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ListTasks.html
     wanted = ask("desiredStatus") or "RUNNING"
-    filters = (ask("containerInstance"), ask("family"), ask("startedBy"), ask("serviceName"))
-    tasks = _backend(self).list_tasks(ask("cluster", "default"), *filters, wanted)
-    return ActionResult({"taskArns": [each.task_arn for each in tasks]})
+    tasks: list[Any] = _backend(self).list_tasks(ask("cluster", "default"), desiredStatus=wanted)
+    found = [each.task_arn for each in tasks if _is_asked_for(each, ask)]
+    return ActionResult({"taskArns": found})
+
+
+def _is_asked_for(task: EmulatedTask, ask: Callable[[str], str | None]) -> bool:
+    """Whether it passes the filters of ListTasks; a name and an ARN mean the same."""
+    it_has = {
+        "containerInstance": task.container_instance_arn,
+        "family": task.family,
+        "serviceName": (task.group or "").removeprefix("service:"),
+        "startedBy": task.started_by,
+    }
+    short = {name: str(ask(name)).rsplit("/", maxsplit=1)[-1] for name in it_has if ask(name)}
+    return all(str(it_has[name]).rsplit("/", maxsplit=1)[-1] == wanted for name, wanted in short.items())
 
 
 def _create_capacity_provider(self: EC2ContainerServiceResponse) -> ActionResult:
@@ -66,6 +80,11 @@ def _create_service(self: EC2ContainerServiceResponse) -> ActionResult:
     return ActionResult({"service": _backend(self).make_service(settings)})
 
 
+def _update_service(self: EC2ContainerServiceResponse) -> ActionResult:
+    asked = {key: value for key, value in self._get_params().items() if value is not None}
+    return ActionResult({"service": _backend(self).change_service(asked)})
+
+
 def _backend(response: EC2ContainerServiceResponse) -> EmulatedEcs:
     return cast("EmulatedEcs", response.ecs_backend)
 
@@ -78,6 +97,7 @@ def install() -> None:
         "run_task": _run_task,
         "start_task": _start_task,
         "create_service": _create_service,
+        "update_service": _update_service,
     }
     for name, operation in operations.items():
         setattr(EC2ContainerServiceResponse, name, operation)

@@ -1,8 +1,9 @@
-"""File systems of Amazon EFS as resources of a stack, with their mount targets and access points.
+"""File systems of Amazon EFS, with their mount targets and access points, and of Amazon FSx as resources of a stack.
 
-moto 5.2.5 makes them without the ARN that policies name, and deletes a file system before its access points. Not
-modelled: mounting, policies, encryption, backups.
+moto 5.2.5 makes those of EFS without the ARN that policies name, deletes one before its access points, and makes none
+of FSx. Not modelled: mounting, policies, encryption, backups.
 https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/AWS_EFS.html
+https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-fsx-filesystem.html
 """
 
 from __future__ import annotations
@@ -10,15 +11,22 @@ from __future__ import annotations
 from typing import Any
 
 from moto.efs.models import EFSBackend, efs_backends
+from moto.fsx.models import FSxBackend, fsx_backends
 
 from .resource import Properties, Region, Resource
 
-__all__ = ["AccessPoint", "FileSystem", "MountTarget"]
+__all__ = ["AccessPoint", "FileSystem", "FsxFileSystem", "MountTarget"]
 
 
 def _efs(region: Region) -> EFSBackend:
     backend = efs_backends[region.account_id][region.name]
     assert isinstance(backend, EFSBackend)
+    return backend
+
+
+def _fsx(region: Region) -> FSxBackend:
+    backend = fsx_backends[region.account_id][region.name]
+    assert isinstance(backend, FSxBackend)
     return backend
 
 
@@ -89,3 +97,39 @@ class AccessPoint(Resource):
 
     def remove(self, region: Region) -> None:
         _efs(region).delete_access_point(self.physical_resource_id)
+
+
+class FsxFileSystem(Resource):
+    """A file system of FSx, such as Lustre; what is said of its kind can change, within it."""
+
+    type_name = "AWS::FSx::FileSystem"
+    attribute_names = frozenset({"DNSName", "LustreMountName", "ResourceARN", "RootVolumeId"})
+    create_only = frozenset({"BackupId", "FileSystemType", "KmsKeyId", "SecurityGroupIds", "SubnetIds"})
+
+    @classmethod
+    def create(cls, region: Region, name: str, properties: Properties) -> FsxFileSystem:
+        made = _fsx(region).create_file_system(
+            name,
+            properties["FileSystemType"],
+            int(properties.get("StorageCapacity", 1200)),
+            properties.get("StorageType", "SSD"),
+            properties["SubnetIds"],
+            properties.get("SecurityGroupIds", []),
+            properties.get("Tags"),
+            properties.get("KmsKeyId"),
+            properties.get("WindowsConfiguration"),
+            properties.get("LustreConfiguration"),
+            properties.get("OntapConfiguration"),
+            properties.get("FileSystemTypeVersion"),
+            properties.get("OpenZFSConfiguration"),
+        )
+        attributes = {"DNSName": made.dns_name, "ResourceARN": made.resource_arn, "RootVolumeId": "fsvol-1"}
+        return cls(made.file_system_id, {**attributes, "LustreMountName": "fsx"})
+
+    def update(self, region: Region, properties: Properties) -> None:
+        made = _fsx(region).file_systems[self.physical_resource_id]
+        made.storage_capacity = int(properties.get("StorageCapacity", made.storage_capacity))
+        made.lustre_configuration = properties.get("LustreConfiguration")
+
+    def remove(self, region: Region) -> None:
+        _fsx(region).delete_file_system(self.physical_resource_id, "", None, None, None)

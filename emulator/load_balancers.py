@@ -38,7 +38,8 @@ class Certificate(Resource):
     def create(cls, region: Region, name: str, properties: Properties) -> Certificate:
         acm = acm_backends[region.account_id][region.name]
         names = properties.get("SubjectAlternativeNames") or []
-        return cls(acm.request_certificate(properties["DomainName"], "", names, []))
+        # moto takes a request with an idempotency token of before, such as none, for that one.
+        return cls(acm.request_certificate(properties["DomainName"], name, names, []))
 
     def remove(self, region: Region) -> None:
         acm_backends[region.account_id][region.name].delete_certificate(self.physical_resource_id)

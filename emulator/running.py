@@ -192,7 +192,7 @@ class RunningEcs(EC2ContainerServiceBackend):
             request: ``launch_type``, ``strategy``, ``group``, ``constraints``, ``propagate_tags`` and ``options`` of
                 the request.
         """
-        cluster, definition = self._get_cluster(cluster_str), self._active_definition(definition_str)
+        cluster, definition = self._get_cluster(cluster_str), self.active_definition(definition_str)
         self._forget_terminated(cluster)
         providers = self.providers(cluster, request.get("launch_type"), request.get("strategy"), count)
         if providers[:1] == (None,) and not self.hosts(cluster.name):
@@ -258,7 +258,7 @@ class RunningEcs(EC2ContainerServiceBackend):
                 return task
         raise InvalidParameterException("The referenced task was not found.")
 
-    def _active_definition(self, name: str) -> TaskDefinition:
+    def active_definition(self, name: str) -> TaskDefinition:
         """The task definition of a new task or service.
 
         "You can't use an INACTIVE task definition to run new tasks or create new services":
@@ -282,7 +282,7 @@ class RunningEcs(EC2ContainerServiceBackend):
         name = settings["serviceName"]
         if any(service.name == name for service in self.active_services(cluster.name)):
             raise InvalidParameterException("Creation of service was not idempotent.")
-        definition = self._active_definition(settings["taskDefinition"])
+        definition = self.active_definition(settings["taskDefinition"])
         # https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-ecs-service.html
         count = int(settings.get("desiredCount", 1))
         kind = DaemonService if settings.get("schedulingStrategy") == "DAEMON" else EmulatedService
@@ -290,12 +290,11 @@ class RunningEcs(EC2ContainerServiceBackend):
         self.services[f"{cluster.name}:{name}"] = service
         return service
 
-    def update_service(self, service_properties: dict[str, Any]) -> Service:
-        service = self._get_service(service_properties["cluster"], service_properties["service"].split("/")[-1])
-        if definition := service_properties.get("task_definition"):
-            service.task_definition = self._active_definition(definition).arn
-        if service_properties.get("desired_count") is not None:
-            service.desired_count = int(service_properties["desired_count"])
+    def change_service(self, asked: dict[str, Any]) -> Service:
+        """UpdateService, from its request in camel case."""
+        service = self._get_service(asked.get("cluster", "default"), asked["service"].split("/")[-1])
+        assert isinstance(service, EmulatedService)
+        service.change({key: value for key, value in asked.items() if key not in ("cluster", "service")})
         return service
 
     def delete_service(self, cluster_name: str, service_name: str, force: bool) -> Service:

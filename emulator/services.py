@@ -6,11 +6,13 @@ moto 5.2.5 keeps a desired count and starts no task for it.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from moto.core.utils import utcnow
 from moto.ecs.models import Cluster, Service, TaskDefinition
 
+from . import cloud_map
 from .targets import register_tasks, require_load_balancer, unhealthy
 
 if TYPE_CHECKING:
@@ -18,6 +20,18 @@ if TYPE_CHECKING:
     from .tasks import EmulatedTask
 
 __all__ = ["EmulatedService"]
+
+NEEDS_NEW_TASKS = (
+    "loadBalancers",
+    "networkConfiguration",
+    "serviceConnectConfiguration",
+    "serviceRegistries",
+    "volumeConfigurations",
+)
+"""What "triggers a new service deployment" when it changes, beside the task definition, by UpdateService.
+
+https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_UpdateService.html
+"""
 
 UNABLE = "was unable to place a task because no container instance met all of its requirements."
 
@@ -43,38 +57,80 @@ class EmulatedService(Service):
         backend: RunningEcs,
         settings: dict[str, Any],
     ) -> None:
-        self.capacity_provider_strategy: list[dict[str, Any]] = (
-            settings.get("capacityProviderStrategy")
-            or (None if settings.get("launchType") else cluster.default_capacity_provider_strategy)
-            or []
-        )
+        strategy = settings.get("capacityProviderStrategy")
+        if not strategy and not settings.get("launchType"):
+            strategy = cluster.default_capacity_provider_strategy
         self.deployment = 0
         """Goes up when its tasks are to be replaced although their task definition stays."""
         self._ecs = backend
         self._cluster = cluster
+        self.registered: dict[str, dict[str, dict[str, Any]]] = {}
+        """The targets that its tasks are, by target group."""
+        self._connected: Mapping[str, str] = {}
+        """What it is called by Service Connect."""
         super().__init__(
             cluster,
             name,
             count,
             backend,
             definition,
-            launch_type=None if self.capacity_provider_strategy else "EC2",
+            launch_type=None if strategy else "EC2",
             scheduling_strategy=settings.get("schedulingStrategy"),
-            network_configuration=settings.get("networkConfiguration"),
-            load_balancers=settings.get("loadBalancers"),
             tags=settings.get("tags"),
         )
-        self.registered: dict[str, dict[str, dict[str, Any]]] = {}
-        """The targets that its tasks are, by target group."""
-        self.placement_constraints: list[dict[str, str]] = settings.get("placementConstraints") or []
-        self.placement_strategy: list[dict[str, str]] = settings.get("placementStrategy") or []
-        self.deployment_configuration: dict[str, Any] = settings.get("deploymentConfiguration") or {}
-        require_load_balancer(self)
+        self.settings: dict[str, Any] = {}
+        self._take({**settings, "capacityProviderStrategy": strategy or []})
         try:
             self.catch_up()
         except BaseException:
             self.stop()  # a service that is refused keeps no task
             raise
+
+    def change(self, asked: Mapping[str, Any]) -> None:
+        """UpdateService: what the request leaves out stays; its tasks follow in the next minutes.
+
+        Raises:
+            ECSException: ECS refuses it, and nothing has changed.
+        """
+        definition = asked.get("taskDefinition") and self._ecs.active_definition(asked["taskDefinition"])
+        settings, task_definition = self.settings, self.task_definition
+        self.task_definition = definition.arn if definition else self.task_definition
+        try:
+            self._take({**self.settings, **asked})
+        except BaseException:
+            self.task_definition = task_definition
+            self._take(settings)
+            raise
+        self.desired_count = int(asked.get("desiredCount", self.desired_count))
+        replaces = any(self.settings.get(key) != settings.get(key) for key in NEEDS_NEW_TASKS)
+        self.deployment += replaces or asked.get("forceNewDeployment") in (True, "true")
+
+    def _take(self, settings: dict[str, Any]) -> None:
+        """Be as these settings say; keys in camel case."""
+        self.capacity_provider_strategy: list[dict[str, Any]] = settings["capacityProviderStrategy"]
+        self.placement_constraints: list[dict[str, str]] = settings.get("placementConstraints") or []
+        self.placement_strategy: list[dict[str, str]] = settings.get("placementStrategy") or []
+        self.deployment_configuration: dict[str, Any] = settings.get("deploymentConfiguration") or {}
+        self.load_balancers = settings.get("loadBalancers") or []
+        self.service_registries = settings.get("serviceRegistries") or []
+        network = settings.get("networkConfiguration")
+        self.network_configuration = self._validate_network(network) if network else {}
+        require_load_balancer(self)
+        self._connect(settings.get("serviceConnectConfiguration") or {})
+        self.settings = settings
+
+    def _connect(self, settings: Mapping[str, Any]) -> None:
+        """Be called in Service Connect what these settings say."""
+        cloud_map.disconnect(self._ecs.where, self._connected)
+        self._connected = {}
+        containers: list[dict[str, Any]] = self._ecs.describe_task_definition(
+            str(self.task_definition)
+        ).container_definitions
+        ports = {
+            port["name"] for container in containers for port in container.get("portMappings") or () if "name" in port
+        }
+        default = (self._cluster.service_connect_defaults or {}).get("namespace")
+        self._connected = cloud_map.connect(self._ecs.where, settings, default, ports)
 
     # moto leaves these two abstract; stacks hold a resource of their own for a service.
     @classmethod
@@ -126,6 +182,7 @@ class EmulatedService(Service):
             task.stop("Service deleted", "ServiceSchedulerInitiated")
         self.desired_count = 0
         self.status = "INACTIVE"
+        cloud_map.disconnect(self._ecs.where, self._connected)
         self._count()
 
     def _percent(self, name: str, default: int) -> int:
@@ -166,5 +223,7 @@ class EmulatedService(Service):
                 "runningCount": self.running_count,
                 "pendingCount": self.pending_count,
                 "capacityProviderStrategy": self.capacity_provider_strategy,
+                "networkConfiguration": self.network_configuration or None,
+                "serviceConnectConfiguration": self.settings.get("serviceConnectConfiguration"),
                 "rolloutState": "COMPLETED" if self.steady else "IN_PROGRESS",
             }

@@ -1,9 +1,9 @@
 """The resources of one stack: made, changed and deleted in the order that CloudFormation uses.
 
 moto 5.2.5 skips the types it does not know, changes only what differs in the template's text (not what refers to
-something that was changed), forgets resources it cannot update and deletes in any order until it works. Here an unknown
-type fails the deploy, a change follows references, a replacement is made before what it replaces is deleted, and
-deletes run once, in reverse order of dependency: a stack that needs luck to be deleted fails.
+something that was changed), forgets resources it cannot update and deletes in any order until it works. Here unknown
+types are named before a deploy begins, a change follows references, a replacement is made before what it replaces is
+deleted, and deletes run once, in reverse order of dependency: a stack that needs luck to be deleted fails.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from moto.core.common_models import CloudFormationModel
 from moto.ec2.models import ec2_backends
 from moto.ec2.models.core import TaggedEC2Resource
 
-from .deletion import delete
+from .deletion import can_delete, delete
 from .resource import Region, Resource, registered
 
 __all__ = ["Happening", "ResourceFailedError", "StackResources", "install"]
@@ -81,6 +81,15 @@ class StackResources(ResourceMap):
         """What an update put something else in the place of, and has yet to delete."""
         self.left_behind: list[str] = []
         """What the last update could not delete, and why."""
+
+    def unknown(self) -> dict[str, list[str]]:
+        """The types of the template that nobody here can make and delete, with the resources that are of them."""
+        found: dict[str, list[str]] = {}
+        for logical_id in sorted(self._wanted()):
+            kind = self._resource_json_map[logical_id]["Type"]
+            if not _is_known(kind):
+                found.setdefault(kind, []).append(logical_id)
+        return found
 
     def create(self, template: Template) -> bool:
         self._template, self._resource_json_map = template, template["Resources"]
@@ -293,13 +302,14 @@ def _changed(before: Any, after: Any, prefix: str = "") -> Iterator[str]:
                 yield from _changed(before.get(key), after.get(key), f"{prefix}{key}.")
 
 
+def _is_known(kind: str) -> bool:
+    model = registered().get(kind) or parsing.get_model_map().get(kind)
+    return model is not None and can_delete(model, kind)
+
+
 def _class_of(kind: str) -> type[CloudFormationModel]:
-    """The model of a type, the emulator's own before moto's; a type that nobody has is an error."""
-    if own := registered().get(kind):
-        return own
-    if kind not in parsing.get_model_map():
-        raise NotImplementedError(f"the emulator has no resource type {kind}")
-    return parsing.get_model_map()[kind]
+    """The model of a type, the emulator's own before moto's."""
+    return registered().get(kind) or parsing.get_model_map()[kind]
 
 
 def _name_property_of(kind: str) -> str | None:

@@ -114,7 +114,13 @@ def _groups(service: EmulatedService) -> Iterator[tuple[FakeTargetGroup, dict[st
 
 def register_tasks(service: EmulatedService) -> None:
     """Registers running tasks with its target groups, and deregisters the others."""
-    for group, entry in _groups(service):
+    groups = list(_groups(service))
+    known = elbv2_backends[service._account_id][service.region_name].target_groups
+    for arn in service.registered.keys() - {group.arn for group, _ in groups}:
+        left = list(service.registered.pop(arn).values())
+        if arn in known:
+            known[arn].deregister(left)
+    for group, entry in groups:
         wanted = {f"{each['Id']}:{each['Port']}": each for each in targets_of(service.active_tasks, entry)}
         mine = service.registered.setdefault(group.arn, {})
         group.deregister([each for key, each in mine.items() if key not in wanted])

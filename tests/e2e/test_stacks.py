@@ -7,9 +7,12 @@ import copy
 import pytest
 from botocore.exceptions import ClientError
 from emulator.account import Account
+from emulator.local import Local
 
 from .deployed import Stacks, run
-from .templates import Template, cluster_template, task_definition
+from .templates import Template, cluster_template, resource, task_definition
+
+POLICY = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "s3:GetObject", "Resource": "*"}]}
 
 
 def test_a_cluster_with_hosts_goes_without_a_trace(stacks: Stacks, account: Account) -> None:
@@ -23,16 +26,24 @@ def test_a_cluster_with_hosts_goes_without_a_trace(stacks: Stacks, account: Acco
     assert stacks.end(stack)[0] == "DELETE_COMPLETE"
 
 
-def test_an_unknown_resource_type_fails_the_stack_and_is_rolled_back(stacks: Stacks) -> None:
-    template = cluster_template()
-    template["Resources"]["Quantum"] = {"Type": "AWS::Braket::Device", "DependsOn": "Provider"}
+def test_all_types_that_nobody_has_are_named_before_a_deploy_begins(stacks: Stacks) -> None:
+    known, more = cluster_template(), cluster_template()
+    more["Resources"] |= {
+        "Quantum": {"Type": "AWS::Braket::Device", "DependsOn": "Provider"},
+        "Entangled": {"Type": "AWS::Braket::Device"},
+        "Empty": {"Type": "Custom::S3AutoDeleteObjects"},
+        "Elsewhere": {"Type": "AWS::Braket::Job", "Condition": "Never"},
+    }
+    more["Conditions"] = {"Never": {"Fn::Equals": ["a", "b"]}}
+    said = r"no resource type AWS::Braket::Device \(Entangled, Quantum\), Custom::S3AutoDeleteObjects \(Empty\)$"
 
-    stack = stacks.create(template)
+    with pytest.raises(ClientError, match=said):
+        stacks.create(more)
+    stack = stacks.create(known)
+    with pytest.raises(ClientError, match=said):
+        stacks.update(stack, more)
 
-    assert stacks.end(stack) == (
-        "ROLLBACK_COMPLETE",
-        "Quantum (AWS::Braket::Device): the emulator has no resource type AWS::Braket::Device",
-    )
+    assert stacks.end(stack) == ("CREATE_COMPLETE", "")
     stacks.delete(stack)
 
 
@@ -46,6 +57,36 @@ def test_a_container_that_waits_for_another_is_not_a_resource_that_waits(stacks:
 
     assert stacks.end(stack)[0] == "CREATE_COMPLETE"
     stacks.delete(stack)
+
+
+@pytest.mark.parametrize(
+    ("made", "attributes"),
+    [
+        (resource("SecretsManager::Secret", GenerateSecretString={}), ["Id"]),
+        (
+            resource(
+                "SecretsManager::Secret",
+                GenerateSecretString={"SecretStringTemplate": '{"user": "me"}', "GenerateStringKey": "key"},
+            ),
+            ["Id"],
+        ),
+        (resource("CertificateManager::Certificate", DomainName="a.example"), []),
+        (
+            resource("FSx::FileSystem", FileSystemType="LUSTRE", StorageCapacity=1200, SubnetIds=[{"Ref": "Subnet"}]),
+            ["DNSName", "LustreMountName"],
+        ),
+        (resource("IAM::ManagedPolicy", PolicyDocument=POLICY), []),
+        (resource("Route53::HostedZone", Name="a.example"), []),
+    ],
+    ids=lambda each: each["Type"] if isinstance(each, dict) else "",
+)
+def test_it_is_made_and_goes_and_can_be_made_again(cloud: Local, made: Template, attributes: list[str]) -> None:
+    resources = {name: cluster_template()["Resources"][name] for name in ("Vpc", "Subnet")} | {"Made": made}
+    outputs = {name: {"Value": {"Fn::GetAtt": ["Made", name]}} for name in attributes}
+    for _ in range(2):
+        stack = cloud.deploy({"Resources": resources, "Outputs": {"Ref": {"Value": {"Ref": "Made"}}, **outputs}})
+        assert all(stack.outputs[name] for name in ("Ref", *attributes))
+        cloud.destroy(stack)
 
 
 def test_a_bucket_with_objects_is_not_deleted(stacks: Stacks, account: Account) -> None:
