@@ -10,8 +10,9 @@ from math import inf
 from gpu_constructs.fleet import Fleet, PlacementConstraint, Pool, Task, Unknown
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.hardware.prices import on_demand_price
-from gpu_constructs.placement import alternatives, fit
+from gpu_constructs.placement import alternatives, demand_of, profile_of
 from gpu_constructs.placement.destinations import by_hand
+from gpu_constructs.placement.fit import beside, fit_demand
 from gpu_constructs.placement.route import Destination, Route
 from gpu_constructs.rules import Finding, check, find_rule
 from gpu_constructs.rules.change import Way
@@ -93,7 +94,9 @@ def _works(here: Destination, way: Way) -> bool:
     things = way.made()
     task = next((each for each in things if isinstance(each, Task)), here.task)
     pool = next((each for each in things if isinstance(each, Pool)), here.pool)
-    changed = replace(here, task=task, pool=pool, fit=fit(task, pool, constraints=here.constraints))
+    offer = beside(profile_of(pool), here.offer.daemons)
+    found = fit_demand(demand_of(task, here.constraints), offer)
+    changed = replace(here, task=task, pool=pool, offer=offer, fit=found)
     return bool(things) and changed.answer is True
 
 

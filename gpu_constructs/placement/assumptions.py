@@ -7,8 +7,9 @@ answer is unknown.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
+from itertools import zip_longest
 
 from gpu_constructs.fleet import Pool, Unknown, known
 from gpu_constructs.hardware import InstanceType
@@ -16,7 +17,7 @@ from gpu_constructs.hardware.driver_memory import most_gpu_memory_mib
 from gpu_constructs.placement.demand import Demand
 from gpu_constructs.placement.host import cpu_units, expected_memory_mib, expected_shareable_mib, most_memory_mib
 from gpu_constructs.placement.memo import by_identity
-from gpu_constructs.placement.packing import Need, Room
+from gpu_constructs.placement.packing import Need, Room, room_beside
 from gpu_constructs.placement.pool_profile import PoolProfile, profile_of
 
 _BILLION = 1_000_000_000
@@ -112,15 +113,60 @@ def rooms_of(offer: PoolProfile) -> tuple[Room | None, Room]:
     """What each host has for tasks in the worst case, None where nothing about it is certain, and in the best case.
 
     Of several types the worst case takes the least of each, because any of them may come, and the best case the most.
+    What its daemons take is not there for others.
     """
     if offer.unknown_types:
         return None, _ANY_HOST
+    if not offer.daemons:
+        return _rooms(offer, offer.instance_types)
+    worst, best = zip(*[rooms_on(offer, each) for each in offer.instance_types], strict=True)
+    certain = [each for each in worst if each is not None]
+    return _one_for(certain, min) if len(certain) == len(worst) else None, _one_for(best, max)
+
+
+def rooms_on(offer: PoolProfile, instance_type: InstanceType) -> tuple[Room | None, Room]:
+    """The same of the hosts of one type.
+
+    Which daemons start where not all of them have room is written nowhere: in the best case none takes anything then.
+    """
+    worst, best = _rooms(offer, (instance_type,))
+    name = instance_type.name
+    for daemon in offer.daemons:
+        if worst is not None and name not in daemon.never_on:
+            worst = _beside(worst, daemon.demand, Assumption.WORST)
+    beside: Room | None = best
+    for daemon in offer.daemons:
+        if beside is not None and name in daemon.runs_on:
+            beside = _beside(beside, daemon.demand, Assumption.BEST)
+    return worst, best if beside is None else beside
+
+
+def _beside(room: Room, demand: Demand | None, assumption: Assumption) -> Room | None:
+    need = None if demand is None else need_of(demand, room, assumption)
+    return None if need is None else room_beside(room, need)
+
+
+def _one_for(rooms: Sequence[Room], pick: Callable[..., int]) -> Room:
+    """A room with the least or the most of each that hosts have."""
+    shared = zip_longest(*[sorted(each.shared, reverse=True) for each in rooms], fillvalue=0)
+    ports = [each.ports for each in rooms]
+    return Room(
+        units=tuple(map(pick, zip(*[each.units for each in rooms], strict=True))),
+        gpu_memory_mib=pick(each.gpu_memory_mib for each in rooms),
+        gpus=pick(each.gpus for each in rooms),
+        ports=frozenset.union(*ports) if pick is min else frozenset.intersection(*ports),
+        shared=tuple(map(pick, shared)),
+    )
+
+
+def _rooms(offer: PoolProfile, types: Sequence[InstanceType]) -> tuple[Room | None, Room]:
+    """Both without daemons."""
     is_certain = not isinstance(offer.reserved_mib, Unknown)
-    return _room(offer, Assumption.WORST) if is_certain else None, _room(offer, Assumption.BEST)
+    return _room(offer, types, Assumption.WORST) if is_certain else None, _room(offer, types, Assumption.BEST)
 
 
-def _room(offer: PoolProfile, assumption: Assumption) -> Room:
-    types, certain = offer.instance_types, assumption is Assumption.WORST
+def _room(offer: PoolProfile, types: Sequence[InstanceType], assumption: Assumption) -> Room:
+    certain = assumption is Assumption.WORST
     pick: Callable[[Iterable[int]], int] = min if certain else max
     reserved = known(offer.reserved_mib)
     memory = (

@@ -47,7 +47,7 @@ def _bounds(loads: Sequence[Load], room: Room) -> Iterator[Bound]:
     memory = room.gpu_memory_mib
     if any(load.need.shared_mib for load in loads):
         asked = sum(load.copies * (load.need.units[0] * memory + load.need.shared_mib) for load in loads)
-        yield Bound(hosts=-(-asked // (room.units[0] * memory)), of="GPU memory")
+        yield Bound(hosts=-(-asked // (room.units[0] * memory + sum(room.shared))), of="GPU memory")
     by_port: dict[tuple[int, str], int] = {}
     for load in loads:
         for port in load.need.ports:

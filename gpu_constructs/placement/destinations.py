@@ -18,7 +18,6 @@ from gpu_constructs.fleet import (
     UNKNOWN,
     ComputeEnvironment,
     Fleet,
-    PlacementConstraint,
     Pool,
     PoolKind,
     Scheduler,
@@ -31,11 +30,12 @@ from gpu_constructs.fleet import (
 from gpu_constructs.hardware import Vendor
 from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS
 from gpu_constructs.placement.demand import Demand, demand_of
-from gpu_constructs.placement.fit import fit_demand
+from gpu_constructs.placement.fit import beside, fit_demand
 from gpu_constructs.placement.memo import by_identity
-from gpu_constructs.placement.pool_profile import PoolProfile, profile_of
+from gpu_constructs.placement.pool_profile import Daemon, PoolProfile, profile_of
 from gpu_constructs.placement.reasons import Fit
 from gpu_constructs.placement.route import Answer, Assignment, Destination, Elsewhere, Route, all_of
+from gpu_constructs.placement.strategy import items_with_tasks, spared_by
 
 EC2_LAUNCH_TYPES = frozenset({None, "EC2"})
 """Launch types, as written, with which a task goes to hosts of its cluster; EC2 is what stands for none."""
@@ -67,7 +67,7 @@ def by_hand(fleet: Fleet, task: Task) -> Route:
     """Where a task may be placed if somebody runs it by hand: on any pool of its scheduler."""
     pools = pools_by_hand(fleet, task)
     demand = demand_of(task)
-    destinations = tuple(_destinations(task, (), tuple([(each, False) for each in pools])))
+    destinations = tuple(_destinations(fleet, task, None, tuple([(each, False) for each in pools])))
     strays = _strays(fleet)[task.scheduler] if task.environments is None else ()
     others = tuple(_others(fleet, demand, strays))
     is_closed = bool(pools) and not others and not _ELSEWHERE.intersection(task.compatibilities)
@@ -174,13 +174,6 @@ def unjudged(fleet: Fleet) -> Mapping[int, Workload | Task]:
     return found
 
 
-@by_identity(maxsize=1 << 12)
-def items_with_tasks(strategy: Sequence[StrategyItem]) -> tuple[StrategyItem, ...]:
-    """Items of a strategy that may get tasks: without those that have neither weight nor base while others have one."""
-    weighted = any(item.weight != 0 for item in strategy)
-    return tuple(item for item in strategy if not weighted or item.weight != 0 or item.base != 0)
-
-
 def pools_of(fleet: Fleet, workload: Workload) -> tuple[Pool, ...]:
     """Pools on which a workload's tasks may be placed: those of its strategy, or with a launch type its cluster's."""
     if workload.strategy:
@@ -259,7 +252,7 @@ def _assignment(fleet: Fleet, workload: Workload, task: Task) -> Assignment:
     if pools and not by_strategy:
         others = tuple(_others(fleet, demand_of(task, workload.constraints), _strays_in(fleet, workload.cluster)))
         pools = tuple([(each, len(pools) == 1 and not others) for each, _ in pools])
-    destinations = tuple(_destinations(task, workload.constraints, pools))
+    destinations = tuple(_destinations(fleet, task, workload, pools))
     return Assignment(
         workload=workload,
         task=task,
@@ -358,13 +351,47 @@ def _pools(fleet: Fleet, workload: Workload) -> tuple[tuple[Pool, bool], ...]:
 
 
 def _destinations(
-    task: Task, constraints: tuple[PlacementConstraint, ...], pools: tuple[tuple[Pool, bool], ...]
+    fleet: Fleet, task: Task, workload: Workload | None, pools: tuple[tuple[Pool, bool], ...]
 ) -> Iterator[Destination]:
-    demand = demand_of(task, constraints)
+    constraints = () if workload is None else workload.constraints
+    demand, spared = demand_of(task, constraints), frozenset() if workload is None else _spared(workload)
     fits: dict[PoolProfile, Fit] = {}
     for pool, is_certain in pools:
-        profile = profile_of(pool)
-        fit = fits.get(profile)
+        offer = offer_of(fleet, pool, workload)
+        fit = fits.get(offer)
         if fit is None:
-            fit = fits[profile] = fit_demand(demand, profile)
-        yield Destination(task=task, pool=pool, constraints=constraints, is_certain=is_certain, fit=fit)
+            fit = fits[offer] = fit_demand(demand, offer)
+        yield Destination(
+            task=task,
+            pool=pool,
+            offer=offer,
+            constraints=constraints,
+            is_certain=is_certain,
+            is_spared=pool.name in spared,
+            fit=fit,
+        )
+
+
+def _spared(workload: Workload) -> frozenset[str]:
+    wanted = workload.desired_count
+    if len(workload.strategy) < 2 or isinstance(wanted, Unknown):  # noqa: PLR2004 - one provider gets all
+        return frozenset()
+    return spared_by(workload.strategy, max(1, wanted, known(workload.min_count or 0)))
+
+
+def offer_of(fleet: Fleet, pool: Pool, workload: Workload | None = None) -> PoolProfile:
+    """What a pool offers to tasks of a workload beside the daemons of the fleet; to daemons what there is without."""
+    daemons = () if workload is not None and workload.daemon is True else _daemons(fleet).get(pool.name, ())
+    return beside(profile_of(pool), daemons)
+
+
+@by_identity(maxsize=4)
+def _daemons(fleet: Fleet) -> Mapping[str, tuple[Daemon, ...]]:
+    """The daemons of each pool, by its name."""
+    found: dict[str, list[Daemon]] = {}
+    for each in fleet.workloads:
+        if each.daemon is True and id(each) not in unjudged(fleet):
+            demand = None if each.task is None else demand_of(each.task, each.constraints)
+            for pool in pools_of(fleet, each):
+                found.setdefault(pool.name, []).append(Daemon(name=each.name, demand=demand))
+    return {name: tuple(daemons) for name, daemons in found.items()}

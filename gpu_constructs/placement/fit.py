@@ -11,13 +11,24 @@ from dataclasses import replace
 from functools import lru_cache
 
 from gpu_constructs.errors import shown
-from gpu_constructs.fleet import RESERVED_TCP, TASK_INTERFACES, UNKNOWN, PlacementConstraint, Pool, Task, Unknown, known
+from gpu_constructs.fleet import (
+    RESERVED_TCP,
+    TASK_INTERFACES,
+    UNKNOWN,
+    PlacementConstraint,
+    Pool,
+    PoolKind,
+    Task,
+    Unknown,
+    known,
+)
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.placement.assumptions import rooms_of
+from gpu_constructs.placement.daemons import fit_beside
 from gpu_constructs.placement.demand import Demand, demand_of
 from gpu_constructs.placement.gpu import of_accelerators
 from gpu_constructs.placement.host import cpu_units, expected_memory_mib, most_memory_mib
-from gpu_constructs.placement.pool_profile import PoolProfile, profile_of
+from gpu_constructs.placement.pool_profile import Daemon, PoolProfile, profile_of
 from gpu_constructs.placement.query import (
     SUBNET,
     ZONE,
@@ -110,6 +121,7 @@ def _is_within_floor(demand: Demand, offer: PoolProfile) -> bool:
         and (not demand.host_ports or offer.reserved_ports == frozenset())
         and (demand.architecture is None or demand.architecture is offer.architecture)
         and demand.has_numbers_only
+        and not (offer.daemons and (demand.host_ports or demand.is_network_unknown))
         and (not demand.expressions or _holds_everywhere(demand.expressions, offer))
     )
 
@@ -152,7 +164,9 @@ def _smallest_of(each_type: tuple[Fit, ...], offer: PoolProfile) -> Fit:
     hosts = _hosts(each_type)
     if not hosts:
         return _excluded(each_type)
-    short = smallest(short for each in each_type for short in each.shortfalls if short.resource in _SCALED_BY)
+    # What daemons take is not said to count.
+    counted = (short for each in each_type for short in each.shortfalls if not short.beside)
+    short = smallest(each for each in counted if each.resource in _SCALED_BY)
     if short and not offer.may_have_hosts:
         return Fit(shortfalls=short, hosts=hosts)
     doubts = list(_merged_doubts(each_type))
@@ -226,7 +240,31 @@ def on_host(demand: Demand, instance_type: InstanceType, offer: PoolProfile) -> 
     obstacles = tuple(each for each in reasons if isinstance(each, Obstacle))
     if shortfalls or obstacles:
         return Fit(shortfalls=shortfalls, obstacles=obstacles)
-    return Fit(doubts=tuple(each for each in reasons if isinstance(each, Doubt)), hosts=(instance_type,))
+    doubts = tuple(each for each in reasons if isinstance(each, Doubt))
+    alone = Fit(doubts=doubts, hosts=(instance_type,))
+    return fit_beside(demand, instance_type, offer, alone) if offer.daemons else alone
+
+
+def beside(offer: PoolProfile, daemons: Sequence[Daemon]) -> PoolProfile:
+    """An offer without daemons as it is with them; hosts of Managed Instances are made for the tasks that wait."""
+    return offer if not daemons or offer.kind is PoolKind.MANAGED_INSTANCES else _beside(offer, tuple(daemons))
+
+
+@lru_cache(maxsize=1024)
+def _beside(offer: PoolProfile, daemons: tuple[Daemon, ...]) -> PoolProfile:
+    return replace(offer, daemons=tuple([_on(offer, each) for each in daemons]))
+
+
+def _on(offer: PoolProfile, daemon: Daemon) -> Daemon:
+    answers = {
+        each.name: None if daemon.demand is None else on_host(daemon.demand, each, offer).answer
+        for each in offer.instance_types
+    }
+    return replace(
+        daemon,
+        runs_on=frozenset([name for name, answer in answers.items() if answer is True]),
+        never_on=frozenset([name for name, answer in answers.items() if answer is False]),
+    )
 
 
 def _on_host(demand: Demand, instance_type: InstanceType, offer: PoolProfile) -> Iterator[Reason]:

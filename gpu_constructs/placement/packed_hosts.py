@@ -118,8 +118,8 @@ def _dealt(load: Load, number: int, hosts: int, left: list[int]) -> Iterator[Cop
 
 
 def _on_gpus(copies: Sequence[Copies], loads: Sequence[Load], room: Room) -> tuple[tuple[Copies, ...], ...]:
-    gpus: list[list[Copies]] = []
-    free: list[int] = []
+    free = list(room.shared)
+    gpus: list[list[Copies]] = [[] for _ in free]
     for each in copies:
         need = loads[each.load].need
         if not need.shared_mib:

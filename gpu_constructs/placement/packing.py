@@ -34,12 +34,14 @@ class Room:
         gpu_memory_mib: Memory of each whole GPU that containers can share through MPS.
         gpus: Whole GPUs that it has in all, those of daemons among them.
         ports: Ports of the host that are taken.
+        shared: What daemons leave of the memory of each GPU that they share.
     """
 
     units: Units
     gpu_memory_mib: int = 0
     gpus: int = 0
     ports: frozenset[tuple[int, str]] = frozenset()
+    shared: Units = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -290,14 +292,11 @@ def more_fit(need: Need, group: HostGroup, room: Room) -> bool:
 
 
 def room_beside(room: Room, need: Need) -> Room | None:
-    """What a host has left after one copy of a task; None if it does not take that.
-
-    A share of a GPU through MPS counts as the whole GPU.
-    """
+    """What a host has left after one copy of a task; None if it does not take that."""
     if not copies_per_host(need, room):
         return None
-    gpus, *rest = (free - asked for free, asked in zip(room.units, need.units, strict=True))
-    return replace(room, units=(gpus - int(need.shared_mib > 0), *rest), ports=room.ports | need.ports)
+    left = _taken(_empty(room), Load(need=need, copies=1), 1, 1, room)
+    return replace(room, units=left.free, ports=left.ports, shared=left.shared)
 
 
 def _shares(need: Need, room: Room) -> list[float]:
@@ -318,7 +317,7 @@ _SIZES: tuple[Callable[[list[float]], float], ...] = (
 
 
 def _empty(room: Room) -> HostGroup:
-    return HostGroup(1, room.units, (), room.ports)
+    return HostGroup(1, room.units, room.shared, room.ports)
 
 
 def _most(group: HostGroup, need: Need, asked: Iterable[tuple[int, int]], room: Room, most: int = _MANY) -> int:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from gpu_constructs.fleet import Pool, PoolKind, Unknown, Workload
-from gpu_constructs.placement.assumptions import Assumption, need_of, room_of
+from gpu_constructs.placement.assumptions import Assumption, need_of, rooms_of
 from gpu_constructs.placement.demand import Demand
-from gpu_constructs.placement.packing import Load, Need, Room, copies_per_host, room_beside
-from gpu_constructs.placement.pool_profile import profile_of
+from gpu_constructs.placement.packing import Load, Need, Room, copies_per_host
+from gpu_constructs.placement.pool_profile import PoolProfile
 
 
 @dataclass(slots=True)
@@ -68,15 +68,15 @@ class PoolLoad:
 
     Attributes:
         pool: The pool.
+        offer: What it has beside its daemons.
         tenants: Workloads that it may take.
-        daemons: Daemons that run on every host of it.
         is_crowded: Whether there are workloads whose task is not known.
         is_beyond_budget: Whether no packing is looked for, because it would take too long.
     """
 
     pool: Pool
+    offer: PoolProfile
     tenants: list[Tenant] = field(default_factory=list)
-    daemons: list[Tenant] = field(default_factory=list)
     is_crowded: bool = False
     is_beyond_budget: bool = False
 
@@ -91,25 +91,16 @@ class PoolLoad:
         pool = self.pool
         hosts = pool.kind, pool.min_instances, pool.max_instances, pool.managed_scaling, pool.has_provider
         return (
-            profile_of(pool),
+            self.offer,
             hosts,
             self.is_crowded,
             tuple([each.likeness for each in self.tenants]),
-            tuple([each.likeness for each in self.daemons]),
         )
 
     def room(self, assumption: Assumption) -> Room | None:
         """What each host has left for others than its daemons; None where that is not known."""
-        room = room_of(self.pool, assumption)
-        certain = assumption is Assumption.WORST
-        for daemon in self.daemons:
-            if room is None or (not certain and daemon.fits is not True):
-                continue
-            need = daemon.need(room, assumption)
-            beside = None if need is None else room_beside(room, need)
-            # A daemon that has no room is missing on the host, and takes none.
-            room = beside if certain or beside is not None else room
-        return room
+        certain, possible = rooms_of(self.offer)
+        return certain if assumption is Assumption.WORST else possible
 
     @property
     def is_made_to_measure(self) -> bool:

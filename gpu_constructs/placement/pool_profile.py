@@ -20,6 +20,7 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.hardware import Architecture, InstanceType
 from gpu_constructs.hardware.aws_limits import MAX_USER_DATA_BYTES, RESERVED_PORTS
+from gpu_constructs.placement.demand import Demand
 from gpu_constructs.placement.host import ASSUMED_RESERVE_MIB
 from gpu_constructs.placement.memo import Identical, by_identity
 from gpu_constructs.placement.query import SUBNET, ZONE, AttributeValue, Beginning, Host, host_of
@@ -33,6 +34,23 @@ _EVERY_TYPE_TAKES = 2
 
 https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/AvailableIpPerENI.html
 """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Daemon:
+    """A daemon of the hosts of a pool, which comes before every other task.
+
+    Attributes:
+        name: How the user calls it.
+        demand: What it asks for; None where its task is not known.
+        runs_on: Names of the types on which it certainly runs.
+        never_on: Names of those on which it certainly does not.
+    """
+
+    name: str
+    demand: Demand | None
+    runs_on: frozenset[str] = frozenset()
+    never_on: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -56,6 +74,7 @@ class PoolProfile:
         may_have_hosts: Whether hosts may run though managed scaling never launches one.
         unknown_types: Why its types are not all known; empty if they are.
         architecture: Processor architecture of its types; None if they differ or are not known.
+        daemons: What runs on each host before any other task; none as long as no fleet was asked for them.
     """
 
     instance_types: tuple[InstanceType, ...] = ()
@@ -73,6 +92,7 @@ class PoolProfile:
     may_have_hosts: bool = False
     unknown_types: str = ""
     architecture: Architecture | None = None
+    daemons: tuple[Daemon, ...] = ()
 
     def free_interfaces(self, instance_type: InstanceType, *, certain: bool = True) -> int:
         """Network interfaces of a host for tasks in network mode ``awsvpc``, without ENI trunking.

@@ -10,6 +10,7 @@ from enum import Enum
 
 from gpu_constructs.fleet import UNKNOWN, Pool, Unknown, Workload
 from gpu_constructs.placement.packing import Packing, Room
+from gpu_constructs.placement.pool_profile import PoolProfile
 from gpu_constructs.values import dataclass
 
 
@@ -79,6 +80,7 @@ class PoolProof:
 
     Attributes:
         pool: The pool.
+        offer: What it has beside its daemons.
         workloads: Names of the workloads that come to it, daemons not among them.
         hosts_needed: Hosts on which a packing of everything was found, whatever `hosts_at_most` is; unknown where a
             number or a size is.
@@ -94,6 +96,7 @@ class PoolProof:
     """
 
     pool: Pool
+    offer: PoolProfile = field(compare=False, repr=False)
     workloads: tuple[str, ...]
     hosts_needed: int | Unknown
     hosts_at_least: int | None

@@ -27,6 +27,7 @@ from gpu_constructs.placement.demand import Demand, demand_of
 from gpu_constructs.placement.destinations import (
     EC2_LAUNCH_TYPES,
     is_complete,
+    offer_of,
     pools_of,
     unjudged,
 )
@@ -34,7 +35,7 @@ from gpu_constructs.placement.fit import fit_demand
 from gpu_constructs.placement.packed_hosts import lacking_for_gpus
 from gpu_constructs.placement.packing import Load, Packing, Room, pack
 from gpu_constructs.placement.pool_load import PoolLoad, Tenant
-from gpu_constructs.placement.pool_profile import PoolProfile, profile_of
+from gpu_constructs.placement.pool_profile import PoolProfile
 from gpu_constructs.placement.proof import Counts, Place, PoolProof, Proof, Stranded, WorkloadProof
 from gpu_constructs.placement.strategy import split
 
@@ -47,17 +48,18 @@ def prove(fleet: Fleet, *, counts: Counts = Counts.DESIRED) -> Proof:
     It is a proof for ECS as it is documented: the ENI trunking of an account is not known and not counted, and what
     does not belong to the fleet takes no room.
     """
-    pools = {pool.name: PoolLoad(pool) for pool in fleet.pools}
+    pools = {pool.name: PoolLoad(pool, offer_of(fleet, pool)) for pool in fleet.pools}
     tenancies = [(each, tuple(_tenants_of(fleet, each, counts))) for each in fleet.workloads if _needs_hosts(each)]
     for pool in _of_unjudged(fleet):
         pools[pool.name].is_crowded = True
     for workload, tenants in tenancies:
         for tenant in tenants:
-            shared = pools.get(tenant.pool.name) or pools.setdefault(tenant.pool.name, PoolLoad(tenant.pool))
+            pool = tenant.pool
+            shared = pools.get(pool.name) or pools.setdefault(pool.name, PoolLoad(pool, offer_of(fleet, pool)))
             if workload.task is None or isinstance(workload.daemon, Unknown):
                 shared.is_crowded = True
-            elif tenant.fits is not False:
-                (shared.daemons if workload.daemon else shared.tenants).append(tenant)
+            elif tenant.fits is not False and not workload.daemon:
+                shared.tenants.append(tenant)
     return Proof(
         counts=counts,
         pools=tuple(_prove_pools(pools.values())),
@@ -103,28 +105,32 @@ def _tenants_of(fleet: Fleet, workload: Workload, counts: Counts) -> Iterator[Te
         for share in split(workload.strategy, least, most):
             pool = share.item.pool
             if pool is not None:
-                answer = _answer(demand, pool)
+                answer = _answer(demand, pool, offer_of(fleet, pool, workload))
                 bound = (share.least, share.most, answer, workload.distinct_instances, True)
                 yield Tenant(workload, demand, pool, *bound)
     else:
         answers: dict[PoolProfile, bool | Unknown] = {}
         found: list[tuple[Pool, bool | Unknown]] = []
         for pool in pools_of(fleet, workload):
-            profile = profile_of(pool)
-            if profile not in answers:
-                answers[profile] = _answer(demand, pool)
-            found.append((pool, answers[profile]))
+            offer = offer_of(fleet, pool, workload)
+            if offer not in answers:
+                answers[offer] = _answer(demand, pool, offer)
+            found.append((pool, answers[offer]))
         # Tasks with a strategy may start a host of a larger type, which managed scaling does not for this one.
-        may = sum(answer is not False or bool(fit_demand(demand, profile_of(pool)).hosts) for pool, answer in found)
+        offers = [offer_of(fleet, pool, workload) for pool, _ in found]
+        may = sum(
+            answer is not False or bool(fit_demand(demand, offer).hosts)
+            for offer, (_, answer) in zip(offers, found, strict=True)
+        )
         is_only = may == 1 and is_complete(fleet, workload.cluster)
         for pool, answer in found:
             certain = least if is_only and answer is not False else 0
             yield Tenant(workload, demand, pool, certain, most, answer, workload.distinct_instances, is_bound=False)
 
 
-def _answer(demand: Demand, pool: Pool) -> bool | Unknown:
+def _answer(demand: Demand, pool: Pool, offer: PoolProfile) -> bool | Unknown:
     """Whether one copy fits on every host that the pool may launch."""
-    fit = fit_demand(demand, profile_of(pool))
+    fit = fit_demand(demand, offer)
     answer = fit.answer
     if answer is True and len(fit.hosts) < len(pool.instance_types) and pool.kind is not PoolKind.MANAGED_INSTANCES:
         return UNKNOWN  # it fits some of the types, and another may come
@@ -166,6 +172,7 @@ def _prove_pool(shared: PoolLoad) -> PoolProof:
             answer = False
     return PoolProof(
         pool=shared.pool,
+        offer=shared.offer,
         workloads=tuple([each.workload.name for each in shared.tenants]),
         hosts_needed=UNKNOWN if packing is None else packing.hosts,
         hosts_at_least=None if at_least is None else at_least.hosts,
@@ -277,7 +284,7 @@ def _prove_workload(
         if is_placed and most is not None:
             placed, answer = most, True
         else:
-            unplaced = _without_room(tenants, pools, least)
+            unplaced = _without_room(workload, tenants, pools, least)
             answer = False if unplaced else most == 0 or UNKNOWN
     return WorkloadProof(
         workload=workload,
@@ -289,22 +296,29 @@ def _prove_workload(
     )
 
 
-def _without_room(tenants: Iterable[Tenant], pools: Mapping[str, PoolLoad], least: int) -> int:
-    """Copies for which there is no room even with what is possible, if the workload had all hosts to itself."""
-    without, room_elsewhere, is_bound = 0, 0, True
+def _without_room(workload: Workload, tenants: Sequence[Tenant], pools: Mapping[str, PoolLoad], least: int) -> int:
+    """Copies for which there is no room even with what is possible, if the workload had all hosts to itself.
+
+    A strategy gives each provider as many as `split` says, and of those no more start than it has room for: of copies
+    that may go to either of two providers without room, none does.
+    """
+    if not tenants:
+        return 0  # they may go to hosts of other files
+    beyond, room = 0, 0
     for tenant in tenants:
-        slots: int | None = 0
-        if tenant.fits is not False:
-            shared = pools[tenant.pool.name]
-            room = None if shared.is_made_to_measure else shared.room(Assumption.BEST)
-            need = None if room is None else tenant.need(room, Assumption.BEST)
-            hosts = hosts_of(tenant.pool, Assumption.BEST)
-            slots = None if room is None or need is None else tenant.slots_on(need, room, hosts)
-        if not tenant.is_bound:
-            is_bound = False
-            if slots is None:
-                return 0
-            room_elsewhere += slots
-        elif slots is not None:
-            without += max(0, tenant.least - slots)
-    return without if is_bound else max(0, least - room_elsewhere)
+        slots = _slots(tenant, pools[tenant.pool.name])
+        most = tenant.most if tenant.is_bound else None
+        if tenant.is_bound and slots is not None:
+            beyond += max(0, tenant.least - slots)
+        room += min([each for each in (slots, most) if each is not None], default=least)
+    return beyond if len(tenants) < len(workload.strategy) else max(beyond, least - room)
+
+
+def _slots(tenant: Tenant, shared: PoolLoad) -> int | None:
+    """Copies of one workload that a pool holds with what is possible; None where that has no limit."""
+    if tenant.fits is False:
+        return 0
+    room = None if shared.is_made_to_measure else shared.room(Assumption.BEST)
+    need = None if room is None else tenant.need(room, Assumption.BEST)
+    hosts = hosts_of(tenant.pool, Assumption.BEST)
+    return None if room is None or need is None else tenant.slots_on(need, room, hosts)

@@ -6,7 +6,7 @@ what is not known before the deploy; the two are kept apart.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import TypeAlias
 
@@ -48,6 +48,7 @@ class Shortfall:
         available: What the host has at most; None where no source says, which never satisfies a need.
         instance_type: The smallest type, measured by this resource.
         note: Why the host has no more, where that can be changed.
+        beside: Names of the daemons that take the rest of it.
     """
 
     resource: HostResource
@@ -55,9 +56,10 @@ class Shortfall:
     available: int | None
     instance_type: InstanceType
     note: str = ""
+    beside: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        have = self.resource.amount(self.available)
+        have = f"{self.resource.amount(self.available)}{beside_daemons(self.beside)}"
         text = f"{self.resource.label}: {self.resource.amount(self.asked)} asked, {self.instance_type} has {have}"
         return f"{text} ({self.note})" if self.note else text
 
@@ -74,6 +76,7 @@ class ObstacleKind(Enum):
     LAUNCHER = "what launches the hosts"
     CONSTRAINT = "placement constraint"
     MACHINE = "machine image and agent"
+    DAEMONS = "what daemons take"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +115,7 @@ class DoubtKind(Enum):
     CONSTRAINT = "a placement constraint cannot be judged"
     ENTRIES = "whether several entries for GPUs of one container add up is not documented"
     UNDOCUMENTED = "not documented"
+    DAEMONS = "what daemons leave may be too little"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,6 +169,13 @@ class Fit:
     def reasons(self) -> tuple[str, ...]:
         """Everything that keeps it from a clear yes, in words."""
         return tuple(map(str, (*self.shortfalls, *self.obstacles, *self.doubts)))
+
+
+def beside_daemons(names: Sequence[str]) -> str:
+    """Which daemons a task is beside, as the end of a sentence; empty for none."""
+    if not names:
+        return ""
+    return f" beside {listed(names)}, {'a daemon' if len(names) == 1 else 'daemons'} that ECS starts first"
 
 
 def listed(names: Iterable[object], word: str = "and") -> str:

@@ -10,9 +10,11 @@ from collections.abc import Sequence
 
 from gpu_constructs.fleet import UNKNOWN, PlacementConstraint, Pool, Task, Unknown, Workload, known
 from gpu_constructs.hardware.aws_limits import DEFAULT_MAX_HEALTHY_PERCENT
-from gpu_constructs.placement.assumptions import Assumption, need_of, room_of
+from gpu_constructs.placement.assumptions import Assumption, need_of, rooms_of
 from gpu_constructs.placement.demand import demand_of
+from gpu_constructs.placement.fit import beside
 from gpu_constructs.placement.packing import copies_per_host
+from gpu_constructs.placement.pool_profile import Daemon, profile_of
 from gpu_constructs.values import dataclass
 
 _DEFAULT_MIN_HEALTHY_PERCENT = 100
@@ -37,6 +39,7 @@ def task_slots(
     *,
     constraints: Sequence[PlacementConstraint] = (),
     assumption: Assumption = Assumption.WORST,
+    daemons: Sequence[Daemon] = (),
 ) -> int | Unknown:
     """How many copies of a task a pool holds when it is at its maximum and runs nothing else.
 
@@ -45,11 +48,13 @@ def task_slots(
         pool: Where.
         constraints: Placement constraints besides the task's own, such as those of its service.
         assumption: Whether what hosts are certain to have counts, or all that they may have.
+        daemons: What runs on each host besides.
 
     Returns:
         Unknown where it is not known, or may be none.
     """
-    room = room_of(pool, assumption)
+    worst, best = rooms_of(beside(profile_of(pool), daemons))
+    room = worst if assumption is Assumption.WORST else best
     if room is None or not pool.types_are_known or isinstance(pool.max_instances, Unknown):
         return UNKNOWN
     need = need_of(demand_of(task, constraints), room, assumption)

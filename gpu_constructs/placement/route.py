@@ -13,9 +13,11 @@ from typing import TypeAlias
 from gpu_constructs.fleet import UNKNOWN, PlacementConstraint, Pool, Task, Unknown, Workload
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.placement.alternatives import runs_somewhere
-from gpu_constructs.placement.fit import fit_on
+from gpu_constructs.placement.demand import demand_of
+from gpu_constructs.placement.fit import on_host
 from gpu_constructs.placement.machine import of_every_host, of_machine
 from gpu_constructs.placement.needs import unmet_needs
+from gpu_constructs.placement.pool_profile import PoolProfile
 from gpu_constructs.placement.reasons import Doubt, DoubtKind, Fit, Obstacle, ObstacleKind
 from gpu_constructs.values import dataclass
 
@@ -44,15 +46,20 @@ class Destination:
         task: What is to run.
         pool: The pool.
         constraints: Placement constraints besides the task's own.
+        offer: What it has for the task beside its daemons.
         is_certain: Whether some of the copies can be placed nowhere else: they were given its capacity provider, or it
             is the only pool there is.
+        is_spared: Whether no copy comes there as long as there are as many as are wanted, because the base of another
+            capacity provider takes them.
         fit: Whether one copy fits there, as far as ECS sees.
     """
 
     task: Task
     pool: Pool
+    offer: PoolProfile
     constraints: tuple[PlacementConstraint, ...] = ()
     is_certain: bool
+    is_spared: bool = False
     fit: Fit
 
     @property
@@ -91,6 +98,11 @@ class Destination:
     def is_served(self) -> bool:
         """Whether the GPUs of every type that it may land on serve the needs that ECS does not see."""
         return not any(unmet_needs(self.task, each) for each in self.types)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it never runs the task, and is not asked to while there are as many copies as are wanted."""
+        return self.is_spared and self.answer is False
 
     def barred_by(self, kind: ObstacleKind) -> tuple[Obstacle, ...]:
         """Obstacles of a kind that between them exclude every type of the pool; empty if one is left."""
@@ -162,7 +174,8 @@ class Route:
         """Whether the copies run wherever they are sent."""
         if self.task.wants_gpu and not any(each.types for each in self.destinations) and not runs_somewhere(self.task):
             return False
-        answers = [*(each.answer for each in self.destinations), *(each.answer for each in self.elsewhere)]
+        answers: list[Answer] = [UNKNOWN if each.is_idle else each.answer for each in self.destinations]
+        answers += [each.answer for each in self.elsewhere]
         if not answers:
             return False if self.is_closed and self.task.wants_gpu else UNKNOWN
         if self.every:
@@ -195,7 +208,7 @@ def all_of(answers: Sequence[Answer]) -> Answer:
 
 def _on_type(destination: Destination, instance_type: InstanceType) -> TypeFit:
     task, pool = destination.task, destination.pool
-    placed = fit_on(task, instance_type, pool, constraints=destination.constraints)
+    placed = on_host(demand_of(task, destination.constraints), instance_type, destination.offer)
     found = tuple(of_machine(task, instance_type, pool))
     against = [str(each) for each in unmet_needs(task, instance_type)]
     against += [each.text for each in found if isinstance(each, Obstacle)]

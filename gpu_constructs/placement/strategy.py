@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpu_constructs.fleet import StrategyItem, Unknown
+from gpu_constructs.placement.memo import by_identity
 from gpu_constructs.values import dataclass
 
 
@@ -47,3 +48,17 @@ def split(strategy: Sequence[StrategyItem], least: int, most: int | None) -> tup
         )
         for item, weight, own in zip(strategy, known_weights, known_bases, strict=True)
     )
+
+
+def spared_by(strategy: Sequence[StrategyItem], copies: int) -> frozenset[str]:
+    """Names of pools of a strategy that certainly get none of so many copies, because a base comes first."""
+    shares = [(each.item.pool, each.most) for each in split(strategy, copies, copies)]
+    used = {pool.name for pool, most in shares if pool is not None and most != 0}
+    return frozenset([pool.name for pool, _ in shares if pool is not None]) - used
+
+
+@by_identity(maxsize=1 << 12)
+def items_with_tasks(strategy: Sequence[StrategyItem]) -> tuple[StrategyItem, ...]:
+    """Items of a strategy that may get tasks: without those that have neither weight nor base while others have one."""
+    weighted = any(item.weight != 0 for item in strategy)
+    return tuple(item for item in strategy if not weighted or item.weight != 0 or item.base != 0)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, Unknown, Workload, known
+from gpu_constructs.fleet import UNKNOWN, Fleet, Unknown, Workload, known
 from gpu_constructs.placement import PoolProof, can_go_on, percentages_of, task_slots
 from gpu_constructs.values import dataclass
 
@@ -63,7 +63,7 @@ def deployment_of(
         is_scaled: Whether anything starts hosts for them.
     """
     most = most if is_scaled else hosts
-    needed, full = during.hosts_needed, replace(during.pool, max_instances=most)
+    needed, full = during.hosts_needed, replace(during, pool=replace(during.pool, max_instances=most))
     twice = tuple(each for each in services if each.runs_twice_to_deploy)
     stuck = tuple(each.name for each in services if _is_stuck(each, full))
     is_open = any(each not in twice and percentages_of(each) is None for each in services)
@@ -106,24 +106,25 @@ def _copies_to_deploy(workload: Workload) -> int | Unknown:
     return UNKNOWN if percent is None else max(wanted, wanted * percent.max_healthy_percent // 100)
 
 
-def _is_stuck(workload: Workload, pool: Pool) -> bool:
+def _is_stuck(workload: Workload, there: PoolProof) -> bool:
     """Whether a service could not start or stop a copy even if it had its pool to itself."""
     wanted, percent = workload.desired_count, percentages_of(workload)
     if workload.runs_twice_to_deploy or isinstance(wanted, Unknown) or percent is None:
         return False
-    slots = _slots(workload, pool)
+    slots = _slots(workload, there)
     may_start = wanted * percent.max_healthy_percent // 100  # with room for as many as there may be
     return not can_go_on(wanted, may_start if isinstance(slots, Unknown) else slots, percent)
 
 
-def _is_too_large(workload: Workload, pool: Pool) -> bool:
+def _is_too_large(workload: Workload, there: PoolProof) -> bool:
     """Whether both versions of a service have no room together even if it had its pool to itself."""
-    wanted, slots = workload.desired_count, _slots(workload, pool)
+    wanted, slots = workload.desired_count, _slots(workload, there)
     return not isinstance(wanted, Unknown) and not isinstance(slots, Unknown) and slots < _BOTH_VERSIONS * wanted
 
 
-def _slots(workload: Workload, pool: Pool) -> int | Unknown:
+def _slots(workload: Workload, there: PoolProof) -> int | Unknown:
     """Copies that have room where all of them go to one pool."""
     if workload.task is None or len(workload.strategy) != 1:
         return UNKNOWN
-    return task_slots(workload.task, pool, constraints=workload.constraints)
+    daemons = there.offer.daemons
+    return task_slots(workload.task, there.pool, constraints=workload.constraints, daemons=daemons)

@@ -14,10 +14,10 @@ from gpu_constructs.fleet import UNKNOWN, ComputeEnvironment, Fleet, Pool, PoolK
 from gpu_constructs.placement import Assumption, PoolProof, Proof, Stranded, demand_of, prove
 from gpu_constructs.placement.assumptions import need_of
 from gpu_constructs.placement.batch_vcpus import full_hosts
-from gpu_constructs.placement.destinations import items_with_tasks
 from gpu_constructs.placement.packing import copies_per_host
 from gpu_constructs.placement.quotas import Counted, vcpus_of
 from gpu_constructs.placement.reasons import listed
+from gpu_constructs.placement.strategy import items_with_tasks
 from gpu_constructs.planning.cheaper import NO_SEARCHES, Search, Searches
 from gpu_constructs.planning.deployment import Deployment, deployment_of, while_deploying, with_least_copies
 from gpu_constructs.planning.host_counts import hosts_that_are_written, hosts_wanted, warm_hosts

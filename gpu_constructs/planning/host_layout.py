@@ -229,7 +229,10 @@ def _layout(plan: PoolPlan, proof: PoolProof, comers: Sequence[_Comer], daemons:
         drawn = _drawn(host, each, needs, is_stranded=bool(proof.stranded))
         found[drawn] = found.get(drawn, 0) + each.hosts
     if wanted > packing.hosts:
-        empty = PackedHosts(hosts=1, copies=(), free=host.room.units, shared=(), shared_free=(), lacking=())
+        shared = host.room.shared
+        empty = PackedHosts(
+            hosts=1, copies=(), free=host.room.units, shared=((),) * len(shared), shared_free=shared, lacking=()
+        )
         found[_drawn(host, empty, needs, is_stranded=False)] = wanted - packing.hosts
     return PoolLayout(
         plan=plan,
@@ -302,7 +305,7 @@ def _slots(
             yield Slot(use=SlotUse.SHARED, copies=on_gpu, free_mib=free_mib)
         left = SlotUse.STRANDED if lacking else SlotUse.FREE
         yield from [Slot(use=left)] * found.free[0]
-        yield from [Slot(use=SlotUse.DAEMONS)] * (host.room.gpus - host.room.units[0])
+        yield from [Slot(use=SlotUse.DAEMONS)] * (host.room.gpus - host.room.units[0] - len(host.room.shared))
     elif host.devices is not None:
         holds = {
             Devices.GPU_PART: [int(need.units[1] > 0) for need in needs],

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, Task, Unknown, Workload, known, total
-from gpu_constructs.placement import Assumption, PoolProfile, demand_of, profile_of, task_slots
+from gpu_constructs.placement import Assumption, PoolProfile, demand_of, task_slots
 from gpu_constructs.placement.destinations import started_by_strategies
 from gpu_constructs.placement.route import Assignment, Destination
 from gpu_constructs.rules.context import Context
 from gpu_constructs.values import dataclass
 
+WHILE_SPARED = "for a capacity provider that gets no copy while the base of another one takes all"
+"""When an error about the hosts of one capacity provider is a warning; see `Destination.is_spared`."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Copies:
-    """A workload, and how many of its copies its pools hold at their maximum if nothing else runs there.
+    """A workload, and how many of its copies its pools hold at their maximum if only daemons run there besides.
 
     Attributes:
         assignment: The workload with its pools.
@@ -71,7 +74,7 @@ def counted(context: Context) -> tuple[Copies, ...]:
         for each in context.assignments
         if each.workload.is_service
         and each.workload.daemon is False
-        and not each.never
+        and all(one.is_spared for one in each.never)
         and not any(one.pool.kind is PoolKind.MANAGED_INSTANCES for one in each.destinations)
     )
 
@@ -115,7 +118,7 @@ def _slots(assignment: Assignment, assumption: Assumption) -> tuple[int | Unknow
     by_kind: dict[tuple[PoolProfile, int | Unknown], int | Unknown] = {}
     found = []
     for each in assignment.destinations:
-        kind = profile_of(each.pool), each.pool.max_instances
+        kind = each.offer, each.pool.max_instances
         slots = by_kind.get(kind)
         if slots is None:
             slots = by_kind[kind] = _slots_on(assignment, each, assumption)
@@ -129,5 +132,9 @@ def _slots_on(assignment: Assignment, destination: Destination, assumption: Assu
     if known(destination.pool.max_instances) < 0:
         return UNKNOWN
     return task_slots(
-        assignment.task, destination.pool, constraints=assignment.workload.constraints, assumption=assumption
+        assignment.task,
+        destination.pool,
+        constraints=assignment.workload.constraints,
+        assumption=assumption,
+        daemons=destination.offer.daemons,
     )

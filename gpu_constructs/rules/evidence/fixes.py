@@ -19,16 +19,20 @@ from gpu_constructs.fleet import (
     Task,
     Unknown,
     Workload,
+    known,
 )
 from gpu_constructs.hardware import Image, InstanceType, default_image, may_run
 from gpu_constructs.hardware.prices import dollars, on_demand_price
 from gpu_constructs.placement import (
     Fit,
     HostResource,
+    ObstacleKind,
     Shortfall,
     alternatives,
+    demand_of,
     expected_memory_mib,
     fit,
+    most_memory_mib,
     profile_of,
     runs_somewhere,
 )
@@ -202,6 +206,8 @@ def _less(task: Task, pool: Pool, found: Fit) -> Ways:
     if most and less is not None:
         text = and_list(f"{each.label} no higher than {each.amount(available)}" for each, available in most.items())
         return one_way(text, less)
+    if any(each.kind is ObstacleKind.DAEMONS for each in found.obstacles) and demand_of(task).host_ports:
+        return ((Way(text="another host port, or a dynamic one (0)"),),)
     if not most and pool.shape is not None and task.wants_gpu:
         part = pool.shape.partition
         if part == 1:
@@ -212,12 +218,13 @@ def _less(task: Task, pool: Pool, found: Fit) -> Ways:
 
 
 def _available(short: Shortfall, pool: Pool) -> int:
+    if short.resource is not HostResource.MEMORY:
+        return short.available or 0
     # A host registers less memory than the most that it may have.
-    is_memory = short.resource is HostResource.MEMORY
-    available = (
-        expected_memory_mib(short.instance_type, profile_of(pool).may_reserve_mib) if is_memory else short.available
-    )
-    return int(available or 0)
+    offer, host = profile_of(pool), short.instance_type
+    expected = expected_memory_mib(host, offer.may_reserve_mib)
+    taken = most_memory_mib(host, known(offer.reserved_mib)) - (short.available or 0) if short.beside else 0
+    return expected - taken
 
 
 def _with_gpus(task: Task, most: int | str) -> Task | None:

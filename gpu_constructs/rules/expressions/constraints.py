@@ -8,6 +8,7 @@ from gpu_constructs.hardware.aws_limits import MAX_EXPRESSION_LENGTH, MAX_PLACEM
 from gpu_constructs.placement import DoubtKind, ObstacleKind
 from gpu_constructs.placement.demand import MEMBER_OF
 from gpu_constructs.rules.context import Context
+from gpu_constructs.rules.evidence.copies import WHILE_SPARED
 from gpu_constructs.rules.evidence.expressions import (
     ConstrainedThing,
     constrained,
@@ -120,6 +121,7 @@ def satisfied_by_a_named_type(context: Context) -> Problems:
     "GPU070",
     question="can a host of the pool satisfy the placement constraints?",
     because="if no host matches the constraints, the task remains in a pending state",
+    softer=WHILE_SPARED,
     source=_PAGE,
     changes="PlacementConstraints.Expression",
     unless=("GPU041", "GPU045"),
@@ -138,6 +140,7 @@ def satisfied_by_hosts(context: Context) -> Problems:
             f"of {assignment.workload.name}: {'; '.join(map(str, first[1][:_MOST_NAMED]))}",
             fix=f"an expression that is true for hosts of {first[0].pool.name} "
             f"({and_list(first[0].pool.instance_types)}), or no constraint",
+            is_certain=not all(each.is_spared for each, _ in barred),
         )
 
 

@@ -79,12 +79,15 @@ def _badly_split(copies: Copies, wanted: int) -> Problems:
     slots_of = {pool.name: known(slots) for pool, slots in zip(copies.pools, copies.possible, strict=True)}
     for share in split(copies.workload.strategy, wanted, wanted):
         name = "" if share.item.pool is None else share.item.pool.name
-        if share.least > slots_of.get(name, share.least):
+        slots, most = slots_of.get(name, wanted), known(share.most or 0)
+        if most > slots:
+            is_rounded = share.least <= slots
+            given = f"may give {most}" if is_rounded else f"gives {share.least}"
+            rounded = ", because how ECS rounds what the weights do not divide is not documented" if is_rounded else ""
             yield Problem(
                 about=copies.workload,
-                message=f"the strategy gives {share.least} of {wanted} tasks to {name}, which holds {slots_of[name]} "
-                "at MaxSize: the others never start, because ECS does not move them to a capacity provider that "
-                "has room",
+                message=f"the strategy {given} of {wanted} tasks to {name}{rounded}, which holds {slots} at MaxSize: "
+                "the others never start, because ECS does not move them to a capacity provider that has room",
                 fix=f"weights in proportion to the room of each capacity provider, or a higher MaxSize of {name}",
                 is_certain=False,
             )
@@ -194,7 +197,10 @@ def _is_short_of_interfaces(copies: Copies, slots: int) -> bool:
         return False
     bridged = replace(copies.task, network_mode="bridge")
     constraints = copies.workload.constraints
-    trunked = [task_slots(bridged, each, constraints=constraints, assumption=Assumption.BEST) for each in copies.pools]
+    trunked = [
+        task_slots(bridged, each.pool, constraints=constraints, assumption=Assumption.BEST, daemons=each.offer.daemons)
+        for each in copies.assignment.destinations
+    ]
     return sum(map(known, trunked)) > slots
 
 

@@ -11,6 +11,7 @@ from gpu_constructs.placement.host import expected_shareable_mib
 from gpu_constructs.placement.route import Assignment, Destination
 from gpu_constructs.rules.change import Way
 from gpu_constructs.rules.context import Context
+from gpu_constructs.rules.evidence.copies import WHILE_SPARED
 from gpu_constructs.rules.evidence.fixes import PROPERTIES, hosts_for
 from gpu_constructs.rules.rule import Problem, Problems, error
 
@@ -20,6 +21,7 @@ from gpu_constructs.rules.rule import Problem, Problems, error
     question="do the hosts have the processor that the task is built for?",
     because="a host only runs images for its own architecture, and ECS does not place a task on it whose "
     "RuntimePlatform names another",
+    softer=WHILE_SPARED,
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task_definition_parameters.html",
     changes="RuntimePlatform.CpuArchitecture",
     unless=("GPU063",),
@@ -34,6 +36,7 @@ def same_architecture(context: Context) -> Problems:
                 message=f"{task.name} cannot run on {each.pool.name}: {obstacle}",
                 fix=f"{task.architecture} hosts",
                 ways=(hosts_for(task, each.pool, f"{task.architecture} hosts,"),),
+                is_certain=not each.is_spared,
             )
 
 
@@ -41,6 +44,7 @@ def same_architecture(context: Context) -> Problems:
     "GPU068",
     question="does one GPU have the memory that containers share through MPS?",
     because="all containers of a task that share a GPU get the same GPU, which must have enough memory for all of them",
+    softer=WHILE_SPARED,
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_NvidiaMpsAllocation.html",
     unless=("GPU063",),
 )
@@ -61,6 +65,7 @@ def enough_to_share(context: Context) -> Problems:
                     value=short.asked,
                     allowed=f"up to {short.resource.amount(short.available)}",
                     is_shortage=True,
+                    is_certain=not each.is_spared,
                 )
 
 
@@ -68,6 +73,7 @@ def enough_to_share(context: Context) -> Problems:
     "GPU073",
     question="do the hosts have the Neuron devices that the task asks for?",
     because="a container does not start if its host does not have a device that it is given",
+    softer=WHILE_SPARED,
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-inference-task-def.html",
     unless=("GPU063",),
 )
@@ -87,6 +93,7 @@ def enough_neuron_devices(context: Context) -> Problems:
                 value=short[0].asked if short else None,
                 allowed=f"up to {short[0].available}" if short else "",
                 is_shortage=bool(short),
+                is_certain=not each.is_spared,
             )
 
 

@@ -21,7 +21,7 @@ from gpu_constructs.placement.destinations import carries_gpus, pools_by_hand, u
 from gpu_constructs.placement.route import UNSCALED, Assignment, Destination
 from gpu_constructs.rules.change import Way, Ways, one_way
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.copies import may_find_host
+from gpu_constructs.rules.evidence.copies import WHILE_SPARED, may_find_host
 from gpu_constructs.rules.evidence.fixes import (
     LESS,
     PROPERTIES,
@@ -40,7 +40,7 @@ _PLACEMENT = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-p
 
 # Other rules report the other resources.
 _RESOURCES = frozenset({HostResource.GPU, HostResource.CPU, HostResource.MEMORY, HostResource.INTERFACES})
-_UNSURE = (DoubtKind.MEMORY, DoubtKind.UNDOCUMENTED)
+_UNSURE = (DoubtKind.MEMORY, DoubtKind.UNDOCUMENTED, DoubtKind.DAEMONS)
 
 
 @warning(
@@ -95,9 +95,9 @@ def known_task(context: Context) -> Problems:
 @error(
     "GPU060",
     question="does the task fit the hosts of each pool that it may be placed on?",
-    because="ECS gives a task to one capacity provider and does not move it; if the hosts are too small, the task "
-    "stays in PROVISIONING",
-    softer="where a task without a strategy may find a larger host that other tasks started",
+    because="ECS gives a task to one capacity provider and does not move it; if the hosts are too small, or have too "
+    "little left beside their daemons, which ECS starts first, the task stays in PROVISIONING",
+    softer=f"where a task without a strategy may find a larger host that other tasks started, and {WHILE_SPARED}",
     source=_SCALING,
     unless=("GPU022", "GPU023", "GPU063"),
 )
@@ -112,7 +112,8 @@ def fits(context: Context) -> Problems:
         short = [(each, reasons) for each in never if (reasons := _reasons(assignment.task, each))]
         if assignment.every:
             for each, reasons in short:
-                yield _does_not_fit(assignment, f"on {each.pool.name}: {_joined(reasons)}", each)
+                found = _does_not_fit(assignment, f"on {each.pool.name}: {_joined(reasons)}", each)
+                yield replace(found, is_certain=not each.is_spared)
         elif short:
             where = "; ".join(f"{each.pool.name}: {_joined(reasons)}" for each, reasons in short[:4])
             found = _does_not_fit(assignment, f"on any host of its cluster here ({where})", short[0][0])
@@ -155,7 +156,8 @@ def _in_question(context: Context) -> Iterator[tuple[Assignment, Destination]]:
 
 def _reasons(task: Task, destination: Destination) -> tuple[Shortfall | Obstacle, ...]:
     """Why a pool never runs a task, without what other rules report."""
-    obstacles = {ObstacleKind.GPU_PART} | (set() if task.wants_gpu else {ObstacleKind.OPERATING_SYSTEM})
+    obstacles = {ObstacleKind.GPU_PART, ObstacleKind.DAEMONS}
+    obstacles |= set() if task.wants_gpu else {ObstacleKind.OPERATING_SYSTEM}
     return (
         *(
             each

@@ -12,10 +12,10 @@ from gpu_constructs.placement import DoubtKind, demand_of
 from gpu_constructs.placement.destinations import (
     EC2_LAUNCH_TYPES,
     environments_by_hand,
-    items_with_tasks,
     pools_of,
 )
 from gpu_constructs.placement.route import Route
+from gpu_constructs.placement.strategy import items_with_tasks
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import or_list
 from gpu_constructs.rules.rule import Problem, Problems, info

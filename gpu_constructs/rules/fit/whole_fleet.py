@@ -10,7 +10,7 @@ from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU
 from gpu_constructs.hardware.network_devices import may_have_trunk
 from gpu_constructs.hardware.prices import dollars
 from gpu_constructs.placement import Assumption, Counts, PoolProof, Proof, Stranded, demand_of, prove
-from gpu_constructs.placement.assumptions import need_of, room_of
+from gpu_constructs.placement.assumptions import need_of, rooms_of
 from gpu_constructs.placement.memo import by_identity
 from gpu_constructs.placement.packing import UNITS, copies_per_host
 from gpu_constructs.placement.prices import cost_of
@@ -238,9 +238,9 @@ def _room_left(context: Context, each: PoolProof) -> str:
     if len(each.workloads) != 1:
         return ""
     task = next(of.task for of in context.fleet.workloads if of.name == each.workloads[0])
-    room = room_of(each.pool, Assumption.BEST)
-    need = None if room is None or task is None else need_of(demand_of(task), room, Assumption.BEST)
-    if room is None or need is None:
+    _, room = rooms_of(each.offer)
+    need = None if task is None else need_of(demand_of(task), room, Assumption.BEST)
+    if need is None:
         return ""
     vcpus = need.units[2] / CPU_UNITS_PER_VCPU
     return f": {vcpus:g} vCPU and {need.units[3]} MiB for each task leave room for {copies_per_host(need, room)}"

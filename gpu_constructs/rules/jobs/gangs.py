@@ -24,6 +24,7 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.hardware.aws_limits import MAX_INLINE_ITERATIONS
 from gpu_constructs.placement import Assumption, task_slots
+from gpu_constructs.placement.pool_profile import Daemon
 from gpu_constructs.placement.route import Assignment
 from gpu_constructs.rules.change import Ways
 from gpu_constructs.rules.context import Context
@@ -51,7 +52,8 @@ def runs_at_once(context: Context) -> Problems:
         for tasks, assignments in _by_hosts(context, members):
             pools = {one.pool.name: one.pool for each in assignments for one in each.destinations}
             there = {name: _reserved_alone(each) for name, each in pools.items()}
-            slots = total(_slots(each, assignments) for each in there.values())
+            daemons = {one.pool.name: one.offer.daemons for each in assignments for one in each.destinations}
+            slots = total(_slots(each, assignments, daemons[name]) for name, each in there.items())
             if isinstance(tasks, int) and isinstance(slots, int) and slots < tasks:
                 first = next(iter(pools.values()))
                 is_reserved = any(there[name] is not each for name, each in pools.items())
@@ -148,10 +150,10 @@ def _reserved_alone(pool: Pool) -> Pool:
     return replace(pool, max_instances=reserved)
 
 
-def _slots(pool: Pool, assignments: tuple[Assignment, ...]) -> int | Unknown:
+def _slots(pool: Pool, assignments: tuple[Assignment, ...], daemons: tuple[Daemon, ...]) -> int | Unknown:
     """Tasks that a pool holds at most, as if all were like the one of which it holds most."""
     slots = [
-        task_slots(each.task, pool, constraints=each.workload.constraints, assumption=Assumption.BEST)
+        task_slots(each.task, pool, constraints=each.workload.constraints, assumption=Assumption.BEST, daemons=daemons)
         for each in assignments
     ]
     return UNKNOWN if any(isinstance(each, Unknown) for each in slots) else max(map(known, slots))

@@ -19,6 +19,7 @@ from gpu_constructs.hardware.cuda import (
 from gpu_constructs.placement.route import Destination, Route
 from gpu_constructs.rules.change import Way, one_way
 from gpu_constructs.rules.context import Context
+from gpu_constructs.rules.evidence.copies import WHILE_SPARED
 from gpu_constructs.rules.evidence.fixes import hosts_for, with_container
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
@@ -63,7 +64,7 @@ def recent_driver(context: Context) -> Problems:
     question="does the CUDA of the container image still have code for the GPUs of the hosts?",
     because="CUDA 13 dropped Maxwell, Pascal and Volta: programs that are built with it, and its libraries, have no "
     "kernels for GPUs below compute capability 7.5, whatever the driver",
-    softer="for images of the toolkit alone, in which a program may bring libraries of its own",
+    softer="for images of the toolkit alone, in which a program may bring libraries of its own, and " + WHILE_SPARED,
     source=CUDA_RELEASE_NOTES,
 )
 def still_compiled(context: Context) -> Problems:
@@ -82,7 +83,7 @@ def still_compiled(context: Context) -> Problems:
                 ),
                 property_name="Image",
                 value=container.image,
-                is_certain=found.has_kernels,
+                is_certain=found.has_kernels and not each.is_spared,
             )
 
 

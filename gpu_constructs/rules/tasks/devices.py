@@ -27,6 +27,7 @@ from gpu_constructs.placement.route import Destination, Route
 from gpu_constructs.rules.change import Ways, either, one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES
+from gpu_constructs.rules.evidence.copies import WHILE_SPARED
 from gpu_constructs.rules.evidence.fixes import with_container
 from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
@@ -103,6 +104,7 @@ def apart(context: Context) -> Problems:
     question="do the hosts have the EFA devices that the task is given?",
     because="each Elastic Fabric Adapter of a host is one device, and a container does not start where its host does "
     "not have a device that it is given",
+    softer=WHILE_SPARED,
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html",
     changes="LinuxParameters.Devices",
     unless=("GPU090", "GPU091"),
@@ -119,6 +121,7 @@ def given_efa(context: Context) -> Problems:
                     message=f"{route.task.name} is given /dev/infiniband/uverbs{wanted}, and {reason}",
                     fix="hosts with as many EFA interfaces, and a launch template that asks for them, or leave the "
                     "device out",
+                    is_certain=not each.is_spared,
                 )
 
 

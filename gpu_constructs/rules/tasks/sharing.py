@@ -22,6 +22,7 @@ from gpu_constructs.placement.machine import doubt_of_sharing, is_before_volta, 
 from gpu_constructs.placement.route import Destination, Route
 from gpu_constructs.rules.change import Way, Ways, either, first_of, one_way
 from gpu_constructs.rules.context import Context
+from gpu_constructs.rules.evidence.copies import WHILE_SPARED
 from gpu_constructs.rules.evidence.fixes import hosts_for, with_container
 from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
@@ -132,6 +133,7 @@ def _sent_where_none_is_shared(context: Context) -> Problems:
     question="do shares of a GPU run where ECS can share one?",
     because="GPU sharing works on EC2 hosts and ECS Managed Instances, not for tasks of EXTERNAL compatibility; the "
     "agent does not offer it on hosts with a vGPU, which is what g6f and gr6f have",
+    softer=WHILE_SPARED,
     source=_GATES,
     in_fleet=_sent_where_none_is_shared,
 )
@@ -149,6 +151,7 @@ def shareable(task: Task) -> Problems:
     question="is the image of the hosts new enough to share GPUs?",
     because="ECS agents before 1.107.0 (24 September 2026) do not have the capability, and the Amazon Linux 2 images "
     "have no MPS service: ECS places no task that asks for a share on their hosts",
+    softer=WHILE_SPARED,
     source="https://github.com/aws/amazon-ecs-agent/releases/tag/v1.107.0",
 )
 def new_enough(context: Context) -> Problems:
@@ -229,6 +232,7 @@ def _problem(route: Route, each: Destination, why: str, *, fix: str, ways: Ways 
         fix=fix,
         ways=ways,
         property_name="ResourceRequirements",
+        is_certain=not each.is_spared,
     )
 
 
