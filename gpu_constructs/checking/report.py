@@ -50,6 +50,7 @@ class Report:
         values: With which values of a parameter something works, where that is not so with all.
         untried: How many values of parameters were not tried, by parameter: more than there is time
             for.
+        stacks: The stacks that the files define.
     """
 
     fleet: Fleet
@@ -59,6 +60,7 @@ class Report:
     read: tuple[str, ...] = ()
     values: tuple[ValueTable, ...] = ()
     untried: Mapping[str, int] = field(default_factory=dict)
+    stacks: Stacks = field(default=Stacks(), repr=False, compare=False)
 
     @property
     def unchecked(self) -> tuple[Finding, ...]:
@@ -170,6 +172,7 @@ def _reported(inputs: Inputs, asked: _Asked) -> Report:
         read=tuple(stacks.documents),
         values=tuple(replace(each, origin=stacks.locate(each.row)) for each in values),
         untried=untried,
+        stacks=stacks,
     )
 
 

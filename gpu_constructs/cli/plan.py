@@ -21,6 +21,7 @@ from gpu_constructs.placement.reasons import listed
 from gpu_constructs.planning import FleetPlan, plan
 from gpu_constructs.planning.budget_verdict import BudgetVerdict, verdict
 from gpu_constructs.planning.plan_difference import PlanDifference, difference
+from gpu_constructs.planning.updates import refused_updates
 
 _AMOUNT = re.compile(r"-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")  # float() takes other digits and 1_0
 
@@ -33,7 +34,8 @@ examples:
   gpu-constructs plan template.yaml --region eu-west-1 --format json
 
 exit codes:
-  0 planned, 1 not certainly within the budget, 2 wrong usage or a file that cannot be read
+  0 planned, 1 not certainly within the budget, or a change that AWS refuses in one deploy, 2 wrong usage or a file
+  that cannot be read
 """
 
 
@@ -44,7 +46,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     add_format(parser, "html", "markdown")
     parser.add_argument("--output", metavar="FILE", help="write the plan to a file; html is a page for a browser")
     parser.add_argument(
-        "--diff", nargs=2, metavar=("OLD", "NEW"), help="compare two plans; as Markdown for a pull request"
+        "--diff", nargs=2, metavar=("OLD", "NEW"), help="compare two plans, and say what AWS refuses in one deploy"
     )
     parser.add_argument(
         "--budget",
@@ -57,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Plans, and writes the plan.
 
     Returns:
-        1 if a budget is not certainly kept, else 0.
+        1 if a budget is not certainly kept, or AWS refuses the change, else 0.
     """
     budget, configuration = _budget(arguments.budget), found_configuration(arguments.config)
     _require_paths(arguments)
@@ -67,14 +69,17 @@ def run(arguments: argparse.Namespace) -> int:
     require_writable(arguments.output, [each for result in results for each in result.read])
     *old, new = [plan(each.fleet) for each in results]
     held = None if budget is None else verdict(new, budget)
-    written = _difference(difference(old[0], new), held, arguments.format) if old else _plan(new, held, arguments)
+    refused = refused_updates(results[0].stacks, results[1].stacks) if old else ()
+    written = (
+        _difference(difference(old[0], new, refused), held, arguments.format) if old else _plan(new, held, arguments)
+    )
     if isinstance(written, str):
         deliver(written, arguments.output)
     elif arguments.output is None:
         show(written, sys.stdout)
     else:
         deliver("".join(f"{unstyled(each)}\n" for each in written), arguments.output)
-    return 0 if held is None or held.is_kept else 1
+    return 0 if (held is None or held.is_kept) and not refused else 1
 
 
 def _plan(found: FleetPlan, held: BudgetVerdict | None, arguments: argparse.Namespace) -> str | Iterator[Line]:

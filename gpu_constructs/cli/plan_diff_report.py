@@ -13,6 +13,7 @@ from gpu_constructs.cli.terminal import Line, clean
 from gpu_constructs.planning.budget_verdict import BudgetVerdict
 from gpu_constructs.planning.in_words import about_prices
 from gpu_constructs.planning.plan_difference import PlanDifference, Row, Status
+from gpu_constructs.planning.updates import RefusedUpdate
 
 _HEAD = ("", "old", "new", "change")
 _STYLES = {Status.ADDED: "warning", Status.REMOVED: "good", Status.CHANGED: ""}
@@ -27,6 +28,7 @@ https://docs.github.com/en/get-started/writing-on-github/working-with-advanced-f
 _CUT = "&#8203;"
 """A space without width, which GitHub shows as nothing."""
 _SAME = "The plan is the same."
+_REFUSED = "AWS refuses this in one deploy"
 
 
 def lines(found: PlanDifference, *, width: int, verdict: BudgetVerdict | None = None) -> Iterator[Line]:
@@ -35,6 +37,11 @@ def lines(found: PlanDifference, *, width: int, verdict: BudgetVerdict | None = 
         yield [(_SAME, "good")]
     else:
         yield from _changes(found, width)
+    for each in found.refused:
+        yield []
+        yield [(_REFUSED, "error")]
+        for label, text in _parts(each):
+            yield from pieces(f"  {label}", text, width)
     if verdict is not None:
         yield []
         yield from budget_lines(verdict, width)
@@ -60,6 +67,11 @@ def _changes(found: PlanDifference, width: int) -> Iterator[Line]:
 def markdown(found: PlanDifference, *, verdict: BudgetVerdict | None = None) -> str:
     """The difference as a comment of a pull request."""
     parts = ["### GPU hosts", *([_SAME] if found.is_empty else _tables(found))]
+    for each in found.refused:
+        parts.append(f"**{_REFUSED}**")
+        *names, (_, source) = _parts(each)
+        said = [f"- {label}{_escaped(text)}" for label, text in names]
+        parts.append("\n".join([*said, f"- [documentation]({source})"]))
     if verdict is not None:
         parts += [_escaped("".join(piece for piece, _ in line)) for line in budget_lines(verdict, None)]
     if found.is_priced and not found.is_empty:
@@ -93,11 +105,22 @@ def json_report(found: PlanDifference, verdict: BudgetVerdict | None = None) -> 
                 for each in found.pools
             ],
             "quotas": [_facts(each) for each in found.quotas],
+            "refused": [
+                {"change": each.change, "answer": of.answer, "steps": list(of.steps), "source": of.source}
+                for each in found.refused
+                for of in (each.refusal,)
+            ],
             "old": facts_of(found.old),
             "new": facts_of(found.new),
             "budget": budget_facts(verdict),
         }
     )
+
+
+def _parts(refused: RefusedUpdate) -> Sequence[tuple[str, str]]:
+    of = refused.refusal
+    labels = ("", "AWS: ", "first: ", "then: ", "see ")
+    return tuple(zip(labels, (refused.change, of.answer, *of.steps, of.source), strict=True))
 
 
 def _cells(row: Row) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from gpu_constructs.placement.reasons import listed
 from gpu_constructs.planning.fleet_plan import FleetPlan, Level, PoolPlan, QuotaNeed
 from gpu_constructs.planning.host_price import HOURS_A_MONTH, Usd
 from gpu_constructs.planning.in_words import NOT_KNOWN, amount, cost_of_level, number, partly
+from gpu_constructs.planning.updates import RefusedUpdate
 from gpu_constructs.values import dataclass
 
 _NOTHING = "-"
@@ -82,6 +83,7 @@ class PlanDifference:
         totals: Hosts and costs of the whole fleet, the same ones too.
         pools: Pools that are not the same, by their names.
         quotas: What is needed of quotas, where that is not the same.
+        refused: What AWS refuses when the one is deployed over the other.
     """
 
     old: FleetPlan
@@ -89,6 +91,7 @@ class PlanDifference:
     totals: tuple[Row, ...]
     pools: tuple[PoolDifference, ...]
     quotas: tuple[Row, ...]
+    refused: tuple[RefusedUpdate, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -101,8 +104,14 @@ class PlanDifference:
         return bool(self.old.prices or self.new.prices)
 
 
-def difference(old: FleetPlan, new: FleetPlan) -> PlanDifference:
-    """What a change does to a plan."""
+def difference(old: FleetPlan, new: FleetPlan, refused: tuple[RefusedUpdate, ...] = ()) -> PlanDifference:
+    """What a change does to a plan.
+
+    Args:
+        old: The plan before.
+        new: The plan after.
+        refused: What AWS refuses of the change, as `gpu_constructs.planning.updates` finds it.
+    """
     pairs = _pairs(old.pools, new.pools)
     # Only of what is not known it has to be asked whether it is the same.
     changed = [pair for pair in pairs if not _is_same(*pair)]
@@ -113,6 +122,7 @@ def difference(old: FleetPlan, new: FleetPlan) -> PlanDifference:
         totals=tuple(_totals(old, new, tuple(changed))),
         pools=tuple(each for each in starmap(_of_pool, pairs) if each is not None),
         quotas=tuple(each for each in _quotas(old, new, names) if each.is_change),
+        refused=refused,
     )
 
 

@@ -168,6 +168,27 @@ def test_a_difference_is_markdown_for_a_pull_request(tmp_path: Path, capsys: pyt
     assert "above the budget of \\$4.00" in output
 
 
+@pytest.mark.parametrize("form", ["text", "markdown", "json"])
+def test_a_change_that_is_refused_is_1_and_has_two_deploys(
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old, new = template(), template()
+    old["Resources"]["Service"]["Properties"]["ServiceName"] = "a_b"
+    del new["Resources"]["Service"]
+    new["Resources"]["Chat"] = old["Resources"]["Service"]
+    sides = written(old, tmp_path / "old.json"), written(new, tmp_path / "new.json")
+    assert main(["plan", "--diff", *sides, "--format", form]) == 1
+    output = capsys.readouterr().out
+    if form == "json":
+        (refused,) = json.loads(output)["refused"]
+        assert refused["answer"] == "already exists"
+        assert len(refused["steps"]) == 2
+    else:
+        name, then = ("a\\_b", "\n- then: ") if form == "markdown" else ("a_b", "\n  then: ")
+        assert f"Chat takes the name '{name}' from Service, which goes; the old one is deleted last\n" in output
+        assert then in output
+
+
 def test_names_are_no_markup(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     body = template()
     body["Resources"]["Provider"]["Metadata"] = {"aws:cdk:path": "Demo/a|b<i>`*\ny/Provider/Resource"}
