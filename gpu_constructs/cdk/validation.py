@@ -172,6 +172,9 @@ def announce(construct: IConstruct, findings: Iterable[Finding]) -> None:
     """Shows at the construct what no template holds; acknowledged like everything else."""
     for each in findings:
         text = f"{each.message}; {each.fix}" if each.fix else each.message
+        if each.severity is Severity.INFO:
+            cdk.Annotations.of(construct).add_info(text)
+            continue
         cdk.Validations.of(construct).add_warning(f"{METADATA_KEY}::{each.rule}", text)
 
 

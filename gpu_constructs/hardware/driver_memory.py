@@ -22,6 +22,7 @@ _MORE_THAN_REPORTED: Mapping[str, int] = {"A10G": 23_028, "L4": 23_034, "L40S": 
 # https://github.com/lianqi1008/Control-GIC/issues/6 (A100, 79.14),
 # https://github.com/huggingface/trl/issues/2688 (H100, 79.10),
 # https://github.com/huggingface/local-gemma/pull/25 (A10G, 22),
+# https://github.com/ArcInstitute/evo2/issues/190 (L4, 22.03),
 # https://github.com/QwenLM/Qwen3-VL/issues/2097 (L40, the chip of L40S, 44.40); of H200
 # what the driver shows, as above.
 _SHOWN_BY_CUDA: Mapping[tuple[str, int], int] = {
@@ -30,6 +31,7 @@ _SHOWN_BY_CUDA: Mapping[tuple[str, int], int] = {
     ("V100", 16_384): 16_148,
     ("V100", 32_768): 32_501,
     ("A10G", 22_888): 22_528,
+    ("L4", 22_888): 22_559,
     ("L40S", 45_776): 45_465,
     ("A100", 40_960): 40_448,
     ("A100", 81_920): 81_039,

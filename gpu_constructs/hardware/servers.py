@@ -7,7 +7,7 @@ not exist for that server or has no source, which the source says with ``UNCONFI
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field
 from functools import cache
 from typing import Any
@@ -17,6 +17,7 @@ from gpu_constructs.values import dataclass
 
 _COMFYUI = re.compile(r"(?:^|/)[^/:@]{0,64}comfy-?ui", re.IGNORECASE)
 _WITH_LIBRARIES = re.compile(r"-(?:cudnn|devel|runtime)")
+_VERSION = re.compile(r"v?([0-9]{1,3})\.([0-9]{1,3})")
 _DOCKER_HUB = re.compile(r"(?:index\.|registry-1\.)?docker\.io/")
 
 
@@ -34,6 +35,8 @@ class ServerFacts:
         grace_seconds: How long it may load before that counts.
         command: What follows the entry point of its image, so that it is reached from other hosts.
         model: The model where the user names none.
+        names_model_first: The first version, as (major, minor), of which the command begins with the model, without the
+            option before it; None if that stays.
         gpu_arguments: What tells it to use several GPUs at once; empty where it needs no telling.
         gpu_variable: The environment variable that says the same; None if it has none.
         parallel: Arguments that make it use more than one GPU; empty where it needs none.
@@ -55,6 +58,7 @@ class ServerFacts:
     grace_seconds: int | None = None
     command: tuple[str, ...] = ()
     model: str | None = None
+    names_model_first: tuple[int, int] | None = None
     gpu_arguments: tuple[str, ...] = ()
     gpu_variable: str | None = None
     parallel: tuple[str, ...] = ()
@@ -67,6 +71,19 @@ class ServerFacts:
     queue_metric: str | None = None
     load_metric: str | None = None
     sources: Mapping[str, str] = field(default_factory=dict)
+
+    def command_in(self, image: str | None) -> tuple[str, ...]:
+        """Its command in a published image; one that is not known gets the form that every version has taken so far."""
+        if self.names_model_first is None or image is None:
+            return self.command
+        found = _VERSION.match(image.rpartition(":")[2])
+        is_new = found is None or (int(found[1]), int(found[2])) >= self.names_model_first
+        return self.command[1:] if is_new else self.command
+
+    def is_told_of_gpus(self, arguments: Iterable[str]) -> bool:
+        """Whether arguments say how it uses several GPUs."""
+        names = {each.partition("=")[0].replace("_", "-") for each in arguments}
+        return not names.isdisjoint(self.parallel or self.gpu_arguments[:1])
 
 
 def server_facts(name: str) -> ServerFacts:

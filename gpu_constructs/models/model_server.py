@@ -34,6 +34,7 @@ class ModelServer:
         health_check_grace_seconds: How long it may load before failed health checks count; measured for models of 7
             billion parameters. A larger model takes longer, and so does a first download.
         command: Its command, with ``{port}`` where its port goes. Empty for the image's own.
+        model: The model, by its name on Hugging Face; its memory is held against the GPUs. None without a name.
         gpu_arguments: What is added to its command where it has several GPUs, with ``{gpus}`` for how many.
         environment: Environment variables, with ``{port}`` where its port goes.
         cache_directory: Where it keeps what it downloads, which a `ModelCache` keeps for it.
@@ -51,6 +52,7 @@ class ModelServer:
     health_path: str | None = None
     health_check_grace_seconds: int | None = None
     command: Sequence[str] = ()
+    model: str | None = None
     gpu_arguments: Sequence[str] = ()
     environment: Mapping[str, str] = field(default_factory=dict, hash=False)
     cache_directory: str | None = None
@@ -62,6 +64,8 @@ class ModelServer:
 
     def __post_init__(self) -> None:
         require_text("name", self.name, example="'mine'")
+        if self.model is not None:
+            require_text("model", self.model, example="'Qwen/Qwen2.5-7B-Instruct'")
         if self.image_name is not None:
             require_text("image_name", self.image_name, example="'registry/name:tag'")
         for argument in ("port", "metrics_port"):
@@ -102,7 +106,7 @@ class ModelServer:
     ) -> ModelServer:
         """Serves with vLLM from ``vllm/vllm-openai``, the API of OpenAI on port 8000.
 
-        Several GPUs become ``--tensor-parallel-size``.
+        Several GPUs become ``--tensor-parallel-size``, unless `arguments` say how they are used.
 
         Args:
             model: A name on Hugging Face, or a directory in the container.
@@ -351,16 +355,19 @@ def _preset(
         require_text("model", model, example="'Qwen/Qwen2.5-7B-Instruct'")
     if port is not None:
         require_port("port", port)
-    command = tuple(each.replace("{model}", str(model)) for each in facts.command)
+    added = texts("arguments", arguments, example="['--max-model-len', '8192']")
+    image_name = _image_name(name, facts, tag, image)
     return ModelServer(
         name=name,
         image=image,
-        image_name=_image_name(name, facts, tag, image),
+        image_name=image_name,
         port=facts.port if port is None else port,
         health_path=facts.health_path,
         health_check_grace_seconds=facts.grace_seconds,
-        command=(*command, *texts("arguments", arguments, example="['--max-model-len', '8192']")),
-        gpu_arguments=facts.gpu_arguments,
+        command=(*(each.replace("{model}", str(model)) for each in facts.command_in(image_name)), *added),
+        model=model if facts.gpu_arguments else None,
+        # Whoever says how GPUs are used says it alone.
+        gpu_arguments=() if facts.is_told_of_gpus(added) else facts.gpu_arguments,
         environment=facts.environment,
         cache_directory=facts.cache_directory,
         cache_variables=facts.cache_variables,

@@ -49,6 +49,12 @@ CACHE_FORMATS: Mapping[str, int] = {"fp32": 4, "fp16": 2, "bf16": 2, "fp8": 1}
 """Bytes of one value of the cache in each format that it is kept in."""
 
 _GIB = 1 << 30
+# What quantised checkpoints keep of the layers that are no matrices of a block: `modules_to_not_convert` of AWQ and
+# bitsandbytes, `lm_head=False` of GPTQ, and "ignore": ["lm_head"] of compressed-tensors and ModelOpt.
+_WIDE = 16
+# vLLM's own bound, where another program that unpacks the format takes older GPUs: get_min_capability in
+# https://github.com/vllm-project/vllm/blob/007d5005/vllm/model_executor/layers/quantization/mxfp4.py
+_LEAST_OF_VLLM: Mapping[str, tuple[int, int]] = {"mxfp4": (8, 0)}
 _BATCHED_TOKENS = 8192  # --max-num-batched-tokens of vLLM 0.33 for a server on a large GPU
 # A layer holds the hidden values twice, both halves of the gate and their product at once: 2 + 3 * 3.5 = 12.5 times the
 # hidden size in Llama 3.1, and a quarter more for what the allocator keeps. 0.2 to 9.4 GiB were seen.
@@ -175,10 +181,13 @@ def gpus_that_hold(memory: ModelMemory, instance_type: InstanceType) -> int | No
         instance_type: What the host is. The memory that CUDA shows of its GPUs counts.
 
     Returns:
-        None if all of them are too small or too few, or their memory is not known.
+        None if all of them are too small or too few, or their memory is not known, or vLLM runs the number format of
+        the weights on newer ones alone.
     """
     devices = instance_type.accelerators
     if devices is None or devices.vendor is not Vendor.NVIDIA:
+        return None
+    if (devices.compute_capability or (0, 0)) < _LEAST_OF_VLLM.get(memory.precision, (0, 0)):
         return None
     usable = (cuda_memory_mib(instance_type) or 0) * MEMORY_FRACTION
     splits = (each for each in range(1, devices.logical_count + 1) if may_split(memory.shape, each))
@@ -208,10 +217,15 @@ def _weights(shape: ModelShape, name: str) -> Part:
     published = next((each for each in shape.checkpoints if each.precision == name), None)
     if published is not None:
         return Part(name="weights", gib=published.gib, formula=f"the published {name} checkpoint", basis=Basis.MEASURED)
+    wide = shape.in_16_bits if BITS[name] < _WIDE else 0
+    narrow, each = shape.parameters - wide, _bytes(BITS[name] / 8)
+    kept = f" + {wide:.2f} billion of embeddings and output x {_bytes(_WIDE / 8)}"
     return Part(
         name="weights",
-        gib=shape.parameters * 1e9 * BITS[name] / 8 / _GIB,
-        formula=f"{shape.parameters:g} billion parameters x {_bytes(BITS[name] / 8)}",
+        gib=(narrow * BITS[name] + wide * _WIDE) * 1e9 / 8 / _GIB,
+        formula=f"{narrow:.2f} billion parameters x {each}{kept}"
+        if wide
+        else f"{narrow:g} billion parameters x {each}",
         basis=Basis.DERIVED,
     )
 

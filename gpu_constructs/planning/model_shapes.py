@@ -45,6 +45,8 @@ class ModelShape:
         windowed_layers: Layers that keep the last `window` tokens alone.
         window: Tokens that they keep.
         longest: Tokens of its longest sequence; 0 where it has no such limit, or none is known.
+        in_16_bits: Those of its parameters, in units of 10^9, that checkpoints of narrower formats keep in 16 bits:
+            embeddings, the output head, an encoder of images; 0 where that is not known.
         precision: The format in which it is published.
         checkpoints: Published sizes that its parameters do not give.
         source: Where the shape is from; empty where no source has it.
@@ -62,10 +64,16 @@ class ModelShape:
     windowed_layers: int = 0
     window: int = 0
     longest: int = 0
+    in_16_bits: float = 0
     precision: str = "bf16"
     checkpoints: tuple[Checkpoint, ...] = ()
     source: str = ""
     assumed: bool = False
+
+
+def _vocabulary(tokens: int, hidden: int, *, matrices: int = 2) -> float:
+    """Parameters in units of 10^9 of the embeddings and of the output head, which may be the same matrix."""
+    return matrices * tokens * hidden / 1e9
 
 
 _OPENAI = "model card of gpt-oss, https://openai.com/index/gpt-oss-model-card: experts in MXFP4, the rest in BF16"
@@ -90,8 +98,21 @@ MODEL_SHAPES: tuple[ModelShape, ...] = (
         hidden=4096,
         heads=32,
         longest=32768,
+        in_16_bits=_vocabulary(32_768, 4096),
         source=_LITGPT,
         kv_heads=8,
+        head_size=128,
+    ),
+    ModelShape(
+        name="qwen2.5-7b",
+        parameters=7.62,
+        layers=28,
+        hidden=3584,
+        heads=28,
+        longest=131072,
+        in_16_bits=_vocabulary(152_064, 3584),
+        source=_LITGPT,
+        kv_heads=4,
         head_size=128,
     ),
     ModelShape(
@@ -101,6 +122,7 @@ MODEL_SHAPES: tuple[ModelShape, ...] = (
         hidden=4096,
         heads=32,
         longest=131072,
+        in_16_bits=_vocabulary(128_256, 4096),
         source=_LITGPT,
         kv_heads=8,
         head_size=128,
@@ -112,6 +134,7 @@ MODEL_SHAPES: tuple[ModelShape, ...] = (
         hidden=3584,
         heads=16,
         longest=8192,
+        in_16_bits=_vocabulary(256_000, 3584, matrices=1),
         source=_LITGPT,
         kv_heads=8,
         head_size=256,
@@ -125,6 +148,7 @@ MODEL_SHAPES: tuple[ModelShape, ...] = (
         hidden=5120,
         heads=40,
         longest=131072,
+        in_16_bits=_vocabulary(152_064, 5120),
         source=_LITGPT,
         kv_heads=8,
         head_size=128,
@@ -136,6 +160,7 @@ MODEL_SHAPES: tuple[ModelShape, ...] = (
         hidden=2880,
         heads=64,
         longest=131072,
+        in_16_bits=_vocabulary(201_088, 2880),
         source=_GPT_OSS_20B,
         kv_heads=8,
         head_size=64,
@@ -151,6 +176,7 @@ MODEL_SHAPES: tuple[ModelShape, ...] = (
         hidden=5376,
         heads=32,
         longest=131072,
+        in_16_bits=_vocabulary(262_208, 5376, matrices=1) + 0.42,
         source=_LITGPT,
         kv_heads=16,
         head_size=128,
@@ -164,6 +190,7 @@ MODEL_SHAPES: tuple[ModelShape, ...] = (
         hidden=2048,
         heads=32,
         longest=262144,
+        in_16_bits=_vocabulary(151_936, 2048),
         source=f"{_LITGPT}; the context is that of its versions of 2507",
         kv_heads=4,
         head_size=128,
@@ -175,6 +202,7 @@ MODEL_SHAPES: tuple[ModelShape, ...] = (
         hidden=5120,
         heads=40,
         longest=131072,
+        in_16_bits=_vocabulary(152_064, 5120),
         source=_LITGPT,
         kv_heads=8,
         head_size=128,
@@ -186,6 +214,7 @@ MODEL_SHAPES: tuple[ModelShape, ...] = (
         hidden=4096,
         heads=32,
         longest=32768,
+        in_16_bits=_vocabulary(32_000, 4096),
         source=_LITGPT,
         kv_heads=8,
         head_size=128,
@@ -197,6 +226,7 @@ MODEL_SHAPES: tuple[ModelShape, ...] = (
         hidden=8192,
         heads=64,
         longest=131072,
+        in_16_bits=_vocabulary(128_256, 8192),
         source=_LITGPT,
         kv_heads=8,
         head_size=128,
@@ -208,6 +238,7 @@ MODEL_SHAPES: tuple[ModelShape, ...] = (
         hidden=8192,
         heads=64,
         longest=131072,
+        in_16_bits=_vocabulary(152_064, 8192),
         source=_LITGPT,
         kv_heads=8,
         head_size=128,
@@ -219,6 +250,7 @@ MODEL_SHAPES: tuple[ModelShape, ...] = (
         hidden=2880,
         heads=64,
         longest=131072,
+        in_16_bits=_vocabulary(201_088, 2880),
         source=_GPT_OSS,
         kv_heads=8,
         head_size=64,
@@ -234,6 +266,7 @@ MODEL_SHAPES: tuple[ModelShape, ...] = (
         hidden=16384,
         heads=128,
         longest=131072,
+        in_16_bits=_vocabulary(128_256, 16384),
         source=_LITGPT,
         kv_heads=8,
         head_size=128,
@@ -246,6 +279,7 @@ MODEL_SHAPES: tuple[ModelShape, ...] = (
         hidden=7168,
         heads=128,
         longest=163840,
+        in_16_bits=_vocabulary(129_280, 7168),
         source=_DEEPSEEK,
         latent=576,
         precision="fp8",
@@ -259,6 +293,25 @@ _PLAIN = tuple(
     _BY_NAME[name] for name in ("llama-3.1-8b", "qwen2.5-14b", "qwen2.5-32b", "llama-3.1-70b", "llama-3.1-405b")
 )
 _MOST_PARAMETERS = 100_000.0
+
+# Versions of one architecture and size.
+_SAME = {"llama-3-8b": "llama-3.1-8b", "llama-3-70b": "llama-3.1-70b", "llama-3.3-70b": "llama-3.1-70b"}
+# What stands behind the model in the names of checkpoints on Hugging Face: words that change no size, and formats.
+_OF_ANY_SIZE = frozenset({"instruct", "it", "chat", "base", "thinking", "v0.1", "v0.2", "v0.3", "2507", "0324", "bf16"})
+_FORMATS = {
+    "awq": "awq",
+    "awq-int4": "awq",
+    "gptq": "gptq",
+    "gptq-int4": "gptq",
+    "quantized.w4a16": "gptq",
+    "gptq-int8": "int8",
+    "quantized.w8a8": "int8",
+    "quantized.w8a16": "int8",
+    "bnb-4bit": "bitsandbytes",
+    "fp8": "fp8",
+    "fp8-dynamic": "fp8",
+    "nvfp4": "fp4",
+}
 
 
 def model_shape(name: str) -> ModelShape:
@@ -279,6 +332,26 @@ def model_shape(name: str) -> ModelShape:
         nearest=tuple(get_close_matches(name[:NAME].lower(), _BY_NAME, n=3, cutoff=0.6)),
         otherwise=f"one of {', '.join(_BY_NAME)}",
     )
+
+
+def model_named(name: str) -> tuple[ModelShape, str] | None:
+    """The model behind the name of a checkpoint and the format of its weights; None where the name does not say both.
+
+    Args:
+        name: As on Hugging Face, such as ``Qwen/Qwen2.5-32B-Instruct-AWQ``; a directory may hold anything.
+    """
+    owner, slash, rest = name[: 2 * NAME].lower().partition("/")
+    if not slash or "/" in rest or not owner.strip("."):
+        return None
+    rest = rest.removeprefix("meta-")
+    for each in sorted((*_BY_NAME, *_SAME), key=len, reverse=True):
+        if f"{rest}-".startswith(f"{each}-"):
+            words = rest.removeprefix(each).strip("-").split("-")
+            shape = _BY_NAME[_SAME.get(each, each)]
+            kept = "-".join(word for word in words if word and word not in _OF_ANY_SIZE)
+            precision = _FORMATS.get(kept) if kept else shape.precision
+            return None if precision is None else (shape, precision)
+    return None
 
 
 def shape_of_size(parameters: float) -> ModelShape:
@@ -305,5 +378,6 @@ def shape_of_size(parameters: float) -> ModelShape:
         heads=near.heads,
         kv_heads=near.kv_heads,
         head_size=near.head_size,
+        in_16_bits=near.in_16_bits * parameters / near.parameters,
         assumed=True,
     )

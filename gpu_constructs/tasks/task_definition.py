@@ -19,6 +19,7 @@ from gpu_constructs.cdk.given import construct_of, initialize
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.overrides import naming
 from gpu_constructs.cdk.refusal import require_yes
+from gpu_constructs.cdk.validation import announce
 from gpu_constructs.fleet import DECLARED_TYPES, METADATA_KEY, Workload
 from gpu_constructs.hardware.declared import metadata_of as types_written
 from gpu_constructs.models.cache_storage import CacheStorage, Runner
@@ -39,6 +40,7 @@ from gpu_constructs.tasks.model_container import add_served_container
 from gpu_constructs.tasks.neuron_container import NeuronDevices, plan_neuron_container
 from gpu_constructs.tasks.proxy_room import require_known_size, with_proxy
 from gpu_constructs.tasks.room_for_daemons import SharedSize, beside_daemons
+from gpu_constructs.tasks.served_memory import require_memory
 from gpu_constructs.tasks.task_target import Capacity, Landing, encryption_key_of, landing_on
 from gpu_constructs.tasks.workload import (
     capacity_used,
@@ -225,6 +227,9 @@ class GpuTaskDefinition(CountedContainers):
         A service behind a load balancer takes its health check and its grace period from the server. What is given in
         `options` is taken in place of what the server says; environment variables are added.
 
+        A model that is known by its name is held against the GPUs: refused where its weights alone are larger, and a
+        warning where too little is left for requests. Of other models, `gpu_memory_gib` says what they need.
+
         Args:
             construct_id: The container's name.
             server: What it runs, such as ``ModelServer.vllm(model="Qwen/Qwen2.5-7B-Instruct")``.
@@ -235,12 +240,16 @@ class GpuTaskDefinition(CountedContainers):
         Raises:
             InvalidValueError: An argument is wrong by itself.
             IncompatibleError: The capacity has no such GPUs or cache, or GPUs that the image has no code for.
-            DoesNotFitError: The smallest host of a capacity has less of something than the task asks for.
+            DoesNotFitError: The smallest host of a capacity has less of something than the task asks for, or its GPUs
+                have less memory than the weights of the model.
         """
         served = served_container(construct_id, server=server, cache=cache, gpus=gpus, capacity=self.capacity)
+        held = None if "command" in options else require_memory(construct_id, server, gpus, self._pools)
         arguments = served.arguments(options, network_mode=self.task.network_mode)
         container = add_served_container(self, construct_id, served, gpus=gpus, arguments=arguments)
         self.server = self.server or server
+        if held is not None and options.get("gpu_memory_gib") is None:
+            announce(container, [held])
         return container
 
     @naming(ContainerOptions)

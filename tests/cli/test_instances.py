@@ -263,7 +263,7 @@ def test_a_model_is_held_over_the_gpus_it_takes_and_its_parts_are_shown(capsys: 
     assert list(parts) == ["weights", "KV cache", "activations", "runtime"]
     assert parts["KV cache"]["basis"] == "assumed"
     text = "\n".join(lines(capsys, *asked))
-    assert "70 billion parameters x 1 byte (derived)" in text
+    assert "67.92 billion parameters x 1 byte + 2.08 billion of embeddings and output" in text
     assert "its shape is assumed to be that of llama-3.1-70b" in text
     assert "2 of 8" in text
 

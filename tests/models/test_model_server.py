@@ -13,6 +13,7 @@ from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 from aws_cdk import aws_secretsmanager as secretsmanager
 
 from gpu_constructs import (
+    DoesNotFitError,
     GpuConstructsError,
     GpuService,
     GpuShare,
@@ -83,7 +84,7 @@ def test_a_server_is_reached_healthy_and_told_of_its_gpus(site: Site) -> None:
     container = site.container()
     assert container["Image"] == f"vllm/vllm-openai:{server_facts('vllm').tag}"
     assert container["Command"] == [
-        *("--model", _QWEN, "--host", "0.0.0.0", "--port", "8000"),  # noqa: S104 - in a container
+        *(_QWEN, "--host", "0.0.0.0", "--port", "8000"),  # noqa: S104 - in a container
         *("--max-model-len", "8192", "--tensor-parallel-size", "4"),
     ]
     assert [(each["ContainerPort"], each["Name"]) for each in container["PortMappings"]] == [(8000, "vllm")]
@@ -91,6 +92,88 @@ def test_a_server_is_reached_healthy_and_told_of_its_gpus(site: Site) -> None:
     assert "HF_HOME" not in _environment(container)
     assert task.server is not None
     assert task.server.health_path == "/health"
+
+
+@pytest.mark.parametrize(
+    ("server", "start"),
+    [
+        (lambda: ModelServer.vllm(_QWEN, tag="v0.19.1"), "--model"),
+        (lambda: ModelServer.vllm(_QWEN, tag="v0.20.0"), _QWEN),
+        (lambda: ModelServer.vllm(_QWEN, tag="nightly"), _QWEN),
+        (lambda: ModelServer.vllm(_QWEN, image=_IMAGE), "--model"),
+        (lambda: ModelServer.vllm(_QWEN, image=_IMAGE, tag="v0.28.0"), _QWEN),
+    ],
+)
+def test_vllm_is_given_the_model_as_its_version_takes_it(server: Callable[[], ModelServer], start: str) -> None:
+    assert server().command[0] == start
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--tensor-parallel-size", "4"], ["--tensor_parallel_size=4"], ["-tp", "2", "-dp", "2"]]
+)
+def test_whoever_says_how_gpus_are_used_says_it_alone(site: Site, arguments: list[str]) -> None:
+    server = ModelServer.vllm(_QWEN, arguments=arguments)
+    site.task(site.capacity("g6.12xlarge")).add_model_server("Vllm", server=server, gpus=4)
+    assert site.container()["Command"][5:] == arguments
+
+
+_QWEN_32B = "Qwen/Qwen2.5-32B-Instruct"
+_LLAMA = "meta-llama/Llama-3.1-70B-Instruct"
+
+
+@pytest.mark.parametrize(
+    ("type_name", "gpus", "model", "words"),
+    [
+        ("g6.xlarge", 1, _LLAMA, r"131.5 GiB, and 1 GPU of g6.xlarge has 22.5; fix: gpus=\d on hosts such as \w+\."),
+        ("g6.12xlarge", 1, f"{_QWEN_32B}-GPTQ-Int8", "32.0 GiB, and 1 GPU of g6.12xlarge has 22.5; fix: gpus=2, or"),
+        ("p5.48xlarge", 1, _LLAMA, "131.5 GiB, and 1 GPU of p5.48xlarge has 80.0; fix: gpus=2, or"),
+        ("g6.xlarge", GpuShare(memory_mib=8192), _QWEN, "14.2 GiB, and 1 GPU of g6.xlarge has 8.0; fix: gpus=1 on"),
+        ("g6f.4xlarge", 0.5, _QWEN, "14.2 GiB, and 1 GPU of g6f.4xlarge has 11.2; fix: gpus=1 on hosts such as g6"),
+    ],
+)
+def test_a_model_whose_weights_no_gpu_holds_is_refused_with_what_would(
+    ground: Ground, type_name: str, gpus: Any, model: str, words: str
+) -> None:
+    task = ground.task(ground.capacity(type_name))
+    with pytest.raises(DoesNotFitError, match=rf"gpus: the weights of '{model}' are {words}") as refused:
+        task.add_model_server("Vllm", server=ModelServer.vllm(model), gpus=gpus)
+    assert refused.value.rule == "GPU064"
+    assert task.node.try_find_child("Vllm") is None
+
+
+def _said(site: Site) -> list[tuple[str, str]]:
+    messages = site.stack.node.find_child("Task").node.find_child("Vllm").node.metadata
+    return [(each.type, str(each.data)) for each in messages if each.type in {"aws:cdk:info", "aws:cdk:warning"}]
+
+
+@pytest.mark.parametrize(
+    ("model", "arguments", "options", "said"),
+    [
+        (_QWEN, [], {}, []),
+        (
+            "Qwen/Qwen2.5-7B-Instruct",
+            ["--max-model-len", "131072"],
+            {},
+            [("warning", "one sequence of 131,072 tokens")],
+        ),
+        (_QWEN, ["--gpu-memory-utilization=0.7"], {}, [("warning", "a server uses 15.4 GiB")]),
+        (f"{_QWEN_32B}-AWQ", [], {}, [("warning", "needs about 22.3 GiB on each of 1 GPU of g6.xlarge")]),
+        (f"{_QWEN_32B}-AWQ", [], {"gpu_memory_gib": 22}, []),
+        ("acme/secret-13b", [], {}, [("info", "not checked: how much GPU memory 'acme/secret-13b' of container Vllm")]),
+        ("acme/secret-13b", [], {"gpu_memory_gib": 16}, []),
+        (_LLAMA, ["--cpu-offload-gb", "120"], {}, [("info", "not checked: how much GPU memory")]),
+        (_LLAMA, ["--quantization", "mine"], {}, [("info", "not checked: how much GPU memory")]),
+        (_LLAMA, [], {"command": ["sleep"]}, []),
+    ],
+)
+def test_what_may_not_fit_is_a_warning_and_what_is_not_known_is_said(
+    site: Site, model: str, arguments: list[str], options: dict[str, Any], said: list[tuple[str, str]]
+) -> None:
+    task = site.task(site.capacity("g6.xlarge"))
+    task.add_model_server("Vllm", server=ModelServer.vllm(model, arguments=arguments), **options)
+    found = _said(site)
+    assert [kind for kind, _ in found] == [f"aws:cdk:{kind}" for kind, _ in said]
+    assert all(words in text for (_, text), (_, words) in zip(found, said, strict=True)), found
 
 
 @pytest.mark.parametrize(
@@ -104,7 +187,7 @@ def test_a_server_is_reached_healthy_and_told_of_its_gpus(site: Site) -> None:
     ],
 )
 def test_only_several_gpus_need_telling(site: Site, gpus: Any, types: list[str], told: str | None) -> None:
-    site.task(site.capacity(*types)).add_model_server("Sglang", server=ModelServer.sglang(_QWEN), gpus=gpus)
+    site.task(site.capacity(*types)).add_model_server("Sglang", server=ModelServer.sglang("qwen"), gpus=gpus)
     command = site.container()["Command"]
     assert ("--tp" in command) is (told is not None)
     assert told is None or command[-1] == told

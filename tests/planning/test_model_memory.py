@@ -23,7 +23,7 @@ from gpu_constructs.planning.model_memory import (
     may_split,
     memory_of_model,
 )
-from gpu_constructs.planning.model_shapes import MODEL_SHAPES, model_shape, shape_of_size
+from gpu_constructs.planning.model_shapes import MODEL_SHAPES, model_named, model_shape, shape_of_size
 
 GIB = 1 << 30
 GB = 1e9 / GIB
@@ -33,8 +33,8 @@ GB = 1e9 / GIB
 WEIGHTS = [
     ("llama-3.1-8b", "bf16", 1, 14.96, 0.0, "https://github.com/vllm-project/vllm/issues/12330"),
     ("llama-3.1-70b", "bf16", 1, 140 * GB, 0.9, "https://huggingface.co/blog/llama31"),
-    ("llama-3.1-70b", "fp8", 1, 70 * GB, 0.9, "https://huggingface.co/blog/llama31"),
-    ("llama-3.1-70b", "awq", 1, 35 * GB, 4.8, "the same, 4 bits without the scales of AWQ"),
+    ("llama-3.1-70b", "fp8", 1, 70 * GB, 3.9, "https://huggingface.co/blog/llama31, bits times parameters"),
+    ("llama-3.1-70b", "awq", 1, 35 * GB, 13.7, "the same, without scales, and embeddings and output in 16 bits"),
     ("mistral-7b", "bf16", 1, 13.74, -1.7, "zephyr-7b by the sizer of Hugging Face, whose GB are GiB"),
     ("mixtral-8x7b", "bf16", 1, 86.99, 0.0, "llm-cal"),
     ("qwen2.5-14b", "bf16", 2, 13.95, -1.2, "https://github.com/vllm-project/vllm/issues/13061"),
@@ -63,6 +63,7 @@ KIB_PER_TOKEN = [
     ("llama-3.1-405b", 504),  # the blog of Hugging Face has twice that, as vLLM does not
     ("mistral-7b", 128),
     ("mixtral-8x7b", 128),
+    ("qwen2.5-7b", 56),
     ("qwen2.5-14b", 192),
     ("qwen2.5-32b", 256),
     ("qwen2.5-72b", 320),  # 327 KB in the paper of DeepSeek-V3, table 1
@@ -133,7 +134,14 @@ def test_a_layer_with_a_window_keeps_no_more_than_it() -> None:
     [
         ("gpt-oss-20b", None, "g4dn.xlarge", None),  # CUDA shows 14.56 GiB of a T4 of "16 GB", a part of it for vLLM
         ("gpt-oss-20b", None, "g5g.xlarge", None),
+        ("gpt-oss-20b", None, "g4dn.12xlarge", None),  # whose T4 has compute capability 7.5
         ("gpt-oss-20b", None, "g6.xlarge", 1),
+        # Embeddings and output stay in 16 bits: 18.0 and 37.1 GiB of weights where 4 bits alone were 15.9 and 34.2.
+        ("qwen2.5-32b", "awq", "g6.xlarge", None),  # 20.81 GiB were measured by its makers
+        ("qwen2.5-32b", "awq", "g5.xlarge", None),
+        ("qwen2.5-32b", "awq", "g6e.xlarge", 1),
+        ("llama-3.1-70b", "awq", "g6e.xlarge", None),
+        ("qwen2.5-72b", "gptq", "g6e.xlarge", None),
         ("gpt-oss-120b", None, "p5.4xlarge", 1),  # "a single 80 GB GPU", the model card
         ("llama-3.1-8b", None, "g6.xlarge", 1),
         ("llama-3.1-70b", None, "p5.4xlarge", None),
@@ -161,6 +169,7 @@ def test_a_host_holds_a_model_over_the_fewest_gpus_that_are_enough(
 # What the models' own config.json says: layers, hidden size, heads, heads with keys and values, size of a head.
 PUBLISHED = {
     "mistral-7b": (32, 4096, 32, 8, 128),
+    "qwen2.5-7b": (28, 3584, 28, 4, 128),
     "llama-3.1-8b": (32, 4096, 32, 8, 128),
     "llama-3.1-70b": (80, 8192, 64, 8, 128),
     "llama-3.1-405b": (126, 16384, 128, 8, 128),
@@ -252,6 +261,33 @@ def test_an_unknown_model_is_refused_with_the_nearest() -> None:
     with pytest.raises(UnknownNameError) as raised:
         model_shape("Llama-3.1-7B")
     assert "llama-3.1-70b" in raised.value.nearest
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("meta-llama/Llama-3.1-70B-Instruct", ("llama-3.1-70b", "bf16")),
+        ("hugging-quants/Meta-Llama-3.1-70B-Instruct-AWQ-INT4", ("llama-3.1-70b", "awq")),
+        ("meta-llama/Llama-3.3-70B-Instruct", ("llama-3.1-70b", "bf16")),
+        ("neuralmagic/Meta-Llama-3.1-8B-Instruct-quantized.w4a16", ("llama-3.1-8b", "gptq")),
+        ("Qwen/Qwen2.5-32B-Instruct-GPTQ-Int8", ("qwen2.5-32b", "int8")),
+        ("openai/gpt-oss-20b", ("gpt-oss-20b", "mxfp4")),
+        ("deepseek-ai/DeepSeek-V3-0324", ("deepseek-v3", "fp8")),
+        ("deepseek-ai/DeepSeek-V3.2-Exp", None),
+        ("Qwen/Qwen2.5-Coder-32B-Instruct", None),
+        ("me/llama-3.1-70b-pruned", None),
+        ("me/Llama-3.1-70B-Instruct-GGUF", None),
+        ("/models/llama-3.1-70b", None),
+        ("./llama-3.1-70b", None),
+        ("s3://bucket/llama-3.1-70b", None),
+        ("llama-3.1-70b", None),
+        ("", None),
+        ("a/" + "b" * 10**6, None),
+    ],
+)
+def test_the_name_of_a_checkpoint_says_model_and_format_or_nothing(name: str, found: tuple[str, str] | None) -> None:
+    named = model_named(name)
+    assert (named and (named[0].name, named[1])) == found
 
 
 @pytest.mark.parametrize("size", [0, -1, float("nan"), float("inf"), 1e6])

@@ -1,0 +1,137 @@
+"""Whether the GPUs of a container hold the model that it serves, as far as the name of the model says what it needs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from gpu_constructs.cdk.tokens import is_token
+from gpu_constructs.errors import DoesNotFitError, shown
+from gpu_constructs.fleet import Pool
+from gpu_constructs.hardware import InstanceNeeds, InstanceType, choose
+from gpu_constructs.hardware.driver_memory import cuda_memory_mib, most_gpu_memory_mib
+from gpu_constructs.hardware.filters import Condition
+from gpu_constructs.models.model_server import ModelServer
+from gpu_constructs.planning.model_memory import (
+    CONTEXT,
+    MEMORY_FRACTION,
+    ModelMemory,
+    gpus_that_hold,
+    memory_of_model,
+)
+from gpu_constructs.planning.model_shapes import model_named
+from gpu_constructs.rules import Finding, Severity
+from gpu_constructs.tasks.gpu_share import GpuShare
+
+_RULE = "GPU064"
+# Weights elsewhere than on the GPUs, or in another format than that of the checkpoint.
+_CHANGES_SIZE = re.compile(r"-q|--(?:.*offload.*|config|.*override.*|load[-_]format|quanti[sz].*|torchao.*)")
+_CONTEXT = frozenset({"--max-model-len", "--context-length", "--max-total-tokens"})
+_FRACTION = frozenset({"--gpu-memory-utilization", "--mem-fraction-static", "--cuda-memory-fraction"})
+# By how much the parameters of a model times its bytes were more than what was published.
+_MARGIN = 1.02
+
+
+def require_memory(name: str, server: ModelServer, gpus: object, pools: Sequence[Pool]) -> Finding | None:
+    """Holds a model against the GPUs of its container.
+
+    Args:
+        name: The container.
+        server: What it runs.
+        gpus: What it asks of GPUs, as in `GpuTaskDefinition.add_gpu_container`.
+        pools: What its hosts may be.
+
+    Returns:
+        What may not fit, as a warning, or what is not known; None where all is well, or the server names no model.
+
+    Raises:
+        DoesNotFitError: The weights alone are larger than all GPUs that the container gets.
+    """
+    if server.model is None:
+        return None
+    memory = _memory(server)
+    if memory is None:
+        return Finding(
+            rule=_RULE,
+            severity=Severity.INFO,
+            subject=name,
+            message=f"not checked: how much GPU memory {shown(server.model)} of container {name} needs is not known",
+            fix="state gpu_memory_gib for what each of its GPUs must have",
+        )
+    fraction = _number(server.command, _FRACTION) or MEMORY_FRACTION
+    for instance_type in dict.fromkeys(each for pool in pools for each in pool.instance_types):
+        count, most, usable = _gpus(gpus, instance_type)
+        if not count or most is None or usable is None:
+            continue
+        weights, needed = memory.parts[0].gib, memory.gib_on_each(count)
+        there = f"{_counted(count)} of {instance_type}"
+        if weights * 1024 > count * most * _MARGIN:
+            raise DoesNotFitError(
+                f"the weights of {shown(server.model)} are {weights:.1f} GiB, and {there} "
+                f"{'has' if count == 1 else 'have'} {count * most / 1024:.1f}",
+                argument="gpus",
+                value=gpus,
+                fix=_fix(memory, instance_type, count),
+                rule=_RULE,
+            )
+        if needed * 1024 > usable * fraction:
+            return Finding(
+                rule=_RULE,
+                severity=Severity.WARNING,
+                subject=name,
+                message=f"{shown(server.model)} of container {name} needs about {needed:.1f} GiB on each of {there} "
+                f"with one sequence of {memory.context:,} tokens, and a server uses {usable * fraction / 1024:.1f} GiB "
+                "of it",
+                fix=_fix(memory, instance_type, count),
+            )
+    return None
+
+
+def _memory(server: ModelServer) -> ModelMemory | None:
+    """What the model needs; None where its name or the command of its server leaves that open."""
+    model = server.model or ""
+    found = None if is_token(model) else model_named(model)
+    if found is None or any(is_token(each) or _CHANGES_SIZE.fullmatch(each.split("=")[0]) for each in server.command):
+        return None
+    context = _number(server.command, _CONTEXT)
+    is_count = context is not None and context >= 1 and context == int(context)
+    shape, precision = found
+    return memory_of_model(shape, precision=precision, context=int(context or 0) if is_count else CONTEXT)
+
+
+def _number(command: Iterable[str], options: frozenset[str]) -> float | None:
+    """The number behind one of some options."""
+    words = [part for each in command for part in each.split("=", 1)]
+    given = [value for option, value in pairwise(words) if option.replace("_", "-") in options]
+    return float(given[-1]) if given and re.fullmatch(r"[0-9]{1,8}(?:\.[0-9]{1,8})?", given[-1]) else None
+
+
+def _gpus(gpus: object, instance_type: InstanceType) -> tuple[int, float | None, float | None]:
+    """How many GPUs a container gets on a host, the most memory in MiB that each can have, and what programs find."""
+    if isinstance(gpus, GpuShare):
+        memory = None if is_token(gpus.memory_mib) else gpus.memory_mib
+        return 1, memory, memory
+    there = max(instance_type.gpus, 1)  # a part of one is a device too
+    count = 0
+    if gpus == "ALL":
+        count = there
+    elif isinstance(gpus, (int, float)) and not is_token(gpus) and 0 < gpus <= there:
+        count = max(int(gpus), 1)
+    return count, most_gpu_memory_mib(instance_type), cuda_memory_mib(instance_type)
+
+
+def _fix(memory: ModelMemory, instance_type: InstanceType, count: int) -> str:
+    """More GPUs of the same host where that is enough, and the cheapest host that holds the model."""
+    here = gpus_that_hold(memory, instance_type) or 0
+    holding = Condition(name="model", holds=lambda offer: gpus_that_hold(memory, offer.instance_type) is not None)
+    offers = choose(InstanceNeeds(precision=memory.precision), also=(holding,)).offers
+    more = [f"gpus={here}"] if here > count else []
+    for each in offers[:1]:
+        held = gpus_that_hold(memory, each.instance_type) or 0
+        more.append(f"gpus={held} on hosts such as {each.instance_type}, the cheapest that hold it")
+    return ", or ".join(more) or "a model with fewer parameters, or in a narrower format"
+
+
+def _counted(gpus: int) -> str:
+    return f"{gpus} GPU{'' if gpus == 1 else 's'}"
