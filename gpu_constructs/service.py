@@ -35,6 +35,7 @@ from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.tasks.task_target import Capacity
 from gpu_constructs.tasks.workload import (
     capacity_used,
+    keep_exported,
     require_accelerators,
     require_home,
     require_interfaces,
@@ -195,18 +196,18 @@ class GpuService(ScaledService):
             ):
                 value = default if chosen_percent is None else chosen_percent
                 self._resource.add_property_override(f"DeploymentConfiguration.{name}", value)
+        keep_exported(used, scope)
         # A provider cannot leave the cluster while a service uses it, so the service has to go first
         # (containers-roadmap issue 631).
-        mounted = connect_caches(self, task_definition)
-        self._node.add_dependency(cluster.hosts.association.services_depend_on, *mounted)
+        first = cluster.hosts.association.services_depend_on
+        self._node.add_dependency(first, *connect_caches(self, task_definition))
         if not task.interfaces and not cluster.hosts.share_stack_with(scope):
             write_rules_once(self, cluster.cluster)
         if connects:
             task_definition.keep_room_for_proxy()
         self._server = task_definition.server
         self._gpu_task = task_definition
-        self._used = used
-        self._hosts = cluster.hosts
+        self._used, self._hosts = used, cluster.hosts
         self._grace_is_chosen = health_check_grace_period is not None
         self._shifts_requests = workload.runs_twice_to_deploy
         self._workload = workload

@@ -8,7 +8,7 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ecs as ecs
 
-from gpu_constructs import GpuCluster, GpuService, GpuTaskDefinition, IncompatibleError, InvalidValueError
+from gpu_constructs import GpuCapacity, GpuCluster, GpuService, GpuTaskDefinition, IncompatibleError, InvalidValueError
 from tests.synthesis import Ground, Properties, Site
 
 
@@ -96,6 +96,25 @@ def test_on_a_cluster_of_another_stack_it_waits_for_the_list_there_is(site: Site
     (service,) = [each for each in resources.values() if each["Type"] == "AWS::ECS::Service"]
     types = {resources[logical_id]["Type"] for logical_id in service["DependsOn"]}
     assert "AWS::ECS::ClusterCapacityProviderAssociations" in types
+
+
+def test_it_can_leave_a_capacity_of_another_stack(site: Site) -> None:
+    """CloudFormation drops no export in use, so that what one deploy no longer imports has to stay for that deploy."""
+    elsewhere = cdk.Stack(site.app, "Elsewhere")
+    old, new, cpu = (site.capacity("g6.xlarge", name=each) for each in ("Old", "New", "Cpu"))
+
+    def serve(capacity: GpuCapacity, name: str, stack: cdk.Stack) -> list[str]:
+        task = GpuTaskDefinition(stack, f"{name}Task", capacity=[capacity])
+        task.add_gpu_container("vllm", image=site.image)
+        GpuService(stack, name, cluster=site.cluster, task_definition=task)
+        outputs = site.app.synth(force=True).get_stack_by_name(site.stack.stack_name).template.get("Outputs", {})
+        return [each["Value"]["Ref"] for each in outputs.values() if "Provider" in str(each["Value"])]
+
+    inside = cdk.NestedStack(site.stack, "Inside")
+    assert serve(cpu, "Within", site.stack) == serve(cpu, "Nested", inside) == []
+    exported = [site.stack.resolve(each.capacity_provider_name)["Ref"] for each in (old, new, cpu)]
+    assert serve(old, "Moving", elsewhere) == exported
+    assert len(serve(site.capacity("g6.xlarge", name="Later"), "Next", elsewhere)) == 4
 
 
 @pytest.mark.parametrize("desired_count", [-1, 1.5, "2", True])

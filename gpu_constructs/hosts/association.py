@@ -17,7 +17,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
 from constructs import Construct, IConstruct
 
-from gpu_constructs.cdk.atomic import translated
+from gpu_constructs.cdk.atomic import stack_of, translated
 from gpu_constructs.cdk.tokens import is_list_token, is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import KEEPS_PROVIDERS, KEEPS_STRATEGY, METADATA_KEY
@@ -74,6 +74,8 @@ class ClusterAssociation:
         self._listed: list[str] = []
         self._managed: list[str] = []
         self._chosen_names: set[str] = set()
+        self._made: list[str] = []
+        self._is_exported = False
         self._is_writer = False
         self._waiting: list[Callable[[], None]] | None = None
         self._resource: ecs.CfnClusterCapacityProviderAssociations | None = None
@@ -176,7 +178,7 @@ class ClusterAssociation:
             self._write([*self._listed, provider.capacity_provider_name])
         if not self._is_writer:
             self._become_writer()
-        self._take(chosen_name)
+        self._take(provider.capacity_provider_name, chosen_name)
         then()
 
     def attach_managed(self, provider: ecs.ManagedInstancesCapacityProvider, chosen_name: str | None) -> None:
@@ -186,7 +188,27 @@ class ClusterAssociation:
         else:
             provider.bind(self._cluster)
             self._managed.append(provider.capacity_provider_name)
-        self._take(chosen_name)
+        self._take(provider.capacity_provider_name, chosen_name)
+
+    def keep_exported(self, scope: IConstruct) -> None:
+        """Exports the names of all its providers for good, once something in another stack uses one.
+
+        CDK exports a name only for as long as something imports it, and deploys the stack with the export first: a
+        service that moved to another capacity could not be deployed, since CloudFormation drops no export in use
+        (https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/using-cfn-stack-exports.html).
+
+        Args:
+            scope: Where the providers are used.
+        """
+        if self._is_exported or scope is self.stack or self.stack.nested_stack_parent is not None:
+            return
+        user = stack_of(scope)
+        while user.nested_stack_parent is not None:
+            user = user.nested_stack_parent
+        if user is not self.stack:
+            self._is_exported = True
+            for each in self._made:
+                self.stack.export_value(each)
 
     def set_default_strategy(self, strategy: Sequence[ecs.CapacityProviderStrategy]) -> None:
         """Sets where tasks without a strategy and without a launch type go.
@@ -228,7 +250,10 @@ class ClusterAssociation:
                     fix="name it in keep_capacity_providers if the cluster has it, or add its capacity first",
                 )
 
-    def _take(self, chosen_name: str | None) -> None:
+    def _take(self, name: str, chosen_name: str | None) -> None:
+        self._made.append(name)
+        if self._is_exported:
+            self.stack.export_value(name)
         if chosen_name is None:
             return
         self._chosen_names.add(chosen_name)

@@ -33,6 +33,7 @@ from gpu_constructs.tasks.task_target import Capacity
 from gpu_constructs.tasks.workload import (
     CapacityShare,
     capacity_used,
+    keep_exported,
     require_accelerators,
     require_home,
     require_interfaces,
@@ -156,6 +157,7 @@ class GpuJob(StartedJob):
             unreached = cluster.hosts.subnets_of(vpc_subnets).unreached if task.interfaces else None
             if unreached is not None:
                 cdk.Annotations.of(self).add_warning_v2("gpu-constructs:GpuJob.network", unreached)
+        keep_exported(used, scope)
         self._workload = workload
         self._cluster_name = cluster.hosts.cluster_name
 

@@ -23,6 +23,7 @@ from gpu_constructs.serving.rules_once import write_rules_once
 from gpu_constructs.serving.service_options import Ec2ServiceOptions, known_count, require_together
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.tasks.task_target import Capacity, require_capacities
+from gpu_constructs.tasks.workload import keep_exported
 
 
 class CpuServiceOptions(Ec2ServiceOptions, total=False):
@@ -126,6 +127,7 @@ class CpuService(ecs.Ec2Service):
             # CDK writes one for the circuit breaker, and CloudFormation replaces a service that gets one.
             cast("ecs.CfnService", self.node.find_child("Service")).deployment_controller = None
         self.node.add_dependency(cluster.hosts.association.services_depend_on)
+        keep_exported(capacity or (), scope)
         if not cluster.hosts.share_stack_with(scope):
             write_rules_once(self, cluster.cluster)
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from aws_cdk import aws_ecs as ecs
+from constructs import Construct
 
 from gpu_constructs.cdk.refusal import require_yes
 from gpu_constructs.errors import InvalidValueError, shown
@@ -111,6 +112,12 @@ def require_home(
     )
     at_home = replace(workload, cluster=cluster.node.path, strategy=strategy)
     require_yes(at_home, "GPU143", arguments=arguments)
+
+
+def keep_exported(used: Sequence[Capacity], scope: Construct) -> None:
+    """Keeps the names of capacity of another stack exported, so that what uses it now can leave it later."""
+    for association in dict.fromkeys(each.hosts.association for each in used):
+        association.keep_exported(scope)
 
 
 def require_interfaces(workload: Workload, given: Mapping[str, object], arguments: Mapping[str, str]) -> None:

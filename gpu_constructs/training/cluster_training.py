@@ -34,7 +34,7 @@ from gpu_constructs.jobs.retries import JobRetries
 from gpu_constructs.jobs.started_job import StartedJob
 from gpu_constructs.tasks.gpu_needs import GpuNeedOptions, needs_among
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
-from gpu_constructs.tasks.workload import require_home
+from gpu_constructs.tasks.workload import keep_exported, require_home
 from gpu_constructs.training.block_time import latest_start, require_time
 from gpu_constructs.training.gang_history import long_history, require_room
 from gpu_constructs.training.gang_plan import Hosts, hosts_of
@@ -205,6 +205,7 @@ class ClusterTraining(StartedJob):
             item = StrategyItem(provider=capacity.pool.provider_name, pool=capacity.pool, weight=1)
             self._item = item
             require_home(self.workload, [capacity], cluster.cluster, {"Strategy": "capacity"})
+            keep_exported([capacity], scope)
             self.security_group: ec2.SecurityGroup = _group(self, cluster)
             self._run: JobRun = JobRun(
                 partition=cluster.hosts.place[0],
