@@ -11,6 +11,9 @@ from typing import Any
 # The built-in template validation costs most of a synth; tests/stacks keeps it on where it is the point.
 os.environ.setdefault("CDK_VALIDATION", "false")
 
+# What may be over depends on the day; the blocks of the tests end later than this one, 2026-11-01.
+os.environ.setdefault("SOURCE_DATE_EPOCH", "1793491200")
+
 import pytest
 from _pytest.runner import runtestprotocol
 from xdist.scheduler import LoadFileScheduling

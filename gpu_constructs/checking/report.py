@@ -10,6 +10,8 @@ Pure: it reads the files that it is given and nothing else, knows no cloud libra
 
 from __future__ import annotations
 
+import datetime as dt
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
@@ -176,12 +178,22 @@ def _reported(inputs: Inputs, asked: _Asked) -> Report:
     )
 
 
+def _now() -> dt.datetime:
+    """The time of the check: that of ``SOURCE_DATE_EPOCH`` where it is set, so that a check can be repeated.
+
+    https://reproducible-builds.org/specs/source-date-epoch/
+    """
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    is_given = epoch.isdecimal() and len(epoch) <= len("1793491200")
+    return dt.datetime.fromtimestamp(int(epoch), dt.timezone.utc) if is_given else dt.datetime.now(dt.timezone.utc)
+
+
 def _found(
     stacks: Stacks, inputs: Inputs, fleet: Fleet, asked: _Asked
 ) -> tuple[list[Finding], list[Trial], Mapping[str, int]]:
     """Findings with their lines, those of other values of parameters, and how many values were not tried."""
     places = Places(stacks)
-    found = [_located(each, places) for each in check(fleet, rules=asked.rules)]
+    found = [_located(each, places) for each in check(fleet, rules=asked.rules, now=_now())]
     others, untried = other_values(stacks, asked.given)
     known = {place(each) for each in found if each.is_grave}
     grave = tuple(each for each in asked.rules if each.severity is not Severity.INFO)

@@ -288,6 +288,17 @@ class Pool(HostSetup):
         return self.kind in {PoolKind.AUTO_SCALING_GROUP, PoolKind.INSTANCE}
 
     @property
+    def hosts_at_most(self) -> int | Unknown:
+        """Hosts that it may have: `max_instances`, or as many as are reserved where they start in nothing else."""
+        reserved, most = self.bought.reserved_alone, self.max_instances
+        return most if reserved is None or isinstance(most, Unknown) else min(most, reserved)
+
+    @property
+    def limit(self) -> str:
+        """What limits its number of hosts, in words."""
+        return "MaxSize" if self.hosts_at_most == self.max_instances else "the InstanceCount of its reservation"
+
+    @property
     def reserved_memory_mib(self) -> int | Unknown:
         """Memory in MiB that its agents keep from tasks: ``ECS_RESERVED_MEMORY``, 0 if it is not set."""
         written = self.user_data.get("ECS_RESERVED_MEMORY")

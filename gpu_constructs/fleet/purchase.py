@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import field
 from enum import Enum
 
+from gpu_constructs.fleet.subnet import Subnet
 from gpu_constructs.fleet.unknown import Unknown
 from gpu_constructs.values import dataclass
 
@@ -68,9 +69,11 @@ class Reservation:
         id: The one reservation that is named, by its logical id where the files define it; unknown where several are,
             None without.
         group: The resource group of reservations that is named, likewise or by its ARN; None without.
-        instances: Hosts that are reserved, as far as their owner says so; None where that is not said.
+        instances: Hosts that are reserved, as far as their owner says so, or those of the one reservation where the
+            files define it; None where nothing says so.
         instance_type: The type that the one reservation is of, where the files define it; only templates say so.
         platform: Likewise its platform, such as ``Linux/UNIX``.
+        zone: Likewise where it is; of a subnet only the zone is meant.
     """
 
     preference: str | Unknown | None = None
@@ -79,6 +82,7 @@ class Reservation:
     instances: int | Unknown | None = None
     instance_type: str | Unknown | None = field(default=None, compare=False)
     platform: str | Unknown | None = field(default=None, compare=False)
+    zone: Subnet | None = field(default=None, compare=False)
 
     @property
     def is_targeted(self) -> bool:
@@ -125,3 +129,9 @@ class Bought:
     block: Block | None = None
     max_price_usd_per_hour: str | Unknown | None = None
     spot_request: str | Unknown | None = field(default=None, compare=False)
+
+    @property
+    def reserved_alone(self) -> int | None:
+        """Hosts that are reserved, where they start in nothing else and it is known how many these are."""
+        found = None if self.reservation is None else self.reservation.instances
+        return found if self.option in BOUGHT_IN_ADVANCE and isinstance(found, int) else None

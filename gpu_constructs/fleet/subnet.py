@@ -29,6 +29,11 @@ class Subnet:
     zone_index: int | None = field(default=None, compare=False)
     is_new: bool = field(default=False, compare=False)
 
+    def is_apart(self, other: Subnet) -> bool:
+        """Whether both certainly are in different zones."""
+        pairs = (self.zone, other.zone), (self.zone_index, other.zone_index)
+        return any(one is not None and two is not None and one != two for one, two in pairs)
+
 
 def written_id(text: object) -> str | None:
     """The id of a subnet as written; None for anything else, such as what stands for one until it is looked up."""

@@ -46,7 +46,7 @@ def hosts_of(pool: Pool, assumption: Assumption) -> int | None:
 
     Without managed scaling only `Pool.min_instances` are certain. None stands for any number.
     """
-    most = pool.max_instances
+    most = pool.hosts_at_most
     if assumption is Assumption.BEST:
         return None if isinstance(most, Unknown) else max(0, most)
     if pool.is_scaled_by_ecs and not isinstance(most, Unknown):

@@ -89,7 +89,7 @@ class PoolLoad:
     def likeness(self) -> tuple[object, ...]:
         """A key that two of them have in common only if the pools are alike and the same comes to both."""
         pool = self.pool
-        hosts = pool.kind, pool.min_instances, pool.max_instances, pool.managed_scaling, pool.has_provider
+        hosts = pool.kind, pool.min_instances, pool.hosts_at_most, pool.managed_scaling, pool.has_provider
         return (
             self.offer,
             hosts,

@@ -153,7 +153,7 @@ def _prove_pools(loads: Iterable[PoolLoad]) -> Iterator[PoolProof]:
         for tenant, same in zip(shared.tenants, first.tenants, strict=True):
             tenant.placed = same.placed
         names = tuple([each.workload.name for each in shared.tenants])
-        yield replace(proof, pool=shared.pool, workloads=names, hosts_at_most=shared.pool.max_instances)
+        yield replace(proof, pool=shared.pool, workloads=names, hosts_at_most=shared.pool.hosts_at_most)
 
 
 def _prove_pool(shared: PoolLoad) -> PoolProof:
@@ -177,7 +177,7 @@ def _prove_pool(shared: PoolLoad) -> PoolProof:
         hosts_needed=UNKNOWN if packing is None else packing.hosts,
         hosts_at_least=None if at_least is None else at_least.hosts,
         decided_by="" if at_least is None else at_least.of,
-        hosts_at_most=shared.pool.max_instances,
+        hosts_at_most=shared.pool.hosts_at_most,
         answer=answer,
         stranded=() if packing is None or loads is None else _stranded(shared, packing, loads),
         is_packed=not shared.is_beyond_budget,

@@ -55,14 +55,14 @@ def task_slots(
     """
     worst, best = rooms_of(beside(profile_of(pool), daemons))
     room = worst if assumption is Assumption.WORST else best
-    if room is None or not pool.types_are_known or isinstance(pool.max_instances, Unknown):
+    if room is None or not pool.types_are_known or isinstance(pool.hosts_at_most, Unknown):
         return UNKNOWN
     need = need_of(demand_of(task, constraints), room, assumption)
     each = 0 if need is None else copies_per_host(need, room)
     if any(constraint.type == "distinctInstance" for constraint in constraints):
         each = min(each, 1)
     # None by what a host is expected to register: it may register more.
-    return max(0, pool.max_instances) * each if each else UNKNOWN
+    return max(0, pool.hosts_at_most) * each if each else UNKNOWN
 
 
 def percentages_of(workload: Workload) -> Rollout | None:

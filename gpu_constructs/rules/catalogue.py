@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -55,7 +56,9 @@ _BY_ID = {each.id: each for each in RULES}
 _ABOUT = {kind: tuple(each for each in RULES if each.about is kind) for kind in (Pool, Task, Workload)}
 
 
-def check(fleet: Fleet, *, rules: Iterable[Rule] = RULES, fixes: bool = True) -> tuple[Finding, ...]:
+def check(
+    fleet: Fleet, *, rules: Iterable[Rule] = RULES, fixes: bool = True, now: dt.datetime | None = None
+) -> tuple[Finding, ...]:
     """Everything that rules find in a fleet: errors first, then by rule, in the order of the fleet.
 
     A rule is silent where a rule that it yields to has found the same cause, whether that rule is among `rules` or not.
@@ -65,8 +68,9 @@ def check(fleet: Fleet, *, rules: Iterable[Rule] = RULES, fixes: bool = True) ->
         fleet: What was asked for.
         rules: Which rules to ask; by default all.
         fixes: Whether fixes with values are tried and shown.
+        now: The time for rules about what may be over; without one they are silent.
     """
-    context = Context(fleet)
+    context = Context(fleet, now)
     asked = tuple(rules)
     found = {each.id: tuple(each.problems(context)) for each in asked}
     if not any(found.values()):  # a good fleet, as most are that constructors ask about

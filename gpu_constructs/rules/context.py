@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import TypeVar, cast
@@ -19,10 +20,12 @@ class Context:
 
     Attributes:
         fleet: What was asked for.
+        now: The time at which it is asked for, for what may be over; None where no time is meant.
     """
 
-    def __init__(self, fleet: Fleet) -> None:
+    def __init__(self, fleet: Fleet, now: dt.datetime | None = None) -> None:
         self.fleet = fleet
+        self.now = now
         self._known: dict[Callable[[Context], object], object] = {}
 
     @cached_property

@@ -9,6 +9,7 @@ from gpu_constructs.placement import Assumption, PoolProfile, demand_of, task_sl
 from gpu_constructs.placement.destinations import started_by_strategies
 from gpu_constructs.placement.route import Assignment, Destination
 from gpu_constructs.rules.context import Context
+from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.values import dataclass
 
 WHILE_SPARED = "for a capacity provider that gets no copy while the base of another one takes all"
@@ -50,9 +51,14 @@ class Copies:
         return tuple([each.name for each in self.pools])
 
     @property
+    def limit(self) -> str:
+        """What limits their hosts, in words."""
+        return and_list(dict.fromkeys(each.limit for each in self.pools))
+
+    @property
     def hosts(self) -> int | Unknown:
         """Hosts of all pools at most."""
-        return total(each.pool.max_instances for each in self.assignment.destinations)
+        return total(each.pool.hosts_at_most for each in self.assignment.destinations)
 
     @property
     def ports(self) -> frozenset[tuple[int, str]]:
@@ -118,7 +124,7 @@ def _slots(assignment: Assignment, assumption: Assumption) -> tuple[int | Unknow
     by_kind: dict[tuple[PoolProfile, int | Unknown], int | Unknown] = {}
     found = []
     for each in assignment.destinations:
-        kind = each.offer, each.pool.max_instances
+        kind = each.offer, each.pool.hosts_at_most
         slots = by_kind.get(kind)
         if slots is None:
             slots = by_kind[kind] = _slots_on(assignment, each, assumption)

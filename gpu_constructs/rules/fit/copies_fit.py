@@ -44,7 +44,7 @@ def room_for_all_copies(context: Context) -> Problems:
         if isinstance(slots, Unknown):
             continue
         if wanted > slots:
-            held = f"{with_verb(each.pool_names, 'holds', 'hold')} {slots} at MaxSize"
+            held = f"{with_verb(each.pool_names, 'holds', 'hold')} {slots} at {each.limit}"
             all_of_them = "the only task has no room" if wanted == 1 else f"none of the {wanted} tasks have room"
             trunk = _is_short_of_interfaces(each, slots)
             yield Problem(
@@ -54,7 +54,7 @@ def room_for_all_copies(context: Context) -> Problems:
                     if slots
                     else f"{all_of_them}: {held}"
                 ),
-                fix=f"{'awsvpcTrunking, or ' if trunk else ''}raise MaxSize",
+                fix=f"{'awsvpcTrunking, or ' if trunk else ''}raise {each.limit}",
                 ways=() if trunk else _more_hosts(each, wanted, slots),
                 is_certain=each.assignment.is_closed and not trunk and not _may_find_host(context, each),
             )

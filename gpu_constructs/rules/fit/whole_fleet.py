@@ -210,11 +210,11 @@ def _short(each: PoolProof) -> str:
     if isinstance(most, Unknown) or each.hosts_at_least is None or each.answer is True:
         return ""
     if each.hosts_at_least > most:
-        return f"need {each.hosts_at_least} hosts for {each.decided_by}, and MaxSize is {most}"
+        return f"need {each.hosts_at_least} hosts for {each.decided_by}, and {each.pool.limit} is {most}"
     if not isinstance(each.hosts_needed, Unknown) and each.hosts_needed > most:
         return (
-            f"may need {each.hosts_needed} hosts, if the largest tasks are placed first, and MaxSize is {most}; at "
-            f"least {each.hosts_at_least} are needed"
+            f"may need {each.hosts_needed} hosts, if the largest tasks are placed first, and {each.pool.limit} is "
+            f"{most}; at least {each.hosts_at_least} are needed"
         )
     return ""
 

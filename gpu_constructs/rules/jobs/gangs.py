@@ -6,12 +6,10 @@ ECS starts each task by itself, so what came first waits for the others on hosts
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Final, TypeAlias
 
 from gpu_constructs.budget import brief
 from gpu_constructs.fleet import (
-    BOUGHT_IN_ADVANCE,
     UNKNOWN,
     Gang,
     GangMember,
@@ -51,12 +49,11 @@ def runs_at_once(context: Context) -> Problems:
         yield from _few_at_once(gang, members)
         for tasks, assignments in _by_hosts(context, members):
             pools = {one.pool.name: one.pool for each in assignments for one in each.destinations}
-            there = {name: _reserved_alone(each) for name, each in pools.items()}
             daemons = {one.pool.name: one.offer.daemons for each in assignments for one in each.destinations}
-            slots = total(_slots(each, assignments, daemons[name]) for name, each in there.items())
+            slots = total(_slots(each, assignments, daemons[name]) for name, each in pools.items())
             if isinstance(tasks, int) and isinstance(slots, int) and slots < tasks:
                 first = next(iter(pools.values()))
-                is_reserved = any(there[name] is not each for name, each in pools.items())
+                is_reserved = any(each.hosts_at_most != each.max_instances for each in pools.values())
                 yield Problem(
                     about=gang,
                     involves=(*(run for _, run in members), *pools.values()),
@@ -139,15 +136,6 @@ def _by_hosts(context: Context, members: _Members) -> Iterator[tuple[int | Unkno
 
 def _ways_of_runs(context: Context) -> dict[int, Assignment]:
     return {id(each.workload): each for each in context.assignments}
-
-
-def _reserved_alone(pool: Pool) -> Pool:
-    """The pool with as many hosts as are reserved, where it has a higher maximum and starts no others."""
-    reservation = pool.bought.reservation if pool.bought.option in BOUGHT_IN_ADVANCE else None
-    reserved = None if reservation is None else reservation.instances
-    if not isinstance(reserved, int) or known(pool.max_instances, otherwise=reserved + 1) <= reserved:
-        return pool
-    return replace(pool, max_instances=reserved)
 
 
 def _slots(pool: Pool, assignments: tuple[Assignment, ...], daemons: tuple[Daemon, ...]) -> int | Unknown:

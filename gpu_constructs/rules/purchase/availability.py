@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections import defaultdict
 from collections.abc import Iterable
 
@@ -113,6 +114,35 @@ def quotas(context: Context) -> Problems:
                 f"{f'; {doubt}' if doubt else ''}",
                 fix=f"aws service-quotas get-service-quota --service-code ec2 --quota-code {code}",
             )
+
+
+@warning(
+    "GPU391",
+    question="is the Capacity Block of the hosts still to end?",
+    because="no host starts in a block that has ended, and Auto Scaling refuses a new scheduled action whose start is "
+    "in the past, so that the deploy of a new group fails (github.com/hashicorp/terraform-provider-aws/pull/3033)",
+    source="https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_PutScheduledUpdateGroupAction.html",
+    changes="MinSize",
+)
+def block_is_not_over(context: Context) -> Problems:
+    for pool in context.fleet.pools if context.now is not None else ():
+        ends = None if pool.bought.block is None else _time(pool.bought.block.ends)
+        if ends is not None and context.now is not None and ends < context.now:
+            yield Problem(
+                about=pool,
+                message=f"the schedule removes the hosts of {pool.name} at {ends:%Y-%m-%d %H:%M} UTC, before their "
+                "Capacity Block ends, and that time is over",
+                fix="the reservation and the times of a block to come, or no such group",
+            )
+
+
+def _time(written: str | Unknown | None) -> dt.datetime | None:
+    """A time as CloudFormation takes it, in UTC: ``2026-12-05T10:45:00Z``."""
+    try:
+        read = dt.datetime.fromisoformat(written.replace("Z", "+00:00")) if isinstance(written, str) else None
+    except ValueError:
+        return None
+    return read and (read if read.tzinfo else read.replace(tzinfo=dt.timezone.utc))
 
 
 def _is_limited(pool: Pool) -> bool:

@@ -14,12 +14,14 @@ from gpu_constructs.fleet import (
     PoolKind,
     PurchaseOption,
     Reservation,
+    Subnet,
     Unknown,
+    known,
 )
 from gpu_constructs.hardware import known_type
 from gpu_constructs.rules.change import Ways, either
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.lists import or_list, with_verb
+from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, error, info, warning
 
 _LINUX = "Linux/UNIX"  # the platform of all images of AWS for ECS with accelerators
@@ -105,9 +107,9 @@ def block_is_named(pool: Pool) -> Problems:
 
 @error(
     "GPU310",
-    question="do hosts have the instance type and the platform of their Capacity Reservation?",
-    because="EC2 launches an instance into a Capacity Reservation only if both are of one instance type and platform, "
-    "and refuses every other launch that names the reservation",
+    question="do hosts have the instance type, the platform and the zone of their Capacity Reservation?",
+    because="EC2 launches an instance into a Capacity Reservation only if both are of one instance type and platform "
+    "and in one Availability Zone, and refuses every other launch that names the reservation",
     softer="where a group starts hosts on demand instead, and the reservation is paid for but not used",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-launch.html",
     unless=("GPU168",),
@@ -132,6 +134,15 @@ def of_the_reserved_type(pool: Pool) -> Problems:
             fix=f"InstancePlatform: {_LINUX}",
             is_certain=reservation.preference != RESERVATIONS_FIRST,
         )
+    if pool.subnets and reservation.zone and all(map(reservation.zone.is_apart, pool.subnets)):
+        yield Problem(
+            property_name="ComputeResources.Subnets" if pool.kind is PoolKind.BATCH else "VPCZoneIdentifier",
+            value=[each.zone for each in pool.subnets if each.zone],
+            message=f"the hosts of {pool.name} start in {_zones(*pool.subnets)}, and {named} is in "
+            f"{_zones(reservation.zone)}",
+            fix="a subnet in the zone of the reservation",
+            is_certain=reservation.preference != RESERVATIONS_FIRST,
+        )
     if not isinstance(reserved, str) or not pool.types_are_known:
         return
     names = [each.name for each in pool.instance_types]
@@ -147,19 +158,33 @@ def of_the_reserved_type(pool: Pool) -> Problems:
         )
 
 
+def _shared_out(context: Context) -> Problems:
+    """A reservation with fewer instances than its pools always have together."""
+    for pools in context.once(_by_reservation).values():
+        always, reserved = sum(known(each.min_instances) for each in pools), pools[0].bought.reserved_alone
+        if len(pools) > 1 and reserved is not None and always > reserved:
+            yield Problem(
+                about=pools[0],
+                involves=pools[1:],
+                property_name="MinSize",
+                value=pools[0].min_instances,
+                message=f"{and_list(each.name for each in pools)} always have {always} hosts together, and {reserved} "
+                "are reserved: the others never start",
+                fix="a lower MinSize, or more reserved instances",
+            )
+
+
 @warning(
     "GPU164",
     question="is there a reservation for every host that may start?",
     because="a group that uses its reservations only starts no host above them",
     source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/use-ec2-capacity-reservations.html",
+    in_fleet=_shared_out,
 )
 def enough_reserved(pool: Pool) -> Problems:
-    reserved = None if pool.bought.reservation is None else pool.bought.reservation.instances
-    most = pool.max_instances
-    if pool.bought.option not in BOUGHT_IN_ADVANCE or reserved is None or isinstance(reserved, Unknown):
+    reserved, most = pool.bought.reserved_alone, pool.max_instances
+    if reserved is None or pool.kind is PoolKind.BATCH:  # which counts in vCPUs
         return
-    if pool.kind is PoolKind.BATCH:
-        return  # which counts in vCPUs
     if not isinstance(most, Unknown) and most > reserved:
         yield Problem(
             property_name="MaxSize",
@@ -302,11 +327,16 @@ def zone_is_known(pool: Pool) -> Problems:
         )
 
 
+def _zones(*places: Subnet) -> str:
+    """Zones by name, or by their place in the list of the region's zones."""
+    return or_list(dict.fromkeys(each.zone or f"zone {each.zone_index} of Fn::GetAZs" for each in places))
+
+
 def _of_one_type(pool: Pool, reservation: Reservation, reserved: str) -> Ways:
-    known, first = known_type(reserved), pool.instance_types[0].name
+    listed, first = known_type(reserved), pool.instance_types[0].name
     other = replace(pool.bought, reservation=replace(reservation, instance_type=first))
     return either(
-        *([(f"InstanceType {known} of the hosts", replace(pool, instance_types=(known,)))] if known else []),
+        *([(f"InstanceType {listed} of the hosts", replace(pool, instance_types=(listed,)))] if listed else []),
         (f"InstanceType {first} of the reservation", replace(pool, bought=other)),
     )
 

@@ -10,13 +10,14 @@ from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, Unknown, values_of
 from gpu_constructs.template.model import Reference, Resource
 from gpu_constructs.template.resources.clusters import CAPACITY_PROVIDER, DEFAULT_CLUSTER, Clusters, ProviderKey
 from gpu_constructs.template.resources.containers import unknown_keys
-from gpu_constructs.template.resources.groups import AUTO_SCALING_GROUP, Group, Groups, subnets_of
+from gpu_constructs.template.resources.groups import AUTO_SCALING_GROUP, Group, Groups
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.launch import Launch, Launches
 from gpu_constructs.template.resources.managed import managed_pool
 from gpu_constructs.template.resources.networks import Networks
 from gpu_constructs.template.resources.roles import roles_with_policies
 from gpu_constructs.template.resources.section import Notes, Section
+from gpu_constructs.template.resources.subnets import subnets_of
 from gpu_constructs.template.resources.user_data import CLUSTER
 
 _INSTANCE = "AWS::EC2::Instance"

@@ -25,6 +25,7 @@ from gpu_constructs.hardware.aws_limits import MAX_PERCENT
 from gpu_constructs.template.model import Reference, Resource, Value
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.section import Section, given
+from gpu_constructs.template.resources.subnets import in_zone
 
 _RESERVATION = "AWS::EC2::CapacityReservation"
 _SPECIFICATION = "CapacityReservationSpecification"
@@ -185,7 +186,7 @@ def _reservation_of_group(
         found = of_template
     elif of_template is not None and not own.is_targeted and own.preference != "none":
         found = replace(of_template, preference=own.preference)
-    return None if found is None else replace(found, instances=_instances(group))
+    return None if found is None else replace(found, instances=_instances(group, found))
 
 
 def _reservation(section: Section, index: Index, *, id_key: str, group_key: str) -> Reservation | None:
@@ -201,6 +202,8 @@ def _reservation(section: Section, index: Index, *, id_key: str, group_key: str)
         group=_one(target, group_key),
         instance_type=None if facts is None else facts.text("InstanceType"),
         platform=None if facts is None else facts.text("InstancePlatform"),
+        instances=None if facts is None else facts.integer("InstanceCount"),
+        zone=None if facts is None else in_zone(facts.get("AvailabilityZone")),
     )
 
 
@@ -228,8 +231,10 @@ def own_metadata(resource: Resource) -> Mapping[str, object]:
     return written if isinstance(written, (dict, Mapping)) else {}
 
 
-def _instances(group: Resource) -> int | Unknown | None:
+def _instances(group: Resource, of: Reservation) -> int | Unknown | None:
     written = own_metadata(group).get(RESERVED_INSTANCES)
-    if written is None or (isinstance(written, int) and not isinstance(written, bool)):
+    if written is None:
+        return of.instances
+    if isinstance(written, int) and not isinstance(written, bool):
         return written
     return UNKNOWN

@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime, timezone
 from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Block, Distribution, Fleet, Pool, PoolKind, PurchaseOption, Reservation
+from gpu_constructs.fleet import (
+    UNKNOWN,
+    Block,
+    Container,
+    Distribution,
+    Fleet,
+    Pool,
+    PoolKind,
+    PurchaseOption,
+    Reservation,
+    ResourceRequirement,
+    Subnet,
+    Task,
+)
+from gpu_constructs.placement import prove
 from gpu_constructs.rules import RULES, Severity, check, rules_of
 from gpu_constructs.rules.purchase import purchase_options, reservations
-from tests.rules.given import a_pool, asked, said
+from gpu_constructs.rules.purchase.availability import block_is_not_over
+from tests.rules.given import a_pool, asked, running_on, said
 
 HOW_SOLD = rules_of(purchase_options)
 RESERVATIONS = rules_of(reservations)
@@ -39,6 +55,12 @@ def block(**changes: Any) -> Pool:
 def reserved(**changes: Any) -> Pool:
     good = {"purchase": PurchaseOption.RESERVED, "reservation": ONLY, "max_instances": 2}
     return a_pool("p5.48xlarge", **{**good, **changes})
+
+
+def placed(number: int, *zones: str) -> Pool:
+    """Hosts for a reservation in us-east-1a, the first zone of the region, in subnets of other zones."""
+    reservation = replace(ONLY, zone=Subnet(zone="us-east-1a", zone_index=0))
+    return replace(reserved(reservation=reservation, zones=number), subnets=tuple(Subnet(zone=each) for each in zones))
 
 
 LASTING = "price-capacity-optimized"
@@ -102,6 +124,19 @@ BLOCK_POLICY = Distribution(template_option=PurchaseOption.CAPACITY_BLOCK)
             Severity.ERROR,
             reserved(reservation=replace(ONLY, platform="Windows")),
             "al2023-gpu, whose platform is Linux/UNIX, and they start in ",
+        ),
+        (
+            "GPU310",
+            Severity.ERROR,
+            placed(1, "us-east-1b"),
+            "start in us-east-1b, and the Capacity Reservation is in us-",
+        ),
+        ("GPU310", Severity.ERROR, placed(2, "us-east-1b", "us-east-1c"), "start in us-east-1b or us-east-1c, and the"),
+        (
+            "GPU310",
+            Severity.ERROR,
+            replace(placed(1), subnets=(Subnet(zone_index=1),)),
+            "start in zone 1 of Fn::GetAZs, and the Capacity Reservation is in us-east-1a",
         ),
         ("GPU164", Severity.WARNING, block(max_instances=3), "MaxSize is 3 and 2 hosts are reserved"),
         ("GPU164", Severity.WARNING, reserved(max_instances=9), "MaxSize is 9 and 2 hosts are reserved"),
@@ -231,3 +266,48 @@ def test_pools_that_share_a_reservation_use_it_together() -> None:
 def test_a_base_as_large_as_the_group_leaves_no_room_for_spot(base: Any, most: int, rules: list[str]) -> None:
     policy = Distribution(spot_allocation=LASTING, on_demand_base=base, on_demand_percentage=0)
     assert [*asked(HOW_SOLD, a_pool(purchase=PurchaseOption.MIXED, distribution=policy, max_instances=most))] == rules
+
+
+@pytest.mark.parametrize("zones", [("us-east-1a",), ("us-east-1a", "us-east-1b"), ()])
+def test_hosts_that_may_start_in_the_zone_of_their_reservation_are_fine(zones: tuple[str, ...]) -> None:
+    assert asked(RESERVATIONS, placed(len(zones), *zones)) == {}
+    assert asked(RESERVATIONS, replace(placed(1), subnets=(Subnet(),))) == {}
+
+
+def test_a_reservation_with_fewer_instances_than_its_groups_always_have_is_a_warning() -> None:
+    named = replace(NAMED, instances=3)
+    pools = tuple(reserved(name=each, reservation=named, min_instances=2, max_instances=2) for each in ("A", "B"))
+    (finding,) = check(Fleet(pools=pools), rules=RESERVATIONS)
+    assert finding.rule == "GPU164"
+    assert "A and B always have 4 hosts together, and 3 are reserved" in finding.message
+    enough = tuple(replace(each, min_instances=1) for each in pools)
+    assert check(Fleet(pools=enough), rules=RESERVATIONS) == ()
+
+
+def test_hosts_that_start_in_a_reservation_alone_are_no_more_than_are_reserved() -> None:
+    pool = reserved(max_instances=9)
+    task = Task(name="train", containers=(Container(name="c", requirements=(ResourceRequirement.gpus(8),)),))
+    runs = running_on(pool, task=task, desired_count=3)
+    assert prove(runs).workloads[0].answer is False
+    words = {each.rule: each.message for each in check(runs) if each.severity is Severity.ERROR}
+    assert "Hosts holds 2 at the InstanceCount of its reservation" in words["GPU009"]
+    assert prove(running_on(pool, task=task, desired_count=2)).workloads[0].answer is True
+
+
+@pytest.mark.parametrize(
+    ("ends", "is_over"),
+    [
+        ("2026-12-03T10:45:00Z", True),
+        ("2026-12-05T10:45:00Z", False),
+        ("2026-12-03T10:45:00", True),
+        ("soon", False),
+        (UNKNOWN, False),
+        (None, False),
+    ],
+)
+def test_a_capacity_block_that_has_ended_is_a_warning_at_the_time_of_the_check(ends: Any, is_over: bool) -> None:
+    fleet = Fleet(pools=(block(block=Block(ends=ends)),))
+    now = datetime(2026, 12, 4, tzinfo=timezone.utc)
+    found = check(fleet, rules=[block_is_not_over], now=now)
+    assert [(each.rule, each.severity) for each in found] == ([("GPU391", Severity.WARNING)] if is_over else [])
+    assert check(fleet, rules=[block_is_not_over]) == ()

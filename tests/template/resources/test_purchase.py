@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Block, Distribution, Pool, PurchaseOption, Reservation
+from gpu_constructs.fleet import UNKNOWN, Block, Distribution, Pool, PurchaseOption, Reservation, Subnet
 from tests.template.resources.declared import fleet_of_data, joined, mixed, of, only_pool, pool_of_data
 
 # Above what the reservations of a group have, hosts start on demand unless the preference forbids it.
@@ -348,8 +348,11 @@ def test_a_single_instance_may_be_in_a_reservation() -> None:
         ({}, targeted("capacity-reservations-only", CapacityReservationIds=[{"Ref": "Action0"}, "cr-1"]), None),
     ],
 )
-def test_the_type_of_a_reservation_is_read_where_the_files_define_it(data: Any, group: Any, instance_type: Any) -> None:
-    reserved = {"Type": "AWS::EC2::CapacityReservation", "Properties": {"InstanceType": "p5.48xlarge"}}
+def test_what_a_reservation_is_is_read_where_the_files_define_it(data: Any, group: Any, instance_type: Any) -> None:
+    written = {"InstanceType": "p5.48xlarge", "InstanceCount": 4, "AvailabilityZone": "us-east-1a"}
+    reserved = {"Type": "AWS::EC2::CapacityReservation", "Properties": written}
     reservation = group_in_block(reserved, data=data, group=group).bought.reservation
     assert reservation is not None
     assert reservation.instance_type == instance_type
+    assert reservation.instances == (4 if instance_type else None)
+    assert reservation.zone == (Subnet(zone="us-east-1a") if instance_type else None)
