@@ -147,13 +147,15 @@ def _beside(room: Room, demand: Demand | None, assumption: Assumption) -> Room |
 
 
 def _one_for(rooms: Sequence[Room], pick: Callable[..., int]) -> Room:
-    """A room with the least or the most of each that hosts have."""
+    """A room with the least or the most of each that hosts have; ``ALL`` asks for its GPUs and those of daemons."""
+    of_daemons = [each.gpus - each.units[0] for each in rooms]
+    units = tuple(map(pick, zip(*[each.units for each in rooms], strict=True)))
     shared = zip_longest(*[sorted(each.shared, reverse=True) for each in rooms], fillvalue=0)
     ports = [each.ports for each in rooms]
     return Room(
-        units=tuple(map(pick, zip(*[each.units for each in rooms], strict=True))),
+        units=units,
         gpu_memory_mib=pick(each.gpu_memory_mib for each in rooms),
-        gpus=pick(each.gpus for each in rooms),
+        gpus=units[0] + (max(of_daemons) if pick is min else min(of_daemons)),
         ports=frozenset.union(*ports) if pick is min else frozenset.intersection(*ports),
         shared=tuple(map(pick, shared)),
     )

@@ -29,6 +29,7 @@ from gpu_constructs.placement.destinations import (
     is_complete,
     offer_of,
     pools_of,
+    started_by_strategies,
     unjudged,
 )
 from gpu_constructs.placement.fit import fit_demand
@@ -110,22 +111,21 @@ def _tenants_of(fleet: Fleet, workload: Workload, counts: Counts) -> Iterator[Te
                 yield Tenant(workload, demand, pool, *bound)
     else:
         answers: dict[PoolProfile, bool | Unknown] = {}
-        found: list[tuple[Pool, bool | Unknown]] = []
+        found: list[tuple[Pool, PoolProfile, bool | Unknown]] = []
         for pool in pools_of(fleet, workload):
             offer = offer_of(fleet, pool, workload)
             if offer not in answers:
                 answers[offer] = _answer(demand, pool, offer)
-            found.append((pool, answers[offer]))
+            found.append((pool, offer, answers[offer]))
         # Tasks with a strategy may start a host of a larger type, which managed scaling does not for this one.
-        offers = [offer_of(fleet, pool, workload) for pool, _ in found]
-        may = sum(
-            answer is not False or bool(fit_demand(demand, offer).hosts)
-            for offer, (_, answer) in zip(offers, found, strict=True)
-        )
+        may = sum(answer is not False or bool(fit_demand(demand, offer).hosts) for _, offer, answer in found)
         is_only = may == 1 and is_complete(fleet, workload.cluster)
-        for pool, answer in found:
+        started = started_by_strategies(fleet)
+        for pool, offer, answer in found:
             certain = least if is_only and answer is not False else 0
-            yield Tenant(workload, demand, pool, certain, most, answer, workload.distinct_instances, is_bound=False)
+            is_larger = answer is False and pool.name in started and bool(fit_demand(demand, offer).hosts)
+            fits = UNKNOWN if is_larger else answer
+            yield Tenant(workload, demand, pool, certain, most, fits, workload.distinct_instances, is_bound=False)
 
 
 def _answer(demand: Demand, pool: Pool, offer: PoolProfile) -> bool | Unknown:

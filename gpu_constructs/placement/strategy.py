@@ -17,11 +17,19 @@ from gpu_constructs.values import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """Copies that go to one provider."""
+    """Copies that go to one provider.
+
+    Attributes:
+        item: The provider.
+        least: Copies at least.
+        most: Copies at most; None if that is not known.
+        rest: The part of a copy that its weight gives it besides `least`.
+    """
 
     item: StrategyItem
     least: int
     most: int | None
+    rest: float = 0.0
 
 
 def split(strategy: Sequence[StrategyItem], least: int, most: int | None) -> tuple[Share, ...]:
@@ -45,6 +53,7 @@ def split(strategy: Sequence[StrategyItem], least: int, most: int | None) -> tup
             item=item,
             least=0 if not weight else min(own, least) + max(0, least - base) * weight // total,
             most=None if most is None else min(most, own + -(-max(0, most - base + doubtful) * weight // total)),
+            rest=max(0, least - base) * weight % total / total,
         )
         for item, weight, own in zip(strategy, known_weights, known_bases, strict=True)
     )

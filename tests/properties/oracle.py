@@ -9,7 +9,9 @@ and the rest out by weight
 (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityProviderStrategyItem.html). A provider never
 launches hosts for tasks that ask for more than the smallest type of its group
 (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-scaling-behavior.html). Daemons are on every
-host before anything else (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs_services.html). Tasks without
+host before anything else (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs_services.html), in an order
+that no page gives. A group starts each host in one of its zones, and an expression may ask for one
+(https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement-constraints.html). Tasks without
 a strategy go to any host of the cluster
 (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/launch-type-ec2.html), and start none.
 
@@ -22,10 +24,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import combinations_with_replacement, product
+from itertools import combinations_with_replacement, permutations, product
 from math import ceil, floor
 
-__all__ = ["Job", "Kind", "Provider", "World", "always", "ever", "with_hosts"]
+__all__ = ["Job", "Kind", "Provider", "World", "always", "as_started", "ever", "with_hosts"]
 
 
 @dataclass(frozen=True)
@@ -54,17 +56,25 @@ class Job:
     distinct: bool = False
     strategy: tuple[tuple[int, int, int], ...] = ()
     barred: frozenset[tuple[int, int]] = frozenset()  # (provider, kind) that memberOf excludes
+    may_bar: frozenset[tuple[int, int]] = frozenset()  # those that it excludes unless PutAttributes is called
+    zone: str = ""  # the only one that memberOf allows
 
 
 @dataclass(frozen=True)
 class Provider:
-    """An Auto Scaling group, as a capacity provider with managed scaling or without."""
+    """An Auto Scaling group, as a capacity provider with managed scaling or without.
+
+    Of hosts that start in a Capacity Reservation or not at all there are no more than it has instances, so that
+    `most_hosts` is the smaller of the two numbers
+    (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-using.html).
+    """
 
     kinds: tuple[Kind, ...]
     most_hosts: int
     daemons: tuple[Job, ...] = ()
     least_hosts: int = 0
     is_scaled: bool = True
+    zones: tuple[str, ...] = ("",)
 
 
 @dataclass(frozen=True)
@@ -80,6 +90,7 @@ class World:
 class _Host:
     provider: int
     kind: int
+    zone: str
     total: int
     gpus: tuple[
         int, ...
@@ -90,28 +101,34 @@ class _Host:
     interfaces: int
     ports: frozenset[int] = frozenset()
     jobs: frozenset[int] = frozenset()
+    daemons: frozenset[int] = frozenset()
 
 
 _IDLE = -1
 
 
 def always(world: World) -> bool:
-    """Whether there is a placement whatever types are launched, whatever they register, however copies are split."""
+    """Whether all have a place whatever types are launched, whatever they register, however copies are split."""
+    splits, world = _splits(world), _strictly(world)
     return all(
-        _search(world, _started(world, choice, 0), split) for split in _splits(world) for choice in _choices(world)
+        all(len(host.daemons) == len(world.providers[host.provider].daemons) for host in hosts)
+        and all(_search(world, hosts, split) for split in splits)
+        for hosts in _started(world, 0)
     )
 
 
 def ever(world: World) -> bool:
-    """Whether there is a placement for some types and some split, if they register as much as they can."""
+    """Whether all have a place for some types and some split, if they register as much as they can.
+
+    A daemon has one if it runs on some host.
+    """
     if world.is_open:  # any host may be there, but for tasks that a strategy sends to a provider
         world = replace(world, jobs=tuple(each for each in world.jobs if each.strategy))
-    return any(
-        _search(world, _started(world, choice, 1), split)
-        for split in _splits(world)
-        if not _never_launched(world, split)
-        for choice in _choices(world)
-    )
+    splits = [each for each in _splits(world) if not _never_launched(world, each)]
+    ran = {daemon for hosts in _started(world, 1) for host in hosts for daemon in host.daemons}
+    if len(ran) < max(len(each.daemons) for each in world.providers):
+        return False
+    return any(_search(world, hosts, split) for hosts in _started(world, 1) for split in splits)
 
 
 def with_hosts(world: World, number: int) -> frozenset[int]:
@@ -128,6 +145,28 @@ def with_hosts(world: World, number: int) -> frozenset[int]:
     )
 
 
+def _strictly(world: World) -> World:
+    """The same where nobody gives hosts an attribute once they run."""
+
+    def barred(job: Job) -> Job:
+        return replace(job, barred=job.barred | job.may_bar)
+
+    providers = (replace(each, daemons=tuple(map(barred, each.daemons))) for each in world.providers)
+    return replace(world, providers=tuple(providers), jobs=tuple(map(barred, world.jobs)))
+
+
+def as_started(world: World) -> World:
+    """The same where tasks without a strategy are barred from groups that never have hosts for them."""
+    jobs = []
+    for number, job in enumerate(world.jobs):
+        there = with_hosts(world, number)
+        empty = {
+            (at, kind) for at, each in enumerate(world.providers) if at not in there for kind in range(len(each.kinds))
+        }
+        jobs.append(job if job.strategy else replace(job, barred=job.barred | empty))
+    return replace(world, jobs=tuple(jobs))
+
+
 def _splits(world: World) -> list[tuple[tuple[int, ...], ...]]:
     """For each job the copies of each provider, and behind them those that may go to any.
 
@@ -140,24 +179,26 @@ def _splits_of(job: Job, providers: int) -> Iterator[tuple[int, ...]]:
     if not job.strategy:
         yield (*(0,) * providers, job.copies)
         return
-    counts = [0] * (providers + 1)
-    left = job.copies
-    for provider, base, _ in job.strategy:
-        first = min(base, left)
-        counts[provider] += first
-        left -= first
-    total = sum(weight for _, _, weight in job.strategy)
     if len(job.strategy) == 1:
-        counts[job.strategy[0][0]] += left
-        yield tuple(counts)
+        yield tuple(job.copies if place == job.strategy[0][0] else 0 for place in range(providers + 1))
         return
-    shares = [(provider, left * weight / total) for provider, _, weight in job.strategy]
-    for rounded in product(*({floor(share + 1e-9), ceil(share - 1e-9)} for _, share in shares)):
-        if sum(rounded) == left:
-            split = list(counts)
-            for (provider, _), copies in zip(shares, rounded, strict=True):
-                split[provider] += copies
-            yield tuple(split)
+    total = sum(weight for _, _, weight in job.strategy)
+    # "Capacity providers with a weight of 0 can't be used to place tasks", and "the base value is satisfied first":
+    # of a base on such a provider the page says both.
+    for used in product(*[{True, weight > 0} for _, _, weight in job.strategy]):
+        counts = [0] * (providers + 1)
+        left = job.copies
+        for (provider, base, _), is_used in zip(job.strategy, used, strict=True):
+            first = min(base, left) if is_used else 0
+            counts[provider] += first
+            left -= first
+        shares = [(provider, left * weight / total) for provider, _, weight in job.strategy]
+        for rounded in product(*({floor(share + 1e-9), ceil(share - 1e-9)} for _, share in shares)):
+            if sum(rounded) == left:
+                split = list(counts)
+                for (provider, _), copies in zip(shares, rounded, strict=True):
+                    split[provider] += copies
+                yield tuple(split)
 
 
 def _never_launched(world: World, split: tuple[tuple[int, ...], ...]) -> bool:
@@ -165,7 +206,7 @@ def _never_launched(world: World, split: tuple[tuple[int, ...], ...]) -> bool:
         for provider, copies in zip(world.providers, counts[:-1], strict=True):
             smallest = provider.kinds
             # A host that always runs may be of any type of its group.
-            if (copies and not provider.least_hosts) and (
+            if (copies and provider.is_scaled and not provider.least_hosts) and (
                 max(job.gpus, int(job.all_gpus or job.shared > 0)) > min(kind.gpus for kind in smallest)
                 or job.cpu > min(kind.cpu for kind in smallest)
                 or job.memory > min(kind.memory[1] for kind in smallest)
@@ -175,31 +216,46 @@ def _never_launched(world: World, split: tuple[tuple[int, ...], ...]) -> bool:
     return False
 
 
-def _choices(world: World) -> Iterator[tuple[tuple[int, ...], ...]]:
-    return product(
-        *(combinations_with_replacement(range(len(each.kinds)), each.most_hosts) for each in world.providers)
+def _started(world: World, which: int) -> Iterator[tuple[_Host, ...]]:
+    """Every way in which the hosts may have started, with their daemons."""
+    groups = []
+    for number, provider in enumerate(world.providers):
+        of_one = [
+            host
+            for kind, zone in product(range(len(provider.kinds)), provider.zones)
+            for host in _with_daemons(provider, _host(provider, number, kind, zone, which))
+        ]
+        groups.append(list(combinations_with_replacement(of_one, provider.most_hosts)))
+    for choice in product(*groups):
+        yield tuple(host for group in choice for host in group)
+
+
+def _host(provider: Provider, number: int, index: int, zone: str, which: int) -> _Host:
+    kind = provider.kinds[index]
+    return _Host(
+        provider=number,
+        kind=index,
+        zone=zone,
+        total=kind.gpus,
+        gpus=(_IDLE,) * kind.gpus,
+        gpu_memory=kind.gpu_memory[which],
+        cpu=kind.cpu,
+        memory=kind.memory[which],
+        interfaces=kind.interfaces,
     )
 
 
-def _started(world: World, choice: tuple[tuple[int, ...], ...], which: int) -> tuple[_Host, ...]:
-    hosts = []
-    for number, (provider, kinds) in enumerate(zip(world.providers, choice, strict=True)):
-        for index in kinds:
-            kind = provider.kinds[index]
-            host = _Host(
-                provider=number,
-                kind=index,
-                total=kind.gpus,
-                gpus=(_IDLE,) * kind.gpus,
-                gpu_memory=kind.gpu_memory[which],
-                cpu=kind.cpu,
-                memory=kind.memory[which],
-                interfaces=kind.interfaces,
-            )
-            for daemon in provider.daemons:
-                host = next(_placed(daemon, -1, host), host)
-            hosts.append(host)
-    return tuple(hosts)
+def _with_daemons(provider: Provider, host: _Host) -> list[_Host]:
+    """The host with those of its daemons that find room, in whatever order they come."""
+    found: dict[_Host, None] = {}
+    for order in permutations(enumerate(provider.daemons)):
+        state = host
+        for number, daemon in order:
+            # Of two GPUs that a share fits on it takes the one that is shared already, as tasks may.
+            best = max(_placed(daemon, -1, state), key=lambda each: each.gpus.count(_IDLE), default=None)
+            state = state if best is None else replace(best, daemons=state.daemons | {number})
+        found[state] = None
+    return list(found)
 
 
 def _search(world: World, hosts: tuple[_Host, ...], split: tuple[tuple[int, ...], ...]) -> bool:
@@ -239,6 +295,7 @@ def _placed(job: Job, number: int, host: _Host) -> Iterator[_Host]:
     """The host after the task, in every way that its GPUs can be given."""
     if (
         (host.provider, host.kind) in job.barred
+        or job.zone not in {"", host.zone}
         or job.cpu > host.cpu
         or job.memory > host.memory
         or job.interfaces > host.interfaces
@@ -252,7 +309,7 @@ def _placed(job: Job, number: int, host: _Host) -> Iterator[_Host]:
         memory=host.memory - job.memory,
         interfaces=host.interfaces - job.interfaces,
         ports=host.ports | job.ports,
-        jobs=host.jobs | {number},
+        jobs=host.jobs | ({number} if job.distinct else set()),
     )
     idle = host.gpus.count(_IDLE)
     if job.all_gpus:

@@ -24,6 +24,8 @@ from gpu_constructs.rules.evidence.lists import and_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 _TRUNK = "each takes a network interface, of which hosts have more where awsvpcTrunking is on"
+_ROUNDED_UP = 0.1
+"""Part of a copy from which on rounding may make it one; a fallback order of ours has a weight of 1 beside 1,000."""
 
 
 @error(
@@ -79,9 +81,9 @@ def _badly_split(copies: Copies, wanted: int) -> Problems:
     slots_of = {pool.name: known(slots) for pool, slots in zip(copies.pools, copies.possible, strict=True)}
     for share in split(copies.workload.strategy, wanted, wanted):
         name = "" if share.item.pool is None else share.item.pool.name
-        slots, most = slots_of.get(name, wanted), known(share.most or 0)
-        if most > slots:
-            is_rounded = share.least <= slots
+        slots, most = slots_of.get(name, wanted), share.most or 0
+        is_rounded = share.least <= slots < most and share.rest >= _ROUNDED_UP
+        if share.least > slots or is_rounded:
             given = f"may give {most}" if is_rounded else f"gives {share.least}"
             rounded = ", because how ECS rounds what the weights do not divide is not documented" if is_rounded else ""
             yield Problem(
