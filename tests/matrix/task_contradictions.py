@@ -281,11 +281,11 @@ CONTRADICTIONS: tuple[Contradiction, ...] = (
         lambda its: bool(its.managed) and its.ask.asks("shared_memory_mib"),
     ),
     _no(
-        "a host name on Managed Instances",
+        "Docker's security options on Managed Instances",
         _MANAGED,
         IncompatibleError,
-        r"where hostname is not valid",
-        lambda its: bool(its.managed) and its.ask.asks("hostname"),
+        r"where dockerSecurityOptions is not valid",
+        lambda its: bool(its.managed) and its.ask.asks("docker_security_options"),
     ),
     _no(
         "two architectures",
