@@ -15,12 +15,12 @@ from gpu_constructs.cdk.atomic import creating, require_construct_id
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.cluster import GpuCluster
-from gpu_constructs.fleet import UNKNOWN, PoolKind, Workload, total
+from gpu_constructs.fleet import PoolKind, Workload, total
 from gpu_constructs.hosts.given_cluster import require_gpu_cluster
 from gpu_constructs.placement import task_slots
-from gpu_constructs.serving.deployment import percentages
+from gpu_constructs.serving.deployment import Sharer, sharers_on
 from gpu_constructs.serving.rules_once import write_rules_once
-from gpu_constructs.serving.scaled_service import GivenCounts, ScaledService
+from gpu_constructs.serving.scaled_service import ScaledService
 from gpu_constructs.serving.service_options import (
     ServiceOptions,
     constraints_of,
@@ -78,10 +78,11 @@ class GpuService(ScaledService):
         desired_count: Tasks that it keeps running. `scale` takes it out of the template; for CDK's own
             `auto_scale_task_count` it is None, because a number would be set again by every deploy.
         min_healthy_percent: Tasks that keep running during a deployment. By default all of them if the hosts have a
-            free slot at their maximum, else one less, without which a full fleet could never be deployed to; 50 where
-            the count is not known.
+            free slot at their maximum beside the most tasks of other services, else one less, without which a full
+            fleet could never be deployed to; 50 where the count is not known.
         max_healthy_percent: Tasks that may run at once during a deployment. By default as many as the hosts hold at
-            their maximum, 200 % at most; 200 % where it would not be above a minimum that was given.
+            their maximum beside those of others, 200 % at most; 200 % where it would not be above a minimum that was
+            given.
         service_name: Its name. By default CloudFormation makes one.
         health_check_grace_period: How long a load balancer's verdict on a new task is ignored. By default 10 minutes
             with a load balancer; a large model takes longer to load.
@@ -136,9 +137,6 @@ class GpuService(ScaledService):
         slots = [task_slots(task, pool, constraints=constraints) for pool in pools]
         # Managed Instances have no maximum: a host comes for every task that waits.
         room = 2 * count if is_managed and isinstance(count, int) else total(slots)
-        percent = percentages(
-            count, room, min_healthy_percent=min_healthy_percent, max_healthy_percent=max_healthy_percent
-        )
         shares = shares_of(used, slots)
         strategy = options.get("deployment_strategy")
         workload = Workload(
@@ -147,12 +145,19 @@ class GpuService(ScaledService):
             strategy=tuple(each.item for each in shares),
             # What ECS starts with where no count is written.
             desired_count=1 if desired_count is None else count,
-            min_healthy_percent=UNKNOWN if percent.are_tokens[0] else percent.least,
-            max_healthy_percent=UNKNOWN if percent.are_tokens[1] else percent.most,
             constraints=constraints,
             deployment_strategy=None if strategy is None else strategy.name,
             service_connect=connects,
         )
+        sharer = Sharer(
+            workload=replace(workload, desired_count=count),
+            room=room,
+            given=(min_healthy_percent, max_healthy_percent),
+            write=self._deploy_with,
+        )
+        sharer.meet(sharers_on(cluster.hosts))
+        percent = sharer.percentages
+        workload = percent.on(workload)
         require_home(workload, used, cluster.cluster, _ARGUMENTS)
         require_allowed(workload, _ARGUMENTS)
         if connects:
@@ -177,7 +182,6 @@ class GpuService(ScaledService):
                 capacity_provider_strategies=[
                     each.capacity.strategy(weight=each.weight, base=each.base or None) for each in shares
                 ],
-                # CDK compares tokens as if they were numbers, so they are written past it.
                 min_healthy_percent=0 if any(percent.are_tokens) else percent.least,
                 max_healthy_percent=200 if any(percent.are_tokens) else percent.most,
                 service_name=service_name,
@@ -189,20 +193,13 @@ class GpuService(ScaledService):
             )
         writes_controller = not cluster.hosts.writes_no_controller(scope)
         write_past_cdk(self._resource, options, is_managed=is_managed, writes_controller=writes_controller)
-        if any(percent.are_tokens):
-            for name, chosen_percent, default in (
-                ("MinimumHealthyPercent", min_healthy_percent, percent.least),
-                ("MaximumPercent", max_healthy_percent, percent.most),
-            ):
-                value = default if chosen_percent is None else chosen_percent
-                self._resource.add_property_override(f"DeploymentConfiguration.{name}", value)
+        self._deploy_with_tokens(percent, sharer.given)
         keep_exported(used, scope)
         # A provider cannot leave the cluster while a service uses it, so the service has to go first
         # (containers-roadmap issue 631).
         first = cluster.hosts.association.services_depend_on
         self._node.add_dependency(first, *connect_caches(self, task_definition))
-        if not task.interfaces and not cluster.hosts.share_stack_with(scope):
-            write_rules_once(self, cluster.cluster)
+        write_rules_once(self, scope, cluster.hosts)
         if connects:
             task_definition.keep_room_for_proxy()
         self._server = task_definition.server
@@ -211,12 +208,7 @@ class GpuService(ScaledService):
         self._grace_is_chosen = health_check_grace_period is not None
         self._shifts_requests = workload.runs_twice_to_deploy
         self._workload = workload
-        self._given = GivenCounts(
-            desired_count=desired_count,
-            min_healthy_percent=min_healthy_percent,
-            max_healthy_percent=max_healthy_percent,
-            health_check_grace_period=health_check_grace_period,
-        )
+        self._is_given(sharer, count=desired_count, grace=health_check_grace_period)
 
     @property
     def workload(self) -> Workload:

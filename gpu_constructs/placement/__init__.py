@@ -35,9 +35,12 @@ from gpu_constructs.placement.reasons import Doubt, DoubtKind, Fit, HostResource
 from gpu_constructs.placement.rollout import (
     Rollout,
     can_go_on,
+    may_stop,
     percentages_of,
     rollout,
     rollout_percentages,
+    room_beside,
+    slots_taken,
     task_slots,
 )
 
@@ -70,14 +73,17 @@ __all__ = [
     "expected_memory_mib",
     "fit",
     "fit_on",
+    "may_stop",
     "most_memory_mib",
     "percentages_of",
     "profile_of",
     "prove",
     "rollout",
     "rollout_percentages",
+    "room_beside",
     "runs_somewhere",
     "share_of",
+    "slots_taken",
     "task_slots",
     "unmet_needs",
 ]

@@ -286,6 +286,12 @@ def copies_per_host(need: Need, room: Room) -> int:
     return _most(_empty(room), need, need.asked, room)
 
 
+def more_copies(need: Need, packing: Packing, most_hosts: int) -> int:
+    """How many copies of a task hosts take besides those that are packed on them, all that there may be of them."""
+    empty = HostGroup(max(0, most_hosts - packing.hosts), packing.room.units, (), packing.room.ports)
+    return sum(each.hosts * _most(each, need, need.asked, packing.room) for each in (*packing.groups, empty))
+
+
 def more_fit(need: Need, group: HostGroup, room: Room) -> bool:
     """Whether a host with tasks on it takes another."""
     return _most(group, need, need.asked, room) > 0

@@ -7,14 +7,18 @@ https://docs.aws.amazon.com/AmazonECS/latest/developerguide/deployment-type-ecs.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import lru_cache
 
 from gpu_constructs.fleet import UNKNOWN, PlacementConstraint, Pool, Task, Unknown, Workload, known
 from gpu_constructs.hardware.aws_limits import DEFAULT_MAX_HEALTHY_PERCENT
 from gpu_constructs.placement.assumptions import Assumption, need_of, rooms_of
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.fit import beside
-from gpu_constructs.placement.packing import copies_per_host
+from gpu_constructs.placement.packing import Load, Packing, Room, copies_per_host, more_copies
 from gpu_constructs.placement.pool_profile import Daemon, profile_of
+from gpu_constructs.placement.proof import PoolProof
 from gpu_constructs.values import dataclass
 
 _DEFAULT_MIN_HEALTHY_PERCENT = 100
@@ -65,6 +69,78 @@ def task_slots(
     return max(0, pool.hosts_at_most) * each if each else UNKNOWN
 
 
+def may_stop(desired_count: int, percent: Rollout) -> bool:
+    """Whether a rolling deployment may stop a copy before it starts one."""
+    return -(-desired_count * percent.min_healthy_percent // 100) < desired_count
+
+
+def room_beside(workload: Workload, proof: PoolProof, most_hosts: int | Unknown) -> int | Unknown:
+    """How many more copies of a workload a pool has room for besides all that is to run there.
+
+    Args:
+        workload: What is deployed, which runs there.
+        proof: The pool with everything that runs there.
+        most_hosts: Hosts that it may have.
+
+    Returns:
+        Unknown also where not everything has room.
+    """
+    mine, packing = _load(workload, proof.pool), proof.packing
+    if mine is None or packing is None or isinstance(most_hosts, Unknown) or packing.hosts > most_hosts:
+        return UNKNOWN
+    return more_copies(mine.need, packing, most_hosts)
+
+
+def slots_taken(workload: Workload, other: Workload) -> int | Unknown:
+    """How many copies of a workload have no room while all copies of another run, on whichever hosts those are.
+
+    A fleet that was larger once has its tasks wherever they were placed then, and a task does not move.
+
+    Args:
+        workload: What is to have room.
+        other: What runs on the same pools, in as many copies as it may have.
+    """
+    left, taken = other.desired_count, Fraction(0)
+    theirs = {each.pool.name for each in other.strategy if each.pool is not None}
+    pools = [each.pool for each in workload.strategy if each.pool is not None and each.pool.name in theirs]
+    if pools and isinstance(left, Unknown):
+        return UNKNOWN
+    shares: list[tuple[Fraction, int]] = []
+    for pool in pools:
+        mine, slots = _load(workload, pool), _load(other, pool)
+        (room, _), most = rooms_of(profile_of(pool)), pool.max_instances
+        if mine is None or slots is None or room is None or isinstance(most, Unknown):
+            return UNKNOWN
+        shares.append(
+            (_slots_per_copy(mine, slots, room), max(0, most) * min(slots.most, copies_per_host(slots.need, room)))
+        )
+    for share, slots_there in sorted(shares, reverse=True):
+        taken += share * min(known(left), slots_there)
+        left = known(left) - min(known(left), slots_there)
+    return -(-taken.numerator // taken.denominator)
+
+
+def _load(workload: Workload, pool: Pool) -> Load | None:
+    """One copy of a workload on a host of a pool; None where what it takes is not known."""
+    room, _ = rooms_of(profile_of(pool))
+    if room is None or workload.task is None:
+        return None
+    need = need_of(demand_of(workload.task, workload.constraints), room, Assumption.WORST)
+    return None if need is None else Load(need=need, copies=1, distinct=workload.distinct_instances)
+
+
+@lru_cache(maxsize=1 << 12)
+def _slots_per_copy(load: Load, other: Load, room: Room) -> Fraction:
+    """How many copies of a task each copy of another one displaces at most, over the numbers that a host takes."""
+    alone, most = (min(each.most, copies_per_host(each.need, room)) for each in (load, other))
+    displaced = [Fraction(0)]
+    for copies in range(1, most + 1):
+        host = Packing(room=room, most_hosts=1)
+        host.place(replace(other, copies=copies))
+        displaced.append(Fraction(alone - min(load.most, more_copies(load.need, host, 1)), copies))
+    return max(displaced)
+
+
 def percentages_of(workload: Workload) -> Rollout | None:
     """The percentages of a service, those of ECS where none are written; None where one is not known."""
     low, high = workload.min_healthy_percent, workload.max_healthy_percent
@@ -79,8 +155,7 @@ def percentages_of(workload: Workload) -> Rollout | None:
 def can_go_on(desired_count: int, slots: int, percent: Rollout) -> bool:
     """Whether a rolling deployment on a fleet of this size ever takes its first step."""
     may_start = min(desired_count * percent.max_healthy_percent // 100, slots) > desired_count
-    may_stop = -(-desired_count * percent.min_healthy_percent // 100) < desired_count
-    return may_start or may_stop or desired_count == 0
+    return may_start or may_stop(desired_count, percent) or desired_count == 0
 
 
 def rollout(desired_count: int | Unknown, slots: int | Unknown) -> Rollout:
@@ -91,7 +166,8 @@ def rollout(desired_count: int | Unknown, slots: int | Unknown) -> Rollout:
     """
     if isinstance(desired_count, Unknown):
         # Half of two or more tasks can stop; one task alone must be able to where there is room for one only.
-        return Rollout(min_healthy_percent=0 if slots == 1 else 50, max_healthy_percent=200)
+        alone = not isinstance(slots, Unknown) and slots <= 1
+        return Rollout(min_healthy_percent=0 if alone else 50, max_healthy_percent=200)
     if desired_count == 0:
         return Rollout(min_healthy_percent=0, max_healthy_percent=200)
     one_less = percent_for_one_less(desired_count)

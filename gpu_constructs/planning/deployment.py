@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from gpu_constructs.fleet import UNKNOWN, Fleet, Unknown, Workload, known
-from gpu_constructs.placement import PoolProof, can_go_on, percentages_of, task_slots
+from gpu_constructs.placement import PoolProof, can_go_on, may_stop, percentages_of, room_beside, task_slots
 from gpu_constructs.values import dataclass
 
 _BOTH_VERSIONS = 2
@@ -26,8 +26,7 @@ class Deployment:
             scales.
         stuck: Services that cannot take the first step of a deployment, as GPU010 says.
         too_large: Services whose versions run side by side, and have no room for that even with the pool to themselves.
-        stops_first: Whether old copies of some service stop before new ones start where there are too few hosts; both
-            versions of the others run side by side.
+        stops_first: Whether old copies of some service may stop before new ones start, where there are too few hosts.
         is_scaled: Whether there can be as many hosts as MaxSize.
     """
 
@@ -51,12 +50,19 @@ def while_deploying(fleet: Fleet) -> Fleet:
 
 
 def deployment_of(
-    during: PoolProof, hosts: int | Unknown, most: int | Unknown, services: Sequence[Workload], *, is_scaled: bool
+    at_rest: PoolProof,
+    during: PoolProof,
+    hosts: int | Unknown,
+    most: int | Unknown,
+    services: Sequence[Workload],
+    *,
+    is_scaled: bool,
 ) -> Deployment:
     """What a deployment takes.
 
     Args:
-        during: The pool with `while_deploying`.
+        at_rest: The pool with everything that runs there.
+        during: The same with `while_deploying`.
         hosts: Its hosts at the desired counts.
         most: Its hosts at MaxSize.
         services: Services with copies on it.
@@ -65,7 +71,7 @@ def deployment_of(
     most = most if is_scaled else hosts
     needed, full = during.hosts_needed, replace(during, pool=replace(during.pool, max_instances=most))
     twice = tuple(each for each in services if each.runs_twice_to_deploy)
-    stuck = tuple(each.name for each in services if _is_stuck(each, full))
+    stuck = tuple(each.name for each in services if _is_stuck(each, full) or _is_hemmed_in(each, at_rest, most))
     is_open = any(each not in twice and percentages_of(each) is None for each in services)
     is_known = not is_open and not isinstance(needed, Unknown) and not isinstance(hosts, Unknown)
     return Deployment(
@@ -74,7 +80,7 @@ def deployment_of(
         beyond=max(0, known(needed) - most) if is_known and not isinstance(most, Unknown) else UNKNOWN,
         stuck=stuck,
         too_large=tuple(each.name for each in twice if _is_too_large(each, full)),
-        stops_first=any(each not in twice and each.name not in stuck for each in services),
+        stops_first=any(each not in twice and _may_stop(each) for each in services),
         is_scaled=is_scaled,
     )
 
@@ -114,6 +120,19 @@ def _is_stuck(workload: Workload, there: PoolProof) -> bool:
     slots = _slots(workload, there)
     may_start = wanted * percent.max_healthy_percent // 100  # with room for as many as there may be
     return not can_go_on(wanted, may_start if isinstance(slots, Unknown) else slots, percent)
+
+
+def _is_hemmed_in(workload: Workload, at_rest: PoolProof, most: int | Unknown) -> bool:
+    """Whether a service may stop no copy, and has no room for one more beside the others of its only pool."""
+    is_alone = len(at_rest.workloads) < 2 or len(workload.strategy) != 1  # noqa: PLR2004 - one is alone
+    if is_alone or workload.runs_twice_to_deploy or _may_stop(workload) or not workload.desired_count:
+        return False
+    return room_beside(workload, at_rest, most) == 0
+
+
+def _may_stop(workload: Workload) -> bool:
+    wanted, percent = workload.desired_count, percentages_of(workload)
+    return isinstance(wanted, Unknown) or percent is None or may_stop(wanted, percent)
 
 
 def _is_too_large(workload: Workload, there: PoolProof) -> bool:

@@ -298,7 +298,9 @@ def _plan_pool(proof: PoolProof, during: PoolProof, comers: _Comers, starts: Sta
         price=price,
         tasks=tuple(_tasks(proof, each, started.get(each.name)) for each in tenants if each.daemon is not True),
         stranded=proof.stranded,
-        deployment=deployment_of(during, hosts, most, services, is_scaled=_is_scaled(pool)) if services else None,
+        deployment=deployment_of(proof, during, hosts, most, services, is_scaled=_is_scaled(pool))
+        if services
+        else None,
         idle_quarter_hour=None if hour is None else hour.times(_QUARTER),
         cheaper=searches.of(proof, price),
     )

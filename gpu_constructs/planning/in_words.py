@@ -132,7 +132,10 @@ def deploying(found: Deployment) -> str:
         text = f"{hosts} if all services are deployed at once, {number(found.extra)} more"
     if not isinstance(found.beyond, Unknown) and found.beyond:
         text += f", {number(found.beyond)} beyond {'MaxSize' if found.is_scaled else 'those that there are'}"
-        text += ": old copies stop before new ones start" if found.stops_first else ""
+        if found.stops_first:
+            text += ": old copies stop before new ones start"
+        elif not found.stuck and not found.too_large:
+            text += ": some copies are replaced after others"
     if found.stuck:
         text += f"; {listed(found.stuck)} cannot take the first step"
     if found.too_large:

@@ -128,8 +128,7 @@ class CpuService(ecs.Ec2Service):
             cast("ecs.CfnService", self.node.find_child("Service")).deployment_controller = None
         self.node.add_dependency(cluster.hosts.association.services_depend_on)
         keep_exported(capacity or (), scope)
-        if not cluster.hosts.share_stack_with(scope):
-            write_rules_once(self, cluster.cluster)
+        write_rules_once(self, scope, cluster.hosts)
 
 
 def _percentages_of(options: CpuServiceOptions) -> tuple[int, int]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from weakref import WeakKeyDictionary
 
 from gpu_constructs.cdk.arguments import whole_number
 from gpu_constructs.errors import InvalidValueError
-from gpu_constructs.fleet import UNKNOWN, Unknown
+from gpu_constructs.fleet import UNKNOWN, PoolKind, Unknown, Workload, known, total
 from gpu_constructs.hardware.aws_limits import MAX_PERCENT
-from gpu_constructs.placement import rollout_percentages
+from gpu_constructs.hosts.cluster_hosts import ClusterHosts
+from gpu_constructs.placement import rollout_percentages, slots_taken
 from gpu_constructs.placement.rollout import percent_for_one_less
 
 _PERCENTAGES = "GPU283"
@@ -27,6 +30,14 @@ class Percentages:
     least: int
     most: int
     are_tokens: tuple[bool, bool]
+
+    def on(self, workload: Workload) -> Workload:
+        """A service with these percentages."""
+        return replace(
+            workload,
+            min_healthy_percent=UNKNOWN if self.are_tokens[0] else self.least,
+            max_healthy_percent=UNKNOWN if self.are_tokens[1] else self.most,
+        )
 
 
 def percentages(
@@ -63,15 +74,69 @@ def given_percentages(
     return low, high
 
 
-def scaled_percentages(
-    most: int, room: int | Unknown, *, min_healthy_percent: int | None, max_healthy_percent: int | None
-) -> Percentages:
-    """Percentages that let a deployment go on at every number of tasks up to the most."""
-    if min_healthy_percent is None and max_healthy_percent is None and not isinstance(room, Unknown):
-        # Twice one task is one more, at every number below the room; at the room itself, one stops first.
-        least = MAX_PERCENT if most < room else percent_for_one_less(most)
+@dataclass(slots=True, eq=False, kw_only=True)
+class Sharer:
+    """A service as those see it that share capacity with it, each of which leaves room for the others.
+
+    Attributes:
+        workload: The service, with the most tasks that it may have as its desired count.
+        room: Tasks that its capacities hold at their maximum without others.
+        given: The percentages that were given, the minimum first; None for each that was not.
+        least: Tasks that it has at least, where their number is scaled; None elsewhere.
+        write: What puts new percentages into its template.
+        taken: Of its room, what each of the others takes.
+    """
+
+    workload: Workload
+    room: int | Unknown
+    given: tuple[int | None, int | None]
+    least: int | None = None
+    write: Callable[[Percentages], None]
+    taken: dict[Sharer, int | Unknown] = field(default_factory=dict)
+
+    @property
+    def percentages(self) -> Percentages:
+        """Percentages that let a deployment go on at every number of tasks that it and the others may have.
+
+        Raises:
+            InvalidValueError: One is wrong by itself, or they leave a deployment nothing to do.
+        """
+        taken, most, (low, high) = total(self.taken.values()), self.workload.desired_count, self.given
+        room = UNKNOWN if isinstance(self.room, Unknown) or isinstance(taken, Unknown) else self.room - taken
+        is_chosen = self.least is not None and low is None and high is None
+        if not is_chosen or isinstance(room, Unknown) or isinstance(most, Unknown):
+            count = most if self.least is None else UNKNOWN
+            return percentages(count, room, min_healthy_percent=low, max_healthy_percent=high)
+        # Twice one task is one more, at every number below the room; from the room itself on, one stops first.
+        least = MAX_PERCENT if most < room else percent_for_one_less(max(1, known(self.least or 0), min(most, room)))
         return Percentages(least=least, most=2 * MAX_PERCENT, are_tokens=(False, False))
-    return percentages(UNKNOWN, room, min_healthy_percent=min_healthy_percent, max_healthy_percent=max_healthy_percent)
+
+    def meet(self, others: Iterable[Sharer]) -> None:
+        """Counts those of others that share its capacity; they do not change."""
+        pools = _pools_of(self)
+        self.taken = {
+            each: slots_taken(self.workload, each.workload) for each in others if not pools.isdisjoint(_pools_of(each))
+        }
+
+    def be_met(self) -> None:
+        """Has the others count this one as it is now."""
+        for each in self.taken:
+            each.taken[self] = slots_taken(each.workload, self.workload)
+            each.write(each.percentages)
+
+
+_SHARERS: WeakKeyDictionary[ClusterHosts, list[Sharer]] = WeakKeyDictionary()
+
+
+def sharers_on(hosts: ClusterHosts) -> list[Sharer]:
+    """The services on the hosts of a cluster, whichever stacks they are in; each is added once it is made."""
+    return _SHARERS.setdefault(hosts, [])
+
+
+def _pools_of(sharer: Sharer) -> set[str]:
+    """The names of its pools; Managed Instances have room for every service."""
+    pools = [each.pool for each in sharer.workload.strategy if each.pool is not None]
+    return {each.name for each in pools if each.kind is not PoolKind.MANAGED_INSTANCES}
 
 
 def _percent(argument: str, value: int | None) -> int | Unknown | None:

@@ -18,6 +18,8 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from constructs import IConstruct
 
+from gpu_constructs.hosts.cluster_hosts import ClusterHosts
+
 _Rule: TypeAlias = ec2.CfnSecurityGroupIngress | ec2.CfnSecurityGroupEgress
 
 _FIRST_IMPORT = "SecurityGroup1"
@@ -55,16 +57,19 @@ class _RulesOnce:
 _RULES: WeakKeyDictionary[IConstruct, _RulesOnce] = WeakKeyDictionary()
 
 
-def write_rules_once(service: ecs.Ec2Service, cluster: ecs.ICluster) -> None:
+def write_rules_once(service: ecs.Ec2Service, scope: IConstruct, hosts: ClusterHosts) -> None:
     """Has rules that several services of a stage would write written once.
 
     Args:
         service: One of them.
-        cluster: Its cluster.
+        scope: Where it is defined.
+        hosts: Those of its cluster.
     """
-    stage = None if service.node.try_find_child(_FIRST_IMPORT) is None else cdk.Stage.of(service)
+    if hosts.share_stack_with(scope) or service.node.try_find_child(_FIRST_IMPORT) is None:
+        return
+    stage = cdk.Stage.of(service)
     if stage is not None:
-        _RULES.setdefault(stage, _RulesOnce()).add(service, cluster)
+        _RULES.setdefault(stage, _RulesOnce()).add(service, hosts.cluster)
 
 
 def _alike(constructs: Iterable[IConstruct]) -> list[Sequence[_Rule]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import aws_cdk as cdk
 from aws_cdk import aws_applicationautoscaling as appscaling
@@ -19,7 +19,7 @@ from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import UNKNOWN, PoolKind, ServiceScaling, Unknown, Workload, total
 from gpu_constructs.placement import task_slots
-from gpu_constructs.serving.deployment import scaled_percentages
+from gpu_constructs.serving.deployment import Percentages, Sharer, sharers_on
 from gpu_constructs.serving.load_balanced_service import LoadBalancedService
 from gpu_constructs.serving.metrics import require_here
 from gpu_constructs.serving.scaling import Average, Backlog, GpuUse, Requests, ScaleBy, Scaling
@@ -28,31 +28,17 @@ from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 _ARGUMENTS = {"MinCapacity": "min_tasks", "MaxCapacity": "max_tasks", "Strategy": "by"}
 # The ids of CDK's `auto_scale_task_count`, so that a service that was scaled with it keeps its resources.
 _COUNT, _ROLE = "TaskCount", "ScalingRole"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GivenCounts:
-    """What a user said of the number of tasks, as it was given.
-
-    Attributes:
-        desired_count: Tasks that the service keeps running.
-        min_healthy_percent: Tasks that keep running during a deployment.
-        max_healthy_percent: Tasks that may run at once during a deployment.
-        health_check_grace_period: How long a load balancer's verdict is ignored.
-    """
-
-    desired_count: int | None
-    min_healthy_percent: int | None
-    max_healthy_percent: int | None
-    health_check_grace_period: cdk.Duration | None
+_PROPERTIES = {"min_healthy_percent": "MinimumHealthyPercent", "max_healthy_percent": "MaximumPercent"}
 
 
 class ScaledService(LoadBalancedService):
     """An `ecs.Ec2Service` whose number of tasks follows its load, in one line."""
 
     _gpu_task: GpuTaskDefinition
-    _given: GivenCounts
+    _given_count: int | None
+    _given_grace: cdk.Duration | None
     _workload: Workload
+    _sharer: Sharer
 
     @checked
     def scale(
@@ -101,21 +87,21 @@ class ScaledService(LoadBalancedService):
         for name, cooldown in (("scale_in_cooldown", scale_in_cooldown), ("scale_out_cooldown", scale_out_cooldown)):
             if cooldown is not None:
                 whole_seconds(name, cooldown)
-        percent = scaled_percentages(
-            most,
-            2 * most if self._is_managed else room,
-            min_healthy_percent=self._given.min_healthy_percent,
-            max_healthy_percent=self._given.max_healthy_percent,
+        sharer = replace(
+            self._sharer,
+            workload=replace(self._sharer.workload, desired_count=most),
+            room=2 * most if self._is_managed else room,
+            least=least,
         )
+        percent = sharer.percentages
         scaled = replace(
             self._workload,
             desired_count=UNKNOWN,
             scaling=ServiceScaling(
                 least=least, most=most, by=tuple(sorted(policy for each in by for policy in each.policies))
             ),
-            min_healthy_percent=UNKNOWN if percent.are_tokens[0] else percent.least,
-            max_healthy_percent=UNKNOWN if percent.are_tokens[1] else percent.most,
         )
+        scaled = percent.on(scaled)
         require_allowed(scaled, _ARGUMENTS)
         require_yes(scaled, "GPU213", arguments=_ARGUMENTS)
         if least == most:
@@ -126,7 +112,7 @@ class ScaledService(LoadBalancedService):
                 allowed=f"{least + 1} or more",
                 fix="a higher max_instances of its capacity" if max_tasks is None else f"max_tasks={least + 1}",
             )
-        grace = self._given.health_check_grace_period
+        grace = self._given_grace
         role = self._scaling_role()
         with rolled_back_on_error(self, _COUNT, _ROLE):
             count = self._scalable_count(role, least, most)
@@ -144,18 +130,37 @@ class ScaledService(LoadBalancedService):
             for each in by:
                 seen[each.name] += 1
                 each.add_to(each.name if seen[each.name] == 1 else f"{each.name}{seen[each.name]}", scaling)
-        if self._given.desired_count is not None:
+        if self._given_count is not None:
             self._resource.desired_count = None
-        before = self._workload
-        changed = {
-            "MinimumHealthyPercent": (scaled.min_healthy_percent, before.min_healthy_percent),
-            "MaximumPercent": (scaled.max_healthy_percent, before.max_healthy_percent),
-        }
-        percentages = {name: now for name, (now, then) in changed.items() if now != then}
-        if percentages:
-            self._resource.add_property_override("DeploymentConfiguration", percentages)
+        self._deploy_with(percent)
         self._workload = scaled
+        self._sharer.workload, self._sharer.room, self._sharer.least = sharer.workload, sharer.room, least
+        self._sharer.be_met()
         return count
+
+    def _is_given(self, sharer: Sharer, *, count: int | None, grace: cdk.Duration | None) -> None:
+        """Keeps what a user said of the number of tasks, and has the other services of its capacity count them."""
+        self._sharer, self._given_count, self._given_grace = sharer, count, grace
+        sharers_on(self._hosts).append(sharer)
+        sharer.be_met()
+
+    def _deploy_with(self, percent: Percentages) -> None:
+        """Writes percentages that are not those of the template already."""
+        before, self._workload = self._workload, percent.on(self._workload)
+        changed = {
+            name: getattr(self._workload, attribute)
+            for attribute, name in _PROPERTIES.items()
+            if getattr(self._workload, attribute) != getattr(before, attribute)
+        }
+        if changed:
+            self._resource.add_property_override("DeploymentConfiguration", changed)
+
+    def _deploy_with_tokens(self, percent: Percentages, given: tuple[int | None, int | None]) -> None:
+        """Writes percentages of which one is a token past CDK, which compares tokens as if they were numbers."""
+        if any(percent.are_tokens):
+            for name, chosen, default in zip(_PROPERTIES.values(), given, (percent.least, percent.most), strict=True):
+                value = default if chosen is None else chosen
+                self._resource.add_property_override(f"DeploymentConfiguration.{name}", value)
 
     @property
     def _is_managed(self) -> bool:
@@ -188,7 +193,7 @@ class ScaledService(LoadBalancedService):
                 value=by,
                 fix="by=[ScaleBy.requests(endpoint=https, per_task_per_minute=60)]",
             )
-        desired = self._given.desired_count
+        desired = self._given_count
         if desired not in {None, 1}:
             raise IncompatibleError(
                 "every deployment would set the number of tasks again, which scaling sets",

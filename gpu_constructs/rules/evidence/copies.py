@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, Task, Unknown, Workload, known, total
-from gpu_constructs.placement import Assumption, PoolProfile, demand_of, task_slots
+from gpu_constructs.hardware.network_devices import may_have_trunk
+from gpu_constructs.placement import (
+    Assumption,
+    Counts,
+    PoolProfile,
+    PoolProof,
+    Proof,
+    demand_of,
+    prove,
+    room_beside,
+    task_slots,
+)
 from gpu_constructs.placement.destinations import started_by_strategies
+from gpu_constructs.placement.memo import by_identity
 from gpu_constructs.placement.route import Assignment, Destination
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list
@@ -14,6 +27,9 @@ from gpu_constructs.values import dataclass
 
 WHILE_SPARED = "for a capacity provider that gets no copy while the base of another one takes all"
 """When an error about the hosts of one capacity provider is a warning; see `Destination.is_spared`."""
+
+ON_TRUNK = "each takes a network interface, of which hosts have more where awsvpcTrunking is on"
+"""Why there may be room for more copies than there are slots."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -108,6 +124,41 @@ def most_copies(context: Context) -> Iterator[tuple[Copies, int]]:
             continue
         if all(item.pool is not None for item in each.workload.strategy):
             yield each, most
+
+
+def at_maximum(context: Context) -> Proof:
+    """Whether all workloads have room together with the most copies that scaling asks for."""
+    return prove(context.fleet, counts=Counts.MAXIMUM)
+
+
+def room_beside_others(copies: Copies, proof: Proof) -> tuple[int | Unknown, tuple[str, ...]]:
+    """How many more copies have room besides everything that a proof placed on the same pools, and what else is there.
+
+    Nothing else is named where the room is not known.
+    """
+    shared = [each for each in map(_by_pool(proof).get, copies.pool_names) if each is not None]
+    names = tuple(dict.fromkeys(name for each in shared for name in each.workloads if name != copies.workload.name))
+    room = total(room_beside(copies.workload, each, each.hosts_at_most) for each in shared) if names else UNKNOWN
+    return room, () if isinstance(room, Unknown) else names
+
+
+@by_identity(maxsize=4)
+def _by_pool(proof: Proof) -> dict[str, PoolProof]:
+    return {each.pool.name: each for each in proof.pools}
+
+
+def is_short_of_interfaces(copies: Copies, slots: int) -> bool:
+    """Whether more copies would fit if the hosts had the network interfaces that ENI trunking gives them."""
+    types = [each for pool in copies.pools for each in pool.instance_types]
+    if not copies.task.interfaces or not any(map(may_have_trunk, types)):
+        return False
+    bridged = replace(copies.task, network_mode="bridge")
+    constraints = copies.workload.constraints
+    trunked = [
+        task_slots(bridged, each.pool, constraints=constraints, assumption=Assumption.BEST, daemons=each.offer.daemons)
+        for each in copies.assignment.destinations
+    ]
+    return sum(map(known, trunked)) > slots
 
 
 def may_find_host(context: Context, destinations: Iterable[Destination]) -> bool:

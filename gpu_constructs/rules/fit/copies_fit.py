@@ -1,29 +1,26 @@
-"""Room of a workload on its hosts: for all copies, for their host ports, and for one more while it is deployed to."""
+"""Room of a workload on its hosts for all copies."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from gpu_constructs.fleet import PlacementConstraint, Unknown, Workload, known, total
-from gpu_constructs.hardware.network_devices import may_have_trunk
-from gpu_constructs.placement import (
-    Assumption,
-    DoubtKind,
-    Rollout,
-    can_go_on,
-    percentages_of,
-    task_slots,
-)
-from gpu_constructs.placement.rollout import percent_for_one_less
+from gpu_constructs.placement import DoubtKind
 from gpu_constructs.placement.strategy import split
 from gpu_constructs.rules.change import Ways, one_way
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.copies import Copies, counted, may_find_host, most_copies, wanted_copies
+from gpu_constructs.rules.evidence.copies import (
+    ON_TRUNK,
+    Copies,
+    counted,
+    is_short_of_interfaces,
+    may_find_host,
+    wanted_copies,
+)
 from gpu_constructs.rules.evidence.fixes import larger
 from gpu_constructs.rules.evidence.lists import and_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
-_TRUNK = "each takes a network interface, of which hosts have more where awsvpcTrunking is on"
 _ROUNDED_UP = 0.1
 """Part of a copy from which on rounding may make it one; a fallback order of ours has a weight of 1 beside 1,000."""
 
@@ -48,11 +45,11 @@ def room_for_all_copies(context: Context) -> Problems:
         if wanted > slots:
             held = f"{with_verb(each.pool_names, 'holds', 'hold')} {slots} at {each.limit}"
             all_of_them = "the only task has no room" if wanted == 1 else f"none of the {wanted} tasks have room"
-            trunk = _is_short_of_interfaces(each, slots)
+            trunk = is_short_of_interfaces(each, slots)
             yield Problem(
                 about=each.workload,
                 message=(
-                    f"{wanted} tasks are wanted, and {held}{f' ({_TRUNK})' if trunk else ''}: the others never start"
+                    f"{wanted} tasks are wanted, and {held}{f' ({ON_TRUNK})' if trunk else ''}: the others never start"
                     if slots
                     else f"{all_of_them}: {held}"
                 ),
@@ -93,126 +90,6 @@ def _badly_split(copies: Copies, wanted: int) -> Problems:
                 fix=f"weights in proportion to the room of each capacity provider, or a higher MaxSize of {name}",
                 is_certain=False,
             )
-
-
-@warning(
-    "GPU010",
-    question="can a deployment take its first step on a full fleet?",
-    because="a rolling deployment starts a copy above the desired count or stops one below it, as far as "
-    "MinimumHealthyPercent and MaximumPercent allow",
-    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/deployment-type-ecs.html",
-    unless=("GPU283",),
-    changes="MinimumHealthyPercent",
-)
-def room_to_deploy(context: Context) -> Problems:
-    for each, wanted in wanted_copies(context):
-        slots, percent = total(each.certain), percentages_of(each.workload)
-        if isinstance(slots, Unknown) or percent is None or wanted > slots or not each.task.wants_gpu:
-            continue
-        if not each.workload.runs_twice_to_deploy and not can_go_on(wanted, slots, percent):
-            trunk = slots == wanted and _is_short_of_interfaces(each, slots)
-            yield Problem(
-                about=each.workload,
-                message=f"a deployment cannot take its first step: {wanted} "
-                f"{'task runs' if wanted == 1 else 'tasks run'}, {slots} {'fits' if slots == 1 else 'fit'} at "
-                f"MaxSize{f' ({_TRUNK})' if trunk else ''}, at least {percent.min_healthy_percent} % must keep running "
-                f"and at most {percent.max_healthy_percent} % may "
-                f"run{_in_gpus(each, wanted) if slots == wanted else ''}",
-                fix=_step(wanted, slots, percent),
-            )
-
-
-@warning(
-    "GPU203",
-    question="is there room for both versions of a blue/green deployment?",
-    because="a blue/green, linear or canary deployment starts every copy again before it stops the old ones",
-    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/deployment-type-blue-green.html",
-)
-def room_for_both_versions(context: Context) -> Problems:
-    for each, wanted in wanted_copies(context):
-        slots = total(each.possible)
-        if not each.workload.runs_twice_to_deploy or isinstance(slots, Unknown) or not wanted <= slots < 2 * wanted:
-            continue
-        certain, percent = total(each.certain), percentages_of(each.workload)
-        rolls = percent is not None and not isinstance(certain, Unknown) and can_go_on(wanted, certain, percent)
-        yield Problem(
-            about=each.workload,
-            property_name="Strategy",
-            value=each.workload.deployment_strategy,
-            message=f"a deployment never ends: it runs {wanted} {'task' if wanted == 1 else 'tasks'} twice, and "
-            f"{with_verb(each.pool_names, 'holds', 'hold')} {slots} at MaxSize",
-            fix="raise MaxSize to room for twice as many"
-            + (", or replace tasks one after the other with ROLLING" if rolls else ""),
-            is_shortage=True,
-        )
-
-
-@warning(
-    "GPU214",
-    question="is there room for a deployment while the service has its maximum number of copies?",
-    because="a deployment that waits for room stops scaling in as well, so that a fleet that is full stays full: "
-    "Application Auto Scaling does not scale in while ECS deploys",
-    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-autoscaling-targettracking.html",
-    unless=("GPU010", "GPU203", "GPU283"),
-)
-def room_to_deploy_at_most(context: Context) -> Problems:
-    for each, most in most_copies(context):
-        slots, percent = total(each.certain), percentages_of(each.workload)
-        if isinstance(slots, Unknown) or percent is None or most > slots or not each.task.wants_gpu:
-            continue
-        room = known(total(each.possible), otherwise=2 * most)
-        there = f"{with_verb(each.pool_names, 'holds', 'hold')} {slots} at MaxSize"
-        if each.workload.runs_twice_to_deploy and room < 2 * most:
-            yield Problem(
-                about=each.workload,
-                property_name="MaxCapacity",
-                value=most,
-                message=f"once scaling has asked for {most} tasks, a deployment never ends: it runs them twice, and "
-                f"{there}",
-                allowed=f"{room // 2} or less",
-                fix=f"a MaxCapacity of {room // 2}, or a MaxSize with room for twice as many",
-            )
-        elif not each.workload.runs_twice_to_deploy and not can_go_on(most, slots, percent):
-            yield Problem(
-                about=each.workload,
-                property_name="MinimumHealthyPercent",
-                value=percent.min_healthy_percent,
-                message=f"once scaling has asked for {most} tasks, a deployment cannot take its first step: {there}, "
-                f"and at least {percent.min_healthy_percent} % must keep running",
-                fix=_step(most, slots, percent),
-            )
-
-
-def _step(wanted: int, slots: int, percent: Rollout) -> str:
-    """What lets a deployment go on: one copy more where percentages and hosts allow it, or one copy less."""
-    fewer = f"a MinimumHealthyPercent of {percent_for_one_less(wanted)}"
-    first = f"{fewer}, so that {'the only copy' if wanted == 1 else 'one copy'} stops before the new one starts"
-    if wanted * percent.max_healthy_percent // 100 > wanted:
-        return f"a higher MaxSize with room for one more copy, or {first}"
-    return f"a MaximumPercent of {-(-100 * (wanted + 1) // wanted)}, or {first}" if slots > wanted else first
-
-
-def _is_short_of_interfaces(copies: Copies, slots: int) -> bool:
-    """Whether more copies would fit if the hosts had the network interfaces that ENI trunking gives them."""
-    types = [each for pool in copies.pools for each in pool.instance_types]
-    if not copies.task.interfaces or not any(map(may_have_trunk, types)):
-        return False
-    bridged = replace(copies.task, network_mode="bridge")
-    constraints = copies.workload.constraints
-    trunked = [
-        task_slots(bridged, each.pool, constraints=constraints, assumption=Assumption.BEST, daemons=each.offer.daemons)
-        for each in copies.assignment.destinations
-    ]
-    return sum(map(known, trunked)) > slots
-
-
-def _in_gpus(copies: Copies, wanted: int) -> str:
-    """The smallest step in numbers of GPUs, where they are known."""
-    gpus = copies.task.gpus
-    if isinstance(gpus, Unknown) or not gpus:
-        return ""
-    there = sum(known(pool.max_instances) * min(each.gpus for each in pool.instance_types) for pool in copies.pools)
-    return f"; with one more copy they need {(wanted + 1) * gpus} GPUs, and the hosts have {there}"
 
 
 @warning(

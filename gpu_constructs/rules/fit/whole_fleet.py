@@ -9,13 +9,14 @@ from gpu_constructs.fleet import Task, Unknown, Workload, known
 from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU
 from gpu_constructs.hardware.network_devices import may_have_trunk
 from gpu_constructs.hardware.prices import dollars
-from gpu_constructs.placement import Assumption, Counts, PoolProof, Proof, Stranded, demand_of, prove
+from gpu_constructs.placement import Assumption, PoolProof, Proof, Stranded, demand_of
 from gpu_constructs.placement.assumptions import need_of, rooms_of
 from gpu_constructs.placement.memo import by_identity
 from gpu_constructs.placement.packing import UNITS, copies_per_host
 from gpu_constructs.placement.prices import cost_of
 from gpu_constructs.rules.change import Way, Ways
 from gpu_constructs.rules.context import Context
+from gpu_constructs.rules.evidence.copies import at_maximum
 from gpu_constructs.rules.evidence.fixes import larger
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error, info, warning
@@ -29,10 +30,6 @@ _WATCHERS = re.compile(r"dcgm|cloudwatch-agent|nvidia_gpu_exporter|node-exporter
 
 _WORTH_REPORTING_USD = 10.0
 """Price of a host per hour from which an unneeded second host is reported."""
-
-
-def _at_maximum(context: Context) -> Proof:
-    return prove(context.fleet, counts=Counts.MAXIMUM)
 
 
 @error(
@@ -86,7 +83,7 @@ def room_at_most_copies(context: Context) -> Problems:
     if all(each.scaling is None for each in context.fleet.workloads):
         return
     at_desired = {each.pool.name: each for each in context.proof.pools}
-    proof = context.once(_at_maximum)
+    proof = context.once(at_maximum)
     growing = {each.name for each in context.fleet.workloads if each.scaling is not None}
     is_open = {each.name for each in context.fleet.workloads if _is_open(each)}
     for each in proof.pools:

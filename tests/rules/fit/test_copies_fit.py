@@ -22,7 +22,7 @@ from gpu_constructs.fleet import (
     Workload,
 )
 from gpu_constructs.rules import Finding, Severity, rules_of
-from gpu_constructs.rules.fit import copies_fit, host_ports
+from gpu_constructs.rules.fit import copies_fit, deployments, host_ports
 from tests.rules.given import a_pool, fleet_of, said
 
 MAY_FIT = ("awsvpcTrunking", "weights in proportion", "the ECS agent reserves")
@@ -77,7 +77,8 @@ def service(
 
 
 def found(workload: Workload) -> list[Finding]:
-    return said((*rules_of(copies_fit), *rules_of(host_ports)), fleet_of(workloads=(workload,)))
+    rules = (*rules_of(copies_fit), *rules_of(deployments), *rules_of(host_ports))
+    return said(rules, fleet_of(workloads=(workload,)))
 
 
 @pytest.mark.parametrize(
@@ -253,7 +254,9 @@ def test_what_has_room_or_is_not_known_to_lack_it_is_silent(workload: Workload) 
 @pytest.mark.parametrize(("is_whole", "severity"), [(True, Severity.ERROR), (False, Severity.WARNING)])
 def test_with_a_launch_type_other_hosts_may_take_the_others(is_whole: bool, severity: Severity) -> None:
     by_type = replace(service(task(4), copies=3, low=0), launch_type="EC2")
-    (finding,) = said(rules_of(copies_fit), Fleet(pools=(pool(),), workloads=(by_type,), is_whole=is_whole))
+    (finding,) = said(
+        (*rules_of(copies_fit), *rules_of(deployments)), Fleet(pools=(pool(),), workloads=(by_type,), is_whole=is_whole)
+    )
     assert (finding.rule, finding.severity) == ("GPU009", severity)
 
 

@@ -1,0 +1,164 @@
+"""Room for a deployment: for one copy more or one less, for both versions, and beside other services."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from gpu_constructs.fleet import Unknown, known, total
+from gpu_constructs.placement import Proof, Rollout, can_go_on, may_stop, percentages_of
+from gpu_constructs.placement.rollout import percent_for_one_less
+from gpu_constructs.rules.context import Context
+from gpu_constructs.rules.evidence.copies import (
+    ON_TRUNK,
+    Copies,
+    at_maximum,
+    is_short_of_interfaces,
+    most_copies,
+    room_beside_others,
+    wanted_copies,
+)
+from gpu_constructs.rules.evidence.lists import and_list, with_verb
+from gpu_constructs.rules.rule import Problem, Problems, warning
+
+
+@warning(
+    "GPU010",
+    question="can a deployment take its first step on a full fleet?",
+    because="a rolling deployment starts a copy above the desired count or stops one below it, as far as "
+    "MinimumHealthyPercent and MaximumPercent allow",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/deployment-type-ecs.html",
+    unless=("GPU283",),
+    changes="MinimumHealthyPercent",
+)
+def room_to_deploy(context: Context) -> Problems:
+    for each, wanted in wanted_copies(context):
+        slots, percent = total(each.certain), percentages_of(each.workload)
+        if isinstance(slots, Unknown) or percent is None or wanted > slots or not each.task.wants_gpu:
+            continue
+        if not each.workload.runs_twice_to_deploy and not can_go_on(wanted, slots, percent):
+            trunk = slots == wanted and is_short_of_interfaces(each, slots)
+            yield Problem(
+                about=each.workload,
+                message=f"a deployment cannot take its first step: {wanted} "
+                f"{'task runs' if wanted == 1 else 'tasks run'}, {slots} {'fits' if slots == 1 else 'fit'} at "
+                f"MaxSize{f' ({ON_TRUNK})' if trunk else ''}, at least {percent.min_healthy_percent} % must keep "
+                f"running and at most {percent.max_healthy_percent} % may "
+                f"run{_in_gpus(each, wanted) if slots == wanted else ''}",
+                fix=_step(wanted, slots, percent),
+            )
+    yield from _filled_together(context, wanted_copies(context), context.proof, when="")
+
+
+@warning(
+    "GPU203",
+    question="is there room for both versions of a blue/green deployment?",
+    because="a blue/green, linear or canary deployment starts every copy again before it stops the old ones",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/deployment-type-blue-green.html",
+)
+def room_for_both_versions(context: Context) -> Problems:
+    for each, wanted in wanted_copies(context):
+        slots = total(each.possible)
+        if not each.workload.runs_twice_to_deploy or isinstance(slots, Unknown) or wanted > slots:
+            continue
+        held = f"{with_verb(each.pool_names, 'holds', 'hold')} {slots} at MaxSize"
+        if slots >= 2 * wanted:
+            room, others = room_beside_others(each, context.proof)
+            if known(room, otherwise=wanted) >= wanted or _are_scaled(context, others):
+                continue
+            held += f", {room} more beside {and_list(others)}"
+        certain, percent = total(each.certain), percentages_of(each.workload)
+        rolls = percent is not None and not isinstance(certain, Unknown) and can_go_on(wanted, certain, percent)
+        yield Problem(
+            about=each.workload,
+            property_name="Strategy",
+            value=each.workload.deployment_strategy,
+            message=f"a deployment never ends: it runs {wanted} {'task' if wanted == 1 else 'tasks'} twice, and {held}",
+            fix="raise MaxSize to room for twice as many"
+            + (", or replace tasks one after the other with ROLLING" if rolls else ""),
+            is_shortage=True,
+        )
+
+
+@warning(
+    "GPU214",
+    question="is there room for a deployment while the service has its maximum number of copies?",
+    because="a deployment that waits for room stops scaling in as well, so that a fleet that is full stays full: "
+    "Application Auto Scaling does not scale in while ECS deploys",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-autoscaling-targettracking.html",
+    unless=("GPU010", "GPU203", "GPU283"),
+)
+def room_to_deploy_at_most(context: Context) -> Problems:
+    for each, most in most_copies(context):
+        slots, percent = total(each.certain), percentages_of(each.workload)
+        if isinstance(slots, Unknown) or percent is None or most > slots or not each.task.wants_gpu:
+            continue
+        room = known(total(each.possible), otherwise=2 * most)
+        there = f"{with_verb(each.pool_names, 'holds', 'hold')} {slots} at MaxSize"
+        if each.workload.runs_twice_to_deploy and room < 2 * most:
+            yield Problem(
+                about=each.workload,
+                property_name="MaxCapacity",
+                value=most,
+                message=f"once scaling has asked for {most} tasks, a deployment never ends: it runs them twice, and "
+                f"{there}",
+                allowed=f"{room // 2} or less",
+                fix=f"a MaxCapacity of {room // 2}, or a MaxSize with room for twice as many",
+            )
+        elif not each.workload.runs_twice_to_deploy and not can_go_on(most, slots, percent):
+            yield Problem(
+                about=each.workload,
+                property_name="MinimumHealthyPercent",
+                value=percent.min_healthy_percent,
+                message=f"once scaling has asked for {most} tasks, a deployment cannot take its first step: {there}, "
+                f"and at least {percent.min_healthy_percent} % must keep running",
+                fix=_step(most, slots, percent),
+            )
+    if any(each.scaling is not None for each in context.fleet.workloads):
+        fixed = ((each, wanted) for each, wanted in wanted_copies(context) if each.workload.scaling is None)
+        when = "once scaling has asked for the most tasks, "
+        yield from _filled_together(context, (*most_copies(context), *fixed), context.once(at_maximum), when=when)
+
+
+def _filled_together(context: Context, copies: Iterable[tuple[Copies, int]], proof: Proof, *, when: str) -> Problems:
+    """Services that would have room for one more copy if others did not fill their pools with them."""
+    for each, wanted in copies:
+        slots, percent, workload = total(each.certain), percentages_of(each.workload), each.workload
+        if percent is None or workload.runs_twice_to_deploy or not each.task.wants_gpu or may_stop(wanted, percent):
+            continue
+        if isinstance(slots, Unknown) or not wanted or not can_go_on(wanted, slots, percent):
+            continue
+        room, others = room_beside_others(each, proof)
+        if room == 0 and _are_scaled(context, (workload.name, *others)) is bool(when):
+            yield Problem(
+                about=workload,
+                property_name="MinimumHealthyPercent",
+                value=percent.min_healthy_percent,
+                message=f"{when}a deployment cannot take its first step: {wanted} "
+                f"{'task runs' if wanted == 1 else 'tasks run'}, {with_verb(others, 'runs', 'run')} on "
+                f"{and_list(each.pool_names)} as well, MaxSize leaves no room for one more, and "
+                f"at least {percent.min_healthy_percent} % must keep running",
+                fix=_step(wanted, slots, percent),
+            )
+
+
+def _are_scaled(context: Context, names: Collection[str]) -> bool:
+    """Whether scaling decides on the copies of one of some workloads."""
+    return any(each.name in names and each.scaling is not None for each in context.fleet.workloads)
+
+
+def _step(wanted: int, slots: int, percent: Rollout) -> str:
+    """What lets a deployment go on: one copy more where percentages and hosts allow it, or one copy less."""
+    fewer = f"a MinimumHealthyPercent of {percent_for_one_less(wanted)}"
+    first = f"{fewer}, so that {'the only copy' if wanted == 1 else 'one copy'} stops before the new one starts"
+    if wanted * percent.max_healthy_percent // 100 > wanted:
+        return f"a higher MaxSize with room for one more copy, or {first}"
+    return f"a MaximumPercent of {-(-100 * (wanted + 1) // wanted)}, or {first}" if slots > wanted else first
+
+
+def _in_gpus(copies: Copies, wanted: int) -> str:
+    """The smallest step in numbers of GPUs, where they are known."""
+    gpus = copies.task.gpus
+    if isinstance(gpus, Unknown) or not gpus:
+        return ""
+    there = sum(known(pool.max_instances) * min(each.gpus for each in pool.instance_types) for pool in copies.pools)
+    return f"; with one more copy they need {(wanted + 1) * gpus} GPUs, and the hosts have {there}"

@@ -1,0 +1,82 @@
+"""Services that fill hosts together are judged together: each alone would have room for one more copy."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gpu_constructs.fleet import UNKNOWN, ServiceScaling, Unknown, Workload
+from gpu_constructs.planning import plan
+from gpu_constructs.planning.in_words import deploying
+from gpu_constructs.rules import rules_of
+from gpu_constructs.rules.fit import deployments
+from tests.rules.fit.test_copies_fit import pool, service, task
+from tests.rules.given import fleet_of, said
+
+ONE = pool()
+SCALED: dict[str, Any] = {"copies": UNKNOWN, "scaling": ServiceScaling(least=1, most=6)}
+
+
+def named(name: str, gpus: int = 1, copies: int | Unknown = 4, **changes: Any) -> Workload:
+    made = service(task(gpus), ONE, **{"copies": copies, **changes})
+    return replace(made, name=name)
+
+
+@pytest.mark.parametrize(
+    ("others", "rule", "words"),
+    [
+        (
+            [named("a"), named("b")],
+            {"GPU010"},
+            [
+                "4 tasks run, b runs on L4 as well",
+                "no room for one more",
+                "at least 100 %",
+                "MinimumHealthyPercent of 75",
+            ],
+        ),
+        ([named("a"), named("b", low=75)], {"GPU010"}, ["b runs on L4 as well"]),
+        ([named("a", low=75), named("b", low=75)], set(), []),
+        ([named("a", copies=3), named("b")], set(), []),
+        ([named("a", gpus=2, copies=2), named("b", copies=3)], {"GPU010"}, ["2 tasks run, b runs"]),
+        ([named("a"), named("b"), named("c", copies=9)], set(), []),  # GPU080 and GPU009 say that
+        ([named("a"), named("b", copies=UNKNOWN)], set(), []),
+        (
+            [named("a", copies=2), named("b", **SCALED)],
+            {"GPU214"},
+            ["once scaling has asked for the most", "2 tasks run, b"],
+        ),
+        ([named("a", copies=1), named("b", **SCALED)], set(), []),
+        (
+            [named("a", copies=3, deployment_strategy="BLUE_GREEN"), named("b", copies=3, low=50)],
+            {"GPU203"},
+            ["runs 3 tasks twice, and L4 holds 8 at MaxSize, 2 more beside b"],
+        ),
+        ([named("a", copies=2, deployment_strategy="BLUE_GREEN"), named("b", low=50)], set(), []),
+    ],
+)
+def test_services_of_one_pool_are_counted_together(others: list[Workload], rule: set[str], words: list[str]) -> None:
+    found = said(rules_of(deployments), fleet_of(workloads=tuple(others)))
+    assert {each.rule for each in found} == rule
+    assert all(any(word in each.message + each.fix for each in found) for word in words)
+
+
+@pytest.mark.parametrize(
+    ("low", "words"),
+    [
+        (100, "2 beyond MaxSize; a and b cannot take the first step"),
+        (75, "2 beyond MaxSize: old copies stop before new ones start"),
+    ],
+)
+def test_the_plan_says_what_the_rule_says(low: int, words: str) -> None:
+    (planned,) = plan(fleet_of(workloads=(named("a", low=low), named("b", low=low)))).pools
+    assert planned.deployment is not None
+    assert deploying(planned.deployment).endswith(words)
+
+
+def test_copies_of_a_service_that_has_room_for_one_more_are_replaced_after_each_other() -> None:
+    (planned,) = plan(fleet_of(workloads=(named("a", copies=7),))).pools
+    assert planned.deployment is not None
+    assert "beyond MaxSize: some copies are replaced after others" in deploying(planned.deployment)
