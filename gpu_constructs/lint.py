@@ -16,12 +16,14 @@ and gives line 1 of a file of custom rules the id 9001
 ``E9500`` says that nothing was checked, because the template could not be read as CloudFormation reads it.
 An error has its warning as well, for what goes wrong with another allowed value of a parameter only. cfn-lint shows
 informational rules with ``--include-checks I``, and leaves out what ``--ignore-checks W9502`` or a resource's metadata
-names; what is acknowledged under ``gpu-constructs`` is not reported either. What ``gpu-constructs.yaml`` in the working
-directory says of instance types, hosts and the region counts here too.
+names; what is acknowledged under ``gpu-constructs`` is not reported either. Which tasks were not checked is said on
+stderr as well, by cfn-lint's own logger. What ``gpu-constructs.yaml`` in the working directory says of instance types,
+hosts and the region counts here too.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -41,6 +43,9 @@ _FIRST = 9500
 _LETTERS = {Severity.ERROR: "E", Severity.WARNING: "W", Severity.INFO: "I"}
 
 _UNREAD = "GPU000"
+
+# What cfn-lint itself logs with, on stderr: informational findings are only shown to those who ask for them.
+_LOGGER = logging.getLogger("cfnlint")
 
 # What cfn-lint assumes where no region is named, so it says nothing about where the template goes.
 _DEFAULT_REGION = "us-east-1"
@@ -99,13 +104,16 @@ def _reviewed(cfn: Template) -> Iterator[Finding]:
     named = cfn.regions[0] if len(cfn.regions) == 1 and cfn.regions[0] != _DEFAULT_REGION else None
     for parameters in [each.parameters for each in cfn.context.parameter_sets or ()] or [None]:
         with for_one_check(configuration.instance_types):
-            yield from check_files(
+            report = check_files(
                 [cfn.template],
                 parameters=_texts(parameters),
                 region=named or configuration.region,
                 hosts=configuration.hosts,
                 partial=configuration.partial,
-            ).findings
+            )
+            if report.unchecked_line:
+                _LOGGER.warning("%s: gpu-constructs: %s", cfn.filename, report.unchecked_line)
+            yield from report.findings
 
 
 def _texts(parameters: Mapping[str, object] | None) -> dict[str, str] | None:

@@ -84,6 +84,27 @@ def test_cfn_lint_finds_nothing_else_in_what_the_pack_finds_something_in() -> No
     assert "E9560" in {each.rule.id for each in found(BAD)}
 
 
+def test_what_was_not_checked_is_logged_once_and_a_finding_only_where_asked_for(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    elsewhere = """\
+Resources:
+  Task:
+    Type: AWS::ECS::TaskDefinition
+    Properties:
+      ContainerDefinitions:
+        - {Name: a, Image: "a:1", Memory: 512, ResourceRequirements: [{Type: GPU, Value: "1"}]}
+  Service:
+    Type: AWS::ECS::Service
+    Properties: {Cluster: prod, TaskDefinition: !Ref Task, LaunchType: EC2, DesiredCount: 1}
+"""
+    errors_and_warnings = ids(elsewhere)
+    assert errors_and_warnings == set()
+    (line,) = (each.getMessage() for each in caplog.records if "not checked" in each.getMessage())
+    assert "gpu-constructs: not checked: these files do not define hosts of cluster prod" in line
+    assert ids(elsewhere, include_checks=["I"]) == {"I9729"}
+
+
 def test_a_rule_is_ignored_by_id() -> None:
     assert "E9560" in ids(BAD)
     assert "E9560" not in ids(BAD, ignore_checks=["E9560"])

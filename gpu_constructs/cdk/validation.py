@@ -28,17 +28,18 @@ from gpu_constructs.planning import FleetPlan, plan
 from gpu_constructs.planning.budget_verdict import BUDGET, BUDGET_NOT_KNOWN, findings_of, verdict
 from gpu_constructs.planning.summary import summary
 from gpu_constructs.rules import RULES, Finding, Severity
+from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from gpu_constructs.template import UnreadableError
 
 _NOT_UNDERSTOOD = "GPU116"
-_ASKED = tuple(each for each in RULES if each.severity is not Severity.INFO or each.id == _NOT_UNDERSTOOD)
-"""At synth only what needs an answer is shown; that a part was not understood does."""
+_ASKED = tuple(each for each in RULES if each.severity is not Severity.INFO or each.id in {_NOT_UNDERSTOOD, UNCHECKED})
+"""At synth only what needs an answer is shown; that a part was not understood does. What was not checked is a line."""
 
 _CHECKED: WeakKeyDictionary[IConstruct, GpuChecks] = WeakKeyDictionary()
 """The check of each app."""
 
 _QUIET = "GPU_CONSTRUCTS_QUIET"
-"""The environment variable that, with any value, keeps the lines about hosts and prices from stderr."""
+"""The environment variable that, with any value, keeps the lines about hosts, prices and what was not checked away."""
 
 
 @jsii.implements(cdk.IPolicyValidationPlugin)
@@ -112,13 +113,15 @@ class GpuChecks:
         try:
             directories = self._directories(context)
             report = report_in(directories, rules=_ASKED)
+            if report.unchecked_line:
+                _say(f"{METADATA_KEY}: {report.unchecked_line}")
             findings = (*report.findings, *self._planned(report.fleet, directories))
         except UnreadableError:
             # One template that cannot be read keeps none of the others from being checked.
             findings = tuple(each for stack in context.stack_templates for each in _findings_of_one(stack))
         return cdk.PolicyValidationPluginReport(
             success=not any(each.severity is Severity.ERROR for each in findings),
-            violations=[_violation(each) for each in findings],
+            violations=[_violation(each) for each in findings if each.rule != UNCHECKED],
         )
 
     def _planned(self, fleet: Fleet, directories: Sequence[str]) -> tuple[Finding, ...]:
@@ -127,9 +130,7 @@ class GpuChecks:
         if self._names_pools(found) and any(_has_no_path(each) for each in fleet.pools):
             # The app's notes have the paths of constructs that templates do not carry: read once something is named.
             found = plan(check_files(directories, rules=()).fleet, cheaper=False)
-        lines = summary(found, start=f"{METADATA_KEY}: ")
-        if lines and not os.environ.get(_QUIET):
-            sys.stderr.write(f"{lines}\n")
+        _say(summary(found, start=f"{METADATA_KEY}: "))
         return () if self._budget is None else findings_of(verdict(found, self._budget))
 
     def _names_pools(self, found: FleetPlan) -> bool:
@@ -162,6 +163,11 @@ def check_of(scope: IConstruct, *, instead: str) -> GpuChecks:
         _CHECKED[root] = GpuChecks(directory=root.outdir if isinstance(root, cdk.App) else None)
         cdk.Validations.of(root).add_plugins(_CHECKED[root])
     return _CHECKED[root]
+
+
+def _say(lines: str) -> None:
+    if lines and not os.environ.get(_QUIET):
+        sys.stderr.write(f"{lines}\n")
 
 
 def _has_no_path(pool: Pool) -> bool:

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
 
+from gpu_constructs.budget import MESSAGE, brief
 from gpu_constructs.checking.acknowledgements import Acknowledged, Acknowledgements
 from gpu_constructs.checking.described_hosts import with_hosts
 from gpu_constructs.checking.other_values import (
@@ -68,6 +69,13 @@ class Report:
     def unchecked(self) -> tuple[Finding, ...]:
         """Tasks of which it was not checked whether they fit, because other files define their hosts."""
         return tuple([each for each in self.findings if each.rule == UNCHECKED])
+
+    @property
+    def unchecked_line(self) -> str:
+        """The same in one line, for doors that have no room for more; empty where every task was checked."""
+        first, *others = self.unchecked or (None,)
+        more = f" (and {len(others)} more task{'' if len(others) == 1 else 's'})" if others else ""
+        return "" if first is None else f"not checked: {brief(first.message, MESSAGE)}{more}; fix: {first.fix}"
 
 
 def check_files(
@@ -133,7 +141,8 @@ def report_in(directories: Sequence[str | Path], *, rules: Iterable[Rule] = RULE
     if not found and not any(each.new for each in trials):
         return Report(fleet=fleet, findings=())
     seen = _reported(inputs, asked)
-    return replace(seen, findings=(*seen.findings, *(each.finding for each in seen.acknowledged if each.in_app)))
+    accepted = (each.finding for each in seen.acknowledged if each.in_app and each.finding.rule != UNCHECKED)
+    return replace(seen, findings=(*seen.findings, *accepted))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -99,6 +99,23 @@ def test_information_is_not_shown_at_synth(site: Site) -> None:
     assert site.warnings() == []
 
 
+def test_what_was_not_checked_is_one_line_at_synth(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    app, stack = site.app, site.stack
+    GpuChecks.add_to(app)
+    theirs = ecs.Cluster.from_cluster_attributes(stack, "Theirs", cluster_name="prod", vpc=site.vpc)
+    for name in ("One", "Two"):
+        task = ecs.Ec2TaskDefinition(stack, name)
+        task.add_container("work", image=IMAGE, gpu_count=1, memory_limit_mib=512)
+        ecs.Ec2Service(stack, f"{name}Service", cluster=theirs, task_definition=task)
+    app.synth()
+    assert violations(app) == []
+    (line,) = (
+        each for each in capsys.readouterr().err.splitlines() if each.startswith("gpu-constructs: not checked: ")
+    )
+    assert "these files do not define hosts of cluster prod, so it is not known whether" in line
+    assert "(and 1 more task); fix: check the files that do together with these" in line
+
+
 def test_stages_nested_stacks_and_empty_stacks_are_read(tmp_path: Path) -> None:
     app = cdk.App(outdir=str(tmp_path))
     GpuChecks.add_to(app)
