@@ -49,6 +49,8 @@ class ExistingClusterStack(cdk.Stack):
             check = GpuTaskDefinition(self, "Check", capacity=[l4])
             check.add_model_server("gpu", server=ModelServer.cuda_toolkit(), gpus=1, command=["nvidia-smi"])
             cdk.CfnOutput(self, "CheckRunTask", value=check.run_task_command())
+            stop = f"gpu-constructs stop-tasks --cluster {cluster['clusterName']} --capacity {_PROVIDER}"
+            cdk.CfnOutput(self, "StopTasks", value=stop)
 
 
 def _item(printed: _Printed) -> ecs.CapacityProviderStrategy:

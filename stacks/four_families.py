@@ -38,3 +38,4 @@ class FourFamiliesStack(cdk.Stack):
                 look.add_neuron_container("look", image=image, command=["ls", "-l", "/dev/neuron0"])
             cdk.CfnOutput(self, f"{name}RunTask", value=look.run_task_command())
         cdk.CfnOutput(self, "ClusterName", value=cluster.cluster.cluster_name)
+        cdk.CfnOutput(self, "StopTasks", value=f"gpu-constructs stop-tasks {self.stack_name}")

@@ -42,4 +42,5 @@ class NvidiaSmiStack(cdk.Stack):
             command=["sh", "-c", "nvidia-smi"],
         )
         cdk.CfnOutput(self, "ClusterName", value=cluster.cluster.cluster_name)
+        cdk.CfnOutput(self, "StopTasks", value=f"gpu-constructs stop-tasks {self.stack_name}")
         cdk.CfnOutput(self, "NvidiaSmiRunTask", value=check.run_task_command())

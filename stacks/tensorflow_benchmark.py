@@ -68,6 +68,7 @@ class TensorflowBenchmarkStack(cdk.Stack):
             )
 
         cdk.CfnOutput(self, "ClusterName", value=cluster.cluster.cluster_name)
+        cdk.CfnOutput(self, "StopTasks", value=f"gpu-constructs stop-tasks {self.stack_name}")
         cdk.CfnOutput(self, "CpuCapacityProvider", value=cpu.capacity_provider_name)
         cdk.CfnOutput(self, "GpuCapacityProvider", value=gpu.capacity_provider_name)
         for gpus, name in _TASKS.items():

@@ -13,7 +13,19 @@ import pytest
 from gpu_constructs.cli import inputs, main, program
 from tests.template.large import large_json
 
-COMMANDS = ("catalog", "check", "explain", "instances", "plan", "preflight", "rules", "run-self-test", "verify", "why")
+COMMANDS = (
+    "catalog",
+    "check",
+    "explain",
+    "instances",
+    "plan",
+    "preflight",
+    "rules",
+    "run-self-test",
+    "stop-tasks",
+    "verify",
+    "why",
+)
 
 
 def test_each_command_is_listed_with_examples(capsys: pytest.CaptureFixture[str]) -> None:

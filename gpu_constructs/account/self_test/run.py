@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any
 
+from gpu_constructs.account.calls import Calls
 from gpu_constructs.account.clients import Clients
 from gpu_constructs.account.live_cluster import hosts_of
-from gpu_constructs.account.self_test.calls import IF_DENIED, Calls
 from gpu_constructs.account.self_test.request import Request, Target, targets_of
 from gpu_constructs.budget import BYTES, LABEL, MESSAGE, QUOTE, brief
 from gpu_constructs.errors import GpuConstructsError, InvalidValueError
@@ -31,6 +31,7 @@ _DESCRIBED = 100
 """Tasks that one call describes, as ECS limits it."""
 
 _DAYS_KEPT = 7
+_IF_DENIED = "gpu-constructs run-self-test --policy prints the policy"
 _NEEDED = frozenset({"ecs:ListContainerInstances", "ecs:DescribeContainerInstances"})
 
 
@@ -77,8 +78,8 @@ def run_self_test(
     """
     live = hosts_of(clients, cluster=request.cluster, region=request.region)
     if missing := _NEEDED & set(live.denied):
-        raise GpuConstructsError(f"the credentials may not call {' or '.join(sorted(missing))}", fix=IF_DENIED)
-    run = _Run(request=request, calls=Calls(clients, request.region), tell=tell, sleep=sleep, clock=clock)
+        raise GpuConstructsError(f"the credentials may not call {' or '.join(sorted(missing))}", fix=_IF_DENIED)
+    run = _Run(request=request, calls=Calls(clients, request.region, _IF_DENIED), tell=tell, sleep=sleep, clock=clock)
     run.hosts = {each.arn: each for each in registered_hosts(live.answers)}
     targets = targets_of(live.answers, request)
     try:

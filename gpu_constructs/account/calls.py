@@ -1,4 +1,4 @@
-"""The calls of a self-test, with errors in words."""
+"""Calls in one region, with errors in words."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from gpu_constructs.account.clients import Clients
 from gpu_constructs.account.problems import ERRORS, Call, code_of, problem_of
 from gpu_constructs.errors import GpuConstructsError
 
-IF_DENIED = "gpu-constructs run-self-test --policy prints the policy"
-
 
 @dataclass(slots=True)
 class Calls:
@@ -24,10 +22,12 @@ class Calls:
     Args:
         clients: Clients of boto3.
         region: Where; None for the region of the profile.
+        if_denied: What helps where the credentials may not.
     """
 
     clients: Clients
     region: str | None
+    if_denied: str
     _made: dict[str, BaseClient] = field(default_factory=dict)
 
     def ask(self, permission: str, **arguments: object) -> Mapping[str, Any]:
@@ -56,7 +56,7 @@ class Calls:
         except ERRORS as error:
             if code and isinstance(error, ClientError) and code_of(error) == code:
                 return None
-            about = Call(service=service, permission=permission, region=self.region, if_denied=IF_DENIED)
+            about = Call(service=service, permission=permission, region=self.region, if_denied=self.if_denied)
             problem = problem_of(error, about)
             raise GpuConstructsError(problem.text, fix=problem.fix or None) from error
         if not isinstance(answer, Mapping):

@@ -1,0 +1,111 @@
+"""``gpu-constructs stop-tasks``: stops tasks that no service keeps, so that a stack can be deleted."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from gpu_constructs.budget import LABEL, MESSAGE, brief
+from gpu_constructs.cli.account_part import account_part
+from gpu_constructs.cli.live_answers import add_cluster, live_part
+from gpu_constructs.cli.output import add_format, json_text
+from gpu_constructs.cli.terminal import Line, show
+from gpu_constructs.errors import InvalidValueError
+
+if TYPE_CHECKING:
+    from gpu_constructs.account.stop_tasks import LooseTask
+
+_MINUTES = 5
+
+_EXAMPLES = f"""\
+examples:
+  gpu-constructs stop-tasks Demo                        which tasks hold up cdk destroy
+  gpu-constructs stop-tasks Demo --yes                  stops them, and waits until they have ended
+  gpu-constructs stop-tasks --cluster theirs --capacity gpu-l4 --yes
+  gpu-constructs stop-tasks --policy >policy.json
+
+Tasks of services are left alone: they go with their service. All others are
+listed, those of jobs and schedules among them. Without --yes none is stopped.
+It waits for {_MINUTES} minutes, or for --minutes.
+
+exit codes:
+  0 no such task, or all have ended, 1 there are some, or one may still run, 2 wrong usage, or AWS did not answer,
+  130 it was interrupted
+"""
+
+
+def define(parser: argparse.ArgumentParser) -> None:
+    """Adds the command's arguments."""
+    parser.epilog = _EXAMPLES
+    parser.add_argument("stack", metavar="STACK", nargs="?", help="a CloudFormation stack that has a cluster")
+    parser.add_argument("--yes", action="store_true", help="stop them; without it they are only listed")
+    parser.add_argument(
+        "--capacity",
+        action="append",
+        default=[],
+        metavar="PROVIDER",
+        help="tasks of this capacity provider only, by its name; can be repeated",
+    )
+    parser.add_argument(
+        "--minutes", type=float, default=_MINUTES, help=f"minutes to wait for their ends; default: {_MINUTES}"
+    )
+    parser.add_argument("--policy", action="store_true", help="print the least IAM policy that it needs")
+    add_cluster(parser)
+    add_format(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Lists the tasks, and stops them with ``--yes``.
+
+    Returns:
+        0 if there is none that runs in the end, else 1.
+    """
+    account, part = live_part(), account_part("stop_tasks")
+    if arguments.policy:
+        sys.stdout.write(json_text(dict(part.POLICY)))
+        return 0
+    if bool(arguments.stack) is bool(arguments.cluster):
+        raise InvalidValueError("a stack or a cluster is needed", argument="STACK", allowed="STACK, or --cluster NAME")
+    clients, region = account.clients_of(arguments.profile), arguments.region
+    clusters = (
+        [arguments.cluster] if arguments.cluster else account.clusters_of(clients, stack=arguments.stack, region=region)
+    )
+    code, facts = 0, []
+    for cluster in clusters:
+        of = part.StopTasks(clients=clients, cluster=cluster, region=region, capacity=tuple(arguments.capacity))
+        tasks = of.found()
+        left = of.stop(tasks, seconds=arguments.minutes * 60) if arguments.yes else {each.arn: "" for each in tasks}
+        code = 1 if left else code
+        facts.append({"cluster": cluster, "tasks": [_facts(each, left) for each in tasks]})
+        if arguments.format != "json":
+            show(_lines(cluster, tasks, left, stopped=arguments.yes), sys.stdout)
+    if arguments.format == "json":
+        sys.stdout.write(json_text({"stopped": arguments.yes, "clusters": facts}))
+    return code
+
+
+def _facts(task: LooseTask, left: Mapping[str, str]) -> dict[str, object]:
+    return {
+        "task": task.arn,
+        "definition": task.definition,
+        "status": task.status,
+        "started_by": task.started_by,
+        "capacity": task.provider,
+        "may_run": task.arn in left,
+        "why": left.get(task.arn, ""),
+    }
+
+
+def _lines(cluster: str, tasks: Sequence[LooseTask], left: Mapping[str, str], *, stopped: bool) -> Iterator[Line]:
+    yield [("cluster ", ""), (brief(cluster, LABEL), "title")]
+    for each in tasks:
+        why = left.get(each.arn)
+        word, style = ("stopped", "good") if why is None else ("may run", "error") if stopped else ("runs", "warning")
+        yield [(f"  {word:<8} ", style), (brief(str(each), LABEL), "")]
+        if why:
+            yield [(f"           {brief(why, MESSAGE)}", "aside")]
+    number = f"{len(tasks)} task{'' if len(tasks) == 1 else 's'} that no service keeps"
+    end = "" if stopped or not tasks else "; --yes stops " + ("it" if len(tasks) == 1 else "them")
+    yield [(f"{number}{end}", "good" if not left else "warning")]
