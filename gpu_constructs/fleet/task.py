@@ -257,6 +257,8 @@ class Task:
         efs_volumes: Its volumes that are file systems of Amazon EFS.
         docker_volumes: Its volumes of plugins that do not come with an image of AWS; only templates say so.
         is_empty: Whether it certainly has no container; only templates say so.
+        length: Bytes of the texts of its definition, and of all of it as JSON, as far as they are known; only templates
+            say so.
         has_execution_role: Whether it names a task execution role; unknown where that is written elsewhere.
         has_task_role: Whether it names a task role, likewise.
         roles: Those of its two roles that the files define; only templates say so.
@@ -297,6 +299,7 @@ class Task:
     efs_volumes: tuple[EfsVolume, ...] = field(default=(), compare=False)
     docker_volumes: tuple[DockerVolume, ...] = field(default=(), compare=False)
     is_empty: bool = field(default=False, compare=False)
+    length: tuple[int, int] = field(default=(0, 0), compare=False)
     has_execution_role: bool | Unknown = field(default=UNKNOWN, compare=False)
     has_task_role: bool | Unknown = field(default=UNKNOWN, compare=False)
     roles: tuple[TaskRole, ...] = field(default=(), compare=False)

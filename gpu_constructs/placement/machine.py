@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from gpu_constructs.fleet import GPU_SUPPORT, HostImage, Pool, PoolKind, Task, Unknown
 from gpu_constructs.hardware import Image, InstanceType, OperatingSystem, Vendor, Verdict, compatibility, mps
+from gpu_constructs.hardware.aws_limits import MAX_TASK_DEFINITION_BYTES
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.reasons import Doubt, DoubtKind, Obstacle, ObstacleKind
 
@@ -15,10 +16,10 @@ _RELEASE = re.compile(r"(?<!\d)2023\.0\.(\d{8})(?!\d)")
 
 def of_machine(task: Task, instance_type: InstanceType, pool: Pool) -> Iterator[Obstacle | Doubt]:
     """What keeps a host from running a task though it has room: its image, its agent, what they make of its GPUs."""
+    yield from (Obstacle.of(instance_type, ObstacleKind.MACHINE, each) for each in of_every_host(task, pool))
     if pool.kind is PoolKind.MANAGED_INSTANCES:
         return  # ECS chooses the image for the type
     yield from _of_image(task, instance_type, pool)
-    yield from (Obstacle.of(instance_type, ObstacleKind.MACHINE, each) for each in of_every_host(task, pool))
     if task.shares_gpu:
         yield from _of_sharing(instance_type, pool)
 
@@ -30,7 +31,18 @@ def of_every_host(task: Task, pool: Pool) -> tuple[str, ...]:
     return (
         *([f"registers no GPU: {GPU_SUPPORT} is off"] if off else []),
         *([f"cannot share GPUs: {too_old}"] if too_old is not None else []),
+        *([f"never gets it: {why}"] if (why := why_too_long(task)) else []),
     )
+
+
+def why_too_long(task: Task) -> str:
+    """Why ECS certainly does not register a task definition; empty if it may.
+
+    What ECS counts besides the texts is not documented; a definition whose JSON is longer may pass.
+    """
+    if task.length[0] <= MAX_TASK_DEFINITION_BYTES:
+        return ""
+    return f"its definition has {task.length[0]} bytes of text, and ECS takes {MAX_TASK_DEFINITION_BYTES}"
 
 
 def is_refused_for_certain(image: Image, instance_type: InstanceType) -> bool:

@@ -29,6 +29,7 @@ from gpu_constructs.fleet.keys import TASK_KEYS
 from gpu_constructs.hardware import Architecture
 from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU
 from gpu_constructs.hardware.managed_instances import TASK_SETTINGS_REFUSED, VOLUME_SETTINGS_REFUSED
+from gpu_constructs.template.mentions import length_of
 from gpu_constructs.template.model import Resource
 from gpu_constructs.template.resources.containers import (
     container_name,
@@ -59,6 +60,9 @@ _DESCRIBED = frozenset(
         "Status",
     }
 )
+
+# What is registered beside the definition, or added to it by ECS.
+_BESIDE = _DESCRIBED | {"Tags", "TaskDefinitionArn"}
 
 # Docker has the first one built in; the other one mounts EFS, and is in the images of ECS.
 _DRIVERS_OF_AWS = frozenset({"local", "amazon-ecs-volume-plugin"})
@@ -101,6 +105,7 @@ def task_of(resource: Resource, name: str, notes: Notes, roles: TaskRoles, index
         used_keys=(*used_settings(properties, TASK_SETTINGS_REFUSED), *volumes),
         volumes=UNKNOWN if resource.is_part else _names_of(properties.sections("Volumes")),
         is_empty=properties.get("ContainerDefinitions") in (None, []),
+        length=length_of({key: each for key, each in resource.properties.items() if key not in _BESIDE}),
         efs_volumes=tuple(efs_volumes_of(properties, index)),
         docker_volumes=tuple(_docker_volumes(properties)),
         has_execution_role=UNKNOWN if resource.is_part else properties.has("ExecutionRoleArn"),
