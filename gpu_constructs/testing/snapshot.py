@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
@@ -46,6 +47,9 @@ _CONTENT_SUFFIX = re.compile(r"(?<=[0-9A-F]{8})(?:[0-9a-f]{32})+$")
 # The hash of the construct's path that CDK appends (core/lib/private/uniqueid.ts).
 _PATH_SUFFIX = re.compile(r"^(.+?)(?:[0-9A-F]{8})+$")
 
+# A word of the command of a container that is longer is a program, which is read where it was written.
+_LONGEST_WORD = 4096
+
 _WORD = re.compile(r"[0-9A-Za-z]+")
 _SECTIONS_WITH_IDS = ("Parameters", "Conditions", "Resources", "Outputs", "Rules", "Mappings")
 
@@ -54,8 +58,9 @@ def normalized(template: Mapping[str, Any] | HasTemplate, *, path_hashes: bool =
     """A template without what changes from one synth, account or release to the next, ready for a snapshot.
 
     Asset hashes are ``<asset>``, account ids ``<account>``, releases of machine images ``<release>``, AMI ids
-    ``ami-<id>``; CDK's metadata and the check of the bootstrap version are left out, and keys are in order. What is
-    left is JSON, does not change if it is normalized again, and is not a template to deploy::
+    ``ami-<id>``; CDK's metadata and the check of the bootstrap version are left out, and keys are in order. A program
+    in the command of a container, such as that of `GpuMonitoring`, is its length and its digest. What is left is JSON,
+    does not change if it is normalized again, and is not a template to deploy::
 
         assert normalized(Template.from_stack(stack)) == snapshot(extension_class=JSONSnapshotExtension)
 
@@ -193,6 +198,13 @@ def _rewritten(value: Any, rewritten: Callable[[str], str]) -> Any:  # noqa: ANN
             return rewritten(str(value))
 
 
+def _digest(word: Any) -> Any:  # noqa: ANN401 - JSON
+    if not isinstance(word, str) or len(word) <= _LONGEST_WORD:
+        return word
+    found = hashlib.sha256(word.encode(errors="surrogatepass")).hexdigest()
+    return f"<program of {word.count(chr(10)) + 1} lines, sha256:{found}>"
+
+
 def _in_order(items: Iterable[tuple[str, Any]], rewritten: Callable[[str], str]) -> dict[str, Any]:
     """The items by key; keys that only now are the same are numbered, so that none is lost."""
     found: dict[str, Any] = {}
@@ -201,5 +213,6 @@ def _in_order(items: Iterable[tuple[str, Any]], rewritten: Callable[[str], str])
         while free in found:
             number += 1
             free = f"{key}-{number}"
-        found[free] = _rewritten(value, rewritten)
+        written = _rewritten(value, rewritten)
+        found[free] = [_digest(each) for each in written] if key == "Command" and isinstance(written, list) else written
     return dict(sorted(found.items()))

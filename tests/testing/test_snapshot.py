@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from typing import Any
 
 import pytest
@@ -82,6 +83,20 @@ def test_the_release_of_every_image_is_a_word(image: Any) -> None:
     pinned = image.pinned_ssm_parameter
     assert value(pinned.format(release=image.known_release)) == pinned.format(release="<release>")
     assert value(image.ssm_parameter) == image.ssm_parameter
+
+
+def test_a_program_in_a_command_is_its_length_and_its_digest() -> None:
+    def command(*words: Any) -> Any:
+        return value([{"Name": "gpus", "Command": [*words]}])[0]["Command"]
+
+    text = f"account = 123456789012\n{'pass' * 2048}\n"
+    (shown,) = command(text)
+    assert re.fullmatch(r"<program of 3 lines, sha256:[0-9a-f]{64}>", shown)
+    assert command(shown) == [shown]
+    assert command(text.replace("123456789012", "210987654321")) == [shown]
+    assert command(text.replace("account", "number")) != [shown]
+    assert command("python3", "x" * 4096, {"Ref": "A"}) == ["python3", "x" * 4096, {"Ref": "A"}]
+    assert value({"UserData": text}) == {"UserData": text.replace("123456789012", "<account>")}
 
 
 def test_what_cdk_adds_is_left_out_with_the_sections_that_it_made() -> None:
