@@ -65,7 +65,7 @@ def length_of(value: Value) -> tuple[int, int]:
         elif isinstance(each, (list, Sequence)) and not isinstance(each, str):
             signs += 1 + len(each)
         elif isinstance(each, (int, float)):
-            signs += len(str(each))
+            signs += 1
         else:
             pieces = each.pieces if isinstance(each, Text) else (each,)
             texts += sum(len(piece.encode(errors="replace")) for piece in pieces if isinstance(piece, str))
