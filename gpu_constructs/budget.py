@@ -8,6 +8,10 @@ unknown and remarked. Limits of AWS itself are facts and stand in ``hardware`` o
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
 # -- size: what is opened and parsed -----------------------------------------------------------------------------------
 
 BYTES = 20 * 1024 * 1024
@@ -44,8 +48,11 @@ ASSEMBLY_DEPTH = 10
 
 # -- work: what a short text can multiply ------------------------------------------------------------------------------
 
-EVALUATED_NODES = 5_000_000
-"""Values that are worked out in one call."""
+STEPS = 3_000_000
+"""Steps of one call, see `Work`: seconds, where a call has nothing large to read."""
+
+STEPS_OF_BYTE = 1
+"""Steps that each byte of its files adds: 20 MiB make 21 million."""
 
 TEXT = 2_000_000
 """Characters of a text that a function puts together."""
@@ -105,17 +112,6 @@ FOLLOWED = 20
 READINGS = 100
 """Other values of parameters that are tried, all parameters together: each is a reading of everything."""
 
-READ_RESOURCES = 20_000
-"""Resources and parameters that are read to try other values, so that a large app is not read `READINGS` times."""
-
-TRIED_FIXES = 200
-"""Fixes that are tried on one fleet: each takes a check of the part that it changes. Fixes beyond that are tried in the
-next check."""
-
-TRIED_THINGS = 2_000
-"""Pools, containers of tasks and workloads that are checked to try fixes, so that a large fleet is not checked that
-often."""
-
 WAITED = 120
 """Seconds that all calls to AWS of one command have together; the five tries of a call that hangs take 100."""
 
@@ -149,6 +145,59 @@ MESSAGE = 2_000
 
 REMARKS = 200
 """Remarks of one call; what is odd in more places is not explained any better by more of them."""
+
+
+class Work:
+    """What one call may still do, in steps of about a microsecond that are counted where the work is done.
+
+    What short files can multiply draws on it: values that are worked out, fixes and values of parameters that are
+    tried, pairs that are compared. Who asks for more than is left does without it, and what was not judged is said.
+
+    Args:
+        steps: How many steps there are.
+    """
+
+    __slots__ = ("left",)
+
+    def __init__(self, steps: int = STEPS) -> None:
+        self.left = steps
+
+    def takes(self, steps: int) -> bool:
+        """Takes steps if there are as many; whether it did.
+
+        Args:
+            steps: How many are needed for all of something.
+        """
+        if steps > self.left:
+            return False
+        self.left -= steps
+        return True
+
+
+_OF_THE_CALL: ContextVar[Work] = ContextVar("work of the call")
+
+
+def work() -> Work:
+    """What the call that is running may still do; outside of one, as much as one may."""
+    return _OF_THE_CALL.get(None) or Work()
+
+
+@contextmanager
+def one_call(steps: int | None = None) -> Iterator[Work]:
+    """Counts all work within this context together.
+
+    Args:
+        steps: How many steps there are; by default what is left of the call around it, and `STEPS` where there is none.
+    """
+    around = _OF_THE_CALL.get(None)
+    if steps is None and around is not None:
+        yield around
+        return
+    token = _OF_THE_CALL.set(Work(STEPS if steps is None else steps))
+    try:
+        yield _OF_THE_CALL.get()
+    finally:
+        _OF_THE_CALL.reset(token)
 
 
 def brief(text: str, most: int = QUOTE) -> str:

@@ -11,12 +11,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
-from gpu_constructs.budget import READ_RESOURCES, READINGS
+from gpu_constructs.budget import READINGS, work
 from gpu_constructs.fleet import Origin
 from gpu_constructs.rules import Finding, Severity
 from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.template import REGION, Choice, Inputs, Stacks, Weight
 from gpu_constructs.values import dataclass
+
+_STEPS_OF_RESOURCE = 200
+"""To read a resource once more, and to judge what it is."""
 
 Place = tuple[str, str, str, "str | None"]
 """Rule, subject, resource and file: what makes two findings one, whatever their words are."""
@@ -161,8 +164,9 @@ def _decides(tried: OtherValue) -> bool:
 def _in_time(stacks: Stacks, values: list[OtherValue], already: int = 0) -> tuple[list[OtherValue], Mapping[str, int]]:
     """The values that there is time for after some others, and how many are left out, by parameter."""
     size = len(stacks.choices) + sum(len(stack.resources) for stack in stacks.stacks)
-    most = max(0, min(READINGS, READ_RESOURCES // max(1, size)) - already)
-    return values[:most], Counter(each.parameter for each in values[most:])
+    most = max(0, READINGS - already)
+    tried = [each for each in values[:most] if work().takes(_STEPS_OF_RESOURCE * size)]
+    return tried, Counter(each.parameter for each in values[len(tried) :])
 
 
 def is_settled(finding: Finding, trials: Iterable[Trial], untried: Mapping[str, int]) -> bool:

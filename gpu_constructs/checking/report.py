@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
 
-from gpu_constructs.budget import MESSAGE, brief
+from gpu_constructs.budget import MESSAGE, STEPS, brief, one_call
 from gpu_constructs.checking.acknowledgements import Acknowledged, Acknowledgements
 from gpu_constructs.checking.described_hosts import with_hosts
 from gpu_constructs.checking.other_values import (
@@ -112,7 +112,8 @@ def check_files(
     if region is not None:
         require_region(region)
     asked = _Asked(rules=tuple(rules), given=dict(parameters or {}), hosts=dict(hosts or {}))
-    return _reported(Inputs(inputs, stdin=stdin, region=region, partial=partial), asked)
+    with one_call(STEPS):
+        return _reported(Inputs(inputs, stdin=stdin, region=region, partial=partial), asked)
 
 
 def findings_in(directories: Sequence[str | Path], *, rules: Iterable[Rule] = RULES) -> tuple[Finding, ...]:
@@ -134,13 +135,16 @@ def report_in(directories: Sequence[str | Path], *, rules: Iterable[Rule] = RULE
         UnreadableError: A file cannot be read.
     """
     asked = _Asked(rules=tuple(rules))
-    inputs = Inputs(directories)
-    stacks = inputs.stacks(construct_paths=False)
-    fleet = asked.fleet(stacks)
-    found, trials, _ = _found(stacks, inputs, fleet, asked)
+    with one_call(STEPS) as work:
+        inputs = Inputs(directories)
+        steps = work.left
+        stacks = inputs.stacks(construct_paths=False)
+        fleet = asked.fleet(stacks)
+        found, trials, _ = _found(stacks, inputs, fleet, asked)
     if not found and not any(each.new for each in trials):
         return Report(fleet=fleet, findings=())
-    seen = _reported(inputs, asked)
+    with one_call(steps):
+        seen = _reported(inputs, asked)
     accepted = (each.finding for each in seen.acknowledged if each.in_app and each.finding.rule != UNCHECKED)
     return replace(seen, findings=(*seen.findings, *accepted))
 

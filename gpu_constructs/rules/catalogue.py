@@ -12,7 +12,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 from types import ModuleType
 
-from gpu_constructs.budget import NAME
+from gpu_constructs.budget import NAME, Work, one_call
 from gpu_constructs.errors import UnknownNameError
 from gpu_constructs.fleet import Fleet, Pool, Task, Workload
 from gpu_constructs.rules import (
@@ -52,6 +52,9 @@ def rules_of(module: ModuleType) -> tuple[Rule, ...]:
 RULES: tuple[Rule, ...] = tuple(sorted((each for room in ROOMS for each in rules_of(room)), key=lambda each: each.id))
 """Every rule, in the order of the ids."""
 
+# As measured: to find it, and to write what is wrong.
+_STEPS_OF_PROBLEM = 100
+
 _BY_ID = {each.id: each for each in RULES}
 _ABOUT = {kind: tuple(each for each in RULES if each.about is kind) for kind in (Pool, Task, Workload)}
 
@@ -70,11 +73,16 @@ def check(
         fixes: Whether fixes with values are tried and shown.
         now: The time for rules about what may be over; without one they are silent.
     """
-    context = Context(fleet, now)
-    asked = tuple(rules)
+    with one_call() as work:
+        return _checked(Context(fleet, now), tuple(rules), work, fixes=fixes)
+
+
+def _checked(context: Context, asked: tuple[Rule, ...], work: Work, *, fixes: bool) -> tuple[Finding, ...]:
+    fleet = context.fleet
     found = {each.id: tuple(each.problems(context)) for each in asked}
     if not any(found.values()):  # a good fleet, as most are that constructors ask about
         return ()
+    work.left -= _STEPS_OF_PROBLEM * sum(map(len, found.values()))
     yielding = [each for each in asked if each.unless and found[each.id]]
     preferred = {id_ for each in yielding for id_ in each.unless}
     found |= {id_: tuple(_BY_ID[id_].problems(context)) for id_ in preferred - found.keys()}

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import TypeAlias
 
-from gpu_constructs.budget import TRIED_FIXES, TRIED_THINGS
+from gpu_constructs.budget import work
 from gpu_constructs.fleet import Fleet
 from gpu_constructs.rules.change import Way, changed
 from gpu_constructs.rules.parts import Parts
@@ -16,9 +16,13 @@ from gpu_constructs.rules.rule import Problem, Rule
 _Counted: TypeAlias = Counter[tuple[str, str]]
 """How often each rule finds something about each thing."""
 
+# As measured: 190 rules look at a thing, and a few of them at each entry of its lists.
+_STEPS_OF_THING = 500
+_ENTRIES_OF_THING = 10
+
 
 class Trials:
-    """Tries fixes on one fleet, as many as there is time for, each on the part of the fleet that it changes.
+    """Tries fixes on one fleet, as many as there is work left for, each on the part of the fleet that it changes.
 
     Args:
         fleet: What was asked for.
@@ -29,7 +33,9 @@ class Trials:
         self._fleet = fleet
         self._grave = grave
         self._known: dict[tuple[int, str], _Counted] = {}
-        self._tries, self._things = TRIED_FIXES, TRIED_THINGS
+        self._work = work()
+        # So that the values of parameters have the rest.
+        self._least = self._work.left // 2
 
     @cached_property
     def _parts(self) -> Parts:
@@ -37,14 +43,17 @@ class Trials:
 
     def working(self, rule: Rule, problem: Problem) -> tuple[Way, ...]:
         """Of each group of ways the first that works."""
+        if self._work.left <= self._least:
+            return ()
         about = rule.id, rule.signed(problem).subject
-        return tuple(each for group in problem.ways if (each := self._first(group, about)) is not None)
+        groups = problem.ways() if callable(problem.ways) else problem.ways
+        return tuple(each for group in groups if (each := self._first(group, about)) is not None)
 
     def _first(self, group: Iterable[Way], about: tuple[str, str]) -> Way | None:
         return next((each for each in group if not each.things or self._works(each, about)), None)
 
     def _works(self, way: Way, about: tuple[str, str]) -> bool:
-        if self._tries <= 0 or self._things <= 0:
+        if self._work.left <= self._least:
             return False
         things = way.made()
         part = self._parts.around(things)
@@ -52,9 +61,7 @@ class Trials:
         if not before[about]:  # it is about more than this part
             part = self._fleet
             before = self._before(part, about[0])
-        self._tries -= 1
-        self._things -= _size(part)
-        if self._things < 0:
+        if not self._takes(_STEPS_OF_THING * _size(part)):
             return False
         after = self._grave(changed(part, things), about[0])
         return after[about] < before[about] and all(count <= before[each] for each, count in after.items())
@@ -63,11 +70,24 @@ class Trials:
         """What is grave as it is; parts are kept, so that each is one object."""
         key = id(part), rule
         if key not in self._known:
-            self._things -= _size(part)
-            self._known[key] = self._grave(part, rule) if self._things >= 0 else Counter()
+            steps = _STEPS_OF_THING * _size(part)
+            # Twice: without work to try something it is not worth it.
+            is_worth_it = self._takes(2 * steps)
+            self._known[key] = self._grave(part, rule) if is_worth_it else Counter()
         return self._known[key]
+
+    def _takes(self, steps: int) -> bool:
+        if self._work.left - steps < self._least:
+            self._least = self._work.left  # what comes next is hardly smaller
+            return False
+        return self._work.takes(steps)
 
 
 def _size(fleet: Fleet) -> int:
-    containers = sum(len(each.containers) or 1 for each in fleet.tasks)
-    return len(fleet.pools) + containers + len(fleet.workloads)
+    """How many things rules look at."""
+    types = sum(len(each.instance_types) + len(each.unknown_type_names) for each in fleet.pools)
+    containers = [each for task in fleet.tasks for each in task.containers]
+    requests = sum(len(each.requirements) for each in containers)
+    sent = sum(len(each.strategy) for each in fleet.workloads)
+    things = len(fleet.pools) + len(fleet.tasks) + len(containers) + len(fleet.workloads)
+    return things + (types + requests + sent) // _ENTRIES_OF_THING

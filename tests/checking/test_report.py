@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.budget import READINGS
+from gpu_constructs.budget import READINGS, STEPS
 from gpu_constructs.checking import other_values
 from gpu_constructs.checking.report import Report, check_files, findings_in
 from gpu_constructs.rules import Context, Finding, Problem, error, warning
@@ -213,7 +213,8 @@ def test_no_more_values_are_tried_than_the_limit_and_the_rest_is_counted(
 
 
 def test_a_large_app_is_not_read_as_often(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(other_values, "READ_RESOURCES", 3 * (len(template()["Resources"]) + 1))
+    size = len(template()["Resources"]) + 1
+    monkeypatch.setattr(other_values, "_STEPS_OF_RESOURCE", STEPS // size // 3 - 1_000)
     readings = _readings(monkeypatch)
     result = reviewed(with_choice(*(f"g6.{number}xlarge" for number in (2, 4, 8, 16, 24))), tmp_path)
     assert len(readings) == 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from gpu_constructs.budget import NAME
 from gpu_constructs.errors import GpuConstructsError, UnknownNameError, shown
@@ -36,7 +37,7 @@ def well_formed(pool: Pool) -> Problems:
         if problem:
             yield Problem(
                 message=f"{shown(name)} cannot be an instance type: {problem}",
-                ways=_did_you_mean(pool, name),
+                ways=partial(_did_you_mean, pool, name),
                 property_name=_PROPERTY,
                 value=name,
             )
@@ -61,7 +62,7 @@ def in_catalogue(context: Context) -> Problems:
                 about=pool,
                 message=f"the catalogue of {RECORDED} does not have {shown(name)}: it may be newer, or misspelt, and "
                 "nothing that depends on it was checked",
-                ways=_did_you_mean(pool, name),
+                ways=partial(_did_you_mean, pool, name),
                 property_name=_PROPERTY,
                 value=name,
             )

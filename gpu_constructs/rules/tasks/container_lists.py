@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
 from gpu_constructs.budget import brief
 from gpu_constructs.errors import shown
@@ -160,15 +161,23 @@ def _of_dependencies(task: Task) -> Iterator[tuple[str, str]]:
 def _circle(waits: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
     """The first circle of containers that wait for each other; empty if there is none."""
     left = {name: {each for each in others if each in waits} for name, others in waits.items()}
-    while free := [name for name, others in left.items() if not others]:
-        for name in free:
-            del left[name]
-        for others in left.values():
-            others.difference_update(free)
+    waiting: dict[str, list[str]] = {}
+    for name, others in left.items():
+        for each in others:
+            waiting.setdefault(each, []).append(name)
+    free = [name for name, others in left.items() if not others]
+    while free:
+        name = free.pop()
+        del left[name]
+        for each in waiting.get(name, ()):
+            left[each].discard(name)
+            if not left[each]:
+                free.append(each)
     if not left:
         return ()
     # Every container that is left waits for another one that is left, so following them comes back to one.
-    passed = [next(iter(left))]
-    while (following := min(left[passed[-1]])) not in passed:
-        passed.append(following)
-    return tuple(passed[passed.index(following) :])
+    passed = dict.fromkeys(islice(left, 1))
+    while (following := min(left[next(reversed(passed))])) not in passed:
+        passed[following] = None
+    names = tuple(passed)
+    return names[names.index(following) :]

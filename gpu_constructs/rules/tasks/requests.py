@@ -219,8 +219,12 @@ def _entries(task: Task) -> Iterator[tuple[Container, ResourceRequirement]]:
 
 def _asking(task: Task, container: Container, old: ResourceRequirement, new: ResourceRequirement) -> Callable[[], Task]:
     """Makes the task with another request in the place of one."""
-    requirements = tuple(new if each is old else each for each in container.requirements)
-    return with_container(task, container, replace(container, requirements=requirements))
+
+    def made() -> Task:
+        requirements = tuple(new if each is old else each for each in container.requirements)
+        return with_container(task, container, replace(container, requirements=requirements))()
+
+    return made
 
 
 def _in_container(task: Task) -> Ways:

@@ -6,7 +6,7 @@ import codecs
 from collections.abc import Callable, Mapping
 from functools import cache
 
-from gpu_constructs.budget import BYTES
+from gpu_constructs.budget import BYTES, STEPS_OF_BYTE, work
 from gpu_constructs.template.documents.json_text import JsonLines, parse_json
 from gpu_constructs.template.documents.node import Node, Path, Position, TooDeepError, plain_values
 from gpu_constructs.template.documents.yaml_events import YamlLines
@@ -36,7 +36,8 @@ class Document:
 
     @classmethod
     def read(cls, content: bytes, *, file: str) -> Document:
-        """Parses a text."""
+        """Parses a text, which adds to the work that the call may do."""
+        work().left += STEPS_OF_BYTE * len(content)
         text = _decoded(content, file)
         if not text.strip():
             raise UnreadableError(

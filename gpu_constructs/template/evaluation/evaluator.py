@@ -105,8 +105,9 @@ class Evaluator:
         if kind is not dict and kind is not list:
             return resolvable(node) if isinstance(node, str) else node
         shared = self.shared
-        shared.nodes -= 1 + len(node)  # type: ignore[arg-type]
-        if shared.nodes < 0 or shared.depth >= EVALUATION_DEPTH:
+        # Unlike `takes`, it leaves nothing to others where it is too much.
+        shared.work.left -= 1 + len(node)  # type: ignore[arg-type]
+        if shared.work.left < 0 or shared.depth >= EVALUATION_DEPTH:
             return self._too_much(node)
         shared.depth += 1
         result = self._list(node) if isinstance(node, list) else self._object(node)  # type: ignore[arg-type]
@@ -186,9 +187,8 @@ class Evaluator:
 
     def spend(self, *, nodes: int = 0, text: int = 0) -> bool:
         """Whether so much more may be made."""
-        self.shared.nodes -= nodes
         self.shared.text -= text
-        return self.shared.nodes >= 0 and self.shared.text >= 0
+        return self.shared.work.takes(nodes) and self.shared.text >= 0
 
     # -- what stacks ask each other --------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from gpu_constructs.budget import EVALUATED_NODES, REMARKS, RESOURCES, TOTAL_TEXT
+from gpu_constructs.budget import REMARKS, RESOURCES, TOTAL_TEXT, work
 from gpu_constructs.fleet import Origin, Remark, RemarkKind
 from gpu_constructs.template.evaluation.exports import Exports, Publisher
 
@@ -16,7 +16,7 @@ class Shared:
     Attributes:
         stacks: All stacks, nested ones among them.
         exports: What they export.
-        nodes: Values that may still be worked out.
+        work: What may still be worked out, a step for each value.
         text: Characters that may still be put together.
         resources: Resources that may still be met.
         depth: How deep the working out is right now.
@@ -26,7 +26,7 @@ class Shared:
     def __init__(self) -> None:
         self.stacks: list[Publisher] = []
         self.exports = Exports(self.stacks)
-        self.nodes = EVALUATED_NODES
+        self.work = work()
         self.text = TOTAL_TEXT
         self.resources = RESOURCES
         self.depth = 0
