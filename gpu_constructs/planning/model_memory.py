@@ -187,11 +187,18 @@ def gpus_that_hold(memory: ModelMemory, instance_type: InstanceType) -> int | No
     devices = instance_type.accelerators
     if devices is None or devices.vendor is not Vendor.NVIDIA:
         return None
-    if (devices.compute_capability or (0, 0)) < _LEAST_OF_VLLM.get(memory.precision, (0, 0)):
+    if not vllm_takes(memory, instance_type):
         return None
     usable = (cuda_memory_mib(instance_type) or 0) * MEMORY_FRACTION
     splits = (each for each in range(1, devices.logical_count + 1) if may_split(memory.shape, each))
     return next((each for each in splits if memory.gib_on_each(each) * 1024 <= usable), None)
+
+
+def vllm_takes(memory: ModelMemory, instance_type: InstanceType) -> bool:
+    """Whether vLLM runs the number format of a model's weights on the GPUs of a host, as far as that is known."""
+    devices = instance_type.accelerators
+    capability = None if devices is None else devices.compute_capability
+    return capability is None or capability >= _LEAST_OF_VLLM.get(memory.precision, (0, 0))
 
 
 def may_split(shape: ModelShape, gpus: int) -> bool:

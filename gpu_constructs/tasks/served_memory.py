@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from gpu_constructs.cdk.tokens import is_token
-from gpu_constructs.errors import DoesNotFitError, shown
+from gpu_constructs.errors import DoesNotFitError, IncompatibleError, shown
 from gpu_constructs.fleet import Pool
 from gpu_constructs.hardware import InstanceNeeds, InstanceType, choose
 from gpu_constructs.hardware.driver_memory import cuda_memory_mib, most_gpu_memory_mib
@@ -19,14 +19,17 @@ from gpu_constructs.planning.model_memory import (
     ModelMemory,
     gpus_that_hold,
     memory_of_model,
+    vllm_takes,
 )
 from gpu_constructs.planning.model_shapes import model_named
 from gpu_constructs.rules import Finding, Severity
 from gpu_constructs.tasks.gpu_share import GpuShare
 
 _RULE = "GPU064"
-# Weights elsewhere than on the GPUs, or in another format than that of the checkpoint.
-_CHANGES_SIZE = re.compile(r"-q|--(?:.*offload.*|config|.*override.*|load[-_]format|quanti[sz].*|torchao.*)")
+_VLLM = frozenset({"vllm", "dlc_vllm"})
+# Weights elsewhere than on the GPUs, or options that are not in the command.
+_CHANGES_SIZE = re.compile(r"--(?:.*offload.*|config|.*override.*|load[-_]format|torchao.*)")
+_QUANTIZATION = frozenset({"--quantization", "-q", "--quantize"})
 _CONTEXT = frozenset({"--max-model-len", "--context-length", "--max-total-tokens"})
 _FRACTION = frozenset({"--gpu-memory-utilization", "--mem-fraction-static", "--cuda-memory-fraction"})
 # By how much the parameters of a model times its bytes were more than what was published.
@@ -47,6 +50,7 @@ def require_memory(name: str, server: ModelServer, gpus: object, pools: Sequence
 
     Raises:
         DoesNotFitError: The weights alone are larger than all GPUs that the container gets.
+        IncompatibleError: vLLM does not run their number format on these GPUs.
     """
     if server.model is None:
         return None
@@ -59,11 +63,19 @@ def require_memory(name: str, server: ModelServer, gpus: object, pools: Sequence
             message=f"not checked: how much GPU memory {shown(server.model)} of container {name} needs is not known",
             fix="state gpu_memory_gib for what each of its GPUs must have",
         )
-    fraction = _number(server.command, _FRACTION) or MEMORY_FRACTION
+    fraction = _fraction(server.command)
     for instance_type in dict.fromkeys(each for pool in pools for each in pool.instance_types):
         count, most, usable = _gpus(gpus, instance_type)
         if not count or most is None or usable is None:
             continue
+        if server.name in _VLLM and not vllm_takes(memory, instance_type):
+            raise IncompatibleError(
+                f"vLLM has no kernel for the {memory.precision} weights of {shown(server.model)} on {instance_type}",
+                argument="server",
+                value=server.model,
+                fix=_fix(memory, instance_type, 0),
+                rule="GPU066",
+            )
         weights, needed = memory.parts[0].gib, memory.gib_on_each(count)
         there = f"{_counted(count)} of {instance_type}"
         if weights * 1024 > count * most * _MARGIN:
@@ -94,17 +106,25 @@ def _memory(server: ModelServer) -> ModelMemory | None:
     found = None if is_token(model) else model_named(model)
     if found is None or any(is_token(each) or _CHANGES_SIZE.fullmatch(each.split("=")[0]) for each in server.command):
         return None
-    context = _number(server.command, _CONTEXT)
-    is_count = context is not None and context >= 1 and context == int(context)
     shape, precision = found
-    return memory_of_model(shape, precision=precision, context=int(context or 0) if is_count else CONTEXT)
+    # ``awq_marlin`` is a kernel for ``awq``; another format is made of the checkpoint as it is loaded.
+    if (_value(server.command, _QUANTIZATION) or precision).partition("_")[0] != precision:
+        return None
+    context = _value(server.command, _CONTEXT) or ""
+    is_count = re.fullmatch(r"[1-9][0-9]{0,7}", context)
+    return memory_of_model(shape, precision=precision, context=int(context) if is_count else CONTEXT)
 
 
-def _number(command: Iterable[str], options: frozenset[str]) -> float | None:
-    """The number behind one of some options."""
+def _value(command: Iterable[str], options: frozenset[str]) -> str | None:
+    """The word behind the last of some options."""
     words = [part for each in command for part in each.split("=", 1)]
-    given = [value for option, value in pairwise(words) if option.replace("_", "-") in options]
-    return float(given[-1]) if given and re.fullmatch(r"[0-9]{1,8}(?:\.[0-9]{1,8})?", given[-1]) else None
+    return next((value for option, value in reversed([*pairwise(words)]) if option.replace("_", "-") in options), None)
+
+
+def _fraction(command: Iterable[str]) -> float:
+    """The part of a GPU's memory that the server uses."""
+    told = _value(command, _FRACTION) or ""
+    return float(told) if re.fullmatch(r"0?\.[0-9]{1,8}|1(?:\.0{1,8})?", told) else MEMORY_FRACTION
 
 
 def _gpus(gpus: object, instance_type: InstanceType) -> tuple[int, float | None, float | None]:

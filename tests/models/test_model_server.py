@@ -141,6 +141,14 @@ def test_a_model_whose_weights_no_gpu_holds_is_refused_with_what_would(
     assert task.node.try_find_child("Vllm") is None
 
 
+def test_vllm_has_no_kernel_for_mxfp4_before_ampere(ground: Ground) -> None:
+    task = ground.task(ground.capacity("g4dn.12xlarge"))
+    words = r"server: vLLM has no kernel for the mxfp4 weights of 'openai/gpt-oss-20b' on g4dn.12xlarge; fix: gpus=1 on"
+    with pytest.raises(IncompatibleError, match=words):
+        task.add_model_server("Vllm", server=ModelServer.vllm("openai/gpt-oss-20b"), gpus=4)
+    task.add_model_server("Sglang", server=ModelServer.sglang("openai/gpt-oss-20b"), gpus=4)
+
+
 def _said(site: Site) -> list[tuple[str, str]]:
     messages = site.stack.node.find_child("Task").node.find_child("Vllm").node.metadata
     return [(each.type, str(each.data)) for each in messages if each.type in {"aws:cdk:info", "aws:cdk:warning"}]
@@ -157,12 +165,18 @@ def _said(site: Site) -> list[tuple[str, str]]:
             [("warning", "one sequence of 131,072 tokens")],
         ),
         (_QWEN, ["--gpu-memory-utilization=0.7"], {}, [("warning", "a server uses 15.4 GiB")]),
-        (f"{_QWEN_32B}-AWQ", [], {}, [("warning", "needs about 22.3 GiB on each of 1 GPU of g6.xlarge")]),
+        (f"{_QWEN_32B}-AWQ", [], {}, [("warning", "needs about 22.3 GiB on each of 1 GPU of g6")]),
         (f"{_QWEN_32B}-AWQ", [], {"gpu_memory_gib": 22}, []),
         ("acme/secret-13b", [], {}, [("info", "not checked: how much GPU memory 'acme/secret-13b' of container Vllm")]),
         ("acme/secret-13b", [], {"gpu_memory_gib": 16}, []),
         (_LLAMA, ["--cpu-offload-gb", "120"], {}, [("info", "not checked: how much GPU memory")]),
         (_LLAMA, ["--quantization", "mine"], {}, [("info", "not checked: how much GPU memory")]),
+        (
+            f"{_QWEN_32B}-AWQ",
+            ["-q=awq_marlin"],
+            {},
+            [("warning", "needs about 22.3 GiB on each of 1 GPU of g6")],
+        ),
         (_LLAMA, [], {"command": ["sleep"]}, []),
     ],
 )
