@@ -6,23 +6,25 @@ forgotten. AWS accepts the request and ends the stack in a state with a reason, 
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 from moto.cloudformation import models, urls
-from moto.cloudformation.exceptions import AlreadyExistsException, ValidationError
+from moto.cloudformation.exceptions import AlreadyExistsException, CloudFormationError, ValidationError
 from moto.cloudformation.models import CloudFormationBackend, Event, Stack, StackSet
 from moto.cloudformation.parsing import Export
+from moto.cloudformation.responses import CloudFormationResponse
 from moto.cloudformation.utils import generate_stack_id
 
-from .stacks import Happening, ResourceFailedError, StackResources
+from .stacks import Happening, StackFailedError, StackResources
 
 __all__ = ["EmulatedCloudFormation", "EmulatedStack", "install"]
 
 
-STANDING = ("CREATE_COMPLETE", "UPDATE_COMPLETE")
+STANDING = ("CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE")
 """States in which everything that the template asks for exists."""
 
 
@@ -43,6 +45,12 @@ class EmulatedStack(Stack):
     def is_created(self) -> bool:
         return self.status in STANDING
 
+    @property
+    def resources(self) -> StackResources:
+        """Its resources."""
+        assert isinstance(self.resource_map, StackResources)
+        return self.resource_map
+
     @staticmethod
     def parse_template(template: str) -> dict[str, Any]:
         """A template; moto reads JSON as YAML too, which takes a second for a large one."""
@@ -62,14 +70,14 @@ class EmulatedStack(Stack):
         """Do the work; true if it succeeded.
 
         Args:
-            doing: ``CREATE``, ``UPDATE`` or ``DELETE``.
+            doing: ``CREATE``, ``UPDATE``, ``DELETE`` or one of the rollbacks.
             work: What to do.
         """
         self.status = f"{doing}_IN_PROGRESS"
         self._add_stack_event(self.status, resource_status_reason="User Initiated")
         try:
             work()
-        except ResourceFailedError as failure:
+        except (StackFailedError, CloudFormationError) as failure:  # such as `No export named X found.`
             self.finish(f"{doing}_FAILED", str(failure))
             return False
         self.finish(f"{doing}_COMPLETE")
@@ -105,6 +113,9 @@ class EmulatedStack(Stack):
 class EmulatedCloudFormation(CloudFormationBackend):
     """CloudFormation in one account and region."""
 
+    rolls_back = True
+    """Whether the request that is answered leaves nothing half done."""
+
     @property
     def _url_module(self) -> ModuleType:
         return urls
@@ -135,8 +146,7 @@ class EmulatedCloudFormation(CloudFormationBackend):
             cross_stack_resources=self.exports,
             **settings,
         )
-        assert isinstance(stack.resource_map, StackResources)
-        if unknown := stack.resource_map.unknown():
+        if unknown := stack.resources.unknown():
             named = (f"{kind} ({', '.join(names)})" for kind, names in sorted(unknown.items()))
             raise ValidationError(message=f"the emulator has no resource type {', '.join(named)}")
         return stack
@@ -149,12 +159,16 @@ class EmulatedCloudFormation(CloudFormationBackend):
 
     def _fill(self, stack: EmulatedStack) -> None:
         """Make the resources of a new stack, or take back those that were made."""
-        if stack.attempt("CREATE", lambda: stack.resource_map.create(stack.template_dict)):
-            stack.description = stack.template_description
+
+        def work() -> None:
+            stack.resources.create(stack.template_dict)
             self._publish(stack)
+
+        if stack.attempt("CREATE", work):
+            stack.description = stack.template_description
             return
         reason = stack.status_reason
-        if stack.attempt("ROLLBACK", stack.resource_map.delete):
+        if self.rolls_back and stack.attempt("ROLLBACK", stack.resources.delete):
             stack.status_reason = reason  # what the CLI shows: why it was rolled back
 
     def execute_change_set(self, change_set_name: str, stack_name: str | None = None) -> None:
@@ -177,10 +191,40 @@ class EmulatedCloudFormation(CloudFormationBackend):
         stack.output_map = stack._create_output_map()
         self._fill(stack)
 
-    def _publish(self, stack: Stack) -> None:
-        self._validate_export_uniqueness(stack)
-        for export in stack.exports:
-            self.exports[export.name] = export
+    def _publish(self, stack: EmulatedStack) -> None:
+        """Let other stacks import what a stack exports from now on, and nothing else of it.
+
+        Raises:
+            StackFailedError: Another stack exports the name, or imports one whose value was another.
+        """
+        wanted = stack.resources.export_names()
+        exports = {export.name: export for export in stack.output_map.exports if export.name in wanted}
+        for name, export in exports.items():
+            known = self.exports.get(name, export)
+            if known.exporting_stack_id != stack.stack_id:
+                owner = self.get_stack(known.exporting_stack_id).name
+                raise StackFailedError(f"Export with name {name} is already exported by stack {owner}")
+            if known.value != export.value:
+                self._require_unused(stack, name, "cannot be updated")
+        self._withdraw(stack)
+        self.exports.update(exports)
+
+    def _withdraw(self, stack: Stack) -> None:
+        for name in self._published(stack):
+            del self.exports[name]
+
+    def _published(self, stack: Stack) -> list[str]:
+        return [name for name, export in self.exports.items() if export.exporting_stack_id == stack.stack_id]
+
+    def _require_unused(self, stack: Stack, name: str, reason: str) -> None:
+        """See that no other stack imports an export.
+
+        Seen in https://github.com/linz/geostore/issues/630 and https://github.com/aws/aws-cdk/issues/8671.
+        """
+        for other in self.stacks.values():
+            assert isinstance(other, EmulatedStack)
+            if other is not stack and name in other.resources.imports():
+                raise StackFailedError(f"Export {name} {reason} as it is in use by {other.name}")
 
     def update_stack(
         self,
@@ -195,28 +239,44 @@ class EmulatedCloudFormation(CloudFormationBackend):
         resolved = self._resolve_update_parameters(stack, parameters)
         if stack.template == template and stack.parameters == resolved:
             raise ValidationError(message="No updates are to be performed.")
-        self._checked(stack.name, template, resolved)
+        wanted = self._checked(stack.name, template, resolved).resources.types()
+        if turned := [name for name, kind in stack.resources.types().items() if wanted.get(name, kind) != kind]:
+            raise ValidationError(
+                message="Update of resource type is not permitted. The new template modifies resource type of the "
+                f"following resources: [{', '.join(turned)}]"
+            )
         stack.role_arn = role_arn or stack.role_arn
         stack.tags = stack.tags if tags is None else tags
         self._change(stack, template, resolved)
         return stack
 
     def _change(self, stack: EmulatedStack, template: str, parameters: dict[str, str]) -> None:
-        published = {export.name for export in stack.exports}
-        stack.template = template
-        stack._parse_template()
-        # A failed update is left as it is, like with `--no-rollback`: who looks at it wants to see what failed.
-        if not stack.attempt("UPDATE", lambda: stack.resource_map.update(stack.template_dict, parameters)):
+        before = str(stack.template), stack.parameters
+        if stack.attempt("UPDATE", lambda: self._bring(stack, template, parameters)):
+            if stack.resources.left_behind:
+                left = "; ".join(stack.resources.left_behind)
+                stack.status_reason = f"Update successful. One or more resources could not be deleted: {left}"
             return
-        assert isinstance(stack.resource_map, StackResources)
-        if stack.resource_map.left_behind:
-            left = "; ".join(stack.resource_map.left_behind)
-            stack.status_reason = f"Update successful. One or more resources could not be deleted: {left}"
-        stack.parameters = parameters
+        reason = stack.status_reason
+        if self.rolls_back and stack.attempt("UPDATE_ROLLBACK", lambda: self._take_back(stack, *before)):
+            stack.status_reason = reason
+
+    def _take_back(self, stack: EmulatedStack, template: str, parameters: dict[str, str]) -> None:
+        stack.resources.take_back()
+        self._bring(stack, template, parameters)
+
+    def _bring(self, stack: EmulatedStack, template: str, parameters: dict[str, str]) -> None:
+        """Bring a stack to what a template says."""
+        stack.template, stack.parameters = template, parameters
+        stack._parse_template()
+        stack.resources.switch(stack.template_dict, parameters)
         stack.output_map = stack._create_output_map()
-        for export in published:
-            self.exports.pop(export, None)
+        # CloudFormation sees at once that an export goes, and a new value only when it is there.
+        for name in set(self._published(stack)) - stack.resources.export_names():
+            self._require_unused(stack, name, "cannot be deleted")
+        stack.resources.update()
         self._publish(stack)
+        stack.resources.clean_up()
 
     def _resolve_update_parameters(
         self, instance: Stack | StackSet, incoming_params: list[dict[str, str]]
@@ -234,11 +294,30 @@ class EmulatedCloudFormation(CloudFormationBackend):
             if name_or_stack_id not in (stack.stack_id, stack.name):
                 continue
             assert isinstance(stack, EmulatedStack)
-            published = [export.name for export in stack.exports]
-            if stack.attempt("DELETE", stack.resource_map.delete):
-                for export in published:
-                    self.exports.pop(export, None)
-                self.deleted_stacks[stack.stack_id] = self.stacks.pop(stack.stack_id)
+            try:
+                for name in self._published(stack):
+                    self._require_unused(stack, name, "cannot be deleted")
+            except StackFailedError as failure:
+                # The stack stays what it is: https://github.com/rlister/stax/issues/40
+                stack.finish(stack.status, str(failure))
+            else:
+                if stack.attempt("DELETE", stack.resources.delete):
+                    self._withdraw(stack)
+                    self.deleted_stacks[stack.stack_id] = self.stacks.pop(stack.stack_id)
+
+
+def _keeping_what_failed(answer: Callable[[CloudFormationResponse], Any]) -> Callable[[CloudFormationResponse], Any]:
+    """The answer to a request that may say that what fails is left as it is, which moto 5.2.5 does not read."""
+
+    @functools.wraps(answer)
+    def told(response: CloudFormationResponse) -> Any:
+        backend = response.cloudformation_backend
+        assert isinstance(backend, EmulatedCloudFormation)
+        keeps = response._get_bool_param("DisableRollback", if_none=False)
+        backend.rolls_back = not (keeps or response._get_param("OnFailure") == "DO_NOTHING")
+        return answer(response)
+
+    return told
 
 
 def install() -> None:
@@ -246,3 +325,5 @@ def install() -> None:
     models.ResourceMap = StackResources  # type: ignore[attr-defined]
     models.Stack = EmulatedStack  # type: ignore[misc]  # what moto makes for a change set
     models.cloudformation_backends.backend = EmulatedCloudFormation
+    for name in ("create_stack", "update_stack", "execute_change_set"):
+        setattr(CloudFormationResponse, name, _keeping_what_failed(getattr(CloudFormationResponse, name)))

@@ -54,6 +54,8 @@ class Cluster(Resource):
     @classmethod
     def create(cls, region: Region, name: str, properties: Properties) -> Cluster:
         api = camel_case(properties)
+        if name in _ecs(region).clusters:
+            raise ValueError(f"Resource of type '{cls.type_name}' with identifier '{name}' already exists.")
         cluster = _ecs(region).create_cluster(
             name,
             tags=api.get("tags"),
@@ -188,6 +190,9 @@ class Service(Resource):
     def create(cls, region: Region, name: str, properties: Properties) -> Service:
         # "For new services, if a desired count is not specified, a default value of 1 is used", by CloudFormation.
         api = _of_service(properties)
+        cluster = api.get("cluster", "default").rsplit("/", maxsplit=1)[-1]
+        if any(each.name == name for each in _ecs(region).active_services(cluster)):
+            raise ValueError(f"Resource of type '{cls.type_name}' with identifier '{name}' already exists.")
         made = cls(_ecs(region).make_service({"desiredCount": 1, **api, "serviceName": name}))
         made._forced = api.pop("forceNewDeployment", {})
         try:

@@ -10,7 +10,6 @@ __all__ = ["inventory"]
 _KINDS: dict[str, tuple[str, str, str, str]] = {
     # kind: service, operation, key of the list, key of the id ("" for a list of plain ids)
     "alarm": ("cloudwatch", "describe_alarms", "MetricAlarms", "AlarmName"),
-    "certificate": ("acm", "list_certificates", "CertificateSummaryList", "CertificateArn"),
     "address": ("ec2", "describe_addresses", "Addresses", "AllocationId"),
     "auto scaling group": ("autoscaling", "describe_auto_scaling_groups", "AutoScalingGroups", "AutoScalingGroupName"),
     "capacity provider": ("ecs", "describe_capacity_providers", "capacityProviders", "name"),

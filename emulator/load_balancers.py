@@ -13,6 +13,7 @@ from moto.elbv2.exceptions import DuplicateListenerError
 from moto.elbv2.models import ELBv2Backend, elbv2_backends
 
 from .resource import Properties, Region, Resource
+from .targets import require_one_balancer
 
 __all__ = ["Certificate", "Listener", "ListenerRule", "LoadBalancer", "TargetGroup"]
 
@@ -26,6 +27,11 @@ def _elb(region: Region) -> ELBv2Backend:
 def _short(name: str) -> str:
     """A name of 32 characters at most, which ends in what makes it unique, as CloudFormation cuts it."""
     return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 13]}-{name[-12:]}".replace("--", "-")
+
+
+def _balancer_of(region: Region, rule: Properties) -> str:
+    """The load balancer of a rule's listener, which the ARN of the listener names."""
+    return str(rule["ListenerArn"]).rpartition("/")[0].replace(":listener/", ":loadbalancer/")
 
 
 class Certificate(Resource):
@@ -130,6 +136,7 @@ class Listener(Resource):
         balancer = elb.load_balancers[properties["LoadBalancerArn"]]
         if any(int(each.port) == int(properties["Port"]) for each in balancer.listeners.values()):
             raise DuplicateListenerError
+        require_one_balancer(elb, balancer.arn, properties["DefaultActions"])
         certificates = [each["CertificateArn"] for each in properties.get("Certificates") or ()]
         made = elb.create_listener(
             balancer.arn,
@@ -142,6 +149,7 @@ class Listener(Resource):
         return cls(made.arn, {"ListenerArn": made.arn})
 
     def update(self, region: Region, properties: Properties) -> None:
+        require_one_balancer(_elb(region), properties["LoadBalancerArn"], properties["DefaultActions"])
         _elb(region).modify_listener(
             self.physical_resource_id,
             properties["Port"],
@@ -164,12 +172,14 @@ class ListenerRule(Resource):
 
     @classmethod
     def create(cls, region: Region, name: str, properties: Properties) -> ListenerRule:
+        require_one_balancer(_elb(region), _balancer_of(region, properties), properties["Actions"])
         made: Any = _elb(region).create_rule(
             properties["ListenerArn"], properties["Conditions"], int(properties["Priority"]), properties["Actions"]
         )
         return cls(made.arn, {"RuleArn": made.arn})
 
     def update(self, region: Region, properties: Properties) -> None:
+        require_one_balancer(_elb(region), _balancer_of(region, properties), properties["Actions"])
         _elb(region).modify_rule(self.physical_resource_id, properties["Conditions"], properties["Actions"])
 
     def remove(self, region: Region) -> None:

@@ -7,9 +7,10 @@ modelled: traffic. https://docs.aws.amazon.com/AWSCloudFormation/latest/Template
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
-from moto.ec2.exceptions import DependencyViolationError
+from moto.ec2.exceptions import DependencyViolationError, InvalidPermissionDuplicateError
 from moto.ec2.models import EC2Backend, ec2_backends
 
 from .resource import Properties, Region, Resource
@@ -34,15 +35,22 @@ def _add_rule(region: Region, group: str, way: str, rule: Properties) -> str:
     if not (ranges or source or prefixes):
         raise ValueError("a security group rule needs a range of addresses, a prefix list or a security group")
     authorize = getattr(_ec2(region), f"authorize_security_group_{way}")
-    rules, _ = authorize(
-        group,
-        str(rule["IpProtocol"]),
-        rule.get("FromPort"),
-        rule.get("ToPort"),
-        ranges,
-        source_groups=[{"GroupId": source}] if source else [],
-        prefix_list_ids=[{"PrefixListId": prefixes}] if prefixes else [],
-    )
+    ports = [None if rule.get(name) is None else int(rule[name]) for name in ("FromPort", "ToPort")]
+    try:
+        rules, _ = authorize(
+            group,
+            str(rule["IpProtocol"]),
+            *ports,
+            ranges,
+            source_groups=[{"GroupId": source}] if source else [],
+            prefix_list_ids=[{"PrefixListId": prefixes}] if prefixes else [],
+        )
+    except InvalidPermissionDuplicateError as error:
+        peer = source or prefixes or next(iter(ranges[0].values()))
+        protocol = {"-1": "ALL"}.get(str(rule["IpProtocol"]), str(rule["IpProtocol"]).upper())
+        where = "" if protocol == "ALL" else f" from port: {ports[0]}, to port: {ports[1]},"
+        error.message = f'the specified rule "peer: {peer}, {protocol},{where} ALLOW" already exists'
+        raise
     return str(rules[0].id)
 
 
@@ -89,7 +97,10 @@ class SecurityGroup(Resource):
     def _add(self, region: Region, properties: Properties) -> None:
         for way, key in (("ingress", "SecurityGroupIngress"), ("egress", "SecurityGroupEgress")):
             for rule in properties.get(key) or []:
-                self._rules.append((way, _add_rule(region, self.physical_resource_id, way, rule)))
+                # CloudFormation takes no notice of a rule that is there:
+                # https://github.com/aws-cloudformation/cloudformation-coverage-roadmap/issues/1532
+                with suppress(InvalidPermissionDuplicateError):
+                    self._rules.append((way, _add_rule(region, self.physical_resource_id, way, rule)))
 
     def remove(self, region: Region) -> None:
         ec2, mine = _ec2(region), self.physical_resource_id

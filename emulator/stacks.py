@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, cast
 
-from moto.cloudformation import parsing
+from moto.cloudformation import models, parsing
 from moto.cloudformation.parsing import ResourceMap
 from moto.core.common_models import CloudFormationModel
 from moto.ec2.models import ec2_backends
@@ -25,7 +25,7 @@ from moto.ec2.models.core import TaggedEC2Resource
 from .deletion import can_delete, delete
 from .resource import Region, Resource, registered
 
-__all__ = ["Happening", "ResourceFailedError", "StackResources", "install"]
+__all__ = ["Happening", "ResourceFailedError", "StackFailedError", "StackResources", "install"]
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +39,21 @@ UPDATED_BY_MOTO = frozenset(
     }
 )
 """moto's own types that it updates in place; it replaces any other, or loses it."""
+
+NAMED_WITHIN = frozenset(
+    {
+        "AWS::AutoScaling::LifecycleHook",
+        "AWS::Batch::JobDefinition",
+        "AWS::EC2::SecurityGroup",
+        "AWS::ECS::Service",
+        "AWS::Logs::MetricFilter",
+        "AWS::Route53::HostedZone",
+        "AWS::Route53::RecordSet",
+        "AWS::Scheduler::Schedule",
+        "AWS::ServiceDiscovery::Service",
+    }
+)
+"""Types whose names are unique in something smaller than a region, or not at all."""
 
 Template = dict[str, Any]
 
@@ -62,8 +77,12 @@ class Happening:
     reason: str | None = None
 
 
-class ResourceFailedError(Exception):
-    """CloudFormation could not do what the template asks of one resource; the text names it and says why."""
+class StackFailedError(Exception):
+    """CloudFormation could not do what the template asks; the text says why."""
+
+
+class ResourceFailedError(StackFailedError):
+    """It could not do it for one resource, which the text names."""
 
     def __init__(self, what: Happening) -> None:
         super().__init__(f"{what.logical_id} ({what.kind}): {what.reason}")
@@ -77,19 +96,40 @@ class StackResources(ResourceMap):
         self.tell: Callable[[Happening], object] = lambda _: None
         self._definitions: Template = {}
         """What each existing resource was made from, functions resolved."""
-        self._replaced: dict[str, tuple[Any, Template]] = {}
-        """What an update put something else in the place of, and has yet to delete."""
+        self._replaced: dict[str, list[tuple[Any, Template]]] = {}
+        """What updates put something else in the place of, and have yet to delete."""
+        self._just_replaced: list[str] = []
+        """Where the last update did."""
+        self._half_updated: set[str] = set()
+        """What an update failed to change, so that nobody knows what it is like."""
+        self._order_before: list[str] = []
+        """The resources of the template before, each after those it needs."""
         self.left_behind: list[str] = []
         """What the last update could not delete, and why."""
+
+    def types(self) -> dict[str, str]:
+        """The types of the resources whose condition holds, by logical id."""
+        return {logical_id: self._resource_json_map[logical_id]["Type"] for logical_id in self._wanted()}
 
     def unknown(self) -> dict[str, list[str]]:
         """The types of the template that nobody here can make and delete, with the resources that are of them."""
         found: dict[str, list[str]] = {}
-        for logical_id in sorted(self._wanted()):
-            kind = self._resource_json_map[logical_id]["Type"]
+        for logical_id, kind in sorted(self.types().items()):
             if not _is_known(kind):
                 found.setdefault(kind, []).append(logical_id)
         return found
+
+    def imports(self) -> set[str]:
+        """The names of the exports that the existing resources and the outputs use."""
+        parts = [self._resource_json_map.get(logical_id) for logical_id in self._definitions]
+        entries = _entries([*parts, self._template.get("Outputs") if parts else None])
+        return {str(parsing.clean_json(name, self)) for key, name in entries if key == "Fn::ImportValue"}
+
+    def export_names(self) -> set[str]:
+        """What the outputs whose condition holds export; their values may be there later."""
+        outputs = (self._template.get("Outputs") or {}).values()
+        held = [each for each in outputs if self.lazy_condition_map.get(each.get("Condition"), True)]
+        return {str(parsing.clean_json(each["Export"]["Name"], self)) for each in held if "Export" in each}
 
     def create(self, template: Template) -> bool:
         self._template, self._resource_json_map = template, template["Resources"]
@@ -97,21 +137,36 @@ class StackResources(ResourceMap):
             self._make(logical_id)
         return True
 
-    def update(self, template: Template, parameters: dict[str, Any] | None = None) -> None:
-        before, order = dict(self._definitions), self._wanted()
+    def switch(self, template: Template, parameters: dict[str, Any]) -> None:
+        """Begin an update, which `update` and `clean_up` carry out."""
+        self._order_before, self._just_replaced = self._wanted(), []
         self._template, self._resource_json_map = template, template["Resources"]
-        self.input_parameters = parameters or self.input_parameters
+        self.input_parameters, self.resolved_parameters = parameters, {}
         self.load_mapping()
         self.load_parameters()
         self.load_conditions()
-        wanted = self._wanted()
-        for logical_id in wanted:
+
+    def update(self, *_: Any) -> None:
+        """Make what is missing and change what differs."""
+        before = dict(self._definitions)
+        for logical_id in self._wanted():
             if logical_id not in before:
                 self._make(logical_id)
             elif not self._change(logical_id, before[logical_id]):
                 self._replace(logical_id, before[logical_id])
+
+    def take_back(self) -> None:
+        """Put what an update has replaced back into its place; what replaced it is deleted at the end."""
+        for logical_id in self._just_replaced:
+            old, before = self._replaced[logical_id].pop()
+            self._replaced[logical_id].append((self._parsed_resources[logical_id], self._definitions[logical_id]))
+            self._parsed_resources[logical_id], self._definitions[logical_id] = old, before
+
+    def clean_up(self) -> None:
+        """Delete what the update has no use for."""
+        wanted = self._wanted()
         self.left_behind.clear()
-        for logical_id in reversed(order):
+        for logical_id in reversed(self._order_before):
             self._clean_up(logical_id, is_wanted=logical_id in wanted)
 
     def _clean_up(self, logical_id: str, *, is_wanted: bool) -> None:
@@ -140,10 +195,26 @@ class StackResources(ResourceMap):
     def _make(self, logical_id: str) -> None:
         kind = self._resource_json_map[logical_id]["Type"]
         with self._doing(logical_id, kind, "CREATE"):
+            self._require_free(logical_id, kind)
             resource: Any = self[logical_id]
             if isinstance(resource, TaggedEC2Resource):
                 self._tag(logical_id, resource)
             self._definitions[logical_id] = self._resolved(logical_id)
+
+    def _require_free(self, logical_id: str, kind: str) -> None:
+        """See that no resource of a stack has the name, which moto 5.2.5 often takes for an update.
+
+        https://repost.aws/knowledge-center/cloudformation-fix-stack-resource-error
+        """
+        key = _name_property_of(kind)
+        if kind in NAMED_WITHIN or key not in self._resource_json_map[logical_id].get("Properties", {}):
+            return
+        name = self._resolved(logical_id)["Properties"][key]
+        for stack in models.cloudformation_backends[self._account_id][self._region_name].stacks.values():
+            assert isinstance(stack.resource_map, StackResources)
+            for made in stack.resource_map._definitions.values():
+                if made["Type"] == kind and made["Properties"].get(key) == name:
+                    raise ValueError(f"{name} already exists in stack {stack.stack_id}")
 
     def _tag(self, logical_id: str, resource: Any) -> None:
         tags = self.tags | {
@@ -157,9 +228,10 @@ class StackResources(ResourceMap):
         """Bring a resource up to date in place; false where that takes a replacement."""
         resource, after = self._parsed_resources[logical_id], self._resolved(logical_id)
         changed = set(_changed(before["Properties"], after["Properties"]))
-        if after["Type"] != before["Type"] or not _updatable(resource, after["Type"], changed):
+        if not _updatable(resource, after["Type"], changed):
             return False
-        if changed:
+        if changed or logical_id in self._half_updated:
+            self._half_updated.add(logical_id)
             with self._doing(logical_id, after["Type"], "UPDATE"):
                 if isinstance(resource, Resource):
                     resource.update_policy = after.get("UpdatePolicy") or {}
@@ -170,6 +242,7 @@ class StackResources(ResourceMap):
                     )
                 # What `Fn::GetAtt` gives can be different now.
                 self._definitions[logical_id] = self._resolved(logical_id)
+            self._half_updated.discard(logical_id)
         return True
 
     def _replace(self, logical_id: str, before: Template) -> None:
@@ -178,17 +251,15 @@ class StackResources(ResourceMap):
         name = _name_property_of(after["Type"])
         with self._doing(logical_id, after["Type"], "UPDATE"):
             if name and name in after["Properties"] and after["Properties"][name] == before["Properties"].get(name):
-                raise ValueError(
-                    "CloudFormation cannot update a stack when a custom-named resource requires replacing. "
-                    f"Rename {after['Properties'][name]} and update the stack again."
-                )
+                raise ValueError(_taken(after["Type"], after["Properties"][name]))
         del self._parsed_resources[logical_id]
         try:
             self._make(logical_id)
         except ResourceFailedError:
             self._parsed_resources[logical_id] = old
             raise
-        self._replaced[logical_id] = (old, before)
+        self._replaced.setdefault(logical_id, []).append((old, before))
+        self._just_replaced.append(logical_id)
 
     def _delete(self, logical_id: str) -> None:
         if logical_id in self._definitions:
@@ -196,8 +267,7 @@ class StackResources(ResourceMap):
             del self._parsed_resources[logical_id], self._definitions[logical_id]
 
     def _delete_replaced(self, logical_id: str) -> None:
-        if logical_id in self._replaced:
-            resource, definition = self._replaced.pop(logical_id)
+        for resource, definition in self._replaced.pop(logical_id, []):
             # https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-attribute-updatereplacepolicy.html
             self._remove(logical_id, resource, {**definition, "DeletionPolicy": definition.get("UpdateReplacePolicy")})
 
@@ -276,21 +346,38 @@ def _needs(definition: Template) -> Iterator[str]:
 
 def _references(value: Any) -> Iterator[str]:
     """Every name that a piece of template refers to."""
+    for key, item in _entries(value):
+        if key == "Ref":
+            yield str(item)
+        elif key == "Fn::GetAtt":
+            yield str(item[0] if isinstance(item, list) else item.split(".")[0])
+        elif key == "Fn::Sub":
+            yield from re.findall(r"\$\{([^!.}]+)", item if isinstance(item, str) else item[0])
+
+
+def _entries(value: Any) -> Iterator[tuple[str, Any]]:
+    """Every key in a piece of template with its value."""
     if isinstance(value, list):
         for item in value:
-            yield from _references(item)
+            yield from _entries(item)
     elif isinstance(value, dict):
         for key, item in value.items():
-            if key == "Ref":
-                yield str(item)
-            elif key == "Fn::GetAtt":
-                yield str(item[0] if isinstance(item, list) else item.split(".")[0])
-            elif key == "Fn::Sub":
-                text = item if isinstance(item, str) else item[0]
-                yield from re.findall(r"\$\{([^!.}]+)", text)
-                yield from _references(item)
-            else:
-                yield from _references(item)
+            yield key, item
+            yield from _entries(item)
+
+
+def _taken(kind: str, name: str) -> str:
+    """Why nothing replaces a resource under the name that it keeps.
+
+    https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-properties-name.html; ECS was seen to let
+    CloudFormation try and fail.
+    """
+    if kind.startswith("AWS::ECS::"):
+        return f"Resource of type '{kind}' with identifier '{name}' already exists."
+    return (
+        "CloudFormation cannot update a stack when a custom-named resource requires replacing. "
+        f"Rename {name} and update the stack again."
+    )
 
 
 def _changed(before: Any, after: Any, prefix: str = "") -> Iterator[str]:

@@ -14,13 +14,22 @@ from typing import TYPE_CHECKING, Any
 from moto.ec2.models import EC2Backend, ec2_backends
 from moto.ecs.exceptions import InvalidParameterException
 from moto.elbv2 import models
+from moto.elbv2.exceptions import ELBClientError
 from moto.elbv2.models import ELBv2Backend, FakeHealthStatus, FakeTargetGroup, elbv2_backends
 
 if TYPE_CHECKING:
     from .services import EmulatedService
     from .tasks import EmulatedTask
 
-__all__ = ["EmulatedTargetGroup", "install", "register_tasks", "require_load_balancer", "targets_of", "unhealthy"]
+__all__ = [
+    "EmulatedTargetGroup",
+    "install",
+    "register_tasks",
+    "require_load_balancer",
+    "require_one_balancer",
+    "targets_of",
+    "unhealthy",
+]
 
 ANYWHERE = ip_network("0.0.0.0/0")
 
@@ -86,6 +95,21 @@ def _lets(group: Any, way: str, peers: Iterable[str], port: int) -> bool:
         if ports and (anyone or (rule.source_group or {}).get("GroupId") in set(peers)):
             return True
     return False
+
+
+def require_one_balancer(elb: ELBv2Backend, balancer: str, actions: list[dict[str, Any]]) -> None:
+    """Refuses actions of a load balancer that forward to what another one forwards to.
+
+    "Each target group can be associated with only one load balancer", and once with it:
+    https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-limits.html
+    """
+    named = dict.fromkeys(arn for each in actions for arn in elb._get_target_group_arns_from(action_data=each))
+    taken = [arn for arn in named if any(each.arn != balancer for each in _balancers_of(elb.target_groups[arn]))]
+    if taken:
+        raise ELBClientError(
+            "TargetGroupAssociationLimit",
+            "The following target groups cannot be associated with more than one load balancer: " + ", ".join(taken),
+        )
 
 
 def require_load_balancer(service: EmulatedService) -> None:

@@ -105,3 +105,21 @@ def test_a_rule_without_another_side_is_refused(cloud: Local, rule: Template) ->
 
     with pytest.raises(NotDeployedError, match=r"needs a range|invalid CIDR"):
         cloud.deploy(template)
+
+
+def test_a_rule_that_exists_is_refused_and_within_its_group_not_noticed(cloud: Local) -> None:
+    template = network()
+    web = {"IpProtocol": "tcp", "FromPort": 80, "ToPort": 80, "CidrIp": "10.0.0.0/24"}
+    template["Resources"]["Own"]["Properties"]["SecurityGroupIngress"] = [web, {**web, "Description": "again"}]
+    stack = cloud.deploy(template)
+    template["Resources"]["More"] = resource("EC2::SecurityGroupIngress", GroupId=ref("Own"), **web)
+    said = 'the specified rule "peer: 10.0.0.0/24, TCP, from port: 80, to port: 80, ALLOW" already exists'
+
+    with pytest.raises(NotDeployedError, match=said):
+        cloud.update(stack, template)
+
+    everything = network()
+    everything["Resources"]["More"] = everything["Resources"]["In"]
+    with pytest.raises(NotDeployedError, match='the specified rule "peer: sg-[0-9a-f]+, ALL, ALLOW" already exists'):
+        cloud.update(stack, everything)
+    cloud.destroy(stack)

@@ -227,19 +227,6 @@ def test_an_update_follows_references_and_replaces_before_it_deletes(stacks: Sta
     stacks.delete(stack)
 
 
-def test_a_replacement_under_the_same_custom_name_is_refused(stacks: Stacks) -> None:
-    template = cluster_template()
-    template["Resources"]["Provider"]["Properties"]["Name"] = "mine"
-    stack = stacks.create(template)
-
-    renamed = copy.deepcopy(template)
-    renamed["Resources"]["Group"]["Properties"]["AutoScalingGroupName"] = "another"
-    stacks.update(stack, renamed)
-
-    assert "custom-named resource requires replacing" in stacks.end(stack)[1]
-    stacks.delete(stack)
-
-
 def test_a_weak_reference_reads_the_output_of_another_stack(stacks: Stacks, account: Account) -> None:
     def consuming(output: str) -> Template:
         weak = {"StackName": "producer", "OutputName": output, "Region": {"Ref": "AWS::Region"}}

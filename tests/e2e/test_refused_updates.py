@@ -1,0 +1,211 @@
+"""Updates that AWS refuses, the emulator refuses in its words, and takes back what it did until then."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import pytest
+from botocore.exceptions import ClientError
+from emulator.local import Local, NotDeployedError
+
+from .templates import Template, cluster_template, resource, service, task_definition
+
+
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        ("ECS::CapacityProvider", "'AWS::ECS::CapacityProvider' with identifier 'mine' already exists"),
+        ("ElasticLoadBalancingV2::TargetGroup", "when a custom-named resource requires replacing. Rename mine"),
+    ],
+)
+def test_a_replacement_under_the_same_custom_name_is_taken_back(cloud: Local, named: str, said: str) -> None:
+    template = cluster_template()
+    template["Resources"]["Provider"]["Properties"]["Name"] = "mine"
+    template["Resources"]["Targets"] = resource(
+        "ElasticLoadBalancingV2::TargetGroup", Name="mine", Port=80, Protocol="HTTP", VpcId={"Ref": "Vpc"}
+    )
+    stack = cloud.deploy(template)
+    renamed = copy.deepcopy(template)
+    if named.endswith("Provider"):
+        renamed["Resources"]["Group"]["Properties"]["AutoScalingGroupName"] = "another"
+    else:
+        renamed["Resources"]["Targets"]["Properties"]["Port"] = 81
+
+    with pytest.raises(NotDeployedError, match=f"UPDATE_ROLLBACK_COMPLETE.*{said}"):
+        cloud.update(stack, renamed)
+
+    names = {each for kind, each in cloud.inventory() if kind == "auto scaling group"}
+    assert names == {stack.outputs["Group"]}
+    cloud.destroy(stack)
+
+
+def exporting(*names: str, **queue: str) -> Template:
+    """Exports of a queue each."""
+    return {
+        "Resources": {name: resource("SQS::Queue", **queue) for name in names},
+        "Outputs": {name: {"Value": {"Ref": name}, "Export": {"Name": {"Fn::Sub": f"of-{name}"}}} for name in names},
+    }
+
+
+def importing(name: str) -> Template:
+    value = {"Fn::ImportValue": {"Fn::Join": ["-", ["of", name]]}}
+    return {"Resources": {"Value": resource("SSM::Parameter", Name="read", Type="String", Value=value)}}
+
+
+def test_an_export_in_use_stays_as_it_is_until_nobody_imports_it(cloud: Local) -> None:
+    producer = cloud.deploy(exporting("A", "B"), "producer")
+    consumer = cloud.deploy(importing("A"), "consumer")
+
+    with pytest.raises(NotDeployedError, match="E: Export of-A cannot be deleted as it is in use by consumer$"):
+        cloud.update(producer, exporting("B"))
+    with pytest.raises(NotDeployedError, match="E: Export of-A cannot be updated as it is in use by consumer$"):
+        cloud.update(producer, exporting("A", QueueName="other"))
+    with pytest.raises(NotDeployedError, match="ROLLBACK_COMPLETE: Export of-A cannot be deleted as it is in use"):
+        cloud.destroy(producer)
+    assert cloud.update(producer, exporting("A", "B", "C")).outputs.items() > producer.outputs.items()
+    cloud.update(consumer, importing("B"))
+    cloud.update(producer, exporting("B"))
+
+    cloud.destroy(consumer)
+    cloud.destroy(producer)
+
+
+def test_a_resource_does_not_turn_into_another_type(cloud: Local) -> None:
+    stack = cloud.deploy(exporting("A"))
+
+    with pytest.raises(ClientError, match=r"Update of resource type is not permitted.* resources: \[A\]$"):
+        cloud.update(stack, {"Resources": {"A": resource("SNS::Topic")}})
+
+    cloud.destroy(stack)
+
+
+def test_a_failed_update_leaves_the_names_of_its_exports_to_the_next(cloud: Local) -> None:
+    stack = cloud.deploy(exporting("A"))
+    wrong = exporting("A")
+    wrong["Resources"]["Rule"] = resource("EC2::SecurityGroupIngress", GroupId="sg-gone", IpProtocol="-1")
+
+    with pytest.raises(NotDeployedError, match="UPDATE_ROLLBACK_COMPLETE"):
+        cloud.update(stack, wrong)
+    with pytest.raises(NotDeployedError, match="Export with name of-A is already exported by stack stack-"):
+        cloud.deploy(exporting("A"))
+    after = cloud.update(stack, exporting("A", "B"))
+
+    assert after.outputs["A"] == stack.outputs["A"]
+    cloud.destroy(stack)
+
+
+def test_a_failed_update_is_taken_back_unless_the_request_says_to_keep_it(cloud: Local) -> None:
+    template = cluster_template()
+    template["Resources"]["Service"] = service(count=1)
+    stack = cloud.deploy(template)
+    cluster = stack.outputs["Cluster"]
+    (before,) = cloud.account.tasks(cluster)
+    wrong = copy.deepcopy(template)
+    wrong["Resources"]["Task"] = task_definition(gpus=8)  # which no host has
+    wrong["Resources"]["LaunchTemplate"]["Properties"]["LaunchTemplateData"]["InstanceType"] = "g6.2xlarge"
+    formation = cloud.account.client("cloudformation")
+
+    with pytest.raises(NotDeployedError, match=r"UPDATE_ROLLBACK_COMPLETE: Service .* service not stable"):
+        cloud.update(stack, wrong)
+    (after,) = cloud.account.tasks(cluster)
+    assert (after.family, after.status) == (before.family, "RUNNING")
+    assert cloud.update(stack, {**template, "Description": "the same"}).outputs == stack.outputs
+
+    formation.update_stack(StackName=stack.id, TemplateBody=json.dumps(wrong), DisableRollback=True)
+    (described,) = formation.describe_stacks(StackName=stack.id)["Stacks"]
+    assert described["StackStatus"] == "UPDATE_FAILED"
+    cloud.update(stack, template)
+    assert [each.status for each in cloud.account.tasks(cluster)] == ["RUNNING"]
+    cloud.destroy(stack)
+
+
+GROUP = ("LaunchTemplate", "MaxSize", "MinSize", "VPCZoneIdentifier")
+
+
+def balanced(*balancers: str, forwards: str) -> Template:
+    """Load balancers of which the last forwards to a target group that stays."""
+    resources = {"Vpc": resource("EC2::VPC", CidrBlock="10.0.0.0/16")}
+    for place in (0, 1):
+        resources[f"Subnet{place}"] = resource(
+            "EC2::Subnet",
+            VpcId={"Ref": "Vpc"},
+            CidrBlock=f"10.0.{place}.0/24",
+            AvailabilityZone=f"us-east-1{'ab'[place]}",
+        )
+    resources["Targets"] = resource(
+        "ElasticLoadBalancingV2::TargetGroup", Port=80, Protocol="HTTP", VpcId={"Ref": "Vpc"}, TargetType="ip"
+    )
+    forward = [{"Type": "forward", "TargetGroupArn": {"Ref": "Targets"}}]
+    answer = [{"Type": "fixed-response", "FixedResponseConfig": {"StatusCode": "404"}}]
+    for name in balancers:
+        resources[name] = resource(
+            "ElasticLoadBalancingV2::LoadBalancer", Subnets=[{"Ref": "Subnet0"}, {"Ref": "Subnet1"}], Scheme="internal"
+        )
+        is_last = name == balancers[-1]
+        resources[f"{name}Http"] = resource(
+            "ElasticLoadBalancingV2::Listener",
+            LoadBalancerArn={"Ref": name},
+            Port=80,
+            Protocol="HTTP",
+            DefaultActions=forward if is_last and forwards == "listener" else answer,
+        )
+        if is_last and forwards == "rule":
+            resources["Rule"] = resource(
+                "ElasticLoadBalancingV2::ListenerRule",
+                ListenerArn={"Ref": f"{name}Http"},
+                Priority=1,
+                Conditions=[{"Field": "path-pattern", "PathPatternConfig": {"Values": ["/v1/*"]}}],
+                Actions=forward,
+            )
+    return {"Resources": resources}
+
+
+@pytest.mark.parametrize("forwards", ["listener", "rule"])
+def test_a_target_group_does_not_move_to_another_balancer_in_one_deploy(cloud: Local, forwards: str) -> None:
+    stack = cloud.deploy(balanced("First", forwards=forwards))
+
+    with pytest.raises(NotDeployedError, match="cannot be associated with more than one load balancer: arn:aws:el"):
+        cloud.update(stack, balanced("Second", forwards=forwards))
+
+    cloud.update(stack, balanced("First", forwards="nowhere"))
+    cloud.update(stack, balanced("First", "Second", forwards=forwards))
+    cloud.destroy(stack)
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        resource("ECS::Cluster", ClusterName="mine"),
+        resource("ECS::Service", ServiceName="mine", Cluster={"Ref": "Cluster"}, TaskDefinition={"Ref": "Task"}),
+        resource("IAM::Role", RoleName="mine", AssumeRolePolicyDocument={"Version": "2012-10-17", "Statement": []}),
+        resource("Logs::LogGroup", LogGroupName="mine"),
+        resource("SecretsManager::Secret", Name="mine", SecretString="x"),
+        resource("EC2::SecurityGroup", GroupName="mine", GroupDescription="x", VpcId={"Ref": "Vpc"}),
+        resource("ElasticLoadBalancingV2::TargetGroup", Name="mine", Port=80, Protocol="HTTP", VpcId={"Ref": "Vpc"}),
+        resource("EC2::LaunchTemplate", LaunchTemplateName="mine", LaunchTemplateData={"InstanceType": "g6.xlarge"}),
+        resource(
+            "AutoScaling::AutoScalingGroup",
+            AutoScalingGroupName="mine",
+            **{key: cluster_template()["Resources"]["Group"]["Properties"][key] for key in GROUP},
+        ),
+        resource("ECR::Repository", RepositoryName="mine"),
+        resource("Events::Rule", Name="mine", ScheduleExpression="rate(1 day)"),
+        resource("SNS::Topic", TopicName="mine"),
+        resource("SQS::Queue", QueueName="mine"),
+    ],
+    ids=lambda each: each["Type"],
+)
+def test_a_name_that_exists_is_refused_when_its_logical_id_changes(cloud: Local, named: Template) -> None:
+    template = cluster_template()
+    if named["Type"] == "AWS::ECS::Service":
+        named = copy.deepcopy(named)
+        named["Properties"]["DesiredCount"] = 0
+    template["Resources"]["Before"] = named
+    stack = cloud.deploy(template)
+    template["Resources"]["After"] = template["Resources"].pop("Before")
+
+    with pytest.raises(NotDeployedError, match=r"UPDATE_ROLLBACK_COMPLETE: After .*exist"):
+        cloud.update(stack, template)
+
+    cloud.destroy(stack)
