@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import replace
+from itertools import pairwise
 
-from gpu_constructs.fleet import Fleet, Pool, Task, Workload
+from gpu_constructs.fleet import Fleet, GangMember, Pool, Task, Workload
 
 
 class Parts:
-    """The parts of a fleet that have no host, no task and no cluster in common, so that a change stays in one of them.
+    """The parts of a fleet with no host, task, cluster or gang in common, so that a change stays in one of them.
 
     A task that no workload runs may run anywhere, and is a part of each.
     """
@@ -24,6 +25,9 @@ class Parts:
             run = [] if workload.task is None else [_key(workload.task)]
             for each in (("cluster", workload.cluster), *named, *run):
                 self._join(_key(workload), each)
+        for gang in fleet.gangs:
+            for one, other in pairwise(gang.members):
+                self._join(_member(one), _member(other))
         self._run = {each.task.name for each in fleet.workloads if each.task is not None}
         self._known: dict[frozenset[Hashable], Fleet] = {}
 
@@ -41,6 +45,7 @@ class Parts:
             pools=tuple(each for each in fleet.pools if self._root(_key(each)) in roots),
             tasks=tuple(each for each in fleet.tasks if each.name not in self._run or self._root(_key(each)) in roots),
             workloads=tuple(each for each in fleet.workloads if self._root(_key(each)) in roots),
+            gangs=tuple(each for each in fleet.gangs if all(self._root(_member(of)) in roots for of in each.members)),
         )
 
     def _join(self, one: Hashable, other: Hashable) -> None:
@@ -55,3 +60,7 @@ class Parts:
 
 def _key(thing: Pool | Task | Workload) -> tuple[str, str]:
     return type(thing).__name__, thing.name
+
+
+def _member(member: GangMember) -> tuple[str, str]:
+    return Workload.__name__, member.workload

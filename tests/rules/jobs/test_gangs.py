@@ -17,9 +17,9 @@ from gpu_constructs.fleet import (
     Reservation,
     Starter,
 )
-from gpu_constructs.rules import Severity
+from gpu_constructs.rules import Severity, check
 from gpu_constructs.rules.jobs.gangs import ends_together, runs_at_once
-from tests.rules.given import GPU_TASK, a_pool, container, on_launch_type, only, running_on, said, task_of
+from tests.rules.given import GPU_TASK, a_pool, a_task, container, on_launch_type, only, running_on, said, task_of
 
 MEMBER = GangMember(workload="Train[Host]", count=5)
 
@@ -89,3 +89,12 @@ def test_a_gang_ends_when_one_of_it_does(changes: dict[str, Any], property_name:
     assert only(ends_together, _gang(member)).property_name == property_name
     assert said(ends_together, _gang(member, can_stop=True)) == []
     assert said(ends_together, _gang(replace(MEMBER, count=4))) == []
+
+
+def test_a_fix_of_what_shares_nothing_with_a_gang_is_tried_without_it() -> None:
+    beside = running_on(a_pool(name="Beside", cluster="other"), task=a_task("8", name="large"), cluster="other")
+    gang = _gang(replace(MEMBER, count=4))
+    both = replace(
+        gang, **{each: getattr(gang, each) + getattr(beside, each) for each in ("pools", "tasks", "workloads")}
+    )
+    assert any("large" in each.subject for each in check(both))
