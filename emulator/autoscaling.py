@@ -24,7 +24,7 @@ from .agent import AgentConfig, agent_config
 from .hosts import empty_host
 from .images import Image, image
 from .instance_types import InstanceType, instance_type
-from .launch_settings import LaunchSettings
+from .launch_settings import SPOT, LaunchSettings
 from .launching import LaunchError, launch_one
 from .placement import Host
 from .resource import Region
@@ -75,10 +75,18 @@ class EmulatedGroup(FakeAutoScalingGroup):
 
     @property
     def template_data(self) -> dict[str, Any]:
-        """Data of its launch template; of a launch configuration, the type alone."""
+        """Data of its launch template, or of its launch configuration in the same words."""
         if self.ec2_launch_template:
             return dict(self.ec2_launch_template.get_version(self.launch_template_version).data)
-        return {"InstanceType": str(self.launch_config.instance_type)}
+        spot = {"InstanceMarketOptions": {"MarketType": SPOT}} if self.launch_config.spot_price else {}
+        return {
+            "ImageId": self.launch_config.image_id,
+            "InstanceType": str(self.launch_config.instance_type),
+            "UserData": self.user_data.decode() if self.user_data else "",
+            "SecurityGroupIds": self.launch_config.security_groups,
+            "BlockDeviceMappings": self.launch_config.block_device_mapping_dict,
+            **spot,
+        }
 
     @property
     def settings(self) -> LaunchSettings:

@@ -1,4 +1,4 @@
-"""``AWS::AutoScaling::AutoScalingGroup``; moto 5.2.5 replaces a group on every update.
+"""Auto Scaling groups and launch configurations; moto 5.2.5 replaces a group on every update.
 
 The group's other types have modules of their own: `lifecycle_hooks`, `scheduled_actions`, `warm_pools`.
 """
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from moto.autoscaling.exceptions import ValidationError
 from moto.autoscaling.models import AutoScalingBackend, autoscaling_backends
+from moto.core.types import Base64EncodedString
 from moto.ecs.models import ecs_backends
 
 from . import autoscaling, host_updates, launch_settings, lifecycle_hooks, warm_pools
@@ -18,11 +19,48 @@ from .resource import Properties, Region, Resource
 if TYPE_CHECKING:
     from .running import RunningEcs
 
-__all__ = ["AutoScalingGroup"]
+__all__ = ["AutoScalingGroup", "LaunchConfiguration"]
 
 
 def _backend(region: Region) -> AutoScalingBackend:
     return autoscaling_backends[region.account_id][region.name]
+
+
+class LaunchConfiguration(Resource):
+    """What a group without a launch template launches; moto 5.2.5 decodes no user data of it."""
+
+    type_name = "AWS::AutoScaling::LaunchConfiguration"
+    name_property = "LaunchConfigurationName"
+    create_only = frozenset({"*"})
+
+    @classmethod
+    def create(cls, region: Region, name: str, properties: Properties) -> LaunchConfiguration:
+        user_data, spot = properties.get("UserData"), properties.get("SpotPrice")
+        # "For Amazon EC2 Auto Scaling, the default value is true", of DeleteOnTermination in AWS's documentation.
+        disks = [
+            {**each, "Ebs": {"DeleteOnTermination": True, **each["Ebs"]}} if "Ebs" in each else each
+            for each in properties.get("BlockDeviceMappings", [])
+        ]
+        made = _backend(region).create_launch_configuration(
+            name,
+            properties["ImageId"],
+            properties.get("KeyName"),
+            "",
+            "",
+            properties.get("SecurityGroups", []),
+            Base64EncodedString(user_data) if user_data else None,
+            properties["InstanceType"],
+            instance_monitoring=False,
+            instance_profile_name=properties.get("IamInstanceProfile"),
+            spot_price=None if spot is None else str(spot),
+            ebs_optimized=_flag(properties.get("EbsOptimized")),
+            associate_public_ip_address=_flag(properties.get("AssociatePublicIpAddress")),
+            block_device_mappings=disks,
+        )
+        return cls(made.name)
+
+    def remove(self, region: Region) -> None:
+        _backend(region).delete_launch_configuration(self.physical_resource_id)
 
 
 class AutoScalingGroup(Resource):

@@ -340,3 +340,29 @@ def test_topics_and_queues_of_a_hook_come_and_go(cloud: Local) -> None:
 
     assert len(cloud.account.stack_resources(stack.id)) == 6
     cloud.destroy(stack)
+
+
+def test_a_launch_configuration_launches_what_it_says_and_a_changed_one_what_is_next(cloud: Local) -> None:
+    template = cluster_template(max_size=3)
+    resources, group = template["Resources"], template["Resources"]["Group"]["Properties"]
+    data = resources.pop("LaunchTemplate")["Properties"]["LaunchTemplateData"]
+    resources["Mine"] = resource("EC2::SecurityGroup", GroupDescription="hosts", VpcId={"Ref": "Vpc"})
+    resources["Launch"] = resource(
+        "AutoScaling::LaunchConfiguration",
+        **data,
+        SecurityGroups=[{"Fn::GetAtt": ["Mine", "GroupId"]}],
+        BlockDeviceMappings=[{"DeviceName": "/dev/xvda", "Ebs": {"VolumeSize": 50, "VolumeType": "gp3"}}],
+    )
+    del group["LaunchTemplate"], template["Outputs"]["LaunchTemplate"]
+    group["LaunchConfigurationName"] = {"Ref": "Launch"}
+    stack = cloud.deploy(template)
+    cluster, task, provider = (stack.outputs[each] for each in ("Cluster", "Task", "Provider"))
+
+    assert cloud.run(cluster, task, provider) == "RUNNING"
+    resources["Launch"]["Properties"]["InstanceType"] = "g6.2xlarge"
+    cloud.update(stack, template)
+    assert [cloud.run(cluster, task, provider) for _ in range(2)] == ["RUNNING"] * 2
+
+    assert {each.instance_type for each in cloud.account.hosts(cluster)} == {"g6.xlarge", "g6.2xlarge"}
+    cloud.account.stop_all(cluster)
+    cloud.destroy(stack)
