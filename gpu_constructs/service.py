@@ -21,6 +21,7 @@ from gpu_constructs.placement import task_slots
 from gpu_constructs.serving.deployment import Sharer, sharers_on
 from gpu_constructs.serving.rules_once import write_rules_once
 from gpu_constructs.serving.scaled_service import ScaledService
+from gpu_constructs.serving.service_connect import connect
 from gpu_constructs.serving.service_options import (
     ServiceOptions,
     constraints_of,
@@ -98,7 +99,13 @@ class GpuService(ScaledService):
         IncompatibleError: Its capacity is of another cluster or of both kinds, or security groups or subnets are for
             tasks that have no network interface.
         RefusedByCdkError: CDK refuses it for another reason.
+
+    Attributes:
+        service_connect_ports: Where its proxy in Service Connect listens, for clients that are not services of this
+            library on the same cluster: ``client.connections.allow_to(service, service.service_connect_ports[0])``.
     """
+
+    service_connect_ports: tuple[ec2.Port, ...]
 
     @checked
     def __init__(
@@ -125,7 +132,7 @@ class GpuService(ScaledService):
         )
         require_gpu_cluster(cluster)
         require_accelerators(task_definition, instead="an ecs.Ec2Service")
-        require_together(options, cluster.cluster)
+        require_together(options, cluster.cluster, security_groups)
         cluster.hosts.require_same_region(scope)
         used = capacity_used(capacity, task_definition.capacity)
         pools = [each.pool for each in used]
@@ -200,10 +207,10 @@ class GpuService(ScaledService):
         first = cluster.hosts.association.services_depend_on
         self._node.add_dependency(first, *connect_caches(self, task_definition))
         write_rules_once(self, scope, cluster.hosts)
+        self.service_connect_ports = connect(self, cluster.hosts, options.get("service_connect_configuration"))
         if connects:
             task_definition.keep_room_for_proxy()
-        self._server = task_definition.server
-        self._gpu_task = task_definition
+        self._server, self._gpu_task = task_definition.server, task_definition
         self._used, self._hosts = used, cluster.hosts
         self._grace_is_chosen = health_check_grace_period is not None
         self._shifts_requests = workload.runs_twice_to_deploy

@@ -41,7 +41,7 @@ class StrategyItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecurityGap:
-    """What is missing on the way from a load balancer to a container.
+    """What is missing on the way from a load balancer, or from clients in Service Connect, to a container.
 
     Attributes:
         group: The logical id of the security group whose rules do not suffice.
@@ -148,6 +148,7 @@ class Workload:
         health_check_grace_seconds: Seconds in which ECS ignores what health checks of load balancers say of a new
             task; None is its default of 0.
         connect_ports: Names of ports that Service Connect makes known, as far as they are known.
+        connect_gap: What certainly keeps all clients in Service Connect from it; only templates say so.
         has_default_strategy: Whether `strategy` is that of the cluster; only templates say so.
         may_precede_providers: Whether CloudFormation may create it before its cluster has the capacity providers.
         execute_command: Whether ECS Exec is on; only templates say so.
@@ -183,6 +184,7 @@ class Workload:
     targets: tuple[ServiceTarget, ...] = field(default=(), compare=False)
     health_check_grace_seconds: int | Unknown | None = field(default=UNKNOWN, compare=False)
     connect_ports: tuple[str, ...] = field(default=(), compare=False)
+    connect_gap: SecurityGap | None = field(default=None, compare=False)
     has_default_strategy: bool = field(default=False, compare=False)
     may_precede_providers: bool = field(default=False, compare=False)
     execute_command: bool | Unknown = field(default=False, compare=False)

@@ -123,6 +123,12 @@ MAX_TARGET_GROUPS = 5
 https://docs.aws.amazon.com/AmazonECS/latest/developerguide/register-multiple-targetgroups.html
 """
 
+MAX_TASK_GROUPS = 5
+"""Security groups of a task in network mode ``awsvpc``.
+
+https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_AwsVpcConfiguration.html
+"""
+
 PROXY_CPU, PROXY_MEMORY_MIB = 256, 64
 """What AWS recommends to add to the size of a task for the proxy of Service Connect.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Protocol
+from typing import Protocol, cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
@@ -152,6 +152,22 @@ class ClusterHosts:
         # Services in network mode bridge and host take their connections from here; CDK adds no group for a capacity
         # provider (aws-cdk-lib 2.275, ``addAsgCapacityProvider``).
         self.cluster.connections.add_security_group(group)
+        return group
+
+    @cached_property
+    def connect_group(self) -> ec2.SecurityGroup:
+        """The security group by which servers in Service Connect know tasks that have interfaces of their own."""
+        group = ec2.SecurityGroup(
+            self._scope,
+            "ServiceConnectSecurityGroup",
+            vpc=self.vpc,
+            description="Tasks in Service Connect: a way to those of the same cluster",
+            allow_all_outbound=False,
+        )
+        # CDK takes it away with the first rule, even where that is of another stack (aws-cdk-lib 2.275), and a group
+        # without one lets everything out.
+        nothing = {"CidrIp": "255.255.255.255/32", "IpProtocol": "icmp", "FromPort": 252, "ToPort": 86}
+        cast("ec2.CfnSecurityGroup", group.node.default_child).add_property_override("SecurityGroupEgress", [nothing])
         return group
 
     @property

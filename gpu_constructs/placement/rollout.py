@@ -108,7 +108,7 @@ def slots_taken(workload: Workload, other: Workload) -> int | Unknown:
     shares: list[tuple[Fraction, int]] = []
     for pool in pools:
         mine, slots = _load(workload, pool), _load(other, pool)
-        (room, _), most = rooms_of(profile_of(pool)), pool.max_instances
+        (room, _), most = rooms_of(profile_of(pool)), pool.hosts_at_most
         if mine is None or slots is None or room is None or isinstance(most, Unknown):
             return UNKNOWN
         shares.append(

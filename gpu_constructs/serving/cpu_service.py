@@ -20,6 +20,7 @@ from gpu_constructs.hosts.given_cluster import require_gpu_cluster
 from gpu_constructs.hosts.providers import require_strategy
 from gpu_constructs.serving.deployment import given_percentages
 from gpu_constructs.serving.rules_once import write_rules_once
+from gpu_constructs.serving.service_connect import connect
 from gpu_constructs.serving.service_options import Ec2ServiceOptions, known_count, require_together
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.tasks.task_target import Capacity, require_capacities
@@ -75,7 +76,12 @@ class CpuService(ecs.Ec2Service):
         IncompatibleError: A capacity has accelerators or is of another cluster, a strategy is of Fargate, or both are
             given.
         RefusedByCdkError: CDK refuses it for another reason.
+
+    Attributes:
+        service_connect_ports: Where its proxy in Service Connect listens, see `GpuService`.
     """
+
+    service_connect_ports: tuple[ec2.Port, ...]
 
     @checked
     def __init__(
@@ -97,7 +103,7 @@ class CpuService(ecs.Ec2Service):
         )
         _require_percentages(options)
         require_gpu_cluster(cluster)
-        require_together(options, cluster.cluster)
+        require_together(options, cluster.cluster, options.get("security_groups"))
         cluster.hosts.require_same_region(scope)
         _require_task(task_definition, scope)
         strategies = options.get("capacity_provider_strategies")
@@ -129,6 +135,7 @@ class CpuService(ecs.Ec2Service):
         self.node.add_dependency(cluster.hosts.association.services_depend_on)
         keep_exported(capacity or (), scope)
         write_rules_once(self, scope, cluster.hosts)
+        self.service_connect_ports = connect(self, cluster.hosts, options.get("service_connect_configuration"))
 
 
 def _percentages_of(options: CpuServiceOptions) -> tuple[int, int]:

@@ -35,9 +35,8 @@ class _RulesOnce:
         self._stacks: dict[cdk.Stack, None] = {}
         self._services = 0
 
-    def add(self, service: ecs.Ec2Service, cluster: ecs.ICluster) -> None:
-        """Adds a service of another stack than its cluster's."""
-        groups = (*cluster.connections.security_groups, *service.connections.security_groups)
+    def add(self, service: ecs.Ec2Service, groups: Sequence[ec2.ISecurityGroup]) -> None:
+        """Adds a service, and the groups whose rules it may write."""
         self._groups |= dict.fromkeys(groups)
         self._stacks |= dict.fromkeys(map(cdk.Stack.of, (*groups, service)))
         self._services += 1
@@ -67,9 +66,19 @@ def write_rules_once(service: ecs.Ec2Service, scope: IConstruct, hosts: ClusterH
     """
     if hosts.share_stack_with(scope) or service.node.try_find_child(_FIRST_IMPORT) is None:
         return
+    write_rules_once_in(service, (*hosts.cluster.connections.security_groups, *service.connections.security_groups))
+
+
+def write_rules_once_in(service: ecs.Ec2Service, groups: Sequence[ec2.ISecurityGroup]) -> None:
+    """Has the rules of some groups written once, which a service shares with others or may share.
+
+    Args:
+        service: The service.
+        groups: Its groups as its stack sees them, and as others do.
+    """
     stage = cdk.Stage.of(service)
     if stage is not None:
-        _RULES.setdefault(stage, _RulesOnce()).add(service, hosts.cluster)
+        _RULES.setdefault(stage, _RulesOnce()).add(service, groups)
 
 
 def _alike(constructs: Iterable[IConstruct]) -> list[Sequence[_Rule]]:

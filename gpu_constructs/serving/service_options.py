@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import cast
 
 import aws_cdk as cdk
+from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from typing_extensions import TypedDict
 
@@ -15,6 +16,7 @@ from gpu_constructs.cdk.durations import whole_seconds
 from gpu_constructs.cdk.tokens import known_text
 from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.fleet import UNKNOWN, PlacementConstraint, Unknown
+from gpu_constructs.hardware.aws_limits import MAX_TASK_GROUPS
 
 _SHIFTS = {
     "canary_configuration": ecs.DeploymentStrategy.CANARY,
@@ -150,12 +152,23 @@ def write_past_cdk(
         resource.add_property_override(f"PlacementStrategies.{last}.Field", "memory")
 
 
-def require_together(options: Ec2ServiceOptions, cluster: ecs.ICluster) -> None:
-    """Refuses options that need another one.
+def require_together(
+    options: Ec2ServiceOptions, cluster: ecs.ICluster, groups: Sequence[ec2.ISecurityGroup] | None
+) -> None:
+    """Refuses options that need another one, or room for one.
 
     Raises:
-        IncompatibleError: The other one is missing.
+        IncompatibleError: The other one is missing, or has no room.
     """
+    if options.get("service_connect_configuration") is not None and len(groups or ()) >= MAX_TASK_GROUPS:
+        raise IncompatibleError(
+            f"a task has {MAX_TASK_GROUPS} security groups at most, and one in Service Connect gets one more, by which "
+            "others know it",
+            argument="security_groups",
+            value=len(groups or ()),
+            allowed=f"up to {MAX_TASK_GROUPS - 1}",
+            fix="fewer of them, with the rules of several in one",
+        )
     for argument, strategy in _SHIFTS.items():
         if options.get(argument) is not None and options.get("deployment_strategy") is not strategy:
             raise IncompatibleError(

@@ -101,10 +101,11 @@ def a_port_for_requests(context: Context) -> Problems:
 
 @warning(
     "GPU206",
-    question="do security groups let requests of the load balancer through to the port of the container?",
+    question="do security groups let requests of load balancers and of clients in Service Connect through to the port "
+    "of the container?",
     because="a target that a load balancer cannot reach never becomes healthy, and ECS replaces its task again and "
-    f"again; in network mode bridge a container without a host port has one of {_DYNAMIC}, usually up to "
-    f"{USUAL_DYNAMIC_PORTS[1]}",
+    "again; clients in Service Connect connect to the proxy in the task. In network mode bridge a container without a "
+    f"host port and the proxy have one of {_DYNAMIC}, usually up to {USUAL_DYNAMIC_PORTS[1]}",
     source=_LOAD_BALANCER,
     unless=("GPU204", "GPU205"),
 )
@@ -118,6 +119,17 @@ def a_way_for_requests(context: Context) -> Problems:
                 changes="SecurityGroupEgress" if target.gap.is_of_load_balancer else "SecurityGroupIngress",
                 message=f"load balancers do not reach container {target.container}: {_closed(target.gap, whose)}",
                 fix=_rule_for(target.gap, whose),
+            )
+    for workload in context.once(accelerated_workloads):
+        gap = workload.connect_gap
+        if gap is not None:
+            whose = "tasks" if workload.task is not None and workload.task.network_mode == "awsvpc" else "hosts"
+            yield Problem(
+                about=workload,
+                origin=gap.origin,
+                changes="SecurityGroupIngress",
+                message=f"no client in Service Connect reaches {workload.name}: {_closed(gap, whose)}",
+                fix=f"SecurityGroupIngress of {gap.group} from the security groups of its clients on {_ports(gap)}",
             )
 
 

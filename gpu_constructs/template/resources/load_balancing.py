@@ -68,6 +68,26 @@ class Balancing:
                 origin=entry.origin,
             )
 
+    def connect_gap(self, service: Section, task: Task | None) -> SecurityGap | None:
+        """What certainly keeps every client from a server in Service Connect; None where nothing does, or may not.
+
+        https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ServiceConnectService.html
+        """
+        connect = service.section("ServiceConnectConfiguration")
+        if task is None or connect.flag("Enabled") is not True or task.network_mode not in {"awsvpc", "bridge"}:
+            return None
+        groups: Groups = ()
+        balancers: Groups = ()
+        for each in service.sections("LoadBalancers"):
+            group = self._index.find(each.get("TargetGroupArn"), _TARGET_GROUP)
+            balancers += () if group is None else self._once(group, self._groups_before)
+        for each in connect.sections("Services"):
+            groups = groups or self._groups_of_tasks(service, task)
+            ports = _ports_of_proxy(task, each)
+            if groups and ports and not any(self._security.let_in(groups, of, apart_from=balancers) for of in ports):
+                return SecurityGap(group=groups[0].logical_id, ports=ports[0], origin=groups[0].origin)
+        return None
+
     def _once(self, resource: Resource, read: Callable[[Resource], Groups]) -> Groups:
         """The security groups that belong to a resource, which many services may share."""
         if resource.reference not in self._known:
@@ -259,6 +279,19 @@ def _within(ranges: Iterable[Ports], ports: tuple[int, int]) -> tuple[tuple[int,
 def _takes_tcp(target_group: Resource) -> bool:
     """Whether requests certainly come over TCP."""
     return _of(target_group).text("Protocol") in _OVER_TCP
+
+
+def _ports_of_proxy(task: Task, service: Section) -> list[tuple[int, int]]:
+    """Where the proxy of a server may listen; nothing where that is not known."""
+    override = service.integer("IngressPortOverride")
+    if override is not None:
+        return [] if isinstance(override, Unknown) else [(override, override)]
+    if task.network_mode == "bridge":
+        return [USUAL_DYNAMIC_PORTS]
+    if any(isinstance(each.port_mappings, Unknown) for each in task.containers):
+        return []
+    mapped = [each.port_mappings for each in task.containers if not isinstance(each.port_mappings, Unknown)]
+    return sorted({(inside, inside) for of in mapped for inside, _ in of})
 
 
 def _ports_of_containers(task: Task) -> _PortsOfContainers:

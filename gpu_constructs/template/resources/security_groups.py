@@ -80,8 +80,19 @@ class SecurityGroups:
 
     def let_in_any(self, groups: Groups) -> bool:
         """Whether one of some groups has a rule that lets anything in, or may have one."""
-        unknown = any(self._is_open(each) for each in self._index.all(f"AWS::EC2::{INGRESS}"))
-        return unknown or any(self._rules(each, INGRESS).ports for each in groups)
+        return self._has_open_ingress or any(self._rules(each, INGRESS).ports for each in groups)
+
+    def let_in(self, groups: Groups, ports: tuple[int, int], *, apart_from: Groups) -> bool:
+        """Whether some groups let anyone in at one of some ports, or may, apart from some other groups."""
+        others = {each.reference for each in apart_from}
+        for group in groups:
+            found = self._rules(group, INGRESS).ports
+            if self._has_open_ingress or not self._takes(1 + sum(map(len, found.values())), group):
+                return True
+            ranges = (each for other, of in found.items() if other not in others for each in of)
+            if any(first <= ports[1] and ports[0] <= last for first, last in ranges):
+                return True
+        return False
 
     def may_let_out(self, groups: Groups, port: int) -> bool:
         """Whether one of some groups may let something out to a port; one without rules of its own lets out all."""
@@ -94,6 +105,11 @@ class SecurityGroups:
             if any(first <= port <= last for first, last in ranges):
                 return True
         return False
+
+    @cached_property
+    def _has_open_ingress(self) -> bool:
+        """Whether a rule for what comes in is for a group that is not known."""
+        return any(self._is_open(each) for each in self._index.all(f"AWS::EC2::{INGRESS}"))
 
     @cached_property
     def _has_open_egress(self) -> bool:

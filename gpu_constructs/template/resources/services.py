@@ -75,6 +75,7 @@ class Services:
             assigns_public_ip=network.section("AwsvpcConfiguration").text("AssignPublicIp") == "ENABLED",
             lacks_namespace=self._lacks_namespace(properties, connect),
             targets=tuple(self.balancing.targets(resource, properties, task)),
+            connect_gap=self.balancing.connect_gap(properties, task),
             has_default_strategy=bool(strategy) and not properties.sections("CapacityProviderStrategy"),
             may_precede_providers=bool(strategy) and self.clusters.may_come_before_providers(resource, cluster),
             missing_providers=self.missing_providers(properties, cluster),

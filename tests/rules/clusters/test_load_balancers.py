@@ -35,6 +35,18 @@ _AWSVPC = """
 """
 
 
+_CONNECTED = """
+  Service:
+    Properties:
+      ServiceConnectConfiguration: {Enabled: true, Namespace: models, Services: [{PortName: http%s}]}
+"""
+_CLIENTS = """
+  Clients:
+    Type: AWS::EC2::SecurityGroupIngress
+    Properties: {GroupId: !GetAtt HostGroup.GroupId, IpProtocol: tcp, FromPort: %s, ToPort: %s, %s}
+"""
+
+
 def found(part: str) -> list[str]:
     """What the rules say of a service behind its load balancer, with this difference."""
     template = example_of("GPU206").file(f"Resources:\n{part}")
@@ -277,3 +289,24 @@ def test_health_checks_of_a_port_that_docker_chooses_go_to_no_fixed_one(changes:
     text = example.file(f"Resources:\n{changes or _CHECKED_AT_8000}")
     found = [each for each in check_files(["-"], stdin=text.encode()).findings if each.rule == "GPU307"]
     assert len(found) == count
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        (_CONNECTED % "", "lets none in on ports 32768 to 65535"),
+        (_CONNECTED % "" + f"      NetworkConfiguration: {_OF_TASKS}\n{_AWSVPC}", "port 8000"),
+        (_CONNECTED % ", IngressPortOverride: 15000", "lets none in on port 15000"),
+        (_CONNECTED % "" + _CLIENTS % (40000, 41000, "SourceSecurityGroupId: !Ref HostGroup"), ""),
+        (_CONNECTED % "" + _CLIENTS % (1, 65535, "CidrIp: 10.0.0.0/8"), ""),
+        (
+            _CONNECTED % "" + _CLIENTS % (8000, 8000, "CidrIp: 10.0.0.0/8"),
+            "the security group of its hosts, lets none in",
+        ),
+        (_CONNECTED % ", IngressPortOverride: !Ref Port", ""),
+    ],
+)
+def test_a_server_in_service_connect_lets_somebody_in_besides_its_load_balancers(part: str, said: str) -> None:
+    findings = [each for each in found(part) if "Service Connect" in each]
+    assert bool(findings) is bool(said)
+    assert all(said in each and "from the security groups of its clients" in each for each in findings)
