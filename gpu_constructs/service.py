@@ -35,12 +35,12 @@ from gpu_constructs.tasks.proxy_room import require_room_for_proxy, with_proxy
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.tasks.task_target import Capacity
 from gpu_constructs.tasks.workload import (
+    Filling,
     capacity_used,
     keep_exported,
     require_accelerators,
     require_home,
     require_interfaces,
-    shares_of,
 )
 
 _ARGUMENTS: Mapping[str, str] = {
@@ -144,7 +144,7 @@ class GpuService(ScaledService):
         slots = [task_slots(task, pool, constraints=constraints) for pool in pools]
         # Managed Instances have no maximum: a host comes for every task that waits.
         room = 2 * count if is_managed and isinstance(count, int) else total(slots)
-        shares = shares_of(used, slots)
+        shares = (filling := Filling(used=used, slots=slots, most=count, write=self._fill)).shares
         strategy = options.get("deployment_strategy")
         workload = Workload(
             name=construct_id,
@@ -215,7 +215,7 @@ class GpuService(ScaledService):
         self._grace_is_chosen = health_check_grace_period is not None
         self._shifts_requests = workload.runs_twice_to_deploy
         self._workload = workload
-        self._is_given(sharer, count=desired_count, grace=health_check_grace_period)
+        self._is_given(sharer, filling, count=desired_count, grace=health_check_grace_period)
 
     @property
     def workload(self) -> Workload:

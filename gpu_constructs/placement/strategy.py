@@ -14,6 +14,9 @@ from gpu_constructs.fleet import StrategyItem, Unknown
 from gpu_constructs.placement.memo import by_identity
 from gpu_constructs.values import dataclass
 
+_ROUNDED_UP = 0.1
+"""Part of a copy from which on rounding may make it one."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
@@ -30,6 +33,11 @@ class Share:
     least: int
     most: int | None
     rest: float = 0.0
+
+    @property
+    def may_be_rounded_up(self) -> bool:
+        """Whether its rest may become a copy; not that of a fallback order of ours, with a weight of 1 beside 1,000."""
+        return self.rest >= _ROUNDED_UP
 
 
 def split(strategy: Sequence[StrategyItem], least: int, most: int | None) -> tuple[Share, ...]:

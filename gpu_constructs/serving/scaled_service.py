@@ -24,6 +24,7 @@ from gpu_constructs.serving.load_balanced_service import LoadBalancedService
 from gpu_constructs.serving.metrics import require_here
 from gpu_constructs.serving.scaling import Average, Backlog, GpuUse, Requests, ScaleBy, Scaling
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
+from gpu_constructs.tasks.workload import Filling
 
 _ARGUMENTS = {"MinCapacity": "min_tasks", "MaxCapacity": "max_tasks", "Strategy": "by"}
 # The ids of CDK's `auto_scale_task_count`, so that a service that was scaled with it keeps its resources.
@@ -136,13 +137,25 @@ class ScaledService(LoadBalancedService):
         self._workload = scaled
         self._sharer.workload, self._sharer.room, self._sharer.least = sharer.workload, sharer.room, least
         self._sharer.be_met()
+        self._filling.most = most
+        self._filling.join()
         return count
 
-    def _is_given(self, sharer: Sharer, *, count: int | None, grace: cdk.Duration | None) -> None:
+    def _is_given(self, sharer: Sharer, filling: Filling, *, count: int | None, grace: cdk.Duration | None) -> None:
         """Keeps what a user said of the number of tasks, and has the other services of its capacity count them."""
         self._sharer, self._given_count, self._given_grace = sharer, count, grace
+        self._filling = filling
         sharers_on(self._hosts).append(sharer)
         sharer.be_met()
+        filling.join()
+
+    def _fill(self, place: int, base: int) -> None:
+        """Writes another base of its first capacity, if it is another one."""
+        before, *others = self._workload.strategy[place:]
+        if before.base != base:
+            self._resource.add_property_override(f"CapacityProviderStrategy.{place}.Base", base)
+            strategy = (*self._workload.strategy[:place], replace(before, base=base), *others)
+            self._workload = replace(self._workload, strategy=strategy)
 
     def _deploy_with(self, percent: Percentages) -> None:
         """Writes percentages that are not those of the template already."""

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from constructs import Construct
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gpu_constructs import (
     CapacityChoice,
@@ -20,7 +24,10 @@ from gpu_constructs import (
 )
 from gpu_constructs.cdk.given import construct_of
 from gpu_constructs.errors import RefusedByCdkError
-from gpu_constructs.fleet import PurchaseOption
+from gpu_constructs.fleet import UNKNOWN, PurchaseOption
+from gpu_constructs.tasks.task_target import Capacity
+from gpu_constructs.tasks.workload import Filling, _parts
+from tests.serving.scaled_services import queue_of
 from tests.synthesis import Ground, Properties, Site
 
 
@@ -38,15 +45,22 @@ def order(site: Site, *choices: CapacityChoice) -> FallbackCapacity:
     return site.cluster.add_fallback("L4", order=list(choices or ORDER))
 
 
-def service(site: Site, *capacity: GpuCapacity, **arguments: Any) -> GpuService:
-    task = site.task(*capacity)
+def service(site: Site, *capacity: GpuCapacity, name: str = "Service", **arguments: Any) -> GpuService:
+    task = site.task(*capacity, name=f"{name}Task")
     task.add_gpu_container("main", image=site.image)
-    return GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task, **arguments)
+    return GpuService(site.stack, name, cluster=site.cluster, task_definition=task, **arguments)
 
 
 def shares(service: GpuService) -> list[tuple[object, object]]:
     """The base and the weight of each item of its strategy."""
     return [(each.base, each.weight) for each in service.workload.strategy]
+
+
+def part(room: int, most: int | None) -> Filling:
+    """What a service fills that holds so many tasks on the first, and is to have so many at most."""
+    first, then = SimpleNamespace(comes_first=True), SimpleNamespace(comes_first=False)
+    used = cast("list[Capacity]", [first, then])
+    return Filling(used=used, slots=[room, 1], most=UNKNOWN if most is None else most, write=lambda *_: None)
 
 
 def strategy(site: Site) -> list[tuple[int | None, int]]:
@@ -127,6 +141,25 @@ def test_the_first_alone_is_a_capacity_as_any(site: Site) -> None:
     service(site, made[0])
     # The base of 0 is not written.
     assert strategy(site) == [(None, 1)]
+
+
+def test_services_fill_the_first_together(site: Site) -> None:
+    made = order(site, choice("First", max_instances=4), choice("Then", max_instances=8))
+    counts = {"A": 1, "B": 2, "C": 2}
+    services = [service(site, *made, name=name, desired_count=count) for name, count in counts.items()]
+    assert [shares(each)[0][0] for each in services] == [1, 2, 1]
+    services[0].scale(by=[queue_of(site)], max_tasks=6)
+    written = [each["CapacityProviderStrategy"][0]["Base"] for each in site.properties("AWS::ECS::Service")]
+    assert written == [shares(each)[0][0] for each in services] == [3, 1, 0]
+    assert site.findings("GPU080") == site.findings("GPU081") == []
+
+
+@given(st.lists(st.builds(part, st.integers(1, 9), st.none() | st.integers(0, 20)), min_size=1, max_size=5))
+def test_what_services_fill_together_has_room(filling: list[Filling]) -> None:
+    parts = _parts(filling)
+    assert sum(Fraction(parts[each], each.room) for each in filling) <= 1
+    if len({each.room for each in filling}) == 1:
+        assert sum(parts.values()) == filling[0].room
 
 
 def test_it_is_a_sequence(site: Site) -> None:

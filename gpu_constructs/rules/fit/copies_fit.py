@@ -21,9 +21,6 @@ from gpu_constructs.rules.evidence.fixes import larger
 from gpu_constructs.rules.evidence.lists import and_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
-_ROUNDED_UP = 0.1
-"""Part of a copy from which on rounding may make it one; a fallback order of ours has a weight of 1 beside 1,000."""
-
 
 @error(
     "GPU009",
@@ -79,7 +76,7 @@ def _badly_split(copies: Copies, wanted: int) -> Problems:
     for share in split(copies.workload.strategy, wanted, wanted):
         name = "" if share.item.pool is None else share.item.pool.name
         slots, most = slots_of.get(name, wanted), share.most or 0
-        is_rounded = share.least <= slots < most and share.rest >= _ROUNDED_UP
+        is_rounded = share.least <= slots < most and share.may_be_rounded_up
         if share.least > slots or is_rounded:
             given = f"may give {most}" if is_rounded else f"gives {share.least}"
             rounded = ", because how ECS rounds what the weights do not divide is not documented" if is_rounded else ""

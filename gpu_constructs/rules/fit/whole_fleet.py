@@ -14,6 +14,7 @@ from gpu_constructs.placement.assumptions import need_of, rooms_of
 from gpu_constructs.placement.memo import by_identity
 from gpu_constructs.placement.packing import UNITS, copies_per_host
 from gpu_constructs.placement.prices import cost_of
+from gpu_constructs.placement.strategy import split
 from gpu_constructs.rules.change import Way, Ways
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.copies import at_maximum
@@ -50,7 +51,7 @@ def room_at_desired_counts(context: Context) -> Problems:
     spared = {each.workload.name for each in proof.workloads if each.unplaced or _is_open(each.workload)}
     for each in proof.pools:
         names = _with_copies(proof)[each.pool.name]
-        if len(names) > 1 and not spared & set(names) and (short := _short(each)):
+        if len(names) > 1 and not spared & set(names) and (short := _short(proof, each)):
             yield Problem(
                 about=each.pool,
                 message=f"{and_list(names)} would each have room on {each.pool.name} alone, but together at their "
@@ -88,8 +89,8 @@ def room_at_most_copies(context: Context) -> Problems:
     is_open = {each.name for each in context.fleet.workloads if _is_open(each)}
     for each in proof.pools:
         names = _with_copies(proof)[each.pool.name]
-        is_new = is_open & set(names) or not _short(at_desired[each.pool.name])
-        if growing & set(names) and is_new and (short := _short(each)):
+        is_new = is_open & set(names) or not _short(context.proof, at_desired[each.pool.name])
+        if growing & set(names) and is_new and (short := _short(proof, each)):
             counts = and_list(f"{name} at {_most_copies(proof, name)}" for name in names)
             yield Problem(
                 about=each.pool,
@@ -201,19 +202,34 @@ def _most_copies(proof: Proof, name: str) -> str:
     return "an unknown number of" if isinstance(copies, Unknown) else str(copies)
 
 
-def _short(each: PoolProof) -> str:
+def _short(proof: Proof, each: PoolProof) -> str:
     """Why a pool has no room for its workloads, or may have none; empty if it has room."""
     most = each.hosts_at_most
     if isinstance(most, Unknown) or each.hosts_at_least is None or each.answer is True:
         return ""
     if each.hosts_at_least > most:
         return f"need {each.hosts_at_least} hosts for {each.decided_by}, and {each.pool.limit} is {most}"
-    if not isinstance(each.hosts_needed, Unknown) and each.hosts_needed > most:
+    if not isinstance(each.hosts_needed, Unknown) and each.hosts_needed - _rounded(proof, each.pool.name) > most:
         return (
             f"may need {each.hosts_needed} hosts, if the largest tasks are placed first, and {each.pool.limit} is "
             f"{most}; at least {each.hosts_at_least} are needed"
         )
     return ""
+
+
+def _rounded(proof: Proof, pool: str) -> int:
+    """Copies that only a rest of a weight may bring to a pool, as little as that of the first of a fallback order.
+
+    Each takes one host at most.
+    """
+    shares = (
+        share
+        for each in proof.workloads
+        if isinstance(each.copies, int)
+        for share in split(each.workload.strategy, each.copies, each.copies)
+        if share.item.pool is not None and share.item.pool.name == pool
+    )
+    return sum((each.most or 0) - each.least for each in shares if not each.may_be_rounded_up)
 
 
 def _by_interfaces(idle: Stranded) -> bool:
