@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import DoesNotFitError, IncompatibleError, shown
@@ -36,7 +37,22 @@ _FRACTION = frozenset({"--gpu-memory-utilization", "--mem-fraction-static", "--c
 _MARGIN = 1.02
 
 
-def require_memory(name: str, server: ModelServer, gpus: object, pools: Sequence[Pool]) -> Finding | None:
+class Held(NamedTuple):
+    """A model on the GPUs of its container, as far as it is known.
+
+    Attributes:
+        finding: What may not fit, as a warning, or what is not known; None where all is well.
+        least_gib: Memory in GiB that each GPU must have for the weights alone; None if that is not known.
+    """
+
+    finding: Finding | None = None
+    least_gib: float | None = None
+
+
+NOT_KNOWN = Held()
+
+
+def require_memory(name: str, server: ModelServer, gpus: object, pools: Sequence[Pool]) -> Held:
     """Holds a model against the GPUs of its container.
 
     Args:
@@ -45,24 +61,18 @@ def require_memory(name: str, server: ModelServer, gpus: object, pools: Sequence
         gpus: What it asks of GPUs, as in `GpuTaskDefinition.add_gpu_container`.
         pools: What its hosts may be.
 
-    Returns:
-        What may not fit, as a warning, or what is not known; None where all is well, or the server names no model.
-
     Raises:
         DoesNotFitError: The weights alone are larger than all GPUs that the container gets.
         IncompatibleError: vLLM does not run their number format on these GPUs.
     """
     if server.model is None:
-        return None
+        return NOT_KNOWN
     memory = _memory(server)
     if memory is None:
-        return Finding(
-            rule=_RULE,
-            severity=Severity.INFO,
-            subject=name,
-            message=f"not checked: how much GPU memory {shown(server.model)} of container {name} needs is not known",
-            fix="state gpu_memory_gib for what each of its GPUs must have",
-        )
+        unknown = f"not checked: how much GPU memory {shown(server.model)} of container {name} needs is not known"
+        fix = "state gpu_memory_gib for what each of its GPUs must have"
+        return Held(Finding(rule=_RULE, severity=Severity.INFO, subject=name, message=unknown, fix=fix))
+    finding, most_gpus = None, 0
     fraction = _fraction(server.command)
     for instance_type in dict.fromkeys(each for pool in pools for each in pool.instance_types):
         count, most, usable = _gpus(gpus, instance_type)
@@ -76,6 +86,7 @@ def require_memory(name: str, server: ModelServer, gpus: object, pools: Sequence
                 fix=_fix(memory, instance_type, 0),
                 rule="GPU066",
             )
+        most_gpus = max(most_gpus, 0 if isinstance(gpus, GpuShare) else count)
         weights, needed = memory.parts[0].gib, memory.gib_on_each(count)
         there = f"{_counted(count)} of {instance_type}"
         if weights * 1024 > count * most * _MARGIN:
@@ -88,7 +99,7 @@ def require_memory(name: str, server: ModelServer, gpus: object, pools: Sequence
                 rule=_RULE,
             )
         if needed * 1024 > usable * fraction:
-            return Finding(
+            finding = finding or Finding(
                 rule=_RULE,
                 severity=Severity.WARNING,
                 subject=name,
@@ -97,7 +108,8 @@ def require_memory(name: str, server: ModelServer, gpus: object, pools: Sequence
                 "of it",
                 fix=_fix(memory, instance_type, count),
             )
-    return None
+    least = int(memory.parts[0].gib * 1024 / most_gpus / _MARGIN) / 1024 if most_gpus else None
+    return Held(finding, least)
 
 
 def _memory(server: ModelServer) -> ModelMemory | None:

@@ -40,7 +40,7 @@ from gpu_constructs.tasks.model_container import add_served_container
 from gpu_constructs.tasks.neuron_container import NeuronDevices, plan_neuron_container
 from gpu_constructs.tasks.proxy_room import require_known_size, with_proxy
 from gpu_constructs.tasks.room_for_daemons import SharedSize, beside_daemons
-from gpu_constructs.tasks.served_memory import require_memory
+from gpu_constructs.tasks.served_memory import NOT_KNOWN, require_memory
 from gpu_constructs.tasks.task_target import Capacity, Landing, encryption_key_of, landing_on
 from gpu_constructs.tasks.workload import (
     capacity_used,
@@ -228,7 +228,8 @@ class GpuTaskDefinition(CountedContainers):
         `options` is taken in place of what the server says; environment variables are added.
 
         A model that is known by its name is held against the GPUs: refused where its weights alone are larger, and a
-        warning where too little is left for requests. Of other models, `gpu_memory_gib` says what they need.
+        warning where too little is left for requests. What its weights take of each GPU is its `gpu_memory_gib` by
+        default, which the template keeps; of other models, say it.
 
         Args:
             construct_id: The container's name.
@@ -244,12 +245,14 @@ class GpuTaskDefinition(CountedContainers):
                 have less memory than the weights of the model.
         """
         served = served_container(construct_id, server=server, cache=cache, gpus=gpus, capacity=self.capacity)
-        held = None if "command" in options else require_memory(construct_id, server, gpus, self._pools)
-        arguments = served.arguments(options, network_mode=self.task.network_mode)
+        held = require_memory(construct_id, server, gpus, self._pools) if "command" not in options else NOT_KNOWN
+        is_stated = options.get("gpu_memory_gib") is not None
+        given = options if is_stated or not held.least_gib else {**options, "gpu_memory_gib": held.least_gib}
+        arguments = served.arguments(given, network_mode=self.task.network_mode)
         container = add_served_container(self, construct_id, served, gpus=gpus, arguments=arguments)
         self.server = self.server or server
-        if held is not None and options.get("gpu_memory_gib") is None:
-            announce(container, [held])
+        if held.finding is not None and not is_stated:
+            announce(container, [held.finding])
         return container
 
     @naming(ContainerOptions)

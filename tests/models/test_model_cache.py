@@ -301,6 +301,7 @@ def by_hand(site: Site, task: GpuTaskDefinition, files: efs.FileSystem) -> None:
         command=["--model", "Qwen/Qwen2.5-7B-Instruct"],
         environment={"HF_HOME": "/root/.cache/huggingface"},
         port_mappings=[ecs.PortMapping(container_port=8000, name="vllm")],
+        gpu_memory_gib=13.9,
     )
     task.add_volume(
         name="models",

@@ -141,6 +141,16 @@ def test_a_model_whose_weights_no_gpu_holds_is_refused_with_what_would(
     assert task.node.try_find_child("Vllm") is None
 
 
+def test_what_the_weights_take_of_each_gpu_is_a_need_that_the_template_keeps(site: Site) -> None:
+    task = site.task(site.capacity("g6.48xlarge"))
+    task.add_model_server("Vllm", server=ModelServer.vllm(_QWEN_32B), gpus=4)
+    task.add_model_server("Said", server=ModelServer.vllm(_QWEN), gpus=1, gpu_memory_gib=20, essential=False)
+    found = {each.name: each.needs and each.needs.memory_mib for each in task.task.containers}
+    assert found == {"Vllm": 15_333, "Said": 20_480}
+    (read,) = check_files([site.template()]).fleet.tasks
+    assert {each.name: each.needs and each.needs.memory_mib for each in read.containers} == found
+
+
 def test_vllm_has_no_kernel_for_mxfp4_before_ampere(ground: Ground) -> None:
     task = ground.task(ground.capacity("g4dn.12xlarge"))
     words = r"server: vLLM has no kernel for the mxfp4 weights of 'openai/gpt-oss-20b' on g4dn.12xlarge; fix: gpus=1 on"
