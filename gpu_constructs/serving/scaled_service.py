@@ -160,13 +160,11 @@ class ScaledService(LoadBalancedService):
     def _deploy_with(self, percent: Percentages) -> None:
         """Writes percentages that are not those of the template already."""
         before, self._workload = self._workload, percent.on(self._workload)
-        changed = {
-            name: getattr(self._workload, attribute)
-            for attribute, name in _PROPERTIES.items()
-            if getattr(self._workload, attribute) != getattr(before, attribute)
-        }
-        if changed:
-            self._resource.add_property_override("DeploymentConfiguration", changed)
+        for attribute, name in _PROPERTIES.items():
+            value = getattr(self._workload, attribute)
+            if value != getattr(before, attribute):
+                # One by one: an override of the whole would take the place of the one before it.
+                self._resource.add_property_override(f"DeploymentConfiguration.{name}", value)
 
     def _deploy_with_tokens(self, percent: Percentages, given: tuple[int | None, int | None]) -> None:
         """Writes percentages of which one is a token past CDK, which compares tokens as if they were numbers."""

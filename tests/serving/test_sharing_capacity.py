@@ -118,7 +118,7 @@ def test_each_can_be_deployed_wherever_the_tasks_of_all_of_them_are(
             hosts.free = before
 
 
-def served(site: Site, *counts: int, stack: cdk.Stack | None = None, **arguments: Any) -> list[GpuService]:
+def served(site: Site, *counts: int | None, stack: cdk.Stack | None = None, **arguments: Any) -> list[GpuService]:
     capacity = site.l4  # room for 8
     found = []
     for place, count in enumerate(counts):
@@ -150,10 +150,13 @@ def test_a_service_of_another_stack_that_comes_later_changes_those_that_are_ther
     assert site.warnings() == []
 
 
-def test_scaling_counts_for_the_others(site: Site) -> None:
-    first, second = served(site, 1, 1)
+@pytest.mark.parametrize("desired", [1, None])
+def test_scaling_counts_for_the_others(site: Site, desired: int | None) -> None:
+    first, second = served(site, 1, desired)
     second.scale(by=[queue_of(site)], min_tasks=2, max_tasks=7)
     assert (first.workload.min_healthy_percent, second.workload.min_healthy_percent) == (0, 85)
+    written = [each["DeploymentConfiguration"] for each in site.properties("AWS::ECS::Service")]
+    assert [(each["MinimumHealthyPercent"], each["MaximumPercent"]) for each in written] == [(0, 100), (85, 200)]
     assert site.warnings() == []
 
 
