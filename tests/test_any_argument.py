@@ -16,6 +16,7 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_efs as efs
 from aws_cdk import aws_fsx as fsx
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_scheduler as scheduler
 from aws_cdk import aws_sns as sns
@@ -40,6 +41,7 @@ ODD: tuple[Any, ...] = (
     True,
     [],
     [1],
+    [{}],
     {},
     {"a": 1},
     object(),
@@ -239,7 +241,8 @@ def _named(door: Door) -> list[str]:
 
 
 def test_no_odd_value_meets_a_raw_error(site: Site) -> None:
-    each_once = (*ODD, site.app, site.l4, efs.FileSystem(site.stack, "Files", vpc=site.vpc))
+    imported = iam.Role.from_role_arn(site.stack, "Imported", "arn:aws:iam::123456789012:role/imported")
+    each_once = (*ODD, site.app, site.l4, imported, efs.FileSystem(site.stack, "Files", vpc=site.vpc))
     values = cycle(each_once)  # an argument goes on where the one before it ended
     answers = (
         (f"{door.call.__qualname__}({argument}={shown(value)})", _raw(door, argument, value))

@@ -183,6 +183,10 @@ def types_of(instance_types: Sequence[str], *, image_is_given: bool) -> tuple[tu
                 value=each,
                 fix=f"{each.to_string()!r}",
             )
+        if not isinstance(each, str):
+            raise InvalidValueError(
+                f"expects names, got {shown(each)}", argument="instance_types", value=each, fix="['g6.xlarge']"
+            )
     names = tuple(dict.fromkeys(instance_types))
     known_names = [each for each in names if not is_text_token(each)]
     # With a given image, a type may be newer than the catalogue; a name that no type can have is refused.

@@ -21,6 +21,7 @@ _DUPLICATE = "There is already a Construct with name"
 # The text of Stack.of in aws-cdk-lib/core/lib/stack.js.
 _OUTSIDE = "should be created in the scope of a Stack"
 _SCOPE = "scope"
+_IN_A_STACK = "self, where a Stack defines it"
 
 # What typeguard says of an argument before anything is sent to Node.
 _WRONG_TYPE = re.compile(
@@ -92,7 +93,9 @@ def translated() -> Iterator[None]:
         expected = wrong["expected"].removeprefix("one of (").rstrip(")")
         kinds = [_MODULE.sub("", each) for each in expected.split(", ") if each not in _NOT_FOR_USERS]
         raise InvalidValueError(
-            f"expects {' or '.join(kinds)}, got {_MODULE.sub('', wrong['got'])}", argument=wrong["argument"]
+            f"expects {' or '.join(kinds)}, got {_MODULE.sub('', wrong['got'])}",
+            argument=wrong["argument"],
+            fix=_IN_A_STACK if wrong["argument"] == _SCOPE else None,
         ) from None
     except AttributeError as error:
         if _NOT_OF_JSII not in str(error):
@@ -107,7 +110,7 @@ def translated() -> Iterator[None]:
             raise InvalidValueError(
                 "it is outside of every stack, and only a stack is deployed",
                 argument=_SCOPE,
-                fix="self, where a Stack defines it",
+                fix=_IN_A_STACK,
             ) from None
         raise RefusedByCdkError(f"CDK refuses it: {str(error).strip().rstrip('.')}") from None
 

@@ -199,16 +199,15 @@ def _is_of(value: object, kind: type) -> bool:
         return True
     if isinstance(value, type):
         return False
+    # An imported construct and a struct that Node has made are proxies, with an object for each of their interfaces.
+    answering = vars(value).get("_delegates", ()) if type(value).__module__.startswith("jsii.") else (value,)
     if kind in ATTRIBUTES:
-        # Imported constructs are proxies of an interface, so isinstance says nothing about them, and a proxy answers
-        # by asking Node; a class of CDK's answers at once.
+        # isinstance says nothing about an interface, and a proxy answers by asking Node; a class of CDK's does at once.
         attribute = ATTRIBUTES[kind]
-        # jsii makes a proxy of what each interface has.
-        answering = vars(value).get("_delegates", ()) if type(value).__module__.startswith("jsii.") else (value,)
         return any(hasattr(type(each), attribute) for each in answering) or hasattr(value, attribute)
     if isinstance(value, Mapping):
         return _makes(kind, value)
-    return isinstance(value, kind) or type(value).__module__.startswith("jsii.")
+    return any(isinstance(each, kind) for each in answering)
 
 
 def _makes(struct: type, value: Mapping[str, object]) -> bool:

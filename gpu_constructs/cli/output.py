@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -13,6 +14,11 @@ from pathlib import Path
 from gpu_constructs.budget import MESSAGE, brief
 from gpu_constructs.cli.terminal import clean
 from gpu_constructs.errors import InvalidValueError, shown
+
+_OF_ASSEMBLY = re.compile(
+    r"(asset\.|assembly-).*|(.*[/\\])?(cdk\.out|(manifest|tree|.*\.(template|assets|metadata))\.json)$"
+)
+"""What CDK writes: https://docs.aws.amazon.com/cdk/v2/guide/deploy.html#deploy-how-synth-app-reference"""
 
 
 def add_format(parser: argparse.ArgumentParser, *more: str) -> None:
@@ -69,13 +75,18 @@ def say(text: str) -> None:
 def require_writable(path: str | None, inputs: Sequence[str]) -> None:
     """Refuses to write a report over what it is about.
 
+    A report may stand beside the files of a cloud assembly, and replaces none of them, whether it was read or not.
+
     Raises:
-        InvalidValueError: They are the same file.
+        InvalidValueError: They are the same file, or it is one of the files of an assembly.
     """
     if path is None or not os.path.exists(path):  # noqa: PTH110 - false for any odd name, where Path raises on 3.10
         return
+    real = os.path.realpath(path)
     for each in inputs:
-        if each != "-" and os.path.exists(each) and os.path.samefile(path, each):  # noqa: PTH110, PTH121 - as above
+        is_there = each != "-" and os.path.exists(each)  # noqa: PTH110 - as above
+        inside = real.removeprefix(f"{os.path.realpath(each)}{os.sep}")
+        if is_there and (os.path.samefile(path, each) or (inside != real and _OF_ASSEMBLY.match(inside))):  # noqa: PTH121
             raise InvalidValueError(
                 f"{shown(path)} is what is checked", argument="--output", allowed="a file that is not read"
             )

@@ -61,6 +61,8 @@ def target_port_of(
             allowed="bridge, host, awsvpc",
             fix="leave network_mode out",
         )
+    if container_port is not None:
+        whole_number("container_port", container_port, smallest=1, largest=LARGEST_PORT, fix="container_port=8000")
     ports = task.ports_of(_container(task, container_name), port=container_port)
     mapping = _mapping(ports, container_port)
     fixed = mapping.host_port
@@ -88,8 +90,6 @@ def _container(task: ecs.TaskDefinition, name: str | None) -> ecs.ContainerDefin
 
 def _mapping(ports: Ports, port: int | None) -> ecs.PortMapping:
     mappings = [each for each in ports.mappings if each.protocol is not ecs.Protocol.UDP]
-    if port is not None:
-        whole_number("container_port", port, smallest=1, largest=LARGEST_PORT, fix="container_port=8000")
     if not mappings:
         raise InvalidValueError(
             f"container {ports.name} maps no TCP port, so no load balancer can reach it",

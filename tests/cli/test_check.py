@@ -247,6 +247,20 @@ def test_a_report_never_replaces_what_is_checked(good: str, capsys: pytest.Captu
     assert Path(good).read_bytes() == before
 
 
+def test_a_report_never_replaces_a_file_of_an_assembly_that_is_checked(
+    good: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assembly = tmp_path / "cdk.out"
+    (assembly / "asset.1").mkdir(parents=True)
+    (assembly / "asset.1" / "train.py").write_text("print()")
+    (assembly / "Chat.template.json").write_bytes(Path(good).read_bytes())
+    artifact = {"type": "aws:cloudformation:stack", "properties": {"templateFile": "Chat.template.json"}}
+    (assembly / "manifest.json").write_text(json.dumps({"version": "36.0.0", "artifacts": {"Chat": artifact}}))
+    assert main(["check", str(assembly), "--output", str(assembly / "asset.1" / "train.py")]) == 2
+    assert "is what is checked" in capsys.readouterr().err
+    assert (assembly / "asset.1" / "train.py").read_text() == "print()"
+
+
 def test_a_report_of_what_went_wrong_never_replaces_what_is_checked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -22,6 +23,20 @@ def _run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str
         check=False,
         timeout=60,
     )
+
+
+@pytest.mark.parametrize("at", ["", "sys.modules['gpu_constructs.cli'] = Interrupting()"])
+def test_an_interrupt_while_modules_are_loaded_is_silent(at: str) -> None:
+    program = f"""
+import os, signal, sys
+class Interrupting:
+    def __getattr__(self, name): os.kill(os.getpid(), signal.SIGINT)
+{at}
+import gpu_constructs.__main__
+os.kill(os.getpid(), signal.SIGINT)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
 
 
 def test_the_module_is_the_command(tmp_path: Path) -> None:

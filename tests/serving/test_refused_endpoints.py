@@ -28,6 +28,7 @@ from tests.synthesis import Ground, Site
         ({"health_check_path": None}, InvalidValueError, "health_check_path: .*'/health' for vLLM"),
         ({"health_check_path": "health"}, InvalidValueError, "health_check_path: .*begins with /"),
         ({"container_port": 9000}, InvalidValueError, r"container_port: container vllm does not map .*allowed: 8000"),
+        ({"container_port": [1]}, InvalidValueError, r"container_port: expects a whole number, got \[1\]"),
         ({"container_name": "vlm"}, InvalidValueError, "container_name: "),
         ({"port": 70000}, InvalidValueError, "port: expects a whole number.*1 to 65535"),
         ({"idle_timeout": cdk.Duration.hours(2)}, InvalidValueError, "idle_timeout: .*1 to 4000"),
