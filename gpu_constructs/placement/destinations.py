@@ -354,7 +354,7 @@ def _destinations(
     fleet: Fleet, task: Task, workload: Workload | None, pools: tuple[tuple[Pool, bool], ...]
 ) -> Iterator[Destination]:
     constraints = () if workload is None else workload.constraints
-    demand, spared = demand_of(task, constraints), frozenset() if workload is None else _spared(workload)
+    demand, spared = demand_of(task, constraints), frozenset() if workload is None else spared_by(workload)
     fits: dict[PoolProfile, Fit] = {}
     for pool, is_certain in pools:
         offer = offer_of(fleet, pool, workload)
@@ -372,13 +372,6 @@ def _destinations(
         )
 
 
-def _spared(workload: Workload) -> frozenset[str]:
-    wanted = workload.desired_count
-    if len(workload.strategy) < 2 or isinstance(wanted, Unknown):  # noqa: PLR2004 - one provider gets all
-        return frozenset()
-    return spared_by(workload.strategy, max(1, wanted, known(workload.min_count or 0)))
-
-
 def offer_of(fleet: Fleet, pool: Pool, workload: Workload | None = None) -> PoolProfile:
     """What a pool offers to tasks of a workload beside the daemons of the fleet; to daemons what there is without."""
     daemons = () if workload is not None and workload.daemon is True else _daemons(fleet).get(pool.name, ())
@@ -387,11 +380,21 @@ def offer_of(fleet: Fleet, pool: Pool, workload: Workload | None = None) -> Pool
 
 @by_identity(maxsize=4)
 def _daemons(fleet: Fleet) -> Mapping[str, tuple[Daemon, ...]]:
-    """The daemons of each pool, by its name."""
+    """The daemons of each pool, by its name; hosts that a strategy names are in the cluster of the service."""
+    daemons = [each for each in fleet.workloads if each.daemon is True and id(each) not in unjudged(fleet)]
+    sent: dict[str | Unknown | None, set[str]] = {}
+    for each in fleet.workloads if daemons else ():
+        if isinstance(each.cluster, str):
+            sent.setdefault(each.cluster, set()).update([pool.name for pool in pools_of(fleet, each)])
+    # What has no cluster that is known may be together.
+    somewhere = {pool.name for pool in fleet.pools if isinstance(pool.cluster, Unknown)} if daemons else set()
     found: dict[str, list[Daemon]] = {}
-    for each in fleet.workloads:
-        if each.daemon is True and id(each) not in unjudged(fleet):
-            demand = None if each.task is None else demand_of(each.task, each.constraints)
-            for pool in pools_of(fleet, each):
-                found.setdefault(pool.name, []).append(Daemon(name=each.name, demand=demand))
+    for each in daemons:
+        demand = None if each.task is None else demand_of(each.task, each.constraints)
+        certain = {pool.name for pool in pools_of(fleet, each)} | (
+            set() if each.strategy else sent.get(each.cluster, set())
+        )
+        possible = somewhere if isinstance(each.cluster, Unknown) and not each.strategy else set()
+        for name in sorted(certain | possible):
+            found.setdefault(name, []).append(Daemon(name=each.name, demand=demand, is_certain=name in certain))
     return {name: tuple(daemons) for name, daemons in found.items()}

@@ -262,7 +262,7 @@ def _on(offer: PoolProfile, daemon: Daemon) -> Daemon:
     }
     return replace(
         daemon,
-        runs_on=frozenset([name for name, answer in answers.items() if answer is True]),
+        runs_on=frozenset([name for name, answer in answers.items() if answer is True and daemon.is_certain]),
         never_on=frozenset([name for name, answer in answers.items() if answer is False]),
     )
 

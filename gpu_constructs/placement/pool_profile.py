@@ -43,12 +43,14 @@ class Daemon:
     Attributes:
         name: How the user calls it.
         demand: What it asks for; None where its task is not known.
+        is_certain: Whether it certainly is a daemon of these hosts.
         runs_on: Names of the types on which it certainly runs.
         never_on: Names of those on which it certainly does not.
     """
 
     name: str
     demand: Demand | None
+    is_certain: bool
     runs_on: frozenset[str] = frozenset()
     never_on: frozenset[str] = frozenset()
 

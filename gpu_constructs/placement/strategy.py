@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpu_constructs.fleet import StrategyItem, Unknown
+from gpu_constructs.fleet import StrategyItem, Unknown, Workload, known
 from gpu_constructs.placement.memo import by_identity
 from gpu_constructs.values import dataclass
 
@@ -67,9 +67,16 @@ def split(strategy: Sequence[StrategyItem], least: int, most: int | None) -> tup
     )
 
 
-def spared_by(strategy: Sequence[StrategyItem], copies: int) -> frozenset[str]:
-    """Names of pools of a strategy that certainly get none of so many copies, because a base comes first."""
-    shares = [(each.item.pool, each.most) for each in split(strategy, copies, copies)]
+def spared_by(workload: Workload) -> frozenset[str]:
+    """Names of pools that get no copy while there are as many as are wanted, because the base of another comes first.
+
+    Where none is wanted one counts; where the number is only known at deploy time no pool is spared.
+    """
+    wanted = workload.desired_count
+    if len(workload.strategy) < 2 or isinstance(wanted, Unknown):  # noqa: PLR2004 - one provider gets all
+        return frozenset()
+    copies = max(1, wanted, known(workload.min_count or 0))
+    shares = [(each.item.pool, each.most) for each in split(workload.strategy, copies, copies)]
     used = {pool.name for pool, most in shares if pool is not None and most != 0}
     return frozenset([pool.name for pool, _ in shares if pool is not None]) - used
 

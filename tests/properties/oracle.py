@@ -27,7 +27,18 @@ from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement, permutations, product
 from math import ceil, floor
 
-__all__ = ["Job", "Kind", "Provider", "World", "always", "as_started", "ever", "with_hosts"]
+__all__ = [
+    "Job",
+    "Kind",
+    "Provider",
+    "World",
+    "always",
+    "as_started",
+    "ever",
+    "runs_daemons",
+    "splits_of",
+    "with_hosts",
+]
 
 
 @dataclass(frozen=True)
@@ -118,17 +129,17 @@ def always(world: World) -> bool:
 
 
 def ever(world: World) -> bool:
-    """Whether all have a place for some types and some split, if they register as much as they can.
-
-    A daemon has one if it runs on some host.
-    """
+    """Whether there is a placement for some types and some split, if they register as much as they can."""
     if world.is_open:  # any host may be there, but for tasks that a strategy sends to a provider
         world = replace(world, jobs=tuple(each for each in world.jobs if each.strategy))
     splits = [each for each in _splits(world) if not _never_launched(world, each)]
-    ran = {daemon for hosts in _started(world, 1) for host in hosts for daemon in host.daemons}
-    if len(ran) < max(len(each.daemons) for each in world.providers):
-        return False
     return any(_search(world, hosts, split) for hosts in _started(world, 1) for split in splits)
+
+
+def runs_daemons(world: World) -> bool:
+    """Whether each daemon runs on some host that may come."""
+    ran = {daemon for hosts in _started(world, 1) for host in hosts for daemon in host.daemons}
+    return len(ran) == max(len(each.daemons) for each in world.providers)
 
 
 def with_hosts(world: World, number: int) -> frozenset[int]:
@@ -172,10 +183,11 @@ def _splits(world: World) -> list[tuple[tuple[int, ...], ...]]:
 
     How a remainder is rounded is not documented, so every way counts.
     """
-    return list(product(*(list(_splits_of(job, len(world.providers))) for job in world.jobs)))
+    return list(product(*(list(splits_of(job, len(world.providers))) for job in world.jobs)))
 
 
-def _splits_of(job: Job, providers: int) -> Iterator[tuple[int, ...]]:
+def splits_of(job: Job, providers: int) -> Iterator[tuple[int, ...]]:
+    """The copies of each provider, and behind them those that may go to any, in every way that may be."""
     if not job.strategy:
         yield (*(0,) * providers, job.copies)
         return
@@ -248,13 +260,17 @@ def _host(provider: Provider, number: int, index: int, zone: str, which: int) ->
 def _with_daemons(provider: Provider, host: _Host) -> list[_Host]:
     """The host with those of its daemons that find room, in whatever order they come."""
     found: dict[_Host, None] = {}
-    for order in permutations(enumerate(provider.daemons)):
-        state = host
-        for number, daemon in order:
-            # Of two GPUs that a share fits on it takes the one that is shared already, as tasks may.
-            best = max(_placed(daemon, -1, state), key=lambda each: each.gpus.count(_IDLE), default=None)
-            state = state if best is None else replace(best, daemons=state.daemons | {number})
-        found[state] = None
+    at = host.provider, host.kind
+    may_miss = [number for number, each in enumerate(provider.daemons) if at in each.may_bar]
+    for missing in product(*[((), (each,)) for each in may_miss]):
+        there = [(number, each) for number, each in enumerate(provider.daemons) if (number,) not in missing]
+        for order in permutations(there):
+            state = host
+            for number, daemon in order:
+                # Of two GPUs that a share fits on it takes the one that is shared already, as tasks may.
+                best = max(_placed(daemon, -1, state), key=lambda each: each.gpus.count(_IDLE), default=None)
+                state = state if best is None else replace(best, daemons=state.daemons | {number})
+            found[state] = None
     return list(found)
 
 

@@ -103,7 +103,7 @@ def _pool(random: Random, name: str, kinds: list[InstanceType], most: int, *, is
         instance_types=tuple(kinds),
         image=UNKNOWN,
         min_instances=min(least, reserved or most),
-        max_instances=min(most, reserved or most),
+        max_instances=most,
         managed_scaling=is_scaled,
         cluster="c",
         subnets=tuple(Subnet(zone=each) for each in zones),

@@ -1,7 +1,8 @@
 """Whole worlds at random, as their author knows them: files with clusters, hosts and what runs tasks on them.
 
 What `small_fleets` leaves out: hosts that are elsewhere or described by hand, several files of one call, parameters
-with allowed values, tasks that rules, schedules and state machines start. `small_world` draws one, `Design.world` is
+with allowed values, tasks that rules, schedules and state machines start; and with it daemons, zones, attributes and
+Capacity Reservations as files have them. `small_world` draws one, `Design.world` is
 the same for the oracle, and `written_worlds` has its templates.
 """
 
@@ -39,7 +40,12 @@ KINDS: Mapping[str, Kind] = {
 
 _TYPES = ("g4dn.xlarge", "g6.xlarge", "g6.12xlarge", "g6.12xlarge", "g4dn.12xlarge", "c7i.xlarge")
 
-Starter: TypeAlias = Literal["service", "rule", "schedule", "machine", "nothing"]
+TEAMS = ("red", "blue")
+"""Values of a custom attribute; tasks ask for the first."""
+
+ZONES = ("us-east-1a", "us-east-1b")
+
+Starter: TypeAlias = Literal["service", "rule", "schedule", "machine", "nothing", "daemon"]
 Way: TypeAlias = Literal["strategy", "EC2", "none"]
 Where: TypeAlias = Literal["here", "elsewhere", "described"]
 
@@ -53,12 +59,18 @@ class Hosts:
         least: MinSize.
         most: MaxSize.
         has_provider: Whether a capacity provider with managed scaling has it.
+        zones: Those of its subnets; empty where no file says so.
+        team: The value of a custom attribute; empty where user data gives none.
+        reserved: Hosts of the Capacity Reservation that they start in; None without one.
     """
 
     types: tuple[str, ...]
     least: int
     most: int
     has_provider: bool = True
+    zones: tuple[str, ...] = ()
+    team: str = ""
+    reserved: int | None = None
 
 
 @dataclass(frozen=True)
@@ -76,6 +88,8 @@ class Work:
         port: A host port, or 0.
         distinct: Whether copies are on different hosts.
         strategy: Number of the group, base and weight of each item.
+        zone: The zone that it asks for; empty for none.
+        has_team: Whether it asks for the first of `TEAMS`.
     """
 
     starter: Starter
@@ -88,6 +102,8 @@ class Work:
     port: int = 0
     distinct: bool = False
     strategy: tuple[tuple[int, int, int], ...] = ()
+    zone: str = ""
+    has_team: bool = False
 
     @property
     def is_sent(self) -> bool:
@@ -134,6 +150,7 @@ class Design:
         apart: Whether tasks are in a file of their own.
         named: Whether files refer to each other by literal names, and not by exports.
         knobs: Parameters.
+        daemons: What runs on every host.
     """
 
     where: Where
@@ -144,6 +161,7 @@ class Design:
     apart: bool
     named: bool
     knobs: tuple[Knob, ...] = ()
+    daemons: tuple[Work, ...] = ()
 
     def turned(self, knob: Knob, value: object) -> Design:
         """The same with another value of a parameter."""
@@ -178,12 +196,16 @@ class Design:
     def _provider(self, each: Hosts) -> Provider:
         return Provider(
             kinds=tuple(KINDS[one] for one in each.types),
-            most_hosts=each.most,
+            most_hosts=each.most if each.reserved is None else min(each.most, each.reserved),
+            daemons=tuple(map(self._job, self.daemons)),
+            zones=each.zones or ("",),
             least_hosts=each.least,
             is_scaled=self.where == "here" and each.has_provider,
         )
 
     def _job(self, each: Work) -> Job:
+        kinds = [(number, kind) for number, group in enumerate(self.hosts) for kind in range(len(group.types))]
+        teams = [group.team for group in self.hosts] if each.has_team else []
         return Job(
             copies=each.copies if each.starter == "service" else 1,
             gpus=int(each.gpus) if each.gpus not in {None, "ALL"} else 0,
@@ -194,6 +216,9 @@ class Design:
             ports=frozenset({each.port}) if each.port else frozenset(),
             distinct=each.distinct,
             strategy=each.strategy if each.is_sent and self.where == "here" else (),
+            barred=frozenset(one for one in kinds if teams and teams[one[0]] == TEAMS[1]),
+            may_bar=frozenset(one for one in kinds if teams and not teams[one[0]]),
+            zone=each.zone,
         )
 
 
@@ -204,14 +229,17 @@ def small_world(random: Random) -> Design:
         random: Where it is from.
     """
     where: Where = random.choice(("here",) * 8 + ("elsewhere", "described"))
-    hosts = _hosts(random, where)
+    is_zoned = where == "here" and random.random() < 0.2
+    hosts = _hosts(random, where, is_zoned=is_zoned)
     scaled = [number for number, each in enumerate(hosts) if each.has_provider]
     works: list[Work] = []
     copies = random.choice((1, 1, 2, 3, 4, 6))
     while copies > 0:
         some = random.randint(1, copies)
         copies -= some
-        works.append(_work(random, some, scaled))
+        works.append(_placed(random, _work(random, some, scaled), where, is_zoned=is_zoned))
+    # A described host is of every cluster that has a name, and the target of a rule has an ARN.
+    has_daemons = where != "described" or all(each.starter in {"service", "nothing"} for each in works)
     design = Design(
         where=where,
         hosts=hosts,
@@ -220,11 +248,12 @@ def small_world(random: Random) -> Design:
         partial=where == "here" and random.random() < 0.08,
         apart=random.random() < 0.4,
         named=random.random() < 0.5,
+        daemons=tuple(_daemon(random, where) for _ in range(random.choice((0, 0, 0, 1, 1, 2)) if has_daemons else 0)),
     )
     return replace(design, knobs=_knobs(random, design))
 
 
-def _hosts(random: Random, where: Where) -> tuple[Hosts, ...]:
+def _hosts(random: Random, where: Where, *, is_zoned: bool) -> tuple[Hosts, ...]:
     if where == "described":
         described = random.sample(sorted(KINDS), random.choice((1, 1, 2)))
         return tuple(Hosts(types=(each,), least=(number := random.randint(1, 2)), most=number) for each in described)
@@ -234,8 +263,17 @@ def _hosts(random: Random, where: Where) -> tuple[Hosts, ...]:
         if random.random() < 0.2:
             types = tuple(random.sample(["g6.xlarge", "g6.12xlarge", "g4dn.xlarge"], 2))
         most = random.randint(1, 3 if len(types) == 1 else 2)
-        least = random.choice((0, 0, 0, 1))
-        found.append(Hosts(types=types, least=least, most=most, has_provider=random.random() < 0.88))
+        group = Hosts(
+            types=types,
+            least=random.choice((0, 0, 0, 1)),
+            most=most,
+            has_provider=random.random() < 0.88,
+            zones=tuple(random.sample(ZONES, random.choice((1, 1, 2)))) if is_zoned else (),
+            team=random.choice((*TEAMS, "", "")),
+        )
+        if len(types) == 1 and len(group.zones) < 2 and random.random() < 0.15:
+            group = replace(group, reserved=random.randint(1, 3))
+        found.append(group)
     return tuple(found)
 
 
@@ -245,7 +283,7 @@ def _work(random: Random, copies: int, scaled: list[int]) -> Work:
     ways: tuple[Way, ...] = ("strategy", "strategy", "strategy", "EC2", "none") if scaled else ("EC2", "none")
     way = random.choice(ways)
     chosen = random.sample(scaled, random.randint(1, len(scaled))) if way == "strategy" else []
-    base = random.choice((0, 0, 1, 2))
+    with_base, base = random.choice(chosen or [0]), random.choice((0, 0, 1, 2, 4))
     awsvpc = random.random() < 0.25
     return Work(
         starter=starter,
@@ -257,9 +295,29 @@ def _work(random: Random, copies: int, scaled: list[int]) -> Work:
         awsvpc=awsvpc,
         port=0 if awsvpc else random.choice((0, 0, 0, 8080)),
         distinct=starter == "service" and random.random() < 0.15,
-        strategy=tuple(
-            (each, base if not place else 0, random.choice((1, 1, 2, 3))) for place, each in enumerate(chosen)
-        ),
+        strategy=tuple((each, base if each == with_base else 0, random.choice((1, 1, 2, 3))) for each in chosen),
+    )
+
+
+def _placed(random: Random, work: Work, where: Where, *, is_zoned: bool) -> Work:
+    """The same with placement constraints on what files say of hosts."""
+    return replace(
+        work,
+        zone=random.choice(ZONES) if is_zoned and random.random() < 0.4 else "",
+        has_team=where == "here" and random.random() < 0.15,
+    )
+
+
+def _daemon(random: Random, where: Where) -> Work:
+    return Work(
+        starter="daemon",
+        way=random.choice(("EC2", "none")),
+        copies=0,
+        gpus=random.choice((None, None, None, "1")),
+        cpu=random.choice((0, 512, 1024, 2048)),
+        memory=random.choice((128, 512, 3000)),
+        port=random.choice((0, 0, 8080)),
+        has_team=where == "here" and random.random() < 0.15,
     )
 
 
@@ -277,7 +335,7 @@ def _knobs(random: Random, design: Design) -> tuple[Knob, ...]:
         at = random.randrange(len(design.hosts))
         group = design.hosts[at]
         possible.append(Knob("hosts", at, "most", tuple(dict.fromkeys((group.most, 1, 2, 3)))))
-        if len(group.types) == 1:
+        if len(group.types) == 1 and group.reserved is None:
             types = [each for each in sorted(KINDS) if bool(KINDS[each].gpus) is bool(KINDS[group.types[0]].gpus)]
             possible.append(
                 Knob("hosts", at, "types", tuple(dict.fromkeys([group.types, *((each,) for each in types)])))

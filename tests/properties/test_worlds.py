@@ -26,10 +26,10 @@ def test_every_error_has_a_reason_and_whatever_finds_no_place_is_named() -> None
     assert {"not known", "a task finds no place", "room for some", "room whatever comes"} <= seen.keys()
 
 
-# Found by 100,000 worlds: services of launch type EC2 that have no room together, on the only group and on the only
+# What was judged wrong once: services of launch type EC2 that have no room together, on the only group and on the only
 # one of two that they fit; copies that fit the larger type of a group, of which another service may start a host; and
-# a task beside hosts that join a cluster of other files.
-@pytest.mark.parametrize("seed", [831, 862, 151, 1_020_341, 1_010_323])
+# a service beside hosts that join a cluster of other files.
+@pytest.mark.parametrize("seed", [1139, 52_056, 5266, 1185])
 def test_worlds_that_were_judged_wrong(seed: int) -> None:
     design = small_world(Random(seed))  # noqa: S311 - no secrets
     report = checked(design)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.properties.small_worlds import KINDS, Design, Hosts, Work
+from tests.properties.small_worlds import KINDS, TEAMS, ZONES, Design, Hosts, Work
 
 __all__ = ["files_of", "resources_of"]
 
 _IMAGES = "{{resolve:ssm:/aws/service/ecs/optimized-ami/amazon-linux-2023/%srecommended/image_id}}"
 _ROLE = "arn:aws:iam::123456789012:role/runner"
 _JOIN = "#!/bin/bash\necho ECS_CLUSTER=%s >> /etc/ecs/ecs.config\n"
+_TEAM = """echo 'ECS_INSTANCE_ATTRIBUTES={"team": "%s"}' >> /etc/ecs/ecs.config\n"""
 _NAME = "prod"
 
 
@@ -47,7 +48,9 @@ class _Writing:
                 self._group(number, each)
             self._associated()
         for number, work in enumerate(design.works):
-            self._work(number, work)
+            self._work(str(number), work)
+        for number, work in enumerate(design.daemons):
+            self._work(f"OfDaemon{number}", work)
         parts = [(self._of_hosts, "hosts"), (self._of_work, "work")] if design.apart else [(self._of_hosts, "")]
         return [self._file(resources, of) for resources, of in parts if resources]
 
@@ -83,10 +86,10 @@ class _Writing:
             return _NAME if self._design.named else {"Fn::ImportValue": "elsewhere"}
         return self._from_work("Cluster", _NAME)
 
-    def _knob(self, thing: str, number: int, attribute: str, value: object) -> Any:
+    def _knob(self, thing: str, number: int | str, attribute: str, value: object) -> Any:
         """A value, or the parameter that has it."""
         for each in self._design.knobs:
-            if (each.thing, each.number, each.attribute) == (thing, number, attribute):
+            if (each.thing, str(each.number), each.attribute) == (thing, str(number), attribute):
                 return {"Ref": each.name}
         return value
 
@@ -97,12 +100,25 @@ class _Writing:
             joined = {"Fn::Sub": _JOIN % "${Cluster}"}
         elif not self._design.named:
             joined = {"Fn::Sub": [_JOIN % "${Name}", {"Name": {"Fn::ImportValue": "elsewhere"}}]}
-        launched = {
+        if each.team:
+            joined = _extended(joined, _TEAM % each.team)
+        launched: dict[str, Any] = {
             "InstanceType": types[0],
             "ImageId": _IMAGES % ("gpu/" if KINDS[each.types[0]].gpus else ""),
             "IamInstanceProfile": {"Arn": "arn:aws:iam::123456789012:instance-profile/ecsInstanceRole"},
             "UserData": {"Fn::Base64": joined},
         }
+        if each.reserved is not None:
+            self._of_hosts[f"Reservation{number}"] = _of(
+                "AWS::EC2::CapacityReservation",
+                AvailabilityZone=(each.zones or ZONES)[0],
+                InstanceCount=each.reserved,
+                InstancePlatform="Linux/UNIX",
+                InstanceType=types[0],
+                InstanceMatchCriteria="targeted",
+            )
+            target = {"CapacityReservationTarget": {"CapacityReservationId": {"Ref": f"Reservation{number}"}}}
+            launched["CapacityReservationSpecification"] = target
         self._of_hosts[f"Launch{number}"] = _of("AWS::EC2::LaunchTemplate", LaunchTemplateData=launched)
         version = {
             "LaunchTemplateId": {"Ref": f"Launch{number}"},
@@ -114,7 +130,7 @@ class _Writing:
             "AWS::AutoScaling::AutoScalingGroup",
             MinSize=str(each.least),
             MaxSize=self._knob("hosts", number, "most", str(each.most)),
-            VPCZoneIdentifier=["subnet-1"],
+            VPCZoneIdentifier=[self._subnet(one) for one in each.zones] or ["subnet-1"],
             **({"LaunchTemplate": version} if len(types) == 1 else {"MixedInstancesPolicy": mixed}),
         )
         if each.has_provider:
@@ -123,6 +139,12 @@ class _Writing:
             provider = f"Provider{number}"
             self._of_hosts[provider] = _of("AWS::ECS::CapacityProvider", AutoScalingGroupProvider=group, **named)
             self._export(provider)
+
+    def _subnet(self, zone: str) -> object:
+        name = f"Subnet{ZONES.index(zone)}"
+        cidr = f"10.0.{ZONES.index(zone)}.0/24"
+        self._of_hosts[name] = _of("AWS::EC2::Subnet", VpcId="vpc-1", CidrBlock=cidr, AvailabilityZone=zone)
+        return {"Ref": name}
 
     def _associated(self) -> None:
         providers = [{"Ref": each} for each in self._of_hosts if each.startswith("Provider")]
@@ -136,7 +158,7 @@ class _Writing:
                 DefaultCapacityProviderStrategy=[],
             )
 
-    def _work(self, number: int, each: Work) -> None:
+    def _work(self, number: str, each: Work) -> None:
         container: dict[str, Any] = {
             "Name": "main",
             "Image": "busybox",
@@ -154,6 +176,7 @@ class _Writing:
             NetworkMode="awsvpc" if each.awsvpc else "bridge",
             RequiresCompatibilities=["EC2"],
             ContainerDefinitions=[container],
+            **({"PlacementConstraints": _constraints(each)} if _constraints(each) else {}),
         )
         if each.starter != "nothing":
             self._of_work[f"Runner{number}"] = getattr(self, f"_{each.starter}")(number, each)
@@ -176,7 +199,7 @@ class _Writing:
             return f"provider{number}"
         return self._from_work(f"Provider{number}", f"provider{number}")
 
-    def _service(self, number: int, each: Work) -> dict[str, Any]:
+    def _service(self, number: str, each: Work) -> dict[str, Any]:
         return _of(
             "AWS::ECS::Service",
             Cluster=self._cluster(),
@@ -186,7 +209,16 @@ class _Writing:
             **({"PlacementConstraints": [{"Type": "distinctInstance"}]} if each.distinct else {}),
         )
 
-    def _rule(self, number: int, each: Work) -> dict[str, Any]:
+    def _daemon(self, number: str, each: Work) -> dict[str, Any]:
+        return _of(
+            "AWS::ECS::Service",
+            Cluster=self._cluster(),
+            TaskDefinition={"Ref": f"Task{number}"},
+            SchedulingStrategy="DAEMON",
+            **self._how(each),
+        )
+
+    def _rule(self, number: str, each: Work) -> dict[str, Any]:
         parameters = {
             "TaskDefinitionArn": {"Ref": f"Task{number}"},
             "TaskCount": each.copies,
@@ -195,7 +227,7 @@ class _Writing:
         target = {"Id": "run", "Arn": self._arn(), "RoleArn": _ROLE, "EcsParameters": parameters}
         return _of("AWS::Events::Rule", ScheduleExpression="rate(1 day)", Targets=[target])
 
-    def _schedule(self, number: int, each: Work) -> dict[str, Any]:
+    def _schedule(self, number: str, each: Work) -> dict[str, Any]:
         parameters = {"TaskDefinitionArn": {"Ref": f"Task{number}"}, "TaskCount": each.copies, **self._how(each)}
         target = {"Arn": self._arn(), "RoleArn": _ROLE, "EcsParameters": parameters}
         window = {"Mode": "OFF"}
@@ -203,7 +235,7 @@ class _Writing:
             "AWS::Scheduler::Schedule", ScheduleExpression="rate(1 day)", FlexibleTimeWindow=window, Target=target
         )
 
-    def _machine(self, number: int, each: Work) -> dict[str, Any]:
+    def _machine(self, number: str, each: Work) -> dict[str, Any]:
         given = {"Cluster": "${Cluster}", "TaskDefinition": "${Task}", "Count": each.copies, **self._how(each)}
         variables = {"Cluster": self._cluster(), "Task": {"Ref": f"Task{number}"}}
         for item in given.get("CapacityProviderStrategy", ()):
@@ -211,7 +243,7 @@ class _Writing:
             variables[name], item["CapacityProvider"] = item["CapacityProvider"], f"${{{name}}}"
         state = {"Type": "Task", "Resource": "arn:aws:states:::ecs:runTask.sync", "Parameters": given, "End": True}
         definition = {"StartAt": "Run", "States": {"Run": state}}
-        if number % 2:
+        if int(number) % 2:
             written: dict[str, Any] = {"Definition": definition, "DefinitionSubstitutions": variables}
         else:
             written = {"DefinitionString": {"Fn::Sub": [json.dumps(definition), variables]}}
@@ -229,6 +261,20 @@ class _Writing:
                 {"Name": self._cluster()},
             ]
         }
+
+
+def _constraints(each: Work) -> list[dict[str, str]]:
+    zone = [f"attribute:ecs.availability-zone == {each.zone}"] if each.zone else []
+    team = [f"attribute:team == {TEAMS[0]}"] if each.has_team else []
+    return [{"Type": "memberOf", "Expression": one} for one in (*zone, *team)]
+
+
+def _extended(joined: Any, line: str) -> object:
+    """User data with another line, whatever it is written with."""
+    if isinstance(joined, str):
+        return joined + line
+    text = joined["Fn::Sub"]
+    return {"Fn::Sub": text + line if isinstance(text, str) else [text[0] + line, text[1]]}
 
 
 def _of(kind: str, **properties: Any) -> dict[str, Any]:

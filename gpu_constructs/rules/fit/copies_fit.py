@@ -85,7 +85,7 @@ def _badly_split(copies: Copies, wanted: int) -> Problems:
                 message=f"the strategy {given} of {wanted} tasks to {name}{rounded}, which holds {slots} at MaxSize: "
                 "the others never start, because ECS does not move them to a capacity provider that has room",
                 fix=f"weights in proportion to the room of each capacity provider, or a higher MaxSize of {name}",
-                is_certain=False,
+                is_certain=min(wanted, known(share.item.base)) > slots and not is_short_of_interfaces(copies, slots),
             )
 
 
