@@ -83,7 +83,8 @@ def require_known_groups(capacity: Iterable[Construct]) -> None:
         capacity: Where tasks may run that use the network of their host.
 
     Raises:
-        IncompatibleError: The cluster of imported capacity was imported without the security groups of its hosts.
+        IncompatibleError: The cluster of imported capacity does not know the security groups of its hosts: it was
+            imported without them, or it is of this stack, where CDK adds none for a capacity provider.
     """
     for each in capacity:
         if isinstance(each, ImportedGpuCapacity) and not each.hosts.groups_are_known:
@@ -91,5 +92,8 @@ def require_known_groups(capacity: Iterable[Construct]) -> None:
                 f"the security groups of the hosts of {each.pool.name} are not known, and no rule can name them",
                 argument="capacity",
                 value=each.pool.name,
-                fix="security_groups=[…] in ecs.Cluster.from_cluster_attributes, those of the hosts",
+                fix="cluster.connections.add_security_group(*hosts.connections.security_groups), with the ecs.Cluster "
+                "and the Auto Scaling group of the hosts, before the service is defined"
+                if each.hosts.association.is_written_by_cdk
+                else "security_groups=[…] in ecs.Cluster.from_cluster_attributes, those of the hosts",
             )

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_efs as efs
 from aws_cdk import aws_elasticloadbalancingv2 as elbv2
+from aws_cdk import aws_iam as iam
 
 from gpu_constructs import (
     DoesNotFitError,
@@ -94,6 +96,34 @@ def test_hosts_of_another_app_without_security_groups_are_refused_where_they_are
     inside.add_model_server("Vllm", server=server, cache=cache)
     of_tasks = GpuService(site.stack, "OfTasks", cluster=gpu, task_definition=inside)
     of_tasks.add_application_load_balancer("Http", protocol=elbv2.ApplicationProtocol.HTTP)
+
+
+def test_hosts_of_plain_cdk_get_requests_once_their_groups_are_known(site: Site) -> None:
+    plain = ecs.Cluster(site.stack, "Plain", vpc=site.vpc)
+    machine = ecs.EcsOptimizedImage.amazon_linux2023(ecs.AmiHardwareType.GPU)
+    template = ec2.LaunchTemplate(
+        site.stack,
+        "Template",
+        instance_type=ec2.InstanceType("g6.xlarge"),
+        machine_image=machine,
+        user_data=ec2.UserData.for_linux(),
+        role=iam.Role(site.stack, "Role", assumed_by=iam.ServicePrincipal("ec2.amazonaws.com")),
+        security_group=ec2.SecurityGroup(site.stack, "Hosts", vpc=site.vpc),
+    )
+    group = autoscaling.AutoScalingGroup(site.stack, "Group", vpc=site.vpc, launch_template=template, max_capacity=4)
+    provider = ecs.AsgCapacityProvider(site.stack, "Provider", auto_scaling_group=group)
+    plain.add_asg_capacity_provider(provider)
+    gpu = GpuCluster(site.stack, "Gpu", cluster=plain)
+    task = site.task(of_others(site, cluster=gpu, capacity_provider_name=provider.capacity_provider_name))
+    task.add_model_server("Vllm", server=ModelServer.vllm("Qwen/Qwen2.5-7B-Instruct"))
+    early = GpuService(site.stack, "Early", cluster=gpu, task_definition=task)
+    with pytest.raises(IncompatibleError, match=r"fix: cluster.connections.add_security_group\(\*hosts.connections"):
+        early.add_application_load_balancer("Http", protocol=elbv2.ApplicationProtocol.HTTP)
+    plain.connections.add_security_group(*group.connections.security_groups)
+    service = GpuService(site.stack, "Service", cluster=gpu, task_definition=task)
+    service.add_application_load_balancer("Http", protocol=elbv2.ApplicationProtocol.HTTP)
+    opened = [each["GroupId"]["Fn::GetAtt"][0] for each in site.properties("AWS::EC2::SecurityGroupIngress")]
+    assert any(each.startswith("Hosts") for each in opened)
 
 
 def test_capacity_of_another_app_is_checked_as_ones_own(site: Site) -> None:
