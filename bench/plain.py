@@ -60,6 +60,7 @@ class _TensorflowBenchmark(cdk.Stack):
         gpu = capacity(self, "Gpu", shared, gpu_hosts, warmup_seconds=600, max_instances=2)
 
         cdk.CfnOutput(self, "ClusterName", value=shared.cluster.cluster_name)
+        cdk.CfnOutput(self, "StopTasks", value=f"gpu-constructs stop-tasks {self.stack_name}")
         cdk.CfnOutput(self, "CpuCapacityProvider", value=cpu.provider.capacity_provider_name)
         cdk.CfnOutput(self, "GpuCapacityProvider", value=gpu.provider.capacity_provider_name)
         image = ecs.ContainerImage.from_registry(_TENSORFLOW)
@@ -82,7 +83,8 @@ class _TensorflowBenchmark(cdk.Stack):
                 self,
                 f"{name}RunTask",
                 value=f"aws ecs run-task --cluster {shared.cluster.cluster_name} --task-definition {task.family} "
-                f"--capacity-provider-strategy capacityProvider={gpu.provider.capacity_provider_name},weight=1",
+                f"--capacity-provider-strategy capacityProvider={gpu.provider.capacity_provider_name},weight=1 "
+                "--propagate-tags TASK_DEFINITION",
             )
 
 

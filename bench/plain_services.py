@@ -100,7 +100,7 @@ def cached(scope: Construct, shared: Shared, pair: Pair) -> None:
         pair,
         task,
         image=ecs.ContainerImage.from_registry(_VLLM),
-        command=["--model", MODEL, "--host", "0.0.0.0", "--port", str(PORT)],  # noqa: S104 - its own network
+        command=[MODEL, "--host", "0.0.0.0", "--port", str(PORT)],  # noqa: S104 - its own network
         variables={"HF_HOME": directory, "VLLM_CACHE_ROOT": f"{directory}/vllm"},
         port_name="training",
     )
