@@ -55,9 +55,6 @@ CANNOT_ON_POOL = frozenset({"GPU052", "GPU054", "GPU058"})
 DOUBTS = frozenset({"GPU006", "GPU014", "GPU030", "GPU064", "GPU065", "GPU066", "GPU069", "GPU071", "GPU075", "GPU180"})
 """Rules about a task or its service that say that it may not run, or not on every host that it may get."""
 
-SOFTER = frozenset({"GPU062"})
-"""Rules of `CANNOT` that have doubts where other files may have hosts: they are a warning there."""
-
 
 @pytest.fixture(autouse=True)
 def files(monkeypatch: pytest.MonkeyPatch) -> dict[int, str]:
@@ -124,11 +121,10 @@ def test_cfn_lint_itself_shows_what_its_rules_show() -> None:
 
 def against_check(written: Written, task: str, answer: bool | None, findings: Iterable[Finding]) -> str:
     """What check shows that does not go with an answer of explain; empty if all does."""
-    cannot = {each.rule for each in findings if each.rule in CANNOT and concerns(written, task, each)}
+    about = [each for each in findings if concerns(written, task, each)]
+    cannot = {each.rule for each in about if each.rule in CANNOT and each.severity is Severity.ERROR}
     cannot |= {each.rule for each in findings if each.rule in CANNOT_ON_POOL and condemns(written, task, each)}
-    softer = {each.rule for each in findings if each.rule in SOFTER and each.severity is Severity.WARNING}
-    cannot -= softer
-    doubts = softer | {each.rule for each in findings if each.rule in DOUBTS and concerns(written, task, each)}
+    doubts = {each.rule for each in about if each.rule in DOUBTS or each.rule in CANNOT} - cannot
     if cannot and answer is not False:
         return f"and check says that it cannot: {cannot}"
     if doubts and answer is True:
@@ -206,7 +202,8 @@ class Unindexed(Template):  # type: ignore[misc] # cfn-lint ships no types
     """A template as a rule is given it, without the indexes of its functions, which cost more than all our rules."""
 
     def __init__(self, template: dict[str, Any]) -> None:
-        self.template, self.regions, self.context = template, ["us-east-1"], Namespace(parameter_sets=None)
+        self.template, self.filename, self.regions = template, "template.yaml", ["us-east-1"]
+        self.context = Namespace(parameter_sets=None)
 
 
 def message_of(text: str) -> str:
