@@ -25,7 +25,7 @@ from bench.plain_jobs import job, training
 from bench.plain_managed import add_managed, gpu_task, neuron_task
 from bench.plain_pairs import Written, on_demand, with_gpus
 from bench.plain_services import cached, load_balanced, scaled
-from bench.plain_tasks import add_container, on_hosts
+from bench.plain_tasks import add_container, on_hosts, role_of
 from bench.workloads import Pair
 from gpu_constructs.capacity.boot_check import boot_commands
 from gpu_constructs.capacity.local_disks import prepare_local_disks
@@ -238,6 +238,7 @@ def _task(scope: Construct, pair: Pair, network_mode: ecs.NetworkMode | None = N
         family=f"gpu-task-{pair.number}",
         network_mode=network_mode,
         placement_constraints=[on_hosts(pair.hosts)],
+        task_role=role_of(scope, f"Task{pair.number}"),
     )
 
 

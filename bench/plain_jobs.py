@@ -15,7 +15,7 @@ from constructs import Construct
 
 from bench.kinds import JOB_HOURS, TRAINING_HOSTS
 from bench.plain_hosts import Shared, capacity
-from bench.plain_tasks import add_container, on_hosts, training_task
+from bench.plain_tasks import add_container, on_hosts, principal, role_of, training_task
 from bench.workloads import CONTAINER_IMAGE, Pair
 from gpu_constructs import TrainingLauncher
 from gpu_constructs.jobs.job_run import JobRun
@@ -63,7 +63,11 @@ def training(scope: Construct, shared: Shared, pair: Pair) -> None:
     made = capacity(scope, f"Capacity{pair.number}", shared, pair.hosts, max_instances=_HOSTS, in_one_zone=True)
     train = Construct(scope, f"Train{pair.number}")
     task = ecs.Ec2TaskDefinition(
-        train, "Task", network_mode=ecs.NetworkMode.AWS_VPC, placement_constraints=[on_hosts(pair.hosts)]
+        train,
+        "Task",
+        network_mode=ecs.NetworkMode.AWS_VPC,
+        placement_constraints=[on_hosts(pair.hosts)],
+        task_role=role_of(train, "Task"),
     )
     share = pair.hosts.shares[0]
     add_container(
@@ -129,7 +133,7 @@ def _machine(
     role = iam.Role(
         scope,
         f"{name}Role",
-        assumed_by=cast("iam.IPrincipal", iam.ServicePrincipal("states.amazonaws.com")),
+        assumed_by=principal("states.amazonaws.com"),
         inline_policies={"Run": iam.PolicyDocument.from_json(policy)},
     )
     states = stack.to_json_string(definition)

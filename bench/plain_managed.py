@@ -11,7 +11,7 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from bench.plain_hosts import ManagedRoles, Shared
-from bench.plain_tasks import add_container
+from bench.plain_tasks import add_container, role_of
 from bench.workloads import Pair
 
 __all__ = ["add_managed", "gpu_task", "neuron_task"]
@@ -194,4 +194,5 @@ def _task(
         family=f"gpu-task-{pair.number}",
         network_mode=ecs.NetworkMode.AWS_VPC,
         runtime_platform=_PLATFORM,
+        task_role=role_of(scope, name),
     )

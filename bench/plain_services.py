@@ -20,7 +20,7 @@ from constructs import Construct
 
 from bench.kinds import CERTIFICATE, MESSAGES_PER_TASK, MODEL, PORT
 from bench.plain_hosts import Shared, capacity
-from bench.plain_tasks import MEMLOCK, STACK, on_hosts
+from bench.plain_tasks import MEMLOCK, STACK, on_hosts, role_of
 from bench.workloads import CONTAINER_IMAGE, Pair
 
 __all__ = ["cached", "load_balanced", "scaled"]
@@ -173,7 +173,11 @@ def scaled(scope: Construct, shared: Shared, pair: Pair) -> None:
 def _task(scope: Construct, pair: Pair) -> ecs.Ec2TaskDefinition:
     name = f"Task{pair.number}"
     return ecs.Ec2TaskDefinition(
-        scope, name, family=f"gpu-task-{pair.number}", placement_constraints=[on_hosts(pair.hosts)]
+        scope,
+        name,
+        family=f"gpu-task-{pair.number}",
+        placement_constraints=[on_hosts(pair.hosts)],
+        task_role=role_of(scope, name),
     )
 
 

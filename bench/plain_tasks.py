@@ -6,12 +6,13 @@ from typing import cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from bench.workloads import Hosts, Share
 
-__all__ = ["MEMLOCK", "STACK", "add_container", "on_hosts", "training_task"]
+__all__ = ["MEMLOCK", "STACK", "add_container", "on_hosts", "principal", "role_of", "training_task"]
 
 MEMLOCK = ecs.Ulimit(name=ecs.UlimitName.MEMLOCK, soft_limit=-1, hard_limit=-1)
 STACK = ecs.Ulimit(name=ecs.UlimitName.STACK, soft_limit=67108864, hard_limit=67108864)
@@ -28,11 +29,24 @@ def training_task(
     command: list[str],
 ) -> ecs.Ec2TaskDefinition:
     """A task on these hosts, whose one container has GPUs."""
-    task = ecs.Ec2TaskDefinition(scope, name, family=family, placement_constraints=[on_hosts(hosts)])
+    task = ecs.Ec2TaskDefinition(
+        scope, name, family=family, placement_constraints=[on_hosts(hosts)], task_role=role_of(scope, name)
+    )
     share = hosts.shares[gpus - 1]
     parameters = ecs.LinuxParameters(scope, f"{name}LinuxParameters", shared_memory_size=share.shared_memory_mib)
     add_container(scope, name, task, share, image=image, gpus=gpus, parameters=parameters, command=command)
     return task
+
+
+def principal(service: str) -> iam.IPrincipal:
+    """A service that acts for this account."""
+    conditions = {"StringEquals": {"aws:SourceAccount": cdk.Aws.ACCOUNT_ID}}
+    return cast("iam.IPrincipal", iam.ServicePrincipal(service, conditions=conditions))
+
+
+def role_of(scope: Construct, name: str) -> iam.IRole:
+    """The role of a task."""
+    return cast("iam.IRole", iam.Role(scope, f"{name}Role", assumed_by=principal("ecs-tasks.amazonaws.com")))
 
 
 def on_hosts(hosts: Hosts) -> ecs.PlacementConstraint:

@@ -22,7 +22,9 @@ class QueueHosts:
     """Defines the role, the instance profile and the security group that the hosts of one queue share.
 
     The role is handed to compute environments in a form that ignores additions, so that its policy stays the one that
-    is written here; grant more through `role` itself.
+    is written here; grant more through `role` itself. It reaches every cluster that AWS Batch has in this account and
+    region: of the names of these AWS documents the beginning alone, and the name of the environment, which follows it,
+    is made by CloudFormation, so that no more of it is known before the deploy.
 
     Args:
         scope: Where they are defined.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_iam as iam
@@ -12,6 +10,7 @@ from constructs import Construct
 
 from gpu_constructs.cdk.durations import in_words, whole_seconds
 from gpu_constructs.cdk.given import construct_of
+from gpu_constructs.cdk.own_account import service_of_this_account
 from gpu_constructs.cdk.state_parts import State
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError, shown
@@ -42,7 +41,7 @@ def machine_of_tasks(
         iam.RoleProps,
         scope,
         "Role",
-        assumed_by=_step_functions(),
+        assumed_by=service_of_this_account("states.amazonaws.com"),
         inline_policies={"Run": iam.PolicyDocument.from_json(policy)},
     )
     return construct_of(
@@ -117,8 +116,3 @@ def attempt_seconds(argument: str, timeout: cdk.Duration, attempts: int) -> int:
             fix=f"cdk.Duration.hours({largest // 3600}), or fewer retries, such as JobRetries(no_host=1, lost_host=2)",
         )
     return seconds
-
-
-@cache
-def _step_functions() -> iam.ServicePrincipal:
-    return iam.ServicePrincipal("states.amazonaws.com")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -22,6 +23,7 @@ from gpu_constructs.cdk.arguments import require_kind
 from gpu_constructs.cdk.atomic import creating, require_construct_id, rolled_back_on_error
 from gpu_constructs.cdk.durations import whole_seconds
 from gpu_constructs.cdk.kinds import checked
+from gpu_constructs.cdk.own_account import service_of_this_account
 from gpu_constructs.cdk.state_parts import State
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import IncompatibleError, shown
@@ -183,7 +185,7 @@ class StartedJob(Construct):
         whole_seconds("max_message_age", limit, smallest=60)
         role_id, alarm_id = f"{construct_id}Role", f"{construct_id}Alarm"
         with creating(self, construct_id):
-            role = iam.Role(self, role_id, assumed_by=iam.ServicePrincipal("pipes.amazonaws.com"))
+            role = iam.Role(self, role_id, assumed_by=service_of_this_account("pipes.amazonaws.com"))
             with rolled_back_on_error(self, role_id, alarm_id):
                 queue.grant_consume_messages(role)
                 self.state_machine.grant_start_execution(role)
@@ -267,6 +269,7 @@ class StartedJob(Construct):
                     targets=[
                         events_targets.SfnStateMachine(
                             self.state_machine,
+                            role=self._role_of_events(),
                             dead_letter_queue=queue,
                             retry_attempts=_ATTEMPTS,
                             max_event_age=cdk.Duration.hours(_AGE_HOURS),
@@ -327,6 +330,13 @@ class StartedJob(Construct):
                 allowed=f"one in {here}",
                 fix=f"a {argument} in {here}, or the job in {there}",
             )
+
+    def _role_of_events(self) -> iam.IRole:
+        """What rules start the job with: of the id that CDK gives it, and made once."""
+        made = cast("iam.Role | None", self.state_machine.node.try_find_child("EventsRole"))
+        return made or iam.Role(
+            self.state_machine, "EventsRole", assumed_by=service_of_this_account("events.amazonaws.com")
+        )
 
     def _not_started(self, construct_id: str) -> sqs.Queue:
         """What could not be started."""

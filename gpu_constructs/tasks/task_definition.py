@@ -18,6 +18,7 @@ from gpu_constructs.cdk.atomic import creating, rolled_back_on_error
 from gpu_constructs.cdk.given import construct_of, initialize
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.overrides import naming
+from gpu_constructs.cdk.own_account import trust_this_account
 from gpu_constructs.cdk.refusal import require_yes
 from gpu_constructs.cdk.validation import announce
 from gpu_constructs.fleet import DECLARED_TYPES, METADATA_KEY, Workload
@@ -136,6 +137,8 @@ class GpuTaskDefinition(CountedContainers):
                 if landing.expression is None
                 else [ecs.PlacementConstraint.member_of(landing.expression)],
             )
+            if task_role is None:
+                trust_this_account(self)
         with rolled_back_on_error(scope, construct_id):
             self.log_group: logs.ILogGroup = log_group or construct_of(
                 logs.LogGroup,

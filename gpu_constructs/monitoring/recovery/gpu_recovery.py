@@ -17,6 +17,7 @@ from constructs import Construct
 from gpu_constructs.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.cdk.given import construct_of
 from gpu_constructs.cdk.late import late_list, late_text
+from gpu_constructs.cdk.own_account import service_of_this_account
 from gpu_constructs.hardware.aws_events import HOST_HEALTH, REBALANCE_RECOMMENDATION, SPOT_WARNING
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.monitoring.recovery.definition import recovery_definition
@@ -83,7 +84,7 @@ class GpuRecovery(Construct):
         role = iam.Role(
             self,
             "Role",
-            assumed_by=iam.ServicePrincipal("states.amazonaws.com"),
+            assumed_by=service_of_this_account("states.amazonaws.com"),
             inline_policies={
                 "Recover": iam.PolicyDocument(statements=_statements(hosts, self.table, late_list(groups)))
             },
@@ -101,7 +102,7 @@ class GpuRecovery(Construct):
         self.alarm: cloudwatch.Alarm = self._alarm(notify)
 
     def _rule(self, hosts: ClusterHosts) -> events.CfnRule:
-        role = iam.Role(self, "EventsRole", assumed_by=iam.ServicePrincipal("events.amazonaws.com"))
+        role = iam.Role(self, "EventsRole", assumed_by=service_of_this_account("events.amazonaws.com"))
         self.state_machine.grant_start_execution(role)
         of_cluster = {"clusterArn": [hosts.cluster_arn], "ec2InstanceId": [{"prefix": "i-"}]}
         return events.CfnRule(
