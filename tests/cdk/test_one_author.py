@@ -356,6 +356,7 @@ NOT_REFUSED: Mapping[str, str] = {
     "GPU107": "the user data of a compute environment is MIME multi-part",
     "GPU221": "HostReplacement is an instance refresh",
     "GPU250": "CDK alone knows the name of an image, and each container would cost a question; synth refuses it",
+    "GPU392": "a container may be added later, and references are only written at synth, which refuses it",
     "GPU134": "a job gets a share of its host",
     "GPU330": "BatchRetries checks its numbers",
     "GPU360": "an ec2.IMachineImage says what its image is when it is bound, and the template holds that",
