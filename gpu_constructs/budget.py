@@ -66,19 +66,11 @@ STACKS = 1_000
 RESOURCES = 60_000
 """Resources of one call, those of all stacks together."""
 
-PAIRS = 250_000
-"""Workloads and pools that are held against each other, each pair once. 5,000 services of 20 providers, which is what
-ECS takes for a cluster, make 100,000."""
-
 HOSTS = 999_999
 """Hosts of one type that a user describes; a cluster has no million."""
 
 DESCRIBED = 5_000
 """Hosts that a user describes: their types, once for each cluster whose hosts no file defines."""
-
-PACKED = 120_000_000
-"""Squares of the numbers of different tasks that are packed onto the hosts of each pool, all of them together: time
-grows with that square. 5,000 services of one pool, each unlike the others, make 25 million."""
 
 MIXED = 10_000
 """Steps of all searches for a cheaper mix of hosts in one plan: ways to fill a host that are tried."""
@@ -88,14 +80,6 @@ MIXED_KINDS = 12
 
 MIXED_OF_ONE = 5_000
 """Steps of one of these searches, so that one pool leaves some to the others."""
-
-PATTERNS = 60_000
-"""Patterns in placement constraints, each of which is compared with every instance type. 500 task definitions with ten
-constraints each, which is what a template and ECS take, rarely have more than 5,000."""
-
-ADMISSIONS = 5_000_000
-"""Security groups and ranges of ports that are compared. 5,000 services, each with 5 target groups behind 5 groups and
-with 5 groups of its own, make a million."""
 
 LOOPED = 5_000
 """Entries of one object that ``Fn::ForEach`` writes out: a few lines of loops in loops make as many as one likes."""
@@ -108,6 +92,9 @@ SEARCHED = 1_000
 
 FOLLOWED = 20
 """References of one resource that are followed to see what is behind them."""
+
+FOUND = 10_000
+"""Findings of one rule; a reader has enough of them long before."""
 
 READINGS = 100
 """Other values of parameters that are tried, all parameters together: each is a reading of everything."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from gpu_constructs.budget import PAIRS
+from gpu_constructs.budget import work
 from gpu_constructs.fleet import (
     UNKNOWN,
     ComputeEnvironment,
@@ -36,6 +36,9 @@ from gpu_constructs.placement.pool_profile import Daemon, PoolProfile, profile_o
 from gpu_constructs.placement.reasons import Fit
 from gpu_constructs.placement.route import Answer, Assignment, Destination, Elsewhere, Route, all_of
 from gpu_constructs.placement.strategy import items_with_tasks, spared_by
+
+STEPS_OF_PAIR = 40
+"""To hold a workload against a pool, as measured."""
 
 EC2_LAUNCH_TYPES = frozenset({None, "EC2"})
 """Launch types, as written, with which a task goes to hosts of its cluster; EC2 is what stands for none."""
@@ -158,19 +161,17 @@ def _run_by_none(fleet: Fleet) -> tuple[Task, ...]:
 
 @by_identity(maxsize=4)
 def unjudged(fleet: Fleet) -> Mapping[int, Workload | Task]:
-    """Workloads, and tasks that none runs, that are not compared with pools, by their id: there were more than `PAIRS`.
+    """Workloads, and tasks that none runs, that are not compared with pools, by their id: there is no work left.
 
-    Whether they fit is unknown. Of what is left in the budget each takes as many pairs as it has pools.
+    Whether they fit is unknown. Of what is left each takes as much as it has pools.
     """
     found: dict[int, Workload | Task] = {}
-    left = PAIRS
+    left = work()
     things: tuple[Workload | Task, ...] = (*fleet.workloads, *_run_by_none(fleet))
     for each in things:
         pools = pools_by_hand(fleet, each) if isinstance(each, Task) else each.strategy or pools_of(fleet, each)
-        if len(pools) > left:
+        if not left.takes(STEPS_OF_PAIR * len(pools)):
             found[id(each)] = each
-        else:
-            left -= len(pools)
     return found
 
 

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from gpu_constructs.budget import PACKED
+from gpu_constructs.budget import work
 from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, PoolKind, Unknown, Workload
 from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS
 from gpu_constructs.placement.assumptions import Assumption, hosts_of
@@ -39,6 +39,9 @@ from gpu_constructs.placement.pool_load import PoolLoad, Tenant
 from gpu_constructs.placement.pool_profile import PoolProfile
 from gpu_constructs.placement.proof import Counts, Place, PoolProof, Proof, Stranded, WorkloadProof
 from gpu_constructs.placement.strategy import split
+
+SQUARES_OF_STEP = 10
+"""Time to pack different tasks grows with the square of their number: so many squares are a step, as measured."""
 
 _NO_HOSTS = Bound(hosts=0, of="nothing")
 
@@ -140,12 +143,11 @@ def _answer(demand: Demand, pool: Pool, offer: PoolProfile) -> bool | Unknown:
 def _prove_pools(loads: Iterable[PoolLoad]) -> Iterator[PoolProof]:
     """Pools that are alike and to which the same comes are packed once."""
     seen: dict[tuple[object, ...], tuple[PoolLoad, PoolProof]] = {}
-    left = PACKED
+    left = work()
     for shared in loads:
         alike = shared.likeness
         if alike not in seen:
-            left -= shared.kinds**2
-            shared.is_beyond_budget = left < 0
+            shared.is_beyond_budget = not left.takes(shared.kinds**2 // SQUARES_OF_STEP)
             seen[alike] = shared, _prove_pool(shared)
             yield seen[alike][1]
             continue

@@ -9,10 +9,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 from difflib import get_close_matches
 from importlib import import_module
+from itertools import islice
 from pkgutil import iter_modules
 from types import ModuleType
 
-from gpu_constructs.budget import NAME, Work, one_call
+from gpu_constructs.budget import FOUND, NAME, Work, one_call
 from gpu_constructs.errors import UnknownNameError
 from gpu_constructs.fleet import Fleet, Pool, Task, Workload
 from gpu_constructs.rules import (
@@ -30,7 +31,7 @@ from gpu_constructs.rules import (
 )
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.finding import Finding, Severity
-from gpu_constructs.rules.rule import Causes, Rule
+from gpu_constructs.rules.rule import Causes, Problem, Rule
 from gpu_constructs.rules.trials import Trials
 
 ROOMS = (tasks, fit, expressions, hosts, purchase, scaling, clusters, jobs, batch, monitoring, files)
@@ -51,6 +52,9 @@ def rules_of(module: ModuleType) -> tuple[Rule, ...]:
 
 RULES: tuple[Rule, ...] = tuple(sorted((each for room in ROOMS for each in rules_of(room)), key=lambda each: each.id))
 """Every rule, in the order of the ids."""
+
+UNREAD = "GPU116"
+"""The rule that says what was not looked at."""
 
 # As measured: to find it, and to write what is wrong.
 _STEPS_OF_PROBLEM = 100
@@ -79,15 +83,18 @@ def check(
 
 def _checked(context: Context, asked: tuple[Rule, ...], work: Work, *, fixes: bool) -> tuple[Finding, ...]:
     fleet = context.fleet
-    found = {each.id: tuple(each.problems(context)) for each in asked}
+    found = {each.id: tuple(islice(each.problems(context), FOUND)) for each in asked}
     if not any(found.values()):  # a good fleet, as most are that constructors ask about
         return ()
     work.left -= _STEPS_OF_PROBLEM * sum(map(len, found.values()))
     yielding = [each for each in asked if each.unless and found[each.id]]
     preferred = {id_ for each in yielding for id_ in each.unless}
-    found |= {id_: tuple(_BY_ID[id_].problems(context)) for id_ in preferred - found.keys()}
+    found |= {id_: tuple(islice(_BY_ID[id_].problems(context), FOUND)) for id_ in preferred - found.keys()}
     causes = {id_: Causes(found[id_]) for id_ in preferred}
     trials = Trials(fleet, _grave)
+    if beyond := [id_ for id_, problems in found.items() if len(problems) == FOUND]:
+        found[UNREAD] = (*found.get(UNREAD, ()), *map(_cut, beyond))
+        asked = tuple(dict.fromkeys((*asked, _BY_ID[UNREAD])))
     findings = (
         each.signed(problem, trials.working(each, problem) if fixes and problem.ways else ())
         for each in asked
@@ -96,6 +103,11 @@ def _checked(context: Context, asked: tuple[Rule, ...], work: Work, *, fixes: bo
     )
     marked = _marked(fleet, dict.fromkeys(findings))
     return tuple(sorted(marked, key=lambda each: (each.severity.rank, each.rule)))
+
+
+def _cut(rule: str) -> Problem:
+    """What says that a rule may find more."""
+    return Problem(about=rule, message=f"{rule} found {FOUND:,} places, and was not asked for more")
 
 
 def _marked(fleet: Fleet, findings: Iterable[Finding]) -> Iterable[Finding]:

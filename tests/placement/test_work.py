@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from gpu_constructs.budget import one_call
 from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, Task
-from gpu_constructs.placement import demand_of, destinations, packing, prove, prover
-from gpu_constructs.placement.destinations import assignments, routes_of, unassigned, unjudged
+from gpu_constructs.placement import demand_of, packing, prove, prover
+from gpu_constructs.placement.destinations import STEPS_OF_PAIR, assignments, routes_of, unassigned, unjudged
 from gpu_constructs.placement.packing import Load, Need, Packing, Room, pack
 from gpu_constructs.rules import check
 from tests.rules.given import GPU_TASK, a_pool, fleet_of, on_launch_type, service
@@ -60,9 +61,8 @@ def test_tasks_that_ask_for_the_same_are_one_demand() -> None:
     assert len({id(demand_of(each)) for each in _tasks(9)}) == 1
 
 
-def _beyond(monkeypatch: pytest.MonkeyPatch, pairs: int) -> Fleet:
+def _of_eight_pairs() -> Fleet:
     """Three services on the launch type, each with two pools, and a task that nothing runs."""
-    monkeypatch.setattr(destinations, "PAIRS", pairs)
     pools, tasks = _pools(2), _tasks(3)
     workloads = tuple(
         service(each, name=f"{each.name}-service", strategy=(), cluster="gpu", launch_type="EC2") for each in tasks
@@ -71,15 +71,17 @@ def _beyond(monkeypatch: pytest.MonkeyPatch, pairs: int) -> Fleet:
     return replace(fleet_of(*tasks, by_hand, workloads=workloads, is_whole=True), pools=pools)
 
 
-def test_within_the_budget_everything_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
-    fleet = _beyond(monkeypatch, 8)
-    assert not unjudged(fleet)
-    assert not [each for each in check(fleet) if each.rule == "GPU116"]
+def test_within_the_budget_everything_is_judged() -> None:
+    fleet = _of_eight_pairs()
+    with one_call(8 * STEPS_OF_PAIR):
+        assert not unjudged(fleet)
+        assert not [each for each in check(fleet) if each.rule == "GPU116"]
 
 
-def test_beyond_the_budget_nothing_is_judged_and_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    fleet = _beyond(monkeypatch, 5)
-    assert [each.name for each in unjudged(fleet).values()] == ["task2-service", "by-hand"]
+def test_beyond_the_budget_nothing_is_judged_and_that_is_said() -> None:
+    fleet = _of_eight_pairs()
+    with one_call(5 * STEPS_OF_PAIR):
+        assert [each.name for each in unjudged(fleet).values()] == ["task2-service", "by-hand"]
     assert [each.workload.name for each in assignments(fleet)] == ["task0-service", "task1-service"]
     assert not list(unassigned(fleet))
     assert routes_of(fleet, fleet.tasks[2])[0].answer is UNKNOWN
@@ -94,26 +96,28 @@ def test_beyond_the_budget_nothing_is_judged_and_that_is_said(monkeypatch: pytes
 def test_tasks_that_are_too_many_and_too_different_are_not_packed_and_that_is_said(
     monkeypatch: pytest.MonkeyPatch, packed: list[int]
 ) -> None:
-    monkeypatch.setattr(prover, "PACKED", 3)
+    monkeypatch.setattr(prover, "SQUARES_OF_STEP", 1)
     (pool,) = _pools(1)
     small, large = GPU_TASK, replace(GPU_TASK, name="large", memory_limit_mib=9_000)
     workloads = tuple(service(each, pool, name=each.name) for each in (small, large))
     fleet = replace(fleet_of(small, large, workloads=workloads), pools=(pool,))
-    proof = prove(fleet)
+    with one_call(2 * STEPS_OF_PAIR + 3):
+        proof = prove(fleet)
+        (said,) = [each.message for each in check(fleet) if each.rule == "GPU080"]
     assert not packed
     assert (proof.pools[0].answer, proof.pools[0].is_packed) == (UNKNOWN, False)
     assert [each.answer for each in proof.workloads] == [UNKNOWN, UNKNOWN]
-    (said,) = [each.message for each in check(fleet) if each.rule == "GPU080"]
     assert said.startswith("whether the workloads of Pool0 have room together was not worked out")
 
 
 def test_that_they_have_no_room_is_said_though_they_are_not_packed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prover, "PACKED", 3)
+    monkeypatch.setattr(prover, "SQUARES_OF_STEP", 1)
     pool = replace(_pools(1)[0], max_instances=2)
     small, large = GPU_TASK, replace(GPU_TASK, name="large", memory_limit_mib=9_000)
     workloads = tuple(service(each, pool, name=each.name, desired_count=2) for each in (small, large))
     fleet = replace(fleet_of(small, large, workloads=workloads), pools=(pool,))
-    (said,) = [each.message for each in check(fleet) if each.rule == "GPU080"]
+    with one_call(2 * STEPS_OF_PAIR + 3):
+        (said,) = [each.message for each in check(fleet) if each.rule == "GPU080"]
     assert "need 4 hosts for GPUs, and MaxSize is 2" in said
 
 

@@ -213,3 +213,10 @@ def test_fixes_are_tried_on_no_more_containers_than_there_is_time_for(monkeypatc
         check(crowd(100, memory_limit_mib=100))
     assert 0 < sum(checked) <= 1_000
     assert work.left > 400_000, "half is left for other values of parameters"
+
+
+def test_of_one_rule_no_more_is_found_than_anybody_reads_and_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalogue, "FOUND", 5)
+    *found, said = check(crowd(9, memory_limit_mib=100), rules=[catalogue.find_rule("GPU312")])
+    assert [each.rule for each in found] == ["GPU312"] * 5
+    assert (said.rule, said.message) == ("GPU116", "GPU312 found 5 places, and was not asked for more")

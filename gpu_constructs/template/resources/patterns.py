@@ -5,22 +5,25 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TypeVar
 
-from gpu_constructs.budget import PATTERNS
+from gpu_constructs.budget import work
 from gpu_constructs.fleet import UNKNOWN, Fleet, PlacementConstraint, Remark, RemarkKind, Task, Workload
+
+STEPS_OF_PATTERN = 50
+"""To compare a pattern with every instance type, as measured."""
 
 _Holder = TypeVar("_Holder", Task, Workload)
 _MARK = "~"  # of `=~` and `!~`
 
 
 def within_patterns(fleet: Fleet) -> Fleet:
-    """The same fleet; with more patterns than `PATTERNS`, expressions that hold some are unknown, which is noted."""
+    """The same fleet; with more patterns than there is work left for, expressions with some are unknown, as noted."""
     asked = [each.task for each in fleet.workloads if each.task is not None]
     written: list[Task | Workload] = [*fleet.tasks, *fleet.workloads]
     count = sum(_patterns(each) for holder in written for each in holder.constraints)
-    if count <= PATTERNS:
+    if work().takes(STEPS_OF_PATTERN * count):
         return fleet
     origin = next(each.origin for each in written if each.origin and any(map(_patterns, each.constraints)))
-    text = f"{count} patterns in placement constraints, and {PATTERNS} are judged: none of them is"
+    text = f"{count} patterns in placement constraints are more than are judged: none of them is"
     tasks = {id(each): _unknown(each) for each in (*fleet.tasks, *asked)}
     return replace(
         fleet,

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from math import inf
 
-from gpu_constructs.budget import ADMISSIONS
+from gpu_constructs.budget import work
 from gpu_constructs.fleet import Remark, RemarkKind, Unknown
 from gpu_constructs.template.model import Reference, Resource
 from gpu_constructs.template.resources.index import Index
@@ -52,7 +52,8 @@ class SecurityGroups:
     def __init__(self, index: Index, notes: Notes) -> None:
         self._index = index
         self._notes = notes
-        self._left = ADMISSIONS
+        self._work = work()
+        self._is_noted = False
         self._alone: dict[str, dict[Reference, list[Section]]] = {}
         self._known: dict[tuple[Reference, str], _Rules] = {}
 
@@ -160,11 +161,13 @@ class SecurityGroups:
 
     def _takes(self, number: int, group: Resource) -> bool:
         """Whether so much more may be compared; what is not compared is unknown, which is noted once."""
-        if self._left >= 0 > self._left - number:
+        if self._work.takes(number):
+            return True
+        if not self._is_noted:
+            self._is_noted = True
             text = "more security groups than are compared, so that who reaches whom is not known"
             self._notes.append(Remark(kind=RemarkKind.NOT_READ, text=text, origin=group.origin))
-        self._left -= number
-        return self._left >= 0
+        return False
 
     def _rules(self, group: Resource, direction: str) -> _Rules:
         key = (group.reference, direction)

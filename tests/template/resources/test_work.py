@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
+from gpu_constructs.budget import one_call
 from gpu_constructs.fleet import UNKNOWN, Fleet
 from gpu_constructs.template import mentions
 from gpu_constructs.template.model import Reference, Resource
-from gpu_constructs.template.resources import patterns, schedules, security_groups
+from gpu_constructs.template.resources import schedules
 from gpu_constructs.template.resources.index import Index
+from gpu_constructs.template.resources.patterns import STEPS_OF_PATTERN
 from tests.template.resources.declared import fleet, joined
 
 _CONTAINER = {"Name": "server", "Image": "x", "Memory": 100, "PortMappings": [{"ContainerPort": 8000}]}
@@ -80,25 +82,25 @@ def test_what_is_in_front_of_services_is_read_once(looked_up: list[str]) -> None
     assert len(looked_up) < 20 * number  # not the square, 40,000
 
 
-def test_beyond_the_budget_no_security_group_is_closed_and_that_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(security_groups, "ADMISSIONS", 10)
-    found = _balanced(20)
+def test_beyond_the_budget_no_security_group_is_closed_and_that_is_noted() -> None:
+    with one_call(10):
+        found = _balanced(20)
     assert [target.gap for each in found.workloads for target in each.targets].count(None) > 10
     (remark,) = found.remarks
     assert "more security groups than are compared" in remark.text
 
 
-def test_beyond_the_budget_no_pattern_is_judged_and_that_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_beyond_the_budget_no_pattern_is_judged_and_that_is_noted() -> None:
     written = ["attribute:ecs.instance-type =~ g6.*", "attribute:ecs.instance-type !~ g5.*", "attribute:zone == a"]
     constraints = [{"Type": "memberOf", "Expression": each} for each in written]
     resources = {
         "Task": _resource("ECS::TaskDefinition", PlacementConstraints=constraints),
         "Service": _resource("ECS::Service", TaskDefinition={"Ref": "Task"}, PlacementConstraints=constraints),
     }
-    monkeypatch.setattr(patterns, "PATTERNS", 4)
-    assert not fleet(resources).remarks
-    monkeypatch.setattr(patterns, "PATTERNS", 3)
-    found = fleet(resources)
+    with one_call(4 * STEPS_OF_PATTERN):
+        assert not fleet(resources).remarks
+    with one_call(4 * STEPS_OF_PATTERN - 1):
+        found = fleet(resources)
     (service,) = found.workloads
     assert service.task is not None
     for found_constraints in (
