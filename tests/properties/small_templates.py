@@ -30,9 +30,12 @@ _TYPES = (
 )
 _JOIN = "#!/bin/bash\necho ECS_CLUSTER=${Cluster} >> /etc/ecs/ecs.config\n"
 _USER_DATA = (
-    *(_JOIN,) * 6,
+    *(_JOIN,) * 12,
     f"{_JOIN}echo ECS_ENABLE_GPU_SUPPORT=false >> /etc/ecs/ecs.config\n",
     f"{_JOIN}./install-driver\n",
+    f"{_JOIN}echo ECS_ENABLE_TASK_ENI=false >> /etc/ecs/ecs.config\n",
+    f"{_JOIN}echo 'ECS_RESERVED_PORTS=[22,8080]' >> /etc/ecs/ecs.config\n",
+    _JOIN + """echo 'ECS_INSTANCE_ATTRIBUTES={"team":"ml"}' >> /etc/ecs/ecs.config\n""",
 )
 _ASKS = (
     *({"Value": "1"}, {"Value": "4"}) * 3,
@@ -46,9 +49,19 @@ _ASKS = (
 )
 _NEEDS = (*(None,) * 6, {"GpuMemoryMib": 20_000}, {"ComputeCapability": "8.0"}, {"GpuMemoryMib": 200_000})
 _CONSTRAINTS = (
-    *(None,) * 6,
+    *(None,) * 14,
     "attribute:ecs.instance-type == g6.xlarge",
     "attribute:ecs.instance-type in [g6.xlarge, g6.12xlarge]",
+    "attribute:ecs.availability-zone == us-east-1a",
+    "attribute:ecs.subnet-id != subnet-0a0a0a0a",
+    "attribute:team == ml",
+)
+_SUBNETS = (
+    ["subnet-0a0a0a0a"],
+    ["subnet-0b0b0b0b"],
+    [{"Ref": "InA"}],
+    [{"Ref": "InB"}],
+    [{"Ref": "InA"}, {"Ref": "InB"}],
 )
 _HOSTS = ("provider", "provider", "provider", "group", "managed", "batch", "elsewhere")
 
@@ -64,7 +77,12 @@ class Written:
         sent: The pools to which each service certainly sends copies: those of a strategy with a weight or a base.
     """
 
-    resources: dict[str, Any] = field(default_factory=lambda: {"Cluster": {"Type": "AWS::ECS::Cluster"}})
+    resources: dict[str, Any] = field(
+        default_factory=lambda: {
+            "Cluster": {"Type": "AWS::ECS::Cluster"},
+            **{f"In{each}": _of("AWS::EC2::Subnet", AvailabilityZone=f"us-east-1{each.lower()}") for each in "AB"},
+        }
+    )
     tasks: list[str] = field(default_factory=list)
     services: dict[str, list[str]] = field(default_factory=dict)
     sent: dict[str, list[str]] = field(default_factory=dict)
@@ -144,7 +162,7 @@ def _group(written: Written, random: Random, name: str, types: list[Any], least:
         "AWS::AutoScaling::AutoScalingGroup",
         MinSize=str(least),
         MaxSize="4",
-        VPCZoneIdentifier=["subnet-1"],
+        VPCZoneIdentifier=random.choice(_SUBNETS),
         **group,
     )
 
@@ -169,6 +187,8 @@ def _task(written: Written, random: Random, name: str, providers: list[str]) -> 
         properties["RuntimePlatform"] = {"CpuArchitecture": "ARM64"}
     if random.random() < 0.2:
         properties["NetworkMode"] = "awsvpc"
+    if random.random() < 0.1:
+        container["PortMappings"] = [{"ContainerPort": 8080, "HostPort": 8080}]
     written.resources[name] = task
     written.tasks.append(name)
     written.services[name] = []

@@ -7,7 +7,7 @@ cannot fit, or nobody can say.
 - The pytest kit passes where all GPU tasks fit, and else names the others.
 - check shows an error or a warning of `CANNOT` where the task cannot fit, and of `DOUBTS` only where it does not
   certainly fit. Where it shows none, the task fits, or nobody can say because a part is missing, or nothing in the
-  files says who runs it.
+  files says who runs it. A task that is sent to pools, and of which nobody can say, is counted as not checked.
 - cfn-lint shows what check shows, at its own ids; the check at synth what check shows of the same assembly.
 """
 
@@ -33,6 +33,7 @@ from gpu_constructs.checking.report import check_files, findings_in
 from gpu_constructs.cli import explain
 from gpu_constructs.lint import lint_id
 from gpu_constructs.rules import Finding, Severity
+from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from gpu_constructs.template import Inputs
 from gpu_constructs.testing import gpus
 from tests.examples import times
@@ -44,7 +45,7 @@ PACK = "gpu_constructs.lint"
 CANNOT = frozenset(
     {
         *("GPU027", "GPU028", "GPU029", "GPU032", "GPU033", "GPU060", "GPU061", "GPU062", "GPU063", "GPU067", "GPU068"),
-        *("GPU070", "GPU073"),
+        *("GPU070", "GPU073", "GPU084"),
     }
 )
 """Rules about a task or its service that say that it runs nowhere, or not where it is sent."""
@@ -52,7 +53,9 @@ CANNOT = frozenset(
 CANNOT_ON_POOL = frozenset({"GPU052", "GPU054", "GPU058"})
 """Rules about a pool that say that no GPU task runs there, or none at all."""
 
-DOUBTS = frozenset({"GPU006", "GPU014", "GPU030", "GPU064", "GPU065", "GPU066", "GPU069", "GPU071", "GPU075", "GPU180"})
+DOUBTS = frozenset(
+    {"GPU006", "GPU014", "GPU030", "GPU064", "GPU065", "GPU066", "GPU069", "GPU071", "GPU075", "GPU180", "GPU303"}
+)
 """Rules about a task or its service that say that it may not run, or not on every host that it may get."""
 
 
@@ -129,6 +132,9 @@ def against_check(written: Written, task: str, answer: bool | None, findings: It
         return f"and check says that it cannot: {cannot}"
     if doubts and answer is True:
         return f"and check has doubts: {doubts}"
+    is_said = doubts or cannot or any(each.rule == UNCHECKED for each in about)
+    if answer is None and is_sent(written, task) and not is_said:
+        return f"and check counts it as checked: {sorted({each.rule for each in findings})}"
     if answer is False and not cannot and not doubts and is_sent(written, task):
         return f"and check says nothing: {sorted({each.rule for each in findings})}"
     return ""
