@@ -5,7 +5,8 @@ Written from the documentation of CloudFormation alone, so that it says nothing 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -94,6 +95,43 @@ class Estate:
         return kinds
 
     @cached_property
+    def twice(self) -> list[tuple[str, Opening]]:
+        """Rules that EC2 would refuse because they are there already."""
+        ways = (("Ingress", "Source"), ("Egress", "Destination"))
+        found = Counter((way, each) for way, side in ways for each in self._rules(way, side))
+        return [each for each, times in found.items() if times > 1]
+
+    def may_pass(self, sources: Iterable[str], targets: Iterable[str], ports: tuple[int, int]) -> bool:
+        """Whether something with some of these groups reaches something with some of those on all of some ports."""
+        wanted = [Opening(source, target, *ports) for source in sources for target in targets]
+        let_out = {each for each in wanted if any(one.covers(each) for one in self.egress)}
+        return bool(let_out) and any(any(one.covers(each) for one in self.ingress) for each in wanted)
+
+    @cached_property
+    def connected(self) -> list[tuple[str, str]]:
+        """Clients and servers in Service Connect that do not reach one another."""
+        members = {
+            name: each
+            for name, each in self.of("AWS::ECS::Service").items()
+            if each.get("ServiceConnectConfiguration", {}).get("Enabled")
+        }
+        groups = {name: self._groups_of_tasks(name, each) for name, each in members.items()}
+        return [
+            (client, server)
+            for server, each in members.items()
+            for named in each["ServiceConnectConfiguration"].get("Services", ())
+            for client in members
+            if client != server and not self.may_pass(groups[client], groups[server], self._proxy_ports(each, named))
+        ]
+
+    def _proxy_ports(self, service: dict[str, Any], named: dict[str, Any]) -> tuple[int, int]:
+        task = self.resources[service["TaskDefinition"]]["Properties"]
+        mappings = [each for one in task["ContainerDefinitions"] for each in one.get("PortMappings", ())]
+        (mapping,) = [each for each in mappings if each.get("Name") == named["PortName"]]
+        port = named.get("IngressPortOverride") or (task["NetworkMode"] == "awsvpc" and mapping["ContainerPort"])
+        return (port, port) if port else _DYNAMIC
+
+    @cached_property
     def ingress(self) -> set[Opening]:
         """What security groups let in."""
         return set(self._rules("Ingress", "Source"))
@@ -150,11 +188,19 @@ class Estate:
         if network:
             return list(network["SecurityGroups"])
         stack = name.partition(".")[0]
-        templates = self.of("AWS::EC2::LaunchTemplate").items()
-        hosts = [each["LaunchTemplateData"] for key, each in templates if key.startswith(f"{stack}.")]
+        templates = self.of("AWS::EC2::LaunchTemplate")
+        used = [self._template_of(each["CapacityProvider"]) for each in service.get("CapacityProviderStrategy", ())]
+        names = used or [key for key in templates if key.startswith(f"{stack}.")]
+        hosts = [templates[key]["LaunchTemplateData"] for key in names]
         interfaces = [each for data in hosts for each in data.get("NetworkInterfaces", ())]
         groups = [data.get("SecurityGroupIds", ()) for data in hosts] + [each["Groups"] for each in interfaces]
         return sorted({group for of in groups for group in of})
+
+    def _template_of(self, provider: str) -> str:
+        scaled = self.of("AWS::ECS::CapacityProvider")[provider]["AutoScalingGroupProvider"]["AutoScalingGroupArn"]
+        group = self.of("AWS::AutoScaling::AutoScalingGroup")[scaled]
+        policy = group.get("MixedInstancesPolicy", {}).get("LaunchTemplate", {}).get("LaunchTemplateSpecification")
+        return str((policy or group["LaunchTemplate"])["LaunchTemplateId"])
 
     def _ports(self, service: dict[str, Any], entry: dict[str, Any]) -> tuple[int, int]:
         task = self.resources[service["TaskDefinition"]]["Properties"]
