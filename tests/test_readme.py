@@ -45,7 +45,16 @@ def test_a_block_runs(page: str, block: str, tmp_path: Path, monkeypatch: pytest
 
 
 @pytest.mark.parametrize(
-    "page", [*PAGES, "docs/batch.md", "docs/capacity.md", "docs/emulator.md", "docs/training.md", "CHANGELOG.md"]
+    "page",
+    [
+        *PAGES,
+        "docs/batch.md",
+        "docs/capacity.md",
+        "docs/emulator.md",
+        "docs/training.md",
+        "docs/from-plain-cdk.md",
+        "CHANGELOG.md",
+    ],
 )
 def test_a_link_leads_somewhere(page: str) -> None:
     for target, _ in _LINK.findall((ROOT / page).read_text()):

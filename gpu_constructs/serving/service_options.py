@@ -71,7 +71,9 @@ class ServiceOptions(Ec2ServiceOptions, total=False):
         canary_configuration: How many requests the new version gets first, and how long.
         deployment_strategy: Whether tasks are replaced one after the other, the default, or requests are shifted to a
             second set of them, which takes every GPU twice.
-        force_new_deployment: Whether tasks are replaced although nothing changed.
+        force_new_deployment: Whether tasks are replaced although nothing changed, once for each ``nonce``. A service
+            that moves to another capacity needs it where its task definition stays the same: ECS moves no task that
+            runs because of a new strategy.
         lifecycle_hooks: Functions that a deployment waits for.
         linear_configuration: In which steps requests are shifted.
         task_definition_revision: Which revision it runs. By default the one of this deploy.
