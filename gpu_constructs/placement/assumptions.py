@@ -136,6 +136,8 @@ def rooms_on(offer: PoolProfile, instance_type: InstanceType) -> tuple[Room | No
         if worst is not None and name not in daemon.never_on:
             worst = _beside(worst, daemon.demand, Assumption.WORST)
     certain = [each.demand for each in offer.daemons if name in each.runs_on]
+    if worst is None and any(name not in each.runs_on | each.never_on for each in offer.daemons):
+        return worst, best  # what may run may take the room of what certainly would
     together: Room | None = best
     for demand in certain:
         together = None if together is None else _beside(together, demand, Assumption.BEST)

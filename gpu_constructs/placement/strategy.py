@@ -73,7 +73,7 @@ def spared_by(workload: Workload) -> frozenset[str]:
     Where none is wanted one counts; where the number is only known at deploy time no pool is spared.
     """
     wanted = workload.desired_count
-    if len(workload.strategy) < 2 or isinstance(wanted, Unknown):  # noqa: PLR2004 - one provider gets all
+    if isinstance(wanted, Unknown) or not any(each.base for each in workload.strategy):
         return frozenset()
     copies = max(1, wanted, known(workload.min_count or 0))
     shares = [(each.item.pool, each.most) for each in split(workload.strategy, copies, copies)]

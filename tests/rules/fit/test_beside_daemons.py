@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from gpu_constructs import GpuService
-from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, StrategyItem, Workload
+from gpu_constructs.fleet import UNKNOWN, Fleet, PlacementConstraint, Pool, StrategyItem, Workload
 from gpu_constructs.placement import prove
 from gpu_constructs.placement.destinations import answer_of, routes_of
 from gpu_constructs.planning import plan
-from gpu_constructs.rules import Finding, check
+from gpu_constructs.rules import Finding, Severity, check
 from tests.rules.fit.test_whole_fleet import pool, service
-from tests.rules.given import mps
+from tests.rules.given import gpu, mps
 from tests.synthesis import Site
 
 L4, L4_TOO = pool(name="L4", most=4), pool(name="L4Too", most=4)
@@ -32,6 +32,11 @@ def on_port(workload: Workload, port: int = 9400) -> Workload:
 
 def daemon(gpus: int = 0) -> Workload:
     return replace(service("watch", L4, gpus), strategy=(), daemon=True)
+
+
+def named(workload: Workload, name: str) -> Workload:
+    assert workload.task is not None
+    return replace(workload, name=name, task=replace(workload.task, name=f"{name}-task"))
 
 
 def sent(workload: Workload, *pools: Pool, base: int = 0) -> Workload:
@@ -136,8 +141,8 @@ def test_a_task_that_nothing_runs_is_held_against_what_daemons_leave() -> None:
 
 
 def test_two_daemons_that_have_no_room_together_are_a_doubt() -> None:
-    others = replace(daemon(2), name="other", task=replace(daemon(2).task, name="other-task"))  # type: ignore[type-var]
-    assert [each.rule for each in said(fleet_of(sent(service("chat", L4), L4), daemon(3), others))] == ["GPU006"]
+    both = daemon(3), named(daemon(2), "other")
+    assert [each.rule for each in said(fleet_of(sent(service("chat", L4), L4), *both))] == ["GPU006"]
 
 
 def test_a_pool_that_no_copy_goes_to_while_a_base_takes_all_is_a_warning() -> None:
@@ -174,3 +179,24 @@ def test_a_size_that_was_given_is_found_when_the_cluster_is_monitored(site: Site
     site.cluster.add_monitoring("Monitoring")
     (message,) = site.findings("GPU060")
     assert "beside Cluster/Monitoring/Daemon, a daemon that ECS starts first" in message
+
+
+def only_on(workload: Workload, expression: str) -> Workload:
+    return replace(workload, constraints=(PlacementConstraint(type="memberOf", expression=expression),))
+
+
+def test_all_gpus_of_a_type_without_the_daemon_are_left() -> None:
+    both = pool("g6.12xlarge", "g6.xlarge", name="Both", most=2)
+    chat = sent(of_container(service("chat", both), requirements=(gpu("ALL"),)), both)
+    watch = only_on(daemon(1), "attribute:ecs.instance-type == g6.12xlarge")
+    fleet = fleet_of(chat, watch, pools=(both,))
+    assert prove(fleet).answer is UNKNOWN
+    assert [str(each.severity) for each in said(fleet)] == []
+
+
+def test_a_daemon_that_may_be_kept_off_by_another_takes_nothing_for_certain() -> None:
+    """Both take the port, and nothing says that hosts have the attribute."""
+    other = only_on(on_port(named(daemon(), "other")), "attribute:team == red")
+    chat = sent(service("chat", L4, 4), L4)
+    assert [each.severity for each in said(fleet_of(chat, on_port(daemon(1))))] == [Severity.ERROR]
+    assert [each.severity for each in said(fleet_of(chat, on_port(daemon(1)), other))] == [Severity.WARNING]
