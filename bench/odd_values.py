@@ -177,7 +177,9 @@ def asked_everywhere(template: Template) -> None:
             if "internal error" in said.getvalue():
                 raise AssertionError(f"{' '.join(command)}: {said.getvalue()}")
     # The rule that says why nothing was checked.
-    for found in vars(lint)["E9500"]().match(Linted("template", template, ["us-east-1"])):
+    with redirect_stderr(StringIO()):
+        unread = vars(lint)["E9500"]().match(Linted("template", template, ["us-east-1"]))
+    for found in unread:
         raise AssertionError(f"cfn-lint: {found.message}")
 
 

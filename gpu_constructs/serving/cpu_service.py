@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import cast
 
 import aws_cdk as cdk
+import jsii
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
-from constructs import Construct
+from constructs import Construct, IValidation
 from typing_extensions import Unpack
 
 from gpu_constructs.cdk.atomic import creating, require_construct_id, translated
@@ -125,10 +126,12 @@ class CpuService(ecs.Ec2Service):
             super().__init__(
                 scope,
                 construct_id,
-                cluster=cluster.cluster if strategies is None else cluster.hosts.cluster_for_managed_tasks,
+                cluster=cluster.hosts.cluster_for_managed_tasks,
                 task_definition=task_definition,
                 **options,
             )
+        if strategies is None:
+            self.node.add_validation(_FindsHosts(cluster))
         if not has_controller:
             # CDK writes one for the circuit breaker, and CloudFormation replaces a service that gets one.
             cast("ecs.CfnService", self.node.find_child("Service")).deployment_controller = None
@@ -136,6 +139,22 @@ class CpuService(ecs.Ec2Service):
         keep_exported(capacity or (), scope)
         write_rules_once(self, scope, cluster.hosts)
         self.service_connect_ports = connect(self, cluster.hosts, options.get("service_connect_configuration"))
+
+
+@jsii.implements(IValidation)
+class _FindsHosts:
+    """Whether a service without a strategy finds hosts, which its cluster may get later; CDK says it in its words."""
+
+    def __init__(self, cluster: GpuCluster) -> None:
+        self._cluster = cluster
+
+    def validate(self) -> list[str]:
+        """What is wrong, in a list; an empty one if nothing is."""
+        if self._cluster.cluster.has_ec2_capacity:
+            return []
+        fix = "capacity=[cluster.add_capacity('Cpu', instance_types=['c7i.large'], max_instances=2)]"
+        why = "ECS Managed Instances run only what a capacity provider strategy sends to them"
+        return [f"the cluster has no Auto Scaling group, and {why}; fix: {fix}"]
 
 
 def _percentages_of(options: CpuServiceOptions) -> tuple[int, int]:

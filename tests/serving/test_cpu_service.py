@@ -197,3 +197,12 @@ def test_accelerators_are_shared_with_cpu_tasks_by_choice(site: Site, web: ecs.E
         site.stack, "Service", cluster=site.cluster, task_definition=web, capacity=[site.l4], off_gpu_hosts=False
     )
     assert "PlacementConstraints" not in resource(site)["Properties"]
+
+
+def test_a_cluster_of_managed_instances_alone_is_refused_in_our_words(site: Site, web: ecs.Ec2TaskDefinition) -> None:
+    cluster = GpuCluster(site.stack, "OfManaged", vpc=site.vpc)
+    cluster.add_managed_capacity("Managed", instance_types=["g6.xlarge"])
+    service = CpuService(site.stack, "Service", cluster=cluster, task_definition=web)
+    (said,) = service.node.validate()
+    assert said.startswith("the cluster has no Auto Scaling group")
+    assert "capacity=[cluster.add_capacity(" in said
