@@ -37,7 +37,7 @@ from gpu_constructs.placement.reasons import Fit
 from gpu_constructs.placement.route import Answer, Assignment, Destination, Elsewhere, Route, all_of
 from gpu_constructs.placement.strategy import items_with_tasks, spared_by
 
-STEPS_OF_PAIR = 40
+STEPS_OF_PAIR = 25
 """To hold a workload against a pool, as measured."""
 
 EC2_LAUNCH_TYPES = frozenset({None, "EC2"})

@@ -8,8 +8,8 @@ from typing import TypeVar
 from gpu_constructs.budget import work
 from gpu_constructs.fleet import UNKNOWN, Fleet, PlacementConstraint, Remark, RemarkKind, Task, Workload
 
-STEPS_OF_PATTERN = 50
-"""To compare a pattern with every instance type, as measured."""
+STEPS_OF_CONSTRAINT, STEPS_OF_PATTERN = 1_800, 60
+"""To ask a constraint for every instance type, and to compare each of its patterns, as measured."""
 
 _Holder = TypeVar("_Holder", Task, Workload)
 _MARK = "~"  # of `=~` and `!~`
@@ -19,8 +19,9 @@ def within_patterns(fleet: Fleet) -> Fleet:
     """The same fleet; with more patterns than there is work left for, expressions with some are unknown, as noted."""
     asked = [each.task for each in fleet.workloads if each.task is not None]
     written: list[Task | Workload] = [*fleet.tasks, *fleet.workloads]
-    count = sum(_patterns(each) for holder in written for each in holder.constraints)
-    if work().takes(STEPS_OF_PATTERN * count):
+    counts = [count for holder in written for each in holder.constraints if (count := _patterns(each))]
+    count = sum(counts)
+    if work().takes(STEPS_OF_CONSTRAINT * len(counts) + STEPS_OF_PATTERN * count):
         return fleet
     origin = next(each.origin for each in written if each.origin and any(map(_patterns, each.constraints)))
     text = f"{count} patterns in placement constraints are more than are judged: none of them is"

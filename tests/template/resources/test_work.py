@@ -12,7 +12,7 @@ from gpu_constructs.template import mentions
 from gpu_constructs.template.model import Reference, Resource
 from gpu_constructs.template.resources import schedules
 from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.patterns import STEPS_OF_PATTERN
+from gpu_constructs.template.resources.patterns import STEPS_OF_CONSTRAINT, STEPS_OF_PATTERN
 from tests.template.resources.declared import fleet, joined
 
 _CONTAINER = {"Name": "server", "Image": "x", "Memory": 100, "PortMappings": [{"ContainerPort": 8000}]}
@@ -97,9 +97,9 @@ def test_beyond_the_budget_no_pattern_is_judged_and_that_is_noted() -> None:
         "Task": _resource("ECS::TaskDefinition", PlacementConstraints=constraints),
         "Service": _resource("ECS::Service", TaskDefinition={"Ref": "Task"}, PlacementConstraints=constraints),
     }
-    with one_call(4 * STEPS_OF_PATTERN):
+    with one_call(4 * (STEPS_OF_CONSTRAINT + STEPS_OF_PATTERN)):
         assert not fleet(resources).remarks
-    with one_call(4 * STEPS_OF_PATTERN - 1):
+    with one_call(4 * (STEPS_OF_CONSTRAINT + STEPS_OF_PATTERN) - 1):
         found = fleet(resources)
     (service,) = found.workloads
     assert service.task is not None
