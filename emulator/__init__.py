@@ -7,8 +7,9 @@ and `inventory`. ``python -m emulator`` is a shell in front of it.
 
 What is here that moto lacks:
 
-- CloudFormation that refuses unknown types, follows references on update and deletes in order (`stacks`,
-  `cloudformation`, `deletion`), with the types of the modules in `install.RESOURCES`;
+- CloudFormation that refuses unknown types and exports in use, follows references on update, takes a failed one back
+  and deletes in order (`cloudformation`, `stacks`, `references`, `deletion`), with the types of the modules in
+  `install.RESOURCES`;
 - Auto Scaling groups that launch what their template, policies, reservations and placement groups say, or cannot
   (`autoscaling`, `launch_settings`, `launching`, `reservations`, `placement_groups`), with warm pools, lifecycle hooks
   and scheduled actions that do something (`warm_pools`, `lifecycle_hooks`, `scheduled_actions`);
@@ -31,8 +32,8 @@ What is here that moto lacks:
 The world outside the account is set by SSM parameters below ``/emulator/``: the time, GPUs that fail at boot, types
 that EC2 has none of, reservations (`switches`).
 
-What it has not: Fargate, external hosts, StartTask, change sets of updates, custom resources but CDK's for the default
-security group (`functions`), quotas, spot interruptions, prices and allocation strategies, types by requirements or
-segments of a distribution in Auto Scaling groups, scaling policies, recurrence, managed draining, network traffic, what
-user data really does, and the time that things take. Each module says what it leaves out.
+What it has not: Fargate, external hosts, StartTask, custom resources but CDK's for the default security group
+(`functions`), quotas, spot interruptions, prices and allocation strategies, types by requirements or segments of a
+distribution in Auto Scaling groups, scaling policies, recurrence, managed draining, network traffic, what user data
+really does, and the time that things take. Each module says what it leaves out.
 """

@@ -9,15 +9,17 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from types import ModuleType
 from typing import Any
 
 from moto.cloudformation import models, urls
 from moto.cloudformation.exceptions import AlreadyExistsException, CloudFormationError, ValidationError
-from moto.cloudformation.models import CloudFormationBackend, Event, Stack, StackSet
+from moto.cloudformation.models import ChangeSet, CloudFormationBackend, Event, Stack, StackSet
 from moto.cloudformation.parsing import Export
 from moto.cloudformation.responses import CloudFormationResponse
 from moto.cloudformation.utils import generate_stack_id
+from moto.core.responses import ActionResult, EmptyResult
 
 from .stacks import Happening, StackFailedError, StackResources
 
@@ -50,6 +52,12 @@ class EmulatedStack(Stack):
         """Its resources."""
         assert isinstance(self.resource_map, StackResources)
         return self.resource_map
+
+    @property
+    def stack_parameters(self) -> dict[str, Any]:
+        """What it was given or had by default, such as the name of a parameter of SSM and not what that says."""
+        slots = self.template_dict.get("Parameters") or {}
+        return {name: self.parameters.get(name, slot.get("Default")) for name, slot in slots.items()}
 
     @staticmethod
     def parse_template(template: str) -> dict[str, Any]:
@@ -171,12 +179,21 @@ class EmulatedCloudFormation(CloudFormationBackend):
         if self.rolls_back and stack.attempt("ROLLBACK", stack.resources.delete):
             stack.status_reason = reason  # what the CLI shows: why it was rolled back
 
+    def change_set(self, name: str, stack_name: str | None) -> ChangeSet:
+        """The change set of this name or ARN; moto 5.2.5 takes that of any stack, and the CDK gives all one name.
+
+        Raises:
+            CloudFormationError: There is none.
+        """
+        for found in reversed(self.change_sets.values()):
+            if name == found.change_set_id or (
+                name == found.change_set_name and stack_name in (found.stack_id, found.stack_name)
+            ):
+                return found
+        raise CloudFormationError("ChangeSetNotFound", f"ChangeSet [{name}] does not exist")
+
     def execute_change_set(self, change_set_name: str, stack_name: str | None = None) -> None:
-        change_set = next(
-            item
-            for item in self.change_sets.values()
-            if change_set_name in (item.change_set_id, item.change_set_name) and stack_name in (None, item.stack_name)
-        )
+        change_set = self.change_set(change_set_name, stack_name)
         stack = self.stacks[change_set.stack_id]
         assert isinstance(stack, EmulatedStack)
         change_set.execution_status = "EXECUTE_COMPLETE"
@@ -306,6 +323,21 @@ class EmulatedCloudFormation(CloudFormationBackend):
                     self.deleted_stacks[stack.stack_id] = self.stacks.pop(stack.stack_id)
 
 
+def _describe_change_set(self: CloudFormationResponse) -> ActionResult:
+    backend = self.cloudformation_backend
+    assert isinstance(backend, EmulatedCloudFormation)
+    return ActionResult(backend.change_set(self._get_param("ChangeSetName"), self._get_param("StackName")))
+
+
+def _delete_change_set(self: CloudFormationResponse) -> ActionResult:
+    backend = self.cloudformation_backend
+    assert isinstance(backend, EmulatedCloudFormation)
+    with suppress(CloudFormationError):
+        found = backend.change_set(self._get_param("ChangeSetName"), self._get_param("StackName"))
+        del backend.change_sets[found.change_set_id]
+    return EmptyResult()
+
+
 def _keeping_what_failed(answer: Callable[[CloudFormationResponse], Any]) -> Callable[[CloudFormationResponse], Any]:
     """The answer to a request that may say that what fails is left as it is, which moto 5.2.5 does not read."""
 
@@ -325,5 +357,7 @@ def install() -> None:
     models.ResourceMap = StackResources  # type: ignore[attr-defined]
     models.Stack = EmulatedStack  # type: ignore[misc]  # what moto makes for a change set
     models.cloudformation_backends.backend = EmulatedCloudFormation
+    CloudFormationResponse.describe_change_set = _describe_change_set  # type: ignore[method-assign]
+    CloudFormationResponse.delete_change_set = _delete_change_set  # type: ignore[method-assign]
     for name in ("create_stack", "update_stack", "execute_change_set"):
         setattr(CloudFormationResponse, name, _keeping_what_failed(getattr(CloudFormationResponse, name)))

@@ -108,6 +108,7 @@ class EmulatedService(Service):
     def _take(self, settings: dict[str, Any]) -> None:
         """Be as these settings say; keys in camel case."""
         self.capacity_provider_strategy: list[dict[str, Any]] = settings["capacityProviderStrategy"]
+        self._ecs.providers(self._cluster, self.launch_type, self.capacity_provider_strategy, 0)  # which are there
         self.placement_constraints: list[dict[str, str]] = settings.get("placementConstraints") or []
         self.placement_strategy: list[dict[str, str]] = settings.get("placementStrategy") or []
         self.deployment_configuration: dict[str, Any] = settings.get("deploymentConfiguration") or {}

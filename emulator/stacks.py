@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import copy
 import logging
-import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,9 +22,10 @@ from moto.ec2.models import ec2_backends
 from moto.ec2.models.core import TaggedEC2Resource
 
 from .deletion import can_delete, delete
+from .references import changed, entries, needs
 from .resource import Region, Resource, registered
 
-__all__ = ["Happening", "ResourceFailedError", "StackFailedError", "StackResources", "install"]
+__all__ = ["Happening", "ResourceFailedError", "StackFailedError", "StackResources", "install", "is_known"]
 
 log = logging.getLogger(__name__)
 
@@ -115,15 +115,15 @@ class StackResources(ResourceMap):
         """The types of the template that nobody here can make and delete, with the resources that are of them."""
         found: dict[str, list[str]] = {}
         for logical_id, kind in sorted(self.types().items()):
-            if not _is_known(kind):
+            if not is_known(kind):
                 found.setdefault(kind, []).append(logical_id)
         return found
 
     def imports(self) -> set[str]:
         """The names of the exports that the existing resources and the outputs use."""
         parts = [self._resource_json_map.get(logical_id) for logical_id in self._definitions]
-        entries = _entries([*parts, self._template.get("Outputs") if parts else None])
-        return {str(parsing.clean_json(name, self)) for key, name in entries if key == "Fn::ImportValue"}
+        found = entries([*parts, self._template.get("Outputs") if parts else None])
+        return {str(parsing.clean_json(name, self)) for key, name in found if key == "Fn::ImportValue"}
 
     def export_names(self) -> set[str]:
         """What the outputs whose condition holds export; their values may be there later."""
@@ -227,10 +227,10 @@ class StackResources(ResourceMap):
     def _change(self, logical_id: str, before: Template) -> bool:
         """Bring a resource up to date in place; false where that takes a replacement."""
         resource, after = self._parsed_resources[logical_id], self._resolved(logical_id)
-        changed = set(_changed(before["Properties"], after["Properties"]))
-        if not _updatable(resource, after["Type"], changed):
+        differ = set(changed(before["Properties"], after["Properties"]))
+        if not _updatable(resource, after["Type"], differ):
             return False
-        if changed or logical_id in self._half_updated:
+        if differ or logical_id in self._half_updated:
             self._half_updated.add(logical_id)
             with self._doing(logical_id, after["Type"], "UPDATE"):
                 if isinstance(resource, Resource):
@@ -308,7 +308,7 @@ class StackResources(ResourceMap):
             if logical_id in seen:
                 return
             seen.add(logical_id)
-            for needed in _needs(definitions[logical_id]):
+            for needed in needs(definitions[logical_id]):
                 if needed in definitions:
                     visit(needed)
             condition = definitions[logical_id].get("Condition")
@@ -328,42 +328,13 @@ class StackResources(ResourceMap):
         return len(self._definitions)
 
 
-def _updatable(resource: Any, kind: str, changed: set[str]) -> bool:
+def _updatable(resource: Any, kind: str, differ: set[str]) -> bool:
     """Whether these properties can change without a replacement."""
-    if not changed:
+    if not differ:
         return True
     if isinstance(resource, Resource):
-        return not resource.create_only & (changed | {"*"})
-    return kind in UPDATED_BY_MOTO or changed <= {"Tags"}
-
-
-def _needs(definition: Template) -> Iterator[str]:
-    """Every name that a resource waits for."""
-    waits = definition.get("DependsOn", [])
-    yield from [waits] if isinstance(waits, str) else waits
-    yield from _references({key: value for key, value in definition.items() if key != "DependsOn"})
-
-
-def _references(value: Any) -> Iterator[str]:
-    """Every name that a piece of template refers to."""
-    for key, item in _entries(value):
-        if key == "Ref":
-            yield str(item)
-        elif key == "Fn::GetAtt":
-            yield str(item[0] if isinstance(item, list) else item.split(".")[0])
-        elif key == "Fn::Sub":
-            yield from re.findall(r"\$\{([^!.}]+)", item if isinstance(item, str) else item[0])
-
-
-def _entries(value: Any) -> Iterator[tuple[str, Any]]:
-    """Every key in a piece of template with its value."""
-    if isinstance(value, list):
-        for item in value:
-            yield from _entries(item)
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield key, item
-            yield from _entries(item)
+        return not resource.create_only & (differ | {"*"})
+    return kind in UPDATED_BY_MOTO or differ <= {"Tags"}
 
 
 def _taken(kind: str, name: str) -> str:
@@ -380,16 +351,8 @@ def _taken(kind: str, name: str) -> str:
     )
 
 
-def _changed(before: Any, after: Any, prefix: str = "") -> Iterator[str]:
-    """Dotted names of the properties that differ, and of the properties these are part of."""
-    if isinstance(before, dict) and isinstance(after, dict):
-        for key in sorted({*before, *after}):
-            if before.get(key) != after.get(key):
-                yield f"{prefix}{key}"
-                yield from _changed(before.get(key), after.get(key), f"{prefix}{key}.")
-
-
-def _is_known(kind: str) -> bool:
+def is_known(kind: str) -> bool:
+    """Whether there is a resource type that can be made and deleted."""
     model = registered().get(kind) or parsing.get_model_map().get(kind)
     return model is not None and can_delete(model, kind)
 

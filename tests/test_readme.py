@@ -8,8 +8,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import aws_cdk as cdk
 import pytest
 
+from emulator.install import RESOURCES
+from emulator.stacks import is_known
 from gpu_constructs.capacity.capacity_block import DRAIN_MINUTES
 from gpu_constructs.checking.report import check_files
 from gpu_constructs.fleet.efa import efa_layout
@@ -41,7 +44,19 @@ BLOCKS = [(page, block) for page in PAGES for block in _BLOCK.findall((ROOT / pa
 def test_a_block_runs(page: str, block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     # In names of its own, so that what it forgets to import is missing. Warnings are errors here as everywhere.
-    exec(compile(block, page, "exec"), {"__name__": "__main__"})  # noqa: S102 - it is our own
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile(block, page, "exec"), names)  # noqa: S102 - it is our own
+    for stack in [each for each in names.values() if isinstance(each, cdk.Stack)]:
+        assert unknown_to_the_emulator(stack) == []
+
+
+def unknown_to_the_emulator(stack: cdk.Stack) -> list[str]:
+    """The types of its resources that nobody can try without an account."""
+    stage = cdk.Stage.of(stack)
+    assert stage is not None
+    resources = json.loads((Path(stage.synth().directory) / stack.template_file).read_text()).get("Resources", {})
+    assert RESOURCES  # which have to be imported
+    return [each["Type"] for each in resources.values() if not is_known(each["Type"])]
 
 
 @pytest.mark.parametrize(
@@ -78,6 +93,7 @@ def test_the_page_is_one_app_that_runs(page: str, types: set[str]) -> None:
     names: dict[str, Any] = {"__name__": "__main__"}
     blocks = _BLOCK.findall((ROOT / "docs" / page).read_text())
     exec(compile("\n".join(blocks), page, "exec"), names)  # noqa: S102 - it is our own
+    assert unknown_to_the_emulator(names["stack"]) == []
     folder = Path(names["app"].synth().directory)
     resources = json.loads((folder / names["stack"].template_file).read_text())["Resources"].values()
     assert types <= {each["Type"] for each in resources}

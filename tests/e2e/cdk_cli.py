@@ -70,7 +70,7 @@ class Cdk:
         """
         outputs = self.work / "outputs.json"
         outputs.unlink(missing_ok=True)
-        # moto has no change set of an update, the CLI's default way to deploy.
+        # A change set, the default, takes longer; `test_emulator_page` has it.
         how = ["--method", "direct", "--require-approval", "never", "--outputs-file", str(outputs)]
         values = [word for name, value in parameters.items() for word in ("--parameters", f"{stack}:{name}={value}")]
         self._run(["-a", str(assembly), "deploy", stack, *how, *values])

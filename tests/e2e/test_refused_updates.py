@@ -209,3 +209,25 @@ def test_a_name_that_exists_is_refused_when_its_logical_id_changes(cloud: Local,
         cloud.update(stack, template)
 
     cloud.destroy(stack)
+
+
+def test_stacks_are_updated_by_change_sets_of_one_name_and_taken_back(cloud: Local) -> None:
+    """As the command line of the CDK deploys them by default."""
+    formation = cloud.account.client("cloudformation")
+    stacks = [cloud.deploy({"Resources": {"A": resource("SNS::Topic")}}, name) for name in ("one", "two")]
+    wrong = {"Resources": {"Rule": resource("EC2::SecurityGroupIngress", GroupId="sg-gone", IpProtocol="-1")}}
+    with pytest.raises(ClientError, match="ChangeSetNotFound"):
+        formation.describe_change_set(ChangeSetName="set", StackName="one")
+
+    for name, template in (("one", {"Resources": {"A": resource("SNS::Topic", DisplayName="a")}}), ("two", wrong)):
+        formation.delete_change_set(ChangeSetName="set", StackName=name)
+        asked = {"ChangeSetType": "UPDATE", "TemplateBody": json.dumps(template)}
+        formation.create_change_set(ChangeSetName="set", StackName=name, **asked)
+        made = formation.describe_change_set(ChangeSetName="set", StackName=name)
+        assert (made["StackName"], made["Status"]) == (name, "CREATE_COMPLETE")
+        formation.execute_change_set(ChangeSetName="set", StackName=name)
+
+    ends = [formation.describe_stacks(StackName=each.id)["Stacks"][0]["StackStatus"] for each in stacks]
+    assert ends == ["UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE"]
+    for stack in stacks:
+        cloud.destroy(stack)

@@ -1,0 +1,47 @@
+"""What a piece of template refers to, and where it differs from another."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+__all__ = ["changed", "entries", "needs"]
+
+
+def needs(definition: Mapping[str, Any]) -> Iterator[str]:
+    """Every name that a resource waits for."""
+    waits = definition.get("DependsOn", [])
+    yield from [waits] if isinstance(waits, str) else waits
+    yield from _references({key: value for key, value in definition.items() if key != "DependsOn"})
+
+
+def _references(value: Any) -> Iterator[str]:
+    """Every name that a piece of template refers to."""
+    for key, item in entries(value):
+        if key == "Ref":
+            yield str(item)
+        elif key == "Fn::GetAtt":
+            yield str(item[0] if isinstance(item, list) else item.split(".")[0])
+        elif key == "Fn::Sub":
+            yield from re.findall(r"\$\{([^!.}]+)", item if isinstance(item, str) else item[0])
+
+
+def entries(value: Any) -> Iterator[tuple[str, Any]]:
+    """Every key in a piece of template with its value."""
+    if isinstance(value, list):
+        for item in value:
+            yield from entries(item)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield key, item
+            yield from entries(item)
+
+
+def changed(before: Any, after: Any, prefix: str = "") -> Iterator[str]:
+    """Dotted names of the properties that differ, and of the properties these are part of."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        for key in sorted({*before, *after}):
+            if before.get(key) != after.get(key):
+                yield f"{prefix}{key}"
+                yield from changed(before.get(key), after.get(key), f"{prefix}{key}.")
