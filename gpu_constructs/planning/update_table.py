@@ -54,7 +54,7 @@ class Refusal:
     """What AWS answers, and what to do instead.
 
     Attributes:
-        answer: What AWS answers; a ``{}`` stands for who uses it.
+        answer: What AWS answers; the ``{}`` of exports stand for the export and who imports it.
         steps: The two deploys that do it.
         source: Where that is written.
     """
@@ -107,7 +107,7 @@ TWO_BALANCERS: Final = Refusal(
 )
 _EXPORTS: Final = "https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/using-cfn-stack-exports.html"
 CHANGED_EXPORT: Final = Refusal(
-    answer="Cannot update export as it is in use by {}",
+    answer="Export {} cannot be updated as it is in use by {}",
     steps=(
         "keep the export, add another one with the new value, let the other stack import that, and deploy",
         "remove the old export, and deploy",
@@ -115,7 +115,7 @@ CHANGED_EXPORT: Final = Refusal(
     source=_EXPORTS,
 )
 REMOVED_EXPORT: Final = Refusal(
-    answer="Cannot delete export as it is in use by {}",
+    answer="Export {} cannot be deleted as it is in use by {}",
     steps=("keep it, in CDK with export_value(…) of its stack, and deploy", "remove that line, and deploy"),
     source=_EXPORTS,  # and "deadly embrace": https://docs.aws.amazon.com/cdk/api/v2/docs/aws-cdk-lib.Stack.html
 )
@@ -183,7 +183,7 @@ UNIQUE: Final[tuple[Unique, ...]] = (
         keys=("ListenerArn", "Priority"),
         what="priority {} of its listener",
         refusal=Refusal(
-            answer="Priority is currently in use",
+            answer="The specified priority is in use",
             steps=(
                 "keep the construct id, or give the new rule another priority, and deploy",
                 "give it the old priority, if it has to be that one, and deploy",

@@ -291,7 +291,7 @@ class _Update:
                 shown = brief(exported if isinstance(exported, str) else output, NAME)
                 yield RefusedUpdate(
                     change=f"stack {name} {change} the export {shown}, which stack {importer.name} imports",
-                    refusal=replace(refusal, answer=refusal.answer.format(importer.name)),
+                    refusal=replace(refusal, answer=refusal.answer.format(shown, importer.name)),
                 )
 
 

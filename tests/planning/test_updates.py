@@ -133,7 +133,7 @@ def refused(old: Resources, new: Resources) -> tuple[RefusedUpdate, ...]:
             {"Old": rule()},
             {"New": rule()},
             "New takes priority 10 of its listener from Old",
-            "Priority is currently in use",
+            "The specified priority is in use",
             id="renamed rule",
         ),
         pytest.param(
@@ -217,15 +217,9 @@ _ONE, _TWO = exports(A=ref("Group")), exports(A=ref("Group"), B=ref("Cluster"))
 @pytest.mark.parametrize(
     ("old", "new", "answers", "first"),
     [
-        pytest.param(
-            (_ONE, imports("A")), (exports(), imports()), ["Cannot delete export"], "cdk deploy --exclusively Top"
-        ),
-        pytest.param(
-            (_ONE, imports("A")), (exports(B=ref("Group")), imports("B")), ["Cannot delete export"], "keep it, in CDK"
-        ),
-        pytest.param(
-            (_ONE, imports("A")), (exports(A=ref("Cluster")), imports("A")), ["Cannot update export"], "keep the export"
-        ),
+        pytest.param((_ONE, imports("A")), (exports(), imports()), ["deleted"], "cdk deploy --exclusively Top"),
+        pytest.param((_ONE, imports("A")), (exports(B=ref("Group")), imports("B")), ["deleted"], "keep it, in CDK"),
+        pytest.param((_ONE, imports("A")), (exports(A=ref("Cluster")), imports("A")), ["updated"], "keep the export"),
         pytest.param((_ONE, imports("A")), (_TWO, imports("B")), [], ""),
         pytest.param((_TWO, imports("A")), (_ONE, imports("A")), [], ""),
     ],
@@ -241,7 +235,9 @@ def test_an_export_in_use_stays(
             file.write_text(json.dumps(template), encoding="utf-8")
         sides.append(Inputs(files).stacks())
     found = refused_updates(*sides)
-    assert [each.refusal.answer for each in found] == [f"{each} as it is in use by Top" for each in answers]
+    assert [each.refusal.answer for each in found] == [
+        f"Export Base:A cannot be {each} as it is in use by Top" for each in answers
+    ]
     assert all(each.refusal.steps[0].startswith(first) for each in found)
 
 

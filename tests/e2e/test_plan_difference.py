@@ -1,0 +1,132 @@
+"""What ``plan --diff`` says that AWS refuses, the emulator refuses, and it takes the two deploys that do it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_elasticloadbalancingv2 as elbv2
+from emulator.local import Deployed, Local, NotDeployedError
+from gpu_constructs import GpuCluster, GpuService, GpuTaskDefinition
+from gpu_constructs.planning.updates import refused_updates
+from gpu_constructs.template import Inputs
+
+from tests.synthesis import Properties, app_in
+
+IMAGE = ecs.ContainerImage.from_registry("vllm/vllm-openai:v0.11.0")
+HTTP = elbv2.ApplicationProtocol.HTTP
+ON_B = elbv2.ListenerCondition.path_patterns(["/b/*"])
+
+
+def service_of(stack: cdk.Stack, name: str, cluster: GpuCluster, capacity: str = "L4", **options: Any) -> GpuService:
+    (used,) = (each for each in cluster.capacities if each.node.id == capacity)
+    task = GpuTaskDefinition(stack, f"{name}Task", capacity=[used])
+    task.add_gpu_container("vllm", image=IMAGE, port_mappings=[ecs.PortMapping(container_port=8000)])
+    return GpuService(stack, name, cluster=cluster, task_definition=task, **options)
+
+
+def cluster_of(stack: cdk.Stack, *capacities: str) -> GpuCluster:
+    vpc = ec2.Vpc(stack, "Vpc", nat_gateways=1, restrict_default_security_group=False)
+    cluster = GpuCluster(stack, "Cluster", vpc=vpc)
+    for each in capacities or ("L4",):
+        cluster.add_capacity(each, instance_types=["g6.xlarge"], max_instances=4)
+    return cluster
+
+
+def served(first: str = "A", second: str = "B", *, priority: int = 10, name: str | None = None) -> Callable[..., None]:
+    """Two services behind one balancer, which is that of the first."""
+
+    def define(app: cdk.App) -> None:
+        stack = cdk.Stack(app, "Served")
+        cluster = cluster_of(stack)
+        owner = service_of(stack, first, cluster)
+        http = owner.add_application_load_balancer("Http", protocol=HTTP, health_check_path="/health")
+        service_of(stack, second, cluster, service_name=name).add_application_load_balancer(
+            "Http", listener=http.listener, conditions=[ON_B], priority=priority, health_check_path="/health"
+        )
+
+    return define
+
+
+def apart(*capacities: str) -> Callable[..., None]:
+    """A cluster in one stack, and in another a service on the last of its capacities."""
+
+    def define(app: cdk.App) -> None:
+        cluster = cluster_of(cdk.Stack(app, "Base"), *capacities)
+        forced = ecs.ForceNewDeployment(enabled=True, nonce=f"to {capacities[-1]}")
+        service_of(cdk.Stack(app, "Top"), "Chat", cluster, capacities[-1], force_new_deployment=forced)
+
+    return define
+
+
+class Account:
+    """Stacks of an account, deployed in the order of their app."""
+
+    def __init__(self, cloud: Local, folder: Path) -> None:
+        self._cloud, self._folder, self._number = cloud, folder, 0
+        self._deployed: dict[str, Deployed] = {}
+        self._templates: dict[str, Properties] = {}
+        self._before: Path | None = None
+
+    def deploy(self, define: Callable[..., None]) -> list[str]:
+        """Deploys an app, and says what the difference to the one before says that is refused."""
+        self._number += 1
+        app = app_in(self._folder / str(self._number))
+        define(app)
+        found = app.synth()
+        now = Path(found.directory)
+        sides = [] if self._before is None else [Inputs([each]).stacks() for each in (self._before, now)]
+        refused = [each.refusal.answer for each in refused_updates(*sides)] if sides else []
+        if refused:
+            with pytest.raises(NotDeployedError, match="|".join(map(re.escape, refused))):
+                self._deploy(now, [each.stack_name for each in found.stacks])
+        else:
+            self._deploy(now, [each.stack_name for each in found.stacks])
+            self._before = now
+        return refused
+
+    def _deploy(self, folder: Path, names: list[str]) -> None:
+        for name in names:
+            template = json.loads((folder / f"{name}.template.json").read_text())
+            old = self._deployed.get(name)
+            if old is None:
+                self._deployed[name] = self._cloud.deploy(template, name)
+            elif self._templates[name] != template:
+                self._deployed[name] = self._cloud.update(old, template)
+            self._templates[name] = template
+
+    def destroy(self) -> None:
+        for each in reversed(self._deployed.values()):
+            self._cloud.destroy(each)
+
+
+@pytest.fixture
+def account(cloud: Local, tmp_path: Path) -> Account:
+    return Account(cloud, tmp_path)
+
+
+def test_a_service_leaves_a_capacity_of_another_stack_in_two_deploys(account: Account) -> None:
+    account.deploy(apart("L4"))
+    assert account.deploy(apart("Ada")) != []
+    assert account.deploy(apart("L4", "Ada")) == []
+    assert account.deploy(apart("Ada")) == []
+    account.destroy()
+
+
+def test_services_that_share_a_balancer_are_renamed_in_two_deploys(account: Account) -> None:
+    account.deploy(served(name="chat"))
+    assert account.deploy(served("Renamed", name="chat")) == [
+        "The following target groups cannot be associated with more than one load balancer"
+    ]
+    assert account.deploy(served(second="Renamed")) == ["The specified priority is in use"]
+    assert account.deploy(served(second="Renamed", priority=11, name="chat")) == ["already exists"]
+    assert account.deploy(served(second="Renamed", priority=11, name="other")) == []
+    assert account.deploy(served(second="Renamed", name="chat")) == []
+    account.destroy()
