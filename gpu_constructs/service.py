@@ -17,7 +17,7 @@ from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.cluster import GpuCluster
 from gpu_constructs.fleet import PoolKind, Workload, total
 from gpu_constructs.hosts.given_cluster import require_gpu_cluster
-from gpu_constructs.placement import task_slots
+from gpu_constructs.placement import pool_needs, task_slots
 from gpu_constructs.serving.deployment import Sharer, sharers_on
 from gpu_constructs.serving.rules_once import write_rules_once
 from gpu_constructs.serving.scaled_service import ScaledService
@@ -157,7 +157,8 @@ class GpuService(ScaledService):
             service_connect=connects,
         )
         sharer = Sharer(
-            workload=replace(workload, desired_count=count),
+            needs=pool_needs(workload),
+            copies=count,
             room=room,
             given=(min_healthy_percent, max_healthy_percent),
             write=self._deploy_with,

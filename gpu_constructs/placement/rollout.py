@@ -6,16 +6,17 @@ https://docs.aws.amazon.com/AmazonECS/latest/developerguide/deployment-type-ecs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
-from gpu_constructs.fleet import UNKNOWN, PlacementConstraint, Pool, Task, Unknown, Workload, known
+from gpu_constructs.fleet import UNKNOWN, PlacementConstraint, Pool, PoolKind, Task, Unknown, Workload, known
 from gpu_constructs.hardware.aws_limits import DEFAULT_MAX_HEALTHY_PERCENT
 from gpu_constructs.placement.assumptions import Assumption, need_of, rooms_of
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.fit import beside
+from gpu_constructs.placement.memo import Identical
 from gpu_constructs.placement.packing import Load, Packing, Room, copies_per_host, more_copies
 from gpu_constructs.placement.pool_profile import Daemon, profile_of
 from gpu_constructs.placement.proof import PoolProof
@@ -91,33 +92,71 @@ def room_beside(workload: Workload, proof: PoolProof, most_hosts: int | Unknown)
     return more_copies(mine.need, packing, most_hosts)
 
 
-def slots_taken(workload: Workload, other: Workload) -> int | Unknown:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolNeed:
+    """What one copy of a workload takes of a pool.
+
+    Attributes:
+        load: What it takes of a host.
+        room: What a host has.
+        slots: Copies that the pool holds at its maximum without others.
+    """
+
+    load: Load
+    room: Room
+    slots: int
+
+
+def pool_needs(workload: Workload) -> dict[str, PoolNeed | None]:
+    """What one copy of a workload takes of each of its pools, by their names; None where that is not known.
+
+    Managed Instances, which have a host for every copy, are not among them.
+    """
+    found: dict[str, PoolNeed | None] = {}
+    for pool in (each.pool for each in workload.strategy if each.pool is not None):
+        if pool.kind is PoolKind.MANAGED_INSTANCES:
+            continue
+        (room, _), most, load = rooms_of(profile_of(pool)), pool.hosts_at_most, _load(workload, pool)
+        found[pool.name] = None
+        if load is not None and room is not None and not isinstance(most, Unknown):
+            slots = max(0, most) * min(load.most, copies_per_host(load.need, room))
+            found[pool.name] = _the_same(PoolNeed(load=load, room=room, slots=slots))
+    return found
+
+
+@lru_cache(maxsize=1 << 12)
+def _the_same(need: PoolNeed) -> PoolNeed:
+    """One object for all that are alike, so that what was found for one holds for the others."""
+    return need
+
+
+def slots_taken(
+    needs: Mapping[str, PoolNeed | None], others: Mapping[str, PoolNeed | None], copies: int | Unknown
+) -> int | Unknown:
     """How many copies of a workload have no room while all copies of another run, on whichever hosts those are.
 
     A fleet that was larger once has its tasks wherever they were placed then, and a task does not move.
 
     Args:
-        workload: What is to have room.
-        other: What runs on the same pools, in as many copies as it may have.
+        needs: What one copy takes of its pools.
+        others: What one copy of the other takes of its own.
+        copies: Copies of the other at most.
     """
-    left, taken = other.desired_count, Fraction(0)
-    theirs = {each.pool.name for each in other.strategy if each.pool is not None}
-    pools = [each.pool for each in workload.strategy if each.pool is not None and each.pool.name in theirs]
-    if pools and isinstance(left, Unknown):
-        return UNKNOWN
+    pools = needs.keys() & others.keys()
+    if not pools:
+        return 0
     shares: list[tuple[Fraction, int]] = []
     for pool in pools:
-        mine, slots = _load(workload, pool), _load(other, pool)
-        (room, _), most = rooms_of(profile_of(pool)), pool.hosts_at_most
-        if mine is None or slots is None or room is None or isinstance(most, Unknown):
+        mine, theirs = needs[pool], others[pool]
+        if mine is None or theirs is None or isinstance(copies, Unknown):
             return UNKNOWN
-        shares.append(
-            (_slots_per_copy(mine, slots, room), max(0, most) * min(slots.most, copies_per_host(slots.need, room)))
-        )
-    for share, slots_there in sorted(shares, reverse=True):
-        taken += share * min(known(left), slots_there)
-        left = known(left) - min(known(left), slots_there)
-    return -(-taken.numerator // taken.denominator)
+        shares.append((_slots_per_copy(Identical(mine, theirs)), theirs.slots))
+    left, taken = known(copies), 0
+    for share, slots in shares if len(shares) == 1 else sorted(shares, reverse=True):
+        there = min(left, slots)
+        taken += -(-share.numerator * there // share.denominator)
+        left -= there
+    return taken
 
 
 def _load(workload: Workload, pool: Pool) -> Load | None:
@@ -130,8 +169,10 @@ def _load(workload: Workload, pool: Pool) -> Load | None:
 
 
 @lru_cache(maxsize=1 << 12)
-def _slots_per_copy(load: Load, other: Load, room: Room) -> Fraction:
+def _slots_per_copy(both: Identical[PoolNeed]) -> Fraction:
     """How many copies of a task each copy of another one displaces at most, over the numbers that a host takes."""
+    mine, theirs = both.values
+    load, other, room = mine.load, theirs.load, mine.room
     alone, most = (min(each.most, copies_per_host(each.need, room)) for each in (load, other))
     displaced = [Fraction(0)]
     for copies in range(1, most + 1):

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from weakref import WeakKeyDictionary
 
 from gpu_constructs.cdk.arguments import whole_number
 from gpu_constructs.errors import InvalidValueError
-from gpu_constructs.fleet import UNKNOWN, PoolKind, Unknown, Workload, known, total
+from gpu_constructs.fleet import UNKNOWN, Unknown, Workload, known, total
 from gpu_constructs.hardware.aws_limits import MAX_PERCENT
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.placement import rollout_percentages, slots_taken
-from gpu_constructs.placement.rollout import percent_for_one_less
+from gpu_constructs.placement.rollout import PoolNeed, percent_for_one_less
 
 _PERCENTAGES = "GPU283"
 
@@ -79,7 +79,8 @@ class Sharer:
     """A service as those see it that share capacity with it, each of which leaves room for the others.
 
     Attributes:
-        workload: The service, with the most tasks that it may have as its desired count.
+        needs: What each of its tasks takes of its capacities.
+        copies: Tasks that it may have at most.
         room: Tasks that its capacities hold at their maximum without others.
         given: The percentages that were given, the minimum first; None for each that was not.
         least: Tasks that it has at least, where their number is scaled; None elsewhere.
@@ -87,7 +88,8 @@ class Sharer:
         taken: Of its room, what each of the others takes.
     """
 
-    workload: Workload
+    needs: Mapping[str, PoolNeed | None]
+    copies: int | Unknown
     room: int | Unknown
     given: tuple[int | None, int | None]
     least: int | None = None
@@ -101,7 +103,7 @@ class Sharer:
         Raises:
             InvalidValueError: One is wrong by itself, or they leave a deployment nothing to do.
         """
-        taken, most, (low, high) = total(self.taken.values()), self.workload.desired_count, self.given
+        taken, most, (low, high) = total(self.taken.values()), self.copies, self.given
         room = UNKNOWN if isinstance(self.room, Unknown) or isinstance(taken, Unknown) else self.room - taken
         is_chosen = self.least is not None and low is None and high is None
         if not is_chosen or isinstance(room, Unknown) or isinstance(most, Unknown):
@@ -113,15 +115,16 @@ class Sharer:
 
     def meet(self, others: Iterable[Sharer]) -> None:
         """Counts those of others that share its capacity; they do not change."""
-        pools = _pools_of(self)
         self.taken = {
-            each: slots_taken(self.workload, each.workload) for each in others if not pools.isdisjoint(_pools_of(each))
+            each: slots_taken(self.needs, each.needs, each.copies)
+            for each in others
+            if not self.needs.keys().isdisjoint(each.needs)
         }
 
     def be_met(self) -> None:
         """Has the others count this one as it is now."""
         for each in self.taken:
-            each.taken[self] = slots_taken(each.workload, self.workload)
+            each.taken[self] = slots_taken(each.needs, self.needs, self.copies)
             each.write(each.percentages)
 
 
@@ -131,12 +134,6 @@ _SHARERS: WeakKeyDictionary[ClusterHosts, list[Sharer]] = WeakKeyDictionary()
 def sharers_on(hosts: ClusterHosts) -> list[Sharer]:
     """The services on the hosts of a cluster, whichever stacks they are in; each is added once it is made."""
     return _SHARERS.setdefault(hosts, [])
-
-
-def _pools_of(sharer: Sharer) -> set[str]:
-    """The names of its pools; Managed Instances have room for every service."""
-    pools = [each.pool for each in sharer.workload.strategy if each.pool is not None]
-    return {each.name for each in pools if each.kind is not PoolKind.MANAGED_INSTANCES}
 
 
 def _percent(argument: str, value: int | None) -> int | Unknown | None:

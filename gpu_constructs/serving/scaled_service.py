@@ -88,12 +88,8 @@ class ScaledService(LoadBalancedService):
         for name, cooldown in (("scale_in_cooldown", scale_in_cooldown), ("scale_out_cooldown", scale_out_cooldown)):
             if cooldown is not None:
                 whole_seconds(name, cooldown)
-        sharer = replace(
-            self._sharer,
-            workload=replace(self._sharer.workload, desired_count=most),
-            room=2 * most if self._is_managed else room,
-            least=least,
-        )
+        room = 2 * most if self._is_managed else room
+        sharer = replace(self._sharer, copies=most, room=room, least=least)
         percent = sharer.percentages
         scaled = replace(
             self._workload,
@@ -135,7 +131,7 @@ class ScaledService(LoadBalancedService):
             self._resource.desired_count = None
         self._deploy_with(percent)
         self._workload = scaled
-        self._sharer.workload, self._sharer.room, self._sharer.least = sharer.workload, sharer.room, least
+        self._sharer.copies, self._sharer.room, self._sharer.least = most, room, least
         self._sharer.be_met()
         self._filling.most = most
         self._filling.join()

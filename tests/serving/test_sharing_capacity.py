@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from gpu_constructs import GpuService, GpuTaskDefinition
 from gpu_constructs.fleet import Pool, StrategyItem, Unknown, Workload, known, total
-from gpu_constructs.placement import task_slots
+from gpu_constructs.placement import pool_needs, task_slots
 from gpu_constructs.serving.deployment import Percentages, Sharer
+from tests.examples import times
 from tests.placement.given import a_pool, a_task
 from tests.serving.scaled_services import queue_of
 from tests.synthesis import Site
@@ -22,98 +23,108 @@ POOLS = (a_pool("g6.xlarge", name="Small", max_instances=3), a_pool("g6.12xlarge
 GPUS = {"Small": 1, "Large": 4}
 
 
-def sharer(gpus: int, pools: list[Pool], most: int, least: int | None = None) -> Sharer:
-    strategy = tuple(StrategyItem(provider=each.name, pool=each, weight=1) for each in pools)
-    workload = Workload(name="s", task=a_task(str(gpus)), strategy=strategy, desired_count=most)
-    room = total(task_slots(a_task(str(gpus)), each) for each in pools)
-    return Sharer(workload=workload, room=room, given=(None, None), least=least, write=_ignore)
+@dataclass(eq=False)
+class Service:
+    """A service whose tasks have so many GPUs, and of which there may be so many."""
+
+    gpus: int
+    pools: list[Pool]
+    most: int
+    least: int | None = None
+
+    def __post_init__(self) -> None:
+        strategy = tuple(StrategyItem(provider=each.name, pool=each, weight=1) for each in self.pools)
+        task = a_task(str(self.gpus))
+        needs = pool_needs(Workload(name="s", task=task, strategy=strategy))
+        room = total(task_slots(task, each) for each in self.pools)
+        self.sharer = Sharer(
+            needs=needs, copies=self.most, room=room, given=(None, None), least=self.least, write=_ignore
+        )
 
 
 def _ignore(percent: Percentages) -> None:
     """Nothing is written anywhere."""
 
 
-def met(sharers: list[Sharer]) -> list[Sharer]:
+def met(services: list[Service]) -> list[Service]:
     """As services do when they are defined, one after the other."""
-    for place, each in enumerate(sharers):
-        each.meet(sharers[:place])
-        each.be_met()
-    return sharers
+    for place, each in enumerate(services):
+        each.sharer.meet(of.sharer for of in services[:place])
+        each.sharer.be_met()
+    return services
 
 
 @dataclass
 class Hosts:
     """Free GPUs of each host, and where tasks run, by a reading of the documentation of ECS of its own."""
 
-    free: list[list[object]] = field(
+    free: list[tuple[str, int]] = field(
         default_factory=lambda: [
-            [pool.name, GPUS[pool.name]] for pool in POOLS for _ in range(known(pool.max_instances))
+            (each.name, GPUS[each.name]) for each in POOLS for _ in range(known(each.max_instances))
         ]
     )
 
-    def may_take(self, of: Sharer) -> list[int]:
-        pools = {each.pool.name for each in of.workload.strategy if each.pool is not None}
-        gpus = of.workload.task.gpus if of.workload.task else 0
-        return [
-            place for place, (pool, free) in enumerate(self.free) if pool in pools and int(str(free)) >= known(gpus)
-        ]
+    def may_take(self, of: Service) -> list[int]:
+        pools = {each.name for each in of.pools}
+        return [place for place, (pool, free) in enumerate(self.free) if pool in pools and free >= of.gpus]
 
-    def change(self, place: int, of: Sharer, sign: int) -> None:
-        gpus = known(of.workload.task.gpus) if of.workload.task else 0
-        self.free[place][1] = int(str(self.free[place][1])) + sign * gpus
+    def change(self, place: int, gpus: int) -> None:
+        pool, free = self.free[place]
+        self.free[place] = pool, free + gpus
 
 
-def deploys(hosts: Hosts, of: Sharer, running: list[int]) -> bool:
+def deploys(hosts: Hosts, of: Service, running: list[int]) -> bool:
     """Whether a rolling deployment ends, played by the rules of the ECS documentation.
 
     A new task starts where there is room and maximumPercent, rounded down, allows it; else an old one stops if
     minimumHealthyPercent, rounded up, allows that.
     """
-    count, percent = len(running), of.percentages
+    count, percent = len(running), of.sharer.percentages
     old, new = list(running), 0
     for _ in range(4 * count + 4):
         if new == count and not old:
             return True
         room = hosts.may_take(of)
         if new < count and room and len(old) + new < count * percent.most // 100:
-            hosts.change(room[0], of, -1)
+            hosts.change(room[0], -of.gpus)
             new += 1
         elif old and len(old) + new - 1 >= -(-count * percent.least // 100):
-            hosts.change(old.pop(), of, +1)
+            hosts.change(old.pop(), of.gpus)
         else:
             return False
     return False
 
 
 SERVICES = st.builds(
-    sharer,
+    Service,
     gpus=st.sampled_from([1, 1, 2, 4]),
     pools=st.sampled_from([[POOLS[1]], [POOLS[1]], list(POOLS), [POOLS[0]]]),
     most=st.integers(min_value=1, max_value=6),
     least=st.sampled_from([None, 0, 1, 2]),
-).filter(lambda each: not isinstance(each.room, Unknown) and (each.least or 0) <= known(each.workload.desired_count))
+).filter(lambda each: not isinstance(each.sharer.room, Unknown) and (each.least or 0) <= each.most)
 
 
-@settings(max_examples=60)
+@settings(max_examples=times(60))
 @given(st.lists(SERVICES, min_size=1, max_size=4), st.data())
 def test_each_can_be_deployed_wherever_the_tasks_of_all_of_them_are(
-    services: list[Sharer], data: st.DataObject
+    services: list[Service], data: st.DataObject
 ) -> None:
     hosts = Hosts()
     running: list[list[int]] = []
     for each in met(services):
-        most = known(each.workload.desired_count)
-        wanted = most if each.least is None else data.draw(st.integers(min_value=each.least, max_value=most))
+        wanted = each.most
+        if each.least is not None:
+            wanted = data.draw(st.integers(min_value=each.least, max_value=each.most))
         running.append([])
         for _ in range(wanted):
             room = hosts.may_take(each)
             if not room:
                 return  # the fleet cannot hold them, which other rules say
             running[-1].append(data.draw(st.sampled_from(room)))
-            hosts.change(running[-1][-1], each, -1)
+            hosts.change(running[-1][-1], -each.gpus)
     for each, places in zip(services, running, strict=True):
         if places:
-            before = [list(host) for host in hosts.free]
+            before = list(hosts.free)
             assert deploys(hosts, each, places)
             hosts.free = before
 
