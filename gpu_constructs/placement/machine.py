@@ -5,7 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gpu_constructs.fleet import GPU_SUPPORT, HostImage, Pool, PoolKind, Task, Unknown
+from gpu_constructs.budget import NAME
+from gpu_constructs.fleet import (
+    BOUGHT_IN_ADVANCE,
+    GPU_SUPPORT,
+    RESERVATIONS_FIRST,
+    HostImage,
+    Pool,
+    PoolKind,
+    Task,
+    Unknown,
+)
 from gpu_constructs.hardware import Image, InstanceType, OperatingSystem, Vendor, Verdict, compatibility, mps
 from gpu_constructs.hardware.aws_limits import MAX_TASK_DEFINITION_BYTES
 from gpu_constructs.placement.demand import demand_of
@@ -32,7 +42,25 @@ def of_every_host(task: Task, pool: Pool) -> tuple[str, ...]:
         *([f"registers no GPU: {GPU_SUPPORT} is off"] if off else []),
         *([f"cannot share GPUs: {too_old}"] if too_old is not None else []),
         *([f"never gets it: {why}"] if (why := why_too_long(task)) else []),
+        *([f"never starts: {why}"] if (why := why_not_reserved(pool)) else []),
     )
+
+
+def why_not_reserved(pool: Pool) -> str:
+    """Why no host certainly starts in the Capacity Reservation that is all a pool may use; empty if one may.
+
+    https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-launch.html
+    """
+    reservation = pool.bought.reservation
+    is_all = pool.bought.option in BOUGHT_IN_ADVANCE and reservation is not None
+    if reservation is None or not is_all or reservation.preference == RESERVATIONS_FIRST:
+        return ""
+    if reservation.zone is not None and pool.subnets and all(map(reservation.zone.is_apart, pool.subnets)):
+        return "no subnet is in the zone of its Capacity Reservation"
+    reserved, names = reservation.instance_type, [each.name for each in pool.instance_types]
+    if isinstance(reserved, str) and pool.types_are_known and reserved not in names:
+        return f"its Capacity Reservation is of {reserved[:NAME]}"
+    return ""
 
 
 def why_too_long(task: Task) -> str:

@@ -50,7 +50,7 @@ CANNOT = frozenset(
 )
 """Rules about a task or its service that say that it runs nowhere, or not where it is sent."""
 
-CANNOT_ON_POOL = frozenset({"GPU052", "GPU054", "GPU058"})
+CANNOT_ON_POOL = frozenset({"GPU052", "GPU054", "GPU058", "GPU310"})
 """Rules about a pool that say that no GPU task runs there, or none at all."""
 
 DOUBTS = frozenset(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
-from gpu_constructs.fleet import Pool, Task
+from gpu_constructs.fleet import TASK_INTERFACES, Pool, Task
 from gpu_constructs.hardware import InstanceType, Vendor
 from gpu_constructs.placement import (
     Doubt,
@@ -191,12 +191,13 @@ def _does_not_fit(assignment: Assignment, where: str, each: Destination) -> Prob
     types = "InstanceType" if each.pool.requirements is None else "InstanceRequirements"
     on_larger = f"; only {and_list(each.fit.hosts)} can run it, and managed scaling looks at the smallest type"
     first = worst(each.fit.shortfalls)
+    is_off = each.pool.user_data.turns_off(TASK_INTERFACES) and first and first.resource is HostResource.INTERFACES
     return Problem(
         about=assignment.workload,
         involves=(assignment.task, *([each.pool] if foreign else [])),
         message=f"{assignment.task.name} does not fit {where}{on_larger if each.fit.hosts else ''}",
-        fix=LESS,
-        ways=(*_without(foreign, each.pool), *ways_of(assignment.task, each.pool, each.fit)),
+        fix=f"{TASK_INTERFACES}=true, or network mode bridge" if is_off else LESS,
+        ways=() if is_off else (*_without(foreign, each.pool), *ways_of(assignment.task, each.pool, each.fit)),
         property_name=PROPERTIES[HostResource.GPU if first is None else first.resource],
         value=None if first is None else first.asked,
         allowed="" if first is None else f"up to {first.resource.amount(first.available)}",

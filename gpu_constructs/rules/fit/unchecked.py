@@ -20,6 +20,8 @@ from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import or_list
 from gpu_constructs.rules.rule import Problem, Problems, info
 
+_ASKED = "what placement constraints ask of"
+
 UNCHECKED: Final = "GPU229"
 """The rule whose findings say that something was not judged: its tasks are counted, and are shown without asking."""
 
@@ -49,7 +51,9 @@ def on_hosts_of_these_files(context: Context) -> Problems:
                 about=routes[name],
                 involves=tuple(senders.get(name, ())),
                 message=f"these files do not define {or_list(hosts)}, so it is not known whether {name} fits its hosts",
-                fix="check the files that do together with these, or describe the hosts, such as --hosts g6.xlarge=4",
+                fix="constraints on what the files say of the hosts, such as attribute:ecs.instance-type"
+                if all(each.startswith(_ASKED) for each in hosts)
+                else "check the files that do together with these, or describe the hosts, such as --hosts g6.xlarge=4",
             )
     for workload in context.fleet.workloads:
         if workload.task is None and _is_sent_to_hosts(workload):
@@ -92,7 +96,7 @@ def _asked_of_hosts(route: Route) -> Iterator[str]:
     for each in route.in_doubt:
         unscaled = set() if each.pool.is_scaled_by_ecs and route.every else {DoubtKind.CONSTRAINED_PLACES}
         if any(doubt.kind in open_ | unscaled for doubt in each.fit.doubts):
-            yield f"what placement constraints ask of {brief(each.pool.name)}"
+            yield f"{_ASKED} {brief(each.pool.name)}"
 
 
 def _missing(context: Context, route: Route) -> Iterator[str]:

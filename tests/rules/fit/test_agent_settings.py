@@ -51,6 +51,7 @@ def test_what_is_kept_from_a_task_is_said_with_the_setting() -> None:
     pool = a_pool("g6.xlarge", user_data=UserData(agent=(("ECS_ENABLE_TASK_ENI", "false"),)))
     (finding,) = check(running_on(pool, task=a_task(mode="awsvpc")), rules=RULES)
     assert "network interfaces for tasks: 1 asked, g6.xlarge has 0 (ECS_ENABLE_TASK_ENI is off)" in finding.message
+    assert finding.fix == "ECS_ENABLE_TASK_ENI=true, or network mode bridge"
 
 
 def test_managed_instances_have_no_agent_to_set_up() -> None:

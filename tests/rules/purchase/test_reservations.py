@@ -26,6 +26,7 @@ from gpu_constructs.placement import prove
 from gpu_constructs.rules import RULES, Severity, check, rules_of
 from gpu_constructs.rules.purchase import purchase_options, reservations
 from gpu_constructs.rules.purchase.availability import block_is_not_over
+from gpu_constructs.testing import gpus
 from tests.rules.given import a_pool, asked, running_on, said
 
 HOW_SOLD = rules_of(purchase_options)
@@ -266,6 +267,16 @@ def test_pools_that_share_a_reservation_use_it_together() -> None:
 def test_a_base_as_large_as_the_group_leaves_no_room_for_spot(base: Any, most: int, rules: list[str]) -> None:
     policy = Distribution(spot_allocation=LASTING, on_demand_base=base, on_demand_percentage=0)
     assert [*asked(HOW_SOLD, a_pool(purchase=PurchaseOption.MIXED, distribution=policy, max_instances=most))] == rules
+
+
+def test_hosts_that_never_start_in_their_reservation_place_no_task() -> None:
+    for pool, why in (
+        (placed(1, "us-east-1b"), "no subnet is in the zone of its Capacity Reservation"),
+        (reserved(reservation=OF_P4D), "its Capacity Reservation is of p4d.24xlarge"),
+    ):
+        with pytest.raises(AssertionError, match=why):
+            gpus(running_on(pool)).every_gpu_task_is_placeable()
+    gpus(running_on(placed(1, "us-east-1a"))).every_gpu_task_is_placeable()
 
 
 @pytest.mark.parametrize("zones", [("us-east-1a",), ("us-east-1a", "us-east-1b"), ()])
