@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import aws_cdk as cdk
 import pytest
 
 from emulator.install import RESOURCES
@@ -19,58 +19,29 @@ from gpu_constructs.fleet.efa import efa_layout
 from gpu_constructs.hardware import accelerated, instance_type
 from gpu_constructs.placement import share_of
 from gpu_constructs.rules import RULES, Severity
+from tests.documented import APPS, BLOCKS, PAGES, blocks_of, names_of, templates_of
 from tests.synthesis import ROOT
 
 README = (ROOT / "README.md").read_text()
 GUIDE = (ROOT / "docs" / "capacity.md").read_text()
-_BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
 _LINK = re.compile(r"\]\(([^)#:]+)(#[^)]*)?\)")
-PAGES = (
-    "README.md",
-    "docs/guide.md",
-    "docs/checking.md",
-    "docs/serving.md",
-    "docs/jobs.md",
-    "docs/monitoring.md",
-    "docs/updates.md",
-    "docs/security.md",
-    "docs/existing-clusters.md",
-    "docs/planning.md",
-)
-BLOCKS = [(page, block) for page in PAGES for block in _BLOCK.findall((ROOT / page).read_text())]
 
 
 @pytest.mark.parametrize(("page", "block"), BLOCKS, ids=[f"{page}-{place}" for place, (page, _) in enumerate(BLOCKS)])
 def test_a_block_runs(page: str, block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    # In names of its own, so that what it forgets to import is missing. Warnings are errors here as everywhere.
-    names: dict[str, Any] = {"__name__": "__main__"}
-    exec(compile(block, page, "exec"), names)  # noqa: S102 - it is our own
-    for stack in [each for each in names.values() if isinstance(each, cdk.Stack)]:
-        assert unknown_to_the_emulator(stack) == []
+    names = names_of(page, block)  # warnings are errors here as everywhere
+    assert unknown_to_the_emulator(names) == []
 
 
-def unknown_to_the_emulator(stack: cdk.Stack) -> list[str]:
-    """The types of its resources that nobody can try without an account."""
-    stage = cdk.Stage.of(stack)
-    assert stage is not None
-    resources = json.loads((Path(stage.synth().directory) / stack.template_file).read_text()).get("Resources", {})
+def unknown_to_the_emulator(names: Mapping[str, Any]) -> list[str]:
+    """The types of the resources of an app that nobody can try without an account."""
     assert RESOURCES  # which have to be imported
-    return [each["Type"] for each in resources.values() if not is_known(each["Type"])]
+    read = [json.loads(each.read_text()).get("Resources", {}) for each in templates_of(names)]
+    return [each["Type"] for resources in read for each in resources.values() if not is_known(each["Type"])]
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
-        *PAGES,
-        "docs/batch.md",
-        "docs/capacity.md",
-        "docs/emulator.md",
-        "docs/training.md",
-        "docs/from-plain-cdk.md",
-        "CHANGELOG.md",
-    ],
-)
+@pytest.mark.parametrize("page", [*PAGES, *APPS, "docs/emulator.md", "docs/from-plain-cdk.md", "CHANGELOG.md"])
 def test_a_link_leads_somewhere(page: str) -> None:
     for target, _ in _LINK.findall((ROOT / page).read_text()):
         assert ((ROOT / page).parent / target).exists(), target
@@ -84,16 +55,14 @@ def test_the_readme_is_short() -> None:
 @pytest.mark.parametrize(
     ("page", "types"),
     [
-        ("capacity.md", {"AWS::AutoScaling::WarmPool", "AWS::EC2::PlacementGroup"}),
-        ("batch.md", {"AWS::Batch::SchedulingPolicy", "AWS::Scheduler::Schedule"}),
-        ("training.md", {"AWS::Batch::JobDefinition", "AWS::EFS::FileSystem"}),
+        ("docs/capacity.md", {"AWS::AutoScaling::WarmPool", "AWS::EC2::PlacementGroup"}),
+        ("docs/batch.md", {"AWS::Batch::SchedulingPolicy", "AWS::Scheduler::Schedule"}),
+        ("docs/training.md", {"AWS::Batch::JobDefinition", "AWS::EFS::FileSystem"}),
     ],
 )
 def test_the_page_is_one_app_that_runs(page: str, types: set[str]) -> None:
-    names: dict[str, Any] = {"__name__": "__main__"}
-    blocks = _BLOCK.findall((ROOT / "docs" / page).read_text())
-    exec(compile("\n".join(blocks), page, "exec"), names)  # noqa: S102 - it is our own
-    assert unknown_to_the_emulator(names["stack"]) == []
+    names = names_of(page, "\n".join(blocks_of(page)))
+    assert unknown_to_the_emulator(names) == []
     folder = Path(names["app"].synth().directory)
     resources = json.loads((folder / names["stack"].template_file).read_text())["Resources"].values()
     assert types <= {each["Type"] for each in resources}

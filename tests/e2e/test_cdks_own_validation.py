@@ -1,13 +1,15 @@
-"""The app of the reference stacks: CDK's own validation and cfn-lint find nothing, and what it refuses is one line.
+"""The app of the reference stacks: CDK's own validation, cfn-lint and cdk-preflight find nothing.
 
 CDK's own validation takes seconds to load and cannot be switched on in the process of the tests, so that one process of
-its own does all. What it finds in a neighbour still fails the synth. The app comes out of it the same as here.
+its own does all. What it finds in a neighbour still fails the synth. The app comes out of it the same as here, and what
+it refuses is one line.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import runpy
 import subprocess
 import sys
@@ -16,13 +18,19 @@ from typing import Any
 
 import aws_cdk as cdk
 import pytest
+from aws_cdk import aws_ecs as ecs
+from gpu_constructs import GpuService
 from stacks.tensorflow_benchmark import TensorflowBenchmarkStack
 
+from tests.documented import APPS, BLOCKS, blocks_of, names_of, templates_of
 from tests.linting import linted
+from tests.preflight import DOUBTED, preflighted
 from tests.stacks.stories import ON_REQUEST, STORIES
 from tests.synthesis import ROOT, Site
 
-APPS = r"""
+_TEMPLATES = "*.template.json"
+
+VALIDATED = r"""
 import pathlib, re, runpy, sys
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2, aws_ecs as ecs
@@ -75,7 +83,7 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.Co
     folder = Path(tmp_path_factory.mktemp("validated"))
     own = {"CDK_CONTEXT_JSON": json.dumps(Site.recommended_context()), "CDK_VALIDATION": "true"}
     own["CDK_OUTDIR"] = str(folder / "reference")
-    command = [sys.executable, "-W", "error", "-c", APPS, str(folder)]
+    command = [sys.executable, "-W", "error", "-c", VALIDATED, str(folder)]
     path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])  # another aws-cdk-lib, if any
     environment = {**os.environ, "PYTHONPATH": path, **own}
     return folder, subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
@@ -160,6 +168,40 @@ def test_cfn_lint_finds_no_error(ended: tuple[Path, object], stack: str, region:
     app = "reference" if stack in STORIES.keys() - ON_REQUEST else "on request"
     found = linted(template(ended[0] / app, stack), region)
     assert [str(each) for each in found if each.rule.severity == "error"] == []
+
+
+def test_cdk_preflight_finds_what_is_doubted_and_nothing_else(
+    ended: tuple[Path, object], site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = site.task(network_mode=ecs.NetworkMode.HOST)
+    task.add_container("log", image=site.image)
+    task.add_gpu_container("chat", image=site.image, gpus=1, port_mappings=[ecs.PortMapping(container_port=8000)])
+    packed = [ecs.PlacementStrategy.packed_by_cpu()]
+    GpuService(site.stack, "Chat", cluster=site.cluster, task_definition=task, placement_strategies=packed)
+    doubtful = templates_of({"stack": site.stack})
+    monkeypatch.chdir(tmp_path)
+    steps = "docs/from-plain-cdk.md"
+    given = [
+        *BLOCKS,
+        *((steps, each) for each in blocks_of(steps)),
+        *((page, "\n".join(blocks_of(page))) for page in APPS),
+    ]
+    documented = [each for block in given for each in templates_of(names_of(*block))]
+    stacks = [
+        each for app in ("reference", "on request", "page", "shared") for each in (ended[0] / app).glob(_TEMPLATES)
+    ]
+    assert len(documented) > 30
+    assert len(stacks) > 10
+
+    found = [each.split(maxsplit=2) for each in preflighted([*documented, *stacks, *doubtful])]
+
+    assert [each for each in found if Path(each[1]) not in doubtful] == []
+    assert {each[0] for each in found} == DOUBTED.keys()
+
+
+def test_the_page_excludes_what_is_doubted() -> None:
+    page = (ROOT / "docs" / "checking.md").read_text()
+    assert re.findall(r"pf-[\w-]+", page) == sorted(DOUBTED)
 
 
 def test_the_linter_is_awake(ended: tuple[Path, object]) -> None:

@@ -25,6 +25,8 @@ from gpu_constructs import GpuCluster, acknowledge_aws_solutions
 from tests.linting import linted
 from tests.matrix.case import Case
 from tests.matrix.known import KNOWN_WARNINGS, NOT_OFFERED
+from tests.matrix.tasks import EVERYTHING
+from tests.preflight import preflighted
 from tests.synthesis import Site
 
 __all__ = ["PROVIDERS_OF_A_CLUSTER", "REGIONS", "Built", "build", "deploy_and_destroy", "findings", "lint"]
@@ -104,7 +106,10 @@ def build(folder: Path, cases: Sequence[Case], *, nagged: bool = True) -> Built:
 
 
 def findings(built: Built) -> list[str]:
-    """What cdk-nag and this library's own check say, apart from warnings that are known."""
+    """What cdk-nag and this library's own check say, apart from warnings that are known.
+
+    With every combination, what cdk-preflight says too, whose rules take seconds to compile.
+    """
     report = built.folder / "validation-report.json"
     plugins = json.loads(report.read_text())["pluginReports"] if report.exists() else []
     return [
@@ -112,7 +117,7 @@ def findings(built: Built) -> list[str]:
         for plugin in plugins
         for found in plugin["violations"]
         if found["ruleName"] not in KNOWN_WARNINGS or found.get("severity") != "warning"
-    ]
+    ] + [built.named(each) for each in preflighted(built.folder.glob("*.template.json") if EVERYTHING else ())]
 
 
 def lint(built: Built, regions: Sequence[str] = REGIONS, *, in_turn: bool = False) -> list[str]:
