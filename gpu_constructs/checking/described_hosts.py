@@ -10,7 +10,7 @@ from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import UNKNOWN, Fleet, HostImage, Pool, PoolKind, Task, Unknown, Workload
 from gpu_constructs.hardware import InstanceType, default_image, instance_type
 from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS
-from gpu_constructs.placement.destinations import EC2_LAUNCH_TYPES, pools_of
+from gpu_constructs.placement.reach import EC2_LAUNCH_TYPES, pools_of
 
 _CLUSTER = "of the described hosts"
 """Stands for every cluster that only the deploy names."""

@@ -16,7 +16,8 @@ from gpu_constructs.errors import UnknownNameError
 from gpu_constructs.fleet import Fleet, Task, Unknown, Workload
 from gpu_constructs.fleet.naming import find_task
 from gpu_constructs.placement import alternatives
-from gpu_constructs.placement.destinations import answer_of, routes_of, tasks_of
+from gpu_constructs.placement.destinations import answer_of, routes_of
+from gpu_constructs.placement.reach import tasks_of
 from gpu_constructs.placement.route import Answer, Elsewhere, Route
 from gpu_constructs.rules import Finding, Severity
 from gpu_constructs.rules.evidence.lists import and_list

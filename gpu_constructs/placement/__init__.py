@@ -4,9 +4,11 @@ A model of what the ECS scheduler does, written from the ECS documentation. What
 never calls it a fit. Where things are:
 
 - Both sides: `demand` (what one copy of a task asks for), `pool_profile` (what a pool offers), `host` (what a host
-  has), `destinations` and `strategy` (where copies go), `query` (the language of placement constraints).
-- One copy: whether it fits on a host and on a pool (`fit`), and on its accelerators (`gpu`), with `reasons`.
-  `machine` and `needs` hold what ECS does not see, `route` takes all of it together, `alternatives` has other types.
+  has), `offers` (what its daemons leave), `reach`, `destinations` and `strategy` (where copies go), `query` (the
+  language of placement constraints).
+- One copy: whether it fits on a host and on a pool (`fit`), beside daemons (`daemons`) and on its accelerators (`gpu`),
+  with `reasons`. `machine` and `needs` hold what ECS does not see, `route` takes all of it together, `alternatives` has
+  other types.
 - All copies: `prover` proves a fleet, `proof` is the result. `assumptions` are the worst and the best case,
   `pool_load` says who shares a pool, `packing` and `bounds` count hosts, `prices` their cost, `quotas` their vCPUs.
 - During a deployment: `rollout`.

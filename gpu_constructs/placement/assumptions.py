@@ -18,7 +18,7 @@ from gpu_constructs.placement.demand import Demand
 from gpu_constructs.placement.host import cpu_units, expected_memory_mib, expected_shareable_mib, most_memory_mib
 from gpu_constructs.placement.memo import by_identity
 from gpu_constructs.placement.packing import Need, Room, room_beside
-from gpu_constructs.placement.pool_profile import PoolProfile, profile_of
+from gpu_constructs.placement.pool_profile import PoolProfile
 
 _BILLION = 1_000_000_000
 _PLENTY = 1 << 40  # more of anything than a host has
@@ -34,12 +34,6 @@ class Assumption(Enum):
 
     WORST = "certain"
     BEST = "possible"
-
-
-def room_of(pool: Pool, assumption: Assumption) -> Room | None:
-    """What each host of a pool has for tasks; None where nothing about them is certain."""
-    certain, possible = rooms_of(profile_of(pool))
-    return certain if assumption is Assumption.WORST else possible
 
 
 def hosts_of(pool: Pool, assumption: Assumption) -> int | None:

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from gpu_constructs.budget import work
 from gpu_constructs.fleet import (
     UNKNOWN,
     ComputeEnvironment,
@@ -30,18 +29,14 @@ from gpu_constructs.fleet import (
 from gpu_constructs.hardware import Vendor
 from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS
 from gpu_constructs.placement.demand import Demand, demand_of
-from gpu_constructs.placement.fit import beside, fit_demand
+from gpu_constructs.placement.fit import fit_demand
 from gpu_constructs.placement.memo import by_identity
-from gpu_constructs.placement.pool_profile import Daemon, PoolProfile, profile_of
+from gpu_constructs.placement.offers import offer_of
+from gpu_constructs.placement.pool_profile import PoolProfile, profile_of
+from gpu_constructs.placement.reach import EC2_LAUNCH_TYPES, pools_by_hand, pools_of, run_by_none, unjudged
 from gpu_constructs.placement.reasons import Fit
 from gpu_constructs.placement.route import Answer, Assignment, Destination, Elsewhere, Route, all_of
 from gpu_constructs.placement.strategy import items_with_tasks, spared_by
-
-STEPS_OF_PAIR = 25
-"""To hold a workload against a pool, as measured."""
-
-EC2_LAUNCH_TYPES = frozenset({None, "EC2"})
-"""Launch types, as written, with which a task goes to hosts of its cluster; EC2 is what stands for none."""
 
 _EXTERNAL = "EXTERNAL"
 _ELSEWHERE = frozenset({"FARGATE", _EXTERNAL})
@@ -63,7 +58,7 @@ def routes_of(fleet: Fleet, task: Task) -> tuple[Route, ...]:
 def all_routes(fleet: Fleet) -> tuple[Route, ...]:
     """The routes of all workloads, and of tasks that none runs as if somebody ran them by hand."""
     beyond = unjudged(fleet)
-    return (*_of_workloads(fleet), *(by_hand(fleet, each) for each in _run_by_none(fleet) if id(each) not in beyond))
+    return (*_of_workloads(fleet), *(by_hand(fleet, each) for each in run_by_none(fleet) if id(each) not in beyond))
 
 
 def by_hand(fleet: Fleet, task: Task) -> Route:
@@ -129,16 +124,6 @@ def started_by_strategies(fleet: Fleet) -> frozenset[str]:
     )
 
 
-@by_identity(maxsize=4)
-def tasks_of(fleet: Fleet) -> tuple[Task, ...]:
-    """Every task once, those that only a workload names among them."""
-    found = {each.name: each for each in fleet.tasks}
-    for workload in fleet.workloads:
-        if workload.task is not None:
-            found.setdefault(workload.task.name, workload.task)
-    return tuple(found.values())
-
-
 def unassigned(fleet: Fleet) -> Iterator[Task]:
     """GPU tasks that no workload runs; where one with hosts elsewhere does, nothing here says whether they fit.
 
@@ -147,50 +132,9 @@ def unassigned(fleet: Fleet) -> Iterator[Task]:
     beyond = unjudged(fleet)
     return (
         each
-        for each in _run_by_none(fleet)
+        for each in run_by_none(fleet)
         if each.wants_gpu and "FARGATE" not in each.compatibilities and id(each) not in beyond
     )
-
-
-@by_identity(maxsize=4)
-def _run_by_none(fleet: Fleet) -> tuple[Task, ...]:
-    run = {each.task.name for each in fleet.workloads if each.task is not None}
-    left = [each for each in tasks_of(fleet) if each.name not in run]
-    return tuple([each for task in left for each in task.submissions or (task,)])
-
-
-@by_identity(maxsize=4)
-def unjudged(fleet: Fleet) -> Mapping[int, Workload | Task]:
-    """Workloads, and tasks that none runs, that are not compared with pools, by their id: there is no work left.
-
-    Whether they fit is unknown. Of what is left each takes as much as it has pools.
-    """
-    found: dict[int, Workload | Task] = {}
-    left = work()
-    things: tuple[Workload | Task, ...] = (*fleet.workloads, *_run_by_none(fleet))
-    for each in things:
-        pools = pools_by_hand(fleet, each) if isinstance(each, Task) else each.strategy or pools_of(fleet, each)
-        if not left.takes(STEPS_OF_PAIR * len(pools)):
-            found[id(each)] = each
-    return found
-
-
-def pools_of(fleet: Fleet, workload: Workload) -> tuple[Pool, ...]:
-    """Pools on which a workload's tasks may be placed: those of its strategy, or with a launch type its cluster's."""
-    if workload.strategy:
-        items = items_with_tasks(workload.strategy)
-        return tuple({item.pool.name: item.pool for item in items if item.pool is not None}.values())
-    if workload.launch_type not in EC2_LAUNCH_TYPES or isinstance(workload.cluster, Unknown):
-        return ()
-    found = _by_cluster(fleet).get(workload.cluster, ())
-    # Every region of an account has a default cluster.
-    return found if workload.cluster is not None else tuple([each for each in found if _may_meet(each, workload)])
-
-
-def _may_meet(pool: Pool, workload: Workload) -> bool:
-    """Whether both may be in one place."""
-    here, there = pool.origin, workload.origin
-    return here is None or there is None or here.place.may_be(there.place)
 
 
 def runs_on_fargate(workload: Workload) -> str | None:
@@ -200,16 +144,6 @@ def runs_on_fargate(workload: Workload) -> str | None:
     items = items_with_tasks(workload.strategy)
     named = [item.provider for item in items if item.provider in FARGATE_PROVIDERS]
     return f"capacity provider {named[0]}" if named else None
-
-
-def pools_by_hand(fleet: Fleet, task: Task) -> tuple[Pool, ...]:
-    """Pools on which the scheduler of a task that no workload runs may place it.
-
-    AWS Batch places jobs on its compute environments, where it is known on those of their queue, ECS its tasks on all
-    other hosts.
-    """
-    pools = _by_scheduler(fleet)[task.scheduler]
-    return pools if task.environments is None else tuple([each for each in pools if each.name in task.environments])
 
 
 def environments_by_hand(fleet: Fleet, task: Task) -> tuple[ComputeEnvironment, ...]:
@@ -222,23 +156,6 @@ def carries_gpus(pool: Pool) -> bool:
     """Whether a pool has hosts with NVIDIA GPUs, or a part of one."""
     devices = (each.accelerators for each in pool.instance_types)
     return any(each is not None and each.vendor is Vendor.NVIDIA for each in devices)
-
-
-@by_identity(maxsize=4)
-def _by_scheduler(fleet: Fleet) -> Mapping[Scheduler, tuple[Pool, ...]]:
-    of_batch = tuple([each for each in fleet.pools if each.kind is PoolKind.BATCH])
-    others = tuple([each for each in fleet.pools if each.kind is not PoolKind.BATCH])
-    return {Scheduler.BATCH: of_batch, Scheduler.ECS: others}
-
-
-@by_identity(maxsize=4)
-def _by_cluster(fleet: Fleet) -> Mapping[str | None, tuple[Pool, ...]]:
-    """Pools whose hosts take tasks without a strategy, by the cluster that they join."""
-    found: dict[str | None, list[Pool]] = {}
-    for pool in fleet.pools:
-        if pool.runs_launch_type_ec2 and not isinstance(pool.cluster, Unknown):
-            found.setdefault(pool.cluster, []).append(pool)
-    return {cluster: tuple(pools) for cluster, pools in found.items()}
 
 
 @by_identity(maxsize=4)
@@ -371,31 +288,3 @@ def _destinations(
             is_spared=pool.name in spared,
             fit=fit,
         )
-
-
-def offer_of(fleet: Fleet, pool: Pool, workload: Workload | None = None) -> PoolProfile:
-    """What a pool offers to tasks of a workload beside the daemons of the fleet; to daemons what there is without."""
-    daemons = () if workload is not None and workload.daemon is True else _daemons(fleet).get(pool.name, ())
-    return beside(profile_of(pool), daemons)
-
-
-@by_identity(maxsize=4)
-def _daemons(fleet: Fleet) -> Mapping[str, tuple[Daemon, ...]]:
-    """The daemons of each pool, by its name; hosts that a strategy names are in the cluster of the service."""
-    daemons = [each for each in fleet.workloads if each.daemon is True and id(each) not in unjudged(fleet)]
-    sent: dict[str | Unknown | None, set[str]] = {}
-    for each in fleet.workloads if daemons else ():
-        if isinstance(each.cluster, str):
-            sent.setdefault(each.cluster, set()).update([pool.name for pool in pools_of(fleet, each)])
-    # What has no cluster that is known may be together.
-    somewhere = {pool.name for pool in fleet.pools if isinstance(pool.cluster, Unknown)} if daemons else set()
-    found: dict[str, list[Daemon]] = {}
-    for each in daemons:
-        demand = None if each.task is None else demand_of(each.task, each.constraints)
-        certain = {pool.name for pool in pools_of(fleet, each)} | (
-            set() if each.strategy else sent.get(each.cluster, set())
-        )
-        possible = somewhere if isinstance(each.cluster, Unknown) and not each.strategy else set()
-        for name in sorted(certain | possible):
-            found.setdefault(name, []).append(Daemon(name=each.name, demand=demand, is_certain=name in certain))
-    return {name: tuple(daemons) for name, daemons in found.items()}

@@ -24,20 +24,15 @@ from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS
 from gpu_constructs.placement.assumptions import Assumption, hosts_of
 from gpu_constructs.placement.bounds import Bound, least_hosts
 from gpu_constructs.placement.demand import Demand, demand_of
-from gpu_constructs.placement.destinations import (
-    EC2_LAUNCH_TYPES,
-    is_complete,
-    offer_of,
-    pools_of,
-    started_by_strategies,
-    unjudged,
-)
+from gpu_constructs.placement.destinations import is_complete, started_by_strategies
 from gpu_constructs.placement.fit import fit_demand
+from gpu_constructs.placement.offers import offer_of
 from gpu_constructs.placement.packed_hosts import lacking_for_gpus
 from gpu_constructs.placement.packing import Load, Packing, Room, pack
 from gpu_constructs.placement.pool_load import PoolLoad, Tenant
 from gpu_constructs.placement.pool_profile import PoolProfile
 from gpu_constructs.placement.proof import Counts, Place, PoolProof, Proof, Stranded, WorkloadProof
+from gpu_constructs.placement.reach import EC2_LAUNCH_TYPES, pools_of, unjudged
 from gpu_constructs.placement.strategy import split
 
 SQUARES_OF_STEP = 10

@@ -17,9 +17,9 @@ from gpu_constructs.hardware import RECORDED, InstanceType, accelerated
 from gpu_constructs.hardware.catalogue import is_offered
 from gpu_constructs.hardware.prices import Price, dollars, on_demand_price
 from gpu_constructs.placement import Assumption, Counts, Demand, PoolProof, Proof, demand_of, profile_of, unmet_needs
-from gpu_constructs.placement.assumptions import need_of, room_of
+from gpu_constructs.placement.assumptions import need_of, rooms_of
 from gpu_constructs.placement.fit import on_host
-from gpu_constructs.placement.packing import Load, Need, Room, room_beside
+from gpu_constructs.placement.packing import Load, Need, room_beside
 from gpu_constructs.placement.reasons import listed
 from gpu_constructs.planning.host_mix import HostOffer, Mix, cheapest_mix
 from gpu_constructs.planning.host_price import HostPrice
@@ -275,7 +275,7 @@ def _model(instance_type: InstanceType) -> tuple[object, ...]:
 
 
 def _offer(here: Pool, price: Price, copies: Sequence[tuple[_Copies, Demand, bool]]) -> HostOffer | None:
-    room: Room | None = room_of(here, Assumption.WORST)
+    room, _ = rooms_of(profile_of(here))
     for of, demand, runs in copies:
         if of.workload.daemon is True and room is not None:
             need = need_of(demand, room, Assumption.WORST) if runs else None

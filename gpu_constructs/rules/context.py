@@ -9,7 +9,8 @@ from typing import TypeVar, cast
 
 from gpu_constructs.fleet import Fleet, JobQueue, Pool, Task, Workload
 from gpu_constructs.placement import Proof, prove
-from gpu_constructs.placement.destinations import all_routes, assignments, carries_gpus, gpu_workloads, tasks_of
+from gpu_constructs.placement.destinations import all_routes, assignments, carries_gpus, gpu_workloads
+from gpu_constructs.placement.reach import tasks_of
 from gpu_constructs.placement.route import Assignment, Route
 
 _Derived = TypeVar("_Derived")

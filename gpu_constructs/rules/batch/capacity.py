@@ -8,7 +8,8 @@ from dataclasses import replace
 from gpu_constructs.budget import brief
 from gpu_constructs.fleet import Pool, PoolKind, PurchaseOption, Scheduler, Task, Unknown
 from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU
-from gpu_constructs.placement.destinations import by_hand, carries_gpus, environments_by_hand, pools_by_hand, unassigned
+from gpu_constructs.placement.destinations import by_hand, carries_gpus, environments_by_hand, unassigned
+from gpu_constructs.placement.reach import pools_by_hand
 from gpu_constructs.rules.change import one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list

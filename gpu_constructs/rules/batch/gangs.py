@@ -11,7 +11,8 @@ from dataclasses import replace
 from gpu_constructs.budget import brief
 from gpu_constructs.fleet import Pool, Scheduler, Task, Unknown
 from gpu_constructs.hardware import known_type
-from gpu_constructs.placement.destinations import by_hand, pools_by_hand, unassigned
+from gpu_constructs.placement.destinations import by_hand, unassigned
+from gpu_constructs.placement.reach import pools_by_hand
 from gpu_constructs.rules.change import either, first_of, one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list, or_list

@@ -7,7 +7,7 @@ from dataclasses import replace
 from gpu_constructs.budget import brief
 from gpu_constructs.fleet import PoolKind, Unknown, Workload
 from gpu_constructs.hardware.aws_limits import DEFAULT_MAX_HEALTHY_PERCENT, MAX_PERCENT
-from gpu_constructs.placement.destinations import pools_of
+from gpu_constructs.placement.reach import pools_of
 from gpu_constructs.rules.change import either, one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import accelerated_workloads

@@ -8,8 +8,8 @@ from dataclasses import replace
 from gpu_constructs.budget import brief
 from gpu_constructs.fleet import Pool, PoolKind, StrategyItem, Task, Unknown, Workload, known
 from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS, MAX_BASE, MAX_STRATEGY_PROVIDERS, MAX_WEIGHT
-from gpu_constructs.placement.destinations import pools_of
 from gpu_constructs.placement.memo import by_identity
+from gpu_constructs.placement.reach import pools_of
 from gpu_constructs.rules.change import one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES

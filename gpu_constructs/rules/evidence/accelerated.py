@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from gpu_constructs.fleet import GPU, NEURON_DEVICE, Container, Pool, ResourceRequirement, Task, Workload
 from gpu_constructs.placement import demand_of
-from gpu_constructs.placement.destinations import pools_of
 from gpu_constructs.placement.memo import by_identity
+from gpu_constructs.placement.reach import pools_of
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.rule import Problems, Rule
 

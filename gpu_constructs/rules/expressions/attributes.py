@@ -15,7 +15,6 @@ from gpu_constructs.fleet import INSTANCE_ATTRIBUTES, Fleet, Pool, Task, Unknown
 from gpu_constructs.hardware import RECORDED, Architecture, InstanceType, families, may_exist
 from gpu_constructs.hardware.aws_limits import MAX_EXPRESSION_LENGTH
 from gpu_constructs.hardware.overlay import declared_types, how_to_declare
-from gpu_constructs.placement.destinations import pools_of
 from gpu_constructs.placement.query import (
     BUILT_IN_ATTRIBUTES,
     INSTANCE_TYPE,
@@ -30,6 +29,7 @@ from gpu_constructs.placement.query import (
     host_of,
     instance_type_in,
 )
+from gpu_constructs.placement.reach import pools_of
 from gpu_constructs.rules.change import Way, either
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.expressions import constrained, joined, readable, recorded_types, required_attributes

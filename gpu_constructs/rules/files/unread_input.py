@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpu_constructs.fleet import RemarkKind
-from gpu_constructs.placement.destinations import unjudged
+from gpu_constructs.placement.reach import unjudged
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.rule import Problem, Problems, info, warning
 

@@ -17,7 +17,8 @@ from gpu_constructs.placement import (
     demand_of,
     fit,
 )
-from gpu_constructs.placement.destinations import carries_gpus, pools_by_hand, unassigned
+from gpu_constructs.placement.destinations import carries_gpus, unassigned
+from gpu_constructs.placement.reach import pools_by_hand
 from gpu_constructs.placement.route import UNSCALED, Assignment, Destination
 from gpu_constructs.rules.change import Way, Ways, one_way
 from gpu_constructs.rules.context import Context

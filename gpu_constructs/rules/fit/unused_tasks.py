@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from gpu_constructs.fleet import Pool, Task
 from gpu_constructs.hardware import accelerated
 from gpu_constructs.placement import Fit, HostResource, Obstacle, ObstacleKind, cpu_units, demand_of
-from gpu_constructs.placement.destinations import by_hand, carries_gpus, pools_by_hand, unassigned
+from gpu_constructs.placement.destinations import by_hand, carries_gpus, unassigned
+from gpu_constructs.placement.reach import pools_by_hand
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import LESS, PROPERTIES, can_run, hosts_for, ways_of
 from gpu_constructs.rules.evidence.lists import and_list

@@ -20,8 +20,8 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.hardware import OperatingSystem, Vendor, image
 from gpu_constructs.hardware.aws_limits import MAX_USER_DATA_BYTES
-from gpu_constructs.placement.destinations import EC2_LAUNCH_TYPES
 from gpu_constructs.placement.machine import gpu_support_is_off
+from gpu_constructs.placement.reach import EC2_LAUNCH_TYPES
 from gpu_constructs.rules.change import Way, one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list, with_verb

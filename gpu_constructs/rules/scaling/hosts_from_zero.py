@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from gpu_constructs.fleet import Pool, PoolKind, StrategyItem, Unknown, Workload
 from gpu_constructs.placement import demand_of
-from gpu_constructs.placement.destinations import EC2_LAUNCH_TYPES, started_by_strategies
+from gpu_constructs.placement.destinations import started_by_strategies
+from gpu_constructs.placement.reach import EC2_LAUNCH_TYPES
 from gpu_constructs.placement.route import Assignment
 from gpu_constructs.rules.change import Way, Ways, one_way
 from gpu_constructs.rules.context import Context

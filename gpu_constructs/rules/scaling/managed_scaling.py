@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gpu_constructs.fleet import Fleet, Pool, PoolKind, Unknown
 from gpu_constructs.hardware.aws_limits import MANAGED_SCALING, MAX_CLUSTER_PROVIDERS
-from gpu_constructs.placement.destinations import pools_of, unjudged
+from gpu_constructs.placement.reach import pools_of, unjudged
 from gpu_constructs.rules.change import Way, one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import larger

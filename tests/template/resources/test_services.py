@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gpu_constructs.fleet import STEPS_IN_PERCENT, UNKNOWN, PlacementConstraint, ServiceScaling, StrategyItem, Workload
-from gpu_constructs.placement.destinations import pools_of
+from gpu_constructs.placement.reach import pools_of
 from tests.template.resources.declared import fleet, joined, only_workload
 
 CLUSTER = {"Type": "AWS::ECS::Cluster", "Properties": {"ClusterName": "prod"}}

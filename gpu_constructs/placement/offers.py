@@ -1,0 +1,58 @@
+"""What each pool of a fleet offers to a task beside the daemons that run on its hosts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from gpu_constructs.fleet import Fleet, Pool, Unknown, Workload
+from gpu_constructs.placement.demand import demand_of
+from gpu_constructs.placement.fit import beside
+from gpu_constructs.placement.memo import by_identity
+from gpu_constructs.placement.pool_profile import Daemon, PoolProfile, profile_of
+from gpu_constructs.placement.reach import pools_of, unjudged
+
+_MOST_DAEMONS = 50
+"""Daemons of one cluster that are told apart; with more it is not known what they leave."""
+
+
+def offer_of(fleet: Fleet, pool: Pool, workload: Workload | None = None) -> PoolProfile:
+    """What a pool offers to tasks of a workload beside the daemons of the fleet; to daemons what there is without."""
+    found = None if workload is not None and workload.daemon is True else _with_daemons(fleet).get(pool.name)
+    return profile_of(pool) if found is None else found
+
+
+@by_identity(maxsize=4)
+def _with_daemons(fleet: Fleet) -> Mapping[str, PoolProfile]:
+    """The offers of pools with daemons, by their names."""
+    daemons = [each for each in fleet.workloads if each.daemon is True and id(each) not in unjudged(fleet)]
+    if not daemons:
+        return {}
+    sent = _sent_to(fleet)
+    somewhere = {each.name: each for each in fleet.pools if isinstance(each.cluster, Unknown)}
+    found: dict[str, tuple[Pool, list[Daemon]]] = {}
+    met = Counter[str | Unknown | None]()
+    for each in daemons:
+        met[each.cluster] += 1
+        if met[each.cluster] > _MOST_DAEMONS:
+            continue
+        is_known = each.task is not None and met[each.cluster] < _MOST_DAEMONS
+        demand = demand_of(each.task, each.constraints) if each.task is not None and is_known else None
+        certain, possible = {pool.name: pool for pool in pools_of(fleet, each)}, dict[str, Pool]()
+        if isinstance(each.cluster, Unknown):
+            possible = {} if each.strategy else somewhere  # what has no cluster that is known may be together
+        elif each.cluster is not None and not each.strategy:
+            certain |= sent.get(each.cluster, {})
+        for name, pool in (possible | certain).items():
+            daemon = Daemon(name=each.name, demand=demand, is_certain=name in certain)
+            found.setdefault(name, (pool, []))[1].append(daemon)
+    return {name: beside(profile_of(pool), there) for name, (pool, there) in found.items()}
+
+
+def _sent_to(fleet: Fleet) -> Mapping[str, Mapping[str, Pool]]:
+    """Pools by cluster and name: hosts that a strategy names are in the cluster of the service."""
+    found: dict[str, dict[str, Pool]] = {}
+    for each in fleet.workloads:
+        if isinstance(each.cluster, str):
+            found.setdefault(each.cluster, {}).update({pool.name: pool for pool in pools_of(fleet, each)})
+    return found
