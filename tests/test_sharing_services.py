@@ -14,6 +14,7 @@ from gpu_constructs.placement import Rollout, can_go_on
 from tests.examples import times
 from tests.reaching import Estate
 from tests.sharing_services import BALANCERS, CONNECTS, MODES, STACKS, Shared, build
+from tests.synthesis import Site
 
 SERVICES = st.builds(
     Shared,
@@ -26,10 +27,12 @@ SERVICES = st.builds(
 
 
 @settings(max_examples=times(4), phases=[Phase.explicit, Phase.generate])  # to shrink an app would take minutes
-@given(st.lists(SERVICES, min_size=2, max_size=4))
-def test_who_should_reach_whom_does_and_each_rule_is_there_once(services: list[Shared]) -> None:
+@given(st.lists(SERVICES, min_size=2, max_size=4), st.sampled_from([None, Site.recommended_context()]))
+def test_who_should_reach_whom_does_and_each_rule_is_there_once(
+    services: list[Shared], context: dict[str, object] | None
+) -> None:
     with TemporaryDirectory() as folder:
-        assembly = build(Path(folder), services).synth()
+        assembly = build(Path(folder), services, context=context).synth()
         templates = {
             each.name.partition(".")[0]: json.loads(each.read_text()) for each in Path(folder).glob("*.template.json")
         }

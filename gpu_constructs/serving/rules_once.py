@@ -33,15 +33,13 @@ class _RulesOnce:
     def __init__(self) -> None:
         self._groups: dict[ec2.ISecurityGroup, None] = {}
         self._stacks: dict[cdk.Stack, None] = {}
-        self._services = 0
 
     def add(self, service: ecs.Ec2Service, groups: Sequence[ec2.ISecurityGroup]) -> None:
         """Adds a service, and the groups whose rules it may write."""
+        if not self._groups:
+            cdk.Aspects.of(service.node.find_child("Service")).add(cast("cdk.IAspect", self))
         self._groups |= dict.fromkeys(groups)
         self._stacks |= dict.fromkeys(map(cdk.Stack.of, (*groups, service)))
-        self._services += 1
-        if self._services == 2:  # noqa: PLR2004 - one service writes no rule twice
-            cdk.Aspects.of(service.node.find_child("Service")).add(cast("cdk.IAspect", self))
 
     def visit(self, node: IConstruct) -> None:  # noqa: ARG002 - as in CDK
         """Leaves one of several rules that are alike."""

@@ -83,6 +83,11 @@ def _two_stacks(town: _Town) -> None:
         town.serve(stack)
 
 
+def _one_beside_the_cluster(town: _Town) -> None:
+    town.serve(cdk.Stack(town.app, "A"))
+    town.serve(town.stack)
+
+
 def _with_the_cluster(town: _Town) -> None:
     town.serve(cdk.Stack(town.app, "A"))
     town.serve(town.stack)
@@ -126,6 +131,7 @@ def _own_balancers(town: _Town) -> None:
     [
         (_two_stacks, {"A": 2}, {("B", "A")}),
         (_with_the_cluster, {"Cluster": 2}, set()),
+        (_one_beside_the_cluster, {"Cluster": 2}, set()),
         (_with_the_balancer, {"Balancers": 4}, set()),
         (_imported, {"A": 2}, {("B", "A")}),
         (_nested, {"A": 2}, set()),
