@@ -125,7 +125,7 @@ class PoolProfile:
 def profile_of(pool: Pool) -> PoolProfile:
     """What a pool offers to one task."""
     reserved = pool.reserved_memory_mib
-    ports = _reserved_ports(pool.user_data)
+    ports, expected_ports = _reserved_ports(pool.user_data)
     told = pool.user_data.get("ECS_RESERVED_MEMORY") is not None
     return _of_settings(
         Identical(*pool.instance_types),
@@ -140,8 +140,8 @@ def profile_of(pool: Pool) -> PoolProfile:
         # What user data says goes before what ecs-init sets, which is that they do: getContainerConfig in
         # ecs-init/docker/docker.go of github.com/aws/amazon-ecs-agent.
         gives_interfaces=not pool.user_data.turns_off(TASK_INTERFACES),
-        reserved_ports=frozenset() if ports is None else ports,
-        may_reserve_ports=RESERVED_PORTS if ports is None or isinstance(ports, Unknown) else ports,
+        reserved_ports=ports,
+        may_reserve_ports=expected_ports,
         is_linux=not isinstance(pool.image, Unknown),  # every image that is known runs Linux
         smallest_decides=_smallest_decides(pool),
         may_have_hosts=isinstance(pool.min_instances, Unknown) or pool.min_instances > 0,
@@ -192,23 +192,25 @@ def _attributes(user_data: UserData) -> tuple[tuple[str, str], ...]:
     return tuple((name, value) for name, value in read.items() if isinstance(value, str) and name[:4] != "ecs.")
 
 
-def _reserved_ports(user_data: UserData) -> frozenset[tuple[int, str]] | Unknown | None:
-    """``ECS_RESERVED_PORTS`` of TCP, which stands for the usual ones, and those of UDP; None where neither is given.
+def _reserved_ports(user_data: UserData) -> tuple[frozenset[tuple[int, str]] | Unknown, frozenset[tuple[int, str]]]:
+    """Ports that agents certainly keep, and those that they are expected to: of TCP what is written, or the usual ones.
+
+    An empty list counts as none: ``ZeroOrNil`` in agent/utils of github.com/aws/amazon-ecs-agent.
 
     https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-agent-config.html
     """
-    found: set[tuple[int, str]] = set()
+    certain: set[tuple[int, str]] = set()
+    expected: set[tuple[int, str]] = set()
     for variable, protocol in ((RESERVED_TCP, "tcp"), (RESERVED_UDP, "udp")):
         written = user_data.get(variable)
         ports = _json(written)
-        if written is None:
-            found |= {each for each in RESERVED_PORTS if each[1] == protocol}
-        elif isinstance(ports, list) and all(type(each) is int for each in ports):
-            found |= {(each, protocol) for each in ports}
+        if written is not None and not (isinstance(ports, list) and all(type(each) is int for each in ports)):
+            return UNKNOWN, RESERVED_PORTS
+        if isinstance(ports, list) and ports:
+            certain |= {(each, protocol) for each in ports}
         else:
-            return UNKNOWN
-    is_given = any(user_data.get(each) is not None for each in (RESERVED_TCP, RESERVED_UDP))
-    return frozenset(found) if is_given else None
+            expected |= {each for each in RESERVED_PORTS if each[1] == protocol}
+    return frozenset(certain), frozenset(certain | expected)
 
 
 def _json(text: str | Unknown | None) -> object:
