@@ -7,6 +7,7 @@ https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resou
 from __future__ import annotations
 
 import json
+import uuid
 
 from moto.secretsmanager.models import SecretsManagerBackend, secretsmanager_backends
 
@@ -46,7 +47,9 @@ class Secret(Resource):
 
     def update(self, region: Region, properties: Properties) -> None:
         text = None if "GenerateSecretString" in properties else _text(region, properties)
-        _secrets(region).update_secret(self.physical_resource_id, text, None, None, properties.get("KmsKeyId"))
+        # moto takes a request without a token for one that it had.
+        token, key = str(uuid.uuid4()), properties.get("KmsKeyId")
+        _secrets(region).update_secret(self.physical_resource_id, text, None, token, key)
 
     def remove(self, region: Region) -> None:
         # "force-delete-without-recovery": https://github.com/aws-cloudformation/cloudformation-coverage-roadmap/issues/1999

@@ -231,3 +231,73 @@ def test_stacks_are_updated_by_change_sets_of_one_name_and_taken_back(cloud: Loc
     assert ends == ["UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE"]
     for stack in stacks:
         cloud.destroy(stack)
+
+
+def much() -> Template:
+    """A service with a name, and what else an app has."""
+    template = cluster_template()
+    resources = template["Resources"]
+    rule = {"IpProtocol": "tcp", "FromPort": 80, "ToPort": 80, "CidrIp": "10.0.0.0/24"}
+    resources["Service"] = service(count=1)
+    resources["Mine"] = resource(
+        "EC2::SecurityGroup", GroupDescription="mine", VpcId={"Ref": "Vpc"}, SecurityGroupIngress=[rule]
+    )
+    resources["Names"] = resource("ServiceDiscovery::HttpNamespace", Name="names")
+    resources["Secret"] = resource("SecretsManager::Secret", Name="secret", SecretString="before")
+    resources["Queue"] = resource("SQS::Queue")
+    ports = [{"ContainerPort": 80, "Name": "chat"}, {"ContainerPort": 81, "Name": "find"}]
+    resources["Task"]["Properties"]["ContainerDefinitions"][0]["PortMappings"] = ports
+    resources["Service"]["Properties"]["ServiceConnectConfiguration"] = {
+        "Enabled": True,
+        "Namespace": {"Fn::GetAtt": ["Names", "Arn"]},
+        "Services": [{"PortName": "chat", "ClientAliases": [{"Port": 80}]}],
+    }
+    template["Outputs"]["Queue"] = {"Value": {"Ref": "Queue"}, "Export": {"Name": "queue"}}
+    return template
+
+
+def much_else() -> Template:
+    """The same with a change of each kind: in place, by a replacement, something new and something gone."""
+    template = much()
+    properties = {name: each["Properties"] for name, each in template["Resources"].items()}
+    properties["LaunchTemplate"]["LaunchTemplateData"]["InstanceType"] = "g6.2xlarge"
+    properties["Group"]["MaxSize"] = "3"
+    properties["Provider"]["AutoScalingGroupProvider"]["ManagedScaling"]["TargetCapacity"] = 90
+    properties["Task"]["ContainerDefinitions"][0]["Memory"] = 1024
+    properties["Service"]["ServiceConnectConfiguration"]["Services"][0]["PortName"] = "find"
+    properties["Mine"]["SecurityGroupIngress"] = []
+    properties["Names"]["Name"] = "others"
+    properties["Secret"]["SecretString"] = "after"
+    properties["Queue"]["QueueName"] = "another"
+    template["Resources"]["More"] = resource("SNS::Topic")
+    return template
+
+
+def standing(cloud: Local, cluster: str) -> list[object]:
+    """What can be seen of it; tasks and the names of their service are made anew."""
+    client = cloud.account.client
+    groups = client("ec2").describe_security_groups()["SecurityGroups"]
+    anew = {"service of Cloud Map", "instance", "network interface", "volume"}
+    return [
+        {(kind, name) for kind, name in cloud.inventory() if kind not in anew},
+        sorted(each["Name"] for each in client("servicediscovery").list_services()["Services"]),
+        sorted((each["GroupId"], len(each["IpPermissions"])) for each in groups),
+        client("secretsmanager").get_secret_value(SecretId="secret")["SecretString"],
+        {each["Name"]: each["Value"] for each in client("cloudformation").list_exports()["Exports"]},
+        [each.status for each in cloud.account.tasks(cluster)],
+    ]
+
+
+@pytest.mark.parametrize("after", ["Cluster", "Queue", "Service"])
+def test_whatever_a_failed_update_did_is_taken_back(cloud: Local, after: str) -> None:
+    stack = cloud.deploy(much())
+    before, wrong = standing(cloud, stack.outputs["Cluster"]), much_else()
+    wrong["Resources"]["Bad"] = resource("EC2::SecurityGroupIngress", GroupId="sg-gone", IpProtocol="-1")
+    wrong["Resources"]["Bad"]["DependsOn"] = after
+
+    with pytest.raises(NotDeployedError, match=r"UPDATE_ROLLBACK_COMPLETE: Bad \(AWS::EC2::SecurityGroupIngress"):
+        cloud.update(stack, wrong)
+
+    assert standing(cloud, stack.outputs["Cluster"]) == before
+    cloud.update(stack, much_else())
+    cloud.destroy(stack)
