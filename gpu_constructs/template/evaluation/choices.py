@@ -171,6 +171,7 @@ class _Uses:
         self._evaluator = evaluator
         self._conditions: dict[str, Weight] = {}
         self._place: Path = ()
+        self._waiting: list[tuple[Node, Weight, Path]] = []
         for logical_id, declaration in evaluator.resources.items():
             if logical_id in evaluator.nested or not isinstance(declaration, dict):
                 continue
@@ -190,16 +191,18 @@ class _Uses:
                 self._walk(node, weights[name])
 
     def _walk(self, node: Node, weight: Weight) -> None:
-        waiting = [(node, weight)]
+        waiting = self._waiting
+        waiting.append((node, weight, ()))
         while waiting:
-            each, weight = waiting.pop()
+            each, weight, place = waiting.pop()
+            self._place = place
             if isinstance(each, list):
-                waiting += [(child, weight) for child in each if isinstance(child, (dict, list))]
+                waiting += [(child, weight, place) for child in each if isinstance(child, (dict, list))]
             elif isinstance(each, dict):
                 for key, child in each.items():
                     self._use(key, child, weight)
                     if isinstance(child, (dict, list)) and key not in _WITHOUT_EFFECT:
-                        waiting.append((child, _WEIGHTS.get(key, weight)))
+                        waiting.append((child, _WEIGHTS.get(key, weight), place))
 
     def _use(self, key: str, child: Node, weight: Weight) -> None:
         first = child[0] if isinstance(child, list) and child else child
@@ -224,9 +227,8 @@ class _Uses:
         if self._conditions.get(name, weight + 1) <= weight:
             return
         self._conditions[name] = weight
-        before, self._place = self._place, ("Conditions", name)
-        self._walk(self._evaluator.conditions.get(name), weight)
-        self._place = before
+        # Not at once: conditions may refer to each other as often as there are.
+        self._waiting.append((self._evaluator.conditions.get(name), weight, ("Conditions", name)))
 
     def _compare(self, sides: list[Node]) -> None:
         for one, other in (sides, sides[::-1]) if len(sides) == _TWO else ():
