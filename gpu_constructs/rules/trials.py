@@ -88,6 +88,7 @@ def _size(fleet: Fleet) -> int:
     types = sum(len(each.instance_types) + len(each.unknown_type_names) for each in fleet.pools)
     containers = [each for task in fleet.tasks for each in task.containers]
     requests = sum(len(each.requirements) for each in containers)
-    sent = sum(len(each.strategy) for each in fleet.workloads)
+    sent = sum(len(each.strategy) + len(each.constraints) for each in fleet.workloads)
+    placed = sum(len(each.constraints) for each in fleet.tasks)
     things = len(fleet.pools) + len(fleet.tasks) + len(containers) + len(fleet.workloads)
-    return things + (types + requests + sent) // _ENTRIES_OF_THING
+    return things + (types + requests + sent + placed) // _ENTRIES_OF_THING

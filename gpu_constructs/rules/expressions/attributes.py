@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import takewhile
 
 from gpu_constructs.budget import NAME
@@ -30,7 +30,7 @@ from gpu_constructs.placement.query import (
     instance_type_in,
 )
 from gpu_constructs.placement.reach import pools_of
-from gpu_constructs.rules.change import Way, either
+from gpu_constructs.rules.change import Way, Ways, either
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.expressions import constrained, joined, readable, recorded_types, required_attributes
 from gpu_constructs.rules.evidence.lists import and_list, or_list
@@ -63,7 +63,7 @@ def names_exist(context: Context) -> Problems:
     set_by_user = [pool.user_data.get(INSTANCE_ATTRIBUTES) or "" for pool in context.fleet.pools]
     for place in constrained(context):
         doubts = dict.fromkeys(each for text in readable(place.own) for each in _doubts(text, named))
-        slips = {each for text in readable(place.own) for each in _slips(text)}
+        slips = {_no_attribute(each) for text in readable(place.own) for each in _slips(text)}
         for doubt in doubts:
             custom = doubt.custom
             if not (custom and any(isinstance(each, Unknown) or f'"{custom}"' in each for each in set_by_user)):
@@ -71,11 +71,8 @@ def names_exist(context: Context) -> Problems:
                     about=place.about,
                     message=f"in a placement expression of {place.about.name}, {doubt.message}",
                     fix=doubt.fix,
-                    ways=(
-                        *either(*((each, _with(place.about, doubt.wrong, each)) for each in doubt.instead)),
-                        *([(Way(text=doubt.newer),)] if doubt.newer else ()),
-                    ),
-                    is_certain=any(doubt.message == _no_attribute(each) for each in slips),
+                    ways=partial(_instead, place.about, doubt),
+                    is_certain=doubt.message in slips,
                 )
 
 
@@ -98,6 +95,12 @@ class _Doubt:
     fix: str = ""
     custom: str = ""
     newer: str = ""
+
+
+def _instead(about: Task | Workload, doubt: _Doubt) -> Ways:
+    """Each name that may be meant, in the place of the wrong one."""
+    meant = either(*((each, _with(about, doubt.wrong, each)) for each in doubt.instead))
+    return (*meant, (Way(text=doubt.newer),)) if doubt.newer else meant
 
 
 def _with(about: Task | Workload, wrong: str, right: str) -> Task | Workload:

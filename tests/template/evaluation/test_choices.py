@@ -139,3 +139,10 @@ def test_a_parameter_is_followed_into_a_nested_stack(tmp_path: Path) -> None:
     outer = {"Parameters": {"Most": GPUS, "Tone": GPUS}, "Resources": {"Inner": nested}}
     (choice,) = read_stacks([save(tmp_path / "outer.json", outer)]).choices
     assert (choice.parameter, choice.weight) == ("Most", Weight.DECIDES)
+
+
+def test_a_long_chain_of_conditions_has_the_choice_at_its_end() -> None:
+    chain = {f"C{index}": {"Fn::Not": [{"Condition": f"C{index + 1}"}]} for index in range(5000)}
+    conditions = {**chain, "C5000": {"Fn::Equals": [{"Ref": "Count"}, 2]}}
+    found = choices({**hosts(), "Condition": "C0"}, Parameters={"Count": GPUS}, Conditions=conditions)
+    assert found["Count"].weight is Weight.DECIDES
