@@ -147,17 +147,19 @@ class _Update:
 
     def _taken(self, unique: Unique) -> Iterator[RefusedUpdate]:
         """What somebody else has until the update ends."""
-        owners = {key: (at, shown) for at, key, shown in self._claims(self._old, unique)}
+        owners: dict[Hashable, list[_Id]] = defaultdict(list)
+        for at, key, _ in self._claims(self._old, unique):
+            owners[key].append(at)
         for at, key, shown in self._claims(self._new, unique):
-            owner = owners.get(key)
-            if owner is None or owner[0][0] != at[0] or self._stays(owner[0]):
+            leaving = [each for each in owners.get(key, ()) if each[0] == at[0] and not self._stays(each)]
+            if not leaving or (at in owners[key] and self._stays(at)):
                 continue
             self._told.add(at)
-            was, now = self._old.by_id[owner[0]], self._new.by_id[at]
+            was, now = self._old.by_id[leaving[0]], self._new.by_id[at]
             what = unique.what.format(shown)
             change = (
                 f"{self._new.called(now)} is replaced, and the new one takes {what}"
-                if owner[0] == at
+                if leaving[0] == at
                 else f"{self._new.called(now)} takes {what} from {self._old.called(was)}, which goes"
             )
             yield RefusedUpdate(change=f"{change}; the old one is deleted last", refusal=unique.refusal)

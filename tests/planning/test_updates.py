@@ -181,6 +181,7 @@ def test_what_is_refused_has_two_deploys(old: Resources, new: Resources, change:
         pytest.param(ON_OLD, {}, id="a cluster without capacity providers"),
         pytest.param(ON_OLD, {**ON_NEW, "List": providers_of({"Fn::ImportValue": "L"})}, id="an unknown list"),
         pytest.param({"A": rule()}, {"B": rule(priority=11)}, id="another priority"),
+        pytest.param({"A": opened(), "B": opened()}, {"A": opened()}, id="a second one that goes"),
         pytest.param({"A": rule()}, {"B": rule("arn:other")}, id="another listener"),
         pytest.param(
             {**BALANCERS, "Listener": listener("A"), "Old": rule(ref("Listener"))},
