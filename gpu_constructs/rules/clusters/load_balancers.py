@@ -104,7 +104,7 @@ def a_port_for_requests(context: Context) -> Problems:
     question="do security groups let requests of load balancers and of clients in Service Connect through to the port "
     "of the container?",
     because="a target that a load balancer cannot reach never becomes healthy, and ECS replaces its task again and "
-    "again; clients in Service Connect connect to the proxy in the task. In network mode bridge a container without a "
+    "again; clients in Service Connect connect to the proxy in the task; in network mode bridge a container without a "
     f"host port and the proxy have one of {_DYNAMIC}, usually up to {USUAL_DYNAMIC_PORTS[1]}",
     source=_LOAD_BALANCER,
     unless=("GPU204", "GPU205"),
