@@ -14,7 +14,7 @@ def require_text(argument: str, value: object, *, example: str) -> None:
     Raises:
         InvalidValueError: It is something else.
     """
-    if not isinstance(value, str) or not value.strip() or any(each.isspace() for each in value):
+    if not isinstance(value, str) or not value.strip() or " " in value or not value.isprintable():
         raise InvalidValueError(
             f"expects text without spaces, got {shown(value)}",
             argument=argument,

@@ -299,6 +299,7 @@ BAD: list[tuple[str, Callable[[], object]]] = [
     ("health_check_grace_seconds", lambda: ModelServer(name="mine", image=_IMAGE, health_check_grace_seconds=-1)),
     ("environment", lambda: ModelServer(name="mine", image=_IMAGE, environment={"A": 1})),  # type: ignore[dict-item]
     ("name", lambda: ModelServer(name="", image=_IMAGE)),
+    ("tag", lambda: ModelServer.vllm(_QWEN, tag="v0.20.0\0")),
     ("image_name", lambda: ModelServer(name="mine", image_name=5)),  # type: ignore[arg-type] # is refused
 ]
 
