@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
-from itertools import permutations, zip_longest
+from itertools import zip_longest
 
 from gpu_constructs.fleet import Pool, Unknown, known
 from gpu_constructs.hardware import InstanceType
@@ -22,7 +22,6 @@ from gpu_constructs.placement.pool_profile import PoolProfile
 
 _BILLION = 1_000_000_000
 _PLENTY = 1 << 40  # more of anything than a host has
-_FEW = 3
 _ANY_HOST = Room(units=(_PLENTY,) * 5, gpu_memory_mib=_PLENTY)
 
 NEURON_TASK = (0, "neuron")
@@ -122,29 +121,23 @@ def rooms_of(offer: PoolProfile) -> tuple[Room | None, Room]:
 def rooms_on(offer: PoolProfile, instance_type: InstanceType) -> tuple[Room | None, Room]:
     """The same of the hosts of one type.
 
-    Which daemons start where not all of them have room is written nowhere.
+    Which daemons start where not all of them have room is written nowhere: one of those that certainly run where they
+    are alone, or what comes before it.
     """
     worst, best = _rooms(offer, (instance_type,))
     name = instance_type.name
     for daemon in offer.daemons:
         if worst is not None and name not in daemon.never_on:
             worst = _beside(worst, daemon.demand, Assumption.WORST)
-    certain = [each.demand for each in offer.daemons if name in each.runs_on]
-    if worst is None and any(name not in each.runs_on | each.never_on for each in offer.daemons):
-        return worst, best  # what may run may take the room of what certainly would
-    together: Room | None = best
-    for demand in certain:
-        together = None if together is None else _beside(together, demand, Assumption.BEST)
-    if together is not None:
-        return worst, together
-    orders = permutations(certain) if len(certain) <= _FEW else ((each,) for each in certain)
-    return worst, _one_for([_beside_those_with_room(best, each) for each in orders], max)
-
-
-def _beside_those_with_room(room: Room, daemons: Iterable[Demand | None]) -> Room:
-    for each in daemons:
-        room = _beside(room, each, Assumption.BEST) or room
-    return room
+    if not any(name in each.runs_on for each in offer.daemons):
+        return worst, best
+    if worst is None:
+        first = [each.demand for each in offer.daemons if name not in each.never_on]
+        return worst, _one_for([_beside(best, each, Assumption.BEST) or best for each in first], max)
+    for daemon in offer.daemons:
+        if name in daemon.runs_on:
+            best = _beside(best, daemon.demand, Assumption.BEST) or best
+    return worst, best
 
 
 def _beside(room: Room, demand: Demand | None, assumption: Assumption) -> Room | None:

@@ -204,7 +204,8 @@ def disagreements(design: Design, report: Report) -> Iterator[str]:
         for each in findings
         if each.rule in {*_ROOM, _NEVER_SCALES} and _is_about(each, number)
     }
-    for number in judged.certainly_hopeless - said:
+    # Of two daemons without room together nobody can say which one runs: a doubt is enough.
+    for number in judged.certainly_hopeless - (doubted if len(design.daemons) > 1 else said):
         yield f"nothing says with certainty that Task{number} finds no place: {[each.rule for each in findings]}"
     for number in judged.hopeless - doubted:
         yield f"nothing says that Task{number} finds no place: {[each.rule for each in findings]}"
