@@ -37,7 +37,7 @@ class EmulatedStack(Stack):
 
     @staticmethod
     def cloudformation_type() -> str:
-        return ""  # nested stacks stay moto's own
+        return ""  # there are no nested stacks
 
     # Left abstract by moto.
     @staticmethod

@@ -354,7 +354,8 @@ def _taken(kind: str, name: str) -> str:
 def is_known(kind: str) -> bool:
     """Whether there is a resource type that can be made and deleted."""
     model = registered().get(kind) or parsing.get_model_map().get(kind)
-    return model is not None and can_delete(model, kind)
+    # moto deletes nested stacks as a stack and not as a resource.
+    return model is not None and kind != "AWS::CloudFormation::Stack" and can_delete(model, kind)
 
 
 def _class_of(kind: str) -> type[CloudFormationModel]:
