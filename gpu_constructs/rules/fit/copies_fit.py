@@ -73,6 +73,7 @@ def _more_hosts(copies: Copies, wanted: int, slots: int) -> Ways:
 
 def _badly_split(copies: Copies, wanted: int) -> Problems:
     slots_of = {pool.name: known(slots) for pool, slots in zip(copies.pools, copies.possible, strict=True)}
+    trunk = is_short_of_interfaces(copies, known(total(copies.possible)))
     for share in split(copies.workload.strategy, wanted, wanted):
         name = "" if share.item.pool is None else share.item.pool.name
         slots, most = slots_of.get(name, wanted), share.most or 0
@@ -85,7 +86,7 @@ def _badly_split(copies: Copies, wanted: int) -> Problems:
                 message=f"the strategy {given} of {wanted} tasks to {name}{rounded}, which holds {slots} at MaxSize: "
                 "the others never start, because ECS does not move them to a capacity provider that has room",
                 fix=f"weights in proportion to the room of each capacity provider, or a higher MaxSize of {name}",
-                is_certain=min(wanted, known(share.item.base)) > slots and not is_short_of_interfaces(copies, slots),
+                is_certain=min(wanted, known(share.item.base)) > slots and not trunk,
             )
 
 
