@@ -173,9 +173,9 @@ UNIQUE: Final[tuple[Unique, ...]] = (
         otherwise="PortName",
         what="the name {} in Service Connect",
         refusal=Refusal(
-            answer="the discovery name must be unique within the namespace",
+            answer="SC service is already used by",
             steps=_KEPT_APART,
-            source=f"{_ECS}ServiceConnectService.html",
+            source="https://github.com/aws/copilot-cli/issues/4659",
         ),
     ),
     Unique(

@@ -55,6 +55,23 @@ def served(first: str = "A", second: str = "B", *, priority: int = 10, name: str
     return define
 
 
+def connected(*names: str) -> Callable[..., None]:
+    """A cluster with a namespace, and services that are ``model`` in it."""
+
+    def define(app: cdk.App) -> None:
+        stack = cdk.Stack(app, "Connected")
+        cluster = cluster_of(stack)
+        cluster.cluster.add_default_cloud_map_namespace(name="models", use_for_service_connect=True)
+        for each in names:
+            task = GpuTaskDefinition(stack, f"{each}Task", capacity=[cluster.capacities[0]], service_connect=True)
+            port = ecs.PortMapping(container_port=8000, name="model")
+            task.add_gpu_container("vllm", image=IMAGE, port_mappings=[port])
+            connect = ecs.ServiceConnectProps(services=[ecs.ServiceConnectService(port_mapping_name="model")])
+            GpuService(stack, each, cluster=cluster, task_definition=task, service_connect_configuration=connect)
+
+    return define
+
+
 def apart(*capacities: str) -> Callable[..., None]:
     """A cluster in one stack, and in another a service on the last of its capacities."""
 
@@ -129,4 +146,12 @@ def test_services_that_share_a_balancer_are_renamed_in_two_deploys(account: Acco
     assert account.deploy(served(second="Renamed", priority=11, name="chat")) == ["already exists"]
     assert account.deploy(served(second="Renamed", priority=11, name="other")) == []
     assert account.deploy(served(second="Renamed", name="chat")) == []
+    account.destroy()
+
+
+def test_a_service_in_service_connect_is_renamed_in_two_deploys(account: Account) -> None:
+    account.deploy(connected("Chat"))
+    assert account.deploy(connected("Renamed")) == ["SC service is already used by"]
+    assert account.deploy(connected()) == []
+    assert account.deploy(connected("Renamed")) == []
     account.destroy()

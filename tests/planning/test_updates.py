@@ -126,7 +126,7 @@ def refused(old: Resources, new: Resources) -> tuple[RefusedUpdate, ...]:
             {"Old": connected(PortName="http")},
             {"New": connected(PortName="web", DiscoveryName="http")},
             "New takes the name 'http' in Service Connect from Old",
-            "unique within the namespace",
+            "SC service is already used",
             id="Service Connect",
         ),
         pytest.param(
