@@ -19,6 +19,7 @@ from gpu_constructs.fleet import PoolKind, Workload, total
 from gpu_constructs.hosts.given_cluster import require_gpu_cluster
 from gpu_constructs.placement import pool_needs, task_slots
 from gpu_constructs.serving.deployment import Sharer, sharers_on
+from gpu_constructs.serving.first_capacity import Filling
 from gpu_constructs.serving.rules_once import write_rules_once
 from gpu_constructs.serving.scaled_service import ScaledService
 from gpu_constructs.serving.service_connect import connect
@@ -35,12 +36,12 @@ from gpu_constructs.tasks.proxy_room import require_room_for_proxy, with_proxy
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.tasks.task_target import Capacity
 from gpu_constructs.tasks.workload import (
-    Filling,
     capacity_used,
     keep_exported,
     require_accelerators,
     require_home,
     require_interfaces,
+    shares_of,
 )
 
 _ARGUMENTS: Mapping[str, str] = {
@@ -144,7 +145,8 @@ class GpuService(ScaledService):
         slots = [task_slots(task, pool, constraints=constraints) for pool in pools]
         # Managed Instances have no maximum: a host comes for every task that waits.
         room = 2 * count if is_managed and isinstance(count, int) else total(slots)
-        shares = (filling := Filling(used=used, slots=slots, most=count, write=self._fill)).shares
+        filling = Filling(alone=shares_of(used, slots), most=count, write=self._fill)
+        shares = filling.shares
         strategy = options.get("deployment_strategy")
         workload = Workload(
             name=construct_id,
@@ -205,8 +207,7 @@ class GpuService(ScaledService):
         keep_exported(used, scope)
         # A provider cannot leave the cluster while a service uses it, so the service has to go first
         # (containers-roadmap issue 631).
-        first = cluster.hosts.association.services_depend_on
-        self._node.add_dependency(first, *connect_caches(self, task_definition))
+        self._node.add_dependency(cluster.hosts.association.services_depend_on, *connect_caches(self, task_definition))
         write_rules_once(self, scope, cluster.hosts)
         self.service_connect_ports = connect(self, cluster.hosts, options.get("service_connect_configuration"))
         if connects:
@@ -216,7 +217,7 @@ class GpuService(ScaledService):
         self._grace_is_chosen = health_check_grace_period is not None
         self._shifts_requests = workload.runs_twice_to_deploy
         self._workload = workload
-        self._is_given(sharer, filling, count=desired_count, grace=health_check_grace_period)
+        self._keep_counts(sharer, filling, count=desired_count, grace=health_check_grace_period)
 
     @property
     def workload(self) -> Workload:

@@ -20,11 +20,12 @@ from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import UNKNOWN, PoolKind, ServiceScaling, Unknown, Workload, total
 from gpu_constructs.placement import task_slots
 from gpu_constructs.serving.deployment import Percentages, Sharer, sharers_on
+from gpu_constructs.serving.first_capacity import Filling
 from gpu_constructs.serving.load_balanced_service import LoadBalancedService
 from gpu_constructs.serving.metrics import require_here
 from gpu_constructs.serving.scaling import Average, Backlog, GpuUse, Requests, ScaleBy, Scaling
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
-from gpu_constructs.tasks.workload import Filling
+from gpu_constructs.tasks.task_target import Capacity
 
 _ARGUMENTS = {"MinCapacity": "min_tasks", "MaxCapacity": "max_tasks", "Strategy": "by"}
 # The ids of CDK's `auto_scale_task_count`, so that a service that was scaled with it keeps its resources.
@@ -40,6 +41,7 @@ class ScaledService(LoadBalancedService):
     _given_grace: cdk.Duration | None
     _workload: Workload
     _sharer: Sharer
+    _filling: Filling
 
     @checked
     def scale(
@@ -91,14 +93,9 @@ class ScaledService(LoadBalancedService):
         room = 2 * most if self._is_managed else room
         sharer = replace(self._sharer, copies=most, room=room, least=least)
         percent = sharer.percentages
-        scaled = replace(
-            self._workload,
-            desired_count=UNKNOWN,
-            scaling=ServiceScaling(
-                least=least, most=most, by=tuple(sorted(policy for each in by for policy in each.policies))
-            ),
-        )
-        scaled = percent.on(scaled)
+        policies = tuple(sorted(policy for each in by for policy in each.policies))
+        counts = ServiceScaling(least=least, most=most, by=policies)
+        scaled = percent.on(replace(self._workload, desired_count=UNKNOWN, scaling=counts))
         require_allowed(scaled, _ARGUMENTS)
         require_yes(scaled, "GPU213", arguments=_ARGUMENTS)
         if least == most:
@@ -137,21 +134,22 @@ class ScaledService(LoadBalancedService):
         self._filling.join()
         return count
 
-    def _is_given(self, sharer: Sharer, filling: Filling, *, count: int | None, grace: cdk.Duration | None) -> None:
+    def _keep_counts(self, sharer: Sharer, filling: Filling, *, count: int | None, grace: cdk.Duration | None) -> None:
         """Keeps what a user said of the number of tasks, and has the other services of its capacity count them."""
-        self._sharer, self._given_count, self._given_grace = sharer, count, grace
-        self._filling = filling
+        self._sharer, self._filling = sharer, filling
+        self._given_count, self._given_grace = count, grace
         sharers_on(self._hosts).append(sharer)
         sharer.be_met()
         filling.join()
 
-    def _fill(self, place: int, base: int) -> None:
+    def _fill(self, first: Capacity, base: int) -> None:
         """Writes another base of its first capacity, if it is another one."""
-        before, *others = self._workload.strategy[place:]
-        if before.base != base:
+        strategy = list(self._workload.strategy)
+        place = self._used.index(first)
+        if strategy[place].base != base:
             self._resource.add_property_override(f"CapacityProviderStrategy.{place}.Base", base)
-            strategy = (*self._workload.strategy[:place], replace(before, base=base), *others)
-            self._workload = replace(self._workload, strategy=strategy)
+            strategy[place] = replace(strategy[place], base=base)
+            self._workload = replace(self._workload, strategy=tuple(strategy))
 
     def _deploy_with(self, percent: Percentages) -> None:
         """Writes percentages that are not those of the template already."""

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, pairwise
-from weakref import WeakKeyDictionary
 
 from aws_cdk import aws_ecs as ecs
 from constructs import Construct
@@ -96,78 +94,6 @@ def shares_of(used: Sequence[Capacity], slots: Sequence[int | Unknown]) -> tuple
         CapacityShare(capacity=each, weight=weight, base=base)
         for each, (weight, base) in zip(used, numbers, strict=True)
     )
-
-
-@dataclass(slots=True, eq=False, kw_only=True)
-class Filling:
-    """What one service fills of the first capacity of an order; the services that share it fill it together.
-
-    ECS counts the base of each service by itself, and moves no task from a full capacity to the next: bases that add up
-    to more than there is room for would leave tasks waiting while the next capacity has room.
-
-    Attributes:
-        used: The capacities of the service.
-        slots: Tasks that each of them holds.
-        most: The most tasks that the service may have.
-        write: What puts a new base into its template, by the place of its capacity.
-    """
-
-    used: Sequence[Capacity]
-    slots: Sequence[int | Unknown]
-    most: int | Unknown
-    write: Callable[[int, int], None]
-
-    @property
-    def shares(self) -> tuple[CapacityShare, ...]:
-        """Its strategy beside those that share its first capacity."""
-        alone = shares_of(self.used, self.slots)
-        place = self._place
-        if place is None:
-            return alone
-        base = _parts([*self._together(place), self])[self]
-        return (*alone[:place], replace(alone[place], base=base), *alone[place + 1 :])
-
-    def join(self) -> None:
-        """Has the others leave room for it, once its service is made or may have another number of tasks."""
-        place = self._place
-        if place is None:
-            return
-        together = self._together(place)
-        if self not in together:
-            together.append(self)
-        for each, base in _parts(together).items():
-            at = each._place  # noqa: SLF001 - of the same kind
-            if at is not None:
-                each.write(at, base)
-
-    @property
-    def _place(self) -> int | None:
-        """Where the capacity is that it has a base on; None without."""
-        bases = [each.base for each in shares_of(self.used, self.slots)]
-        return bases.index(max(bases)) if any(bases) else None
-
-    def _together(self, place: int) -> list[Filling]:
-        return _FILLING.setdefault(self.used[place], [])
-
-    @property
-    def room(self) -> int:
-        """Tasks of it that the first capacity holds."""
-        return max(each.base for each in shares_of(self.used, self.slots))
-
-
-_FILLING: WeakKeyDictionary[Capacity, list[Filling]] = WeakKeyDictionary()
-
-
-def _parts(filling: Sequence[Filling]) -> dict[Filling, int]:
-    """The base of each: by the most tasks that it may have, or like the others where that of one is not known."""
-    known = [each.most for each in filling if not isinstance(each.most, Unknown)]
-    sizes = [max(1, each) for each in known] if len(known) == len(filling) else [1] * len(filling)
-    ends = list(accumulate(sizes))
-    if len({each.room for each in filling}) > 1:
-        # Tasks of several sizes: each has whole slots of its part of the hosts.
-        return {each: each.room * size // ends[-1] for each, size in zip(filling, sizes, strict=True)}
-    filled = [-(-filling[0].room * end // ends[-1]) for end in (0, *ends)]
-    return {each: end - start for each, (start, end) in zip(filling, pairwise(filled), strict=True)}
 
 
 def require_home(

@@ -25,8 +25,9 @@ from gpu_constructs import (
 from gpu_constructs.cdk.given import construct_of
 from gpu_constructs.errors import RefusedByCdkError
 from gpu_constructs.fleet import UNKNOWN, PurchaseOption
+from gpu_constructs.serving.first_capacity import Filling, bases_of
 from gpu_constructs.tasks.task_target import Capacity
-from gpu_constructs.tasks.workload import Filling, _parts
+from gpu_constructs.tasks.workload import shares_of
 from tests.serving.scaled_services import queue_of
 from tests.synthesis import Ground, Properties, Site
 
@@ -60,7 +61,8 @@ def part(room: int, most: int | None) -> Filling:
     """What a service fills that holds so many tasks on the first, and is to have so many at most."""
     first, then = SimpleNamespace(comes_first=True), SimpleNamespace(comes_first=False)
     used = cast("list[Capacity]", [first, then])
-    return Filling(used=used, slots=[room, 1], most=UNKNOWN if most is None else most, write=lambda *_: None)
+    alone = shares_of(used, [room, 1])
+    return Filling(alone=alone, most=UNKNOWN if most is None else most, write=lambda *_: None)
 
 
 def strategy(site: Site) -> list[tuple[int | None, int]]:
@@ -156,7 +158,7 @@ def test_services_fill_the_first_together(site: Site) -> None:
 
 @given(st.lists(st.builds(part, st.integers(1, 9), st.none() | st.integers(0, 20)), min_size=1, max_size=5))
 def test_what_services_fill_together_has_room(filling: list[Filling]) -> None:
-    parts = _parts(filling)
+    parts = bases_of(filling)
     assert sum(Fraction(parts[each], each.room) for each in filling) <= 1
     if len({each.room for each in filling}) == 1:
         assert sum(parts.values()) == filling[0].room
