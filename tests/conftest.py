@@ -41,7 +41,11 @@ _OF_REPORTS = (
 _ON_THE_STAGE = ("tests/e2e/test_reference_stacks.py", "tests/e2e/test_after_deploy.py")
 """Files with stories on one emulator, which is a process of its own."""
 
-_OF_EXAMPLES = ("tests/test_readme.py", "tests/e2e/test_cdks_own_validation.py")
+_OF_EXAMPLES = (
+    "tests/test_readme.py",
+    "tests/test_from_plain_cdk.py",
+    "tests/e2e/test_cdks_own_validation.py",
+)
 """Files that read the blocks of `tests.documented`, which one process runs once."""
 
 _OF_WATCHED = tuple(f"tests/monitoring/test_{each}.py" for each in ("alarms", "counted_events", "dashboard", "page"))
