@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable
 from contextlib import suppress
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 from moto.cloudformation import models, urls
 from moto.cloudformation.exceptions import AlreadyExistsException, CloudFormationError, ValidationError
@@ -323,18 +323,21 @@ class EmulatedCloudFormation(CloudFormationBackend):
                     self.deleted_stacks[stack.stack_id] = self.stacks.pop(stack.stack_id)
 
 
+def _backend(response: CloudFormationResponse) -> EmulatedCloudFormation:
+    return cast("EmulatedCloudFormation", response.cloudformation_backend)
+
+
+def _change_set(self: CloudFormationResponse) -> ChangeSet:
+    return _backend(self).change_set(self._get_param("ChangeSetName"), self._get_param("StackName"))
+
+
 def _describe_change_set(self: CloudFormationResponse) -> ActionResult:
-    backend = self.cloudformation_backend
-    assert isinstance(backend, EmulatedCloudFormation)
-    return ActionResult(backend.change_set(self._get_param("ChangeSetName"), self._get_param("StackName")))
+    return ActionResult(_change_set(self))
 
 
 def _delete_change_set(self: CloudFormationResponse) -> ActionResult:
-    backend = self.cloudformation_backend
-    assert isinstance(backend, EmulatedCloudFormation)
     with suppress(CloudFormationError):
-        found = backend.change_set(self._get_param("ChangeSetName"), self._get_param("StackName"))
-        del backend.change_sets[found.change_set_id]
+        del _backend(self).change_sets[_change_set(self).change_set_id]
     return EmptyResult()
 
 
@@ -343,10 +346,8 @@ def _keeping_what_failed(answer: Callable[[CloudFormationResponse], Any]) -> Cal
 
     @functools.wraps(answer)
     def told(response: CloudFormationResponse) -> Any:
-        backend = response.cloudformation_backend
-        assert isinstance(backend, EmulatedCloudFormation)
         keeps = response._get_bool_param("DisableRollback", if_none=False)
-        backend.rolls_back = not (keeps or response._get_param("OnFailure") == "DO_NOTHING")
+        _backend(response).rolls_back = not (keeps or response._get_param("OnFailure") == "DO_NOTHING")
         return answer(response)
 
     return told
