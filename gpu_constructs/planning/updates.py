@@ -34,12 +34,15 @@ from gpu_constructs.planning.update_table import (
 from gpu_constructs.template.documents.node import Node
 from gpu_constructs.template.evaluation import Stacks
 from gpu_constructs.template.evaluation.evaluator import Evaluator
+from gpu_constructs.template.mentions import references_in
 from gpu_constructs.template.model import Placeholder, Reference, Resource, Text, Value
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.names import Names
+from gpu_constructs.template.resources.section import is_list
 from gpu_constructs.values import dataclass
 
-_Id: TypeAlias = "tuple[str, str]"
+_Id: TypeAlias = tuple[str, str]
+"""A resource: the name of its stack on the new side, and its logical id."""
 _IMPORT = "Fn::ImportValue"
 _CLUSTER = "AWS::ECS::Cluster"
 _STEPS = 20
@@ -120,13 +123,16 @@ class _Update:
             self._steps += 1
             old, new = self._old.by_id.get(at), self._new.by_id.get(at)
             if old is not None and new is not None:
-                self._replaced[at] = old.type != new.type or any(
-                    self._key(self._old, _at(old, path)) != self._key(self._new, _at(new, path))
-                    for path in REPLACED_BY.get(new.type, ())
-                    if not {type(_at(each, path)) for each in (old, new)} & {Unknown}
-                )
+                changes = ((_at(old, path), _at(new, path)) for path in REPLACED_BY.get(new.type, ()))
+                self._replaced[at] = old.type != new.type or any(self._differ(*both) for both in changes)
             self._steps -= 1
         return self._replaced.get(at, False)
+
+    def _differ(self, old: Value, new: Value) -> bool:
+        """Whether a value is certainly another one on the new side."""
+        if isinstance(old, Unknown) or isinstance(new, Unknown):
+            return False
+        return self._key(self._old, old) != self._key(self._new, new)
 
     def _key(self, side: _Side, value: Value) -> Hashable:
         """A value as it compares with one of the other side; a reference to what is replaced is another one then."""
@@ -139,7 +145,7 @@ class _Update:
             return tuple(self._key(side, each) for each in value.pieces)
         if isinstance(value, Mapping):
             return frozenset((key, self._key(side, each)) for key, each in value.items())
-        if isinstance(value, Sequence) and not isinstance(value, str):
+        if is_list(value):
             return tuple(self._key(side, each) for each in value)
         return str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else value
 
@@ -170,29 +176,20 @@ class _Update:
                 continue
             *scope, last = unique.keys
             around = [_at(resource, each) for each in scope]
-            items = _at(resource, unique.items) if unique.items else [resource.properties]
-            for item in items if isinstance(items, (list, tuple)) else ():
-                if not isinstance(item, Mapping):
-                    continue
+            for item in _items(_at(resource, unique.items)) if unique.items else [resource.properties]:
                 value = _down(item, last)
                 value = _down(item, unique.otherwise) if value is None and unique.otherwise else value
                 if value is not None and not any(isinstance(each, Unknown) for each in (value, *around)):
                     key = tuple(self._key(side, each) for each in (value, *around))
-                    yield (
-                        side.id_of(resource.reference),
-                        key,
-                        brief(repr(value), NAME) if _is_plain(value) else "it has",
-                    )
+                    shown = brief(repr(value), NAME) if isinstance(value, (str, int)) else "it has"
+                    yield side.id_of(resource.reference), key, shown
 
     def _providers_in_use(self) -> Iterator[RefusedUpdate]:
         """Capacity providers that leave the list of a cluster while services use them."""
         users = defaultdict(list)
         for service in self._old.index.all(SERVICE):
-            items = _at(service, "CapacityProviderStrategy") or self._default_of(service)
-            for item in items if isinstance(items, (list, tuple)) else ():
-                provider = self._provider(
-                    self._old, item.get("CapacityProvider") if isinstance(item, Mapping) else None
-                )
+            for item in _items(_at(service, "CapacityProviderStrategy") or self._default_of(service)):
+                provider = self._provider(self._old, item.get("CapacityProvider"))
                 if provider is not None:
                     users[provider].append(self._old.called(service))
         for kind in (ASSOCIATIONS, _CLUSTER):
@@ -200,10 +197,11 @@ class _Update:
                 at = self._old.id_of(listing.reference)
                 if not self._stays(at):
                     continue
-                kept = {self._provider(self._new, each) for each in _list(self._new.by_id[at], "CapacityProviders")}
-                if any(isinstance(each, Unknown) for each in _list(self._new.by_id[at], "CapacityProviders")):
+                left = _at(self._new.by_id[at], "CapacityProviders")
+                if isinstance(left, Unknown) or any(isinstance(each, Unknown) for each in _list(left)):
                     continue
-                for value in _list(listing, "CapacityProviders"):
+                kept = {self._provider(self._new, each) for each in _list(left)}
+                for value in _list(_at(listing, "CapacityProviders")):
                     provider = self._provider(self._old, value)
                     gone = provider not in kept or (isinstance(provider, tuple) and self._is_replaced(provider))
                     if provider is not None and provider not in self._told and gone and provider in users:
@@ -240,10 +238,8 @@ class _Update:
             others = {balancer for balancer, _ in now} - {balancer for balancer, _ in old.get(group, ())}
             if self._stays(group) and before and others:
                 name = self._new.called(self._new.by_id[group])
-                change = (
-                    f"target group {name} moves to another load balancer, and the old one has it until the update ends"
-                )
-                yield RefusedUpdate(change=change, refusal=TWO_BALANCERS)
+                moves = "moves to another load balancer, and the old one has it until the update ends"
+                yield RefusedUpdate(change=f"target group {name} {moves}", refusal=TWO_BALANCERS)
 
     def _attached(self, side: _Side) -> Mapping[_Id, set[tuple[Hashable, _Id]]]:
         """The load balancers of each target group, and by which listener or rule it has them."""
@@ -254,7 +250,7 @@ class _Update:
             if balancer is None or isinstance(balancer, Unknown):
                 continue
             actions = _at(each, "DefaultActions" if each.type == LISTENER else "Actions")
-            for reference in _references(actions):
+            for reference in references_in(actions):
                 if side.index.at(reference, TARGET_GROUP) is not None:
                     found[side.id_of(reference)].add((self._key(side, balancer), side.id_of(each.reference)))
         return found
@@ -270,10 +266,10 @@ class _Update:
         for importer in old:
             for exporter, output in _imports(importer):
                 name = self._old.stack(exporter.name)
-                exported = old[exporter][output]
-                kept = left.get(name, {}).get(self._key(self._old, exported))
                 if name not in new:  # it stays as it is
                     continue
+                exported = old[exporter][output]
+                kept = left[name].get(self._key(self._old, exported))
                 if kept is None:
                     change, refusal = "no longer has", REMOVED_EXPORT
                     after = new.get(self._old.stack(importer.name))
@@ -285,10 +281,7 @@ class _Update:
                         )
                 else:
                     change, refusal = "changes", CHANGED_EXPORT
-                    before, now = exporter.output(output), new[name].output(kept)
-                    if Unknown in {type(before), type(now)} or self._key(self._old, before) == self._key(
-                        self._new, now
-                    ):
+                    if not self._differ(exporter.output(output), new[name].output(kept)):
                         continue
                 shown = brief(exported if isinstance(exported, str) else output, NAME)
                 yield RefusedUpdate(
@@ -334,22 +327,10 @@ def _down(value: Value, path: str) -> Value:
     return value
 
 
-def _list(resource: Resource, path: str) -> Sequence[Value]:
-    value = _at(resource, path)
-    return [value] if isinstance(value, Unknown) else value if isinstance(value, (list, tuple)) else []
+def _list(value: Value) -> Sequence[Value]:
+    return value if is_list(value) else ()
 
 
-def _references(value: Value) -> Iterator[Reference]:
-    waiting = [value]
-    while waiting:
-        each = waiting.pop()
-        if isinstance(each, Reference):
-            yield each
-        elif isinstance(each, Mapping):
-            waiting += each.values()
-        elif isinstance(each, (list, tuple)):
-            waiting += each
-
-
-def _is_plain(value: Value) -> bool:
-    return isinstance(value, (str, int))
+def _items(value: Value) -> Iterator[Mapping[str, Value]]:
+    """The objects of a list."""
+    return (each for each in _list(value) if isinstance(each, Mapping))
