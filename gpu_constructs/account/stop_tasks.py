@@ -7,7 +7,7 @@ ECS deletes no cluster with tasks, and no capacity provider that tasks use
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
@@ -86,21 +86,12 @@ class StopTasks:
         """
         return tuple(self._of(self._calls, self._arns(self._calls)))
 
-    def stop(
-        self,
-        tasks: Sequence[LooseTask],
-        *,
-        seconds: float,
-        sleep: Callable[[float], object] = time.sleep,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> Mapping[str, str]:
+    def stop(self, tasks: Sequence[LooseTask], *, seconds: float) -> Mapping[str, str]:
         """Stops tasks, and waits until they have ended.
 
         Args:
             tasks: Those to stop.
             seconds: How long it waits for all of them.
-            sleep: Waits for some seconds.
-            clock: Seconds that pass.
 
         Returns:
             Why a task may still run, by its ARN; empty where all have ended.
@@ -112,11 +103,11 @@ class StopTasks:
         for each in tasks:
             if why := self._refused(calls, each):
                 left[each.arn] = why
-        waiting, end = [each.arn for each in tasks if each.arn not in left], clock() + seconds
+        waiting, end = [each.arn for each in tasks if each.arn not in left], time.monotonic() + seconds
         while waiting := [each.arn for each in self._of(calls, waiting)]:
-            if not clock() < end:  # of no number, as well
+            if not time.monotonic() < end:  # of no number, as well
                 return {**left, **dict.fromkeys(waiting, f"it has not ended in {seconds:g} seconds")}
-            sleep(_POLL_SECONDS)
+            time.sleep(_POLL_SECONDS)
         return left
 
     @property

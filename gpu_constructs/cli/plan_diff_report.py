@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 
 from gpu_constructs import __version__
 from gpu_constructs.budget import LABEL, brief
@@ -105,11 +106,7 @@ def json_report(found: PlanDifference, verdict: BudgetVerdict | None = None) -> 
                 for each in found.pools
             ],
             "quotas": [_facts(each) for each in found.quotas],
-            "refused": [
-                {"change": each.change, "answer": of.answer, "steps": list(of.steps), "source": of.source}
-                for each in found.refused
-                for of in (each.refusal,)
-            ],
+            "refused": [{"change": each.change, **asdict(each.refusal)} for each in found.refused],
             "old": facts_of(found.old),
             "new": facts_of(found.new),
             "budget": budget_facts(verdict),

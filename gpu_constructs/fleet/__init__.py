@@ -63,7 +63,7 @@ from gpu_constructs.fleet.purchase import (
 )
 from gpu_constructs.fleet.requirement import GPU, NEURON_DEVICE, GpuNeeds, NvidiaMps, ResourceRequirement
 from gpu_constructs.fleet.role import SecretRead, TaskRole
-from gpu_constructs.fleet.subnet import Subnet, written_id, written_zone
+from gpu_constructs.fleet.subnet import Subnet, written_subnet_id, written_zone
 from gpu_constructs.fleet.task import (
     Container,
     Dependency,
@@ -191,6 +191,6 @@ __all__ = [
     "satisfies",
     "total",
     "values_of",
-    "written_id",
+    "written_subnet_id",
     "written_zone",
 ]

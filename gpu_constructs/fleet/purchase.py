@@ -73,7 +73,7 @@ class Reservation:
             files define it; None where nothing says so.
         instance_type: The type that the one reservation is of, where the files define it; only templates say so.
         platform: Likewise its platform, such as ``Linux/UNIX``.
-        zone: Likewise where it is; of a subnet only the zone is meant.
+        zone: Likewise its Availability Zone; the subnet has no id.
     """
 
     preference: str | Unknown | None = None

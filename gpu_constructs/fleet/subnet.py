@@ -35,7 +35,7 @@ class Subnet:
         return any(one is not None and two is not None and one != two for one, two in pairs)
 
 
-def written_id(text: object) -> str | None:
+def written_subnet_id(text: object) -> str | None:
     """The id of a subnet as written; None for anything else, such as what stands for one until it is looked up."""
     return text if isinstance(text, str) and _ID.fullmatch(text) else None
 

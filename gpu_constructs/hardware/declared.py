@@ -10,7 +10,7 @@ from typing import Any
 
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
 from gpu_constructs.hardware import catalogue, overlay
-from gpu_constructs.hardware.declared_values import CHECKED_FIELDS, as_properties, checked_value, fields_by_key
+from gpu_constructs.hardware.declared_values import TYPE_FIELDS, as_properties, checked_value, fields_by_key
 from gpu_constructs.hardware.model import Accelerators, Architecture, InstanceType, LocalDisk, Network, Vendor
 from gpu_constructs.hardware.type_names import name_problem
 
@@ -68,10 +68,10 @@ class DeclaredInstanceType:
                 value=self.name,
                 nearest=near,
             )
-        for field in CHECKED_FIELDS:
+        for field in TYPE_FIELDS:
             value = getattr(self, field)
             if value is not None or field not in _MAY_BE_UNKNOWN:
-                object.__setattr__(self, field, checked_value(field, value))
+                object.__setattr__(self, field, checked_value(field, value, TYPE_FIELDS))
         self._require_pairs()
 
     def _require_pairs(self) -> None:

@@ -21,18 +21,18 @@ Fields = Mapping[str, tuple[str, Callable[[object], object | None]]]
 """By field of a declaration: the values that it can have, in words, and what it keeps of one, None of a wrong one."""
 
 
-def checked_value(field: str, value: object, fields: Fields | None = None) -> object:
+def checked_value(field: str, value: object, fields: Fields) -> object:
     """The value that a field keeps, such as a tuple for a list.
 
     Args:
         field: Its name.
         value: As given.
-        fields: The fields of the declaration; by default those of an instance type.
+        fields: The fields of the declaration.
 
     Raises:
         InvalidValueError: The field cannot have it.
     """
-    allowed, kept = (_FIELDS if fields is None else fields)[field]
+    allowed, kept = fields[field]
     found = kept(value)
     if found is None:
         raise InvalidValueError(f"got {shown(value)}", argument=field, value=value, allowed=allowed)
@@ -121,7 +121,7 @@ def _capability(value: object) -> tuple[int, int] | None:
 
 
 _MODELS = "a name of letters, digits, blanks, dots and hyphens, such as R200"
-_FIELDS: Fields = {
+TYPE_FIELDS: Fields = {
     "vcpus": ("a whole number from 1 to 10000", whole_number(1, 10_000)),
     "memory_mib": ("MiB as a whole number from 1 to 1000000000", whole_number(1, 10**9)),
     "architecture": ("x86_64 or arm64", _architecture),
@@ -136,5 +136,4 @@ _FIELDS: Fields = {
     "efa_cards": ("a list of indexes of network cards from 0, each once, such as [0]", _different(0, 1000)),
     "local_disks_gb": ("a list with the GB of each disk, such as [1900, 1900]", _numbers(1, 10**6)),
 }
-CHECKED_FIELDS = tuple(_FIELDS)
 """The fields of a declared type but its name."""

@@ -12,7 +12,7 @@ from constructs import IDependable
 from gpu_constructs.cdk.atomic import translated
 from gpu_constructs.cdk.tokens import is_list_token, known_text
 from gpu_constructs.errors import InvalidValueError, argument_named, shown
-from gpu_constructs.fleet import Subnet, written_id, written_zone
+from gpu_constructs.fleet import Subnet, written_subnet_id, written_zone
 
 _FIX = "a VPC with PRIVATE_WITH_EGRESS subnets, or vpc_subnets=… and HostEndpoints(…)"
 
@@ -49,7 +49,7 @@ class HostSubnets:
         return tuple(
             Subnet(zone=written_zone(known_text(subnet.availability_zone)))
             if id_ is None
-            else Subnet(id=written_id(id_))
+            else Subnet(id=written_subnet_id(id_))
             for subnet, id_ in zip(self.subnets, ids, strict=True)
         )
 

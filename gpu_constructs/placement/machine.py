@@ -52,7 +52,7 @@ def why_not_reserved(pool: Pool) -> str:
     https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-launch.html
     """
     reservation = pool.bought.reservation
-    is_all = pool.bought.option in BOUGHT_IN_ADVANCE and reservation is not None
+    is_all = pool.bought.option in BOUGHT_IN_ADVANCE
     if reservation is None or not is_all or reservation.preference == RESERVATIONS_FIRST:
         return ""
     if reservation.zone is not None and pool.subnets and all(map(reservation.zone.is_apart, pool.subnets)):

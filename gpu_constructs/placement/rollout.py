@@ -15,10 +15,9 @@ from gpu_constructs.fleet import UNKNOWN, PlacementConstraint, Pool, PoolKind, T
 from gpu_constructs.hardware.aws_limits import DEFAULT_MAX_HEALTHY_PERCENT
 from gpu_constructs.placement.assumptions import Assumption, need_of, rooms_of
 from gpu_constructs.placement.demand import demand_of
-from gpu_constructs.placement.fit import beside
 from gpu_constructs.placement.memo import Identical
 from gpu_constructs.placement.packing import Load, Packing, Room, copies_per_host, more_copies
-from gpu_constructs.placement.pool_profile import Daemon, profile_of
+from gpu_constructs.placement.pool_profile import PoolProfile, profile_of
 from gpu_constructs.placement.proof import PoolProof
 from gpu_constructs.values import dataclass
 
@@ -44,21 +43,21 @@ def task_slots(
     *,
     constraints: Sequence[PlacementConstraint] = (),
     assumption: Assumption = Assumption.WORST,
-    daemons: Sequence[Daemon] = (),
+    offer: PoolProfile | None = None,
 ) -> int | Unknown:
-    """How many copies of a task a pool holds when it is at its maximum and runs nothing else.
+    """How many copies of a task a pool holds when it is at its maximum and runs nothing else but daemons.
 
     Args:
         task: What is to run.
         pool: Where.
         constraints: Placement constraints besides the task's own, such as those of its service.
         assumption: Whether what hosts are certain to have counts, or all that they may have.
-        daemons: What runs on each host besides.
+        offer: What the pool has beside its daemons; by default it has none.
 
     Returns:
         Unknown where it is not known, or may be none.
     """
-    worst, best = rooms_of(beside(profile_of(pool), daemons))
+    worst, best = rooms_of(offer or profile_of(pool))
     room = worst if assumption is Assumption.WORST else best
     if room is None or not pool.types_are_known or isinstance(pool.hosts_at_most, Unknown):
         return UNKNOWN
@@ -75,8 +74,8 @@ def may_stop(desired_count: int, percent: Rollout) -> bool:
     return -(-desired_count * percent.min_healthy_percent // 100) < desired_count
 
 
-def room_beside(workload: Workload, proof: PoolProof, most_hosts: int | Unknown) -> int | Unknown:
-    """How many more copies of a workload a pool has room for besides all that is to run there.
+def copies_beside(workload: Workload, proof: PoolProof, most_hosts: int | Unknown) -> int | Unknown:
+    """How many more copies of a workload a pool takes beside all that is to run there.
 
     Args:
         workload: What is deployed, which runs there.
@@ -152,7 +151,7 @@ def slots_taken(
             return UNKNOWN
         shares.append((_slots_per_copy(Identical(mine, theirs)), theirs.slots))
     left, taken = known(copies), 0
-    for share, slots in shares if len(shares) == 1 else sorted(shares, reverse=True):
+    for share, slots in sorted(shares, reverse=True):
         there = min(left, slots)
         taken += -(-share.numerator * there // share.denominator)
         left -= there

@@ -36,7 +36,7 @@ class Share:
 
     @property
     def may_be_rounded_up(self) -> bool:
-        """Whether its rest may become a copy; not that of a fallback order of ours, with a weight of 1 beside 1,000."""
+        """Whether rounding may make its rest a copy; the weights of our fallback orders, 1 beside 1,000, leave less."""
         return self.rest >= _ROUNDED_UP
 
 

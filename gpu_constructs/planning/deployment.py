@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from gpu_constructs.fleet import UNKNOWN, Fleet, Unknown, Workload, known
-from gpu_constructs.placement import PoolProof, can_go_on, may_stop, percentages_of, room_beside, task_slots
+from gpu_constructs.placement import PoolProof, can_go_on, copies_beside, may_stop, percentages_of, task_slots
 from gpu_constructs.values import dataclass
 
 _BOTH_VERSIONS = 2
@@ -127,7 +127,7 @@ def _is_hemmed_in(workload: Workload, at_rest: PoolProof, most: int | Unknown) -
     is_alone = len(at_rest.workloads) < 2 or len(workload.strategy) != 1  # noqa: PLR2004 - one is alone
     if is_alone or workload.runs_twice_to_deploy or _may_stop(workload) or not workload.desired_count:
         return False
-    return room_beside(workload, at_rest, most) == 0
+    return copies_beside(workload, at_rest, most) == 0
 
 
 def _may_stop(workload: Workload) -> bool:
@@ -145,5 +145,4 @@ def _slots(workload: Workload, there: PoolProof) -> int | Unknown:
     """Copies that have room where all of them go to one pool."""
     if workload.task is None or len(workload.strategy) != 1:
         return UNKNOWN
-    daemons = there.offer.daemons
-    return task_slots(workload.task, there.pool, constraints=workload.constraints, daemons=daemons)
+    return task_slots(workload.task, there.pool, constraints=workload.constraints, offer=there.offer)

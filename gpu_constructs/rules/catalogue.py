@@ -53,7 +53,7 @@ def rules_of(module: ModuleType) -> tuple[Rule, ...]:
 RULES: tuple[Rule, ...] = tuple(sorted((each for room in ROOMS for each in rules_of(room)), key=lambda each: each.id))
 """Every rule, in the order of the ids."""
 
-UNREAD = "GPU116"
+_UNREAD = "GPU116"
 """The rule that says what was not looked at."""
 
 # As measured: to find it, and to write what is wrong.
@@ -75,7 +75,7 @@ def check(
         fleet: What was asked for.
         rules: Which rules to ask; by default all.
         fixes: Whether fixes with values are tried and shown.
-        now: The time for rules about what may be over; without one they are silent.
+        now: The time of the check, for rules about what may have ended; without one they are silent.
     """
     with one_call() as work:
         return _checked(Context(fleet, now), tuple(rules), work, fixes=fixes)
@@ -93,8 +93,8 @@ def _checked(context: Context, asked: tuple[Rule, ...], work: Work, *, fixes: bo
     causes = {id_: Causes(found[id_]) for id_ in preferred}
     trials = Trials(fleet, _grave)
     if beyond := [id_ for id_, problems in found.items() if len(problems) == FOUND]:
-        found[UNREAD] = (*found.get(UNREAD, ()), *map(_cut, beyond))
-        asked = tuple(dict.fromkeys((*asked, _BY_ID[UNREAD])))
+        found[_UNREAD] = (*found.get(_UNREAD, ()), *map(_cut, beyond))
+        asked = tuple(dict.fromkeys((*asked, _BY_ID[_UNREAD])))
     findings = (
         each.signed(problem, trials.working(each, problem) if fixes and problem.ways else ())
         for each in asked

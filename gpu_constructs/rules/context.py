@@ -21,7 +21,7 @@ class Context:
 
     Attributes:
         fleet: What was asked for.
-        now: The time at which it is asked for, for what may be over; None where no time is meant.
+        now: The time of the check, for rules about what may have ended; without one they are silent.
     """
 
     def __init__(self, fleet: Fleet, now: dt.datetime | None = None) -> None:

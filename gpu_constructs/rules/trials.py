@@ -71,9 +71,8 @@ class Trials:
         key = id(part), rule
         if key not in self._known:
             steps = _STEPS_OF_THING * _size(part)
-            # Twice: without work to try something it is not worth it.
-            is_worth_it = self._takes(2 * steps)
-            self._known[key] = self._grave(part, rule) if is_worth_it else Counter()
+            # Twice, so that no part is looked at without work left to try a fix of it.
+            self._known[key] = self._grave(part, rule) if self._takes(2 * steps) else Counter()
         return self._known[key]
 
     def _takes(self, steps: int) -> bool:

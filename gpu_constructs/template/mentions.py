@@ -56,7 +56,7 @@ def _values_in(value: Value) -> Iterator[Value]:
 def length_of(value: Value) -> tuple[int, int]:
     """Bytes of all texts in a value, as far as these are known, and bytes of the value as JSON without blanks.
 
-    Of a value that is too large to be looked through it is that of a part.
+    Of a value that holds more than `MAX_TASK_DEFINITION_BYTES` others, only so many count.
     """
     texts = signs = 0
     for each in islice(_values_in(value), MAX_TASK_DEFINITION_BYTES):

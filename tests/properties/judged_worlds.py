@@ -19,8 +19,7 @@ __all__ = ["Judgement", "checked", "disagreements", "is_not_worked_out", "truth_
 _ROOM = frozenset(
     {
         *("GPU006", "GPU009", "GPU012", "GPU060", "GPU061", "GPU062", "GPU063", "GPU069", "GPU070", "GPU073"),
-        *("GPU070", "GPU071", "GPU075", "GPU080", "GPU081", "GPU083", "GPU084", "GPU218", "GPU303"),
-        *("GPU391", "GPU392", "GPU393"),
+        *("GPU071", "GPU075", "GPU080", "GPU081", "GPU083", "GPU084", "GPU218", "GPU303"),
     }
 )
 """Rules that say that something has no room, or may have none."""

@@ -13,9 +13,9 @@ from gpu_constructs.placement import (
     PoolProfile,
     PoolProof,
     Proof,
+    copies_beside,
     demand_of,
     prove,
-    room_beside,
     task_slots,
 )
 from gpu_constructs.placement.destinations import started_by_strategies
@@ -138,7 +138,7 @@ def room_beside_others(copies: Copies, proof: Proof) -> tuple[int | Unknown, tup
     """
     shared = [each for each in map(_by_pool(proof).get, copies.pool_names) if each is not None]
     names = tuple(dict.fromkeys(name for each in shared for name in each.workloads if name != copies.workload.name))
-    room = total(room_beside(copies.workload, each, each.hosts_at_most) for each in shared) if names else UNKNOWN
+    room = total(copies_beside(copies.workload, each, each.hosts_at_most) for each in shared) if names else UNKNOWN
     return room, () if isinstance(room, Unknown) else names
 
 
@@ -155,7 +155,7 @@ def is_short_of_interfaces(copies: Copies, slots: int) -> bool:
     bridged = replace(copies.task, network_mode="bridge")
     constraints = copies.workload.constraints
     trunked = [
-        task_slots(bridged, each.pool, constraints=constraints, assumption=Assumption.BEST, daemons=each.offer.daemons)
+        task_slots(bridged, each.pool, constraints=constraints, assumption=Assumption.BEST, offer=each.offer)
         for each in copies.assignment.destinations
     ]
     return sum(map(known, trunked)) > slots
@@ -193,5 +193,5 @@ def _slots_on(assignment: Assignment, destination: Destination, assumption: Assu
         destination.pool,
         constraints=assignment.workload.constraints,
         assumption=assumption,
-        daemons=destination.offer.daemons,
+        offer=destination.offer,
     )

@@ -75,17 +75,21 @@ def _badly_split(copies: Copies, wanted: int) -> Problems:
     slots_of = {pool.name: known(slots) for pool, slots in zip(copies.pools, copies.possible, strict=True)}
     trunk = is_short_of_interfaces(copies, known(total(copies.possible)))
     for share in split(copies.workload.strategy, wanted, wanted):
-        name = "" if share.item.pool is None else share.item.pool.name
-        slots, most = slots_of.get(name, wanted), share.most or 0
+        pool = share.item.pool
+        if pool is None:
+            continue
+        slots, most = slots_of.get(pool.name, wanted), share.most or 0
         is_rounded = share.least <= slots < most and share.may_be_rounded_up
         if share.least > slots or is_rounded:
             given = f"may give {most}" if is_rounded else f"gives {share.least}"
             rounded = ", because how ECS rounds what the weights do not divide is not documented" if is_rounded else ""
             yield Problem(
                 about=copies.workload,
-                message=f"the strategy {given} of {wanted} tasks to {name}{rounded}, which holds {slots} at MaxSize: "
-                "the others never start, because ECS does not move them to a capacity provider that has room",
-                fix=f"weights in proportion to the room of each capacity provider, or a higher MaxSize of {name}",
+                message=f"the strategy {given} of {wanted} tasks to {pool.name}{rounded}, which holds {slots} at "
+                f"{pool.limit}: the others never start, because ECS does not move them to a capacity provider that has "
+                "room",
+                fix=f"weights in proportion to the room of each capacity provider, or for {pool.name} raise "
+                f"{pool.limit}",
                 is_certain=min(wanted, known(share.item.base)) > slots and not trunk,
             )
 
@@ -118,7 +122,7 @@ def known_room(context: Context) -> Problems:
                 about=workload,
                 message=f"it is not known whether the hosts have room: {and_list(_open(each))}, so that they hold "
                 f"{least} to {most} of the {wanted} copies that are wanted",
-                fix="ask for less in each copy, or raise MaxSize",
+                fix=f"ask for less in each copy, or raise {each.limit}",
             )
 
 
@@ -138,7 +142,7 @@ def a_host_for_each_copy(context: Context) -> Problems:
                 about=each.workload,
                 message=f"{wanted} tasks must run on different hosts (distinctInstance), and "
                 f"{with_verb(each.pool_names, 'has', 'have')} {each.hosts} at most: the others never start",
-                fix="raise MaxSize, or remove distinctInstance",
+                fix=f"raise {each.limit}, or remove distinctInstance",
                 ways=(
                     *_room_for(each, wanted),
                     *one_way("remove distinctInstance", replace(each.workload, constraints=_shared(each.workload))),

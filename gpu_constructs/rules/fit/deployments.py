@@ -41,10 +41,10 @@ def room_to_deploy(context: Context) -> Problems:
                 about=each.workload,
                 message=f"a deployment cannot take its first step: {wanted} "
                 f"{'task runs' if wanted == 1 else 'tasks run'}, {slots} {'fits' if slots == 1 else 'fit'} at "
-                f"MaxSize{f' ({ON_TRUNK})' if trunk else ''}, at least {percent.min_healthy_percent} % must keep "
+                f"{each.limit}{f' ({ON_TRUNK})' if trunk else ''}, at least {percent.min_healthy_percent} % must keep "
                 f"running and at most {percent.max_healthy_percent} % may "
                 f"run{_in_gpus(each, wanted) if slots == wanted else ''}",
-                fix=_step(wanted, slots, percent),
+                fix=_step(each, wanted, slots, percent),
             )
     yield from _filled_together(context, wanted_copies(context), context.proof, when="")
 
@@ -60,7 +60,7 @@ def room_for_both_versions(context: Context) -> Problems:
         slots = total(each.possible)
         if not each.workload.runs_twice_to_deploy or isinstance(slots, Unknown) or wanted > slots:
             continue
-        held = f"{with_verb(each.pool_names, 'holds', 'hold')} {slots} at MaxSize"
+        held = f"{with_verb(each.pool_names, 'holds', 'hold')} {slots} at {each.limit}"
         if slots >= 2 * wanted:
             room, others = room_beside_others(each, context.proof)
             if known(room, otherwise=wanted) >= wanted or _are_scaled(context, others):
@@ -73,7 +73,7 @@ def room_for_both_versions(context: Context) -> Problems:
             property_name="Strategy",
             value=each.workload.deployment_strategy,
             message=f"a deployment never ends: it runs {wanted} {'task' if wanted == 1 else 'tasks'} twice, and {held}",
-            fix="raise MaxSize to room for twice as many"
+            fix=f"raise {each.limit} to room for twice as many"
             + (", or replace tasks one after the other with ROLLING" if rolls else ""),
             is_shortage=True,
         )
@@ -93,7 +93,7 @@ def room_to_deploy_at_most(context: Context) -> Problems:
         if isinstance(slots, Unknown) or percent is None or most > slots or not each.task.wants_gpu:
             continue
         room = known(total(each.possible), otherwise=2 * most)
-        there = f"{with_verb(each.pool_names, 'holds', 'hold')} {slots} at MaxSize"
+        there = f"{with_verb(each.pool_names, 'holds', 'hold')} {slots} at {each.limit}"
         if each.workload.runs_twice_to_deploy and room < 2 * most:
             yield Problem(
                 about=each.workload,
@@ -102,7 +102,7 @@ def room_to_deploy_at_most(context: Context) -> Problems:
                 message=f"once scaling has asked for {most} tasks, a deployment never ends: it runs them twice, and "
                 f"{there}",
                 allowed=f"{room // 2} or less",
-                fix=f"a MaxCapacity of {room // 2}, or a MaxSize with room for twice as many",
+                fix=f"a MaxCapacity of {room // 2}, or raise {each.limit} to room for twice as many",
             )
         elif not each.workload.runs_twice_to_deploy and not can_go_on(most, slots, percent):
             yield Problem(
@@ -111,7 +111,7 @@ def room_to_deploy_at_most(context: Context) -> Problems:
                 value=percent.min_healthy_percent,
                 message=f"once scaling has asked for {most} tasks, a deployment cannot take its first step: {there}, "
                 f"and at least {percent.min_healthy_percent} % must keep running",
-                fix=_step(most, slots, percent),
+                fix=_step(each, most, slots, percent),
             )
     if any(each.scaling is not None for each in context.fleet.workloads):
         fixed = ((each, wanted) for each, wanted in wanted_copies(context) if each.workload.scaling is None)
@@ -135,9 +135,9 @@ def _filled_together(context: Context, copies: Iterable[tuple[Copies, int]], pro
                 value=percent.min_healthy_percent,
                 message=f"{when}a deployment cannot take its first step: {wanted} "
                 f"{'task runs' if wanted == 1 else 'tasks run'}, {with_verb(others, 'runs', 'run')} on "
-                f"{and_list(each.pool_names)} as well, MaxSize leaves no room for one more, and "
+                f"{and_list(each.pool_names)} as well, {each.limit} leaves no room for one more, and "
                 f"at least {percent.min_healthy_percent} % must keep running",
-                fix=_step(wanted, slots, percent),
+                fix=_step(each, wanted, slots, percent),
             )
 
 
@@ -146,12 +146,12 @@ def _are_scaled(context: Context, names: Collection[str]) -> bool:
     return any(each.name in names and each.scaling is not None for each in context.fleet.workloads)
 
 
-def _step(wanted: int, slots: int, percent: Rollout) -> str:
+def _step(copies: Copies, wanted: int, slots: int, percent: Rollout) -> str:
     """What lets a deployment go on: one copy more where percentages and hosts allow it, or one copy less."""
     fewer = f"a MinimumHealthyPercent of {percent_for_one_less(wanted)}"
     first = f"{fewer}, so that {'the only copy' if wanted == 1 else 'one copy'} stops before the new one starts"
     if wanted * percent.max_healthy_percent // 100 > wanted:
-        return f"a higher MaxSize with room for one more copy, or {first}"
+        return f"raise {copies.limit} to room for one more copy, or {first}"
     return f"a MaximumPercent of {-(-100 * (wanted + 1) // wanted)}, or {first}" if slots > wanted else first
 
 
@@ -160,5 +160,5 @@ def _in_gpus(copies: Copies, wanted: int) -> str:
     gpus = copies.task.gpus
     if isinstance(gpus, Unknown) or not gpus:
         return ""
-    there = sum(known(pool.max_instances) * min(each.gpus for each in pool.instance_types) for pool in copies.pools)
+    there = sum(known(pool.hosts_at_most) * min(each.gpus for each in pool.instance_types) for pool in copies.pools)
     return f"; with one more copy they need {(wanted + 1) * gpus} GPUs, and the hosts have {there}"

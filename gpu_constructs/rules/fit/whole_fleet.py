@@ -56,7 +56,7 @@ def room_at_desired_counts(context: Context) -> Problems:
                 about=each.pool,
                 message=f"{and_list(names)} would each have room on {each.pool.name} alone, but together at their "
                 f"desired counts they {short}",
-                fix=f"raise MaxSize, or {_ELSEWHERE}",
+                fix=f"raise {each.pool.limit}, or {_ELSEWHERE}",
                 ways=_more_hosts(each, _ELSEWHERE),
                 is_certain=each.answer is False and each.decided_by != UNITS[-1],
             )
@@ -95,7 +95,7 @@ def room_at_most_copies(context: Context) -> Problems:
             yield Problem(
                 about=each.pool,
                 message=f"at their maximum ({counts} copies) the workloads of {each.pool.name} {short}",
-                fix=f"raise MaxSize, or {_LOWER}",
+                fix=f"raise {each.pool.limit}, or {_LOWER}",
                 ways=_more_hosts(each, _LOWER),
             )
 
@@ -218,10 +218,7 @@ def _short(proof: Proof, each: PoolProof) -> str:
 
 
 def _rounded(proof: Proof, pool: str) -> int:
-    """Copies that only a rest of a weight may bring to a pool, as little as that of the first of a fallback order.
-
-    Each takes one host at most.
-    """
+    """Copies that only an unlikely rounding of weights brings to a pool; each takes one host at most."""
     shares = (
         share
         for each in proof.workloads

@@ -22,8 +22,7 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.hardware.aws_limits import MAX_INLINE_ITERATIONS
 from gpu_constructs.placement import Assumption, task_slots
-from gpu_constructs.placement.pool_profile import Daemon
-from gpu_constructs.placement.route import Assignment
+from gpu_constructs.placement.route import Assignment, Destination
 from gpu_constructs.rules.change import Ways
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import is_accelerated
@@ -48,22 +47,21 @@ def runs_at_once(context: Context) -> Problems:
     for gang, members in _gangs(context):
         yield from _few_at_once(gang, members)
         for tasks, assignments in _by_hosts(context, members):
-            pools = {one.pool.name: one.pool for each in assignments for one in each.destinations}
-            daemons = {one.pool.name: one.offer.daemons for each in assignments for one in each.destinations}
-            slots = total(_slots(each, assignments, daemons[name]) for name, each in pools.items())
+            there = {one.pool.name: one for each in assignments for one in each.destinations}
+            pools = [each.pool for each in there.values()]
+            slots = total(_slots(each, assignments) for each in there.values())
             if isinstance(tasks, int) and isinstance(slots, int) and slots < tasks:
-                first = next(iter(pools.values()))
-                is_reserved = any(each.hosts_at_most != each.max_instances for each in pools.values())
+                is_reserved = any(each.hosts_at_most != each.max_instances for each in pools)
                 yield Problem(
                     about=gang,
-                    involves=(*(run for _, run in members), *pools.values()),
+                    involves=(*(run for _, run in members), *pools),
                     property_name="MaxSize",
                     value=slots,
                     message=f"{brief(gang.name)} starts {tasks} tasks that wait for each other, and "
-                    f"{with_verb(pools, 'holds', 'hold')} {slots} "
+                    f"{with_verb(there, 'holds', 'hold')} {slots} "
                     f"{'in what is reserved' if is_reserved else 'at MaxSize'}",
                     fix=f"{'reserved hosts' if is_reserved else 'a MaxSize'} with room for {tasks}, or fewer tasks",
-                    ways=_more_hosts(first, tasks, slots) if len(pools) == 1 and not is_reserved else (),
+                    ways=_more_hosts(pools[0], tasks, slots) if len(pools) == 1 and not is_reserved else (),
                     is_shortage=True,
                     is_certain=all(each.is_closed for each in assignments),
                 )
@@ -138,10 +136,16 @@ def _ways_of_runs(context: Context) -> dict[int, Assignment]:
     return {id(each.workload): each for each in context.assignments}
 
 
-def _slots(pool: Pool, assignments: tuple[Assignment, ...], daemons: tuple[Daemon, ...]) -> int | Unknown:
+def _slots(there: Destination, assignments: tuple[Assignment, ...]) -> int | Unknown:
     """Tasks that a pool holds at most, as if all were like the one of which it holds most."""
     slots = [
-        task_slots(each.task, pool, constraints=each.workload.constraints, assumption=Assumption.BEST, daemons=daemons)
+        task_slots(
+            each.task,
+            there.pool,
+            constraints=each.workload.constraints,
+            assumption=Assumption.BEST,
+            offer=there.offer,
+        )
         for each in assignments
     ]
     return UNKNOWN if any(isinstance(each, Unknown) for each in slots) else max(map(known, slots))

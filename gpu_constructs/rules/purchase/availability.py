@@ -118,21 +118,21 @@ def quotas(context: Context) -> Problems:
 
 @warning(
     "GPU391",
-    question="is the Capacity Block of the hosts still to end?",
+    question="does the Capacity Block of the hosts end in the future?",
     because="no host starts in a block that has ended, and Auto Scaling refuses a new scheduled action whose start is "
     "in the past, so that the deploy of a new group fails (github.com/hashicorp/terraform-provider-aws/pull/3033)",
     source="https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_PutScheduledUpdateGroupAction.html",
     changes="MinSize",
 )
 def block_is_not_over(context: Context) -> Problems:
-    for pool in context.fleet.pools if context.now is not None else ():
+    for pool in context.fleet.pools:
         ends = None if pool.bought.block is None else _time(pool.bought.block.ends)
         if ends is not None and context.now is not None and ends < context.now:
             yield Problem(
                 about=pool,
                 message=f"the schedule removes the hosts of {pool.name} at {ends:%Y-%m-%d %H:%M} UTC, before their "
-                "Capacity Block ends, and that time is over",
-                fix="the reservation and the times of a block to come, or no such group",
+                "Capacity Block ends, and that time is past",
+                fix="the reservation and the times of a later block, or remove the group",
             )
 
 

@@ -167,9 +167,9 @@ def _own_image(resource: Resource, section: Section, launch: HostSetup | None) -
     """The image that takes the place of the one that Batch provides; None without."""
     configured = section.sections("Ec2Configuration")
     if any(each.has("ImageIdOverride") or each.is_unknown for each in configured):
-        return (
-            image_of(resource, configured[0].get("ImageIdOverride"), section.notes) if len(configured) == 1 else UNKNOWN
-        )
+        if len(configured) > 1:
+            return UNKNOWN
+        return image_of(resource, configured[0].get("ImageIdOverride"), section.notes)
     if section.has("ImageId"):
         return image_of(resource, section.get("ImageId"), section.notes)
     if launch is not None and (launch.image_written or not isinstance(launch.image, Unknown)):

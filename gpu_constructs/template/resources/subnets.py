@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from gpu_constructs.fleet import Subnet, Unknown, written_id, written_zone
+from gpu_constructs.fleet import Subnet, Unknown, written_subnet_id, written_zone
 from gpu_constructs.template.model import ZONE_OF_LIST, Placeholder, Text, Value
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.section import Section, is_list
@@ -52,7 +52,7 @@ def in_zone(written: Value) -> Subnet:
 
 def _subnet(value: Value, index: Index) -> Subnet:
     if isinstance(value, str):
-        return Subnet(id=written_id(value))
+        return Subnet(id=written_subnet_id(value))
     found = index.find(value, _SUBNET)
     return Subnet() if found is None else replace(in_zone(found.properties.get("AvailabilityZone")), is_new=True)
 

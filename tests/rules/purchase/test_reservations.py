@@ -302,7 +302,11 @@ def test_hosts_that_start_in_a_reservation_alone_are_no_more_than_are_reserved()
     assert prove(runs).workloads[0].answer is False
     words = {each.rule: each.message for each in check(runs) if each.severity is Severity.ERROR}
     assert "Hosts holds 2 at the InstanceCount of its reservation" in words["GPU009"]
-    assert prove(running_on(pool, task=task, desired_count=2)).workloads[0].answer is True
+    full = running_on(pool, task=task, desired_count=2)
+    assert prove(full).workloads[0].answer is True
+    (stuck,) = [each.message for each in check(full) if each.rule == "GPU010"]
+    assert "2 fit at the InstanceCount of its reservation" in stuck
+    assert "they need 24 GPUs, and the hosts have 16" in stuck
 
 
 @pytest.mark.parametrize(
