@@ -32,7 +32,7 @@ What is here that moto lacks:
 The world outside the account is set by SSM parameters below ``/emulator/``: the time, GPUs that fail at boot, types
 that EC2 has none of, reservations (`switches`).
 
-What it has not: Fargate, external hosts, StartTask, custom resources but CDK's for the default security group
+What it does not have: Fargate, external hosts, StartTask, custom resources but CDK's for the default security group
 (`functions`), quotas, spot interruptions, prices and allocation strategies, types by requirements or segments of a
 distribution in Auto Scaling groups, scaling policies, recurrence, managed draining, network traffic, what user data
 really does, and the time that things take. Each module says what it leaves out.

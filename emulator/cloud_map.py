@@ -13,7 +13,7 @@ from moto.ecs.exceptions import ECSException, InvalidParameterException
 from moto.route53.models import route53_backends
 from moto.servicediscovery.models import Namespace, Service, ServiceDiscoveryBackend, servicediscovery_backends
 
-from .resource import Properties, Region, Resource
+from .resource import AlreadyExistsError, Properties, Region, Resource
 
 __all__ = [
     "CloudMapService",
@@ -56,7 +56,7 @@ class HttpNamespace(Resource):
         given, vpc = properties["Name"], properties.get("Vpc")
         # https://docs.aws.amazon.com/cloud-map/latest/api/API_CreateHttpNamespace.html: NamespaceAlreadyExists
         if any((each.name, each.type, each.vpc) == (given, cls.kind, vpc) for each in _namespaces(region)):
-            raise ValueError(f"Resource of type '{cls.type_name}' with identifier '{given}' already exists.")
+            raise AlreadyExistsError(cls.type_name, given)
         made = _make_namespace(region, cls.kind, given, vpc)
         return cls(made.id, {"Arn": made.arn, "Id": made.id, **made.dns_properties})
 
@@ -102,7 +102,7 @@ class CloudMapService(Resource):
         namespace = properties.get("NamespaceId") or records.get("NamespaceId")
         _cloud_map(region).get_namespace(str(namespace))  # which refuses one that is not there
         if name in _names(region, str(namespace)):
-            raise ValueError(f"Resource of type '{cls.type_name}' with identifier '{name}' already exists.")
+            raise AlreadyExistsError(cls.type_name, name)
         made = _make_service(region, str(namespace), name, records)
         return cls(made.id, {"Arn": made.arn, "Id": made.id, "Name": made.name})
 

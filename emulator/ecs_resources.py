@@ -7,7 +7,7 @@ from typing import ClassVar, cast
 from moto.ecs.models import ecs_backends
 
 from .ecs import EmulatedEcs
-from .resource import Properties, Region, Resource, camel_case
+from .resource import AlreadyExistsError, Properties, Region, Resource, camel_case
 from .services import EmulatedService
 
 __all__ = ["CapacityProvider", "Cluster", "ClusterCapacityProviderAssociations", "Service", "TaskDefinition"]
@@ -55,7 +55,7 @@ class Cluster(Resource):
     def create(cls, region: Region, name: str, properties: Properties) -> Cluster:
         api = camel_case(properties)
         if name in _ecs(region).clusters:
-            raise ValueError(f"Resource of type '{cls.type_name}' with identifier '{name}' already exists.")
+            raise AlreadyExistsError(cls.type_name, name)
         cluster = _ecs(region).create_cluster(
             name,
             tags=api.get("tags"),
@@ -192,7 +192,7 @@ class Service(Resource):
         api = _of_service(properties)
         cluster = api.get("cluster", "default").rsplit("/", maxsplit=1)[-1]
         if any(each.name == name for each in _ecs(region).active_services(cluster)):
-            raise ValueError(f"Resource of type '{cls.type_name}' with identifier '{name}' already exists.")
+            raise AlreadyExistsError(cls.type_name, name)
         made = cls(_ecs(region).make_service({"desiredCount": 1, **api, "serviceName": name}))
         made._forced = api.pop("forceNewDeployment", {})
         try:

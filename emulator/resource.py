@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from moto.core.common_models import CloudFormationModel
 
-__all__ = ["Properties", "Region", "Resource", "camel_case", "registered"]
+__all__ = ["AlreadyExistsError", "Properties", "Region", "Resource", "camel_case", "registered"]
 
 Properties = dict[str, Any]
 
@@ -25,6 +25,13 @@ class Region:
 
     account_id: str
     name: str
+
+
+class AlreadyExistsError(ValueError):
+    """A resource has the name, in the words of most resource types."""
+
+    def __init__(self, kind: str, name: str) -> None:
+        super().__init__(f"Resource of type '{kind}' with identifier '{name}' already exists.")
 
 
 class Resource(CloudFormationModel):

@@ -23,7 +23,7 @@ from moto.ec2.models.core import TaggedEC2Resource
 
 from .deletion import can_delete, delete
 from .references import changed, entries, needs
-from .resource import Region, Resource, registered
+from .resource import AlreadyExistsError, Region, Resource, registered
 
 __all__ = ["Happening", "ResourceFailedError", "StackFailedError", "StackResources", "install", "is_known"]
 
@@ -251,7 +251,7 @@ class StackResources(ResourceMap):
         name = _name_property_of(after["Type"])
         with self._doing(logical_id, after["Type"], "UPDATE"):
             if name and name in after["Properties"] and after["Properties"][name] == before["Properties"].get(name):
-                raise ValueError(_taken(after["Type"], after["Properties"][name]))
+                raise _taken(after["Type"], after["Properties"][name])
         del self._parsed_resources[logical_id]
         try:
             self._make(logical_id)
@@ -337,15 +337,15 @@ def _updatable(resource: Any, kind: str, differ: set[str]) -> bool:
     return kind in UPDATED_BY_MOTO or differ <= {"Tags"}
 
 
-def _taken(kind: str, name: str) -> str:
+def _taken(kind: str, name: str) -> ValueError:
     """Why nothing replaces a resource under the name that it keeps.
 
     https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-properties-name.html; ECS was seen to let
     CloudFormation try and fail.
     """
     if kind.startswith("AWS::ECS::"):
-        return f"Resource of type '{kind}' with identifier '{name}' already exists."
-    return (
+        return AlreadyExistsError(kind, name)
+    return ValueError(
         "CloudFormation cannot update a stack when a custom-named resource requires replacing. "
         f"Rename {name} and update the stack again."
     )
