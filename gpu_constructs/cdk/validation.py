@@ -33,7 +33,7 @@ from gpu_constructs.template import UnreadableError
 
 _NOT_UNDERSTOOD = "GPU116"
 _ASKED = tuple(each for each in RULES if each.severity is not Severity.INFO or each.id in {_NOT_UNDERSTOOD, UNCHECKED})
-"""At synth only what needs an answer is shown; that a part was not understood does. What was not checked is a line."""
+"""What synth shows: what needs an answer, a part that was not understood, and in one line what was not checked."""
 
 _CHECKED: WeakKeyDictionary[IConstruct, GpuChecks] = WeakKeyDictionary()
 """The check of each app."""

@@ -72,7 +72,6 @@ class ClusterAssociation:
         self._keeps = keeps
         self._default_strategy = default_strategy
         self._listed: list[str] = []
-        self._managed: list[str] = []
         self._chosen_names: set[str] = set()
         self._made: list[str] = []
         self._is_exported = False
@@ -187,7 +186,6 @@ class ClusterAssociation:
             self._own_cluster.add_managed_instances_capacity_provider(provider)
         else:
             provider.bind(self._cluster)
-            self._managed.append(provider.capacity_provider_name)
         self._take(provider.capacity_provider_name, chosen_name)
 
     def keep_exported(self, scope: IConstruct) -> None:
@@ -239,7 +237,7 @@ class ClusterAssociation:
             self._become_writer()
 
     def _require_known(self, strategy: Sequence[ecs.CapacityProviderStrategy], argument: str) -> None:
-        known = [*self._listed, *self._managed]
+        known = list(dict.fromkeys([*self._listed, *self._made]))
         for each in strategy:
             if each.capacity_provider not in known:
                 raise InvalidValueError(

@@ -290,7 +290,7 @@ class ClusterHosts:
             _require_found(stack_of(scope), self.stack.region, self.stack.account)
 
     def share_stack_with(self, scope: IConstruct) -> bool:
-        """Whether hosts and cluster are known to be in the stack of a scope, which is asked of no other construct."""
+        """Whether a scope is known to be the stack of the hosts and of the cluster, without a request to Node."""
         return scope is self._stack and self.association.is_written_by_cdk
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import cast
 
@@ -34,7 +35,6 @@ from gpu_constructs.jobs.job_input import require_input_fits, text_of
 from gpu_constructs.jobs.job_run import JobRun
 from gpu_constructs.jobs.machine import alarm_of, machine_of_tasks
 from gpu_constructs.jobs.schedules import like_time_zone, require_schedule
-from gpu_constructs.tasks.by_hand import quoted
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 
 # A job that could not even be started is tried again for an hour, and then kept for two weeks.
@@ -94,7 +94,7 @@ class StartedJob(Construct):
         command = f"aws stepfunctions start-execution --state-machine-arn {self.state_machine.state_machine_arn}"
         if job_input is None:
             return command
-        return f"{command} --input {quoted(self._text_of(job_input))}"
+        return f"{command} --input {shlex.quote(self._text_of(job_input))}"
 
     @checked
     def run_on_schedule(

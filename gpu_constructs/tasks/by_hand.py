@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 
 import aws_cdk as cdk
-
-
-def quoted(text: str) -> str:
-    """A text as one word of a shell."""
-    escaped = text.replace("'", "'\\''")
-    return f"'{escaped}'"
 
 
 def run_task_line(
@@ -37,7 +32,7 @@ def run_task_line(
         f"--capacity-provider-strategy {' '.join(items)} --propagate-tags TASK_DEFINITION"
     )
     if overrides is not None:
-        line += f" --overrides {quoted(json.dumps(overrides))}"
+        line += f" --overrides {shlex.quote(json.dumps(overrides))}"
     if network is None:
         return line
     # A list may be one token, of which no item is known.
