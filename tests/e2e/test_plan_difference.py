@@ -32,9 +32,9 @@ def service_of(stack: cdk.Stack, name: str, cluster: GpuCluster, capacity: str =
     return GpuService(stack, name, cluster=cluster, task_definition=task, **options)
 
 
-def cluster_of(stack: cdk.Stack, *capacities: str) -> GpuCluster:
+def cluster_of(stack: cdk.Stack, *capacities: str, names: ecs.CloudMapNamespaceOptions | None = None) -> GpuCluster:
     vpc = ec2.Vpc(stack, "Vpc", nat_gateways=1, restrict_default_security_group=False)
-    cluster = GpuCluster(stack, "Cluster", vpc=vpc)
+    cluster = GpuCluster(stack, "Cluster", vpc=vpc, default_cloud_map_namespace=names)
     for each in capacities or ("L4",):
         cluster.add_capacity(each, instance_types=["g6.xlarge"], max_instances=4)
     return cluster
@@ -60,8 +60,8 @@ def connected(*names: str) -> Callable[..., None]:
 
     def define(app: cdk.App) -> None:
         stack = cdk.Stack(app, "Connected")
-        cluster = cluster_of(stack)
-        cluster.cluster.add_default_cloud_map_namespace(name="models", use_for_service_connect=True)
+        models = ecs.CloudMapNamespaceOptions(name="models", use_for_service_connect=True)
+        cluster = cluster_of(stack, names=models)
         for each in names:
             task = GpuTaskDefinition(stack, f"{each}Task", capacity=[cluster.capacities[0]], service_connect=True)
             port = ecs.PortMapping(container_port=8000, name="model")
