@@ -165,7 +165,7 @@ class GpuService(ScaledService):
             given=(min_healthy_percent, max_healthy_percent),
             write=self._deploy_with,
         )
-        sharer.meet(sharers_on(cluster.hosts))
+        sharer.count(sharers_on(cluster.hosts))
         percent = sharer.percentages
         workload = percent.on(workload)
         require_home(workload, used, cluster.cluster, _ARGUMENTS)

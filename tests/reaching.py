@@ -108,7 +108,7 @@ class Estate:
         return bool(let_out) and any(any(one.covers(each) for one in self.ingress) for each in wanted)
 
     @cached_property
-    def connected(self) -> list[tuple[str, str]]:
+    def disconnected(self) -> list[tuple[str, str]]:
         """Clients and servers in Service Connect that do not reach one another."""
         members = {
             name: each

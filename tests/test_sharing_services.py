@@ -39,7 +39,7 @@ def test_who_should_reach_whom_does_and_each_rule_is_there_once(
         findings = check_files([Path(assembly.directory)]).findings
     estate = Estate(templates)
     assert estate.twice == []
-    assert estate.connected == []
+    assert estate.disconnected == []
     for name, needed in estate.needed.items():
         # A task that has several groups is reached through any of them.
         groups = {each.target for each in needed}

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 from gpu_constructs.cdk.arguments import whole_number
 from gpu_constructs.errors import InvalidValueError
-from gpu_constructs.fleet import UNKNOWN, Unknown, Workload, known, total
+from gpu_constructs.fleet import UNKNOWN, Unknown, Workload, total
 from gpu_constructs.hardware.aws_limits import MAX_PERCENT
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.placement import rollout_percentages, slots_taken
@@ -105,15 +105,15 @@ class Sharer:
         """
         taken, most, (low, high) = total(self.taken.values()), self.copies, self.given
         room = UNKNOWN if isinstance(self.room, Unknown) or isinstance(taken, Unknown) else self.room - taken
-        is_chosen = self.least is not None and low is None and high is None
-        if not is_chosen or isinstance(room, Unknown) or isinstance(most, Unknown):
+        is_given = (low, high) != (None, None)
+        if self.least is None or is_given or isinstance(room, Unknown) or isinstance(most, Unknown):
             count = most if self.least is None else UNKNOWN
             return percentages(count, room, min_healthy_percent=low, max_healthy_percent=high)
         # Twice one task is one more, at every number below the room; from the room itself on, one stops first.
-        least = MAX_PERCENT if most < room else percent_for_one_less(max(1, known(self.least or 0), min(most, room)))
+        least = MAX_PERCENT if most < room else percent_for_one_less(max(1, self.least, min(most, room)))
         return Percentages(least=least, most=2 * MAX_PERCENT, are_tokens=(False, False))
 
-    def meet(self, others: Iterable[Sharer]) -> None:
+    def count(self, others: Iterable[Sharer]) -> None:
         """Counts those of others that share its capacity; they do not change."""
         self.taken = {
             each: slots_taken(self.needs, each.needs, each.copies)
@@ -121,7 +121,7 @@ class Sharer:
             if not self.needs.keys().isdisjoint(each.needs)
         }
 
-    def be_met(self) -> None:
+    def tell_others(self) -> None:
         """Has the others count this one as it is now."""
         for each in self.taken:
             each.taken[self] = slots_taken(each.needs, self.needs, self.copies)

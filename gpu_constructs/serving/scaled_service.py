@@ -129,7 +129,7 @@ class ScaledService(LoadBalancedService):
         self._deploy_with(percent)
         self._workload = scaled
         self._sharer.copies, self._sharer.room, self._sharer.least = most, room, least
-        self._sharer.be_met()
+        self._sharer.tell_others()
         self._filling.most = most
         self._filling.join()
         return count
@@ -139,7 +139,7 @@ class ScaledService(LoadBalancedService):
         self._sharer, self._filling = sharer, filling
         self._given_count, self._given_grace = count, grace
         sharers_on(self._hosts).append(sharer)
-        sharer.be_met()
+        sharer.tell_others()
         filling.join()
 
     def _fill(self, first: Capacity, base: int) -> None:

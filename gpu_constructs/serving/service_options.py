@@ -149,7 +149,8 @@ def write_past_cdk(
         # CloudFormation replaces a service that gets one, ECS's own default, which takes every GPU twice.
         resource.deployment_controller = None
     if not is_managed and options.get("placement_strategies") is None:
-        # CDK writes MEMORY: https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PlacementStrategy.html
+        # CDK writes MEMORY where the API says memory:
+        # https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PlacementStrategy.html
         last = int(options.get("availability_zone_rebalancing") is ecs.AvailabilityZoneRebalancing.ENABLED)
         resource.add_property_override(f"PlacementStrategies.{last}.Field", "memory")
 

@@ -47,7 +47,7 @@ _CONTENT_SUFFIX = re.compile(r"(?<=[0-9A-F]{8})(?:[0-9a-f]{32})+$")
 # The hash of the construct's path that CDK appends (core/lib/private/uniqueid.ts).
 _PATH_SUFFIX = re.compile(r"^(.+?)(?:[0-9A-F]{8})+$")
 
-# A word of the command of a container that is longer is a program, which is read where it was written.
+# A longer word in the command of a container is a program, whose text is reviewed where it was written.
 _LONGEST_WORD = 4096
 
 _WORD = re.compile(r"[0-9A-Za-z]+")

@@ -49,8 +49,8 @@ def _ignore(percent: Percentages) -> None:
 def met(services: list[Service]) -> list[Service]:
     """As services do when they are defined, one after the other."""
     for place, each in enumerate(services):
-        each.sharer.meet(of.sharer for of in services[:place])
-        each.sharer.be_met()
+        each.sharer.count(of.sharer for of in services[:place])
+        each.sharer.tell_others()
     return services
 
 
