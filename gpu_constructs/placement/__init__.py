@@ -18,7 +18,7 @@ never calls it a fit. Where things are:
 from gpu_constructs.placement.alternatives import alternatives, runs_somewhere
 from gpu_constructs.placement.assumptions import Assumption
 from gpu_constructs.placement.demand import Demand, demand_of
-from gpu_constructs.placement.fit import fit, fit_on
+from gpu_constructs.placement.fit import fit
 from gpu_constructs.placement.host import (
     ASSUMED_RESERVE_MIB,
     NOTHING_KEPT,
@@ -76,7 +76,6 @@ __all__ = [
     "demand_of",
     "expected_memory_mib",
     "fit",
-    "fit_on",
     "may_stop",
     "most_memory_mib",
     "percentages_of",

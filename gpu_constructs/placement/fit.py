@@ -59,16 +59,9 @@ https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-scaling-beha
 """
 
 
-def fit_on(
-    task: Task, instance_type: InstanceType, pool: Pool, *, constraints: Sequence[PlacementConstraint] = ()
-) -> Fit:
-    """Whether one copy of a task fits on one empty host of a pool."""
-    return on_host(demand_of(task, constraints), instance_type, profile_of(pool))
-
-
 def refusals(task: Task, instance_type: InstanceType, pool: Pool) -> tuple[Shortfall | Obstacle, ...]:
     """What certainly keeps one copy of a task from one empty host of a pool, the memory of its GPUs included."""
-    placed = fit_on(task, instance_type, pool)
+    placed = on_host(demand_of(task), instance_type, profile_of(pool))
     asked, has = task.gpu_memory_mib, instance_type.gpu_memory_mib
     short = asked is not None and asked > (has or 0)
     memory = Shortfall(resource=HostResource.GPU_MEMORY, asked=asked or 0, available=has, instance_type=instance_type)

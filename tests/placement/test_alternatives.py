@@ -6,7 +6,8 @@ import pytest
 
 from gpu_constructs.fleet import UNKNOWN, PoolKind, Task
 from gpu_constructs.hardware import Architecture
-from gpu_constructs.placement import alternatives, fit_on, runs_somewhere
+from gpu_constructs.placement import alternatives, demand_of, profile_of, runs_somewhere
+from gpu_constructs.placement.fit import on_host
 from tests.placement.given import a_pool, a_task, member_of, neuron, shares
 
 
@@ -29,7 +30,7 @@ from tests.placement.given import a_pool, a_task, member_of, neuron, shares
 def test_the_family_of_the_pool_comes_first_and_its_smallest_type(task: Task, like: str, first: str) -> None:
     types = alternatives(task, like=a_pool(like))
     assert types[0].name == first
-    assert all(fit_on(task, each, a_pool(like)).answer is True for each in types[:3])
+    assert all(on_host(demand_of(task), each, profile_of(a_pool(like))).answer is True for each in types[:3])
 
 
 def test_without_a_pool_the_smallest_host_of_all_comes_first() -> None:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from gpu_constructs.fleet import UNKNOWN, Container, GpuNeeds, NetworkInterface, Pool, PoolKind, Task, UserData
 from gpu_constructs.hardware import Architecture, InstanceType, accelerated, instance_type
-from gpu_constructs.placement import DoubtKind, HostResource, ObstacleKind, Shortfall, fit, fit_on
-from gpu_constructs.placement.fit import refusals
+from gpu_constructs.placement import DoubtKind, HostResource, ObstacleKind, Shortfall, demand_of, fit, profile_of
+from gpu_constructs.placement.fit import on_host, refusals
 from tests.placement.given import a_pool, a_task, member_of, told
 
 NVIDIA = [each for each in accelerated() if each.gpus]
@@ -272,8 +272,8 @@ class TestConstraints:
 
 def test_one_host_is_asked_by_itself() -> None:
     pool = a_pool(*G5)
-    assert fit_on(a_task("4"), instance_type("g5.12xlarge"), pool).answer is True
-    assert fit_on(a_task("4"), instance_type("g5.xlarge"), pool).answer is False
+    assert on_host(demand_of(a_task("4")), instance_type("g5.12xlarge"), profile_of(pool)).answer is True
+    assert on_host(demand_of(a_task("4")), instance_type("g5.xlarge"), profile_of(pool)).answer is False
 
 
 @given(
@@ -290,7 +290,7 @@ def test_numbers_alone_agree_with_the_smallest_type_by_resource(
     found = fit(task, pool)
     assert (found.answer is False) is any(refusals(task, each, pool) for each in pool.instance_types)
     if found.answer is True:
-        assert all(fit_on(task, each, pool).answer is True for each in types)
+        assert all(on_host(demand_of(task), each, profile_of(pool)).answer is True for each in types)
 
 
 @given(st.sampled_from(NVIDIA), st.integers(min_value=1, max_value=9), st.integers(min_value=1, max_value=2_200_000))

@@ -153,12 +153,8 @@ def is_short_of_interfaces(copies: Copies, slots: int) -> bool:
     if not copies.task.interfaces or not any(map(may_have_trunk, types)):
         return False
     bridged = replace(copies.task, network_mode="bridge")
-    constraints = copies.workload.constraints
-    trunked = [
-        task_slots(bridged, each.pool, constraints=constraints, assumption=Assumption.BEST, offer=each.offer)
-        for each in copies.assignment.destinations
-    ]
-    return sum(map(known, trunked)) > slots
+    trunked = (replace(each, task=bridged) for each in copies.assignment.destinations)
+    return sum(known(slots_on(each, Assumption.BEST)) for each in trunked) > slots
 
 
 def may_find_host(context: Context, destinations: Iterable[Destination]) -> bool:
@@ -178,20 +174,17 @@ def _slots(assignment: Assignment, assumption: Assumption) -> tuple[int | Unknow
         kind = each.offer, each.pool.hosts_at_most
         slots = by_kind.get(kind)
         if slots is None:
-            slots = by_kind[kind] = _slots_on(assignment, each, assumption)
+            slots = by_kind[kind] = _slots_on(each, assumption)
         found.append(slots)
     return tuple(found)
 
 
-def _slots_on(assignment: Assignment, destination: Destination, assumption: Assumption) -> int | Unknown:
-    if destination.fit.answer is False:
+def _slots_on(there: Destination, assumption: Assumption) -> int | Unknown:
+    if there.fit.answer is False:
         return 0
-    if known(destination.pool.max_instances) < 0:
-        return UNKNOWN
-    return task_slots(
-        assignment.task,
-        destination.pool,
-        constraints=assignment.workload.constraints,
-        assumption=assumption,
-        offer=destination.offer,
-    )
+    return UNKNOWN if known(there.pool.max_instances) < 0 else slots_on(there, assumption)
+
+
+def slots_on(there: Destination, assumption: Assumption) -> int | Unknown:
+    """Copies that a pool holds at its maximum if only daemons run there besides."""
+    return task_slots(there.task, there.pool, constraints=there.constraints, assumption=assumption, offer=there.offer)

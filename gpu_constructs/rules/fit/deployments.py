@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 
 from gpu_constructs.fleet import Unknown, known, total
 from gpu_constructs.placement import Proof, Rollout, can_go_on, may_stop, percentages_of
@@ -31,10 +31,7 @@ from gpu_constructs.rules.rule import Problem, Problems, warning
     changes="MinimumHealthyPercent",
 )
 def room_to_deploy(context: Context) -> Problems:
-    for each, wanted in wanted_copies(context):
-        slots, percent = total(each.certain), percentages_of(each.workload)
-        if isinstance(slots, Unknown) or percent is None or wanted > slots or not each.task.wants_gpu:
-            continue
+    for each, wanted, slots, percent in _running(wanted_copies(context)):
         if not each.workload.runs_twice_to_deploy and not can_go_on(wanted, slots, percent):
             trunk = slots == wanted and is_short_of_interfaces(each, slots)
             yield Problem(
@@ -88,10 +85,7 @@ def room_for_both_versions(context: Context) -> Problems:
     unless=("GPU010", "GPU203", "GPU283"),
 )
 def room_to_deploy_at_most(context: Context) -> Problems:
-    for each, most in most_copies(context):
-        slots, percent = total(each.certain), percentages_of(each.workload)
-        if isinstance(slots, Unknown) or percent is None or most > slots or not each.task.wants_gpu:
-            continue
+    for each, most, slots, percent in _running(most_copies(context)):
         room = known(total(each.possible), otherwise=2 * most)
         there = f"{with_verb(each.pool_names, 'holds', 'hold')} {slots} at {each.limit}"
         if each.workload.runs_twice_to_deploy and room < 2 * most:
@@ -119,13 +113,20 @@ def room_to_deploy_at_most(context: Context) -> Problems:
         yield from _filled_together(context, (*most_copies(context), *fixed), context.once(at_maximum), when=when)
 
 
+def _running(copies: Iterable[tuple[Copies, int]]) -> Iterator[tuple[Copies, int, int, Rollout]]:
+    """GPU tasks that all have room, with how many do at most, and what a deployment may do to them."""
+    for each, wanted in copies:
+        slots, percent = total(each.certain), percentages_of(each.workload)
+        if each.task.wants_gpu and percent is not None and not isinstance(slots, Unknown) and wanted <= slots:
+            yield each, wanted, slots, percent
+
+
 def _filled_together(context: Context, copies: Iterable[tuple[Copies, int]], proof: Proof, *, when: str) -> Problems:
     """Services that would have room for one more copy if others did not fill their pools with them."""
-    for each, wanted in copies:
-        slots, percent, workload = total(each.certain), percentages_of(each.workload), each.workload
-        if percent is None or workload.runs_twice_to_deploy or not each.task.wants_gpu or may_stop(wanted, percent):
-            continue
-        if isinstance(slots, Unknown) or not wanted or not can_go_on(wanted, slots, percent):
+    for each, wanted, slots, percent in _running(copies):
+        workload = each.workload
+        starts_first = wanted and can_go_on(wanted, slots, percent) and not may_stop(wanted, percent)
+        if workload.runs_twice_to_deploy or not starts_first:
             continue
         room, others = room_beside_others(each, proof)
         if room == 0 and _are_scaled(context, (workload.name, *others)) is bool(when):

@@ -5,7 +5,8 @@ ECS starts each task by itself, so what came first waits for the others on hosts
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from typing import Final, TypeAlias
 
 from gpu_constructs.budget import brief
@@ -21,11 +22,12 @@ from gpu_constructs.fleet import (
     total,
 )
 from gpu_constructs.hardware.aws_limits import MAX_INLINE_ITERATIONS
-from gpu_constructs.placement import Assumption, task_slots
+from gpu_constructs.placement import Assumption
 from gpu_constructs.placement.route import Assignment, Destination
 from gpu_constructs.rules.change import Ways
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import is_accelerated
+from gpu_constructs.rules.evidence.copies import slots_on
 from gpu_constructs.rules.evidence.fixes import larger
 from gpu_constructs.rules.evidence.lists import with_verb
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
@@ -47,9 +49,11 @@ def runs_at_once(context: Context) -> Problems:
     for gang, members in _gangs(context):
         yield from _few_at_once(gang, members)
         for tasks, assignments in _by_hosts(context, members):
-            there = {one.pool.name: one for each in assignments for one in each.destinations}
-            pools = [each.pool for each in there.values()]
-            slots = total(_slots(each, assignments) for each in there.values())
+            there: dict[str, list[Destination]] = defaultdict(list)
+            for one in (one for each in assignments for one in each.destinations):
+                there[one.pool.name].append(one)
+            pools = [first.pool for first, *_ in there.values()]
+            slots = total(map(_slots, there.values()))
             if isinstance(tasks, int) and isinstance(slots, int) and slots < tasks:
                 is_reserved = any(each.hosts_at_most != each.max_instances for each in pools)
                 yield Problem(
@@ -136,18 +140,9 @@ def _ways_of_runs(context: Context) -> dict[int, Assignment]:
     return {id(each.workload): each for each in context.assignments}
 
 
-def _slots(there: Destination, assignments: tuple[Assignment, ...]) -> int | Unknown:
+def _slots(there: Iterable[Destination]) -> int | Unknown:
     """Tasks that a pool holds at most, as if all were like the one of which it holds most."""
-    slots = [
-        task_slots(
-            each.task,
-            there.pool,
-            constraints=each.workload.constraints,
-            assumption=Assumption.BEST,
-            offer=there.offer,
-        )
-        for each in assignments
-    ]
+    slots = [slots_on(each, Assumption.BEST) for each in there]
     return UNKNOWN if any(isinstance(each, Unknown) for each in slots) else max(map(known, slots))
 
 
