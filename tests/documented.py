@@ -20,6 +20,7 @@ __all__ = ["APPS", "BLOCKS", "PAGES", "blocks_of", "names_of", "templates_of"]
 PAGES = (
     "README.md",
     "docs/guide.md",
+    "docs/from-plain-cdk.md",
     "docs/checking.md",
     "docs/serving.md",
     "docs/jobs.md",

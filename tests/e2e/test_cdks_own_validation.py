@@ -180,12 +180,7 @@ def test_cdk_preflight_finds_what_is_doubted_and_nothing_else(
     GpuService(site.stack, "Chat", cluster=site.cluster, task_definition=task, placement_strategies=packed)
     doubtful = templates_of({"stack": site.stack})
     monkeypatch.chdir(tmp_path)
-    steps = "docs/from-plain-cdk.md"
-    given = [
-        *BLOCKS,
-        *((steps, each) for each in blocks_of(steps)),
-        *((page, "\n".join(blocks_of(page))) for page in APPS),
-    ]
+    given = [*BLOCKS, *((page, "\n".join(blocks_of(page))) for page in APPS)]
     documented = [each for block in given for each in templates_of(names_of(*block))]
     stacks = [
         each for app in ("reference", "on request", "page", "shared") for each in (ended[0] / app).glob(_TEMPLATES)
