@@ -28,12 +28,11 @@ from gpu_constructs.placement.daemons import fit_beside
 from gpu_constructs.placement.demand import Demand, demand_of
 from gpu_constructs.placement.gpu import of_accelerators
 from gpu_constructs.placement.host import cpu_units, expected_memory_mib, most_memory_mib
-from gpu_constructs.placement.pool_profile import Daemon, PoolProfile, profile_of
+from gpu_constructs.placement.pool_profile import Daemon, HostPlace, PoolProfile, profile_of
 from gpu_constructs.placement.query import (
     SUBNET,
     ZONE,
     Attribute,
-    AttributeValue,
     Query,
     QuerySyntaxError,
     conditions,
@@ -363,7 +362,7 @@ def _asked_of_place(expression: str) -> tuple[str, ...]:
     return tuple([each for each in (ZONE, SUBNET) if str(Attribute(each)) in subjects])
 
 
-def _where(expression: str, places: Iterable[tuple[tuple[str, AttributeValue], ...]]) -> str:
+def _where(expression: str, places: Iterable[HostPlace]) -> str:
     """What the attributes of its place are that an expression asks for, in words."""
     values = {
         name: dict.fromkeys(dict(each).get(name, UNKNOWN) for each in places) for name in _asked_of_place(expression)

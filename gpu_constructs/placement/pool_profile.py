@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 from gpu_constructs.fleet import (
     INSTANCE_ATTRIBUTES,
@@ -25,6 +25,9 @@ from gpu_constructs.placement.host import ASSUMED_RESERVE_MIB
 from gpu_constructs.placement.memo import Identical, by_identity
 from gpu_constructs.placement.query import SUBNET, ZONE, AttributeValue, Beginning, Host, host_of
 from gpu_constructs.values import dataclass
+
+HostPlace: TypeAlias = tuple[tuple[str, AttributeValue], ...]
+"""The attributes of ECS that say where a host is: its zone and its subnet, as far as they are known."""
 
 _MOST_PLACES = 100
 """Subnets of different zones and ids that are told apart: each is held against every expression that asks for them."""
@@ -66,7 +69,7 @@ class PoolProfile:
             exists at deploy time.
         may_reserve_mib: Memory in MiB that they are expected to keep where no number is given.
         attributes: Custom attributes of its hosts, as far as its user data shows them.
-        places: Where a host may be: the attributes of ECS for each zone and subnet of them, as far as they are known.
+        places: Where a host may be.
         occupied: Network interfaces that a host has before any task.
         gives_interfaces: Whether its agents give tasks network interfaces, unless user data says that they do not.
         reserved_ports: Ports of a host that its agent certainly keeps from tasks; unknown where only the deploy says.
@@ -84,7 +87,7 @@ class PoolProfile:
     reserved_mib: int | Unknown = ASSUMED_RESERVE_MIB
     may_reserve_mib: int = ASSUMED_RESERVE_MIB
     attributes: tuple[tuple[str, str], ...] = ()
-    places: tuple[tuple[tuple[str, AttributeValue], ...], ...] = ((),)
+    places: tuple[HostPlace, ...] = ((),)
     occupied: int = 1
     gives_interfaces: bool = True
     reserved_ports: frozenset[tuple[int, str]] | Unknown = frozenset()
@@ -110,7 +113,7 @@ class PoolProfile:
         unknown = _EVERY_TYPE_TAKES if certain else _NO_TYPE_TAKES
         return max(0, (instance_type.network.max_interfaces or unknown) - self.occupied)
 
-    def host(self, instance_type: InstanceType, place: tuple[tuple[str, AttributeValue], ...] = ()) -> Host:
+    def host(self, instance_type: InstanceType, place: HostPlace = ()) -> Host:
         """A host as a placement constraint sees it.
 
         Args:
@@ -173,7 +176,7 @@ def _unknown_types(pool: Pool) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _places(region: str | None, subnets: tuple[Subnet, ...]) -> tuple[tuple[tuple[str, AttributeValue], ...], ...]:
+def _places(region: str | None, subnets: tuple[Subnet, ...]) -> tuple[HostPlace, ...]:
     """Zones begin with their region: https://docs.aws.amazon.com/global-infrastructure/latest/regions/az-ids.html."""
     somewhere: AttributeValue = UNKNOWN if region is None else Beginning(region)
     found = dict.fromkeys(((ZONE, each.zone or somewhere), (SUBNET, each.id or UNKNOWN)) for each in subnets)

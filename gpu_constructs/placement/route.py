@@ -45,8 +45,8 @@ class Destination:
     Attributes:
         task: What is to run.
         pool: The pool.
+        offer: What the pool has for the task beside its daemons.
         constraints: Placement constraints besides the task's own.
-        offer: What it has for the task beside its daemons.
         is_certain: Whether some of the copies can be placed nowhere else: they were given its capacity provider, or it
             is the only pool there is.
         is_spared: Whether no copy comes there as long as there are as many as are wanted, because the base of another

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from gpu_constructs.fleet import Unknown, known, total
 from gpu_constructs.placement import Proof, Rollout, can_go_on, may_stop, percentages_of
@@ -60,7 +60,7 @@ def room_for_both_versions(context: Context) -> Problems:
         held = f"{with_verb(each.pool_names, 'holds', 'hold')} {slots} at {each.limit}"
         if slots >= 2 * wanted:
             room, others = room_beside_others(each, context.proof)
-            if known(room, otherwise=wanted) >= wanted or _are_scaled(context, others):
+            if known(room, otherwise=wanted) >= wanted or not context.once(_scaled).isdisjoint(others):
                 continue
             held += f", {room} more beside {and_list(others)}"
         certain, percent = total(each.certain), percentages_of(each.workload)
@@ -107,7 +107,7 @@ def room_to_deploy_at_most(context: Context) -> Problems:
                 f"and at least {percent.min_healthy_percent} % must keep running",
                 fix=_step(each, most, slots, percent),
             )
-    if any(each.scaling is not None for each in context.fleet.workloads):
+    if context.once(_scaled):
         fixed = ((each, wanted) for each, wanted in wanted_copies(context) if each.workload.scaling is None)
         when = "once scaling has asked for the most tasks, "
         yield from _filled_together(context, (*most_copies(context), *fixed), context.once(at_maximum), when=when)
@@ -129,7 +129,7 @@ def _filled_together(context: Context, copies: Iterable[tuple[Copies, int]], pro
         if workload.runs_twice_to_deploy or not starts_first:
             continue
         room, others = room_beside_others(each, proof)
-        if room == 0 and _are_scaled(context, (workload.name, *others)) is bool(when):
+        if room == 0 and context.once(_scaled).isdisjoint((workload.name, *others)) is not bool(when):
             yield Problem(
                 about=workload,
                 property_name="MinimumHealthyPercent",
@@ -142,9 +142,9 @@ def _filled_together(context: Context, copies: Iterable[tuple[Copies, int]], pro
             )
 
 
-def _are_scaled(context: Context, names: Collection[str]) -> bool:
-    """Whether scaling decides on the copies of one of some workloads."""
-    return any(each.name in names and each.scaling is not None for each in context.fleet.workloads)
+def _scaled(context: Context) -> frozenset[str]:
+    """The names of workloads on whose copies scaling decides."""
+    return frozenset(each.name for each in context.fleet.workloads if each.scaling is not None)
 
 
 def _step(copies: Copies, wanted: int, slots: int, percent: Rollout) -> str:
