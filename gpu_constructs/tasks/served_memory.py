@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import DoesNotFitError, IncompatibleError, shown
@@ -24,6 +23,7 @@ from gpu_constructs.planning.model_memory import (
 )
 from gpu_constructs.planning.model_shapes import model_named
 from gpu_constructs.rules import Finding, Severity
+from gpu_constructs.tasks.container_options import GpuContainerOptions
 from gpu_constructs.tasks.gpu_share import GpuShare
 
 _RULE = "GPU064"
@@ -37,22 +37,9 @@ _FRACTION = frozenset({"--gpu-memory-utilization", "--mem-fraction-static", "--c
 _MARGIN = 1.02
 
 
-class Held(NamedTuple):
-    """A model on the GPUs of its container, as far as it is known.
-
-    Attributes:
-        finding: What may not fit, as a warning, or what is not known; None where all is well.
-        least_gib: Memory in GiB that each GPU must have for the weights alone; None if that is not known.
-    """
-
-    finding: Finding | None = None
-    least_gib: float | None = None
-
-
-NOT_KNOWN = Held()
-
-
-def require_memory(name: str, server: ModelServer, gpus: object, pools: Sequence[Pool]) -> Held:
+def with_memory(
+    name: str, server: ModelServer, gpus: object, pools: Sequence[Pool], options: GpuContainerOptions
+) -> tuple[GpuContainerOptions, Finding | None]:
     """Holds a model against the GPUs of its container.
 
     Args:
@@ -60,18 +47,31 @@ def require_memory(name: str, server: ModelServer, gpus: object, pools: Sequence
         server: What it runs.
         gpus: What it asks of GPUs, as in `GpuTaskDefinition.add_gpu_container`.
         pools: What its hosts may be.
+        options: The other arguments of `GpuTaskDefinition.add_gpu_container`.
+
+    Returns:
+        The options, with what the weights take of each GPU where that is known, and what may not fit or is not known.
+        With a `gpu_memory_gib` of the user's own, the options as they are.
 
     Raises:
         DoesNotFitError: The weights alone are larger than all GPUs that the container gets.
         IncompatibleError: vLLM does not run their number format on these GPUs.
     """
-    if server.model is None:
-        return NOT_KNOWN
+    if server.model is None or "command" in options:
+        return options, None
+    finding, least = _held(name, server, gpus, pools)
+    if options.get("gpu_memory_gib") is not None:
+        return options, None
+    return {**options, "gpu_memory_gib": least} if least else options, finding
+
+
+def _held(name: str, server: ModelServer, gpus: object, pools: Sequence[Pool]) -> tuple[Finding | None, float | None]:
+    """What may not fit or is not known, and the memory in GiB that each GPU must have for the weights alone."""
     memory = _memory(server)
     if memory is None:
         unknown = f"not checked: how much GPU memory {shown(server.model)} of container {name} needs is not known"
         fix = "state gpu_memory_gib for what each of its GPUs must have"
-        return Held(Finding(rule=_RULE, severity=Severity.INFO, subject=name, message=unknown, fix=fix))
+        return Finding(rule=_RULE, severity=Severity.INFO, subject=name, message=unknown, fix=fix), None
     finding, most_gpus = None, 0
     fraction = _fraction(server.command)
     for instance_type in dict.fromkeys(each for pool in pools for each in pool.instance_types):
@@ -109,7 +109,7 @@ def require_memory(name: str, server: ModelServer, gpus: object, pools: Sequence
                 fix=_fix(memory, instance_type, count),
             )
     least = int(memory.parts[0].gib * 1024 / most_gpus / _MARGIN) / 1024 if most_gpus else None
-    return Held(finding, least)
+    return finding, least
 
 
 def _memory(server: ModelServer) -> ModelMemory | None:

@@ -41,7 +41,7 @@ from gpu_constructs.tasks.model_container import add_served_container
 from gpu_constructs.tasks.neuron_container import NeuronDevices, plan_neuron_container
 from gpu_constructs.tasks.proxy_room import require_known_size, with_proxy
 from gpu_constructs.tasks.room_for_daemons import SharedSize, beside_daemons
-from gpu_constructs.tasks.served_memory import NOT_KNOWN, require_memory
+from gpu_constructs.tasks.served_memory import with_memory
 from gpu_constructs.tasks.task_target import Capacity, Landing, encryption_key_of, landing_on
 from gpu_constructs.tasks.workload import (
     capacity_used,
@@ -248,14 +248,12 @@ class GpuTaskDefinition(CountedContainers):
                 have less memory than the weights of the model.
         """
         served = served_container(construct_id, server=server, cache=cache, gpus=gpus, capacity=self.capacity)
-        held = require_memory(construct_id, server, gpus, self._pools) if "command" not in options else NOT_KNOWN
-        is_stated = options.get("gpu_memory_gib") is not None
-        given = options if is_stated or not held.least_gib else {**options, "gpu_memory_gib": held.least_gib}
+        given, finding = with_memory(construct_id, server, gpus, self._pools, options)
         arguments = served.arguments(given, network_mode=self.task.network_mode)
         container = add_served_container(self, construct_id, served, gpus=gpus, arguments=arguments)
         self.server = self.server or server
-        if held.finding is not None and not is_stated:
-            announce(container, [held.finding])
+        if finding is not None:
+            announce(container, [finding])
         return container
 
     @naming(ContainerOptions)

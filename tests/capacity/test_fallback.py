@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -27,7 +26,7 @@ from gpu_constructs.errors import RefusedByCdkError
 from gpu_constructs.fleet import UNKNOWN, PurchaseOption
 from gpu_constructs.serving.first_capacity import Filling, bases_of
 from gpu_constructs.tasks.task_target import Capacity
-from gpu_constructs.tasks.workload import shares_of
+from gpu_constructs.tasks.workload import CapacityShare
 from tests.serving.scaled_services import queue_of
 from tests.synthesis import Ground, Properties, Site
 
@@ -59,9 +58,7 @@ def shares(service: GpuService) -> list[tuple[object, object]]:
 
 def part(room: int, most: int | None) -> Filling:
     """What a service fills that holds so many tasks on the first, and is to have so many at most."""
-    first, then = SimpleNamespace(comes_first=True), SimpleNamespace(comes_first=False)
-    used = cast("list[Capacity]", [first, then])
-    alone = shares_of(used, [room, 1])
+    alone = [CapacityShare(capacity=cast("Capacity", None), weight=1, base=room)]
     return Filling(alone=alone, most=UNKNOWN if most is None else most, write=lambda *_: None)
 
 
