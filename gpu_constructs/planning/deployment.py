@@ -124,7 +124,7 @@ def _is_stuck(workload: Workload, there: PoolProof) -> bool:
 
 def _is_hemmed_in(workload: Workload, at_rest: PoolProof, most: int | Unknown) -> bool:
     """Whether a service may stop no copy, and has no room for one more beside the others of its only pool."""
-    is_alone = len(at_rest.workloads) < 2 or len(workload.strategy) != 1  # noqa: PLR2004 - one is alone
+    is_alone = len(at_rest.workloads) <= 1 or len(workload.strategy) != 1
     if is_alone or workload.runs_twice_to_deploy or _may_stop(workload) or not workload.desired_count:
         return False
     return copies_beside(workload, at_rest, most) == 0

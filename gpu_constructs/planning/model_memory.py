@@ -185,9 +185,7 @@ def gpus_that_hold(memory: ModelMemory, instance_type: InstanceType) -> int | No
         the weights on newer ones alone.
     """
     devices = instance_type.accelerators
-    if devices is None or devices.vendor is not Vendor.NVIDIA:
-        return None
-    if not vllm_takes(memory, instance_type):
+    if devices is None or devices.vendor is not Vendor.NVIDIA or not vllm_takes(memory, instance_type):
         return None
     usable = (cuda_memory_mib(instance_type) or 0) * MEMORY_FRACTION
     splits = (each for each in range(1, devices.logical_count + 1) if may_split(memory.shape, each))

@@ -43,8 +43,8 @@ class Problem:
         about: What it is about, or its name alone; by default the pool, task or workload that the rule looks at.
         message: What was asked for, what exists, and why they do not go together: lower case, no full stop.
         fix: The smallest change that would do, where none of `ways` does; empty where only the user can know.
-        ways: Changes with concrete values, which are tried before they are shown; or what makes them then, where a
-            thing with n mistakes has n such changes.
+        ways: Changes with concrete values, which are tried before they are shown; or what makes them then, because one
+            thing may have thousands of mistakes.
         property_name: The property to change, in the words of CloudFormation, such as ``MaxSize``.
         value: What was written there.
         allowed: What may stand there instead, in words.

@@ -117,9 +117,9 @@ class Section:
         return not self.is_unknown and self.values.get(key) is not None
 
     def get(self, key: str) -> Value:
-        """The value as it is, for what takes a value of any kind, such as a reference; None if there is none.
+        """The value as it is, of any kind; None if there is none.
 
-        A list or an object cannot be looked up in a table: `text` is what is.
+        For a look-up in a table there is `text`: a list or an object has no hash.
         """
         return self.values.get(key)
 
