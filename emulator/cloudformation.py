@@ -29,6 +29,9 @@ __all__ = ["EmulatedCloudFormation", "EmulatedStack", "install"]
 STANDING = ("CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE")
 """States in which everything that the template asks for exists."""
 
+REVIEWED = "REVIEW_IN_PROGRESS"
+"""The state of a stack of which nothing exists but a change set."""
+
 
 class EmulatedStack(Stack):
     """One stack."""
@@ -142,7 +145,8 @@ class EmulatedCloudFormation(CloudFormationBackend):
         """A stack that is not made yet.
 
         Raises:
-            ValidationError: The emulator lacks types of its resources, all of which the text names.
+            ValidationError: The emulator lacks types of its resources, all of which the text names, or resources that
+                are there would turn into another type.
         """
         stack = EmulatedStack(
             stack_id=generate_stack_id(name, self.region_name, self.account_id),
@@ -157,6 +161,14 @@ class EmulatedCloudFormation(CloudFormationBackend):
         if unknown := stack.resources.unknown():
             named = (f"{kind} ({', '.join(names)})" for kind, names in sorted(unknown.items()))
             raise ValidationError(message=f"the emulator has no resource type {', '.join(named)}")
+        there = next((each for each in self.stacks.values() if each.name == name and each.status != REVIEWED), stack)
+        assert isinstance(there, EmulatedStack)
+        wanted = stack.resources.types()
+        if turned := [each for each, kind in there.resources.types().items() if wanted.get(each, kind) != kind]:
+            raise ValidationError(
+                message="Update of resource type is not permitted. The new template modifies resource type of the "
+                f"following resources: [{', '.join(turned)}]"
+            )
         return stack
 
     def create_change_set(  # type: ignore[override]
@@ -256,12 +268,7 @@ class EmulatedCloudFormation(CloudFormationBackend):
         resolved = self._resolve_update_parameters(stack, parameters)
         if stack.template == template and stack.parameters == resolved:
             raise ValidationError(message="No updates are to be performed.")
-        wanted = self._checked(stack.name, template, resolved).resources.types()
-        if turned := [name for name, kind in stack.resources.types().items() if wanted.get(name, kind) != kind]:
-            raise ValidationError(
-                message="Update of resource type is not permitted. The new template modifies resource type of the "
-                f"following resources: [{', '.join(turned)}]"
-            )
+        self._checked(stack.name, template, resolved)
         stack.role_arn = role_arn or stack.role_arn
         stack.tags = stack.tags if tags is None else tags
         self._change(stack, template, resolved)

@@ -206,7 +206,7 @@ class Service(Resource):
         api = _of_service(properties)
         forced, before = api.pop("forceNewDeployment", {}), self._forced
         is_forced = forced.get("enableForceNewDeployment") in (True, "true") and forced != before
-        # What the template says no more is over, while a request to UpdateService would keep it.
+        # CloudFormation unsets what the template no longer has; a request to UpdateService without it would keep it.
         gone = dict.fromkeys(OPTIONAL - api.keys())
         self._service.change({**gone, **api, "forceNewDeployment": is_forced})
         self._forced = forced

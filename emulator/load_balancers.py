@@ -44,7 +44,7 @@ class Certificate(Resource):
     def create(cls, region: Region, name: str, properties: Properties) -> Certificate:
         acm = acm_backends[region.account_id][region.name]
         names = properties.get("SubjectAlternativeNames") or []
-        # moto takes a request with an idempotency token of before, such as none, for that one.
+        # moto takes a request with the idempotency token of an earlier one, such as none, for that one.
         return cls(acm.request_certificate(properties["DomainName"], name, names, []))
 
     def remove(self, region: Region) -> None:

@@ -47,7 +47,7 @@ class Secret(Resource):
 
     def update(self, region: Region, properties: Properties) -> None:
         text = None if "GenerateSecretString" in properties else _text(region, properties)
-        # moto takes a request without a token for one that it had.
+        # moto takes a request without a token for one that it has answered.
         token, key = str(uuid.uuid4()), properties.get("KmsKeyId")
         _secrets(region).update_secret(self.physical_resource_id, text, None, token, key)
 

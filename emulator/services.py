@@ -106,9 +106,10 @@ class EmulatedService(Service):
         self.deployment += replaces or asked.get("forceNewDeployment") in (True, "true")
 
     def _take(self, settings: dict[str, Any]) -> None:
-        """Be as these settings say; keys in camel case."""
+        """Takes these settings, keys in camel case."""
         self.capacity_provider_strategy: list[dict[str, Any]] = settings["capacityProviderStrategy"]
-        self._ecs.providers(self._cluster, self.launch_type, self.capacity_provider_strategy, 0)  # which are there
+        # It refuses one that is not there.
+        self._ecs.providers(self._cluster, self.launch_type, self.capacity_provider_strategy, 0)
         self.placement_constraints: list[dict[str, str]] = settings.get("placementConstraints") or []
         self.placement_strategy: list[dict[str, str]] = settings.get("placementStrategy") or []
         self.deployment_configuration: dict[str, Any] = settings.get("deploymentConfiguration") or {}
@@ -121,7 +122,7 @@ class EmulatedService(Service):
         self.settings = settings
 
     def _connect(self, settings: Mapping[str, Any]) -> None:
-        """Be called in Service Connect what these settings say."""
+        """Takes the names in Service Connect that these settings give it."""
         cloud_map.disconnect(self._ecs.where, self._connected)
         self._connected = {}
         containers: list[dict[str, Any]] = self._ecs.describe_task_definition(

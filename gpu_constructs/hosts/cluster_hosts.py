@@ -164,8 +164,8 @@ class ClusterHosts:
             description="Tasks in Service Connect: a way to those of the same cluster",
             allow_all_outbound=False,
         )
-        # CDK removes its own rule for nothing with the first other one, even one of another stack (aws-cdk-lib 2.275),
-        # and a group without a rule lets everything out.
+        # CDK's own rule that lets nothing out goes with the first other rule, even one of another stack (aws-cdk-lib
+        # 2.275), and a group without a rule lets everything out.
         nothing = {"CidrIp": "255.255.255.255/32", "IpProtocol": "icmp", "FromPort": 252, "ToPort": 86}
         cast("ec2.CfnSecurityGroup", group.node.default_child).add_property_override("SecurityGroupEgress", [nothing])
         return group

@@ -366,7 +366,7 @@ def _preset(
         health_check_grace_seconds=facts.grace_seconds,
         command=(*(each.replace("{model}", str(model)) for each in facts.command_in(image_name)), *added),
         model=model if facts.gpu_arguments else None,  # that of Triton is a directory of several
-        # Whoever says how GPUs are used says it alone.
+        # Arguments of the user that say how GPUs are used take the place of these.
         gpu_arguments=() if facts.is_told_of_gpus(added) else facts.gpu_arguments,
         environment=facts.environment,
         cache_directory=facts.cache_directory,

@@ -58,8 +58,8 @@ class ServedContainer:
         if self.command is not None:
             defaults["command"] = self.command
         if port is not None:
-            # CDK refuses a name in network mode host, which Service Connect does not work with. There the port of the
-            # host is the same one, and only cdk-preflight wants it written.
+            # CDK refuses a name in network mode host, in which there is no Service Connect. There the port of the host
+            # is that of the container, and only cdk-preflight wants it written.
             named = {"host_port": port} if network_mode == "host" else {"name": self._port_name}
             defaults["port_mappings"] = [ecs.PortMapping(container_port=port, **named)]
         if own and isinstance(environment, (Mapping, type(None))):

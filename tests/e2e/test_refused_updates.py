@@ -72,10 +72,15 @@ def test_an_export_in_use_stays_as_it_is_until_nobody_imports_it(cloud: Local) -
 
 
 def test_a_resource_does_not_turn_into_another_type(cloud: Local) -> None:
-    stack = cloud.deploy(exporting("A"))
+    stack, turned = cloud.deploy(exporting("A"), "one"), {"Resources": {"A": resource("SNS::Topic")}}
+    formation, said = cloud.account.client("cloudformation"), r"type is not permitted.* resources: \[A\]$"
 
-    with pytest.raises(ClientError, match=r"Update of resource type is not permitted.* resources: \[A\]$"):
-        cloud.update(stack, {"Resources": {"A": resource("SNS::Topic")}})
+    with pytest.raises(ClientError, match=said):
+        cloud.update(stack, turned)
+    with pytest.raises(ClientError, match=said):
+        formation.create_change_set(
+            ChangeSetName="set", StackName="one", ChangeSetType="UPDATE", TemplateBody=json.dumps(turned)
+        )
 
     cloud.destroy(stack)
 
