@@ -23,8 +23,8 @@ class QueueHosts:
 
     The role is handed to compute environments in a form that ignores additions, so that its policy stays the one that
     is written here; grant more through `role` itself. It reaches every cluster that AWS Batch has in this account and
-    region: of the names of these AWS documents the beginning alone, and the name of the environment, which follows it,
-    is made by CloudFormation, so that no more of it is known before the deploy.
+    region: AWS documents only the beginning of their names, and the rest is the name of the environment, which is not
+    known before the deploy.
 
     Args:
         scope: Where they are defined.

@@ -22,8 +22,8 @@ class FallbackCapacity(Sequence[GpuCapacity]):
     Given as ``capacity`` to a `GpuTaskDefinition`, a `GpuService` places as many tasks on the first as it has room for
     at its maximum, and shares the rest out among the others by their room: the order decides the first step only,
     because one provider of a strategy can have a base and the others have weights. Services that share it fill the
-    first together, each by the most tasks that it may have. That is decided when a task is created: ECS never moves a
-    task that waits for a host to another provider, so a first one that EC2 has no hosts for keeps its tasks waiting
+    first together, each by the most tasks that it may have. Where a task goes is decided when it is created: ECS never
+    moves a task that waits for a host to another provider, so a first one without hosts at EC2 keeps its tasks waiting
     (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityProviderStrategyItem.html). The retries of a
     `GpuJob` do not move to the next capacity either; a `GpuBatchQueue` does, with its environments.
     Where types are the same, ``Purchase.reservations()`` alone falls back to on demand by itself, host by host, and

@@ -39,7 +39,7 @@ _CHECKED: WeakKeyDictionary[IConstruct, GpuChecks] = WeakKeyDictionary()
 """The check of each app."""
 
 _QUIET = "GPU_CONSTRUCTS_QUIET"
-"""The environment variable that, with any value, keeps the lines about hosts, prices and what was not checked away."""
+"""The environment variable that, with any value, keeps away the lines about hosts, prices and what was not checked."""
 
 
 @jsii.implements(cdk.IPolicyValidationPlugin)

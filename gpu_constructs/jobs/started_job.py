@@ -332,7 +332,7 @@ class StartedJob(Construct):
             )
 
     def _role_of_events(self) -> iam.IRole:
-        """What rules start the job with: of the id that CDK gives it, and made once."""
+        """The role with which all rules start the job, under the id that CDK gives it."""
         made = cast("iam.Role | None", self.state_machine.node.try_find_child("EventsRole"))
         return made or iam.Role(
             self.state_machine, "EventsRole", assumed_by=service_of_this_account("events.amazonaws.com")

@@ -143,7 +143,7 @@ class CpuService(ecs.Ec2Service):
 
 @jsii.implements(IValidation)
 class _FindsHosts:
-    """Whether a service without a strategy finds hosts, which its cluster may get later; CDK says it in its words."""
+    """Checks at synth, once the cluster has all its capacity, that a service without a strategy finds hosts."""
 
     def __init__(self, cluster: GpuCluster) -> None:
         self._cluster = cluster

@@ -99,7 +99,7 @@ def _sides(rule: _Rule) -> tuple[object, ...]:
 def _leave_one_each(alike: Sequence[Sequence[_Rule]]) -> None:
     """Leaves one of each, in the stack of a group, on which the others depend anyway, or else in the first stack.
 
-    A service that is added later so changes no stack that is deployed already.
+    So a service that is added later changes no stack that is deployed already.
     """
     stacks = {id(rule): cdk.Stack.of(rule) for rules in alike for rule in rules}
     homes = [{_stack_of(each) for each in _sides(rules[0])} for rules in alike]
