@@ -69,7 +69,7 @@ class Copies:
     @property
     def limit(self) -> str:
         """What limits their hosts, in words."""
-        return and_list(dict.fromkeys(each.limit for each in self.pools))
+        return limit_of(self.pools)
 
     @property
     def hosts(self) -> int | Unknown:
@@ -80,6 +80,11 @@ class Copies:
     def ports(self) -> frozenset[tuple[int, str]]:
         """Ports that each copy takes of its host."""
         return demand_of(self.task).certain_ports
+
+
+def limit_of(pools: Iterable[Pool]) -> str:
+    """What limits the hosts of some pools, in words."""
+    return and_list(dict.fromkeys(each.limit for each in pools))
 
 
 def counted(context: Context) -> tuple[Copies, ...]:

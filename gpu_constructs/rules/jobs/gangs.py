@@ -27,7 +27,7 @@ from gpu_constructs.placement.route import Assignment, Destination
 from gpu_constructs.rules.change import Ways
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import is_accelerated
-from gpu_constructs.rules.evidence.copies import slots_on
+from gpu_constructs.rules.evidence.copies import limit_of, slots_on
 from gpu_constructs.rules.evidence.fixes import larger
 from gpu_constructs.rules.evidence.lists import with_verb
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
@@ -55,17 +55,16 @@ def runs_at_once(context: Context) -> Problems:
             pools = [first.pool for first, *_ in there.values()]
             slots = total(map(_slots, there.values()))
             if isinstance(tasks, int) and isinstance(slots, int) and slots < tasks:
-                is_reserved = any(each.hosts_at_most != each.max_instances for each in pools)
+                limit = limit_of(pools)
                 yield Problem(
                     about=gang,
                     involves=(*(run for _, run in members), *pools),
                     property_name="MaxSize",
                     value=slots,
                     message=f"{brief(gang.name)} starts {tasks} tasks that wait for each other, and "
-                    f"{with_verb(there, 'holds', 'hold')} {slots} "
-                    f"{'in what is reserved' if is_reserved else 'at MaxSize'}",
-                    fix=f"{'reserved hosts' if is_reserved else 'a MaxSize'} with room for {tasks}, or fewer tasks",
-                    ways=_more_hosts(pools[0], tasks, slots) if len(pools) == 1 and not is_reserved else (),
+                    f"{with_verb(there, 'holds', 'hold')} {slots} at {limit}",
+                    fix=f"raise {limit} to room for {tasks}, or fewer tasks",
+                    ways=_more_hosts(pools[0], tasks, slots) if len(pools) == 1 else (),
                     is_shortage=True,
                     is_certain=all(each.is_closed for each in assignments),
                 )

@@ -43,8 +43,8 @@ def test_what_is_reserved_alone_holds_no_more_than_that() -> None:
     pool = a_pool(max_instances=9, bought=reserved)
     fleet = running_on(pool, starter=Starter.STATE_MACHINE, name="Train[Host]")
     finding = only(runs_at_once, replace(fleet, gangs=_gang().gangs))
-    assert "Hosts holds 4 in what is reserved" in finding.message
-    assert finding.fix == "reserved hosts with room for 5, or fewer tasks"
+    assert "Hosts holds 4 at the InstanceCount of its reservation" in finding.message
+    assert finding.fix == "raise the InstanceCount of its reservation to room for 5, or fewer tasks"
     assert said(runs_at_once, replace(fleet, gangs=_gang(replace(MEMBER, count=4)).gangs)) == []
 
 
