@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import chain
 
 from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, Task, Unknown, Workload, known, total
 from gpu_constructs.hardware.network_devices import may_have_trunk
@@ -136,15 +137,26 @@ def at_maximum(context: Context) -> Proof:
     return prove(context.fleet, counts=Counts.MAXIMUM)
 
 
-def room_beside_others(copies: Copies, proof: Proof) -> tuple[int | Unknown, tuple[str, ...]]:
-    """How many more copies have room besides everything that a proof placed on the same pools, and what else is there.
+def room_beside_others(copies: Copies, proof: Proof) -> int | Unknown:
+    """How many more copies have room besides everything that a proof placed on the same pools.
 
-    Nothing else is named where the room is not known.
+    Unknown where nothing else is there.
     """
-    shared = [each for each in map(_by_pool(proof).get, copies.pool_names) if each is not None]
-    names = tuple(dict.fromkeys(name for each in shared for name in each.workloads if name != copies.workload.name))
-    room = total(copies_beside(copies.workload, each, each.hosts_at_most) for each in shared) if names else UNKNOWN
-    return room, () if isinstance(room, Unknown) else names
+    shared, own = _shared(copies, proof), copies.workload
+    if all(name == own.name for each in shared for name in each.workloads):
+        return UNKNOWN
+    return total(copies_beside(own, each, each.hosts_at_most) for each in shared)
+
+
+def others_beside(copies: Copies, proof: Proof) -> tuple[str, ...]:
+    """The names of what else a proof placed on the same pools: thousands where a pool has thousands of services."""
+    names = dict.fromkeys(chain.from_iterable([each.workloads for each in _shared(copies, proof)]))
+    names.pop(copies.workload.name, None)
+    return tuple(names)
+
+
+def _shared(copies: Copies, proof: Proof) -> list[PoolProof]:
+    return [each for each in map(_by_pool(proof).get, copies.pool_names) if each is not None]
 
 
 @by_identity(maxsize=4)

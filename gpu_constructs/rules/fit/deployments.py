@@ -14,6 +14,7 @@ from gpu_constructs.rules.evidence.copies import (
     at_maximum,
     is_short_of_interfaces,
     most_copies,
+    others_beside,
     room_beside_others,
     wanted_copies,
 )
@@ -59,8 +60,11 @@ def room_for_both_versions(context: Context) -> Problems:
             continue
         held = f"{with_verb(each.pool_names, 'holds', 'hold')} {slots} at {each.limit}"
         if slots >= 2 * wanted:
-            room, others = room_beside_others(each, context.proof)
-            if known(room, otherwise=wanted) >= wanted or not context.once(_scaled).isdisjoint(others):
+            room = room_beside_others(each, context.proof)
+            if known(room, otherwise=wanted) >= wanted:
+                continue
+            others = others_beside(each, context.proof)
+            if _are_scaled(context, others):
                 continue
             held += f", {room} more beside {and_list(others)}"
         certain, percent = total(each.certain), percentages_of(each.workload)
@@ -128,8 +132,10 @@ def _filled_together(context: Context, copies: Iterable[tuple[Copies, int]], pro
         starts_first = wanted and can_go_on(wanted, slots, percent) and not may_stop(wanted, percent)
         if workload.runs_twice_to_deploy or not starts_first:
             continue
-        room, others = room_beside_others(each, proof)
-        if room == 0 and context.once(_scaled).isdisjoint((workload.name, *others)) is not bool(when):
+        if room_beside_others(each, proof) != 0:
+            continue
+        others = others_beside(each, proof)
+        if _are_scaled(context, (workload.name, *others)) is bool(when):
             yield Problem(
                 about=workload,
                 property_name="MinimumHealthyPercent",
@@ -142,9 +148,15 @@ def _filled_together(context: Context, copies: Iterable[tuple[Copies, int]], pro
             )
 
 
+def _are_scaled(context: Context, names: Iterable[str]) -> bool:
+    """Whether scaling decides on the copies of one of some workloads."""
+    scaled = context.once(_scaled)
+    return bool(scaled) and not scaled.isdisjoint(names)
+
+
 def _scaled(context: Context) -> frozenset[str]:
     """The names of workloads on whose copies scaling decides."""
-    return frozenset(each.name for each in context.fleet.workloads if each.scaling is not None)
+    return frozenset([each.name for each in context.fleet.workloads if each.scaling is not None])
 
 
 def _step(copies: Copies, wanted: int, slots: int, percent: Rollout) -> str:

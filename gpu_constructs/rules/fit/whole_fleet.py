@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 
 from gpu_constructs.fleet import Task, Unknown, Workload, known
@@ -209,7 +210,7 @@ def _short(proof: Proof, each: PoolProof) -> str:
         return ""
     if each.hosts_at_least > most:
         return f"need {each.hosts_at_least} hosts for {each.decided_by}, and {each.pool.limit} is {most}"
-    if not isinstance(each.hosts_needed, Unknown) and each.hosts_needed - _rounded(proof, each) > most:
+    if not isinstance(each.hosts_needed, Unknown) and each.hosts_needed - _rounded(proof)[each.pool.name] > most:
         return (
             f"may need {each.hosts_needed} hosts, if the largest tasks are placed first, and {each.pool.limit} is "
             f"{most}; at least {each.hosts_at_least} are needed"
@@ -217,16 +218,16 @@ def _short(proof: Proof, each: PoolProof) -> str:
     return ""
 
 
-def _rounded(proof: Proof, there: PoolProof) -> int:
-    """Copies that only an unlikely rounding of weights brings to a pool; each takes one host at most."""
-    shares = (
-        share
-        for each in proof.workloads
-        if each.workload.name in there.workloads and isinstance(each.copies, int)
-        for share in split(each.workload.strategy, each.copies, each.copies)
-        if share.item.pool is not None and share.item.pool.name == there.pool.name
-    )
-    return sum((each.most or 0) - each.least for each in shares if not each.may_be_rounded_up)
+@by_identity(maxsize=4)
+def _rounded(proof: Proof) -> Mapping[str, int]:
+    """Copies that only an unlikely rounding of weights brings to each pool; each takes one host at most."""
+    found: Counter[str] = Counter()
+    for each in proof.workloads:
+        copies = each.copies
+        for share in split(each.workload.strategy, copies, copies) if isinstance(copies, int) else ():
+            if share.item.pool is not None and not share.may_be_rounded_up:
+                found[share.item.pool.name] += (share.most or 0) - share.least
+    return found
 
 
 def _by_interfaces(idle: Stranded) -> bool:
