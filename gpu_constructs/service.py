@@ -192,8 +192,8 @@ class GpuService(ScaledService):
                 capacity_provider_strategies=[
                     each.capacity.strategy(weight=each.weight, base=each.base or None) for each in shares
                 ],
-                min_healthy_percent=0 if any(percent.are_tokens) else percent.least,
-                max_healthy_percent=200 if any(percent.are_tokens) else percent.most,
+                min_healthy_percent=percent.for_cdk.least,
+                max_healthy_percent=percent.for_cdk.most,
                 service_name=service_name,
                 health_check_grace_period=health_check_grace_period,
                 enable_execute_command=enable_execute_command or None,
@@ -203,7 +203,8 @@ class GpuService(ScaledService):
             )
         writes_controller = not cluster.hosts.writes_no_controller(scope)
         write_past_cdk(self._resource, options, is_managed=is_managed, writes_controller=writes_controller)
-        self._deploy_with_tokens(percent, sharer.given)
+        self._workload, self._percent = workload, percent.for_cdk
+        self._deploy_with(percent)
         keep_exported(used, scope)
         # A provider cannot leave the cluster while a service uses it, so the service has to go first
         # (containers-roadmap issue 631).
@@ -216,7 +217,6 @@ class GpuService(ScaledService):
         self._used, self._hosts = used, cluster.hosts
         self._grace_is_chosen = health_check_grace_period is not None
         self._shifts_requests = workload.runs_twice_to_deploy
-        self._workload = workload
         self._keep_counts(sharer, filling, count=desired_count, grace=health_check_grace_period)
 
     @property

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from weakref import WeakKeyDictionary
 
 from gpu_constructs.cdk.arguments import whole_number
+from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.fleet import UNKNOWN, Unknown, Workload, total
 from gpu_constructs.hardware.aws_limits import MAX_PERCENT
@@ -19,25 +20,31 @@ _PERCENTAGES = "GPU283"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Percentages:
-    """The percentages of a rolling deployment.
+    """The percentages of a rolling deployment, each a number or a token.
 
     Attributes:
-        least: Tasks that keep running; of a token any number, since the token is written.
-        most: Tasks that may run at once; likewise.
-        are_tokens: Which of them are only known at deploy time.
+        least: Tasks that keep running.
+        most: Tasks that may run at once.
     """
 
     least: int
     most: int
-    are_tokens: tuple[bool, bool]
+
+    @property
+    def for_cdk(self) -> Percentages:
+        """What CDK takes, which compares tokens as if they were numbers: where one is a token, any that it takes."""
+        return _WIDEST if is_token(self.least) or is_token(self.most) else self
 
     def on(self, workload: Workload) -> Workload:
         """A service with these percentages."""
         return replace(
             workload,
-            min_healthy_percent=UNKNOWN if self.are_tokens[0] else self.least,
-            max_healthy_percent=UNKNOWN if self.are_tokens[1] else self.most,
+            min_healthy_percent=UNKNOWN if is_token(self.least) else self.least,
+            max_healthy_percent=UNKNOWN if is_token(self.most) else self.most,
         )
+
+
+_WIDEST = Percentages(least=0, most=2 * MAX_PERCENT)
 
 
 def percentages(
@@ -50,7 +57,7 @@ def percentages(
     """
     low, high = given_percentages(min_healthy_percent, max_healthy_percent)
     least, most = rollout_percentages(count, room, low, high)
-    return Percentages(least=least, most=most, are_tokens=(isinstance(low, Unknown), isinstance(high, Unknown)))
+    return Percentages(least=_token_or(min_healthy_percent, least), most=_token_or(max_healthy_percent, most))
 
 
 def given_percentages(
@@ -111,7 +118,7 @@ class Sharer:
             return percentages(count, room, min_healthy_percent=low, max_healthy_percent=high)
         # Twice one task is one more, at every number below the room; from the room itself on, one stops first.
         least = MAX_PERCENT if most < room else percent_for_one_less(max(1, self.least, min(most, room)))
-        return Percentages(least=least, most=2 * MAX_PERCENT, are_tokens=(False, False))
+        return Percentages(least=least, most=2 * MAX_PERCENT)
 
     def count(self, others: Iterable[Sharer]) -> None:
         """Counts those of others that share its capacity; they do not change."""
@@ -134,6 +141,10 @@ _SHARERS: WeakKeyDictionary[ClusterHosts, list[Sharer]] = WeakKeyDictionary()
 def sharers_on(hosts: ClusterHosts) -> list[Sharer]:
     """The services on the hosts of a cluster, whichever stacks they are in; each is added once it is made."""
     return _SHARERS.setdefault(hosts, [])
+
+
+def _token_or(given: int | None, number: int) -> int:
+    return given if given is not None and is_token(given) else number
 
 
 def _percent(argument: str, value: int | None) -> int | Unknown | None:

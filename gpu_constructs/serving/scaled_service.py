@@ -30,7 +30,6 @@ from gpu_constructs.tasks.task_target import Capacity
 _ARGUMENTS = {"MinCapacity": "min_tasks", "MaxCapacity": "max_tasks", "Strategy": "by"}
 # The ids of CDK's `auto_scale_task_count`, so that a service that was scaled with it keeps its resources.
 _COUNT, _ROLE = "TaskCount", "ScalingRole"
-_PROPERTIES = {"min_healthy_percent": "MinimumHealthyPercent", "max_healthy_percent": "MaximumPercent"}
 
 
 class ScaledService(LoadBalancedService):
@@ -40,6 +39,7 @@ class ScaledService(LoadBalancedService):
     _given_count: int | None
     _given_grace: cdk.Duration | None
     _workload: Workload
+    _percent: Percentages
     _sharer: Sharer
     _filling: Filling
 
@@ -153,19 +153,13 @@ class ScaledService(LoadBalancedService):
 
     def _deploy_with(self, percent: Percentages) -> None:
         """Writes percentages that are not those of the template already."""
-        before, self._workload = self._workload, percent.on(self._workload)
-        for attribute, name in _PROPERTIES.items():
-            value = getattr(self._workload, attribute)
-            if value != getattr(before, attribute):
-                # One by one: an override of the whole would take the place of the one before it.
-                self._resource.add_property_override(f"DeploymentConfiguration.{name}", value)
-
-    def _deploy_with_tokens(self, percent: Percentages, given: tuple[int | None, int | None]) -> None:
-        """Writes percentages of which one is a token past CDK, which compares tokens as if they were numbers."""
-        if any(percent.are_tokens):
-            for name, chosen, default in zip(_PROPERTIES.values(), given, (percent.least, percent.most), strict=True):
-                value = default if chosen is None else chosen
-                self._resource.add_property_override(f"DeploymentConfiguration.{name}", value)
+        before, self._percent = self._percent, percent
+        self._workload = percent.on(self._workload)
+        # One by one: an override of the whole would take the place of the one before it.
+        if percent.least != before.least:
+            self._resource.add_property_override("DeploymentConfiguration.MinimumHealthyPercent", percent.least)
+        if percent.most != before.most:
+            self._resource.add_property_override("DeploymentConfiguration.MaximumPercent", percent.most)
 
     @property
     def _is_managed(self) -> bool:
