@@ -69,7 +69,7 @@ class AutoScalingGroup(Resource):
     type_name = "AWS::AutoScaling::AutoScalingGroup"
     name_property = "AutoScalingGroupName"
     attribute_names = frozenset({"AutoScalingGroupARN"})
-    create_only = frozenset({"AutoScalingGroupName"})
+    create_only = frozenset({"AutoScalingGroupName", "InstanceId"})
 
     @classmethod
     def create(cls, region: Region, name: str, properties: Properties) -> AutoScalingGroup:

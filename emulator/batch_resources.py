@@ -23,7 +23,7 @@ class ComputeEnvironment(Resource):
     type_name = "AWS::Batch::ComputeEnvironment"
     name_property = "ComputeEnvironmentName"
     attribute_names = frozenset({"ComputeEnvironmentArn"})
-    create_only = frozenset({"ComputeEnvironmentName", "Type", "EksConfiguration"})
+    create_only = frozenset({"ComputeEnvironmentName", "Tags", "Type"})
 
     @classmethod
     def create(cls, region: Region, name: str, properties: Properties) -> ComputeEnvironment:
@@ -46,7 +46,7 @@ class JobQueue(Resource):
     type_name = "AWS::Batch::JobQueue"
     name_property = "JobQueueName"
     attribute_names = frozenset({"JobQueueArn"})
-    create_only = frozenset({"JobQueueName"})
+    create_only = frozenset({"JobQueueName", "JobQueueType"})
 
     @classmethod
     def create(cls, region: Region, name: str, properties: Properties) -> JobQueue:

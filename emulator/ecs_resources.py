@@ -137,10 +137,9 @@ class ClusterCapacityProviderAssociations(Resource):
 
 
 class TaskDefinition(Resource):
-    """moto keeps family, containers, volumes and memory alone. Every change registers a new revision."""
+    """moto keeps family, containers, volumes and memory alone. Every change but that of tags makes a new revision."""
 
     type_name = "AWS::ECS::TaskDefinition"
-    create_only = frozenset({"*"})
     KEPT: ClassVar[dict[str, str]] = {
         "cpu": "cpu",
         "ephemeralStorage": "ephemeral_storage",
@@ -158,6 +157,9 @@ class TaskDefinition(Resource):
         "taskRoleArn": "task_role_arn",
         "volumes": "volumes",
     }
+    create_only = frozenset({"ContainerDefinitions", "EnableFaultInjection", "Family"}).union(
+        name[0].upper() + name[1:] for name in KEPT if name != "tags"
+    )
 
     @classmethod
     def create(cls, region: Region, name: str, properties: Properties) -> TaskDefinition:
@@ -169,6 +171,9 @@ class TaskDefinition(Resource):
         )
         return cls(definition.arn)
 
+    def update(self, region: Region, properties: Properties) -> None:
+        _ecs(region).describe_task_definition(self.physical_resource_id).tags = camel_case(properties).get("tags", [])
+
     def remove(self, region: Region) -> None:
         _ecs(region).deregister_task_definition(self.physical_resource_id)
 
@@ -179,7 +184,7 @@ class Service(Resource):
     type_name = "AWS::ECS::Service"
     name_property = "ServiceName"
     attribute_names = frozenset({"Name", "ServiceArn"})
-    create_only = frozenset({"Cluster", "LaunchType", "ServiceName", "SchedulingStrategy"})
+    create_only = frozenset({"Cluster", "LaunchType", "Role", "ServiceName", "SchedulingStrategy"})
 
     def __init__(self, service: EmulatedService) -> None:
         super().__init__(service.arn, {"Name": service.name, "ServiceArn": service.arn})

@@ -61,7 +61,7 @@ class MountTarget(Resource):
 
     type_name = "AWS::EFS::MountTarget"
     attribute_names = frozenset({"Id", "IpAddress"})
-    create_only = frozenset({"FileSystemId", "IpAddress", "SubnetId"})
+    create_only = frozenset({"FileSystemId", "IpAddress", "IpAddressType", "Ipv6Address", "SubnetId"})
 
     @classmethod
     def create(cls, region: Region, name: str, properties: Properties) -> MountTarget:

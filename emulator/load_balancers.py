@@ -38,7 +38,9 @@ class Certificate(Resource):
     """A certificate, which is issued at once: there is no DNS in which somebody could be asked."""
 
     type_name = "AWS::CertificateManager::Certificate"
-    create_only = frozenset({"*"})
+    create_only = frozenset(
+        {"CertificateAuthorityArn", "CertificateExport", "DomainName", "DomainValidationOptions", "KeyAlgorithm"}
+    ) | {"SubjectAlternativeNames"}
 
     @classmethod
     def create(cls, region: Region, name: str, properties: Properties) -> Certificate:
@@ -46,6 +48,9 @@ class Certificate(Resource):
         names = properties.get("SubjectAlternativeNames") or []
         # moto takes a request with the idempotency token of an earlier one, such as none, for that one.
         return cls(acm.request_certificate(properties["DomainName"], name, names, []))
+
+    def update(self, region: Region, properties: Properties) -> None:
+        pass
 
     def remove(self, region: Region) -> None:
         acm_backends[region.account_id][region.name].delete_certificate(self.physical_resource_id)
@@ -88,7 +93,7 @@ class TargetGroup(Resource):
     type_name = "AWS::ElasticLoadBalancingV2::TargetGroup"
     name_property = "Name"
     attribute_names = frozenset({"TargetGroupArn", "TargetGroupFullName", "TargetGroupName"})
-    create_only = frozenset({"Name", "Port", "Protocol", "ProtocolVersion", "TargetType", "VpcId"})
+    create_only = frozenset({"IpAddressType", "Name", "Port", "Protocol", "ProtocolVersion", "TargetType", "VpcId"})
 
     @classmethod
     def create(cls, region: Region, name: str, properties: Properties) -> TargetGroup:
@@ -168,7 +173,7 @@ class ListenerRule(Resource):
 
     type_name = "AWS::ElasticLoadBalancingV2::ListenerRule"
     attribute_names = frozenset({"RuleArn"})
-    create_only = frozenset({"ListenerArn", "Priority"})
+    create_only = frozenset({"ListenerArn"})
 
     @classmethod
     def create(cls, region: Region, name: str, properties: Properties) -> ListenerRule:
@@ -181,6 +186,9 @@ class ListenerRule(Resource):
     def update(self, region: Region, properties: Properties) -> None:
         require_one_balancer(_elb(region), _balancer_of(region, properties), properties["Actions"])
         _elb(region).modify_rule(self.physical_resource_id, properties["Conditions"], properties["Actions"])
+        (rule,) = _elb(region).describe_rules(None, [self.physical_resource_id])
+        if rule.priority != int(properties["Priority"]):
+            _elb(region).set_rule_priorities([{"RuleArn": rule.arn, "Priority": int(properties["Priority"])}])
 
     def remove(self, region: Region) -> None:
         _elb(region).delete_rule(self.physical_resource_id)

@@ -148,7 +148,13 @@ class CapacityReservation(Resource):
 
     type_name = "AWS::EC2::CapacityReservation"
     attribute_names = frozenset({"Id", "AvailabilityZone", "InstanceType", "TotalInstanceCount"})
-    create_only = frozenset({"AvailabilityZone", "InstancePlatform", "InstanceType", "Tenancy"})
+    create_only = frozenset({"AvailabilityZone", "AvailabilityZoneId", "EbsOptimized", "EphemeralStorage"}) | {
+        "InstancePlatform",
+        "InstanceType",
+        "OutPostArn",
+        "PlacementGroupArn",
+        "Tenancy",
+    }
 
     @classmethod
     def create(cls, region: Region, name: str, properties: Properties) -> CapacityReservation:

@@ -118,10 +118,12 @@ class SecurityGroup(Resource):
 
 
 class _Rule(Resource):
-    """A rule on its own; every change replaces it."""
+    """A rule on its own; every change replaces it, but that of its description, which nobody reads here."""
 
     attribute_names = frozenset({"Id"})
-    create_only = frozenset({"*"})
+    create_only = frozenset({"CidrIp", "CidrIpv6", "FromPort", "GroupId", "GroupName", "IpProtocol", "ToPort"}).union(
+        {"SourceSecurityGroupName", "SourceSecurityGroupOwnerId"}, *OTHER_SIDE.values()
+    )
     way = ""
 
     def __init__(self, rule_id: str, group: str) -> None:
@@ -131,6 +133,9 @@ class _Rule(Resource):
     @classmethod
     def create(cls, region: Region, name: str, properties: Properties) -> _Rule:
         return cls(_add_rule(region, properties["GroupId"], cls.way, properties), properties["GroupId"])
+
+    def update(self, region: Region, properties: Properties) -> None:
+        pass
 
     def remove(self, region: Region) -> None:
         _drop_rule(region, self._group, self.way, self.physical_resource_id)

@@ -79,7 +79,7 @@ class ScalingPolicy(Resource):
 
     type_name = "AWS::ApplicationAutoScaling::ScalingPolicy"
     attribute_names = frozenset({"Arn"})
-    create_only = frozenset({"PolicyName", "ScalingTargetId"})
+    create_only = frozenset({"PolicyName", "ResourceId", "ScalableDimension", "ScalingTargetId", "ServiceNamespace"})
     KINDS: ClassVar[dict[str, str]] = {
         "StepScaling": "StepScalingPolicyConfiguration",
         "TargetTrackingScaling": "TargetTrackingScalingPolicyConfiguration",

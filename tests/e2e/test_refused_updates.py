@@ -178,6 +178,17 @@ def test_a_target_group_does_not_move_to_another_balancer_in_one_deploy(cloud: L
     cloud.destroy(stack)
 
 
+def test_a_rule_gets_another_priority_in_place(cloud: Local) -> None:
+    template = balanced("First", forwards="rule") | {"Outputs": {"Rule": {"Value": {"Ref": "Rule"}}}}
+    stack = cloud.deploy(template)
+    template["Resources"]["Rule"]["Properties"]["Priority"] = 2
+
+    assert cloud.update(stack, template).outputs == stack.outputs
+    described = cloud.account.client("elbv2").describe_rules(RuleArns=[stack.outputs["Rule"]])
+    assert [each["Priority"] for each in described["Rules"]] == ["2"]
+    cloud.destroy(stack)
+
+
 @pytest.mark.parametrize(
     "named",
     [

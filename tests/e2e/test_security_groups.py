@@ -51,10 +51,11 @@ def test_a_group_talks_to_itself_in_both_directions_and_goes(cloud: Local) -> No
     cloud.destroy(stack)
 
 
-def test_an_update_drops_a_rule_and_keeps_the_group(cloud: Local) -> None:
+def test_an_update_drops_a_rule_and_keeps_the_group_and_a_rule_with_another_description(cloud: Local) -> None:
     stack = cloud.deploy(network())
     after = network()
     del after["Resources"]["In"]
+    after["Resources"]["Out"]["Properties"]["Description"] = "to itself"
 
     updated = cloud.update(stack, after)
 

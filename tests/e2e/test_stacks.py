@@ -6,8 +6,10 @@ import copy
 
 import pytest
 from botocore.exceptions import ClientError
+from cfnlint.schema import PROVIDER_SCHEMA_MANAGER
 from emulator.account import Account
 from emulator.local import Local
+from emulator.resource import Resource, registered
 
 from .deployed import Stacks, run
 from .templates import Template, cluster_template, resource, task_definition
@@ -225,6 +227,20 @@ def test_an_update_follows_references_and_replaces_before_it_deletes(stacks: Sta
     assert len(set(account.tasks(after["Cluster"])[0].gpus)) == 8
     account.stop_all(after["Cluster"])
     stacks.delete(stack)
+
+
+@pytest.mark.parametrize("made", [each for kind, each in registered().items() if kind.startswith("AWS::")])
+def test_what_is_replaced_is_what_the_schemas_say(made: type[Resource]) -> None:
+    schema = PROVIDER_SCHEMA_MANAGER.get_resource_schema("us-east-1", made.type_name).schema
+    only, some, read = (
+        {path.removeprefix("/properties/") for path in schema.get(f"{kind}Properties", ())}
+        for kind in ("createOnly", "conditionalCreateOnly", "readOnly")
+    )
+    written = schema["properties"].keys() - read
+    replaced = written if "*" in made.create_only else made.create_only & written
+
+    assert replaced <= {path.partition("/")[0] for path in only | some}
+    assert replaced >= {path for path in only & written if "/" not in path}
 
 
 def test_a_weak_reference_reads_the_output_of_another_stack(stacks: Stacks, account: Account) -> None:
