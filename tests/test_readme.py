@@ -51,7 +51,6 @@ def test_the_readme_is_short() -> None:
     assert len(README.splitlines()) < 200
 
 
-@pytest.mark.usefixtures("forget_declared_types")
 @pytest.mark.parametrize(
     ("page", "types"),
     [

@@ -252,7 +252,10 @@ def test_what_a_model_and_a_similar_type_ask_for_is_written_with_them(capsys: py
     assert "--similar p5.48xlarge (--nvlink)" in [each["written"] for each in by_type["needs"]]
 
 
-def test_a_model_is_held_over_the_gpus_it_takes_and_its_parts_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_model_is_held_over_the_gpus_it_takes_and_its_parts_are_shown(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
     asked = ["--model-size", "70B", "--precision", "fp8", "--context", "32k"]
     found = report(capsys, *asked)
     gpus = {each["name"]: each["gpus_for_the_model"] for each in found["instance_types"]}

@@ -170,8 +170,9 @@ def test_a_difference_is_markdown_for_a_pull_request(tmp_path: Path, capsys: pyt
 
 @pytest.mark.parametrize("form", ["text", "markdown", "json"])
 def test_a_change_that_is_refused_is_1_and_has_two_deploys(
-    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
     old, new = template(), template()
     old["Resources"]["Service"]["Properties"]["ServiceName"] = "a_b"
     del new["Resources"]["Service"]
