@@ -160,7 +160,9 @@ def of_the_reserved_type(pool: Pool) -> Problems:
 
 def _shared_out(context: Context) -> Problems:
     """A reservation with fewer instances than its pools always have together."""
-    for pools in context.once(_by_reservation).values():
+    for (kind, _), pools in context.once(_by_reservation).items():
+        if kind == "group" and len({each.instance_types for each in pools}) > 1:
+            continue  # each reservation of the group is of one type, and how many there are of which nothing says
         always, reserved = sum(known(each.min_instances) for each in pools), pools[0].bought.reserved_alone
         if len(pools) > 1 and reserved is not None and always > reserved:
             yield Problem(

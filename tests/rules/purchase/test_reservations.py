@@ -293,6 +293,11 @@ def test_a_reservation_with_fewer_instances_than_its_groups_always_have_is_a_war
     assert "A and B always have 4 hosts together, and 3 are reserved" in finding.message
     enough = tuple(replace(each, min_instances=1) for each in pools)
     assert check(Fleet(pools=enough), rules=RESERVATIONS) == ()
+    of_group = [
+        replace(each, bought=replace(each.bought, reservation=replace(named, id=None, group="g"))) for each in pools
+    ]
+    other = replace(of_group[1], instance_types=a_pool("p5e.48xlarge").instance_types)
+    assert check(Fleet(pools=(of_group[0], other)), rules=RESERVATIONS) == ()
 
 
 def test_hosts_that_start_in_a_reservation_alone_are_no_more_than_are_reserved() -> None:
