@@ -21,7 +21,7 @@ from gpu_constructs.placement.reasons import listed
 from gpu_constructs.planning import FleetPlan, plan
 from gpu_constructs.planning.budget_verdict import BudgetVerdict, verdict
 from gpu_constructs.planning.plan_difference import PlanDifference, difference
-from gpu_constructs.planning.updates import refused_updates
+from gpu_constructs.planning.updates import update_of
 
 _AMOUNT = re.compile(r"-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")  # float() takes other digits and 1_0
 
@@ -69,9 +69,9 @@ def run(arguments: argparse.Namespace) -> int:
     require_writable(arguments.output, [each for result in results for each in result.read])
     *old, new = [plan(each.fleet) for each in results]
     held = None if budget is None else verdict(new, budget)
-    refused = refused_updates(results[0].stacks, results[1].stacks) if old else ()
+    update = update_of(results[0].stacks, results[1].stacks) if old else None
     written = (
-        _difference(difference(old[0], new, refused), held, arguments.format) if old else _plan(new, held, arguments)
+        _difference(difference(old[0], new, update), held, arguments.format) if old else _plan(new, held, arguments)
     )
     if isinstance(written, str):
         deliver(written, arguments.output)
@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
         show(written, sys.stdout)
     else:
         deliver("".join(f"{unstyled(each)}\n" for each in written), arguments.output)
-    return 0 if (held is None or held.is_kept) and not refused else 1
+    return 0 if (held is None or held.is_kept) and not (update and update.refused) else 1
 
 
 def _plan(found: FleetPlan, held: BudgetVerdict | None, arguments: argparse.Namespace) -> str | Iterator[Line]:

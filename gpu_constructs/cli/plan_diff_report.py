@@ -30,6 +30,7 @@ _CUT = "&#8203;"
 """A space without width, which GitHub shows as nothing."""
 _SAME = "The plan is the same."
 _REFUSED = "AWS refuses this in one deploy"
+_REPLACED = "CloudFormation replaces services"
 
 
 def lines(found: PlanDifference, *, width: int, verdict: BudgetVerdict | None = None) -> Iterator[Line]:
@@ -43,6 +44,11 @@ def lines(found: PlanDifference, *, width: int, verdict: BudgetVerdict | None = 
         yield [(_REFUSED, "error")]
         for label, text in _parts(each):
             yield from pieces(f"  {label}", text, width)
+    if found.replaced:
+        yield []
+        yield [(_REPLACED, "warning")]
+        for said in found.replaced:
+            yield from pieces("  ", said, width)
     if verdict is not None:
         yield []
         yield from budget_lines(verdict, width)
@@ -73,6 +79,8 @@ def markdown(found: PlanDifference, *, verdict: BudgetVerdict | None = None) -> 
         *names, (_, source) = _parts(each)
         said = [f"- {label}{_escaped(text)}" for label, text in names]
         parts.append("\n".join([*said, f"- [documentation]({source})"]))
+    if found.replaced:
+        parts.append("\n".join([f"**{_REPLACED}**\n", *(f"- {_escaped(each)}" for each in found.replaced)]))
     if verdict is not None:
         parts += [_escaped("".join(piece for piece, _ in line)) for line in budget_lines(verdict, None)]
     if found.is_priced and not found.is_empty:
@@ -107,6 +115,7 @@ def json_report(found: PlanDifference, verdict: BudgetVerdict | None = None) -> 
             ],
             "quotas": [_facts(each) for each in found.quotas],
             "refused": [{"change": each.change, **asdict(each.refusal)} for each in found.refused],
+            "replaced": found.replaced,
             "old": facts_of(found.old),
             "new": facts_of(found.new),
             "budget": budget_facts(verdict),

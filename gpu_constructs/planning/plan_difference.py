@@ -19,7 +19,7 @@ from gpu_constructs.placement.reasons import listed
 from gpu_constructs.planning.fleet_plan import FleetPlan, Level, PoolPlan, QuotaNeed
 from gpu_constructs.planning.host_price import HOURS_A_MONTH, Usd
 from gpu_constructs.planning.in_words import NOT_KNOWN, amount, cost_of_level, number, partly
-from gpu_constructs.planning.updates import RefusedUpdate
+from gpu_constructs.planning.updates import RefusedUpdate, Update
 from gpu_constructs.values import dataclass
 
 _NOTHING = "-"
@@ -84,6 +84,7 @@ class PlanDifference:
         pools: Pools that are not the same, by their names.
         quotas: What is needed of quotas, where that is not the same.
         refused: What AWS refuses when the one is deployed over the other.
+        replaced: The services that CloudFormation replaces then, each with why and what that takes.
     """
 
     old: FleetPlan
@@ -92,6 +93,7 @@ class PlanDifference:
     pools: tuple[PoolDifference, ...]
     quotas: tuple[Row, ...]
     refused: tuple[RefusedUpdate, ...] = ()
+    replaced: tuple[str, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -104,13 +106,13 @@ class PlanDifference:
         return bool(self.old.prices or self.new.prices)
 
 
-def difference(old: FleetPlan, new: FleetPlan, refused: tuple[RefusedUpdate, ...] = ()) -> PlanDifference:
+def difference(old: FleetPlan, new: FleetPlan, update: Update | None = None) -> PlanDifference:
     """What a change does to a plan.
 
     Args:
         old: The plan before.
         new: The plan after.
-        refused: What AWS refuses of the change, as `gpu_constructs.planning.updates` finds it.
+        update: What AWS refuses and replaces, as `gpu_constructs.planning.updates` finds it.
     """
     pairs = _pairs(old.pools, new.pools)
     # Only of what is not known it has to be asked whether it is the same.
@@ -122,7 +124,8 @@ def difference(old: FleetPlan, new: FleetPlan, refused: tuple[RefusedUpdate, ...
         totals=tuple(_totals(old, new, tuple(changed))),
         pools=tuple(each for each in starmap(_of_pool, pairs) if each is not None),
         quotas=tuple(each for each in _quotas(old, new, names) if each.is_change),
-        refused=refused,
+        refused=() if update is None else update.refused,
+        replaced=() if update is None else update.replaced,
     )
 
 

@@ -48,6 +48,11 @@ REPLACED_BY: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     }
 )
 
+MAY_REPLACE_SERVICE: Final = ("LaunchType", "DeploymentController.Type")
+"""What CloudFormation may replace a service for. The schema calls the first ``conditionalCreateOnly``, and says nothing
+of the second, which UpdateService takes; CDK and older pages of CloudFormation say that both replace it.
+https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_UpdateService.html"""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:

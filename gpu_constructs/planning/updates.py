@@ -1,4 +1,4 @@
-"""What AWS refuses when one set of files is deployed over another, and the two deploys that do it.
+"""What AWS refuses when one set of files is deployed over another, the two deploys that do it, and what it replaces.
 
 Only what is certain by the files: the old ones are what runs, the new ones what is deployed over it, stack by stack.
 Stacks are the same by their names; one template alone on each side is the same stack.
@@ -7,7 +7,7 @@ Stacks are the same by their names; one template alone on each side is the same 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TypeAlias
@@ -21,6 +21,7 @@ from gpu_constructs.planning.update_table import (
     IN_USE,
     LISTENER,
     LISTENER_RULE,
+    MAY_REPLACE_SERVICE,
     PROVIDER,
     REMOVED_EXPORT,
     REPLACED_BY,
@@ -62,9 +63,23 @@ class RefusedUpdate:
     refusal: Refusal
 
 
-def refused_updates(old: Stacks, new: Stacks) -> tuple[RefusedUpdate, ...]:
-    """What AWS refuses when the new files are deployed over the old ones."""
-    return tuple(dict.fromkeys(_Update(old, new).refused()))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Update:
+    """What becomes of new files that are deployed over old ones.
+
+    Attributes:
+        refused: What AWS refuses.
+        replaced: The services that CloudFormation replaces, each with why and what that takes; none of `refused`.
+    """
+
+    refused: tuple[RefusedUpdate, ...]
+    replaced: tuple[str, ...]
+
+
+def update_of(old: Stacks, new: Stacks) -> Update:
+    """What AWS refuses, and which services it replaces, when the new files are deployed over the old ones."""
+    found = _Update(old, new)
+    return Update(refused=tuple(dict.fromkeys(found.refused())), replaced=tuple(found.replaced_services()))
 
 
 class _Side:
@@ -101,6 +116,7 @@ class _Update:
         self._new = _Side(new, {})
         self._replaced: dict[_Id, bool] = {}
         self._told: set[_Id] = set()
+        self._in_use: set[_Id | str] = set()
         self._steps = 0
 
     def refused(self) -> Iterator[RefusedUpdate]:
@@ -109,6 +125,24 @@ class _Update:
         yield from self._providers_in_use()
         yield from self._target_groups()
         yield from self._exports()
+
+    def replaced_services(self) -> Iterator[str]:
+        """Services that stay by their id, and are others after the update."""
+        for service in self._new.index.all(SERVICE):
+            at = self._new.id_of(service.reference)
+            before = self._old.by_id.get(at)
+            if before is None or before.type != SERVICE or service.exists is not True or at in self._told:
+                continue
+            surely = [*self._changed(before, service, REPLACED_BY[SERVICE])]
+            paths = surely or [*self._changed(before, service, MAY_REPLACE_SERVICE)]
+            if paths:
+                counts = [_at(each, "DesiredCount") for each in (before, service)]
+                copies = " ({} and {})".format(*counts) if all(isinstance(each, int) for each in counts) else ""
+                why = f"since {listed(paths)} {'changes' if len(paths) == 1 else 'change'}"
+                yield (
+                    f"{self._new.called(service)} {'is' if surely else 'may be'} replaced, {why}: "
+                    f"all copies of the old and the new one{copies} run at once, for which there must be room"
+                )
 
     # -- what is the same, what is new -----------------------------------------------------------------------------
 
@@ -123,10 +157,13 @@ class _Update:
             self._steps += 1
             old, new = self._old.by_id.get(at), self._new.by_id.get(at)
             if old is not None and new is not None:
-                changes = ((_at(old, path), _at(new, path)) for path in REPLACED_BY.get(new.type, ()))
-                self._replaced[at] = old.type != new.type or any(self._differ(*both) for both in changes)
+                changed = self._changed(old, new, REPLACED_BY.get(new.type, ()))
+                self._replaced[at] = old.type != new.type or next(changed, None) is not None
             self._steps -= 1
         return self._replaced.get(at, False)
+
+    def _changed(self, old: Resource, new: Resource, paths: Iterable[str]) -> Iterator[str]:
+        return (path for path in paths if self._differ(_at(old, path), _at(new, path)))
 
     def _differ(self, old: Value, new: Value) -> bool:
         """Whether a value is certainly another one on the new side."""
@@ -205,9 +242,10 @@ class _Update:
                     provider = self._provider(self._old, value)
                     gone = provider not in kept or (isinstance(provider, tuple) and self._is_replaced(provider))
                     if provider is not None and provider not in self._told and gone and provider in users:
-                        yield self._in_use(provider, users[provider])
+                        self._in_use.add(provider)
+                        yield self._leaving(provider, users[provider])
 
-    def _in_use(self, provider: _Id | str, services: Sequence[str]) -> RefusedUpdate:
+    def _leaving(self, provider: _Id | str, services: Sequence[str]) -> RefusedUpdate:
         name = provider if isinstance(provider, str) else self._old.called(self._old.by_id[provider])
         use = "uses" if len(services) == 1 else "use"
         return RefusedUpdate(
@@ -271,6 +309,9 @@ class _Update:
                 exported = old[exporter][output]
                 kept = left[name].get(self._key(self._old, exported))
                 if kept is None:
+                    value = exporter.output(output)
+                    if isinstance(value, Reference) and self._old.id_of(value) in self._in_use:
+                        continue  # who keeps the capacity, as said, keeps this
                     change, refusal = "no longer has", REMOVED_EXPORT
                     after = new.get(self._old.stack(importer.name))
                     needed = () if after is None else _imports(after)

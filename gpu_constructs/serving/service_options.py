@@ -36,7 +36,7 @@ class Ec2ServiceOptions(TypedDict, total=False):
         cloud_map_options: A name in Cloud Map: an A or SRV record in network mode ``awsvpc``, else an SRV record.
         deployment_alarms: Alarms that stop a deployment. By default none.
         deployment_controller: What deploys it, for a `GpuService` always ECS. By default ECS, and the template does
-            not say so: CloudFormation replaces a service whose controller comes or goes, so a service that had ``ECS``
+            not say so: CloudFormation may replace a service whose controller comes or goes, so one that had ``ECS``
             written out keeps it with this. CDK writes it for a circuit breaker unless the app has its flag
             ``@aws-cdk/aws-ecs:disableExplicitDeploymentControllerForCircuitBreaker``.
         enable_ecs_managed_tags: Whether tasks are tagged with cluster and service. Those of a `GpuService` are by

@@ -15,7 +15,7 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 from emulator.local import Deployed, Local, NotDeployedError
 from gpu_constructs import GpuCluster, GpuService, GpuTaskDefinition
-from gpu_constructs.planning.updates import refused_updates
+from gpu_constructs.planning.updates import update_of
 from gpu_constructs.template import Inputs
 
 from tests.synthesis import Properties, app_in
@@ -100,7 +100,7 @@ class Account:
         found = app.synth()
         now = Path(found.directory)
         sides = [] if self._before is None else [Inputs([each]).stacks() for each in (self._before, now)]
-        refused = [each.refusal.answer for each in refused_updates(*sides)] if sides else []
+        refused = [each.refusal.answer for each in update_of(*sides).refused] if sides else []
         if refused:
             with pytest.raises(NotDeployedError, match="|".join(map(re.escape, refused))):
                 self._deploy(now, [each.stack_name for each in found.stacks])

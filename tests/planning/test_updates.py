@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from cfnlint.schema import PROVIDER_SCHEMA_MANAGER
 
-from gpu_constructs.planning.update_table import REPLACED_BY, UNIQUE
-from gpu_constructs.planning.updates import RefusedUpdate, refused_updates
+from gpu_constructs.planning.update_table import IN_USE, MAY_REPLACE_SERVICE, REPLACED_BY, SERVICE, UNIQUE
+from gpu_constructs.planning.updates import Update, update_of
 from gpu_constructs.template import Inputs
 
 Resources = Mapping[str, Any]
@@ -75,10 +75,10 @@ BALANCERS = {each: balanced("LoadBalancer") for each in "AB"}
 NAMED = {"Targets": balanced("TargetGroup", Port=80, Name="chat")}
 
 
-def refused(old: Resources, new: Resources) -> tuple[RefusedUpdate, ...]:
+def update(old: Resources, new: Resources) -> Update:
     both = [{"Resources": {**CLUSTER, **OTHER_GROUP, **each}} for each in (old, new)]
     before, after = (Inputs([each]).stacks() for each in both)
-    return refused_updates(before, after)
+    return update_of(before, after)
 
 
 @pytest.mark.parametrize(
@@ -167,10 +167,10 @@ def refused(old: Resources, new: Resources) -> tuple[RefusedUpdate, ...]:
     ],
 )
 def test_what_is_refused_has_two_deploys(old: Resources, new: Resources, change: str, answer: str) -> None:
-    (found,) = refused(old, new)
+    (found,) = update(old, new).refused
     assert found.change.startswith(change)
     assert answer in found.refusal.answer
-    assert refused(new, new) == ()
+    assert update(new, new) == Update(refused=(), replaced=())
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,45 @@ def test_what_is_refused_has_two_deploys(old: Resources, new: Resources, change:
     ],
 )
 def test_what_may_work_is_not_refused(old: Resources, new: Resources) -> None:
-    assert refused(old, new) == ()
+    assert update(old, new).refused == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            {},
+            {"Cluster": ref("Other")},
+            "Chat is replaced, since Cluster changes: all copies of the old and the new one run at once",
+        ),
+        (
+            {"ServiceName": "a", "SchedulingStrategy": "REPLICA"},
+            {"ServiceName": "b"},
+            "Chat is replaced, since ServiceName and SchedulingStrategy change: all copies",
+        ),
+        (
+            {"DeploymentController": {"Type": "ECS"}},
+            {},
+            "Chat may be replaced, since DeploymentController.Type changes: all copies",
+        ),
+        (
+            {"LaunchType": "EC2", "DesiredCount": 2},
+            {"DesiredCount": 3},
+            "Chat may be replaced, since LaunchType changes: all copies of the old and the new one (2 and 3) run",
+        ),
+    ],
+)
+def test_a_service_that_is_replaced_is_named(old: Resources, new: Resources, said: str) -> None:
+    found = update({"Chat": service(**old)}, {"Chat": service(**new)})
+    (replaced,) = found.replaced
+    assert replaced.startswith(said)
+    assert found.refused == ()
+
+
+def test_a_service_that_is_refused_is_not_named_twice() -> None:
+    old, new = connected(PortName="http"), connected(PortName="http")
+    found = update({"Chat": old}, {"Chat": {**new, "Properties": {**new["Properties"], "Role": "other"}}})
+    assert (len(found.refused), found.replaced) == (1, ())
 
 
 def exports(**outputs: Any) -> Resources:
@@ -210,6 +248,19 @@ def exports(**outputs: Any) -> Resources:
 def imports(*names: str) -> Resources:
     values = [{"Fn::ImportValue": f"Base:{each}"} for each in names]
     return {"Resources": {"Chat": {"Type": "AWS::ECS::Service", "Properties": {"Tags": values}}}}
+
+
+def test_an_export_of_a_capacity_in_use_is_said_once(tmp_path: Path) -> None:
+    sides = []
+    for side, resources, value in (("old", ON_OLD, ref("Old")), ("new", ON_NEW, ref("New"))):
+        (tmp_path / side).mkdir()
+        base = {"Resources": {**CLUSTER, **OTHER_GROUP, **resources}, "Outputs": exports(**{side: value})["Outputs"]}
+        templates = {"Base": base, "Top": imports(side)}
+        files = [tmp_path / side / f"{name}.template.json" for name in templates]
+        for file, template in zip(files, templates.values(), strict=True):
+            file.write_text(json.dumps(template), encoding="utf-8")
+        sides.append(Inputs(files).stacks())
+    assert [each.refusal.answer for each in update_of(*sides).refused] == [IN_USE.answer]
 
 
 _ONE, _TWO = exports(A=ref("Group")), exports(A=ref("Group"), B=ref("Cluster"))
@@ -235,7 +286,7 @@ def test_an_export_in_use_stays(
         for file, template in zip(files, templates, strict=True):
             file.write_text(json.dumps(template), encoding="utf-8")
         sides.append(Inputs(files).stacks())
-    found = refused_updates(*sides)
+    found = update_of(*sides).refused
     assert [each.refusal.answer for each in found] == [
         f"Export Base:A cannot be {each} as it is in use by Top" for each in answers
     ]
@@ -248,8 +299,9 @@ def test_what_is_replaced_is_what_the_schemas_say() -> None:
         written = {each.removeprefix("/properties/").replace("/", ".") for each in schema["createOnlyProperties"]}
         assert written >= {*paths}, kind
     assert {each.type for each in UNIQUE} <= REPLACED_BY.keys()
+    assert not {*MAY_REPLACE_SERVICE} & {*REPLACED_BY[SERVICE]}
 
 
 def test_a_long_row_of_resources_has_an_end() -> None:
     row = {f"L{each}": listener(f"L{each + 1}") for each in range(2000)}
-    assert refused({**row, "L2000": rule()}, {**row, "L2000": rule("arn:other")}) == ()
+    assert update({**row, "L2000": rule()}, {**row, "L2000": rule("arn:other")}).refused == ()
