@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -133,13 +133,13 @@ class Estate:
 
     @cached_property
     def ingress(self) -> set[Opening]:
-        """What security groups let in."""
-        return set(self._rules("Ingress", "Source"))
+        """What security groups let in, ranges of ports that meet as one."""
+        return _joined(self._rules("Ingress", "Source"))
 
     @cached_property
     def egress(self) -> set[Opening]:
-        """What they let out."""
-        return set(self._rules("Egress", "Destination"))
+        """What they let out, likewise."""
+        return _joined(self._rules("Egress", "Destination"))
 
     def _rules(self, way: str, side: str) -> Iterator[Opening]:
         inline = [
@@ -214,3 +214,14 @@ def _targets(actions: list[dict[str, Any]]) -> set[str]:
     forwarded = [each.get("ForwardConfig", {}).get("TargetGroups", ()) for each in actions]
     many = {each["TargetGroupArn"] for groups in forwarded for each in groups}
     return many | {each["TargetGroupArn"] for each in actions if "TargetGroupArn" in each}
+
+
+def _joined(openings: Iterable[Opening]) -> set[Opening]:
+    found: list[Opening] = []
+    for each in sorted(openings):
+        last = found[-1] if found else None
+        if last and (last.source, last.target) == (each.source, each.target) and each.first == last.last + 1:
+            found[-1] = replace(last, last=each.last)
+        else:
+            found.append(each)
+    return set(found)

@@ -4,11 +4,16 @@ In network mode ``bridge`` and ``host`` CDK imports the groups of the hosts once
 writes the rules of that service beside its import (aws-cdk-lib 2.275, ``securityGroupsInThisStack``). EC2 refuses the
 second of two rules that are alike (InvalidPermission.Duplicate of
 https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html).
+
+CloudFormation creates what is new before it deletes what goes, so a rule must not get another logical id because the
+service beside which CDK wrote it is renamed, removed or no longer the first. The rule for ports that Docker chooses is
+the same whatever the services are, so its id is made of its two sides. It has the ports in two parts, which EC2 does
+not take for the rule that CDK writes: the one may come while the other is there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias, cast
 from weakref import WeakKeyDictionary
 
@@ -18,12 +23,18 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from constructs import IConstruct
 
+from gpu_constructs.hardware.aws_limits import DYNAMIC_PORTS, USUAL_DYNAMIC_PORTS
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 
 _Rule: TypeAlias = ec2.CfnSecurityGroupIngress | ec2.CfnSecurityGroupEgress
+_Homes: TypeAlias = Mapping[str | None, cdk.Stack]
+"""Where the groups are defined that a rule names by their ids."""
 
 _FIRST_IMPORT = "SecurityGroup1"
 """The id under which CDK imports the first group of a cluster."""
+
+_DYNAMIC = ("tcp", *DYNAMIC_PORTS)
+_PARTS = (USUAL_DYNAMIC_PORTS, (USUAL_DYNAMIC_PORTS[1] + 1, DYNAMIC_PORTS[1]))
 
 
 @jsii.implements(cdk.IAspect)
@@ -42,13 +53,16 @@ class _RulesOnce:
         self._stacks |= dict.fromkeys(map(cdk.Stack.of, (*groups, service)))
 
     def visit(self, node: IConstruct) -> None:  # noqa: ARG002 - as in CDK
-        """Leaves one of several rules that are alike."""
-        alike = _alike(construct for group in self._groups for construct in group.node.children)
+        """Leaves one of several rules that are alike, with an id of its own for the ports that Docker chooses."""
+        homes: _Homes = {each.security_group_id: cdk.Stack.of(each) for each in reversed(self._groups)}
+        alike = _alike((construct for group in self._groups for construct in group.node.children), homes)
         stacks = {cdk.Stack.of(rule) for rules in alike for rule in rules}
         if stacks:
             # The rule for the other direction may be beside the group of a load balancer.
             ordered = (stack for stack in self._stacks if stack in stacks)
-            _leave_one_each(_alike(construct for stack in ordered for construct in stack.node.find_all()))
+            for kept in _leave_one_each(_alike((one for stack in ordered for one in stack.node.find_all()), homes)):
+                if _names_a_service(kept, homes):
+                    _write_by_sides(kept)
 
 
 _RULES: WeakKeyDictionary[IConstruct, _RulesOnce] = WeakKeyDictionary()
@@ -79,24 +93,81 @@ def write_rules_once_in(service: ecs.Ec2Service, groups: Sequence[ec2.ISecurityG
         _RULES.setdefault(stage, _RulesOnce()).add(service, groups)
 
 
-def _alike(constructs: Iterable[IConstruct]) -> list[Sequence[_Rule]]:
-    """Rules that EC2 takes for the same, in their order."""
+def _alike(constructs: Iterable[IConstruct], homes: _Homes) -> list[Sequence[_Rule]]:
+    """Rules that EC2 takes for the same, in their order; of one alone that which names its service."""
     found: dict[tuple[object, ...], list[_Rule]] = {}
     for each in constructs:
         if isinstance(each, (ec2.CfnSecurityGroupIngress, ec2.CfnSecurityGroupEgress)):
-            address = each.cidr_ip, each.cidr_ipv6, each.ip_protocol, each.from_port, each.to_port
-            found.setdefault((type(each), *_sides(each), *address), []).append(each)
-    return [each for each in found.values() if len(each) > 1]
+            found.setdefault((type(each), *_sides(each), each.ip_protocol, each.from_port, each.to_port), []).append(
+                each
+            )
+    return [each for each in found.values() if len(each) > 1 or _names_a_service(each[0], homes)]
 
 
-def _sides(rule: _Rule) -> tuple[object, ...]:
-    """The group of a rule, and the group or the prefix list on its other side."""
+def _sides(rule: _Rule) -> tuple[str | None, ...]:
+    """The group of a rule, and the group, the prefix list or the addresses on its other side."""
     if isinstance(rule, ec2.CfnSecurityGroupIngress):
-        return rule.group_id, rule.source_security_group_id, rule.source_prefix_list_id
-    return rule.group_id, rule.destination_security_group_id, rule.destination_prefix_list_id
+        others = rule.source_security_group_id, rule.source_prefix_list_id
+    else:
+        others = rule.destination_security_group_id, rule.destination_prefix_list_id
+    return rule.group_id, *others, rule.cidr_ip, rule.cidr_ipv6
 
 
-def _leave_one_each(alike: Sequence[Sequence[_Rule]]) -> None:
+def _names_a_service(rule: _Rule, homes: _Homes) -> bool:
+    """Whether a rule for the ports that Docker chooses has the id of a service in its own: outside the hosts' stack."""
+    home = next((homes[each] for each in _sides(rule) if each in homes), None)
+    return home not in {None, cdk.Stack.of(rule)} and (rule.ip_protocol, rule.from_port, rule.to_port) == _DYNAMIC
+
+
+def _write_by_sides(rule: _Rule) -> None:
+    """Writes a rule in parts, with ids that say nothing but its sides, its direction and its ports."""
+    stack = cdk.Stack.of(rule)
+    sides = " ".join(_called(each, stack) for each in _sides(rule) if each is not None).replace("/", " ")
+    for first, last in _PARTS:
+        if isinstance(rule, ec2.CfnSecurityGroupIngress):
+            ec2.CfnSecurityGroupIngress(
+                stack,
+                f"Ingress {sides} {first}",
+                group_id=rule.group_id,
+                source_security_group_id=rule.source_security_group_id,
+                source_prefix_list_id=rule.source_prefix_list_id,
+                cidr_ip=rule.cidr_ip,
+                cidr_ipv6=rule.cidr_ipv6,
+                ip_protocol=rule.ip_protocol,
+                from_port=first,
+                to_port=last,
+                description=rule.description,
+            )
+        else:
+            ec2.CfnSecurityGroupEgress(
+                stack,
+                f"Egress {sides} {first}",
+                group_id=rule.group_id,
+                destination_security_group_id=rule.destination_security_group_id,
+                destination_prefix_list_id=rule.destination_prefix_list_id,
+                cidr_ip=rule.cidr_ip,
+                cidr_ipv6=rule.cidr_ipv6,
+                ip_protocol=rule.ip_protocol,
+                from_port=first,
+                to_port=last,
+                description=rule.description,
+            )
+    _remove(rule)
+
+
+def _called(side: str, stack: cdk.Stack) -> str:
+    """What a side of a rule is called in an app, whichever stack sees it."""
+    reference = _reference(side)
+    return str(stack.resolve(side)) if reference is None else reference.target.node.path
+
+
+def _remove(rule: _Rule) -> None:
+    scope = rule.node.scope
+    assert scope is not None  # noqa: S101 - a resource is in a stack
+    scope.node.try_remove_child(rule.node.id)
+
+
+def _leave_one_each(alike: Sequence[Sequence[_Rule]]) -> Iterator[_Rule]:
     """Leaves one of each, in the stack of a group, on which the others depend anyway, or else in the first stack.
 
     So a service that is added later changes no stack that is deployed already.
@@ -112,15 +183,19 @@ def _leave_one_each(alike: Sequence[Sequence[_Rule]]) -> None:
         for each in rules:
             if each is not kept:
                 _come_after(stacks[id(each)], stacks[id(kept)])
-                scope = each.node.scope
-                assert scope is not None  # noqa: S101 - a resource is in a stack
-                scope.node.try_remove_child(each.node.id)
+                _remove(each)
+        yield kept
 
 
 def _stack_of(group: object) -> cdk.Stack | None:
     """The stack of a group that this app defines."""
-    token = cdk.Tokenization.reverse_string(group).first_token if isinstance(group, str) else None
-    return cdk.Stack.of(token.target) if isinstance(token, cdk.Reference) else None
+    reference = _reference(group)
+    return None if reference is None else cdk.Stack.of(reference.target)
+
+
+def _reference(value: object) -> cdk.Reference | None:
+    token = cdk.Tokenization.reverse_string(value).first_token if isinstance(value, str) else None
+    return token if isinstance(token, cdk.Reference) else None
 
 
 def _all_before(stack: cdk.Stack) -> set[cdk.Stack]:

@@ -46,11 +46,14 @@ class _Town:
             stack, "Given", listener_arn=_ARN, security_group=group
         )
 
-    def serve(self, stack: cdk.Stack, listener: elbv2.IApplicationListener | None = None) -> GpuService:
+    def serve(
+        self, stack: cdk.Stack, listener: elbv2.IApplicationListener | None = None, name: str | None = None
+    ) -> GpuService:
         self._services += 1
         task = GpuTaskDefinition(stack, f"Task{self._services}", capacity=[self.l4])
         task.add_gpu_container("vllm", image=_IMAGE, port_mappings=[ecs.PortMapping(container_port=8000)])
-        service = GpuService(stack, f"Service{self._services}", cluster=self.cluster, task_definition=task)
+        name = name or f"Service{self._services}"
+        service = GpuService(stack, name, cluster=self.cluster, task_definition=task)
         service.add_application_load_balancer(
             "Rule",
             listener=listener or self.shared,
@@ -129,14 +132,14 @@ def _own_balancers(town: _Town) -> None:
 @pytest.mark.parametrize(
     ("build", "writers", "after"),
     [
-        (_two_stacks, {"A": 2}, {("B", "A")}),
+        (_two_stacks, {"A": 4}, {("B", "A")}),
         (_with_the_cluster, {"Cluster": 2}, set()),
         (_one_beside_the_cluster, {"Cluster": 2}, set()),
-        (_with_the_balancer, {"Balancers": 4}, set()),
-        (_imported, {"A": 2}, {("B", "A")}),
-        (_nested, {"A": 2}, set()),
-        (_without_gpus, {"A": 2}, {("B", "A")}),
-        (_own_balancers, {"A": 2, "B": 2}, set()),
+        (_with_the_balancer, {"Balancers": 8}, set()),
+        (_imported, {"A": 4}, {("B", "A")}),
+        (_nested, {"A": 4}, set()),
+        (_without_gpus, {"A": 4}, {("B", "A")}),
+        (_own_balancers, {"A": 4, "B": 4}, set()),
     ],
 )
 def test_a_rule_is_written_once_and_the_stack_that_relies_on_it_comes_after(
@@ -155,3 +158,57 @@ def test_a_rule_is_written_once_and_the_stack_that_relies_on_it_comes_after(
     depends = {(each.stack_name, of.id) for each in assembly.stacks for of in each.dependencies if of.id in names}
     known = {"Network", "Cluster", "Balancers"}
     assert {(stack, of) for stack, of in depends if of not in known} == after
+
+
+def _rules(folder: Path, *names: str, balancer: str = "Network", plain: bool = False) -> dict[str, Any]:
+    """The rules in the stack of some services by their ids, behind a balancer of another stack, this one, or no app."""
+    town = _Town(app_in(folder))
+    stack = cdk.Stack(town.app, "A")
+    listener: elbv2.IApplicationListener = town.shared
+    if balancer != "Network":
+        listener = town.listener(stack) if balancer == "A" else town.imported(stack)
+    for name in names:
+        if plain:
+            task = ecs.Ec2TaskDefinition(stack, "Task1")
+            ports = [ecs.PortMapping(container_port=8000)]
+            task.add_container("vllm", image=_IMAGE, memory_limit_mib=512, port_mappings=ports)
+            targets = elbv2.ApplicationTargetGroup(stack, "Targets", vpc=town.vpc, port=80)
+            service = ecs.Ec2Service(
+                stack,
+                name,
+                cluster=town.cluster.cluster,
+                task_definition=task,
+                capacity_provider_strategies=[town.cpu.strategy()],
+                health_check_grace_period=cdk.Duration.minutes(10),
+                min_healthy_percent=100,
+            )
+            service.attach_to_application_target_group(targets)
+            condition = elbv2.ListenerCondition.path_patterns(["/1/*"])
+            elbv2.ApplicationListenerRule(
+                stack, "Rule", listener=listener, priority=1, conditions=[condition], target_groups=[targets]
+            )
+        else:
+            town.serve(stack, listener, name)
+    town.app.synth()
+    resources: dict[str, Any] = json.loads((folder / "A.template.json").read_text())["Resources"]
+    kinds = {"AWS::EC2::SecurityGroupIngress", "AWS::EC2::SecurityGroupEgress"}
+    return {name: each for name, each in resources.items() if each["Type"] in kinds}
+
+
+@pytest.mark.parametrize("balancer", ["Network", "A", "Given"])
+def test_the_rule_for_dynamic_ports_is_the_same_whichever_services_are_there(tmp_path: Path, balancer: str) -> None:
+    one, *others = [
+        _rules(tmp_path / str(place), *names, balancer=balancer)
+        for place, names in enumerate([["Chat"], ["Chat", "Rank"], ["New", "Chat"], ["Renamed", "Rank"]])
+    ]
+    assert len(one) == 4
+    assert others == [one] * 3
+
+
+def test_it_comes_while_the_rule_of_cdk_is_there(tmp_path: Path) -> None:
+    before, after = _rules(tmp_path / "0", "Chat", plain=True), _rules(tmp_path / "1", "Chat")
+    assert before.keys().isdisjoint(after)
+    described = [json.dumps(each, sort_keys=True) for each in (*before.values(), *after.values())]
+    ports = {(each["Properties"]["FromPort"], each["Properties"]["ToPort"]) for each in before.values()}
+    assert ports == {(32768, 65535)}
+    assert len(set(described)) == len(described) == 6
