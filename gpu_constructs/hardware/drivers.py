@@ -20,6 +20,11 @@ _LAST = sys.maxsize
 _UNIX_LEGACY = "https://www.nvidia.com/en-us/drivers/unix/legacy-gpu/"
 _DEPRECATIONS = "NVIDIA's Unix graphics feature deprecation schedule: 580 is the last branch for Maxwell, Pascal, Volta"
 _DRIVERS = "https://docs.nvidia.com/datacenter/tesla/drivers/"
+_FIRST_CUDA = (
+    f"{_DRIVERS}cuda-toolkit-driver-and-architecture-matrix.html (first CUDA Toolkit) and "
+    "https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/ (driver of each toolkit)"
+)
+_AWS_MINIMUM = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/public-nvidia-driver.html (minimum driver version)"
 _OPEN_MODULES = "README of https://github.com/NVIDIA/open-gpu-kernel-modules at the tags of these versions"
 _PUBLISHED = "https://developer.download.nvidia.com/compute/nvidia-driver/redist/redistrib_{}.json (its day)"
 
@@ -70,6 +75,7 @@ class DriverSupport:
         since: First version that drives them; of each branch in which they came later than in an older one, a further
             one. Empty where every version in use today is recent enough.
         without: Versions and branches between these that are known not to list them.
+        certain_since: First version of which that is certain, where AWS asks for a newer one than NVIDIA.
         published: Day of the first of `since`; None where no source says it.
         last_branch: Last branch that drives them; None where no end is announced.
         certain_until: Last branch of which that is certain, where sources differ; None where they do not.
@@ -82,6 +88,7 @@ class DriverSupport:
     models: frozenset[str] = frozenset()
     since: tuple[Version, ...] = ()
     without: tuple[Version, ...] = ()
+    certain_since: Version = ()
     published: date | None = None
     last_branch: int | None = None
     certain_until: int | None = None
@@ -90,7 +97,8 @@ class DriverSupport:
         """Whether one version drives them; None where no source says it."""
         if self.last_branch is not None and version and version[0] > self.last_branch:
             return False
-        if self.certain_until is not None and version and version[0] > self.certain_until:
+        is_late = self.certain_until is not None and version and version[0] > self.certain_until
+        if is_late or (self.since and self.since[0] <= version < self.certain_since):
             return None
         if not self.since or version >= self.since[-1]:
             return True
@@ -106,10 +114,11 @@ class DriverSupport:
         """The versions at which the answer may turn, besides the ends of what is asked about."""
         ends = [each for each in (self.certain_until, self.last_branch) if each is not None]
         branches = (*(each[0] for each in (*self.since, *self.without)), *ends)
-        return (*self.since, *((each,) for each in branches), *((each + 1,) for each in branches))
+        certain = [self.certain_since] if self.certain_since else []
+        return (*self.since, *certain, *((each,) for each in branches), *((each + 1,) for each in branches))
 
 
-# As of 2026-11-22. First versions are given only where a published ECS image can be too old for the GPU.
+# As of 2026-11-23. A first version is not given where only drivers before 2018 are older: Volta and what came before.
 DRIVER_SUPPORT: tuple[DriverSupport, ...] = (
     DriverSupport(
         architecture="Kepler",
@@ -124,7 +133,42 @@ DRIVER_SUPPORT: tuple[DriverSupport, ...] = (
     DriverSupport(
         architecture="Maxwell, Pascal, Volta", lowest=(5, 0), highest=(7, 2), last_branch=580, source=_DEPRECATIONS
     ),
-    DriverSupport(architecture="Turing, Ampere, Ada, Hopper", lowest=(7, 5), highest=(9, 0), source=_DRIVERS),
+    DriverSupport(
+        architecture="Turing",
+        lowest=(7, 5),
+        highest=(7, 5),
+        models=frozenset({"T4g"}),  # of AWS alone, as A10G is
+        since=((470, 82, 1),),
+        source=_AWS_MINIMUM,
+    ),
+    DriverSupport(architecture="Turing", lowest=(7, 5), highest=(7, 5), since=((410,),), source=_FIRST_CUDA),
+    DriverSupport(
+        architecture="Ampere",
+        lowest=(8, 6),
+        highest=(8, 6),
+        models=frozenset({"A10G"}),
+        since=((470,),),
+        source=_AWS_MINIMUM,
+    ),
+    DriverSupport(architecture="Ampere", lowest=(8, 0), highest=(8, 6), since=((450,),), source=_FIRST_CUDA),
+    *(
+        DriverSupport(
+            architecture=architecture,
+            lowest=capability,
+            highest=capability,
+            models=frozenset({model}),
+            since=((520,),),
+            certain_since=certain,
+            source=f"{_FIRST_CUDA}; {_AWS_MINIMUM}",
+        )
+        for architecture, capability, model, certain in (
+            ("Ada", (8, 9), "L4", (525,)),
+            ("Ada", (8, 9), "L40S", (535,)),
+            ("Hopper", (9, 0), "H100", (530,)),
+            ("Hopper", (9, 0), "H200", (550,)),
+        )
+    ),
+    DriverSupport(architecture="Ada, Hopper", lowest=(8, 9), highest=(9, 0), since=((520,),), source=_FIRST_CUDA),
     DriverSupport(
         architecture="Blackwell",
         lowest=(10, 0),

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from datetime import date
 from enum import Enum
 
-from gpu_constructs.hardware.model import Architecture, Vendor
+from gpu_constructs.hardware.model import Architecture, InstanceType, Vendor
 from gpu_constructs.values import dataclass
 
 
@@ -40,7 +40,7 @@ class Image:
     Attributes:
         name: Name in this table, such as ``al2023-gpu``.
         operating_system: What it runs.
-        architecture: Processor architecture it is built for.
+        architecture: Processor architecture it is built for; None for an image of a user that is declared without.
         accelerator: Whose devices it has a driver for; None for a plain image.
         ssm_parameter: Public SSM parameter of the newest AMI id; what it resolves to changes with each release.
         pinned_ssm_parameter: The same for one release, which stands for ``{release}`` in it.
@@ -61,7 +61,7 @@ class Image:
 
     name: str
     operating_system: OperatingSystem
-    architecture: Architecture
+    architecture: Architecture | None
     accelerator: Vendor | None
     ssm_parameter: str
     pinned_ssm_parameter: str
@@ -79,6 +79,10 @@ class Image:
 
     def __str__(self) -> str:
         return self.name
+
+    def may_boot(self, instance_type: InstanceType) -> bool:
+        """Whether nothing says that it is built for another architecture than a type has."""
+        return self.architecture in {None, instance_type.architecture}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -253,7 +253,7 @@ def _why_not(preferred: Image | None, instance_type: InstanceType) -> str | None
 def _obstacle(image: Image, instance_type: InstanceType, release: str | None) -> str | None:
     """What keeps an image from a type whatever the driver's version, None if nothing."""
     devices = instance_type.accelerators
-    if image.architecture is not instance_type.architecture:
+    if not image.may_boot(instance_type):
         return f"{image} is built for {image.architecture}, {instance_type} is {instance_type.architecture}"
     if devices is None:
         return _without_devices(image, instance_type, release)
@@ -334,6 +334,8 @@ def _of_drivers(drivers: Drivers, devices: Accelerators, image: Image, release: 
     bound = f"{support.last_branch} is the last" if is_old_gpu else f"{first} is the first"
     if answer is None and support.certain_until is not None:
         bound = f"{support.certain_until} is the last for certain"
+    if answer is None and support.certain_since:
+        bound = f"{shown_version(support.certain_since)} is the first for certain"
     verdict = Verdict.UNCONFIRMED if answer is None else Verdict.CANNOT
     return Compatibility(verdict=verdict, reason=f"{has}, {bound} that drives {devices.generation} ({devices.model})")
 

@@ -50,7 +50,7 @@ def own_image(facts: Mapping[str, object]) -> Image:
     return Image(
         name="custom",
         operating_system=system,
-        architecture=Architecture(known.get("architecture", Architecture.X86_64)),
+        architecture=Architecture(known["architecture"]) if "architecture" in known else None,
         accelerator=None if vendor == NO_ACCELERATOR else Vendor(vendor),
         ssm_parameter="",
         pinned_ssm_parameter="",

@@ -75,7 +75,7 @@ def why_too_long(task: Task) -> str:
 
 def is_refused_for_certain(image: Image, instance_type: InstanceType) -> bool:
     """Whether a mechanism that no user data can change keeps an image from a type that it cannot drive."""
-    if image.architecture is not instance_type.architecture:
+    if not image.may_boot(instance_type):
         return True
     return image.accelerator is not None and instance_type.accelerators is not None
 
@@ -87,7 +87,7 @@ def is_declared(image: Image, instance_type: InstanceType) -> bool:
         devices is not None
         and devices.vendor not in {Vendor.NVIDIA, Vendor.NEURON}
         and image.accelerator is devices.vendor
-        and image.architecture is instance_type.architecture
+        and image.may_boot(instance_type)
     )
 
 
@@ -191,7 +191,7 @@ def _of_image(task: Task, instance_type: InstanceType, pool: Pool) -> Iterator[O
     text = f"machine image: {answer.reason}"
     if answer.verdict is Verdict.CANNOT and not is_declared(image, instance_type):
         if is_refused_for_certain(image, instance_type) or (wants_devices and registers_no_gpu(pool, instance_type)):
-            if wants_devices or image.architecture is not instance_type.architecture:
+            if wants_devices or not image.may_boot(instance_type):
                 yield Obstacle.of(instance_type, ObstacleKind.MACHINE, text)
         elif wants_devices:
             yield Doubt(kind=DoubtKind.HOSTS, text=text)

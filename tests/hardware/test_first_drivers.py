@@ -28,13 +28,18 @@ from .dumps import Json
 
 OLDEST, NEWEST = "0", "9999.9999"
 # Drivers that list each GPU, from the first to the last of it in each run of versions. From 570 on: the tables in the
-# README of github.com/NVIDIA/open-gpu-kernel-modules at each tag; the last ones: NVIDIA's list of legacy GPUs.
+# README of github.com/NVIDIA/open-gpu-kernel-modules at each tag; the last ones: NVIDIA's list of legacy GPUs; before
+# 570: the minimum of the EC2 User Guide, or the driver of the first CUDA Toolkit for the architecture.
 LISTED_BY: dict[str, tuple[tuple[str, str], ...]] = {
     "K520": ((OLDEST, "470.9999"),),  # whether from 368 on is in doubt
     "K80": ((OLDEST, "470.9999"),),
     "M60": ((OLDEST, "580.9999"),),
     "V100": ((OLDEST, "580.9999"),),
-    **dict.fromkeys(("T4", "T4g", "A100", "A10G", "L4", "L40S", "H100", "H200"), ((OLDEST, NEWEST),)),
+    "T4": (("410", NEWEST),),
+    "T4g": (("470.82.01", NEWEST),),
+    "A100": (("450", NEWEST),),
+    "A10G": (("470", NEWEST),),
+    **dict.fromkeys(("L4", "L40S", "H100", "H200"), (("520", NEWEST),)),  # where AWS asks for more, it is in doubt
     "B200": (("570.86.15", NEWEST),),
     "GB200": (("570.133.20", NEWEST),),
     "RTX PRO Server 6000": (("575.57.08", NEWEST),),
@@ -128,6 +133,6 @@ def test_no_release_drives_a_gpu_that_its_driver_does_not_list(image: Image) -> 
 
 def test_the_table_is_asked_about_every_release() -> None:
     asked = sum(len(LINES[each.line]["releases"]) * len(FAMILIES) for each in WITH_DRIVER)
-    assert all(each.architecture in Architecture for each in WITH_DRIVER)
+    assert {each.architecture for each in WITH_DRIVER} == set(Architecture)
     assert asked > 10_000
     assert {each.line for each in WITH_DRIVER} == LINES.keys()

@@ -103,9 +103,9 @@ ORACLE: dict[str, dict[str, tuple[str | None, str]]] = {
         "g7": (None, "20260307"),
     },
     "al2-gpu": {
-        **dict.fromkeys(
-            ["g3", "g3s", "p3", "p3dn", "g4dn", "g5", "g6", "g6e", "gr6", "p4d", "p4de", "p5", "p5e", "p5en"], ALWAYS
-        ),
+        **dict.fromkeys(["g3", "g3s", "p3", "p3dn", "g4dn", "g5", "p4d", "p4de"], ALWAYS),
+        **dict.fromkeys(["g6", "g6e", "gr6", "p5"], ("20230912", "20230906")),
+        **dict.fromkeys(["p5e", "p5en"], ("20250226", "20230906")),  # AWS asks for 550, and NVIDIA for 520
         "g6f": (None, "20260929"),
         "g7e": (None, "20260924"),
         "g7": (None, "20260924"),
@@ -113,7 +113,8 @@ ORACLE: dict[str, dict[str, tuple[str | None, str]]] = {
         "p6-b300": (None, "20260924"),
     },
     "bottlerocket-ecs-2-nvidia-x86_64": {
-        **dict.fromkeys(["p3", "p3dn", "g4dn", "g5", "g6", "g6e", "gr6", "p4d", "p4de", "p5", "p5e", "p5en"], ALWAYS),
+        **dict.fromkeys(["p3", "p3dn", "g4dn", "g5", "g6", "g6e", "gr6", "p4d", "p4de", "p5"], ALWAYS),
+        **dict.fromkeys(["p5e", "p5en"], ("1.40.0", "")),
         "p2": (None, "1.70.0"),
         "g7e": ("1.53.0", "1.52.0"),
         "p6-b200": (None, "1.36.0"),

@@ -232,7 +232,7 @@ class _Undriven:
     def leaves_others(self) -> bool:
         """Whether the pool may launch something else that the image drives, and no launch fails for these types."""
         pool, image = self.pool, self.image
-        if pool.requirements is None and any(image.architecture is not each.architecture for each in self.types):
+        if pool.requirements is None and not all(map(image.may_boot, self.types)):
             return False  # types that were written by name are launched, and do not boot
         return not pool.types_are_known or any(
             each.accelerators is not None and may_run(image, each, _release(pool)) for each in pool.instance_types

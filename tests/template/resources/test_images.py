@@ -82,6 +82,7 @@ def test_an_image_of_the_users_own_is_what_the_metadata_of_its_launch_template_s
     declared = found.image
     assert (declared.driver_branch, declared.driver_version, declared.accelerator) == (580, "580.95.05", Vendor.NVIDIA)
     assert (declared.agent_version, declared.has_mps_service) == ("1.107.0", True)
+    assert declared.architecture is None  # and no type is refused for it
     # What the files show counts before what is declared.
     assert _pool_declaring({"DriverBranch": 470}, f"resolve:ssm:{OPTIMIZED}/recommended/image_id") == (
         HostImage(image=image("al2023-gpu")),
