@@ -6,22 +6,24 @@ https://docs.aws.amazon.com/AmazonECS/latest/developerguide/deployment-type-ecs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
-from gpu_constructs.fleet import UNKNOWN, PlacementConstraint, Pool, PoolKind, Task, Unknown, Workload, known
+from gpu_constructs.budget import work
+from gpu_constructs.fleet import UNKNOWN, PlacementConstraint, Pool, PoolKind, Task, Unknown, Workload, known, total
 from gpu_constructs.hardware.aws_limits import DEFAULT_MAX_HEALTHY_PERCENT
 from gpu_constructs.placement.assumptions import Assumption, need_of, rooms_of
 from gpu_constructs.placement.demand import demand_of
-from gpu_constructs.placement.memo import Identical
-from gpu_constructs.placement.packing import Load, Packing, Room, copies_per_host, more_copies
+from gpu_constructs.placement.memo import Identical, by_identity
+from gpu_constructs.placement.packing import Load, Packing, Room, copies_per_host, more_copies, pack
 from gpu_constructs.placement.pool_profile import PoolProfile, profile_of
-from gpu_constructs.placement.proof import PoolProof
+from gpu_constructs.placement.proof import PoolProof, Proof
 from gpu_constructs.values import dataclass
 
 _DEFAULT_MIN_HEALTHY_PERCENT = 100
+_STEPS_OF_PLACED = 5  # to put the copies of a workload on a pool, as measured
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +91,95 @@ def copies_beside(workload: Workload, proof: PoolProof, most_hosts: int | Unknow
     if mine is None or packing is None or isinstance(most_hosts, Unknown) or packing.hosts > most_hosts:
         return UNKNOWN
     return more_copies(mine.need, packing, most_hosts)
+
+
+def copies_beside_all(workload: Workload, shared: Sequence[PoolProof], proof: Proof) -> int | Unknown:
+    """How many more copies of a workload its pools take beside all that is to run there.
+
+    The proof of a pool counts all copies that may come to it. Some may come to any of several pools, such as those of
+    a service without a strategy; here each of them is on one, where it leaves the most room.
+
+    Args:
+        workload: What is deployed.
+        shared: Its pools with everything that runs there.
+        proof: All pools.
+
+    Returns:
+        Unknown also where not everything has room.
+    """
+    lying = _lying_elsewhere(Identical(proof), frozenset([each.pool.name for each in shared]))
+    if lying is None:
+        return total(copies_beside(workload, each, each.hosts_at_most) for each in shared)
+    if not lying:
+        return UNKNOWN
+    _, own = _free(proof).get(workload.name, (0, lying.keys()))  # it cannot run on others
+    there = [(_load(workload, each.pool), lying[each.pool.name]) for each in shared if each.pool.name in own]
+    return total(UNKNOWN if mine is None else more_copies(mine.need, on, on.most_hosts or 0) for mine, on in there)
+
+
+@lru_cache(maxsize=16)
+def _lying_elsewhere(of: Identical[Proof], names: frozenset[str]) -> Mapping[str, Packing] | None:
+    """Pools with all copies, of those that may be on several as few on these as can be; empty where that is not known.
+
+    Returns:
+        None where all copies on these pools can only be on one each.
+    """
+    (proof,) = of.values
+    free = _free(proof)
+    if names.isdisjoint(_pools_of_free(proof)):
+        return None
+    pools = _together(proof, names, [there for _, there in free.values()])
+    if not work().takes(_STEPS_OF_PLACED * (len(free) + sum([len(each.workloads) for each in pools]))):
+        return {}
+    found: dict[str, Packing] = {}
+    loads: dict[str, list[tuple[Packing, Load]]] = {}
+    # Those that may go elsewhere go to the smallest hosts on which they have room, so that the others keep theirs.
+    for each in sorted(pools, key=lambda one: (one.pool.name in names, one.room.units if one.room else ())):
+        if each.packing is None or each.room is None or isinstance(each.hosts_at_most, Unknown):
+            return {}
+        both = list(zip(each.workloads, each.packing.loads, strict=True))
+        bound = [load for name, load in both if name not in free]
+        found[each.pool.name] = packing = pack(bound, each.room, most_hosts=max(0, each.hosts_at_most))
+        if sum(packing.placed) < sum([load.copies for load in bound]):
+            return {}
+        for name, load in both:
+            if name in free:
+                loads.setdefault(name, []).append((packing, load))
+    largest_first = sorted(loads, key=lambda name: loads[name][0][1].need.units, reverse=True)
+    return found if all(_are_placed(free[name][0], loads[name]) for name in largest_first) else {}
+
+
+def _are_placed(copies: int, there: Sequence[tuple[Packing, Load]]) -> bool:
+    """Whether all copies of a workload found room, which puts them on the first hosts that have it."""
+    for packing, load in there:
+        few = min(copies, load.copies)
+        copies -= packing.place(replace(load, copies=few)) if few else 0
+    return not copies
+
+
+@by_identity(maxsize=4)
+def _pools_of_free(proof: Proof) -> frozenset[str]:
+    return frozenset().union(*[there for _, there in _free(proof).values()])
+
+
+@by_identity(maxsize=4)
+def _free(proof: Proof) -> Mapping[str, tuple[int, frozenset[str]]]:
+    """Workloads of which more copies may come to their pools, counted one by one, than there are, and those pools."""
+    found = {}
+    for each in proof.workloads:
+        most = {place.pool.name: place.most or 0 for place in each.places if place.fits is not False}
+        copies = known(each.copies, otherwise=max(most.values(), default=0))
+        if len(most) > 1 and sum(most.values()) > copies and each.workload.daemon is False:
+            found[each.workload.name] = copies, frozenset(most)
+    return found
+
+
+def _together(proof: Proof, names: frozenset[str], free: Iterable[frozenset[str]]) -> list[PoolProof]:
+    """Pools that are linked by copies that may be on either, these among them."""
+    before = frozenset[str]()
+    while names != before:
+        before, names = names, names.union(*[there for there in free if not names.isdisjoint(there)])
+    return [each for each in proof.pools if each.pool.name in names]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from gpu_constructs.placement import (
     PoolProfile,
     PoolProof,
     Proof,
-    copies_beside,
+    copies_beside_all,
     demand_of,
     prove,
     task_slots,
@@ -145,7 +145,7 @@ def room_beside_others(copies: Copies, proof: Proof) -> int | Unknown:
     shared, own = _shared(copies, proof), copies.workload
     if all(name == own.name for each in shared for name in each.workloads):
         return UNKNOWN
-    return total(copies_beside(own, each, each.hosts_at_most) for each in shared)
+    return copies_beside_all(own, shared, proof)
 
 
 def others_beside(copies: Copies, proof: Proof) -> tuple[str, ...]:

@@ -63,6 +63,33 @@ def test_services_of_one_pool_are_counted_together(others: list[Workload], rule:
     assert all(any(word in each.message + each.fix for each in found) for word in words)
 
 
+NEAR, FAR = (pool(name=name, most=1) for name in ("near", "far"))
+
+
+def anywhere(name: str, copies: int, gpus: int = 1) -> Workload:
+    return named(name, gpus, copies, strategy=(), cluster="c")
+
+
+@pytest.mark.parametrize(
+    ("services", "full"),
+    [
+        ((anywhere("a", 2), anywhere("b", 2)), []),  # half of the eight GPUs are free, however the copies lie
+        ((anywhere("a", 4), anywhere("b", 4)), ["a", "b"]),
+        ((anywhere("a", 4), anywhere("b", 3)), []),
+        ((anywhere("a", 3), anywhere("b", 4, gpus=1), anywhere("c", 1)), ["a", "b", "c"]),
+        ((anywhere("a", 1, gpus=4), anywhere("b", 4)), ["a", "b"]),
+        ((replace(service(task(), NEAR, copies=2), name="a"), anywhere("b", 2)), []),  # which may all be on the other
+        ((replace(service(task(), NEAR, copies=2), name="a"), anywhere("b", 6)), ["a", "b"]),
+        (tuple(replace(service(task(), NEAR, FAR, copies=1), name=name) for name in "abcd"), []),
+        (tuple(replace(service(task(), NEAR, FAR, copies=1), name=name) for name in "abcdefgh"), list("abcdefgh")),
+    ],
+)
+def test_copies_that_may_be_on_any_of_several_pools_are_counted_once(services: Any, full: list[str]) -> None:
+    pools = tuple(replace(each, cluster="c", min_instances=1) for each in (NEAR, FAR))
+    fleet = replace(fleet_of(workloads=services), pools=pools)
+    assert [each.subject for each in said(rules_of(deployments), fleet)] == full
+
+
 @pytest.mark.parametrize(
     ("low", "words"),
     [
