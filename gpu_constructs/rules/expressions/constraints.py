@@ -121,7 +121,7 @@ def satisfied_by_a_named_type(context: Context) -> Problems:
     "GPU070",
     question="can a host of the pool satisfy the placement constraints?",
     because="if no host matches the constraints, the task remains in a pending state",
-    softer=WHILE_SPARED,
+    softer=f"{WHILE_SPARED}, and for a daemon, of which ECS then wants no copy",
     source=_PAGE,
     changes="PlacementConstraints.Expression",
     unless=("GPU041", "GPU045"),
@@ -140,7 +140,10 @@ def satisfied_by_hosts(context: Context) -> Problems:
             f"of {assignment.workload.name}: {'; '.join(map(str, first[1][:_MOST_NAMED]))}",
             fix=f"an expression that is true for hosts of {first[0].pool.name} "
             f"({and_list(first[0].pool.instance_types)}), or no constraint",
-            is_certain=not all(each.is_spared for each, _ in barred),
+            # A daemon has "exactly one task on each active container instance that meets all of the task placement
+            # constraints": without such a host it wants none, and is stable.
+            # https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs_service-options.html
+            is_certain=assignment.workload.daemon is False and not all(each.is_spared for each, _ in barred),
         )
 
 

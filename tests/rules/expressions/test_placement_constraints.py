@@ -8,7 +8,7 @@ import pytest
 
 from gpu_constructs.fleet import Fleet, PlacementConstraint, Subnet
 from gpu_constructs.rules import Severity, check, find_rule
-from tests.rules.given import FIT_RULES, a_pool, a_task, found, on_launch_type, only, running_on
+from tests.rules.given import FIT_RULES, a_pool, a_task, found, on_launch_type, only, running_on, said
 
 
 def where(expression: str) -> tuple[PlacementConstraint, ...]:
@@ -50,6 +50,12 @@ def test_constraints_that_no_type_satisfies_are_an_error_with_the_expression_and
         in finding.message
     )
     assert finding.fix == "an expression that is true for hosts of Hosts (g6.xlarge and g6.2xlarge), or no constraint"
+
+
+def test_a_daemon_without_a_host_is_a_warning_because_ecs_then_wants_no_copy_of_it() -> None:
+    fleet = running_on(L4, task=a_task("1"), constraints=where(IN.format("g5.xlarge")))
+    daemon = replace(fleet, workloads=(replace(fleet.workloads[0], daemon=True),))
+    assert [(each.rule, each.severity) for each in said(FIT_RULES, daemon)] == [("GPU070", Severity.WARNING)]
 
 
 def test_two_constraints_that_leave_no_type_between_them_are_an_error() -> None:
