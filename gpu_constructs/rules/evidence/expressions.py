@@ -14,8 +14,8 @@ from gpu_constructs.placement.query import (
     And,
     Attribute,
     Comparison,
+    Condition,
     In,
-    Matches,
     Operator,
     Or,
     Query,
@@ -128,7 +128,7 @@ def required_attributes(expression: str) -> tuple[str, ...]:
     """The attributes that an expression requires of every host, by name."""
     query = joined((expression,))
     terms = query.terms if isinstance(query, And) else (query,)
-    wanted = [each.subject for each in terms if isinstance(each, (Comparison, In, Matches)) and not _excludes(each)]
+    wanted = [each.subject for each in terms if isinstance(each, Condition) and not _excludes(each)]
     return tuple([each.name for each in wanted if isinstance(each, Attribute)])
 
 
@@ -161,7 +161,7 @@ def _named_types(query: Query) -> frozenset[str] | None:
     return None
 
 
-def _excludes(condition: Comparison | In | Matches) -> bool:
+def _excludes(condition: Condition) -> bool:
     """Whether a condition says what a host must not be."""
     if isinstance(condition, Comparison):
         return condition.operator is not Operator.EQUALS

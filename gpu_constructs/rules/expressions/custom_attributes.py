@@ -10,6 +10,12 @@ from gpu_constructs.rules.evidence.expressions import readable, required_attribu
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, warning
 
+_OF_ECS = ("ecs.", "com.amazonaws.ecs.")
+"""Beginnings of attributes that ECS applies or its agent registers, such as ``ecs.capability.task-eni``.
+
+https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement-constraints.html
+"""
+
 
 @warning(
     "GPU303",
@@ -49,4 +55,4 @@ def _lacks(pool: Pool, name: str) -> bool:
 def _custom_attributes(about: Task | Workload) -> Iterator[str]:
     """Attributes of the user's own that every host has to have."""
     names = dict.fromkeys(each for text in readable(about.constraints) for each in required_attributes(text))
-    return (each for each in names if not each.startswith("ecs."))
+    return (each for each in names if not each.startswith(_OF_ECS))

@@ -116,6 +116,9 @@ HERE, THERE = Subnet(id="subnet-0a0a0a0a"), Subnet(id="subnet-0b0b0b0b")
             "GPU070",
         ),
         ((), ["attribute:stack == prod"], "GPU303"),
+        ((), ["attribute:stack exists"], "GPU303"),
+        ((), ["attribute:stack not_exists"], "GPU229"),
+        ((), ["attribute:com.amazonaws.ecs.capability.privileged-container exists"], "GPU229"),
     ],
 )
 def test_a_constraint_on_zones_and_subnets_is_held_against_those_of_the_hosts(
