@@ -248,15 +248,20 @@ def _beside(offer: PoolProfile, daemons: tuple[Daemon, ...]) -> PoolProfile:
 
 
 def _on(offer: PoolProfile, daemon: Daemon) -> Daemon:
-    answers = {
-        each.name: None if daemon.demand is None else on_host(daemon.demand, each, offer).answer
-        for each in offer.instance_types
-    }
+    answers = _answers(daemon.demand, offer)
+    # Only a call of PutAttributes could still give them, so they keep it off, and nothing certain follows from that.
+    expected = _answers(daemon.demand, replace(offer, absent=daemon.absent)) if daemon.absent else answers
     return replace(
         daemon,
         runs_on=frozenset([name for name, answer in answers.items() if answer is True and daemon.is_certain]),
-        never_on=frozenset([name for name, answer in answers.items() if answer is False]),
+        never_on=frozenset([name for name, answer in expected.items() if answer is False]),
     )
+
+
+def _answers(demand: Demand | None, offer: PoolProfile) -> dict[str, bool | Unknown]:
+    if demand is None:
+        return {}
+    return {each.name: on_host(demand, each, offer).answer for each in offer.instance_types}
 
 
 def _on_host(demand: Demand, instance_type: InstanceType, offer: PoolProfile) -> Iterator[Reason]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from gpu_constructs.fleet import Fleet, Pool, Unknown, Workload
+from gpu_constructs.fleet import INSTANCE_ATTRIBUTES, Fleet, Pool, Unknown, Workload
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.fit import beside
 from gpu_constructs.placement.memo import by_identity
@@ -30,6 +30,7 @@ def _with_daemons(fleet: Fleet) -> Mapping[str, PoolProfile]:
         return {}
     sent = _sent_to(fleet)
     somewhere = {each.name: each for each in fleet.pools if isinstance(each.cluster, Unknown)}
+    told = {name for pool in fleet.pools for name, _ in profile_of(pool).attributes}
     found: dict[str, tuple[Pool, list[Daemon]]] = {}
     met = Counter[str | Unknown | None]()
     for each in daemons:
@@ -44,9 +45,17 @@ def _with_daemons(fleet: Fleet) -> Mapping[str, PoolProfile]:
         elif each.cluster is not None and not each.strategy:
             certain |= sent.get(each.cluster, {})
         for name, pool in (possible | certain).items():
-            daemon = Daemon(name=each.name, demand=demand, is_certain=name in certain)
+            absent = frozenset[str]() if demand is None or not demand.expressions else _absent(pool, told)
+            daemon = Daemon(name=each.name, demand=demand, is_certain=name in certain, absent=absent)
             found.setdefault(name, (pool, []))[1].append(daemon)
     return {name: beside(profile_of(pool), there) for name, (pool, there) in found.items()}
+
+
+def _absent(pool: Pool, told: Iterable[str]) -> frozenset[str]:
+    """Attributes of other pools that no user data of this one sets."""
+    written = pool.user_data.get(INSTANCE_ATTRIBUTES) or ""
+    is_whole = pool.user_data.complete and isinstance(written, str)
+    return frozenset([name for name in told if is_whole and f'"{name}"' not in str(written)])
 
 
 def _sent_to(fleet: Fleet) -> Mapping[str, Mapping[str, Pool]]:

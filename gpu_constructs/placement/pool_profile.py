@@ -47,6 +47,7 @@ class Daemon:
         name: How the user calls it.
         demand: What it asks for; None where its task is not known.
         is_certain: Whether it certainly is a daemon of these hosts.
+        absent: Custom attributes that user data gives hosts of other pools, and the whole user data of these does not.
         runs_on: Names of the types on which it certainly runs.
         never_on: Names of those on which it certainly does not.
     """
@@ -54,6 +55,7 @@ class Daemon:
     name: str
     demand: Demand | None
     is_certain: bool
+    absent: frozenset[str] = frozenset()
     runs_on: frozenset[str] = frozenset()
     never_on: frozenset[str] = frozenset()
 
@@ -69,6 +71,7 @@ class PoolProfile:
             exists at deploy time.
         may_reserve_mib: Memory in MiB that they are expected to keep where no number is given.
         attributes: Custom attributes of its hosts, as far as its user data shows them.
+        absent: Custom attributes that they do not have.
         places: Where a host may be.
         occupied: Network interfaces that a host has before any task.
         gives_interfaces: Whether its agents give tasks network interfaces, unless user data says that they do not.
@@ -87,6 +90,7 @@ class PoolProfile:
     reserved_mib: int | Unknown = ASSUMED_RESERVE_MIB
     may_reserve_mib: int = ASSUMED_RESERVE_MIB
     attributes: tuple[tuple[str, str], ...] = ()
+    absent: frozenset[str] = frozenset()
     places: tuple[HostPlace, ...] = ((),)
     occupied: int = 1
     gives_interfaces: bool = True
@@ -121,7 +125,7 @@ class PoolProfile:
             place: One of `places`.
         """
         linux = (("ecs.os-type", "linux"),) if self.is_linux else ()
-        return host_of(instance_type, attributes=dict((*linux, *self.attributes, *place)))
+        return host_of(instance_type, attributes=dict((*linux, *self.attributes, *place)), absent=self.absent)
 
 
 @by_identity(maxsize=1 << 16)

@@ -108,7 +108,7 @@ def _attribute(name: str, host: Host) -> str | Beginning | Unknown | _Missing:
     if name in host.attributes:
         value = host.attributes[name]
         return _Missing.VALUE if value is None else value
-    if host.complete:
+    if host.complete or name in host.absent:
         return _Missing.ATTRIBUTE
     return UNKNOWN if name in BUILT_IN_ATTRIBUTES else _Missing.KNOWLEDGE
 

@@ -55,6 +55,7 @@ class Host:
         attributes: Attribute name to value.
         complete: Whether `attributes` lists everything the host has, so that what is missing does not exist. Where it
             does not, a missing one may exist; the built-in ones always do.
+        absent: Attributes that it does not have, where others that are missing may exist.
         agent_connected: Whether its agent is connected.
         agent_version: The agent's version, such as ``1.14.5``.
         ec2_instance_id: The instance, such as ``i-abcd1234``.
@@ -63,6 +64,7 @@ class Host:
 
     attributes: Mapping[str, AttributeValue] = field(default_factory=dict, hash=False)
     complete: bool = True
+    absent: frozenset[str] = frozenset()
     agent_connected: bool | Unknown = UNKNOWN
     agent_version: str | Unknown = UNKNOWN
     ec2_instance_id: str | Unknown = UNKNOWN
@@ -72,7 +74,12 @@ class Host:
         object.__setattr__(self, "attributes", MappingProxyType(dict(self.attributes)))
 
 
-def host_of(instance_type: InstanceType, *, attributes: Mapping[str, AttributeValue] | None = None) -> Host:
+def host_of(
+    instance_type: InstanceType,
+    *,
+    attributes: Mapping[str, AttributeValue] | None = None,
+    absent: frozenset[str] = frozenset(),
+) -> Host:
     """A host of an instance type, as far as it is known before it runs.
 
     Its type and architecture are known; its AMI and what its agent registers are not, so every attribute that is not
@@ -81,9 +88,11 @@ def host_of(instance_type: InstanceType, *, attributes: Mapping[str, AttributeVa
     Args:
         instance_type: What the host is.
         attributes: More of its attributes, such as ``ecs.os-type`` or those of ``ECS_INSTANCE_ATTRIBUTES``.
+        absent: Attributes that it does not have.
     """
-    if attributes:
-        return Host(attributes={**_known(instance_type.name, instance_type.architecture), **attributes}, complete=False)
+    if attributes or absent:
+        known = {**_known(instance_type.name, instance_type.architecture), **(attributes or {})}
+        return Host(attributes=known, complete=False, absent=absent)
     return _bare(instance_type.name, instance_type.architecture)
 
 

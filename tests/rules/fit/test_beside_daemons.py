@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
 
 from gpu_constructs import GpuService
-from gpu_constructs.fleet import UNKNOWN, Fleet, PlacementConstraint, Pool, StrategyItem, Workload
+from gpu_constructs.fleet import (
+    INSTANCE_ATTRIBUTES,
+    UNKNOWN,
+    Fleet,
+    PlacementConstraint,
+    Pool,
+    StrategyItem,
+    UserData,
+    Workload,
+)
 from gpu_constructs.placement import prove
 from gpu_constructs.placement.destinations import answer_of, routes_of
 from gpu_constructs.planning import plan
@@ -192,6 +202,29 @@ def test_all_gpus_of_a_type_without_the_daemon_are_left() -> None:
     fleet = fleet_of(chat, watch, pools=(both,))
     assert prove(fleet).answer is UNKNOWN
     assert [str(each.severity) for each in said(fleet)] == []
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "expression", "rules"),
+    [
+        ({}, {"mon": "yes"}, "attribute:mon == yes", []),
+        ({}, {}, "attribute:mon == yes", ["GPU006"]),  # a call of PutAttributes gives it to some of the hosts
+        (None, {"mon": "yes"}, "attribute:mon == yes", ["GPU006"]),
+        ({"mon": "yes"}, {"mon": "yes"}, "attribute:mon == yes", ["GPU060"]),
+        ({}, {"mon": "no"}, "attribute:mon not_exists", ["GPU006"]),
+    ],
+)
+def test_an_attribute_that_only_other_pools_set_keeps_a_daemon_off(
+    here: dict[str, str] | None, there: dict[str, str], expression: str, rules: list[str]
+) -> None:
+    first, second = (
+        replace(
+            each, user_data=UserData(agent=((INSTANCE_ATTRIBUTES, json.dumps(told or {})),), complete=told is not None)
+        )
+        for each, told in ((L4, here), (L4_TOO, there))
+    )
+    chat, watch = sent(service("chat", L4, 4), first), only_on(daemon(1), expression)
+    assert [each.rule for each in said(fleet_of(chat, watch, pools=(first, second)))] == rules
 
 
 def test_a_daemon_that_may_be_kept_off_by_another_takes_nothing_for_certain() -> None:
