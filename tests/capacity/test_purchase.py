@@ -209,7 +209,7 @@ def test_reserved_hosts_are_counted(wrong: Any) -> None:
 
 def test_more_hosts_than_are_reserved_never_start(ground: Ground) -> None:
     for purchase in (Purchase.reservations(only=True, instances=1), block(instances=1)):
-        with pytest.raises(IncompatibleError, match="max_instances is 2 and 1 hosts are reserved") as error:
+        with pytest.raises(IncompatibleError, match="max_instances is 2 and 1 host is reserved") as error:
             in_block(ground, purchase)
         assert error.value.argument == "max_instances"
         assert error.value.fix == "lower max_instances to 1"

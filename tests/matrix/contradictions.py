@@ -104,7 +104,7 @@ CONTRADICTIONS = (
     _row(
         "more hosts than are reserved",
         "too few reserved",
-        r"max_instances is 2 and 1 hosts are reserved",
+        r"max_instances is 2 and 1 host is reserved",
         f"{_ASG}/use-ec2-capacity-reservations.html: capacity-reservations-only fails where no capacity is left",
     ),
     _row(

@@ -41,7 +41,7 @@ def room_to_deploy(context: Context) -> Problems:
                 f"{'task runs' if wanted == 1 else 'tasks run'}, {slots} {'fits' if slots == 1 else 'fit'} at "
                 f"{each.limit}{f' ({ON_TRUNK})' if trunk else ''}, at least {percent.min_healthy_percent} % must keep "
                 f"running and at most {percent.max_healthy_percent} % may "
-                f"run{_in_gpus(each, wanted) if slots == wanted else ''}",
+                f"run{_why_full(each, wanted) if slots == wanted else ''}",
                 fix=_step(each, wanted, slots, percent),
             )
     yield from _filled_together(context, wanted_copies(context), context.proof, when="")
@@ -168,10 +168,14 @@ def _step(copies: Copies, wanted: int, slots: int, percent: Rollout) -> str:
     return f"a MaximumPercent of {-(-100 * (wanted + 1) // wanted)}, or {first}" if slots > wanted else first
 
 
-def _in_gpus(copies: Copies, wanted: int) -> str:
-    """The smallest step in numbers of GPUs, where they are known."""
-    gpus = copies.task.gpus
-    if isinstance(gpus, Unknown) or not gpus:
-        return ""
-    there = sum(known(pool.hosts_at_most) * min(each.gpus for each in pool.instance_types) for pool in copies.pools)
-    return f"; with one more copy they need {(wanted + 1) * gpus} GPUs, and the hosts have {there}"
+def _why_full(copies: Copies, wanted: int) -> str:
+    """What leaves no room for one copy more: GPUs, where they are too few, or what each copy needs a host for."""
+    gpus, hosts = copies.task.gpus, [pool for pool, slots in zip(copies.pools, copies.certain, strict=True) if slots]
+    if copies.workload.distinct_instances:
+        return "; each copy needs a host of its own"
+    there = sum(known(pool.hosts_at_most) * min(each.gpus for each in pool.instance_types) for pool in hosts)
+    if not isinstance(gpus, Unknown) and (wanted + 1) * gpus > there:
+        of = " of " + and_list(each.name for each in hosts) if len(hosts) < len(copies.pools) else ""
+        return f"; with one more copy they need {(wanted + 1) * gpus} GPUs, and the hosts{of} have {there}"
+    ports = [f"{number}/{protocol}" for number, protocol in sorted(copies.ports)]
+    return f"; each copy takes host port {and_list(ports)} of its host" if ports else ""

@@ -191,7 +191,8 @@ def enough_reserved(pool: Pool) -> Problems:
         yield Problem(
             property_name="MaxSize",
             value=most,
-            message=f"MaxSize is {most} and {reserved} hosts are reserved: the others never start",
+            message=f"MaxSize is {most} and {reserved} {'host is' if reserved == 1 else 'hosts are'} reserved: the "
+            "others never start",
             allowed=f"1 to {reserved}",
             fix=f"lower MaxSize to {reserved}",
         )

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, ServiceScaling, Unknown, Workload
+from gpu_constructs.fleet import UNKNOWN, ServiceScaling, Task, Unknown, Workload
 from gpu_constructs.planning import plan
 from gpu_constructs.planning.in_words import deploying
 from gpu_constructs.rules import rules_of
 from gpu_constructs.rules.fit import deployments
-from tests.rules.fit.test_copies_fit import pool, service, task
+from tests.rules.fit.test_copies_fit import DISTINCT, pool, service, task
 from tests.rules.given import fleet_of, said
 
 ONE = pool()
@@ -88,6 +88,20 @@ def test_copies_that_may_be_on_any_of_several_pools_are_counted_once(services: A
     pools = tuple(replace(each, cluster="c", min_instances=1) for each in (NEAR, FAR))
     fleet = replace(fleet_of(workloads=services), pools=pools)
     assert [each.subject for each in said(rules_of(deployments), fleet)] == full
+
+
+@pytest.mark.parametrize(
+    ("of", "changes", "reason"),
+    [
+        (task(4), {}, "; with one more copy they need 12 GPUs, and the hosts have 8"),
+        (task(ports=(8080,)), {}, "; each copy takes host port 8080/tcp of its host"),
+        (task(), {"constraints": DISTINCT}, "; each copy needs a host of its own"),
+        (task(gib=100), {}, ""),
+    ],
+)
+def test_what_leaves_no_room_for_one_more_copy_is_said(of: Task, changes: dict[str, Any], reason: str) -> None:
+    (finding,) = said(rules_of(deployments), fleet_of(workloads=(service(of, ONE, copies=2, **changes),)))
+    assert finding.message.endswith(f"at most 200 % may run{reason}")
 
 
 @pytest.mark.parametrize(
