@@ -159,21 +159,38 @@ def of_the_reserved_type(pool: Pool) -> Problems:
 
 
 def _shared_out(context: Context) -> Problems:
-    """A reservation with fewer instances than its pools always have together."""
+    """A reservation with fewer instances than its pools always have together, or need for their services."""
     for (kind, _), pools in context.once(_by_reservation).items():
         if kind == "group" and len({each.instance_types for each in pools}) > 1:
             continue  # each reservation of the group is of one type, and how many there are of which nothing says
         always, reserved = sum(known(each.min_instances) for each in pools), pools[0].bought.reserved_alone
-        if len(pools) > 1 and reserved is not None and always > reserved:
+        if len(pools) == 1 or reserved is None:
+            continue
+        needed, names = context.once(_needed), and_list(each.name for each in pools)
+        wanted = sum(max(known(each.min_instances), needed.get(each.name, 0)) for each in pools)
+        if wanted > reserved:
+            is_floor = always > reserved
             yield Problem(
                 about=pools[0],
                 involves=pools[1:],
-                property_name="MinSize",
-                value=pools[0].min_instances,
-                message=f"{and_list(each.name for each in pools)} always have {always} hosts together, and {reserved} "
-                "are reserved: the others never start",
-                fix="a lower MinSize, or more reserved instances",
+                property_name="MinSize" if is_floor else "MaxSize",
+                value=pools[0].min_instances if is_floor else pools[0].max_instances,
+                message=(
+                    f"{names} always have {always} hosts together"
+                    if is_floor
+                    else f"services need {wanted} hosts of {names} together"
+                )
+                + f", and {reserved} are reserved: the others never start",
+                fix=f"{'a lower MinSize' if is_floor else 'fewer copies'}, or more reserved instances",
             )
+
+
+def _needed(context: Context) -> Mapping[str, int]:
+    """Hosts that services with one pool each need of it at their desired counts, by the name of the pool."""
+    bound = {each.workload.name for each in context.proof.workloads if len(each.places) == 1 and each.answer is True}
+    return {
+        each.pool.name: known(each.hosts_needed) for each in context.proof.pools if bound.issuperset(each.workloads)
+    }
 
 
 @warning(

@@ -300,6 +300,20 @@ def test_a_reservation_with_fewer_instances_than_its_groups_always_have_is_a_war
     assert check(Fleet(pools=(of_group[0], other)), rules=RESERVATIONS) == ()
 
 
+@pytest.mark.parametrize(("copies", "severities"), [(2, [Severity.WARNING]), (1, [])])
+def test_services_of_two_groups_that_need_more_hosts_than_both_share_are_a_warning(
+    copies: int, severities: list[Severity]
+) -> None:
+    task = Task(name="train", containers=(Container(name="c", requirements=(ResourceRequirement.gpus(8),)),))
+    pools = [reserved(name=each, reservation=replace(NAMED, instances=3), max_instances=3) for each in ("A", "B")]
+    one, two = (running_on(each, task=task, desired_count=copies) for each in pools)
+    other = replace(two.workloads[0], name="other")
+    both = replace(one, pools=(*one.pools, *two.pools), workloads=(*one.workloads, other))
+    found = [each for each in check(both, rules=RESERVATIONS) if each.rule == "GPU164"]
+    assert [each.severity for each in found] == severities
+    assert all("services need 4 hosts of A and B together, and 3 are reserved" in each.message for each in found)
+
+
 def test_hosts_that_start_in_a_reservation_alone_are_no_more_than_are_reserved() -> None:
     pool = reserved(max_instances=9)
     task = Task(name="train", containers=(Container(name="c", requirements=(ResourceRequirement.gpus(8),)),))
