@@ -141,7 +141,7 @@ class Work:
     tried, pairs that are compared. Who asks for more than is left does without it, and what was not judged is said.
 
     Args:
-        steps: How many steps there are.
+        steps: How many steps there are, never fewer than none.
     """
 
     __slots__ = ("left",)
@@ -159,6 +159,18 @@ class Work:
             return False
         self.left -= steps
         return True
+
+    def spend(self, steps: int) -> bool:
+        """Takes steps that were needed in any case, and nothing is left where there were fewer; whether there were.
+
+        Args:
+            steps: How many it took.
+        """
+        self.left -= steps
+        if self.left >= 0:
+            return True
+        self.left = 0
+        return False
 
 
 _OF_THE_CALL: ContextVar[Work] = ContextVar("work of the call")

@@ -111,12 +111,8 @@ class Trial:
         return replace(self, found=found, new=new)
 
 
-def other_values(stacks: Stacks, given: Mapping[str, str]) -> tuple[list[OtherValue], Mapping[str, int]]:
-    """Values to try, those that decide most first and parameter by parameter in turn.
-
-    Returns:
-        The values, and how many are left out for want of time, by parameter.
-    """
+def other_values(stacks: Stacks, given: Mapping[str, str]) -> list[OtherValue]:
+    """Values to try, those that decide most first and parameter by parameter in turn."""
     same: dict[tuple[str, str | None, tuple[str, ...]], list[Choice]] = {}
     for each in stacks.choices:
         if not given.keys() & {each.parameter, f"{each.stack}:{each.parameter}"}:
@@ -127,18 +123,14 @@ def other_values(stacks: Stacks, given: Mapping[str, str]) -> tuple[list[OtherVa
         for number, value in enumerate(each for each in values if each != default)
     ]
     ranked.sort(key=lambda each: each[:2])
-    return _in_time(stacks, [each for _, _, each in ranked])
+    return [each for _, _, each in ranked]
 
 
-def pairs(stacks: Stacks, trials: Sequence[Trial]) -> tuple[list[OtherValue], Mapping[str, int]]:
+def pairs(trials: Sequence[Trial]) -> list[OtherValue]:
     """Values of two parameters to try together: those that decide, and of which neither alone brings anything.
 
     Args:
-        stacks: What was read.
         trials: What was found with each of the values alone.
-
-    Returns:
-        The values in the time that is left, and how many are left out, by parameters.
     """
     quiet = [each.tried for each in trials if not each.new and _decides(each.tried)]
     first = {id(each.choices): at for at, each in reversed([*enumerate(quiet)])}
@@ -148,7 +140,7 @@ def pairs(stacks: Stacks, trials: Sequence[Trial]) -> tuple[list[OtherValue], Ma
         if one.choices is not other.choices
     ]
     both.sort(key=_is_apart)
-    return _in_time(stacks, both, already=len(trials))
+    return both
 
 
 def _is_apart(both: OtherValue) -> bool:
@@ -161,12 +153,27 @@ def _decides(tried: OtherValue) -> bool:
     return min(each.weight for each in tried.choices) is Weight.DECIDES
 
 
-def _in_time(stacks: Stacks, values: list[OtherValue], already: int = 0) -> tuple[list[OtherValue], Mapping[str, int]]:
-    """The values that there is time for after some others, and how many are left out, by parameter."""
-    size = len(stacks.choices) + sum(len(stack.resources) for stack in stacks.stacks)
-    most = max(0, READINGS - already)
-    tried = [each for each in values[:most] if work().takes(_STEPS_OF_RESOURCE * size)]
-    return tried, Counter(each.parameter for each in values[len(tried) :])
+def in_time(
+    stacks: Stacks, values: Sequence[OtherValue], tried: Callable[[OtherValue], Trial], already: int = 0
+) -> tuple[list[Trial], Mapping[str, int]]:
+    """What is found with the values that there is time for, and how many are left out, by parameter.
+
+    Args:
+        stacks: What was read.
+        values: Values to try, in this order.
+        tried: Tries one.
+        already: Values that were tried before.
+    """
+    steps = _STEPS_OF_RESOURCE * (len(stacks.choices) + sum(len(stack.resources) for stack in stacks.stacks))
+    trials: list[Trial] = []
+    for each in values[: max(0, READINGS - already)]:
+        if not work().takes(steps):
+            break
+        trial = tried(each)
+        if not work().left:  # it lacks what could not be worked out any more
+            break
+        trials.append(trial)
+    return trials, Counter(each.parameter for each in values[len(trials) :])
 
 
 def is_settled(finding: Finding, trials: Iterable[Trial], untried: Mapping[str, int]) -> bool:

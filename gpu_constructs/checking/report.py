@@ -22,6 +22,7 @@ from gpu_constructs.checking.described_hosts import with_hosts
 from gpu_constructs.checking.other_values import (
     OtherValue,
     Trial,
+    in_time,
     is_settled,
     other_values,
     pairs,
@@ -207,7 +208,6 @@ def _found(
     """Findings with their lines, those of other values of parameters, and how many values were not tried."""
     places = Places(stacks)
     found = [_located(each, places) for each in check(fleet, rules=asked.rules, now=_now())]
-    others, untried = other_values(stacks, asked.given)
     known = {place(each) for each in found if each.is_grave}
     grave = tuple(each for each in asked.rules if each.severity is not Severity.INFO)
     rules = (*grave, *(each for each in asked.rules if each.id == UNCHECKED))
@@ -221,10 +221,10 @@ def _found(
         new = tuple(each for each in now if place(each) not in known)
         return Trial(tried=other, found=now, new=new, left_open=left_open)
 
-    trials = [tried(each) for each in others if grave]
+    trials, untried = in_time(stacks, other_values(stacks, asked.given) if grave else [], tried)
     kept = [each for each in found if each.rule not in _RULES_ABOUT_UNKNOWNS or not is_settled(each, trials, untried)]
-    both, left_out = pairs(stacks, trials)
-    return kept, [*trials, *map(tried, both)], {**untried, **left_out}
+    of_both, left_out = in_time(stacks, pairs(trials), tried, already=len(trials))
+    return kept, [*trials, *of_both], {**untried, **left_out}
 
 
 def _located(finding: Finding, places: Places) -> Finding:

@@ -86,7 +86,7 @@ def _checked(context: Context, asked: tuple[Rule, ...], work: Work, *, fixes: bo
     found = {each.id: tuple(islice(each.problems(context), FOUND)) for each in asked}
     if not any(found.values()):  # a good fleet, as most are that constructors ask about
         return ()
-    work.left -= _STEPS_OF_PROBLEM * sum(map(len, found.values()))
+    work.spend(_STEPS_OF_PROBLEM * sum(map(len, found.values())))
     yielding = [each for each in asked if each.unless and found[each.id]]
     preferred = {id_ for each in yielding for id_ in each.unless}
     found |= {id_: tuple(islice(_BY_ID[id_].problems(context), FOUND)) for id_ in preferred - found.keys()}

@@ -12,7 +12,7 @@ import pytest
 from gpu_constructs.budget import READINGS, STEPS
 from gpu_constructs.checking import other_values
 from gpu_constructs.checking.report import Report, check_files, findings_in
-from gpu_constructs.rules import Context, Finding, Problem, error, warning
+from gpu_constructs.rules import Context, Finding, Problem, catalogue, error, warning
 from gpu_constructs.template import REGION, Inputs, Stacks, UnreadableError
 from tests.cli.templates import acknowledged, template, with_choice, written
 
@@ -219,6 +219,16 @@ def test_a_large_app_is_not_read_as_often(tmp_path: Path, monkeypatch: pytest.Mo
     result = reviewed(with_choice(*(f"g6.{number}xlarge" for number in (2, 4, 8, 16, 24))), tmp_path)
     assert len(readings) == 3
     assert result.untried == {"InstanceType": 2}
+
+
+def test_what_is_found_with_the_values_uses_time_up_too_and_then_the_others_count_as_not_tried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalogue, "_STEPS_OF_PROBLEM", STEPS // 8)  # two findings each time
+    readings = _readings(monkeypatch)
+    result = reviewed(with_choice(*(f"g6.{number}xlarge" for number in (2, 4, 8, 16, 24))), tmp_path)
+    assert len(readings) == 3, "the last one ends without work that is left"
+    assert result.untried == {"InstanceType": 3}
 
 
 def _readings(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:

@@ -106,8 +106,7 @@ class Evaluator:
             return resolvable(node) if isinstance(node, str) else node
         shared = self.shared
         # Unlike `takes`, it leaves nothing to others where it is too much.
-        shared.work.left -= 1 + len(node)  # type: ignore[arg-type]
-        if shared.work.left < 0 or shared.depth >= EVALUATION_DEPTH:
+        if not shared.work.spend(1 + len(node)) or shared.depth >= EVALUATION_DEPTH:  # type: ignore[arg-type]
             return self._too_much(node)
         shared.depth += 1
         result = self._list(node) if isinstance(node, list) else self._object(node)  # type: ignore[arg-type]

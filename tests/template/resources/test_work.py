@@ -12,7 +12,7 @@ from gpu_constructs.template import mentions
 from gpu_constructs.template.model import Reference, Resource
 from gpu_constructs.template.resources import schedules
 from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.patterns import STEPS_OF_CONSTRAINT, STEPS_OF_PATTERN
+from gpu_constructs.template.resources.patterns import STEPS_OF_CONSTRAINT, STEPS_OF_PATTERN, within_patterns
 from tests.template.resources.declared import fleet, joined
 
 _CONTAINER = {"Name": "server", "Image": "x", "Memory": 100, "PortMappings": [{"ContainerPort": 8000}]}
@@ -111,6 +111,12 @@ def test_beyond_the_budget_no_pattern_is_judged_and_that_is_noted() -> None:
         assert [each.expression for each in found_constraints] == [UNKNOWN, UNKNOWN, written[2]]
     (remark,) = found.remarks
     assert "4 patterns in placement constraints" in remark.text
+
+
+def test_a_fleet_without_patterns_is_as_it_was_when_more_was_done_than_there_was_work_for() -> None:
+    with one_call(1) as left:
+        assert not left.spend(2)
+        assert within_patterns(Fleet()) == Fleet()
 
 
 def test_a_group_is_read_once_for_all_its_capacity_providers(looked_up: list[str]) -> None:
