@@ -147,6 +147,7 @@ class Container:
         devices: Paths of host devices that it is given, such as ``/dev/neuron0``.
         may_have_other_devices: Whether it may have more than these: it is privileged, or they are not all known. Only
             templates say so.
+        privileged: Whether it has the privileges of its host; only templates say so.
         environment: Names and values of its variables, in order of name; a value may be unknown.
         essential: Whether the task stops with it.
         image: Its image as written; None if nothing was.
@@ -177,6 +178,7 @@ class Container:
     stop_timeout_seconds: int | Unknown | None = field(default=None, compare=False)
     devices: tuple[str, ...] = ()
     may_have_other_devices: bool = field(default=True, compare=False)
+    privileged: bool | Unknown = field(default=UNKNOWN, compare=False)
     environment: tuple[tuple[str, str | Unknown], ...] = ()
     essential: bool | Unknown = True
     image: str | Unknown | None = field(default=None, compare=False)

@@ -10,6 +10,7 @@ from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.fleet.calls import Gang, JobQueue, Starter, StateMachine, Step, Submission
 from gpu_constructs.fleet.origin import Origin
 from gpu_constructs.fleet.pool import Pool
+from gpu_constructs.fleet.subnet import Subnet
 from gpu_constructs.fleet.task import PlacementConstraint, Task
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
 from gpu_constructs.fleet.watch import EventRule, Watch
@@ -142,6 +143,8 @@ class Workload:
         service_connect: Whether it is in Service Connect, for which ECS adds a proxy to each task.
         constraints: Where its tasks may be placed, besides those of the task.
         network_configuration: Whether ``NetworkConfiguration.AwsvpcConfiguration`` is written; only templates say so.
+        subnets: Where its network configuration has network interfaces of tasks, empty where that is not known; only
+            templates say so.
         assigns_public_ip: Whether its network configuration gives tasks a public address; only templates say so.
         lacks_namespace: Whether it is in Service Connect, and certainly neither it nor its cluster names a namespace.
         targets: Where load balancers send its requests; only templates say so.
@@ -178,6 +181,7 @@ class Workload:
     service_connect: bool | Unknown = False
     constraints: tuple[PlacementConstraint, ...] = ()
     network_configuration: bool | Unknown = field(default=UNKNOWN, compare=False)
+    subnets: tuple[Subnet, ...] = field(default=(), compare=False)
     assigns_public_ip: bool = field(default=False, compare=False)
     lacks_namespace: bool = field(default=False, compare=False)
     service_name: str | Unknown | None = field(default=None, compare=False)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from gpu_constructs.fleet import GPU, NEURON_DEVICE, PlacementConstraint, Scheduler, Task, Unknown, known
 from gpu_constructs.hardware import Architecture
+from gpu_constructs.placement.agent import needed_capabilities
 from gpu_constructs.placement.memo import by_identity
 from gpu_constructs.values import dataclass
 
@@ -40,6 +41,7 @@ class Demand:
             its own ports.
         architecture: What its image is built for, where it says so.
         windows: Whether its containers are Windows containers.
+        capabilities: What the agent of its host must be able to do, of that which user data can leave out.
         expressions: Cluster queries that its host must satisfy, all of them.
         unknown: What of it is only known at deploy time, in the words of CloudFormation.
     """
@@ -59,6 +61,7 @@ class Demand:
     is_network_unknown: bool = False
     architecture: Architecture | None = None
     windows: bool = False
+    capabilities: tuple[str, ...] = ()
     expressions: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
 
@@ -126,6 +129,7 @@ def _of_task(task: Task) -> Demand:
         is_network_unknown=isinstance(task.network_mode, Unknown),
         architecture=None if isinstance(task.architecture, Unknown) else task.architecture,
         windows=isinstance(task.operating_system, str) and task.operating_system.upper().startswith("WINDOWS"),
+        capabilities=needed_capabilities(task),
         expressions=tuple(_expressions(task.constraints)),
         unknown=tuple(label for label, is_unknown in doubtful.items() if is_unknown),
     )

@@ -23,6 +23,7 @@ from gpu_constructs.fleet import (
     known,
 )
 from gpu_constructs.hardware import InstanceType
+from gpu_constructs.placement.agent import left_out
 from gpu_constructs.placement.assumptions import rooms_of
 from gpu_constructs.placement.daemons import fit_beside
 from gpu_constructs.placement.demand import Demand, demand_of
@@ -111,6 +112,8 @@ def _is_within_floor(demand: Demand, offer: PoolProfile) -> bool:
         and demand.cpu <= cpu
         and demand.interfaces <= interfaces
         and (not demand.host_ports or offer.reserved_ports == frozenset())
+        and not (demand.capabilities and offer.capability_settings)
+        and not (demand.interfaces and offer.apart)
         and (demand.architecture is None or demand.architecture is offer.architecture)
         and demand.has_numbers_only
         and not (offer.daemons and (demand.host_ports or demand.is_network_unknown))
@@ -283,7 +286,12 @@ def _on_host(demand: Demand, instance_type: InstanceType, offer: PoolProfile) ->
     elif demand.interfaces > offer.free_interfaces(instance_type):
         text = f"no source says how many network interfaces {instance_type} takes"
         yield Doubt(kind=DoubtKind.HOSTS, text=text)
+    if demand.interfaces and offer.apart:
+        yield Obstacle.of(instance_type, ObstacleKind.ZONE, offer.apart)
     yield from _ports(demand, instance_type, offer)
+    for capability, variable in left_out(demand.capabilities, offer.capability_settings):
+        text = f"has an agent without {capability} ({variable})"
+        yield Obstacle.of(instance_type, ObstacleKind.AGENT, text)
     yield from _query_reasons(demand.expressions, instance_type, offer)
 
 

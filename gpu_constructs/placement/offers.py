@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import lru_cache
 
 from gpu_constructs.fleet import INSTANCE_ATTRIBUTES, Fleet, Pool, Unknown, Workload
 from gpu_constructs.placement.demand import demand_of
@@ -11,6 +13,7 @@ from gpu_constructs.placement.fit import beside
 from gpu_constructs.placement.memo import by_identity
 from gpu_constructs.placement.pool_profile import Daemon, PoolProfile, profile_of
 from gpu_constructs.placement.reach import pools_of, unjudged
+from gpu_constructs.placement.reasons import listed
 
 _MOST_DAEMONS = 50
 """Daemons of one cluster that are told apart; with more it is not known what they leave."""
@@ -19,7 +22,26 @@ _MOST_DAEMONS = 50
 def offer_of(fleet: Fleet, pool: Pool, workload: Workload | None = None) -> PoolProfile:
     """What a pool offers to tasks of a workload beside the daemons of the fleet; to daemons what there is without."""
     found = None if workload is not None and workload.daemon is True else _with_daemons(fleet).get(pool.name)
-    return profile_of(pool) if found is None else found
+    offer = profile_of(pool) if found is None else found
+    apart = "" if workload is None else _apart(workload, pool)
+    return _with_interfaces_apart(offer, apart) if apart else offer
+
+
+@lru_cache(maxsize=1024)
+def _with_interfaces_apart(offer: PoolProfile, apart: str) -> PoolProfile:
+    return replace(offer, apart=apart)
+
+
+def _apart(workload: Workload, pool: Pool) -> str:
+    """Why no host can attach a network interface of its tasks, which must be in its zone; empty where one may.
+
+    https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/using-eni.html
+    """
+    pairs = [(one, other) for one in workload.subnets for other in pool.subnets]
+    if not pairs or not all(one.is_apart(other) for one, other in pairs):
+        return ""
+    zones = tuple(dict.fromkeys(each.zone for each in workload.subnets if each.zone))
+    return f"is in no zone of the subnets of its tasks{f' ({listed(zones)})' if zones else ''}"
 
 
 @by_identity(maxsize=4)

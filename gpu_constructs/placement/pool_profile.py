@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from functools import lru_cache
 from typing import Any, TypeAlias
 
 from gpu_constructs.fleet import (
-    INSTANCE_ATTRIBUTES,
-    RESERVED_TCP,
-    RESERVED_UDP,
     TASK_INTERFACES,
     UNKNOWN,
     Pool,
     PoolKind,
     Subnet,
     Unknown,
-    UserData,
 )
 from gpu_constructs.hardware import Architecture, InstanceType
-from gpu_constructs.hardware.aws_limits import MAX_USER_DATA_BYTES, RESERVED_PORTS
+from gpu_constructs.hardware.aws_limits import RESERVED_PORTS
+from gpu_constructs.placement.agent import attributes_of, capability_settings, reserved_ports_of
 from gpu_constructs.placement.demand import Demand
 from gpu_constructs.placement.host import ASSUMED_RESERVE_MIB
 from gpu_constructs.placement.memo import Identical, by_identity
@@ -75,6 +71,7 @@ class PoolProfile:
         places: Where a host may be.
         occupied: Network interfaces that a host has before any task.
         gives_interfaces: Whether its agents give tasks network interfaces, unless user data says that they do not.
+        capability_settings: Settings with which its agents may leave out what they can do.
         reserved_ports: Ports of a host that its agent certainly keeps from tasks; unknown where only the deploy says.
         may_reserve_ports: Ports that it is expected to keep where nothing says which.
         is_linux: Whether its hosts certainly run Linux.
@@ -82,6 +79,7 @@ class PoolProfile:
         may_have_hosts: Whether hosts may run though managed scaling never launches one.
         unknown_types: Why its types are not all known; empty if they are.
         architecture: Processor architecture of its types; None if they differ or are not known.
+        apart: Why no host takes a network interface of the tasks that it is offered to; empty if one may.
         daemons: What runs on each host before any other task; none as long as no fleet was asked for them.
     """
 
@@ -94,6 +92,7 @@ class PoolProfile:
     places: tuple[HostPlace, ...] = ((),)
     occupied: int = 1
     gives_interfaces: bool = True
+    capability_settings: tuple[tuple[str, str], ...] = ()
     reserved_ports: frozenset[tuple[int, str]] | Unknown = frozenset()
     may_reserve_ports: frozenset[tuple[int, str]] = RESERVED_PORTS
     is_linux: bool = False
@@ -101,6 +100,7 @@ class PoolProfile:
     may_have_hosts: bool = False
     unknown_types: str = ""
     architecture: Architecture | None = None
+    apart: str = ""
     daemons: tuple[Daemon, ...] = ()
 
     def free_interfaces(self, instance_type: InstanceType, *, certain: bool = True) -> int:
@@ -132,7 +132,7 @@ class PoolProfile:
 def profile_of(pool: Pool) -> PoolProfile:
     """What a pool offers to one task."""
     reserved = pool.reserved_memory_mib
-    ports, expected_ports = _reserved_ports(pool.user_data)
+    ports, expected_ports = reserved_ports_of(pool.user_data)
     told = pool.user_data.get("ECS_RESERVED_MEMORY") is not None
     return _of_settings(
         Identical(*pool.instance_types),
@@ -141,12 +141,13 @@ def profile_of(pool: Pool) -> PoolProfile:
         # A text that is not known whole seldom hides this setting. It is a doubt only where it is written with a value
         # of the deploy; else what most hosts reserve is taken off what they are expected to register.
         may_reserve_mib=ASSUMED_RESERVE_MIB if isinstance(reserved, Unknown) else reserved,
-        attributes=_attributes(pool.user_data),
+        attributes=attributes_of(pool.user_data),
         places=_places(pool.region, pool.subnets),
         occupied=max(1, len(pool.interfaces)),
         # What user data says goes before what ecs-init sets, which is that they do: getContainerConfig in
         # ecs-init/docker/docker.go of github.com/aws/amazon-ecs-agent.
         gives_interfaces=not pool.user_data.turns_off(TASK_INTERFACES),
+        capability_settings=capability_settings(pool.user_data),
         reserved_ports=ports,
         may_reserve_ports=expected_ports,
         is_linux=not isinstance(pool.image, Unknown),  # every image that is known runs Linux
@@ -185,46 +186,3 @@ def _places(region: str | None, subnets: tuple[Subnet, ...]) -> tuple[HostPlace,
     somewhere: AttributeValue = UNKNOWN if region is None else Beginning(region)
     found = dict.fromkeys(((ZONE, each.zone or somewhere), (SUBNET, each.id or UNKNOWN)) for each in subnets)
     return tuple(found) if 0 < len(found) <= _MOST_PLACES else (((ZONE, somewhere),),)
-
-
-def _attributes(user_data: UserData) -> tuple[tuple[str, str], ...]:
-    """``ECS_INSTANCE_ATTRIBUTES``, a JSON object of names and values; nothing where it is something else.
-
-    https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-agent-config.html
-    """
-    read = _json(user_data.get(INSTANCE_ATTRIBUTES))
-    if not isinstance(read, dict):
-        return ()
-    # Names that begin with "ecs." are ECS's own.
-    return tuple((name, value) for name, value in read.items() if isinstance(value, str) and name[:4] != "ecs.")
-
-
-def _reserved_ports(user_data: UserData) -> tuple[frozenset[tuple[int, str]] | Unknown, frozenset[tuple[int, str]]]:
-    """Ports that agents certainly keep, and those that they are expected to: of TCP what is written, or the usual ones.
-
-    An empty list counts as none: ``ZeroOrNil`` in agent/utils of github.com/aws/amazon-ecs-agent.
-
-    https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-agent-config.html
-    """
-    certain: set[tuple[int, str]] = set()
-    expected: set[tuple[int, str]] = set()
-    for variable, protocol in ((RESERVED_TCP, "tcp"), (RESERVED_UDP, "udp")):
-        written = user_data.get(variable)
-        ports = _json(written)
-        if written is not None and not (isinstance(ports, list) and all(type(each) is int for each in ports)):
-            return UNKNOWN, RESERVED_PORTS
-        if isinstance(ports, list) and ports:
-            certain |= {(each, protocol) for each in ports}
-        else:
-            expected |= {each for each in RESERVED_PORTS if each[1] == protocol}
-    return frozenset(certain), frozenset(certain | expected)
-
-
-def _json(text: str | Unknown | None) -> object:
-    """What a setting in JSON says; None where that cannot be read."""
-    if not isinstance(text, str) or len(text) > MAX_USER_DATA_BYTES:
-        return None
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None

@@ -77,6 +77,8 @@ class ObstacleKind(Enum):
     CONSTRAINT = "placement constraint"
     MACHINE = "machine image and agent"
     DAEMONS = "what daemons take"
+    AGENT = "what agents leave out"
+    ZONE = "zones of the hosts"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

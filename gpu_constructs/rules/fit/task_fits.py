@@ -41,6 +41,11 @@ _PLACEMENT = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-p
 
 # Other rules report the other resources.
 _RESOURCES = frozenset({HostResource.GPU, HostResource.CPU, HostResource.MEMORY, HostResource.INTERFACES})
+_OF_HOSTS = {
+    ObstacleKind.AGENT: ("TaskDefinition", "user data without that setting, or a task without that need"),
+    ObstacleKind.ZONE: ("NetworkConfiguration", "subnets for its tasks in the zones of the hosts"),
+}
+"""Obstacles that are a matter of neither size, with the property and the fix."""
 _UNSURE = (DoubtKind.MEMORY, DoubtKind.UNDOCUMENTED, DoubtKind.DAEMONS)
 
 
@@ -157,7 +162,7 @@ def _in_question(context: Context) -> Iterator[tuple[Assignment, Destination]]:
 
 def _reasons(task: Task, destination: Destination) -> tuple[Shortfall | Obstacle, ...]:
     """Why a pool never runs a task, without what other rules report."""
-    obstacles = {ObstacleKind.GPU_PART, ObstacleKind.DAEMONS}
+    obstacles = {ObstacleKind.GPU_PART, ObstacleKind.DAEMONS, *_OF_HOSTS}
     obstacles |= set() if task.wants_gpu else {ObstacleKind.OPERATING_SYSTEM}
     return (
         *(
@@ -192,14 +197,15 @@ def _does_not_fit(assignment: Assignment, where: str, each: Destination) -> Prob
     types = "InstanceType" if each.pool.requirements is None else "InstanceRequirements"
     on_larger = f"; only {and_list(each.fit.hosts)} can run it, and managed scaling looks at the smallest type"
     first = worst(each.fit.shortfalls)
+    told = None if first else next((_OF_HOSTS[one.kind] for one in each.fit.obstacles if one.kind in _OF_HOSTS), None)
     is_off = each.pool.user_data.turns_off(TASK_INTERFACES) and first and first.resource is HostResource.INTERFACES
     return Problem(
         about=assignment.workload,
         involves=(assignment.task, *([each.pool] if foreign else [])),
         message=f"{assignment.task.name} does not fit {where}{on_larger if each.fit.hosts else ''}",
-        fix=f"{TASK_INTERFACES}=true, or network mode bridge" if is_off else LESS,
-        ways=() if is_off else (*_without(foreign, each.pool), *ways_of(assignment.task, each.pool, each.fit)),
-        property_name=PROPERTIES[HostResource.GPU if first is None else first.resource],
+        fix=told[1] if told else f"{TASK_INTERFACES}=true, or network mode bridge" if is_off else LESS,
+        ways=() if is_off or told else (*_without(foreign, each.pool), *ways_of(assignment.task, each.pool, each.fit)),
+        property_name=told[0] if told else PROPERTIES[HostResource.GPU if first is None else first.resource],
         value=None if first is None else first.asked,
         allowed="" if first is None else f"up to {first.resource.amount(first.available)}",
         is_shortage=first is not None,

@@ -54,6 +54,7 @@ def container_of(section: Section, *, network_mode: str | Unknown, needs: GpuNee
         stop_timeout_seconds=section.integer("StopTimeout"),
         devices=linux.known_texts("Devices", "HostPath"),
         may_have_other_devices=_may_have_other_devices(section, linux),
+        privileged=given(section.flag("Privileged"), default=False),
         environment=environment_of(section),
         essential=given(section.flag("Essential"), default=True),
         image=section.text("Image"),

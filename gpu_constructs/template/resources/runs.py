@@ -20,6 +20,7 @@ from gpu_constructs.template.resources.json_texts import JsonTexts
 from gpu_constructs.template.resources.section import Notes, Section, given, is_list
 from gpu_constructs.template.resources.services import Services
 from gpu_constructs.template.resources.state_machines import RUN_TASK, StateCall
+from gpu_constructs.template.resources.subnets import subnets_of
 from gpu_constructs.template.resources.tasks import constraints_of, task_size_of
 from gpu_constructs.values import dataclass
 
@@ -161,6 +162,7 @@ def workload_of(run: Run, name: str, services: Services) -> Workload:
     strategy = services.strategy(parameters, cluster)
     network = parameters.section("NetworkConfiguration")
     # EventBridge alone writes the one word in another way.
+    written = network.section("AwsVpcConfiguration" if network.has("AwsVpcConfiguration") else "AwsvpcConfiguration")
     configured = network.has("AwsvpcConfiguration") or network.has("AwsVpcConfiguration")
     task = services.task(run.task, run.resource.origin.place)
     return Workload(
@@ -178,6 +180,7 @@ def workload_of(run: Run, name: str, services: Services) -> Workload:
         lacks_role=run.lacks_role,
         missing_providers=services.missing_providers(parameters, cluster),
         network_configuration=UNKNOWN if network.is_unknown else configured,
+        subnets=subnets_of(written.get("Subnets"), None, services.index),
         origin=parameters.origin,
     )
 

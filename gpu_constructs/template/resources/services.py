@@ -15,6 +15,7 @@ from gpu_constructs.template.resources.clusters import CLUSTER, Clusters, Provid
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.load_balancing import Balancing
 from gpu_constructs.template.resources.section import Notes, Section, given
+from gpu_constructs.template.resources.subnets import subnets_of
 from gpu_constructs.template.resources.tasks import TASK_DEFINITION, constraints_of
 from gpu_constructs.values import dataclass
 
@@ -72,6 +73,7 @@ class Services:
             health_check_grace_seconds=properties.integer("HealthCheckGracePeriodSeconds"),
             constraints=constraints_of(properties),
             network_configuration=UNKNOWN if network.is_unknown else network.has("AwsvpcConfiguration"),
+            subnets=subnets_of(network.section("AwsvpcConfiguration").get("Subnets"), None, self.index),
             assigns_public_ip=network.section("AwsvpcConfiguration").text("AssignPublicIp") == "ENABLED",
             lacks_namespace=self._lacks_namespace(properties, connect),
             targets=tuple(self.balancing.targets(resource, properties, task)),

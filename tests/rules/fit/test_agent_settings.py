@@ -1,10 +1,22 @@
-"""What user data tells the ECS agent to keep from tasks: host ports and network interfaces."""
+"""What user data tells the ECS agent to keep from tasks: host ports, network interfaces, and what it can do."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Container, PoolKind, ResourceRequirement, Task, Unknown, UserData
+from gpu_constructs.fleet import (
+    UNKNOWN,
+    Container,
+    PoolKind,
+    Relations,
+    ResourceRequirement,
+    Subnet,
+    Task,
+    Unknown,
+    UserData,
+)
 from gpu_constructs.placement import prove
 from gpu_constructs.rules import Severity, check, find_rule
 from tests.rules.given import a_pool, running_on
@@ -18,6 +30,16 @@ def a_task(port: int = 0, protocol: str = "tcp", mode: str = "bridge") -> Task:
         name="vllm", requirements=(ResourceRequirement.gpus(1),), memory_limit_mib=1024, host_ports=ports
     )
     return Task(name="chat", containers=(container,), network_mode=mode)
+
+
+def that_logs(driver: str | None, *, privileged: bool | Unknown = False) -> Task:
+    task = a_task()
+    (container,) = task.containers
+    changed = replace(container, relations=Relations(log_driver=driver), privileged=privileged)
+    return replace(task, containers=(changed,))
+
+
+DOES_NOT_FIT = ("GPU060", Severity.ERROR)
 
 
 @pytest.mark.parametrize(
@@ -37,6 +59,23 @@ def a_task(port: int = 0, protocol: str = "tcp", mode: str = "bridge") -> Task:
         ({"ECS_ENABLE_TASK_ENI": "false"}, a_task(mode="awsvpc"), ("GPU060", Severity.ERROR), False),
         ({"ECS_ENABLE_TASK_ENI": "true"}, a_task(mode="awsvpc"), None, True),
         ({"ECS_ENABLE_TASK_ENI": "false"}, a_task(), None, True),
+        ({"ECS_AVAILABLE_LOGGING_DRIVERS": '["awslogs"]'}, that_logs("splunk"), DOES_NOT_FIT, False),
+        ({"ECS_AVAILABLE_LOGGING_DRIVERS": '["awslogs"]'}, that_logs("awslogs"), None, True),
+        ({"ECS_AVAILABLE_LOGGING_DRIVERS": '["awslogs"]'}, that_logs("awsfirelens"), None, True),
+        ({"ECS_AVAILABLE_LOGGING_DRIVERS": "[]"}, that_logs("splunk"), None, True),
+        ({"ECS_AVAILABLE_LOGGING_DRIVERS": UNKNOWN}, that_logs("splunk"), None, True),
+        ({"ECS_DISABLE_PRIVILEGED": "true"}, that_logs(None, privileged=True), DOES_NOT_FIT, False),
+        ({"ECS_DISABLE_PRIVILEGED": "false"}, that_logs(None, privileged=True), None, True),
+        ({"ECS_DISABLE_PRIVILEGED": "true"}, that_logs(None, privileged=UNKNOWN), None, True),
+        ({"ECS_ENABLE_TASK_IAM_ROLE": "false"}, replace(a_task(), has_task_role=True), DOES_NOT_FIT, False),
+        ({"ECS_ENABLE_TASK_IAM_ROLE": "false"}, replace(a_task(), has_task_role=False), None, True),
+        ({"ECS_ENABLE_TASK_IAM_ROLE": "false"}, replace(a_task(mode="host"), has_task_role=True), None, True),
+        (
+            {"ECS_ENABLE_TASK_IAM_ROLE_NETWORK_HOST": "false"},
+            replace(a_task(mode="host"), has_task_role=True),
+            DOES_NOT_FIT,
+            False,
+        ),
     ],
 )
 def test_what_agents_keep_from_tasks_decides_where_these_run(
@@ -53,6 +92,39 @@ def test_what_is_kept_from_a_task_is_said_with_the_setting() -> None:
     (finding,) = check(running_on(pool, task=a_task(mode="awsvpc")), rules=RULES)
     assert "network interfaces for tasks: 1 asked, g6.xlarge has 0 (ECS_ENABLE_TASK_ENI is off)" in finding.message
     assert finding.fix == "ECS_ENABLE_TASK_ENI=true, or network mode bridge"
+
+
+def test_what_an_agent_leaves_out_is_said_with_the_setting() -> None:
+    pool = a_pool("g6.xlarge", user_data=UserData(agent=(("ECS_DISABLE_PRIVILEGED", "true"),)))
+    (finding,) = check(running_on(pool, task=that_logs(None, privileged=True)), rules=RULES)
+    assert "has an agent without privileged-container (ECS_DISABLE_PRIVILEGED)" in finding.message
+    assert finding.fix == "user data without that setting, or a task without that need"
+
+
+A, B, C, OPEN = Subnet(zone="us-east-1a"), Subnet(zone="us-east-1b"), Subnet(zone="us-east-1c"), Subnet()
+
+
+@pytest.mark.parametrize(
+    ("hosts", "tasks", "mode", "fits"),
+    [
+        ((A, B), (C,), "awsvpc", False),
+        ((B,), (A, C), "awsvpc", False),
+        ((A, B), (B, C), "awsvpc", True),
+        ((A, OPEN), (C,), "awsvpc", True),
+        ((A,), (OPEN,), "awsvpc", True),
+        ((A,), (C,), "bridge", True),
+        ((Subnet(zone_index=0),), (Subnet(zone_index=1),), "awsvpc", False),
+        ((), (C,), "awsvpc", True),
+    ],
+)
+def test_network_interfaces_of_tasks_are_in_the_zones_of_their_hosts(
+    hosts: tuple[Subnet, ...], tasks: tuple[Subnet, ...], mode: str, fits: bool
+) -> None:
+    fleet = running_on(
+        replace(a_pool("g6.xlarge"), subnets=hosts), task=a_task(mode=mode), desired_count=1, subnets=tasks
+    )
+    assert [each.rule for each in check(fleet, rules=RULES)] == ([] if fits else ["GPU060"])
+    assert (prove(fleet).workloads[0].answer is False) is not fits
 
 
 def test_managed_instances_have_no_agent_to_set_up() -> None:

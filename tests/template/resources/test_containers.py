@@ -114,11 +114,13 @@ def test_who_routes_logs_and_whose_volumes_are_mounted_is_read() -> None:
     main = {
         "Name": "a",
         "LogConfiguration": {"LogDriver": "awsfirelens"},
+        "Privileged": True,
         "VolumesFrom": [{"SourceContainer": "b"}, {"SourceContainer": {"Unknown": 0}}],
     }
     first, second = read(main, {"Name": "b", "FirelensConfiguration": {"Type": "fluentbit"}})[0].containers
     assert first.relations == Relations(log_driver="awsfirelens", volumes_from=("b",))
     assert second.relations == Relations(is_log_router=True)
+    assert (first.privileged, second.privileged) == (True, False)
 
 
 @pytest.mark.parametrize(
