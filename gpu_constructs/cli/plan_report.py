@@ -291,6 +291,7 @@ def _pool_facts(each: PoolPlan) -> dict[str, object]:
             "beyond_max_size": _json(found.beyond),
             "stuck": list(found.stuck),
             "too_large": list(found.too_large),
+            "interrupted": list(found.interrupted),
         },
         "idle_quarter_hour": _usd(each.idle_quarter_hour),
         "cheaper": _search(each.cheaper),

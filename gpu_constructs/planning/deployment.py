@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from gpu_constructs.fleet import UNKNOWN, Fleet, Unknown, Workload, known
+from gpu_constructs.hardware.aws_limits import MAX_PERCENT
 from gpu_constructs.placement import PoolProof, can_go_on, copies_beside, may_stop, percentages_of, task_slots
 from gpu_constructs.values import dataclass
 
@@ -26,6 +27,7 @@ class Deployment:
             scales.
         stuck: Services that cannot take the first step of a deployment, as GPU010 says.
         too_large: Services whose versions run side by side, and have no room for that even with the pool to themselves.
+        interrupted: Services whose only copy stops before the new one starts.
         stops_first: Whether old copies of some service may stop before new ones start, where there are too few hosts.
         is_scaled: Whether there can be as many hosts as MaxSize.
     """
@@ -35,6 +37,7 @@ class Deployment:
     beyond: int | Unknown
     stuck: tuple[str, ...] = ()
     too_large: tuple[str, ...] = ()
+    interrupted: tuple[str, ...] = ()
     stops_first: bool = True
     is_scaled: bool = True
 
@@ -80,6 +83,7 @@ def deployment_of(
         beyond=max(0, known(needed) - most) if is_known and not isinstance(most, Unknown) else UNKNOWN,
         stuck=stuck,
         too_large=tuple(each.name for each in twice if _is_too_large(each, full)),
+        interrupted=tuple(each.name for each in services if each not in twice and _is_interrupted(each)),
         stops_first=any(each not in twice and _may_stop(each) for each in services),
         is_scaled=is_scaled,
     )
@@ -133,6 +137,13 @@ def _is_hemmed_in(workload: Workload, at_rest: PoolProof, most: int | Unknown) -
 def _may_stop(workload: Workload) -> bool:
     wanted, percent = workload.desired_count, percentages_of(workload)
     return isinstance(wanted, Unknown) or percent is None or may_stop(wanted, percent)
+
+
+def _is_interrupted(workload: Workload) -> bool:
+    """Whether a deployment has no copy of it running for a while."""
+    percent = percentages_of(workload)
+    alone = workload.desired_count == 1 and percent is not None and may_stop(1, percent)
+    return alone and percent is not None and percent.max_healthy_percent < _BOTH_VERSIONS * MAX_PERCENT
 
 
 def _is_too_large(workload: Workload, there: PoolProof) -> bool:

@@ -136,6 +136,8 @@ def deploying(found: Deployment) -> str:
             text += ": old copies stop before new ones start"
         elif not found.stuck and not found.too_large:
             text += ": some copies are replaced after others"
+    if found.interrupted:
+        text += f"; the only copy of {listed(found.interrupted)} stops before the new one starts"
     if found.stuck:
         text += f"; {listed(found.stuck)} cannot take the first step"
     if found.too_large:

@@ -117,6 +117,15 @@ def test_the_plan_says_what_the_rule_says(low: int, words: str) -> None:
     assert deploying(planned.deployment).endswith(words)
 
 
+@pytest.mark.parametrize(("high", "is_said"), [(100, True), (200, False)])
+def test_the_plan_says_that_the_only_copy_stops_first(high: int, is_said: bool) -> None:
+    of = replace(named("a", copies=1, low=0), max_healthy_percent=high)
+    (planned,) = plan(fleet_of(workloads=(of,))).pools
+    assert planned.deployment is not None
+    text = "; the only copy of a stops before the new one starts"
+    assert deploying(planned.deployment).endswith(text) is is_said
+
+
 def test_copies_of_a_service_that_has_room_for_one_more_are_replaced_after_each_other() -> None:
     (planned,) = plan(fleet_of(workloads=(named("a", copies=7),))).pools
     assert planned.deployment is not None
