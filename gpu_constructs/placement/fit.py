@@ -85,7 +85,9 @@ def fit(task: Task, pool: Pool, *, constraints: Sequence[PlacementConstraint] = 
     requirements that are greater than the smallest instance type in the Auto Scaling group, then that group of tasks
     can't run with this capacity provider"
     (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-scaling-behavior.html). Where the pool always
-    has hosts, one of a larger type may be among them, so that is a doubt. Everywhere else one type that fits is enough.
+    has hosts, one of a larger type may be among them, so that is a doubt. An Auto Scaling group without managed scaling
+    launches whichever of its types it comes to, so one that cannot run the task is a doubt as well. Everywhere else one
+    type that fits is enough.
     """
     return fit_demand(demand_of(task, constraints), profile_of(pool))
 
@@ -129,7 +131,7 @@ def _holds_everywhere(expressions: tuple[str, ...], offer: PoolProfile) -> bool:
 @lru_cache(maxsize=8192)
 def _looked_at(demand: Demand, offer: PoolProfile) -> Fit:
     each_type = tuple(on_host(demand, each, offer) for each in offer.instance_types)
-    smallest, any_type = _smallest_of(each_type, offer), _any_of(each_type)
+    smallest, any_type = _smallest_of(each_type, offer), _any_of(each_type, offer)
     decided = smallest if offer.smallest_decides is True else any_type
     if isinstance(offer.smallest_decides, Unknown) and smallest.answer is not any_type.answer:
         unsure = Doubt(
@@ -144,14 +146,19 @@ def _looked_at(demand: Demand, offer: PoolProfile) -> Fit:
     return decided
 
 
-def _any_of(each_type: Iterable[Fit]) -> Fit:
-    """One type that fits is enough."""
-    each_type = tuple(each_type)
+def _any_of(each_type: tuple[Fit, ...], offer: PoolProfile) -> Fit:
+    """One type that fits is enough, but in a group that chooses its types without regard to the task."""
     hosts = _hosts(each_type)
     if not hosts:
         return replace(_excluded(each_type), shortfalls=_nearest(each_type))
-    sure = any(each.answer is True for each in each_type)
-    return Fit(doubts=() if sure else _merged_doubts(each_type), hosts=hosts)
+    is_chosen = offer.kind is not PoolKind.AUTO_SCALING_GROUP
+    if is_chosen and any(each.answer is True for each in each_type):
+        return Fit(hosts=hosts)
+    doubts = _merged_doubts(each_type)
+    if is_chosen or len(hosts) == len(each_type):
+        return Fit(doubts=doubts, hosts=hosts)
+    text = f"without managed scaling the group launches any of its types, and only {listed(hosts)} can run it"
+    return Fit(doubts=(_of_some_types(each_type, text), *doubts), hosts=hosts)
 
 
 def _smallest_of(each_type: tuple[Fit, ...], offer: PoolProfile) -> Fit:
@@ -169,15 +176,20 @@ def _smallest_of(each_type: tuple[Fit, ...], offer: PoolProfile) -> Fit:
         text = f"only {listed(hosts)} can run it, and managed scaling looks at the smallest type ({_joined(short)})"
         doubts.insert(0, Doubt(kind=DoubtKind.SMALLEST_TYPE, text=text))
     elif len(hosts) < len(each_type):
-        excluded = _excluded(each for each in each_type if each.answer is False)
         text = (
-            f"{_joined((*excluded.shortfalls, *excluded.obstacles))}; managed scaling may look at that type, find that "
-            f"the task cannot run on it, and never launch {listed(hosts)}"
+            f"managed scaling may look at that type, find that the task cannot run on it, and never launch "
+            f"{listed(hosts)}"
         )
-        constrained = any(each.kind is ObstacleKind.CONSTRAINT for each in excluded.obstacles)
-        kind = DoubtKind.CONSTRAINED_TYPES if constrained else DoubtKind.SOME_TYPES
-        doubts.insert(0, Doubt(kind=kind, text=text))
+        doubts.insert(0, _of_some_types(each_type, text))
     return Fit(doubts=tuple(doubts), hosts=hosts)
+
+
+def _of_some_types(each_type: Iterable[Fit], text: str) -> Doubt:
+    """Why some types cannot run a task, and what that may lead to."""
+    excluded = _excluded(each for each in each_type if each.answer is False)
+    constrained = any(each.kind is ObstacleKind.CONSTRAINT for each in excluded.obstacles)
+    kind = DoubtKind.CONSTRAINED_TYPES if constrained else DoubtKind.SOME_TYPES
+    return Doubt(kind=kind, text=f"{_joined((*excluded.shortfalls, *excluded.obstacles))}; {text}")
 
 
 def _hosts(each_type: Iterable[Fit]) -> tuple[InstanceType, ...]:

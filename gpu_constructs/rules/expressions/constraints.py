@@ -149,16 +149,18 @@ def satisfied_by_hosts(context: Context) -> Problems:
 
 @warning(
     "GPU071",
-    question="does every instance type and subnet of a pool with managed scaling satisfy the placement constraints?",
+    question="does every instance type and subnet of an Auto Scaling group satisfy the placement constraints?",
     because="managed scaling samples the instance types of the Auto Scaling group, and may not scale out if one does "
     "not satisfy the constraints; Auto Scaling chooses the subnet, and an idle host in another one keeps managed "
-    "scaling from starting more",
+    "scaling from starting more; without managed scaling Auto Scaling chooses the type as well",
     source=_SCALING,
     changes="PlacementConstraints.Expression",
 )
 def satisfied_by_all_types(context: Context) -> Problems:
     for assignment in context.assignments:
-        for each in assignment.in_question if assignment.every else ():
+        for each in assignment.in_doubt:
+            if each.pool.is_scaled_by_ecs and not assignment.every:
+                continue  # for a task without a strategy it starts no host of any type
             for doubt in each.fit.doubts:
                 is_of_place = doubt.kind is DoubtKind.CONSTRAINED_PLACES and each.pool.is_scaled_by_ecs
                 if is_of_place or doubt.kind is DoubtKind.CONSTRAINED_TYPES:

@@ -128,9 +128,10 @@ def fits(context: Context) -> Problems:
 
 @warning(
     "GPU069",
-    question="can the smallest type of a capacity provider run the task?",
+    question="can every type of the Auto Scaling group run the task?",
     because="managed scaling compares a task with the smallest type of the Auto Scaling group and does not scale out "
-    "for a task that needs more; such a task only runs on a larger host that is already running",
+    "for a task that needs more; such a task only runs on a larger host that is already running, and without managed "
+    "scaling nothing makes the group launch one",
     source=_SCALING,
     stops_work=True,
     changes="InstanceType",

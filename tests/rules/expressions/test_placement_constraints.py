@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -31,7 +32,6 @@ UNSCALED = a_pool("g6.xlarge", "g6.2xlarge", managed_scaling=False)
         running_on(L4, task=a_task("1"), constraints=where("attribute:ecs.instance-type = g5.xlarge")),  # GPU040
         running_on(L4, task=a_task("1"), constraints=where(CONTRADICTION)),  # GPU041
         running_on(a_pool(has_unknown_types=True), task=a_task("1"), constraints=where(IN.format("g5.xlarge"))),
-        running_on(UNSCALED, task=a_task("1"), constraints=where(IN.format("g6.2xlarge"))),
     ],
 )
 def test_constraints_that_hold_or_may_hold_everywhere_have_no_finding(fleet: Fleet) -> None:
@@ -77,6 +77,13 @@ def test_with_a_launch_type_constraints_choose_among_the_hosts_of_the_cluster() 
     assert found(on_launch_type(*pools, task=a_task("1"), constraints=where(IN.format("g6.xlarge")))) == []
     elsewhere = on_launch_type(*pools, task=a_task("1"), constraints=where(IN.format("p5.4xlarge")), is_whole=True)
     assert only(FIT_RULES, elsewhere).rule == "GPU070"
+
+
+@pytest.mark.parametrize("fleet_of", [running_on, on_launch_type])
+def test_constraints_that_leave_out_some_types_of_a_group_may_get_no_host_of_the_others(fleet_of: Any) -> None:
+    finding = only(FIT_RULES, fleet_of(UNSCALED, task=a_task("1"), constraints=where(IN.format("g6.2xlarge"))))
+    assert finding.rule == "GPU071"
+    assert "without managed scaling the group launches any of its types" in finding.message
 
 
 def test_constraints_that_leave_out_some_types_may_stop_scale_out() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import Container, GpuNeeds, PlacementConstraint, Pool, ResourceRequirement, Task
+from gpu_constructs.fleet import Container, GpuNeeds, PlacementConstraint, Pool, PoolKind, ResourceRequirement, Task
 from gpu_constructs.hardware import DeclaredInstanceType
 from gpu_constructs.rules import Severity
 from tests.rules.given import FIT_RULES, a_pool, found, only, running_on
@@ -100,7 +100,7 @@ def test_one_type_of_several_is_enough_to_be_warned_of_because_ecs_does_not_look
 
 
 def test_a_constraint_that_keeps_it_off_that_type_is_heard() -> None:
-    mixed = a_pool("g6.xlarge", "g6e.xlarge", managed_scaling=False)
+    mixed = a_pool("g6.xlarge", "g6e.xlarge", kind=PoolKind.MANAGED_INSTANCES)
     kept_off = PlacementConstraint(type="memberOf", expression="attribute:ecs.instance-type == g6e.xlarge")
     assert found(running_on(mixed, task=needing(memory_mib=40_960), constraints=(kept_off,))) == []
 

@@ -90,5 +90,5 @@ def test_hosts_that_are_something_else_are_an_error(task: Task, pool: Pool, rule
 
 
 def test_a_pool_of_two_architectures_is_left_to_the_rule_about_shapes() -> None:
-    mixed = a_pool("g6.xlarge", "g5g.xlarge", managed_scaling=False)
+    mixed = a_pool("g6.xlarge", "g5g.xlarge", kind=PoolKind.MANAGED_INSTANCES)
     assert found(running_on(mixed, task=a_task("1", architecture=Architecture.ARM64))) == []

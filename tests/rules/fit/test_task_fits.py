@@ -38,7 +38,6 @@ KEPT = UserData(agent=(("ECS_RESERVED_MEMORY", "256"),))
         running_on(a_pool("g6f.large"), task=a_task("0.125")),
         running_on(a_pool("p5.48xlarge"), task=a_task("ALL")),
         running_on(a_pool("g5.xlarge", "g5.12xlarge", kind=PoolKind.MANAGED_INSTANCES), task=a_task("4")),
-        running_on(a_pool("g5.xlarge", "g5.12xlarge", managed_scaling=False), task=a_task("4")),
         running_on(a_pool(has_unknown_types=True), task=a_task("8")),
         running_on(a_pool(unknown_type_names=("g9.xlarge",)), task=a_task("8")),
         running_on(task=a_task("8")),  # a provider of another stack
@@ -142,9 +141,15 @@ class TestLargerTypesBehindASmallOne:
         assert finding.fix == "a separate capacity provider for g5.12xlarge"
 
     @pytest.mark.parametrize(
-        "changes", [{"min_instances": 2}, {"min_instances": UNKNOWN}, {"managed_scaling": UNKNOWN}]
+        "changes",
+        [
+            {"min_instances": 2},
+            {"min_instances": UNKNOWN},
+            {"managed_scaling": UNKNOWN},
+            {"managed_scaling": False, "min_instances": 1, "max_instances": 1},
+        ],
     )
-    def test_are_a_warning_where_hosts_may_run_already(self, changes: dict[str, Any]) -> None:
+    def test_are_a_warning_where_such_a_host_may_run(self, changes: dict[str, Any]) -> None:
         finding = only(FIT_RULES, running_on(a_pool("g5.xlarge", "g5.12xlarge", **changes), task=a_task("4")))
         assert (finding.rule, finding.severity) == ("GPU069", Severity.WARNING)
         assert "g5.12xlarge" in finding.message
