@@ -13,6 +13,7 @@ from typing import Final
 
 from gpu_constructs.account.calls import Calls
 from gpu_constructs.account.clients import Clients
+from gpu_constructs.budget import brief
 from gpu_constructs.errors import GpuConstructsError
 from gpu_constructs.live.described import Thing, listed, short_name, text
 from gpu_constructs.values import dataclass
@@ -23,7 +24,12 @@ POLICY: Final[Mapping[str, object]] = MappingProxyType(
         "Statement": [
             {
                 "Effect": "Allow",
-                "Action": ["cloudformation:ListStackResources", "ecs:DescribeTasks", "ecs:ListTasks"],
+                "Action": [
+                    "cloudformation:ListStackResources",
+                    "ecs:DescribeClusters",
+                    "ecs:DescribeTasks",
+                    "ecs:ListTasks",
+                ],
                 "Resource": "*",
             },
             {"Effect": "Allow", "Action": ["ecs:StopTask"], "Resource": "arn:aws:ecs:*:*:task/*"},
@@ -37,6 +43,11 @@ _PAGES = 500
 _POLL_SECONDS = 5.0
 _OF_SERVICE = ("service:", "ecs-svc/")  # how ECS begins the group and the startedBy of a service's tasks
 _REASON = "gpu-constructs stop-tasks"
+# https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-lifecycle-explanation.html
+_ENDED = frozenset({"STOPPED", "DELETED"})
+_STOPPING = "it was stopping already"
+_IN_DOUBT = "it may have been told to stop"
+_TOLD = "it was told to stop, and may not have ended"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +58,7 @@ class LooseTask:
         arn: Its ARN.
         definition: The family and revision of its task definition.
         status: Its last status.
+        is_stopping: Whether it was told to stop; it holds up a deletion until it has ended.
         started_by: What started it, as whoever did so said it; empty for nobody.
         provider: The capacity provider that it was given to; empty for none.
     """
@@ -54,6 +66,7 @@ class LooseTask:
     arn: str
     definition: str
     status: str
+    is_stopping: bool
     started_by: str
     provider: str
 
@@ -84,31 +97,55 @@ class StopTasks:
         Raises:
             GpuConstructsError: AWS did not answer.
         """
-        return tuple(self._of(self._calls, self._arns(self._calls)))
+        calls = self._calls
+        # Without a status, ListTasks leaves out those that are stopping.
+        arns = [arn for status in ("RUNNING", "STOPPED") for arn in self._arns(calls, status)]
+        return tuple(self._of(calls, list(dict.fromkeys(arns))))
 
-    def stop(self, tasks: Sequence[LooseTask], *, seconds: float) -> Mapping[str, str]:
-        """Stops tasks, and waits until they have ended.
+    def providers(self) -> tuple[str, ...]:
+        """The capacity providers of the cluster.
+
+        Raises:
+            GpuConstructsError: There is no such cluster, or AWS did not answer.
+        """
+        found = listed(self._calls.ask("ecs:DescribeClusters", clusters=[self.cluster]), "clusters")
+        if not found:
+            raise GpuConstructsError(f"there is no cluster {brief(self.cluster)}")
+        return tuple(name for each in found for name in _names(each, "capacityProviders"))
+
+    def stop(self, tasks: Sequence[LooseTask], *, seconds: float) -> Iterator[tuple[str, str | None]]:
+        """Stops tasks that are not stopping already, and waits until all have ended.
 
         Args:
             tasks: Those to stop.
             seconds: How long it waits for all of them.
 
         Returns:
-            Why a task may still run, by its ARN; empty where all have ended.
+            What is known of a task by then, each time that more is: its ARN, and why it may still run, or None once
+            it has ended.
 
         Raises:
             GpuConstructsError: AWS does not say whether they have ended.
         """
-        calls, left = self._calls, {}
+        calls, waiting = self._calls, []
         for each in tasks:
-            if why := self._refused(calls, each):
-                left[each.arn] = why
-        waiting, end = [each.arn for each in tasks if each.arn not in left], time.monotonic() + seconds
-        while waiting := [each.arn for each in self._of(calls, waiting)]:
-            if not time.monotonic() < end:  # of no number, as well
-                return {**left, **dict.fromkeys(waiting, f"it has not ended in {seconds:g} seconds")}
-            time.sleep(_POLL_SECONDS)
-        return left
+            why = _STOPPING
+            if not each.is_stopping:
+                yield each.arn, _IN_DOUBT
+                why = self._refused(calls, each)
+            yield each.arn, why or _TOLD
+            if not why or each.is_stopping:
+                waiting.append(each.arn)
+        end = time.monotonic() + seconds
+        while waiting:
+            left = {each.arn for each in self._of(calls, waiting)}
+            yield from ((arn, None) for arn in waiting if arn not in left)
+            waiting = [arn for arn in waiting if arn in left]
+            if waiting and time.monotonic() >= end:
+                yield from ((arn, f"it has not ended in {seconds:g} seconds") for arn in waiting)
+                return
+            if waiting:
+                time.sleep(_POLL_SECONDS)
 
     @property
     def _calls(self) -> Calls:
@@ -121,13 +158,12 @@ class StopTasks:
             return str(problem)
         return ""
 
-    def _arns(self, calls: Calls) -> list[str]:
+    def _arns(self, calls: Calls, status: str) -> list[str]:
         found: list[str] = []
         more: dict[str, str] = {}
         for _ in range(_PAGES):
-            answer = calls.ask("ecs:ListTasks", cluster=self.cluster, **more)
-            arns = answer.get("taskArns")
-            found += [each for each in arns if isinstance(each, str)] if isinstance(arns, list) else []
+            answer = calls.ask("ecs:ListTasks", cluster=self.cluster, desiredStatus=status, **more)
+            found += _names(answer, "taskArns")
             if not text(answer, "nextToken"):
                 return found
             more = {"nextToken": text(answer, "nextToken")}
@@ -144,7 +180,7 @@ class StopTasks:
 
 def _is_loose(task: Thing) -> bool:
     of = text(task, "group"), text(task, "startedBy")
-    return text(task, "lastStatus") != "STOPPED" and not any(each.startswith(_OF_SERVICE) for each in of)
+    return text(task, "lastStatus") not in _ENDED and not any(each.startswith(_OF_SERVICE) for each in of)
 
 
 def _task(task: Thing) -> LooseTask:
@@ -152,6 +188,12 @@ def _task(task: Thing) -> LooseTask:
         arn=text(task, "taskArn"),
         definition=short_name(text(task, "taskDefinitionArn")),
         status=text(task, "lastStatus") or "of no status",
+        is_stopping=text(task, "desiredStatus") == "STOPPED",
         started_by=text(task, "startedBy"),
         provider=text(task, "capacityProviderName"),
     )
+
+
+def _names(of: Thing, key: str) -> list[str]:
+    value = of.get(key)
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []

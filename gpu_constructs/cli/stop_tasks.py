@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -10,12 +11,12 @@ from typing import TYPE_CHECKING
 from gpu_constructs.budget import LABEL, MESSAGE, brief
 from gpu_constructs.cli.account_part import account_part
 from gpu_constructs.cli.live_answers import add_cluster, live_part
-from gpu_constructs.cli.output import add_format, json_text
+from gpu_constructs.cli.output import add_format, json_text, say
 from gpu_constructs.cli.terminal import Line, show
-from gpu_constructs.errors import InvalidValueError
+from gpu_constructs.errors import GpuConstructsError, InvalidValueError, shown
 
 if TYPE_CHECKING:
-    from gpu_constructs.account.stop_tasks import LooseTask
+    from gpu_constructs.account.stop_tasks import LooseTask, StopTasks
 
 _MINUTES = 5
 
@@ -28,7 +29,7 @@ examples:
 
 Tasks of services are left alone: they go with their service. All others are
 listed, those of jobs and schedules among them. Without --yes none is stopped.
-It waits for {_MINUTES} minutes, or for --minutes.
+It waits for {_MINUTES} minutes, or for --minutes. What was stopped until an error or an interruption is said.
 
 exit codes:
   0 no such task, or all have ended, 1 there are some, or one may still run, 2 wrong usage, or AWS did not answer,
@@ -66,24 +67,60 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.policy:
         sys.stdout.write(json_text(dict(part.POLICY)))
         return 0
+    if not 0 <= arguments.minutes < math.inf:
+        raise InvalidValueError(f"got {arguments.minutes:g}", argument="--minutes", allowed="a number from 0")
     if bool(arguments.stack) is bool(arguments.cluster):
         raise InvalidValueError("a stack or a cluster is needed", argument="STACK", allowed="STACK, or --cluster NAME")
     clients, region = account.clients_of(arguments.profile), arguments.region
     clusters = (
         [arguments.cluster] if arguments.cluster else account.clusters_of(clients, stack=arguments.stack, region=region)
     )
-    code, facts = 0, []
-    for cluster in clusters:
-        of = part.StopTasks(clients=clients, cluster=cluster, region=region, capacity=tuple(arguments.capacity))
-        tasks = of.found()
-        left = of.stop(tasks, seconds=arguments.minutes * 60) if arguments.yes else {each.arn: "" for each in tasks}
-        code = 1 if left else code
-        facts.append({"cluster": cluster, "tasks": [_facts(each, left) for each in tasks]})
-        if arguments.format != "json":
-            show(_lines(cluster, tasks, left, stopped=arguments.yes), sys.stdout)
+    parts = [
+        part.StopTasks(clients=clients, cluster=each, region=region, capacity=tuple(arguments.capacity))
+        for each in clusters
+    ]
+    if arguments.capacity:
+        _require_known(arguments.capacity, [name for each in parts for name in each.providers()])
+    facts: list[dict[str, object]] = []
+    code, problem = 0, None
+    try:
+        for each in parts:
+            code = max(code, _done(each, arguments, facts))
+    except (GpuConstructsError, KeyboardInterrupt) as caught:
+        problem = caught
     if arguments.format == "json":
-        sys.stdout.write(json_text({"stopped": arguments.yes, "clusters": facts}))
+        error = {} if problem is None else {"error": str(problem) or "it was interrupted"}
+        sys.stdout.write(json_text({"stopped": arguments.yes, "clusters": facts, **error}))
+    if isinstance(problem, KeyboardInterrupt):
+        raise problem
+    if problem is not None:  # said here: the program would write another report
+        say(str(problem))
+        return 2
     return code
+
+
+def _require_known(names: Sequence[str], known: Sequence[str]) -> None:
+    for each in names:
+        if each not in known:
+            allowed = ", ".join(map(brief, sorted(known))) or "none: the cluster has none"
+            raise InvalidValueError(f"no capacity provider {shown(each)}", argument="--capacity", allowed=allowed)
+
+
+def _done(part: StopTasks, arguments: argparse.Namespace, facts: list[dict[str, object]]) -> int:
+    """Lists the tasks of one cluster, and stops them with ``--yes``; tells what was done whatever ends it."""
+    tasks = part.found()
+    left = dict.fromkeys((each.arn for each in tasks), "it was not told to stop" if arguments.yes else "")
+    try:
+        for arn, why in part.stop(tasks, seconds=arguments.minutes * 60) if arguments.yes else ():
+            if why is None:
+                del left[arn]
+            else:
+                left[arn] = why
+    finally:
+        facts.append({"cluster": part.cluster, "tasks": [_facts(each, left) for each in tasks]})
+        if arguments.format != "json":
+            show(_lines(part.cluster, tasks, left, stopped=arguments.yes), sys.stdout)
+    return 1 if left else 0
 
 
 def _facts(task: LooseTask, left: Mapping[str, str]) -> dict[str, object]:
@@ -91,6 +128,7 @@ def _facts(task: LooseTask, left: Mapping[str, str]) -> dict[str, object]:
         "task": task.arn,
         "definition": task.definition,
         "status": task.status,
+        "stopping": task.is_stopping,
         "started_by": task.started_by,
         "capacity": task.provider,
         "may_run": task.arn in left,
@@ -102,10 +140,12 @@ def _lines(cluster: str, tasks: Sequence[LooseTask], left: Mapping[str, str], *,
     yield [("cluster ", ""), (brief(cluster, LABEL), "title")]
     for each in tasks:
         why = left.get(each.arn)
-        word, style = ("stopped", "good") if why is None else ("may run", "error") if stopped else ("runs", "warning")
+        runs = ("may run", "error") if stopped else ("stopping" if each.is_stopping else "runs", "warning")
+        word, style = ("stopped", "good") if why is None else runs
         yield [(f"  {word:<8} ", style), (brief(str(each), LABEL), "")]
         if why:
             yield [(f"           {brief(why, MESSAGE)}", "aside")]
     number = f"{len(tasks)} task{'' if len(tasks) == 1 else 's'} that no service keeps"
-    end = "" if stopped or not tasks else "; --yes stops " + ("it" if len(tasks) == 1 else "them")
+    does = "waits for" if all(each.is_stopping for each in tasks) else "stops"
+    end = "" if stopped or not tasks else f"; --yes {does} {'it' if len(tasks) == 1 else 'them'}"
     yield [(f"{number}{end}", "good" if not left else "warning")]

@@ -20,6 +20,7 @@ class Recorded:
 
     def __init__(self, refused: dict[str, Exception] | None = None, **more: Any) -> None:
         self.asked: set[str] = set()
+        self.given: list[tuple[str, dict[str, Any]]] = []
         self._refused, self._more = refused or {}, more
 
     def __call__(self, service: str, _: str | None) -> Any:
@@ -50,7 +51,11 @@ class _Client:
         self.meta = SimpleNamespace(region_name="us-east-1")
 
     def __getattr__(self, operation: str) -> Any:
-        return lambda **_: self._recorded.answer(self._service, operation)
+        def call(**given: Any) -> Any:
+            self._recorded.given.append((operation, given))
+            return self._recorded.answer(self._service, operation)
+
+        return call
 
     def get_paginator(self, operation: str) -> Any:
         return _Pages(lambda: self._recorded.answer(self._service, operation))

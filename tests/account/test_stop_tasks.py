@@ -33,17 +33,31 @@ OTHERS = (task("3", group="service:chat"), task("4", startedBy="ecs-svc/1"), tas
 class Account(Recorded):
     """An account whose tasks end some looks after they were stopped."""
 
-    def __init__(self, *tasks: dict[str, str], looks: int = 1, **refused: Exception) -> None:
+    def __init__(
+        self,
+        *tasks: dict[str, str],
+        looks: int = 1,
+        then: BaseException | None = None,
+        at: str = "describe_tasks",
+        **refused: Exception,
+    ) -> None:
         super().__init__(refused)
         self.tasks, self.looks, self.stopped = tasks, looks, 0
+        self.then, self.at = then, at
 
     def answer(self, service: str, operation: str) -> dict[str, Any]:
         answer = super().answer(service, operation)
         self.stopped += operation == "stop_task"
+        if self.then and self.stopped and operation == self.at:
+            raise self.then
         if self.stopped and operation == "describe_tasks":
             self.looks -= 1
             return {"tasks": list(self.tasks) if self.looks > 0 else []}
-        return {**answer, "tasks": list(self.tasks)}
+        clusters = [{"capacityProviders": ["l4", "a10\x1b"]}]
+        return {**answer, "tasks": list(self.tasks), "clusters": clusters}
+
+    def given_to(self, operation: str, name: str) -> list[str]:
+        return [given[name] for asked, given in self.given if asked == operation]
 
 
 @pytest.fixture
@@ -90,6 +104,59 @@ def test_what_may_still_run_is_said(asked: Any, capsys: pytest.CaptureFixture[st
     assert [(each["may_run"], each["why"]) for each in cluster["tasks"]] == [(True, "it has not ended in 0 seconds")]
 
 
+@pytest.mark.parametrize(
+    ("then", "code", "error"),
+    [(ClientError({}, "DescribeTasks"), 2, "ecs:DescribeTasks"), (KeyboardInterrupt(), 130, "it was interrupted")],
+)
+def test_what_was_told_to_stop_is_said_whatever_comes_then(
+    then: BaseException, code: int, error: str, asked: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert asked(Account(OURS, then=then), "--yes") == code
+    assert "  may run  1 of train:3" in capsys.readouterr().out
+    assert asked(Account(OURS, then=then), "--yes", "--format", "json") == code
+    answer = json.loads(capsys.readouterr().out)
+    assert [each["why"] for each in answer["clusters"][0]["tasks"]] == ["it was told to stop, and may not have ended"]
+    assert error in answer["error"]
+
+
+def test_the_report_of_the_first_cluster_stays_where_the_second_is_refused(
+    asked: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live_cluster, "clusters_of", lambda *_, **__: ("demo", "other"))
+    account = Account(OURS, then=ClientError({}, "ListTasks"), at="list_tasks")
+    assert asked(account, "--yes", "--format", "json") == 2
+    answer = json.loads(capsys.readouterr().out)
+    assert [(each["cluster"], each["tasks"][0]["may_run"]) for each in answer["clusters"]] == [("demo", False)]
+    assert "ecs:ListTasks" in answer["error"]
+
+
+def test_it_waits_for_those_that_are_stopping_and_stops_them_no_second_time(
+    asked: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stopping = {**OF_A_JOB, "desiredStatus": "STOPPED"}
+    assert asked(Account(stopping)) == 1
+    assert capsys.readouterr().out.endswith("\n1 task that no service keeps; --yes waits for it\n")
+    account = Account(OURS, stopping, looks=3)
+    assert asked(account, "--yes") == 0
+    assert account.looks == 0
+    assert account.given_to("list_tasks", "desiredStatus") == ["RUNNING", "STOPPED"]
+    assert account.given_to("stop_task", "task") == [OURS["taskArn"]]
+
+
+def test_a_capacity_that_is_not_there_is_refused(asked: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("typo", ""):
+        assert asked(account := Account(OURS), "--yes", "--capacity", name) == 2
+        assert f"--capacity: no capacity provider '{name}'; allowed: a10\\x1b, l4\n" in capsys.readouterr().err
+        assert not account.stopped
+
+
+@pytest.mark.parametrize("minutes", ["nan", "inf", "-5", "1e400"])
+def test_it_waits_for_a_time_that_ends(minutes: str, asked: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    assert asked(account := Account(OURS), "--yes", "--minutes", minutes) == 2
+    assert "--minutes: got " in capsys.readouterr().err
+    assert not account.asked
+
+
 def test_a_cluster_has_to_be_named(asked: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["stop-tasks", "--yes"]) == 2
     assert asked(Account(), "--cluster", "other") == 2
@@ -98,7 +165,7 @@ def test_a_cluster_has_to_be_named(asked: Any, capsys: pytest.CaptureFixture[str
 
 def test_the_policy_has_every_call_that_is_made(asked: Any, capsys: pytest.CaptureFixture[str]) -> None:
     account = Account(OURS)
-    asked(account, "--yes")
+    asked(account, "--yes", "--capacity", "l4")
     assert sorted(account.asked) == CALLS
     capsys.readouterr()
     assert main(["stop-tasks", "--policy"]) == 0
@@ -112,7 +179,7 @@ def test_every_error_that_botocore_models_is_words_and_an_exit_code(
     service, _, operation = call.partition(":")
     for code in error_codes(service, operation, turn=CALLS.index(call)):
         error = ClientError({"Error": {"Code": code, "Message": "why\x1b[2J"}}, operation)
-        exit_code = asked(Account(OURS, **{xform_name(operation): error}), "--yes")
+        exit_code = asked(Account(OURS, **{xform_name(operation): error}), "--yes", "--capacity", "l4")
         said = "".join(capsys.readouterr())
         assert "internal error" not in said
         assert "\x1b" not in said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from gpu_constructs.budget import NAME, brief
@@ -50,7 +51,7 @@ class Request:
         Raises:
             InvalidValueError: It is not above 0.
         """
-        if not self.minutes > 0:
+        if not 0 < self.minutes < math.inf:
             raise InvalidValueError(
                 f"expects a time above 0, got {self.minutes:g} minutes", argument="minutes", value=self.minutes
             )
