@@ -289,6 +289,13 @@ def test_a_cluster_and_a_service_are_in_one_region_and_account(site: Site) -> No
     task.add_gpu_container("chat", image=site.image)
     with pytest.raises(IncompatibleError, match="the cluster is in region us-east-1, and stack West in us-west-2"):
         GpuService(west, "Service", cluster=gpu, task_definition=task)
+    for scope, said in (
+        (cdk.Stage(site.app, "Later"), "the cluster is in the app itself, and is used in stage Later"),
+        (cdk.App(), "the cluster is in another app"),
+    ):
+        with pytest.raises(IncompatibleError, match=said) as error:
+            GpuService(cdk.Stack(scope, "Apart"), "Service", cluster=gpu, task_definition=task)
+        assert error.value.argument == "cluster"
 
 
 @pytest.mark.parametrize("construct_id", ["InfrastructureRole", "HostRole"])

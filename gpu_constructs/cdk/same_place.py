@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import aws_cdk as cdk
+from constructs import IConstruct
 
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import IncompatibleError
@@ -36,3 +37,29 @@ def require_same_place(
                 allowed=here,
                 fix=f"a stack in {kind} {there}, or a {what} in {here}",
             )
+
+
+def require_same_stage(scope: IConstruct, other: IConstruct, argument: str, *, what: str) -> None:
+    """Refuses what another stage or app defines: CDK joins no stacks across them (``NoCrossStageDependency``).
+
+    Args:
+        scope: Where it is used.
+        other: Where it is defined.
+        argument: The argument, as the user spells it.
+        what: What it is.
+
+    Raises:
+        IncompatibleError: It is in another one.
+    """
+    here, there = cdk.Stage.of(scope), cdk.Stage.of(other)
+    # jsii gives out new objects for the same stage, and each writes to a directory of its own.
+    if here is None or there is None or here is there or here.outdir == there.outdir:
+        return
+    places = [f"stage {path}" if (path := each.node.path) else "the app itself" for each in (here, there)]
+    apart = f"{places[1]}, and is used in {places[0]}" if places[0] != places[1] else "another app"
+    raise IncompatibleError(
+        f"the {what} is in {apart}: CDK joins no stacks of different stages or apps",
+        argument=argument,
+        value=places[1],
+        fix=f"a {what} in the same stage, or one that is imported there by its name",
+    )

@@ -16,7 +16,7 @@ from constructs import Construct, IConstruct
 
 from gpu_constructs.cdk.arguments import name as require_name
 from gpu_constructs.cdk.atomic import stack_of
-from gpu_constructs.cdk.same_place import require_same_place
+from gpu_constructs.cdk.same_place import require_same_place, require_same_stage
 from gpu_constructs.cdk.tokens import is_token, known_text
 from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, Unknown
 from gpu_constructs.hosts.alarms import AlarmsOfTasks
@@ -284,10 +284,11 @@ class ClusterHosts:
 
         Raises:
             InvalidValueError: The service is outside of every stack.
-            IncompatibleError: They are certain to be in different ones.
+            IncompatibleError: They are certain to be in different ones, or in different stages or apps.
         """
         if scope is not self._stack:
             _require_found(stack_of(scope), self.stack.region, self.stack.account)
+            require_same_stage(scope, self._stack, "cluster", what="cluster")
 
     def share_stack_with(self, scope: IConstruct) -> bool:
         """Whether a scope is known to be the stack of the hosts and of the cluster, without a request to Node."""

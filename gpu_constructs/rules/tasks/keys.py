@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 
-from gpu_constructs.budget import brief
+from gpu_constructs.budget import brief, work
 from gpu_constructs.fleet import Container, PoolKind, Scheduler, Task
 from gpu_constructs.fleet.keys import CONTAINER_KEYS, TASK_KEYS
 from gpu_constructs.hardware.managed_instances import (
@@ -34,6 +34,11 @@ _NOT_MANAGED = {
     **{f"Volumes.{setting}": name for setting, name in VOLUME_SETTINGS_REFUSED.items()},
     **CONTAINER_SETTINGS_REFUSED,
 }
+
+_OF_TASKS, _OF_CONTAINERS = ({plain(each): each for each in keys} for keys in (TASK_KEYS, CONTAINER_KEYS))
+
+# To compare a key with all that are known, as measured.
+_STEPS_OF_NEAR = 2_000
 
 # Keys by which people name the types of hosts at a capacity provider.
 _TYPE_WORDS = frozenset({"instancefamily", "instancetype", "instancetypes", "launchtype"})
@@ -157,22 +162,23 @@ class _Key:
     @property
     def right(self) -> str | None:
         """What is certainly meant; None if that is not clear."""
-        own, other = (TASK_KEYS, CONTAINER_KEYS) if self.container is None else (CONTAINER_KEYS, TASK_KEYS)
+        own, other = (_OF_TASKS, _OF_CONTAINERS) if self.container is None else (_OF_CONTAINERS, _OF_TASKS)
         words = TASK_WORDS if self.container is None else CONTAINER_WORDS
         wanted = plain(self.key)
-        for each in own:
-            if plain(each) == wanted:
-                return f"write it {_cased(self.key, each)}"
+        if wanted in own:
+            return f"write it {_cased(self.key, own[wanted])}"
         if wanted in words:
             return words[wanted]  # a key, or a sentence
-        for each in other:
-            if plain(each) == wanted and "." not in each:
-                return f"it belongs to {'each container' if self.container is None else 'the task definition'}"
+        if wanted in other and "." not in other[wanted]:
+            return f"it belongs to {'each container' if self.container is None else 'the task definition'}"
         return None
 
     @property
     def near(self) -> str | None:
-        keys = {plain(each): each for each in (TASK_KEYS if self.container is None else CONTAINER_KEYS)}
+        """The known key that looks most like it; None also where there is no work left to compare them."""
+        if not work().takes(_STEPS_OF_NEAR):
+            return None
+        keys = _OF_TASKS if self.container is None else _OF_CONTAINERS
         found = get_close_matches(plain(self.key), keys, n=1, cutoff=0.75)
         return _cased(self.key, keys[found[0]]) if found else None
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from gpu_constructs.budget import one_call
 from gpu_constructs.fleet import Fleet, ResourceRequirement, Scheduler, Task
 from gpu_constructs.rules import check, rules_of
 from gpu_constructs.rules.tasks import keys
@@ -117,6 +118,8 @@ def test_a_key_that_nobody_knows_may_be_new_and_is_a_warning(key: str, fix: str)
     assert (finding.rule, finding.severity) == ("GPU049", "warning")
     assert key in finding.message
     assert fix in finding.fix
+    with one_call(0):
+        assert only(known_keys, fleet_of(task_of(replace(container(), unknown_keys=(key,))))).fix == "leave it out"
 
 
 def test_an_unknown_key_of_a_requirement_is_a_warning() -> None:
