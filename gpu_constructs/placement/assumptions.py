@@ -125,13 +125,16 @@ def rooms_on(offer: PoolProfile, instance_type: InstanceType) -> tuple[Room | No
     are alone, or what comes before it.
     """
     worst, best = _rooms(offer, (instance_type,))
+    with_all = worst
     name = instance_type.name
     for daemon in offer.daemons:
-        if worst is not None and name not in daemon.never_on:
+        if worst is not None and name not in daemon.hardly_on:
             worst = _beside(worst, daemon.demand, Assumption.WORST)
+        if with_all is not None and name not in daemon.never_on:
+            with_all = _beside(with_all, daemon.demand, Assumption.WORST)
     if not any(name in each.runs_on for each in offer.daemons):
         return worst, best
-    if worst is None:
+    if with_all is None:
         first = [each.demand for each in offer.daemons if name not in each.never_on]
         return worst, _one_for([_beside(best, each, Assumption.BEST) or best for each in first], max)
     for daemon in offer.daemons:

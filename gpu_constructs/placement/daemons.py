@@ -46,7 +46,7 @@ def fit_beside(demand: Demand, instance_type: InstanceType, offer: PoolProfile, 
 
 
 def _doubt_beside(need: Need | None, left: Room | None, instance_type: InstanceType, offer: PoolProfile) -> Doubt:
-    daemons = [each for each in offer.daemons if instance_type.name not in each.never_on]
+    daemons = [each for each in offer.daemons if instance_type.name not in each.hardly_on]
     names = beside_daemons([each.name for each in daemons])
     if need is not None and left is not None and need.units[_MEMORY] > left.units[_MEMORY]:
         most = left.units[_MEMORY]

@@ -269,7 +269,8 @@ def _on(offer: PoolProfile, daemon: Daemon) -> Daemon:
     return replace(
         daemon,
         runs_on=frozenset([name for name, answer in answers.items() if answer is True and daemon.is_certain]),
-        never_on=frozenset([name for name, answer in expected.items() if answer is False]),
+        hardly_on=frozenset([name for name, answer in expected.items() if answer is False]),
+        never_on=frozenset([name for name, answer in answers.items() if answer is False]),
     )
 
 

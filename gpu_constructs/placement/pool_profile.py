@@ -45,6 +45,7 @@ class Daemon:
         is_certain: Whether it certainly is a daemon of these hosts.
         absent: Custom attributes that user data gives hosts of other pools, and the whole user data of these does not.
         runs_on: Names of the types on which it certainly runs.
+        hardly_on: Names of those on which it does not, unless somebody gives their hosts an attribute by hand.
         never_on: Names of those on which it certainly does not.
     """
 
@@ -53,6 +54,7 @@ class Daemon:
     is_certain: bool
     absent: frozenset[str] = frozenset()
     runs_on: frozenset[str] = frozenset()
+    hardly_on: frozenset[str] = frozenset()
     never_on: frozenset[str] = frozenset()
 
 
