@@ -10,7 +10,7 @@ from math import inf
 from gpu_constructs.fleet import Fleet, PlacementConstraint, Pool, Task, Unknown
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.hardware.prices import on_demand_price
-from gpu_constructs.placement import alternatives, demand_of, profile_of
+from gpu_constructs.placement import ObstacleKind, alternatives, demand_of, profile_of
 from gpu_constructs.placement.destinations import by_hand
 from gpu_constructs.placement.fit import beside, fit_demand
 from gpu_constructs.placement.route import Destination, Route
@@ -155,7 +155,8 @@ def fix_of(found: PoolAnswer) -> str:
 
 def _launching(found: PoolAnswer) -> Iterator[str]:
     pool, types = found.destination.pool, found.instead or found.instead_if_listed
-    if types:
+    apart = any(each.kind is ObstacleKind.ZONE for each in found.destination.fit.obstacles)
+    if types and not apart:
         image = of_types(pool, types[:1]).image
         driven = "" if image == pool.image or isinstance(image, Unknown) else f" with image {image.image.name}"
         listed = "" if found.instead else ", and allow it in the placement constraint"

@@ -127,6 +127,15 @@ def test_network_interfaces_of_tasks_are_in_the_zones_of_their_hosts(
     assert (prove(fleet).workloads[0].answer is False) is not fits
 
 
+@pytest.mark.parametrize("scaled", [False, True])
+def test_a_group_may_launch_the_type_on_which_memory_is_short(scaled: bool) -> None:
+    (container,) = a_task().containers
+    task = Task(name="comfy", containers=(replace(container, memory_limit_mib=15900),))
+    pool = a_pool("g6.2xlarge", "g6.xlarge", min_instances=1, max_instances=1, managed_scaling=scaled)
+    fleet = running_on(pool, task=task, desired_count=1)
+    assert [each.rule for each in check(fleet, rules=[find_rule("GPU006")])] == ["GPU006"]
+
+
 def test_managed_instances_have_no_agent_to_set_up() -> None:
     pool = a_pool("g6.xlarge", kind=PoolKind.MANAGED_INSTANCES)
     assert check(running_on(pool, task=a_task(mode="awsvpc"), desired_count=1), rules=RULES) == ()
