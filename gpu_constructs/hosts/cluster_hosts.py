@@ -288,7 +288,7 @@ class ClusterHosts:
         """
         if scope is not self._stack:
             _require_found(stack_of(scope), self.stack.region, self.stack.account)
-            require_same_stage(scope, self._stack, "cluster", what="cluster")
+            require_same_stage(scope, self.stack, "cluster", what="cluster")
 
     def share_stack_with(self, scope: IConstruct) -> bool:
         """Whether a scope is known to be the stack of the hosts and of the cluster, without a request to Node."""

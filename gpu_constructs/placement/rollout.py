@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from gpu_constructs.budget import work
 from gpu_constructs.fleet import (
@@ -28,12 +28,13 @@ from gpu_constructs.hardware.aws_limits import DEFAULT_MAX_HEALTHY_PERCENT
 from gpu_constructs.placement.assumptions import Assumption, need_of, rooms_of
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.memo import Identical, by_identity
-from gpu_constructs.placement.packing import Load, Packing, Room, copies_per_host, more_copies, pack
+from gpu_constructs.placement.packing import Load, Need, Packing, Room, copies_per_host, more_copies, pack
 from gpu_constructs.placement.pool_profile import PoolProfile, profile_of
 from gpu_constructs.placement.proof import PoolProof, Proof
 from gpu_constructs.values import dataclass
 
 _DEFAULT_MIN_HEALTHY_PERCENT = 100
+_MANY = 1 << 60
 _STEPS_OF_PLACED = 5  # to put the copies of a workload on a pool, as measured
 
 
@@ -298,12 +299,33 @@ def _slots_per_copy(both: Identical[PoolNeed]) -> Fraction:
     mine, theirs = both.values
     load, other, room = mine.load, theirs.load, mine.room
     alone, most = (min(each.most, copies_per_host(each.need, room)) for each in (load, other))
-    displaced = [Fraction(0)]
-    for copies in range(1, most + 1):
+
+    @cache
+    def displaced(copies: int) -> int:
         host = Packing(room=room, most_hosts=1)
         host.place(replace(other, copies=copies))
-        displaced.append(Fraction(alone - min(load.most, more_copies(load.need, host, 1)), copies))
-    return max(displaced)
+        return alone - min(load.most, more_copies(load.need, host, 1))
+
+    # More copies never displace fewer, so that most numbers need not be asked.
+    best, bound, parts = Fraction(0), _displaced_by_one(load.need, other.need), [(1, most)]
+    while parts and best < bound:
+        low, high = parts.pop()
+        if low > high or Fraction(displaced(high), low) <= best:
+            continue
+        best = max(best, Fraction(displaced(low), low), Fraction(displaced(high), high))
+        if displaced(low) < displaced(high):
+            middle = (low + high) // 2
+            parts += [(middle + 1, high - 1), (low + 1, middle)]
+    return best
+
+
+def _displaced_by_one(mine: Need, other: Need) -> int:
+    """What one copy of a task displaces of another at most, whatever else is on the host."""
+    if mine.ports & other.ports or (mine.shared_mib and other.units[0]):
+        return _MANY
+    taken = (max(other.units[0], int(other.shared_mib > 0)), *other.units[1:])
+    most = [-(-have // need) for have, need in zip(taken, mine.units, strict=True) if need]
+    return max([*most, -(-other.shared_mib // mine.shared_mib) if mine.shared_mib else 0])
 
 
 def percentages_of(workload: Workload) -> Rollout | None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from random import Random
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +12,9 @@ from hypothesis import strategies as st
 from gpu_constructs.fleet import UNKNOWN, Container, Pool, ResourceRequirement, Task, Unknown
 from gpu_constructs.hardware import instance_type
 from gpu_constructs.placement import Assumption, rollout, rollout_percentages, task_slots
+from gpu_constructs.placement.memo import Identical
+from gpu_constructs.placement.packing import Load, Need, Packing, Room, copies_per_host, more_copies
+from gpu_constructs.placement.rollout import PoolNeed, _slots_per_copy
 
 
 def deploys(desired: int, slots: int, min_percent: int, max_percent: int) -> bool:
@@ -116,3 +122,25 @@ def test_slots_of_a_pool_at_its_maximum(
         max_instances=asked.get("most", 2),
     )
     assert task_slots(Task(name="t", containers=(container,)), hosts, assumption=assumption) == slots
+
+
+def test_what_a_copy_displaces_is_what_every_number_of_copies_says() -> None:
+    chance = Random(7)  # noqa: S311 - for a test
+    for _ in range(300):
+        gpus, memory, gpu_memory = chance.randint(0, 4), chance.randint(1, 40), chance.randint(1, 12)
+        room = Room(units=(gpus, 0, chance.randint(1, 30), memory, 4), gpu_memory_mib=gpu_memory)
+        one, two = (
+            Need(
+                units=(0 if shared else chance.randint(0, 2), 0, chance.randint(0, 5), chance.randint(1, 6), 0),
+                shared_mib=shared,
+            )
+            for shared in (chance.choice((0, chance.randint(1, 6))) for _ in range(2))
+        )
+        alone, most = copies_per_host(one, room), copies_per_host(two, room)
+        expected = Fraction(0)
+        for copies in range(1, most + 1):
+            host = Packing(room=room, most_hosts=1)
+            host.place(Load(need=two, copies=copies))
+            expected = max(expected, Fraction(alone - more_copies(one, host, 1), copies))
+        mine, theirs = (PoolNeed(load=Load(need=each, copies=1), room=room, slots=1) for each in (one, two))
+        assert _slots_per_copy(Identical(mine, theirs)) == expected, (one, two, room)
