@@ -40,8 +40,25 @@ class Share:
         return self.rest >= _ROUNDED_UP
 
 
-def split(strategy: Sequence[StrategyItem], least: int, most: int | None) -> tuple[Share, ...]:
-    """Copies of a service that go to each provider of its strategy."""
+def readings(strategy: Sequence[StrategyItem], copies: int) -> tuple[tuple[Share, ...], ...]:
+    """How copies are split, once with the base of providers with a weight of 0 and once without these providers."""
+    weighted = tuple(each for each in strategy if each.weight != 0)
+    honoured = split(strategy, copies, copies, counts_every_base=True)
+    is_one = not weighted or all(each.weight != 0 or each.base == 0 for each in strategy)
+    return (honoured,) if is_one else (honoured, split(weighted, copies, copies))
+
+
+def split(
+    strategy: Sequence[StrategyItem], least: int, most: int | None, *, counts_every_base: bool = False
+) -> tuple[Share, ...]:
+    """Copies of a service that go to each provider of its strategy.
+
+    Args:
+        strategy: The providers.
+        least: Copies at least.
+        most: Copies at most; None if that is not known.
+        counts_every_base: Whether the base of a provider with a weight of 0 certainly counts; else it may.
+    """
     if len(strategy) == 1:  # a single provider takes all of them, its weight of 0 among them
         return (Share(item=strategy[0], least=least, most=most),)
     weights = [item.weight for item in strategy]
@@ -54,12 +71,13 @@ def split(strategy: Sequence[StrategyItem], least: int, most: int | None) -> tup
         return tuple(Share(item=item, least=0, most=most) for item in strategy)
     # "Capacity providers with a weight of 0 can't be used to place tasks" and "the base is satisfied first": of a base
     # on such a provider the page says both, so it may come or go.
-    doubtful = sum(base for base, weight in zip(known_bases, known_weights, strict=True) if not weight)
+    of_none = sum(base for base, weight in zip(known_bases, known_weights, strict=True) if not weight)
+    doubtful = 0 if counts_every_base else of_none
     base = sum(known_bases)
     return tuple(
         Share(
             item=item,
-            least=0 if not weight else min(own, least) + max(0, least - base) * weight // total,
+            least=0 if doubtful and not weight else min(own, least) + max(0, least - base) * weight // total,
             most=None if most is None else min(most, own + -(-max(0, most - base + doubtful) * weight // total)),
             rest=max(0, least - base) * weight % total / total,
         )

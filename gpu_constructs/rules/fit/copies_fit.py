@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from gpu_constructs.fleet import PlacementConstraint, Unknown, Workload, known, total
 from gpu_constructs.placement import DoubtKind
-from gpu_constructs.placement.strategy import split
+from gpu_constructs.placement.strategy import Share, readings
 from gpu_constructs.rules.change import Ways, one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.copies import (
@@ -72,9 +72,21 @@ def _more_hosts(copies: Copies, wanted: int, slots: int) -> Ways:
 
 
 def _badly_split(copies: Copies, wanted: int) -> Problems:
+    read = [list(_overfull(copies, wanted, shares)) for shares in readings(copies.workload.strategy, wanted)]
+    if all(read):
+        is_certain = all(any(each.is_certain for each in problems) for problems in read)
+        yield from (replace(each, is_certain=each.is_certain and is_certain) for each in read[0])
+        return
+    for problems, counts in zip(read, ("counts", "does not count"), strict=False):
+        # The documentation says both; see `placement.strategy`.
+        doubt = f", if ECS {counts} the base of a capacity provider with a weight of 0"
+        yield from (replace(each, message=f"{each.message}{doubt}", is_certain=False) for each in problems)
+
+
+def _overfull(copies: Copies, wanted: int, shares: tuple[Share, ...]) -> Problems:
     slots_of = {pool.name: known(slots) for pool, slots in zip(copies.pools, copies.possible, strict=True)}
     trunk = is_short_of_interfaces(copies, known(total(copies.possible)))
-    for share in split(copies.workload.strategy, wanted, wanted):
+    for share in shares:
         pool = share.item.pool
         if pool is None:
             continue
@@ -83,6 +95,7 @@ def _badly_split(copies: Copies, wanted: int) -> Problems:
         if share.least > slots or is_rounded:
             given = f"may give {most}" if is_rounded else f"gives {share.least}"
             rounded = ", because how ECS rounds what the weights do not divide is not documented" if is_rounded else ""
+            certain = wanted if len(shares) == 1 else min(wanted, known(share.item.base))
             yield Problem(
                 about=copies.workload,
                 message=f"the strategy {given} of {wanted} tasks to {pool.name}{rounded}, which holds {slots} at "
@@ -90,7 +103,7 @@ def _badly_split(copies: Copies, wanted: int) -> Problems:
                 "room",
                 fix=f"weights in proportion to the room of each capacity provider, or for {pool.name} raise "
                 f"{pool.limit}",
-                is_certain=min(wanted, known(share.item.base)) > slots and not trunk,
+                is_certain=certain > slots and not trunk,
             )
 
 

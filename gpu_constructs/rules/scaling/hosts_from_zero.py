@@ -9,7 +9,7 @@ from gpu_constructs.fleet import Pool, PoolKind, StrategyItem, Unknown, Workload
 from gpu_constructs.placement import demand_of
 from gpu_constructs.placement.destinations import started_by_strategies
 from gpu_constructs.placement.reach import EC2_LAUNCH_TYPES
-from gpu_constructs.placement.route import Assignment
+from gpu_constructs.placement.route import Assignment, Destination
 from gpu_constructs.rules.change import Way, Ways, one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list
@@ -51,6 +51,7 @@ def makes_hosts_scale_out(context: Context) -> Problems:
     question="is there a host, or something that starts one, for tasks without a capacity provider strategy?",
     because="only a task with a capacity provider strategy makes a capacity provider scale out, and nothing starts "
     "hosts in a group without one; without a host in the cluster RunTask fails at once, and a service waits",
+    softer="where other files may give the cluster a default strategy",
     source=_SCALING,
     unless=("GPU060", "GPU070"),
 )
@@ -59,11 +60,17 @@ def has_a_first_host(context: Context) -> Problems:
     started = started_by_strategies(context.fleet) if suspects else frozenset()
     defaults = _with_known_default(context) if suspects else frozenset()
     for assignment in suspects:
-        workload, pools = assignment.workload, [each.pool for each in assignment.destinations]
-        if workload.launch_type is None and workload.cluster not in defaults:
+        workload, pools = assignment.workload, [each.pool for each in _landing(assignment)]
+        has_default = workload.launch_type is None and workload.cluster not in defaults
+        if has_default and any(each.has_provider for each in pools):
             continue
         if started.isdisjoint(each.name for each in pools):
-            yield _without_host(workload, pools)
+            yield replace(_without_host(workload, pools), is_certain=not has_default)
+
+
+def _landing(assignment: Assignment) -> tuple[Destination, ...]:
+    """Pools with hosts that may take the task, of a size that managed scaling does not launch for it among them."""
+    return tuple(each for each in assignment.destinations if each.fit.answer is not False or each.types)
 
 
 def _is_without_host(assignment: Assignment) -> bool:
@@ -74,9 +81,8 @@ def _is_without_host(assignment: Assignment) -> bool:
         runs
         and not workload.strategy
         and assignment.is_closed
-        and bool(assignment.destinations)
         and any(each.fit.answer is not False for each in assignment.destinations)
-        and all(_starts_none(each.pool) for each in assignment.destinations)
+        and all(_starts_none(each.pool) for each in _landing(assignment))
     )
 
 

@@ -23,7 +23,7 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.rules import Finding, Severity, rules_of
 from gpu_constructs.rules.fit import copies_fit, deployments, host_ports
-from tests.rules.given import a_pool, fleet_of, said
+from tests.rules.given import a_pool, a_task, fleet_of, on_strategy, only, said
 
 MAY_FIT = ("awsvpcTrunking", "weights in proportion", "the ECS agent reserves")
 """Words of what a setting that no file shows, or another split, makes room for."""
@@ -269,3 +269,22 @@ def test_a_provider_that_gets_no_tasks_makes_no_room() -> None:
 def test_rolling_is_a_way_out_only_where_there_is_room_for_its_first_step(copies: int, fix: str) -> None:
     (finding,) = found(service(task(2), pool(), copies=copies, deployment_strategy="BLUE_GREEN"))
     assert (finding.rule, finding.fix.endswith(fix)) == ("GPU203", True)
+
+
+@pytest.mark.parametrize(
+    ("copies", "base", "hosts", "severity", "words"),
+    [
+        (4, 3, 2, Severity.ERROR, "gives 3 of 4 tasks to First"),
+        (3, 2, 1, Severity.WARNING, "if ECS does not count the base of a capacity provider with a weight of 0"),
+        (3, 3, 3, Severity.WARNING, "if ECS counts the base of a capacity provider with a weight of 0"),
+    ],
+)
+def test_a_base_without_a_weight_is_read_both_ways(
+    copies: int, base: int, hosts: int, severity: Severity, words: str
+) -> None:
+    first, second = a_pool(name="First", max_instances=2), a_pool(name="Second", max_instances=hosts)
+    fleet = on_strategy(a_task("1"), (first, 0, base), (second, 1, 0))
+    (workload,) = fleet.workloads
+    finding = only(rules_of(copies_fit), replace(fleet, workloads=(replace(workload, desired_count=copies),)))
+    assert (finding.rule, finding.severity) == ("GPU009", severity)
+    assert words in finding.message

@@ -109,6 +109,16 @@ class TestOnClustersThatStartFromZero:
     def test_is_only_a_warning_where_hosts_of_other_files_may_join(self) -> None:
         assert ids(replace(started(empty()), is_whole=False)) == ["GPU072"]
 
+    def test_hosts_that_cannot_run_the_task_are_no_first_host(self) -> None:
+        cpu = empty(name="Cpu", group="Other", min_instances=1, has_provider=False)
+        cpu = replace(cpu, instance_types=a_pool("c7i.xlarge").instance_types)
+        fleet = started(empty(has_provider=False))
+        assert ids(replace(fleet, pools=(cpu, *fleet.pools))) == ["GPU218"]
+
+    def test_without_a_list_of_providers_a_group_without_one_is_a_warning(self) -> None:
+        finding = only(FIT_RULES, started(empty(has_provider=False), lists=(), launch_type=None))
+        assert (finding.rule, finding.severity) == ("GPU218", Severity.WARNING)
+
     def test_is_only_a_warning_where_the_cluster_may_have_a_default_strategy(self) -> None:
         assert ids(started(empty(), lists=(), launch_type=None)) == ["GPU072"]
         assert ids(started(empty(), lists=())) == ["GPU218"]
