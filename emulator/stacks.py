@@ -55,6 +55,9 @@ NAMED_WITHIN = frozenset(
 )
 """Types whose names are unique in something smaller than a region, or not at all."""
 
+_USERS = {"AWS::ECS::ClusterCapacityProviderAssociations": 1, "AWS::ECS::Service": 2}
+"""Types that hold up the deletion of capacity providers, those deleted first with the highest number."""
+
 Template = dict[str, Any]
 
 
@@ -186,9 +189,12 @@ class StackResources(ResourceMap):
                 self._definitions.pop(logical_id, None)
 
     def delete(self) -> None:
-        wanted = self._wanted()
-        forgotten = [logical_id for logical_id in self._definitions if logical_id not in wanted]
-        for logical_id in [*forgotten, *reversed(wanted)]:
+        order = self._wanted()
+        if not self._definitions.keys() <= set(order):
+            # A rollback failed: what both templates have made is there, and what it holds up goes first.
+            order = list(dict.fromkeys([*self._order_before, *order, *self._definitions]))
+            order.sort(key=lambda each: _USERS.get(self._definitions.get(each, {}).get("Type", ""), 0))
+        for logical_id in reversed(order):
             self._delete(logical_id)
             self._delete_replaced(logical_id)
 

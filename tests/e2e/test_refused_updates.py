@@ -317,3 +317,20 @@ def test_whatever_a_failed_update_did_is_taken_back(cloud: Local, after: str) ->
     assert standing(cloud, stack.outputs["Cluster"]) == before
     cloud.update(stack, much_else())
     cloud.destroy(stack)
+
+
+def test_a_stack_whose_rollback_failed_can_be_deleted(cloud: Local) -> None:
+    template = cluster_template()
+    stack = cloud.deploy(template)
+    grown = copy.deepcopy(template)
+    resources = grown["Resources"]
+    for name in ("Group", "Provider"):
+        resources[f"{name}2"] = json.loads(json.dumps(resources[name]).replace('"Group"', '"Group2"'))
+    resources["Associations"]["Properties"]["CapacityProviders"].append({"Ref": "Provider2"})
+    resources["Uses2"] = json.loads(json.dumps(service(count=1)).replace('"Provider"', '"Provider2"'))
+    resources["TooMany"] = {**service(count=3), "DependsOn": "Uses2"}  # on two hosts at most
+    with pytest.raises(NotDeployedError, match="UPDATE_ROLLBACK_FAILED: Associations .*in use"):
+        cloud.update(stack, grown)
+
+    cloud.destroy(stack)
+    assert not cloud.inventory()
