@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from gpu_constructs.fleet import Fleet, Pool, PoolKind, Unknown
+from gpu_constructs.fleet import Fleet, Pool, PoolKind, Unknown, known
 from gpu_constructs.hardware.aws_limits import MANAGED_SCALING, MAX_CLUSTER_PROVIDERS
 from gpu_constructs.placement.reach import pools_of, unjudged
 from gpu_constructs.rules.change import Way, one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import larger
-from gpu_constructs.rules.evidence.lists import and_list
+from gpu_constructs.rules.evidence.lists import and_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, error, info, warning
 
 
@@ -125,7 +125,7 @@ def numbers_within_limits(pool: Pool) -> Problems:
     "GPU110",
     question="does something start hosts for the tasks?",
     because="without managed scaling, a task that finds no room fails at once and starts no host",
-    softer="where other files, or something in these, may start one",
+    softer="where other files, or something in these, may start one, and where some hosts are there but too few",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-auto-scaling.html",
     changes="ManagedScaling.Status",
 )
@@ -149,6 +149,47 @@ def started(context: Context) -> Problems:
                 fix="turn managed scaling on, or raise MinSize above 0",
                 is_certain=context.fleet.is_whole and begins_empty(pool),
             )
+    yield from _more_than_there_are(context)
+
+
+def _more_than_there_are(context: Context) -> Problems:
+    """Groups that have hosts, but fewer than their tasks need, where nothing in these files starts the others."""
+    fixed = {each.name: there for each in context.fleet.pools if (there := _hosts_for_good(each)) > 0}
+    if not fixed:
+        return
+    proof = context.proof
+    spread = {  # tasks without a strategy, which may find their hosts in another group
+        each.workload.name
+        for each in proof.workloads
+        if not each.workload.strategy and sum(place.fits is not False for place in each.places) > 1
+    }
+    for each in proof.pools:
+        there = fixed.get(each.pool.name, 0)
+        needed, most = known(each.hosts_needed, otherwise=0), known(each.hosts_at_most, otherwise=0)
+        if 0 < there < needed <= most and spread.isdisjoint(each.workloads):
+            yield Problem(
+                about=each.pool,
+                message=f"{with_verb(each.workloads, 'needs', 'need')} {needed} hosts of {each.pool.name}, which "
+                f"begins with {there}, and nothing in these files starts the others",
+                fix="a capacity provider with managed scaling, and a CapacityProviderStrategy with it",
+                ways=one_way(f"a MinSize of {needed}", replace(each.pool, min_instances=needed)),
+                changes="MinSize",
+                is_certain=False,
+            )
+
+
+def _hosts_for_good(pool: Pool) -> int:
+    """Hosts of a group that nothing in these files scales; 0 where something may."""
+    group, least = pool.group, pool.min_instances
+    is_scaled = (
+        group.name is None
+        or group.may_be_started_by_others
+        or (pool.has_provider and pool.managed_scaling is not False)
+    )
+    if is_scaled or pool.kind is not PoolKind.AUTO_SCALING_GROUP or isinstance(least, Unknown):
+        return 0
+    desired = group.desired_instances
+    return 0 if isinstance(desired, Unknown) else max(least, desired or 0)
 
 
 def begins_empty(pool: Pool) -> bool:

@@ -9,9 +9,9 @@ import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Fleet, PoolKind
 from gpu_constructs.hardware.aws_limits import MAX_CLUSTER_PROVIDERS
-from gpu_constructs.rules import Severity, rules_of
+from gpu_constructs.rules import Severity, find_rule, rules_of
 from gpu_constructs.rules.scaling import managed_scaling
-from tests.rules.given import a_pool, asked, running_on
+from tests.rules.given import a_pool, a_task, asked, running_on, said
 
 RULES = rules_of(managed_scaling)
 
@@ -101,3 +101,23 @@ def test_batch_has_other_words_for_them() -> None:
 @pytest.mark.parametrize(("low", "high"), [(2, 2), (0, 0), (UNKNOWN, 1), (9, UNKNOWN)])
 def test_numbers_in_order_or_unknown_are_fine(low: Any, high: Any) -> None:
     assert asked(RULES, a_pool(min_instances=low, max_instances=high)) == {}
+
+
+@pytest.mark.parametrize(
+    ("changes", "rules"),
+    [
+        ({}, ["GPU110"]),
+        ({"has_provider": False}, ["GPU110"]),
+        ({"managed_scaling": True}, []),
+        ({"managed_scaling": UNKNOWN}, []),
+        ({"desired_instances": 3}, []),
+        ({"may_be_started_by_others": True}, []),
+    ],
+)
+def test_hosts_that_nothing_starts_do_not_count(changes: dict[str, Any], rules: list[str]) -> None:
+    pool = a_pool(**{"managed_scaling": False, "min_instances": 1, "group": "Group", **changes})
+    (workload,) = running_on(pool, task=a_task("1")).workloads
+    fleet = Fleet(pools=(pool,), workloads=(replace(workload, desired_count=3),))
+    findings = said(find_rule("GPU110"), fleet)
+    assert [each.rule for each in findings] == rules
+    assert all(each.severity is Severity.WARNING and "needs 3 hosts of Hosts" in each.message for each in findings)
