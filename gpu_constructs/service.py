@@ -159,7 +159,6 @@ class GpuService(ScaledService):
             service_connect=connects,
         )
         sharer = Sharer(
-            strategy=workload.strategy,
             needs=pool_needs(workload),
             copies=count,
             room=room,

@@ -12,18 +12,7 @@ from fractions import Fraction
 from functools import cache, lru_cache
 
 from gpu_constructs.budget import work
-from gpu_constructs.fleet import (
-    UNKNOWN,
-    PlacementConstraint,
-    Pool,
-    PoolKind,
-    StrategyItem,
-    Task,
-    Unknown,
-    Workload,
-    known,
-    total,
-)
+from gpu_constructs.fleet import UNKNOWN, PlacementConstraint, Pool, PoolKind, Task, Unknown, Workload, known, total
 from gpu_constructs.hardware.aws_limits import DEFAULT_MAX_HEALTHY_PERCENT
 from gpu_constructs.placement.assumptions import Assumption, need_of, rooms_of
 from gpu_constructs.placement.demand import demand_of
@@ -259,29 +248,6 @@ def slots_taken(
         taken += -(-share.numerator * there // share.denominator)
         left -= there
     return taken
-
-
-def slots_at_once(strategy: Sequence[StrategyItem], rooms: Mapping[str, int], copies: int) -> int:
-    """How many copies are certain to have room while a service of some copies is deployed, twice as many at most.
-
-    ECS says where a copy goes when it creates it, and moves none that waits. So each pool has to have room by itself:
-    for what the strategy sends there of both versions, or else for all that run at once.
-    https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityProviderStrategyItem.html
-
-    Args:
-        strategy: What sends copies to pools.
-        rooms: Copies that each pool holds, by its name.
-        copies: The copies of the service.
-    """
-    both = ((2 * _sent(strategy, each, copies), rooms[each.pool.name]) for each in strategy if each.pool is not None)
-    return min([2 * copies, *(room for sent, room in both if sent > room)])
-
-
-def _sent(strategy: Sequence[StrategyItem], item: StrategyItem, copies: int) -> int:
-    """How many copies a strategy sends to one of its items at most."""
-    bases, weights = sum(known(each.base) for each in strategy), sum(known(each.weight) for each in strategy)
-    above = -(-max(0, copies - bases) * known(item.weight) // weights) if weights else 0
-    return min(known(item.base), copies) + above
 
 
 def _load(workload: Workload, pool: Pool) -> Load | None:

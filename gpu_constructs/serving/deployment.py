@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from weakref import WeakKeyDictionary
 
 from gpu_constructs.cdk.arguments import whole_number
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError
-from gpu_constructs.fleet import UNKNOWN, StrategyItem, Unknown, Workload, known, total
+from gpu_constructs.fleet import UNKNOWN, Unknown, Workload, total
 from gpu_constructs.hardware.aws_limits import MAX_PERCENT
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.placement import rollout_percentages, slots_taken
-from gpu_constructs.placement.rollout import PoolNeed, percent_for_one_less, slots_at_once
+from gpu_constructs.placement.rollout import PoolNeed, percent_for_one_less
 
 _PERCENTAGES = "GPU283"
 
@@ -86,24 +86,22 @@ class Sharer:
     """A service as those see it that share capacity with it, each of which leaves room for the others.
 
     Attributes:
-        strategy: What sends its tasks to its capacities.
-        needs: What each of them takes of these.
+        needs: What each of its tasks takes of its capacities.
         copies: Tasks that it may have at most.
         room: Tasks that its capacities hold at their maximum without others.
         given: The percentages that were given, the minimum first; None for each that was not.
         least: Tasks that it has at least, where their number is scaled; None elsewhere.
         write: What puts new percentages into its template.
-        taken: What each of the others takes of the room in each capacity.
+        taken: Of its room, what each of the others takes.
     """
 
-    strategy: Sequence[StrategyItem]
     needs: Mapping[str, PoolNeed | None]
     copies: int | Unknown
     room: int | Unknown
     given: tuple[int | None, int | None]
     least: int | None = None
     write: Callable[[Percentages], None]
-    taken: dict[Sharer, Mapping[str, int | Unknown]] = field(default_factory=dict)
+    taken: dict[Sharer, int | Unknown] = field(default_factory=dict)
 
     @property
     def percentages(self) -> Percentages:
@@ -112,8 +110,8 @@ class Sharer:
         Raises:
             InvalidValueError: One is wrong by itself, or they leave a deployment nothing to do.
         """
-        most, (low, high) = self.copies, self.given
-        room = self._room_beside_others()
+        taken, most, (low, high) = total(self.taken.values()), self.copies, self.given
+        room = UNKNOWN if isinstance(self.room, Unknown) or isinstance(taken, Unknown) else self.room - taken
         is_given = (low, high) != (None, None)
         if self.least is None or is_given or isinstance(room, Unknown) or isinstance(most, Unknown):
             count = most if self.least is None else UNKNOWN
@@ -122,36 +120,19 @@ class Sharer:
         least = MAX_PERCENT if most < room else percent_for_one_less(max(1, self.least, min(most, room)))
         return Percentages(least=least, most=2 * MAX_PERCENT)
 
-    def _room_beside_others(self) -> int | Unknown:
-        """Tasks of it that may run at once, or where it is scaled, their number from which on one stops first."""
-        if not self.needs:
-            return self.room
-        rooms: dict[str, int] = {}
-        for pool, need in self.needs.items():
-            taken = total(each.get(pool, 0) for each in self.taken.values())
-            if need is None or isinstance(self.room, Unknown) or isinstance(taken, Unknown):
-                return UNKNOWN
-            rooms[pool] = need.slots - taken
-        if self.least is None:
-            return slots_at_once(self.strategy, rooms, known(self.copies, otherwise=1))
-        counts = range(1, known(self.copies, otherwise=1) + 1)
-        return next((each for each in counts if slots_at_once(self.strategy, rooms, each) <= each), len(counts) + 1)
-
     def count(self, others: Iterable[Sharer]) -> None:
         """Counts those of others that share its capacity; they do not change."""
-        self.taken = {each: _taken(self, each) for each in others if not self.needs.keys().isdisjoint(each.needs)}
+        self.taken = {
+            each: slots_taken(self.needs, each.needs, each.copies)
+            for each in others
+            if not self.needs.keys().isdisjoint(each.needs)
+        }
 
     def tell_others(self) -> None:
         """Has the others count this one as it is now."""
         for each in self.taken:
-            each.taken[self] = _taken(each, self)
+            each.taken[self] = slots_taken(each.needs, self.needs, self.copies)
             each.write(each.percentages)
-
-
-def _taken(of: Sharer, other: Sharer) -> dict[str, int | Unknown]:
-    """What another one takes of each capacity of one at most: ECS may have sent all of its tasks there."""
-    both = ((pool, need, other.needs[pool]) for pool, need in of.needs.items() if pool in other.needs)
-    return {pool: slots_taken({pool: need}, {pool: theirs}, other.copies) for pool, need, theirs in both}
 
 
 _SHARERS: WeakKeyDictionary[ClusterHosts, list[Sharer]] = WeakKeyDictionary()

@@ -150,8 +150,6 @@ class ScaledService(LoadBalancedService):
             self._resource.add_property_override(f"CapacityProviderStrategy.{place}.Base", base)
             strategy[place] = replace(strategy[place], base=base)
             self._workload = replace(self._workload, strategy=tuple(strategy))
-            self._sharer.strategy = self._workload.strategy
-            self._deploy_with(self._sharer.percentages)
 
     def _deploy_with(self, percent: Percentages) -> None:
         """Writes percentages that are not those of the template already."""

@@ -38,13 +38,7 @@ class Service:
         needs = pool_needs(Workload(name="s", task=task, strategy=strategy))
         room = total(task_slots(task, each) for each in self.pools)
         self.sharer = Sharer(
-            strategy=strategy,
-            needs=needs,
-            copies=self.most,
-            room=room,
-            given=(None, None),
-            least=self.least,
-            write=_ignore,
+            needs=needs, copies=self.most, room=room, given=(None, None), least=self.least, write=_ignore
         )
 
 
@@ -133,21 +127,6 @@ def test_each_can_be_deployed_wherever_the_tasks_of_all_of_them_are(
             before = list(hosts.free)
             assert deploys(hosts, each, places)
             hosts.free = before
-
-
-@pytest.mark.parametrize(
-    ("most", "least", "others", "expected"),
-    [
-        (2, None, 0, (100, 200)),  # each version has one task on each capacity
-        (2, None, 2, (50, 100)),  # ECS may send the next task to the capacity that has room for one alone
-        (3, None, 1, (66, 100)),
-        (4, 1, 1, (66, 200)),  # of three tasks, two may be sent to the capacity that has room for two in all
-    ],
-)
-def test_each_capacity_has_room_by_itself(most: int, least: int | None, others: int, expected: tuple[int, int]) -> None:
-    both, *_ = met([Service(1, list(POOLS), most, least), *([Service(1, [POOLS[0]], others)] if others else ())])
-    percent = both.sharer.percentages
-    assert (percent.least, percent.most) == expected
 
 
 def served(site: Site, *counts: int | None, stack: cdk.Stack | None = None, **arguments: Any) -> list[GpuService]:
