@@ -87,7 +87,7 @@ class GpuCapacity(Construct):
             self.subnets: HostSubnets = plan.subnets
             self.cluster: ecs.ICluster = hosts.cluster
             self.encryption_key: kms.IKey | None = hosts.encryption_key
-            self.architecture: Architecture = plan.pool.instance_types[0].architecture
+            self.architecture: Architecture = plan.architecture
             self.pool: Pool = plan.pool
             network = network_resources(self, network=plan.parts.network, pool=plan.pool, vpc=hosts.vpc)
             self.placement_group: ec2.IPlacementGroup | None = network.placement_group

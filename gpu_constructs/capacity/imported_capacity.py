@@ -51,7 +51,7 @@ class ImportedGpuCapacity(Construct):
             super().__init__(scope, construct_id)
         self.hosts: ClusterHosts = hosts
         self.cluster: ecs.ICluster = hosts.cluster
-        self.architecture: Architecture = plan.pool.instance_types[0].architecture
+        self.architecture: Architecture = plan.architecture
         self.pool: Pool = plan.pool
         self.instance_type_names: tuple[str, ...] = tuple(plan.choice.instance_types)
         self.capacity_provider_name: str = capacity_provider_name

@@ -16,7 +16,7 @@ from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.cdk.tokens import is_list_token, is_text_token
 from gpu_constructs.errors import InvalidValueError, argument_named, shown
 from gpu_constructs.fleet import DECLARED_TYPES, UNKNOWN, Bought, Distribution, NetworkInterface, Pool, TypeChoice
-from gpu_constructs.hardware import InstanceType, instance_type, may_exist
+from gpu_constructs.hardware import Architecture, InstanceType, instance_type, may_exist
 from gpu_constructs.hardware.declared import metadata_of
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.hosts.providers import known_provider_name
@@ -51,6 +51,11 @@ class CapacityPlan:
     adds: Contribution
     subnets: HostSubnets
     comes_first: bool = False
+
+    @property
+    def architecture(self) -> Architecture:
+        """That of its image, or of its types where nobody declared it."""
+        return self.machine_image.host_image.image.architecture or self.pool.instance_types[0].architecture
 
 
 def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
