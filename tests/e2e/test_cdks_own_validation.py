@@ -19,6 +19,8 @@ from typing import Any
 import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ecs as ecs
+from emulator.install import RESOURCES
+from emulator.stacks import is_known
 from gpu_constructs import GpuService
 from stacks.tensorflow_benchmark import TensorflowBenchmarkStack
 
@@ -205,3 +207,13 @@ def test_the_linter_is_awake(ended: tuple[Path, object]) -> None:
         if resource["Type"] == "AWS::EC2::LaunchTemplate":
             resource["Properties"]["LaunchTemplateData"]["InstanceType"] = "g6.gigantic"
     assert any("g6.gigantic" in str(each) for each in linted(read, "us-east-1"))
+
+
+def test_the_emulator_knows_every_type_of_the_documented_apps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert RESOURCES  # which have to be imported
+    given = [*BLOCKS, *((page, "\n".join(blocks_of(page))) for page in APPS)]
+    found = [
+        json.loads(file.read_text()).get("Resources", {}) for each in given for file in templates_of(names_of(*each))
+    ]
+    assert [each["Type"] for resources in found for each in resources.values() if not is_known(each["Type"])] == []
