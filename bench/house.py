@@ -1,0 +1,164 @@
+"""How large the library is, and how much of it runs: ``python -m bench.house``.
+
+Prints what it counts beside what was decided, and judges nothing. Lines are counted twice: all of them, and code without
+docstrings, comments and blank lines, together with the bytes of data, so that nothing looks smaller by being moved.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import io
+import json
+import pickle
+import subprocess
+import sys
+import tokenize
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from statistics import median
+
+from rich.console import Console
+from rich.table import Table
+
+from bench.sizes import WORKLOADS
+
+__all__ = ["main"]
+
+_ROOT = Path(__file__).parents[1]
+_PACKAGE = _ROOT / "gpu_constructs"
+_NO_CODE = frozenset(
+    {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+)
+
+_TEMPLATE = """
+Resources:
+  Task:
+    Type: AWS::ECS::TaskDefinition
+    Properties:
+      ContainerDefinitions:
+        - Name: main
+          Image: nvidia/cuda:12.8.1-base-ubuntu24.04
+          Memory: 1024
+          ResourceRequirements: [{Type: GPU, Value: "1"}]
+"""
+
+_LOADED_BY_CHECK = f"""
+import sys
+from gpu_constructs.checking.report import check_files
+check_files(["-"], stdin={_TEMPLATE.encode()!r})
+print(sum(name.split(".")[0] == "gpu_constructs" for name in sys.modules))
+"""
+
+_APP = """
+import sys
+import aws_cdk as cdk
+from aws_cdk import aws_ec2 as ec2, aws_ecs as ecs
+from gpu_constructs import GpuCluster, GpuService, GpuTaskDefinition
+stack = cdk.Stack(cdk.App(), "Stack")
+vpc = ec2.Vpc(stack, "Vpc")
+cluster = GpuCluster(stack, "Cluster", vpc=vpc)
+called = set()
+sys.setprofile(lambda frame, event, _: called.add(frame.f_code) if event == "call" else None)
+l4 = cluster.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=8)
+sys.setprofile(None)
+task = GpuTaskDefinition(stack, "Task", capacity=[l4])
+task.add_gpu_container("main", image=ecs.ContainerImage.from_registry("nvidia/cuda:12.8.1-base-ubuntu24.04"))
+GpuService(stack, "Service", cluster=cluster, task_definition=task)
+print(sum(name.split(".")[0] == "gpu_constructs" for name in sys.modules))
+ours = {code for code in called if "gpu_constructs" in code.co_filename and not code.co_name.startswith("<")}
+print(len(ours))
+"""
+
+_FIRST = "1 capacity"
+
+
+def main() -> None:
+    """Counts and measures everything, and prints it."""
+    parser = argparse.ArgumentParser(prog="python -m bench.house", description=__doc__)
+    parser.add_argument("--runs", type=int, default=9, help="pairs of first synths (default: 9); 0 for none")
+    arguments = parser.parse_args()
+    table = Table(title="The house", title_justify="left")
+    for heading in ("", "now", "at most"):
+        table.add_column(heading, justify="left" if not heading else "right")
+    for name, value, most in _rows(arguments.runs):
+        table.add_row(name, value, most)
+    Console(width=None if sys.stdout.isatty() else 120).print(table)
+
+
+def _rows(runs: int) -> Iterator[tuple[str, str, str]]:
+    package, tests = sorted(_PACKAGE.rglob("*.py")), sorted((_ROOT / "tests").rglob("*.py"))
+    yield "lines of Python in the package", f"{_lines(package):,}", "65,000"
+    yield "  of these code", f"{_code(package):,}", ""
+    yield "bytes of data in the package", f"{_bytes_of_data():,}", ""
+    yield "files", str(len(package)), "350"
+    yield "rules", _printed("from gpu_constructs.rules import RULES; print(len(RULES))")[0], "200"
+    entries = [each for each in _PACKAGE.iterdir() if each.name != "__pycache__"]
+    yield "entries at the top of the package", str(len(entries)), "20"
+    yield "names of fleet fields", str(len(_fields(_PACKAGE / "fleet"))), "240"
+    yield "modules that check of one template loads", _printed(_LOADED_BY_CHECK)[0], "160"
+    loaded, called = _printed(_APP)
+    yield "modules that cluster, task and service load", loaded, "200"
+    yield "functions called by add_capacity", called, "250"
+    yield "lines of tests, without the emulator", f"{_lines(tests):,}", "60,000"
+    if runs:
+        ratios = [_first("library") / _first("plain") for _ in range(runs)]
+        spread = f"{median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
+        yield f"first synth of a process over plain CDK, {_FIRST}, median of {runs} pairs", spread, "1.15"
+
+
+def _lines(paths: Sequence[Path]) -> int:
+    return sum(len(path.read_text(encoding="utf-8").splitlines()) for path in paths)
+
+
+def _code(paths: Sequence[Path]) -> int:
+    """Lines with code: neither blank nor only comment or docstring."""
+    return sum(len(_lines_of_code(path.read_text(encoding="utf-8"))) for path in paths)
+
+
+def _lines_of_code(text: str) -> set[int]:
+    used: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type not in _NO_CODE:
+            used.update(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(ast.parse(text)):
+        is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if is_text and isinstance(node.value.value, str):  # type: ignore[attr-defined]
+            used.difference_update(range(node.lineno, (node.end_lineno or node.lineno) + 1))  # type: ignore[attr-defined]
+    return used
+
+
+def _bytes_of_data() -> int:
+    return sum(
+        path.stat().st_size
+        for path in _PACKAGE.rglob("*")
+        if path.is_file() and path.suffix not in {".py", ".pyc", ".typed"}
+    )
+
+
+def _fields(room: Path) -> set[str]:
+    """Names of the fields of the values in a room."""
+    return {
+        statement.target.id
+        for path in room.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef)
+        for statement in node.body
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name)
+    }
+
+
+def _printed(program: str) -> list[str]:
+    """What a process of its own prints, in words."""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=_ROOT)
+    return done.stdout.split()
+
+
+def _first(variant: str) -> float:
+    command = [sys.executable, "-m", "bench.worker", "first", variant]
+    done = subprocess.run(command, input=pickle.dumps(WORKLOADS[_FIRST]), capture_output=True, check=True, cwd=_ROOT)
+    return float(json.loads(done.stdout)["ms"])
+
+
+if __name__ == "__main__":
+    main()
