@@ -113,6 +113,8 @@ def _reviewed(cfn: Template) -> Iterator[Finding]:
             )
             if report.unchecked_line:
                 _LOGGER.warning("%s: gpu-constructs: %s", cfn.filename, report.unchecked_line)
+            for note in report.notes:
+                _LOGGER.warning("%s: gpu-constructs: %s", cfn.filename, note)
             yield from report.findings
 
 

@@ -115,6 +115,8 @@ class GpuChecks:
             report = report_in(directories, rules=_ASKED)
             if report.unchecked_line:
                 _say(f"{METADATA_KEY}: {report.unchecked_line}")
+            for note in report.notes:
+                _say(f"{METADATA_KEY}: {note}")
             findings = (*report.findings, *self._planned(report.fleet, directories))
         except UnreadableError:
             # One template that cannot be read keeps none of the others from being checked.

@@ -7,18 +7,22 @@ A reason counts for one rule on one resource; in an app, on everything below the
     Validations.of(capacity).acknowledge(Acknowledgment(id="gpu-constructs::GPU002", reason="…"))
 
 CDK writes what is acknowledged for a stack, or anything in it, into the cloud assembly; for a whole stage or app it
-keeps it to itself, so that only its own report at synth knows.
+keeps it to itself, so that only its own report at synth knows. A reason for a rule that is part of another one now
+counts for that one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from gpu_constructs.fleet import METADATA_KEY, Origin
 from gpu_constructs.rules import Finding
+from gpu_constructs.rules.retired import GONE, id_now, what_became_of
 from gpu_constructs.template import Inputs, Stacks
 from gpu_constructs.values import dataclass
+
+_OURS = f"{METADATA_KEY}::"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +32,7 @@ class Acknowledged:
     Attributes:
         finding: What was found.
         reason: Why that is all right, in their words.
-        in_app: Whether the reason was given in the CDK app, which CDK then reports itself.
+        in_app: Whether the reason was given in the CDK app under the id of the finding, which CDK then reports itself.
     """
 
     finding: Finding
@@ -41,17 +45,21 @@ class Acknowledgements:
 
     def __init__(self, stacks: Stacks, inputs: Inputs) -> None:
         self._inputs = inputs
-        self._in_templates = {
-            (resource.origin.file, resource.logical_id, rule.strip().upper()): reason.strip()
-            for stack in stacks.stacks
-            for resource in stack.resources.values()
-            for rule, reason in _written(resource.metadata)
-            if isinstance(reason, str) and reason.strip()
-        }
+        self._named = dict[str, None]()
+        self._in_templates: dict[tuple[str | None, str, str], str] = {}
+        for stack in stacks.stacks:
+            for resource in stack.resources.values():
+                for rule, reason in _by_current_id(_written(resource.metadata), self._named):
+                    self._in_templates[resource.origin.file, resource.logical_id, rule] = reason.strip()
         # By file: apps that are read together may have constructs of the same path. Looked up for a finding only.
         self._roots = {
             resource.origin.file: stack.root for stack in stacks.stacks for resource in stack.resources.values()
         }
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """A line for each id that is named in what was looked up, and that is the id of no rule any more."""
+        return what_became_of(self._named)
 
     def of(self, finding: Finding) -> Acknowledged | None:
         """The finding with the reason why it is accepted; None if it is not accepted.
@@ -68,11 +76,30 @@ class Acknowledgements:
         root = self._roots.get(origin.file)
         in_app = {} if root is None else self._inputs.acknowledged(root)
         for path in _upwards(origin.construct_path or ""):
-            given = in_app.get(path, {}).get(f"{METADATA_KEY}::{finding.rule}")
-            if given is not None:
-                # CDK has the reason at this construct.
-                return Acknowledged(finding=replace(finding, origin=origin), reason=given, in_app=True)
+            given = {
+                name.removeprefix(_OURS): why for name, why in in_app.get(path, {}).items() if name.startswith(_OURS)
+            }
+            reason = dict(_by_current_id(given.items(), self._named)).get(finding.rule)
+            if reason is not None:
+                # CDK has the reason at this construct, and knows the finding by its id.
+                here = replace(finding, origin=origin)
+                return Acknowledged(finding=here, reason=reason, in_app=finding.rule in given)
         return None
+
+
+def _by_current_id(reasons: Iterable[tuple[str, object]], named: dict[str, None]) -> Iterator[tuple[str, str]]:
+    """Reasons by the ids of the rules that they count for now; one that names such a rule itself comes last.
+
+    Args:
+        reasons: Reasons by ids as they are written.
+        named: Gets the ids of rules that are asked no more.
+    """
+    given = {rule.strip().upper(): why for rule, why in reasons if isinstance(why, str) and why.strip()}
+    for rule in sorted(given, key=lambda each: each not in GONE):
+        if rule in GONE:
+            named[rule] = None
+        if now := id_now(rule):
+            yield now, given[rule]
 
 
 def _upwards(path: str) -> Iterator[str]:

@@ -27,7 +27,7 @@ from gpu_constructs.hardware import InstanceType, instance_type
 from gpu_constructs.hardware.declared import declared_type_of, instance_types_of_declarations
 from gpu_constructs.hardware.overlay import for_one_check
 from gpu_constructs.hardware.region_names import may_be_region
-from gpu_constructs.rules import Severity, find_rule
+from gpu_constructs.rules import Severity, known_id
 from gpu_constructs.template.documents import Document, Files
 from gpu_constructs.template.unreadable import UnreadableError
 from gpu_constructs.values import dataclass
@@ -50,7 +50,7 @@ class Configuration:
         parameters: Values of template parameters.
         region: Region of templates that do not say it themselves.
         fail_on: What makes a check fail, one of `FAIL_ON`.
-        ignore: Ids of rules that are left out.
+        ignore: Ids of rules that are left out; some may be asked no more.
         partial: Whether there is more than the files that are checked.
     """
 
@@ -201,7 +201,7 @@ class _Reader:
         found = []
         for place, each in enumerate(value):
             with self._at(key, place, of=each):
-                found.append(find_rule(each).id)
+                found.append(known_id(each))
         return tuple(found)
 
     def partial(self, key: str, content: Mapping[str, Any]) -> bool:

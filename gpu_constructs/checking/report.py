@@ -54,6 +54,7 @@ class Report:
         values: With which values of a parameter something works, where that is not so with all.
         untried: How many values of parameters were not tried, by parameter: more than there is time
             for.
+        notes: A line for each id that what is accepted names, and that is the id of no rule any more.
         stacks: The stacks that the files define.
     """
 
@@ -64,6 +65,7 @@ class Report:
     read: tuple[str, ...] = ()
     values: tuple[ValueTable, ...] = ()
     untried: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
     stacks: Stacks = field(default=Stacks(), repr=False, compare=False)
 
     @property
@@ -188,6 +190,7 @@ def _reported(inputs: Inputs, asked: _Asked) -> Report:
         read=tuple(stacks.documents),
         values=tuple(replace(each, origin=stacks.locate(each.row)) for each in values),
         untried=untried,
+        notes=acknowledgements.notes,
         stacks=stacks,
     )
 

@@ -11,7 +11,8 @@ from gpu_constructs.cli import json_report, sarif_report, text_report
 from gpu_constructs.cli.inputs import add_inputs, reviewed
 from gpu_constructs.cli.output import add_format, deliver, require_writable, say
 from gpu_constructs.cli.terminal import show, unstyled, width_of
-from gpu_constructs.rules import RULES, Severity, find_rule
+from gpu_constructs.rules import Severity, known_id, rules_without
+from gpu_constructs.rules.retired import what_became_of
 
 _MACHINES = {"json": json_report.text, "sarif": sarif_report.text}
 
@@ -57,13 +58,14 @@ def run(arguments: argparse.Namespace) -> int:
     """
     configuration = found_configuration(arguments.config)
     fail_on = arguments.fail_on or configuration.fail_on or str(Severity.ERROR)
-    ignored = {find_rule(each).id for each in arguments.ignore} or set(configuration.ignore)
-    arguments.paths = [*arguments.paths, *filter(None, [configuration.file])]
-    require_writable(arguments.output, arguments.paths)
-    result = reviewed(arguments, configuration, rules=tuple(each for each in RULES if each.id not in ignored))
+    ignored = tuple(map(known_id, arguments.ignore)) or configuration.ignore
+    inputs = [*arguments.paths, *filter(None, [configuration.file])]
+    require_writable(arguments.output, inputs)
+    result = reviewed(arguments, configuration, rules=rules_without(ignored))
     # A template names more files: nested ones, those of an assembly. What says so must not replace them either.
-    arguments.paths = [*arguments.paths, *result.read]
-    require_writable(arguments.output, arguments.paths)
+    require_writable(arguments.output, [*inputs, *result.read])
+    for each in dict.fromkeys((*what_became_of(ignored), *result.notes)):
+        say(each)
     # Whoever fails on infos wants to see them.
     verbose = arguments.verbose or fail_on == str(Severity.INFO)
     if arguments.format in _MACHINES:

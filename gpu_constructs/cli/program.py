@@ -160,6 +160,7 @@ def _leave_unwritten(stream: TextIO) -> None:
 def _dispatched(arguments: list[str]) -> int:
     parsed = argparse.Namespace()
     read: Sequence[str] = ()
+    is_refused = False
     try:
         parsed = _parser(arguments).parse_args(arguments)
         return cast("int", parsed.run(parsed))
@@ -172,6 +173,7 @@ def _dispatched(arguments: list[str]) -> int:
     except GpuConstructsError as error:
         problem = str(error)
         read = getattr(error, "read", ())
+        is_refused = error.argument == "--output"
     except OSError:  # files are read and written elsewhere: this is stdout
         raise
     except Exception as error:  # noqa: BLE001 - users of a command line want no traceback
@@ -184,7 +186,8 @@ def _dispatched(arguments: list[str]) -> int:
     form = _option(arguments, "--format")
     if form in _REPORTS:
         report = import_module(_REPORTS[form]).failure(problem)
-        deliver_failure(report, getattr(parsed, "output", None), [*getattr(parsed, "paths", ()), *read])
+        output = None if is_refused else getattr(parsed, "output", None)
+        deliver_failure(report, output, [*getattr(parsed, "paths", ()), *read])
     return _UNREADABLE
 
 

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 from gpu_constructs.cli.output import add_format, json_text
 from gpu_constructs.cli.terminal import Line, show, table, width_of, wrapped
-from gpu_constructs.rules import RULES, Rule, find_rule
+from gpu_constructs.rules import RULES, Rule, find_rule, known_id
+from gpu_constructs.rules.retired import GONE, what_became_of
 
 _EXAMPLES = """\
 examples:
@@ -25,14 +26,14 @@ def define(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Lists the rules.
+    """Lists the rules, or says of one what it asks; of one that is asked no more, who says now what it said.
 
     Returns:
         0.
     """
-    wanted = None if arguments.rule is None else find_rule(arguments.rule)
+    wanted = None if arguments.rule is None else known_id(arguments.rule)
     if arguments.format == "json":
-        facts = [_facts(each) for each in RULES] if wanted is None else _facts(wanted)
+        facts = [_facts(each) for each in RULES] if wanted is None else _facts_of(wanted)
         sys.stdout.write(json_text(facts))
         return 0
     width = width_of(sys.stdout)
@@ -45,12 +46,26 @@ def _listing(width: int) -> Iterator[Line]:
     return table(("rule", "severity", "question"), rows, width=width)
 
 
-def _everything(rule: Rule, width: int) -> Iterator[Line]:
+def _everything(id_: str, width: int) -> Iterator[Line]:
+    gone = GONE.get(id_)
+    if gone is not None:
+        for text in (*what_became_of([id_]), f"it asked: {gone.question}"):
+            yield from ([(part, "")] for part in wrapped(text, width=width, indent=0))
+        if not gone.into:
+            return
+    rule = find_rule(id_ if gone is None else gone.into)
     yield [(rule.id, "title"), (" ", ""), (str(rule.severity), str(rule.severity))]
     for text in (rule.question, rule.reason):
         for part in wrapped(text, width=width, indent=2):
             yield [(f"  {part}", "")]
     yield [(f"  {rule.source}", "aside")]
+
+
+def _facts_of(id_: str) -> dict[str, str]:
+    gone = GONE.get(id_)
+    if gone is None:
+        return _facts(find_rule(id_))
+    return {"id": id_, "question": gone.question, "part_of": gone.into, "said_by": gone.said_by}
 
 
 def _facts(rule: Rule) -> dict[str, str]:

@@ -11,7 +11,16 @@ them. `check` asks all of them::
 Each room below holds the rules of one subject; `catalogue` finds them. `evidence` holds what several of them look at.
 """
 
-from gpu_constructs.rules.catalogue import ROOMS, RULES, check, check_alone, find_rule, rules_of
+from gpu_constructs.rules.catalogue import (
+    ROOMS,
+    RULES,
+    check,
+    check_alone,
+    find_rule,
+    known_id,
+    rules_of,
+    rules_without,
+)
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.finding import Finding, Severity
 from gpu_constructs.rules.rule import Problem, Rule, error, info, warning
@@ -29,6 +38,8 @@ __all__ = [
     "error",
     "find_rule",
     "info",
+    "known_id",
     "rules_of",
+    "rules_without",
     "warning",
 ]

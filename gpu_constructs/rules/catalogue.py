@@ -31,6 +31,7 @@ from gpu_constructs.rules import (
 )
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.finding import Finding, Severity
+from gpu_constructs.rules.retired import GONE, id_now
 from gpu_constructs.rules.rule import Causes, Problem, Rule
 from gpu_constructs.rules.trials import Trials
 
@@ -161,3 +162,26 @@ def find_rule(id: str) -> Rule:  # noqa: A002 - the word of the data
         nearest = tuple(get_close_matches(wanted[:NAME], _BY_ID, n=3, cutoff=0.6))
         raise UnknownNameError(f"no rule {id!r}", value=id, nearest=nearest)
     return _BY_ID[wanted]
+
+
+def known_id(id: str) -> str:  # noqa: A002 - the word of the data
+    """The id of a rule as it is written in the catalogue, also of one that is asked no more.
+
+    Args:
+        id: Such as ``GPU001``, in any case.
+
+    Raises:
+        UnknownNameError: No rule has, or had, this id; carries the nearest ids.
+    """
+    wanted = id.strip().upper()
+    return wanted if wanted in GONE else find_rule(wanted).id
+
+
+def rules_without(ids: Iterable[str]) -> tuple[Rule, ...]:
+    """All rules but some.
+
+    Args:
+        ids: Ids of those that are left out. One that is part of another rule now stands for that rule.
+    """
+    left_out = set(map(id_now, ids))
+    return tuple(each for each in RULES if each.id not in left_out)

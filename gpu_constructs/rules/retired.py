@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from gpu_constructs.values import dataclass
 
@@ -26,3 +26,28 @@ GONE: Mapping[str, Gone] = {
     "GPU390": Gone("do tasks have room on their hosts beside the daemons there?", into="GPU060"),
 }
 """The ids, in their order. Where `into` is set, what accepts or ignores the old id counts for that rule."""
+
+
+def id_now(rule: str) -> str:
+    """The id of the rule that asks now what a rule asked; empty where none does.
+
+    Args:
+        rule: An id in capitals, such as ``GPU002``.
+    """
+    gone = GONE.get(rule)
+    return rule if gone is None else gone.into
+
+
+def what_became_of(rules: Iterable[str]) -> tuple[str, ...]:
+    """A line for each id of a rule that is asked no more.
+
+    Args:
+        rules: Ids in capitals; of those that are asked nothing is said.
+    """
+    return tuple(
+        f"{each} is part of {GONE[each].into} now"
+        if GONE[each].into
+        else f"{each} is no rule any more: {GONE[each].said_by} says it"
+        for each in dict.fromkeys(rules)
+        if each in GONE
+    )

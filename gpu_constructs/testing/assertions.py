@@ -11,7 +11,8 @@ from gpu_constructs.fleet.naming import all_called, find_task, most_alike
 from gpu_constructs.hardware import image
 from gpu_constructs.placement.destinations import routes_of
 from gpu_constructs.placement.route import Elsewhere
-from gpu_constructs.rules import Finding, Severity, find_rule
+from gpu_constructs.rules import Finding, Severity, known_id
+from gpu_constructs.rules.retired import id_now, what_became_of
 from gpu_constructs.testing.arguments import (
     count,
     name_of,
@@ -240,7 +241,8 @@ class GpuAssertions:
 
         Args:
             at_least: The least severity that counts: ``error``, ``warning`` or ``info``.
-            ignore: Ids of rules that do not count, such as ``GPU002``.
+            ignore: Ids of rules that do not count, such as ``GPU002``. One that is part of another rule now stands for
+                that rule.
 
         Raises:
             AssertionError: They have.
@@ -249,10 +251,12 @@ class GpuAssertions:
         """
         __tracebackhide__ = True
         least = one_of(Severity, at_least, "at_least")
-        ignored = {find_rule(each).id for each in names_in(ignore, "ignore")}
+        named = tuple(map(known_id, names_in(ignore, "ignore")))
+        ignored = set(map(id_now, named))
         found = [each for each in self.findings if each.severity.rank <= least.rank and each.rule not in ignored]
         if found:
-            raise AssertionError(f"{len(found)} findings of {least} or worse\n{finding_lines(found)}")
+            wanted = f"{len(found)} findings of {least} or worse"
+            raise AssertionError(_report(wanted, finding_lines(found), *what_became_of(named)))
         return self
 
     def _misses(self, task: Task, gpus: int | None, allowed: frozenset[str] | None) -> list[str]:
