@@ -29,7 +29,7 @@ test: lint $(OLDEST) ## lint, type-check and run the whole test suite, then a pa
 	@PYTHONPATH=$(CURDIR)/.floor pytest -n0 $(ON_OLDEST) $(WHERE_CDK_IS_MET_MOST)
 
 # Only the whole suite looks at its end for what tests left open: that takes each worker three seconds.
-unit: $(READY) ## the tests without tests/e2e, where the emulator, cdk, our commands, linters and browsers run as users run them
+unit: $(READY) ## the tests without tests/e2e, where the emulator, cdk, our commands and linters run as users run them
 	@pytest --ignore tests/e2e -p no:logging -p no:unraisableexception
 
 matrix: $(READY) ## build, lint, deploy and destroy every legal combination of options, and count what is refused

@@ -24,7 +24,6 @@ from gpu_constructs.checking.report import check_files
 from gpu_constructs.cli.program import main
 from gpu_constructs.errors import GpuConstructsError
 from gpu_constructs.planning import plan
-from gpu_constructs.planning.page import page
 from gpu_constructs.rules import RULES
 from gpu_constructs.template.documents.document import Document
 from gpu_constructs.template.documents.node import Node
@@ -153,7 +152,7 @@ def asked(template: Template) -> None:
 
 
 def asked_everywhere(template: Template) -> None:
-    """Puts a template to the command line, to the page of a plan and to cfn-lint.
+    """Puts a template to the command line and to cfn-lint.
 
     Args:
         template: A template.
@@ -165,7 +164,6 @@ def asked_everywhere(template: Template) -> None:
         fleet = check_files([template]).fleet
     except GpuConstructsError:
         return
-    page(plan(fleet), title="odd")
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         json.dump(template, file)
         file.flush()

@@ -25,7 +25,6 @@ from gpu_constructs.placement import prove
 from gpu_constructs.placement.bounds import least_hosts
 from gpu_constructs.placement.packing import Load, Need, Room, pack
 from gpu_constructs.planning import plan
-from gpu_constructs.planning.page import page
 from gpu_constructs.rules import check
 
 __all__ = ["main"]
@@ -37,7 +36,7 @@ RULES_BUDGET_MS = 150
 """All rules on such a fleet, its proof among them, at most."""
 
 PLAN_BUDGET_MS = 500
-"""The plan of such a fleet, with two proofs and the searches for cheaper hosts."""
+"""The plan of such a fleet, with two proofs."""
 
 _Result = TypeVar("_Result")
 
@@ -60,14 +59,10 @@ def main() -> None:
 
 def _times(repeats: int) -> Table:
     columns = ("workloads", "pools", "providers", "proof, ms", "again", "proved", "rules, ms", "findings", "plan, ms")
-    table = Table(
-        *columns,
-        "page, ms",
-        title="time of a proof, first and again, of all rules and of a plan, each on a new fleet, and of its page",
-    )
+    table = Table(*columns, title="time of a proof, first and again, of all rules and of a plan, each on a new fleet")
     for workloads, pools in _SIZES:
         for providers in (1, 3):
-            first, again, rules, found, plans, pages, yes = [], [], [], [], [], [], 0
+            first, again, rules, found, plans, yes = [], [], [], [], [], 0
             for seed in range(repeats):
                 fleet = fleet_of(workloads, pools, seed=seed, providers=providers)
                 proof, taken = _timed(lambda: prove(fleet))  # noqa: B023 - called at once
@@ -79,9 +74,8 @@ def _times(repeats: int) -> Table:
                 rules.append(taken)
                 found.append(len(findings))
                 unplanned = fleet_of(workloads, pools, seed=seed, providers=providers)
-                planned, taken = _timed(lambda: plan(unplanned))  # noqa: B023
+                _, taken = _timed(lambda: plan(unplanned))  # noqa: B023
                 plans.append(taken)
-                pages.append(_timed(lambda: page(planned))[1])  # noqa: B023
             is_largest = workloads == _SIZES[-1][0]
             table.add_row(
                 f"{workloads:,}",
@@ -93,7 +87,6 @@ def _times(repeats: int) -> Table:
                 _judged(rules, RULES_BUDGET_MS if is_largest else None),
                 f"{median(found):.0f}",
                 _judged(plans, PLAN_BUDGET_MS if is_largest else None),
-                _judged(pages),
             )
     return table
 

@@ -72,15 +72,6 @@ HOSTS = 999_999
 DESCRIBED = 5_000
 """Hosts that a user describes: their types, once for each cluster whose hosts no file defines."""
 
-MIXED = 10_000
-"""Steps of all searches for a cheaper mix of hosts in one plan: ways to fill a host that are tried."""
-
-MIXED_KINDS = 12
-"""Different tasks of one pool for which a cheaper mix is looked for; the ways to fill a host multiply with each."""
-
-MIXED_OF_ONE = 5_000
-"""Steps of one of these searches, so that one pool leaves some to the others."""
-
 LOOPED = 5_000
 """Entries of one object that ``Fn::ForEach`` writes out: a few lines of loops in loops make as many as one likes."""
 

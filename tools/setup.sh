@@ -22,5 +22,5 @@ if [ "${node_major:-0}" -lt 22 ] || ! command -v npm >/dev/null; then
     ln -sf "$wheel/lib/node_modules/npm/bin/npx-cli.js" .venv/bin/npx
 fi
 
-echo "setup: the CDK command line, and a browser for the tests (package-lock.json)"
+echo "setup: the CDK command line (package-lock.json)"
 npm ci --silent --no-audit --no-fund

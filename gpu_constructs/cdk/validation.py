@@ -26,7 +26,7 @@ from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import METADATA_KEY, Fleet, Origin, Pool
 from gpu_constructs.planning import FleetPlan, plan
 from gpu_constructs.planning.budget_verdict import BUDGET, BUDGET_NOT_KNOWN, findings_of, verdict
-from gpu_constructs.planning.summary import summary
+from gpu_constructs.planning.in_words import summary
 from gpu_constructs.rules import RULES, Finding, Severity
 from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from gpu_constructs.template import UnreadableError
@@ -128,10 +128,10 @@ class GpuChecks:
 
     def _planned(self, fleet: Fleet, directories: Sequence[str]) -> tuple[Finding, ...]:
         """What the hosts have against the budget; what they cost is said on stderr."""
-        found = plan(fleet, cheaper=False)
+        found = plan(fleet)
         if self._names_pools(found) and any(_has_no_path(each) for each in fleet.pools):
             # The app's notes have the paths of constructs that templates do not carry: read once something is named.
-            found = plan(check_files(directories, rules=()).fleet, cheaper=False)
+            found = plan(check_files(directories, rules=()).fleet)
         _say(summary(found, start=f"{METADATA_KEY}: "))
         return () if self._budget is None else findings_of(verdict(found, self._budget))
 

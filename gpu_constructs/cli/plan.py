@@ -6,8 +6,7 @@ import argparse
 import math
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from importlib import import_module
+from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from gpu_constructs.checking.configuration import Configuration, found_configuration
@@ -17,7 +16,6 @@ from gpu_constructs.cli.inputs import add_inputs, reviewed
 from gpu_constructs.cli.output import add_format, deliver, require_writable
 from gpu_constructs.cli.terminal import Line, show, unstyled, width_of
 from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.placement.reasons import listed
 from gpu_constructs.planning import FleetPlan, plan
 from gpu_constructs.planning.budget_verdict import BudgetVerdict, verdict
 from gpu_constructs.planning.plan_difference import PlanDifference, difference
@@ -29,7 +27,6 @@ _EXAMPLES = """\
 examples:
   gpu-constructs plan cdk.out
   gpu-constructs plan cdk.out --budget 40                    in US dollars an hour, at MaxSize
-  gpu-constructs plan cdk.out --format html --output plan.html
   gpu-constructs plan --diff main.out cdk.out --format markdown
   gpu-constructs plan template.yaml --region eu-west-1 --format json
 
@@ -43,8 +40,8 @@ def define(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
     parser.epilog = _EXAMPLES
     add_inputs(parser, nargs="*")
-    add_format(parser, "html", "markdown")
-    parser.add_argument("--output", metavar="FILE", help="write the plan to a file; html is a page for a browser")
+    add_format(parser, "markdown")
+    parser.add_argument("--output", metavar="FILE", help="write the plan to a file")
     parser.add_argument(
         "--diff", nargs=2, metavar=("OLD", "NEW"), help="compare two plans, and say what AWS refuses in one deploy"
     )
@@ -85,10 +82,6 @@ def run(arguments: argparse.Namespace) -> int:
 def _plan(found: FleetPlan, held: BudgetVerdict | None, arguments: argparse.Namespace) -> str | Iterator[Line]:
     if arguments.format == "json":
         return plan_report.json_report(found, held)
-    if arguments.format == "html":
-        # Only who asks for a page waits for what makes one.
-        page: Callable[..., str] = import_module("gpu_constructs.planning.page").page
-        return page(found, title=f"GPU plan of {listed(arguments.paths)}", verdict=held)
     return plan_report.lines(found, width=width_of(sys.stdout), verdict=held)
 
 
@@ -112,10 +105,8 @@ def _require_paths(arguments: argparse.Namespace) -> None:
         raise InvalidValueError(problem, argument="PATH", allowed="files to plan, or --diff OLD NEW")
     if arguments.format == "markdown" and arguments.diff is None:
         raise InvalidValueError(
-            "'markdown' is for a difference", argument="--format", allowed="text, json or html", fix="--diff OLD NEW"
+            "'markdown' is for a difference", argument="--format", allowed="text or json", fix="--diff OLD NEW"
         )
-    if arguments.format == "html" and arguments.diff is not None:
-        raise InvalidValueError("'html' is for one plan", argument="--format", allowed="text, json or markdown")
     if arguments.diff is not None and arguments.diff[0] == arguments.diff[1] == "-":
         raise InvalidValueError("stdin can be read once", argument="--diff", allowed="a file on one side")
 

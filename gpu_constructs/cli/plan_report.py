@@ -12,14 +12,12 @@ from gpu_constructs.fleet import Unknown
 from gpu_constructs.hardware.prices import Price, dollars
 from gpu_constructs.placement.reasons import listed
 from gpu_constructs.planning.budget_verdict import BudgetVerdict
-from gpu_constructs.planning.cheaper import Outcome, Search
 from gpu_constructs.planning.fleet_plan import UNPLANNED, FleetPlan, Level, PoolPlan, QuotaNeed
 from gpu_constructs.planning.host_price import HOURS_A_MONTH, Usd
 from gpu_constructs.planning.in_words import (
     NOT_KNOWN,
     about_prices,
     amount,
-    cheaper_or_why_not,
     cost_of_level,
     deploying,
     idle,
@@ -34,7 +32,6 @@ from gpu_constructs.planning.in_words import (
 
 _INDENT = 12
 _NO_FIT = "fits on none of these hosts, so no copy of it runs; gpu-constructs explain has the reasons"
-_COMPARED = frozenset({Outcome.FOUND, Outcome.NONE})
 
 
 def lines(plan: FleetPlan, *, width: int, verdict: BudgetVerdict | None = None) -> Iterator[Line]:
@@ -91,8 +88,7 @@ def _pool(each: PoolPlan, width: int) -> Iterator[Line]:
     yield [(brief(pool.name, LABEL), "title")]
     yield from pieces("  ", f"{types_of(pool)}, {pool.bought.option}, {pool.kind.value}", width)
     for name, text in _facts_in_words(each):
-        style = "good" if name == "cheaper" and each.cheaper.outcome is Outcome.FOUND else ""
-        yield from pieces(f"  {name:<{_INDENT - 2}}", text, width, style=style)
+        yield from pieces(f"  {name:<{_INDENT - 2}}", text, width)
 
 
 def _facts_in_words(each: PoolPlan) -> Iterator[tuple[str, str]]:
@@ -116,10 +112,6 @@ def _facts_in_words(each: PoolPlan) -> Iterator[tuple[str, str]]:
     if each.misfits:
         yield "waiting", f"{listed(each.misfits)}: {_NO_FIT}"
     yield from _idle_in_words(each)
-    if cheaper := cheaper_or_why_not(each):
-        yield "cheaper", cheaper
-    for of in each.cheaper.considered:
-        yield "", f"{of.price.instance_type} at {dollars(of.price.usd_per_hour)}: {of.why}"
 
 
 def _idle_in_words(each: PoolPlan) -> Iterator[tuple[str, str]]:
@@ -294,7 +286,6 @@ def _pool_facts(each: PoolPlan) -> dict[str, object]:
             "interrupted": list(found.interrupted),
         },
         "idle_quarter_hour": _usd(each.idle_quarter_hour),
-        "cheaper": _search(each.cheaper),
     }
 
 
@@ -305,20 +296,6 @@ def _price(found: Price) -> dict[str, object]:
         "region": found.region,
         "recorded": found.recorded.isoformat(),
         "dated": found.dated,
-    }
-
-
-def _search(found: Search) -> dict[str, object]:
-    return {
-        "outcome": found.outcome.value,
-        "why": found.why or None,
-        "now_usd_per_hour": found.now_usd_per_hour if found.outcome in _COMPARED else None,
-        "usd_per_hour": found.usd_per_hour if found.outcome is Outcome.FOUND else None,
-        "chosen": {each.price.instance_type: each.hosts for each in found.chosen},
-        "considered": [
-            {"instance_type": each.price.instance_type, "usd_per_hour": each.price.usd_per_hour, "why": each.why}
-            for each in found.considered
-        ],
     }
 
 

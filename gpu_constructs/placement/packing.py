@@ -74,13 +74,11 @@ class Load:
         need: What each copy takes.
         copies: How many there are.
         distinct: Whether no two of them may be on one host.
-        stands_for: Places of the loads of `pack` that it was made of, because they are alike.
     """
 
     need: Need
     copies: int
     distinct: bool = False
-    stands_for: tuple[int, ...] = ()
 
     @property
     def most(self) -> int:
@@ -243,9 +241,7 @@ def pack(loads: Sequence[Load], room: Room, *, most_hosts: int | None = None) ->
     different tasks that the order hardly matters. Tasks that are alike are packed as one.
     """
     kinds = _kinds(loads)
-    merged = [
-        replace(loads[of[0]], copies=sum([loads[index].copies for index in of]), stands_for=tuple(of)) for of in kinds
-    ]
+    merged = [replace(loads[of[0]], copies=sum([loads[index].copies for index in of])) for of in kinds]
     copies = sum([load.copies for load in merged])
     shares = [_shares(load.need, room) for load in merged]
     best: Packing | None = None

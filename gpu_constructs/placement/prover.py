@@ -14,7 +14,7 @@ host of the cluster, and no capacity provider launches one for them
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
@@ -27,8 +27,7 @@ from gpu_constructs.placement.demand import Demand, demand_of
 from gpu_constructs.placement.destinations import is_complete, started_by_strategies
 from gpu_constructs.placement.fit import fit_demand
 from gpu_constructs.placement.offers import offer_of
-from gpu_constructs.placement.packed_hosts import lacking_for_gpus
-from gpu_constructs.placement.packing import Load, Packing, Room, pack
+from gpu_constructs.placement.packing import UNITS, HostGroup, Load, Need, Packing, Room, more_fit, pack
 from gpu_constructs.placement.pool_load import PoolLoad, Tenant
 from gpu_constructs.placement.pool_profile import PoolProfile
 from gpu_constructs.placement.proof import Counts, Place, PoolProof, Proof, Stranded, WorkloadProof
@@ -247,7 +246,7 @@ def _stranded(shared: PoolLoad, packing: Packing, loads: Sequence[Load]) -> tupl
 
 def _stranded_in(packing: Packing) -> tuple[Stranded, ...]:
     """GPUs that stay idle on hosts with tasks, though one of these tasks would take them if the host had more else."""
-    missing_on = lacking_for_gpus(packing)
+    missing_on = _lacking_for_gpus(packing)
     found: dict[tuple[int, tuple[str, ...]], int] = {}
     for group in packing.groups:
         if missing := missing_on(group):
@@ -257,6 +256,30 @@ def _stranded_in(packing: Packing) -> tuple[Stranded, ...]:
         Stranded(hosts=hosts, gpus=idle, gpus_per_host=packing.room.units[0], exhausted=missing)
         for (idle, missing), hosts in found.items()
     )
+
+
+def _lacking_for_gpus(packing: Packing) -> Callable[[HostGroup], tuple[str, ...]]:
+    """What hosts lack, in words, so that GPUs are left though a task of the packing would take them.
+
+    The answer is empty for a host that has no GPU left, that takes one more of these tasks, or that has too few GPUs
+    left for any.
+    """
+    of_gpus = list(dict.fromkeys(each.need for each in packing.loads if each.copies and each.need.units[0]))
+
+    def lacking(group: HostGroup) -> tuple[str, ...]:
+        idle = group.free[0]
+        if not idle or any(more_fit(need, group, packing.room) for need in of_gpus):
+            return ()
+        # The smallest of those that the idle GPUs were enough for says what is missing.
+        enough = min((need for need in of_gpus if need.units[0] <= idle), key=lambda need: need.units, default=None)
+        return () if enough is None else _exhausted(enough, group)
+
+    return lacking
+
+
+def _exhausted(need: Need, group: HostGroup) -> tuple[str, ...]:
+    """What a host with tasks on it has too little of for one more, in words."""
+    return tuple(unit for unit, free, asked in zip(UNITS, group.free, need.units, strict=True) if asked > free)
 
 
 def _prove_workload(

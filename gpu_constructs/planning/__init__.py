@@ -10,9 +10,8 @@
     found.quotas                                       # vCPUs by quota code
 
 What is not known is said and never counted as 0. Where things are: `fleet_plan` makes the plan of a fleet out of what
-`host_price` says hosts cost, `cheaper` looks for a cheaper mix of hosts with the exact search of `host_mix`,
-`plan_difference` compares two plans, and `summary` is the line at synth. `model_shapes` has published shapes of models,
-and `model_memory` the GPU memory that they need.
+`host_price` says hosts cost and `host_counts` how many there are, `plan_difference` compares two plans, and `in_words`
+puts one into words. `model_shapes` has published shapes of models, and `model_memory` the GPU memory that they need.
 """
 
 from __future__ import annotations

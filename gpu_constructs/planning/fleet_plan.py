@@ -8,7 +8,6 @@ and that stands for a desired count that nothing else says.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 
 from gpu_constructs.fleet import UNKNOWN, ComputeEnvironment, Fleet, Pool, PoolKind, Unknown, Workload, known, total
 from gpu_constructs.placement import Assumption, PoolProof, Proof, Stranded, demand_of, prove
@@ -18,11 +17,9 @@ from gpu_constructs.placement.packing import copies_per_host
 from gpu_constructs.placement.quotas import Counted, vcpus_of
 from gpu_constructs.placement.reasons import listed
 from gpu_constructs.placement.strategy import items_with_tasks
-from gpu_constructs.planning.cheaper import NO_SEARCHES, Search, Searches
 from gpu_constructs.planning.deployment import Deployment, deployment_of, while_deploying, with_least_copies
-from gpu_constructs.planning.host_counts import hosts_that_are_written, hosts_wanted, warm_hosts
+from gpu_constructs.planning.host_counts import Start, Starts, hosts_that_are_written, hosts_wanted, warm_hosts
 from gpu_constructs.planning.host_price import HostPrice, Usd, host_price, sum_of
-from gpu_constructs.planning.starts import Start, Starts
 from gpu_constructs.values import dataclass
 
 UNPLANNED = "the types of hosts are not in these files"
@@ -92,7 +89,6 @@ class PoolPlan:
         deployment: What a rolling deployment takes; None where no service runs here.
         idle_quarter_hour: What one host costs from its last task until ECS ends it; None where ECS does not scale the
             pool, or the price is not known.
-        cheaper: Whether other hosts would cost less.
     """
 
     pool: Pool
@@ -107,7 +103,6 @@ class PoolPlan:
     stranded: tuple[Stranded, ...]
     deployment: Deployment | None
     idle_quarter_hour: Usd | None
-    cheaper: Search
 
     @property
     def starts(self) -> tuple[Start, ...]:
@@ -174,7 +169,6 @@ class FleetPlan:
         quotas: What is needed of the quotas.
         elsewhere: Workloads whose hosts are not in the files: those of imported clusters, Fargate and the like.
         unplanned: Compute environments of AWS Batch with hosts whose types are not in the files.
-        proof: What it was made of: where the copies go at the desired counts, with the packing of each pool.
     """
 
     pools: tuple[PoolPlan, ...]
@@ -184,7 +178,6 @@ class FleetPlan:
     quotas: tuple[QuotaNeed, ...]
     elsewhere: tuple[str, ...]
     unplanned: tuple[ComputeEnvironment, ...]
-    proof: Proof = field(compare=False, repr=False)
 
     @property
     def levels(self) -> Mapping[str, Level]:
@@ -210,22 +203,20 @@ class FleetPlan:
         return tuple(each.price for each in self.pools if each.price.listed)
 
 
-def plan(fleet: Fleet, *, cheaper: bool = True) -> FleetPlan:
+def plan(fleet: Fleet) -> FleetPlan:
     """What a fleet costs and needs.
 
     Args:
         fleet: What was asked for, such as `gpu_constructs.checking.report.Report.fleet`.
-        cheaper: Whether to look for cheaper hosts, which takes the longest.
     """
     wanted = with_least_copies(fleet)
     proof = prove(wanted)
     deploying = while_deploying(wanted)
     then = proof if deploying is wanted else prove(deploying)
-    searches = Searches(proof) if cheaper else NO_SEARCHES
     tenants, misfits, starts = _tenants(wanted, proof), _misfits(proof), Starts(wanted)
     comers = {name: _Comers(tenants.get(name, ()), misfits.get(name, ())) for name in {*tenants, *misfits}}
     pools = tuple(
-        _plan_pool(each, during, comers.get(each.pool.name, _Comers()), starts, searches)
+        _plan_pool(each, during, comers.get(each.pool.name, _Comers()), starts)
         for each, during in zip(proof.pools, then.pools, strict=True)
     )
     return FleetPlan(
@@ -236,7 +227,6 @@ def plan(fleet: Fleet, *, cheaper: bool = True) -> FleetPlan:
         quotas=_quotas(pools),
         elsewhere=tuple(each.workload.name for each in proof.workloads if not each.places),
         unplanned=tuple(each for each in fleet.environments if each.has_hosts),
-        proof=proof,
     )
 
 
@@ -275,7 +265,7 @@ class _Comers:
     misfits: tuple[str, ...] = ()
 
 
-def _plan_pool(proof: PoolProof, during: PoolProof, comers: _Comers, starts: Starts, searches: Searches) -> PoolPlan:
+def _plan_pool(proof: PoolProof, during: PoolProof, comers: _Comers, starts: Starts) -> PoolPlan:
     tenants, misfits = comers.tenants, comers.misfits
     pool, price = proof.pool, host_price(proof.pool)
     least, most = hosts_that_are_written(pool)
@@ -302,7 +292,6 @@ def _plan_pool(proof: PoolProof, during: PoolProof, comers: _Comers, starts: Sta
         if services
         else None,
         idle_quarter_hour=None if hour is None else hour.times(_QUARTER),
-        cheaper=searches.of(proof, price),
     )
 
 

@@ -1,17 +1,19 @@
-"""Numbers of a plan as readers get them: what is not known has a word, and is never shown as 0."""
+"""A plan in words: the lines at synth, and its numbers. What is not known has a word, and is never shown as 0."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from textwrap import wrap
+
+from gpu_constructs.budget import LABEL, brief, clean
 from gpu_constructs.fleet import PARTLY_SPOT, Pool, Unknown
 from gpu_constructs.hardware.prices import dollars
 from gpu_constructs.placement import Stranded
 from gpu_constructs.placement.reasons import listed
-from gpu_constructs.planning.cheaper import Outcome, Search
 from gpu_constructs.planning.deployment import Deployment
 from gpu_constructs.planning.fleet_plan import FleetPlan, PoolPlan
-from gpu_constructs.planning.host_counts import SWITCHED_OFF
+from gpu_constructs.planning.host_counts import SWITCHED_OFF, Start
 from gpu_constructs.planning.host_price import HOURS_A_MONTH, Usd
-from gpu_constructs.planning.starts import Start
 
 NOT_KNOWN = "not known"
 
@@ -64,18 +66,6 @@ def stand_ins(each: PoolPlan) -> str:
         return ""
     names = listed((of.instance_type for of in found), "or")
     return f"of {found[0].region}, because no list here has one for {names} in {each.pool.region}"
-
-
-def cheaper_or_why_not(each: PoolPlan) -> str:
-    """Whether other hosts would cost less for the services of a pool, or why that is not known; empty without any."""
-    found = each.cheaper
-    if found.outcome is Outcome.FOUND:
-        return cheaper_mix(found)
-    if found.outcome is Outcome.GIVEN_UP:
-        return f"{NOT_KNOWN}: {found.why}"
-    if each.deployment is None or not any(of.accelerators for of in each.pool.instance_types):
-        return ""
-    return f"not looked for: {found.why}" if found.why else "none: other hosts with the same GPUs do not cost less"
 
 
 def job_start(found: Start) -> str:
@@ -146,16 +136,6 @@ def deploying(found: Deployment) -> str:
     return text
 
 
-def cheaper_mix(found: Search) -> str:
-    """The cheapest mix of hosts, and what it saves."""
-    saved = found.now_usd_per_hour - found.usd_per_hour
-    mix = listed(f"{each.hosts} {each.price.instance_type}" for each in found.chosen)
-    return (
-        f"{mix} at {dollars(found.usd_per_hour)} an hour take the same copies, {dollars(saved)} less an hour and "
-        f"{dollars(saved * HOURS_A_MONTH)} less a month"
-    )
-
-
 def about_prices(*plans: FleetPlan) -> str:
     """What the prices of plans are, of which day, and what is not in them."""
     pools = [each for plan in plans for each in plan.pools]
@@ -169,3 +149,80 @@ def about_prices(*plans: FleetPlan) -> str:
         f"on-demand list prices ({lists}){region}{spot}. A month has {HOURS_A_MONTH} hours. Disks, traffic, taxes and "
         "discounts are not in them."
     )
+
+
+_LEVELS = {"desired": "at the desired counts", "maximum": "at MaxSize"}
+_COLUMNS = 80
+_INDENT = "  "
+
+
+def summary(plan: FleetPlan, *, start: str = "") -> str:
+    """A plan in a few lines of 80 columns; empty for a fleet without accelerators.
+
+    Args:
+        plan: The plan.
+        start: What the first line begins with; the others are indented.
+    """
+    if not any(each.accelerators for of in plan.pools for each in of.pool.instance_types):
+        return ""
+    said = (start + each if not place else each for place, each in enumerate(_said(plan)))
+    return "\n".join(
+        line
+        for place, text in enumerate(said)
+        for line in wrap(
+            clean(text),
+            _COLUMNS,
+            initial_indent=_INDENT if place else "",
+            subsequent_indent=_INDENT * 2,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    )
+
+
+def _said(plan: FleetPlan) -> Iterator[str]:
+    for level, words in _LEVELS.items():
+        yield _level(plan, level, words)
+    left_out = {level: _left_out(plan, level) for level in _LEVELS}
+    is_same = left_out["desired"] == left_out["maximum"]
+    for level, words in _LEVELS.items():
+        if left_out[level] and (level == "desired" or not is_same):
+            yield f"not counted{'' if is_same else f' {words}'}: {listed(left_out[level])}"
+    quotas = listed(f"{each.quota.code} {partly(each.maximum, each.known_maximum)}" for each in plan.quotas)
+    if quotas:
+        yield f"quotas, in vCPUs: {quotas}"
+    if plan.is_region_assumed:
+        yield "prices are those of us-east-1, since no region is known"
+
+
+def _level(plan: FleetPlan, level: str, words: str) -> str:
+    found, left_out = plan.levels[level], plan.unpriced(level)
+    if isinstance(found.hosts, Unknown) and not found.known_hosts:
+        return f"an unknown number of hosts {words}"
+    # Of a pool of which the hosts are not known nothing is counted, and that is said.
+    counted = [getattr(each, level) for each in plan.pools]
+    is_open = any(isinstance(each.gpus, Unknown) and not isinstance(each.hosts, Unknown) for each in counted)
+    gpus = f"{found.known_gpus:,} or more GPUs" if is_open else _of(found.known_gpus, "GPU")
+    cost = f"{found.usd_per_hour} an hour"
+    if found.usd_per_hour is None or (left_out and not found.usd_per_hour.most):
+        cost = "paid in advance" if all(each.price.is_paid for each in left_out) else "the price is not known"
+    return f"{_of(found.known_hosts, 'host')} and {gpus} {words}, {cost}"
+
+
+def _left_out(plan: FleetPlan, level: str) -> list[str]:
+    """Pools that are not in the numbers of a level, or not in its price, and why."""
+    return [
+        f"{brief(each.pool.name, LABEL)} ({_why(each, level)})"
+        for each in plan.unpriced(level)
+        if not each.price.is_paid or isinstance(getattr(each, level).hosts, Unknown)
+    ]
+
+
+def _why(pool: PoolPlan, level: str) -> str:
+    if isinstance(getattr(pool, level).hosts, Unknown):
+        return pool.why_no_hosts
+    return f"in the price: {pool.price.unknown}"
+
+
+def _of(count: int, what: str) -> str:
+    return f"{number(count)} {what}{'' if count == 1 else 's'}"

@@ -8,7 +8,6 @@ import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Bought, GroupSettings, Pool, PoolKind, PurchaseOption, Unknown, WarmPool
 from gpu_constructs.planning import PoolPlan
-from gpu_constructs.planning.host_layout import layouts_of
 from gpu_constructs.planning.in_words import deploying, types_of, warm_pool
 from tests.planning.given import planned, pool, service, the_pool, usd
 
@@ -47,13 +46,6 @@ def test_hosts_of_a_warm_pool_cost_and_count_against_the_quota() -> None:
     assert warm_pool(found.pools[0]) == "3 of the hosts at the desired counts run in it, and cost what all others cost"
     off = the_pool(service(warm(state="Stopped"), copies=2))
     assert warm_pool(off) == "its hosts do not run, and cost only their disks, which are not in the plan"
-
-
-def test_hosts_of_a_warm_pool_are_not_drawn_with_tasks() -> None:
-    found = planned(service(warm(state="Running", min_size=3), copies=6))
-    assert found.pools[0].in_service == 4
-    (layout,) = layouts_of(found)
-    assert layout.missing == 2
 
 
 def batch(*types: str, low: int = 0, high: int = 64, **values: Any) -> Pool:

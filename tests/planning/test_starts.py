@@ -9,8 +9,8 @@ import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Gang, GangMember, StateMachine, StateNumber
 from gpu_constructs.planning import plan
+from gpu_constructs.planning.host_counts import Start
 from gpu_constructs.planning.in_words import job_start
-from gpu_constructs.planning.starts import Start
 from tests.planning.given import fleet, job, pool, usd
 
 P5 = 55.04  # p5.48xlarge, us-east-1

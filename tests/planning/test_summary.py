@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, PurchaseOption
-from gpu_constructs.planning.summary import summary
+from gpu_constructs.planning.in_words import summary
 from tests.planning.given import planned, pool, service
 
 MANAGED = pool(name="Managed", kind=PoolKind.MANAGED_INSTANCES, max_instances=UNKNOWN)
