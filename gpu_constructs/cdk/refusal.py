@@ -1,18 +1,18 @@
 """A constructor refuses what an error rule refuses: the rule decides, and the error names arguments.
 
-Rules speak of properties, as CloudFormation calls them. `ARGUMENTS` is the one dictionary between the two languages.
+Rules speak of properties, as CloudFormation calls them, and mark the words in their texts that a constructor may call
+otherwise. `ARGUMENTS` says what constructors call them.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cache
 
 from gpu_constructs.errors import DoesNotFitError, GpuConstructsError, IncompatibleError, InvalidValueError
 from gpu_constructs.fleet import Fleet, Pool, StrategyItem, Task, Workload
 from gpu_constructs.rules import RULES, Finding, Severity, check, check_alone, find_rule, rules_of
 from gpu_constructs.rules import tasks as rules_of_tasks
+from gpu_constructs.rules.words import in_arguments
 
 ARGUMENTS: Mapping[str, str] = {
     "MaxSize": "max_instances",
@@ -43,7 +43,7 @@ ARGUMENTS: Mapping[str, str] = {
     "no warm pool": "no warm_hosts",
     "Neuron devices instead of GPUs": "add_neuron_container",
 }
-"""Properties of templates, and what the constructs call them."""
+"""Properties of templates and words of rules, and what the constructs call them."""
 
 # Findings that no constructor raises are not looked for.
 _ERRORS = tuple(each for each in RULES if each.severity is Severity.ERROR)
@@ -146,19 +146,6 @@ def raise_first(
     for each in findings:
         if each.severity is Severity.ERROR or each.rule in also:
             raise _refusal(each, {**ARGUMENTS, **(arguments or {})}, given or {})
-
-
-def in_arguments(text: str, arguments: Mapping[str, str] = ARGUMENTS) -> str:
-    """A text of a rule with arguments in the place of properties."""
-    if not text:
-        return text
-    return _words(tuple(arguments)).sub(lambda found: arguments[found[0]], text)
-
-
-@cache
-def _words(properties: tuple[str, ...]) -> re.Pattern[str]:
-    longest_first = sorted(properties, key=len, reverse=True)
-    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)")
 
 
 def _refusal(finding: Finding, arguments: Mapping[str, str], given: Mapping[str, object]) -> GpuConstructsError:

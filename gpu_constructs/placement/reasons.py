@@ -58,10 +58,19 @@ class Shortfall:
     note: str = ""
     beside: tuple[str, ...] = ()
 
+    @property
+    def asks(self) -> str:
+        """How much of what the task asks for."""
+        return f"{self.resource.label}: {self.resource.amount(self.asked)}"
+
+    @property
+    def has(self) -> str:
+        """How much the host has of it, and why no more."""
+        have = f"{self.instance_type} has {self.resource.amount(self.available)}{beside_daemons(self.beside)}"
+        return f"{have} ({self.note})" if self.note else have
+
     def __str__(self) -> str:
-        have = f"{self.resource.amount(self.available)}{beside_daemons(self.beside)}"
-        text = f"{self.resource.label}: {self.resource.amount(self.asked)} asked, {self.instance_type} has {have}"
-        return f"{text} ({self.note})" if self.note else text
+        return f"{self.asks} asked, {self.has}"
 
 
 class ObstacleKind(Enum):

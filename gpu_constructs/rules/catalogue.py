@@ -34,6 +34,7 @@ from gpu_constructs.rules.finding import Finding, Severity
 from gpu_constructs.rules.retired import GONE, id_now
 from gpu_constructs.rules.rule import Causes, Problem, Rule
 from gpu_constructs.rules.trials import Trials
+from gpu_constructs.rules.words import Text, Word, parts_of
 
 ROOMS = (tasks, fit, expressions, hosts, purchase, scaling, clusters, jobs, batch, monitoring, files)
 """The rooms of rules by subject, in the order of ``docs/rules.md``."""
@@ -117,7 +118,16 @@ def _marked(fleet: Fleet, findings: Iterable[Finding]) -> Iterable[Finding]:
     if not names:
         return findings
     first = re.compile(rf"(?<![\w.-])({'|'.join(map(re.escape, sorted(names)))})(?![\w-])")
-    return [replace(each, message=first.sub(r"\1 (declared)", each.message, count=1)) for each in findings]
+    return [replace(each, message=_with_mark(each.message, first)) for each in findings]
+
+
+def _with_mark(text: str, first: re.Pattern[str]) -> str:
+    parts = parts_of(text)
+    for place, part in enumerate(parts):
+        marked, found = (part, 0) if isinstance(part, Word) else first.subn(r"\1 (declared)", part, count=1)
+        if found:
+            return Text(*parts[:place], marked, *parts[place + 1 :])
+    return text
 
 
 def _grave(fleet: Fleet, also: str) -> Counter[tuple[str, str]]:

@@ -10,6 +10,7 @@ from gpu_constructs.fleet import Container, Origin, Pool, Task, Workload
 from gpu_constructs.rules.change import Way, Ways
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.finding import Finding, Severity
+from gpu_constructs.rules.words import joined
 from gpu_constructs.values import dataclass
 
 Subject = type[Pool] | type[Task] | type[Workload] | type[Context]
@@ -41,7 +42,8 @@ class Problem:
 
     Attributes:
         about: What it is about, or its name alone; by default the pool, task or workload that the rule looks at.
-        message: What was asked for, what exists, and why they do not go together: lower case, no full stop.
+        message: What was asked for, what exists, and why they do not go together: lower case, no full stop. A `Text`
+            where a constructor that asks the rule has other words for some of it; so are `fix`, `allowed`, `ways`.
         fix: The smallest change that would do, where none of `ways` does; empty where only the user can know.
         ways: Changes with concrete values, which are tried before they are shown; or what makes them then, because one
             thing may have thousands of mistakes.
@@ -171,7 +173,7 @@ class Rule:
             severity=Severity.WARNING if is_softer else self.severity,
             subject=problem.about if isinstance(problem.about, str) else problem.about.name,
             message=problem.message,
-            fix=", or ".join(each.text for each in ways) or problem.fix,
+            fix=joined(", or ", (each.text for each in ways)) or problem.fix,
             ways=ways,
             property_name=problem.property_name,
             value=problem.value,

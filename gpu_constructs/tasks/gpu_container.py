@@ -27,7 +27,7 @@ _ARGUMENTS: Mapping[str, str] = {
     "ResourceRequirements": "gpus",
     "SharingStrategy": "GpuShare(memory_mib=…)",
     "Value": "gpus=1",
-    'the value, such as "Value": "0.25"': "gpus, such as 0.25",
+    'the value, "Value":': "gpus, such as",
 }
 
 

@@ -14,6 +14,7 @@ from gpu_constructs.rules.change import one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error
+from gpu_constructs.rules.words import Word
 
 _RUNNABLE = "https://docs.aws.amazon.com/batch/latest/userguide/job_stuck_in_runnable.html"
 _MOST_NAMED = 4
@@ -41,8 +42,8 @@ def nodes_stay(context: Context) -> Problems:
                 value=_TYPES[kinds[0]],
                 message=f"{task.name} is a multi-node job, and every compute environment here is "
                 f"{' or '.join(dict.fromkeys(kinds))}, where AWS Batch does not run multi-node jobs",
-                allowed="Type EC2",
-                fix=f"{_on_demand(pools[0])}, in a compute environment for these jobs",
+                allowed=Word("Type EC2"),
+                fix=Word(f"{_on_demand(pools[0])}, in a compute environment for these jobs"),
             )
 
 

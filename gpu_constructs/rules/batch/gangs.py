@@ -17,6 +17,7 @@ from gpu_constructs.rules.change import either, first_of, one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
+from gpu_constructs.rules.words import Word
 
 _A_DAY = 86_400
 
@@ -42,10 +43,10 @@ def holds_the_gang(context: Context) -> Problems:
                 value=nodes,
                 message=f"{task.name} starts on {nodes} hosts at once, and {largest.name} has {max(most)} at most",
                 allowed=f"1 to {max(most)}",
-                fix=f"MaxvCpus {enough}",
+                fix=Word(f"MaxvCpus {enough}"),
                 ways=either(
-                    (f"MaxvCpus {enough}", replace(largest, max_vcpus=enough, max_instances=nodes)),
-                    *((f"NumNodes {max(most)}", replace(task, nodes=max(most))) for _ in range(max(most) > 0)),
+                    (Word(f"MaxvCpus {enough}"), replace(largest, max_vcpus=enough, max_instances=nodes)),
+                    *((Word(f"NumNodes {max(most)}"), replace(task, nodes=max(most))) for _ in range(max(most) > 0)),
                 ),
             )
 

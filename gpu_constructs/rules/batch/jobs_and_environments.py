@@ -24,6 +24,7 @@ from gpu_constructs.rules.evidence.accelerated import and_where_submitted, is_gp
 from gpu_constructs.rules.evidence.fixes import of_types, with_container
 from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
+from gpu_constructs.rules.words import Word
 
 _API = "https://docs.aws.amazon.com/batch/latest/APIReference/API_ResourceRequirement.html"
 _ONE_GPU = '{"Type": "GPU", "Value": "1"}'
@@ -172,7 +173,7 @@ def long_enough(task: Task) -> Problems:
             one_value=True,
             fix="a longer AttemptDurationSeconds",
             ways=one_way(
-                f"AttemptDurationSeconds of {MIN_JOB_TIMEOUT_SECONDS} or more",
+                Word(f"AttemptDurationSeconds of {MIN_JOB_TIMEOUT_SECONDS} or more"),
                 replace(task, attempt_seconds=MIN_JOB_TIMEOUT_SECONDS),
             ),
         )

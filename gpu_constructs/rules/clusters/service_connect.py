@@ -7,6 +7,7 @@ from gpu_constructs.fleet import PoolKind, Unknown, Workload
 from gpu_constructs.hardware.aws_limits import PROXY_CPU, PROXY_MEMORY_MIB
 from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
+from gpu_constructs.rules.words import Text, Word
 
 _WITHOUT_PROXY = frozenset({"host", "none"})
 
@@ -117,5 +118,5 @@ def not_on_managed_instances(workload: Workload) -> Problems:
             property_name="ServiceConnectConfiguration",
             message=f"{workload.name} is in Service Connect, which ECS Managed Instances ({and_list(managed)}) do not "
             "have",
-            fix="an Auto Scaling group for its hosts, or ServiceRegistries of Cloud Map",
+            fix=Text("an Auto Scaling group for its hosts, or ", Word("ServiceRegistries of Cloud Map")),
         )

@@ -13,6 +13,7 @@ from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import accelerated_workloads
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
+from gpu_constructs.rules.words import Text, Word
 
 _API = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CreateService.html"
 _WITHOUT_DEFAULT = "gets launch type EC2 then, and ECS starts no host for it"
@@ -62,9 +63,12 @@ def network_configured(context: Context) -> Problems:
             yield Problem(
                 about=workload,
                 property_name="NetworkConfiguration",
-                message=f"{workload.name} has a network configuration, and {task.name} has network mode "
-                f"{task.network_mode}, which ECS accepts only without",
-                fix="remove NetworkConfiguration, or use NetworkMode awsvpc",
+                message=Text(
+                    f"{workload.name} has ",
+                    Word("a network configuration"),
+                    f", and {task.name} has network mode {task.network_mode}, which ECS accepts only without",
+                ),
+                fix=Text("remove ", Word("NetworkConfiguration"), ", or use ", Word("NetworkMode awsvpc")),
             )
 
 
@@ -83,9 +87,12 @@ def public_address_on_fargate(context: Context) -> Problems:
                 property_name="NetworkConfiguration.AwsvpcConfiguration.AssignPublicIp",
                 value="ENABLED",
                 allowed="DISABLED",
-                message=f"{workload.name} has AssignPublicIp ENABLED, which ECS takes for Fargate only, and its tasks "
-                "run on EC2 hosts",
-                fix="AssignPublicIp DISABLED, and subnets with a NAT gateway",
+                message=Text(
+                    f"{workload.name} has ",
+                    Word("AssignPublicIp ENABLED"),
+                    ", which ECS takes for Fargate only, and its tasks run on EC2 hosts",
+                ),
+                fix=Text(Word("AssignPublicIp DISABLED"), ", and subnets with a NAT gateway"),
             )
 
 

@@ -15,6 +15,7 @@ from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
+from gpu_constructs.rules.words import Text, Word
 
 _WITHIN = "values within these limits"
 
@@ -125,7 +126,11 @@ def one_kind(workload: Workload) -> Problems:
             value=[*managed, *groups],
             message=f"the strategy of {workload.name} has ECS Managed Instances ({and_list(managed)}) and Auto Scaling "
             f"groups ({and_list(groups)})",
-            fix=f"a service for each kind, this one with a CapacityProviderStrategy of {and_list(groups)} only",
+            fix=Text(
+                "a service for each kind, this one with a ",
+                Word("CapacityProviderStrategy"),
+                f" of {and_list(groups)} only",
+            ),
         )
 
 

@@ -23,7 +23,7 @@ from gpu_constructs.placement.destinations import started_by_strategies
 from gpu_constructs.placement.memo import by_identity
 from gpu_constructs.placement.route import Assignment, Destination
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.lists import and_list
+from gpu_constructs.rules.words import Text, Word, joined
 from gpu_constructs.values import dataclass
 
 WHILE_SPARED = "for a capacity provider that gets no copy while the base of another one takes all"
@@ -68,7 +68,7 @@ class Copies:
         return tuple([each.name for each in self.pools])
 
     @property
-    def limit(self) -> str:
+    def limit(self) -> Text:
         """What limits their hosts, in words."""
         return limit_of(self.pools)
 
@@ -83,9 +83,9 @@ class Copies:
         return demand_of(self.task).certain_ports
 
 
-def limit_of(pools: Iterable[Pool]) -> str:
+def limit_of(pools: Iterable[Pool]) -> Text:
     """What limits the hosts of some pools, in words."""
-    return and_list(dict.fromkeys(each.limit for each in pools))
+    return joined(" and ", map(Word, dict.fromkeys(each.limit for each in pools)))
 
 
 def counted(context: Context) -> tuple[Copies, ...]:

@@ -38,6 +38,7 @@ from gpu_constructs.placement import (
 )
 from gpu_constructs.rules.change import Way, Ways, one_way
 from gpu_constructs.rules.evidence.lists import and_list
+from gpu_constructs.rules.words import Text, Word
 
 LESS = "ask for less, or larger hosts"
 """What is left where no change of one value does."""
@@ -113,7 +114,8 @@ def _as(task: Task, pool: Pool, instance_type: InstanceType, what: str) -> Way:
     )
     too = ", in its placement constraint too" if listed else ""
     return Way(
-        text=f"{what} such as {instance_type}{driven}{costs}{too}", things=(new, replace(task, constraints=kept))
+        text=Text(Word(f"{what} such as"), f" {instance_type}{driven}{costs}{too}"),
+        things=(new, replace(task, constraints=kept)),
     )
 
 
@@ -141,7 +143,10 @@ def larger(pool: Pool, *sizes: int) -> tuple[Way, ...]:
         sizes: Numbers to try, the smallest first.
     """
     return tuple(
-        Way(text=f"raise MaxSize of {pool.name} to {size}", things=(replace(pool, max_instances=size),))
+        Way(
+            text=Text("raise ", Word("MaxSize"), f" of {pool.name} to {size}"),
+            things=(replace(pool, max_instances=size),),
+        )
         for size in sizes
     )
 
@@ -156,7 +161,7 @@ def own_strategies(fleet: Fleet, workload: Workload) -> tuple[Way, ...]:
         return ()
     return tuple(
         Way(
-            text=f"a CapacityProviderStrategy with {each.provider_name}",
+            text=Text("a ", Word("CapacityProviderStrategy"), f" with {each.provider_name}"),
             things=(replace(workload, strategy=(StrategyItem(provider=each.provider_name, pool=each, weight=1),)),),
         )
         for each in fleet.pools
@@ -193,7 +198,7 @@ def worst(shortfalls: Iterable[Shortfall]) -> Shortfall | None:
 
 def provider_for(found: Fit) -> str:
     """A capacity provider that only launches hosts that can run a task."""
-    return f"a separate capacity provider for {and_list(found.hosts)}"
+    return Text(Word("a separate capacity provider for"), f" {and_list(found.hosts)}")
 
 
 def _less(task: Task, pool: Pool, found: Fit) -> Ways:

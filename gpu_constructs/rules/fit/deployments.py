@@ -20,6 +20,7 @@ from gpu_constructs.rules.evidence.copies import (
 )
 from gpu_constructs.rules.evidence.lists import and_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, warning
+from gpu_constructs.rules.words import Text
 
 
 @warning(
@@ -58,7 +59,7 @@ def room_for_both_versions(context: Context) -> Problems:
         slots = total(each.possible)
         if not each.workload.runs_twice_to_deploy or isinstance(slots, Unknown) or wanted > slots:
             continue
-        held = f"{with_verb(each.pool_names, 'holds', 'hold')} {slots} at {each.limit}"
+        held = Text(f"{with_verb(each.pool_names, 'holds', 'hold')} {slots} at ", each.limit)
         if slots >= 2 * wanted:
             room = room_beside_others(each, context.proof)
             if known(room, otherwise=wanted) >= wanted:
@@ -66,16 +67,22 @@ def room_for_both_versions(context: Context) -> Problems:
             others = others_beside(each, context.proof)
             if _are_scaled(context, others):
                 continue
-            held += f", {room} more beside {and_list(others)}"
+            held = Text(held, f", {room} more beside {and_list(others)}")
         certain, percent = total(each.certain), percentages_of(each.workload)
         rolls = percent is not None and not isinstance(certain, Unknown) and can_go_on(wanted, certain, percent)
         yield Problem(
             about=each.workload,
             property_name="Strategy",
             value=each.workload.deployment_strategy,
-            message=f"a deployment never ends: it runs {wanted} {'task' if wanted == 1 else 'tasks'} twice, and {held}",
-            fix=f"raise {each.limit} to room for twice as many"
-            + (", or replace tasks one after the other with ROLLING" if rolls else ""),
+            message=Text(
+                f"a deployment never ends: it runs {wanted} {'task' if wanted == 1 else 'tasks'} twice, and ", held
+            ),
+            fix=Text(
+                "raise ",
+                each.limit,
+                " to room for twice as many",
+                ", or replace tasks one after the other with ROLLING" if rolls else "",
+            ),
             is_shortage=True,
         )
 

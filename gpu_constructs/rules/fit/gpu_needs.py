@@ -16,6 +16,7 @@ from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import hosts_for, with_container
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, warning
+from gpu_constructs.rules.words import Text, Word
 
 _OnType = tuple[InstanceType, tuple[UnmetNeed, ...]]
 _BLIND = "ECS looks at the number of GPUs, not at their model"
@@ -94,8 +95,10 @@ def _problem(task: Task, pool: Pool, missing: list[_OnType], *, others: bool) ->
     return Problem(
         about=task,
         container=container,
-        message=f"container {container.name} of {task.name} needs {worst.asked} {_OF[worst.need]}, and {which} "
-        f"{'have' if len(missing) > 1 else 'has'} {worst.has}",
+        message=Text(
+            Word(f"container {container.name} of {task.name}"),
+            f" needs {worst.asked} {_OF[worst.need]}, and {which} {'have' if len(missing) > 1 else 'has'} {worst.has}",
+        ),
         fix="ask for less, or other hosts",
         ways=((Way(text=f"state {undeclared} in the declaration of {worst.instance_type}"),),)
         if undeclared

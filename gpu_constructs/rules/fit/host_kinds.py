@@ -14,6 +14,7 @@ from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.copies import WHILE_SPARED
 from gpu_constructs.rules.evidence.fixes import PROPERTIES, hosts_for
 from gpu_constructs.rules.rule import Problem, Problems, error
+from gpu_constructs.rules.words import Text, Word
 
 
 @error(
@@ -117,6 +118,6 @@ def _less_shared(task: Task, most: int) -> Way:
         for container in task.containers
     )
     return Way(
-        text=f"Memory of NvidiaMps no higher than {most} for all containers together",
+        text=Text(Word("Memory of NvidiaMps"), f" no higher than {most} for all containers together"),
         things=(replace(task, containers=containers),),
     )

@@ -34,6 +34,7 @@ from gpu_constructs.rules.evidence.fixes import (
 )
 from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
+from gpu_constructs.rules.words import Text, Word, joined
 
 _SPECIFYING = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu-specifying.html"
 _SCALING = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-scaling-behavior.html"
@@ -118,7 +119,7 @@ def fits(context: Context) -> Problems:
         short = [(each, reasons) for each in never if (reasons := _reasons(assignment.task, each))]
         if assignment.every:
             for each, reasons in short:
-                found = _does_not_fit(assignment, f"on {each.pool.name}: {_joined(reasons)}", each)
+                found = _does_not_fit(assignment, Text(f"on {each.pool.name}: ", _joined(reasons)), each)
                 yield replace(found, is_certain=not each.is_spared)
         elif short:
             where = "; ".join(f"{each.pool.name}: {_joined(reasons)}" for each, reasons in short[:4])
@@ -203,7 +204,7 @@ def _does_not_fit(assignment: Assignment, where: str, each: Destination) -> Prob
     return Problem(
         about=assignment.workload,
         involves=(assignment.task, *([each.pool] if foreign else [])),
-        message=f"{assignment.task.name} does not fit {where}{on_larger if each.fit.hosts else ''}",
+        message=Text(f"{assignment.task.name} does not fit ", where, on_larger if each.fit.hosts else ""),
         fix=told[1] if told else f"{TASK_INTERFACES}=true, or network mode bridge" if is_off else LESS,
         ways=() if is_off or told else (*_without(foreign, each.pool), *ways_of(assignment.task, each.pool, each.fit)),
         property_name=told[0] if told else PROPERTIES[HostResource.GPU if first is None else first.resource],
@@ -223,7 +224,7 @@ def _sent_by_default(assignment: Assignment, each: Destination, own: tuple[Way, 
             about=assignment.workload,
             message=f"the default strategy of its cluster sends {assignment.workload.name} to {each.pool.name}, where "
             f"{assignment.task.name} does not fit: {_joined(reasons)}",
-            fix="a CapacityProviderStrategy with hosts that are made for the task",
+            fix=Text("a ", Word("CapacityProviderStrategy"), " with hosts that are made for the task"),
             ways=(own,),
             property_name="CapacityProviderStrategy",
         )
@@ -237,5 +238,9 @@ def _without(foreign: Collection[InstanceType], pool: Pool) -> Ways:
     return one_way(text, replace(pool, instance_types=kept))
 
 
-def _joined(reasons: Iterable[Shortfall | Obstacle]) -> str:
-    return "; ".join(map(str, reasons))
+def _joined(reasons: Iterable[Shortfall | Obstacle]) -> Text:
+    return joined("; ", (_said(each) if isinstance(each, Shortfall) else str(each) for each in reasons))
+
+
+def _said(short: Shortfall) -> Text:
+    return Text(f"{short.asks} ", Word("asked"), f", {short.has}")

@@ -14,6 +14,7 @@ from gpu_constructs.rules.change import Way, Ways, one_way
 from gpu_constructs.rules.evidence.fixes import of_types
 from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
+from gpu_constructs.rules.words import Word
 
 _EFA = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html"
 _CARDS = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html"
@@ -188,7 +189,7 @@ def together(pool: Pool) -> Problems:
         yield Problem(
             message="EFA traffic does not leave one Availability Zone, and the subnets of "
             f"{pool.name} are in {pool.zones}",
-            fix="subnets of one zone",
+            fix=Word("subnets of one zone"),
             property_name="VPCZoneIdentifier",
             value=pool.zones,
         )

@@ -21,6 +21,7 @@ from gpu_constructs.hardware import (
 from gpu_constructs.rules.change import either
 from gpu_constructs.rules.evidence.fixes import with_image
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
+from gpu_constructs.rules.words import Text, Word
 
 _PAGE = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/retrieve-ecs-optimized_AMI.html"
 
@@ -106,7 +107,7 @@ def _of_release(pool: Pool, image: Image, message: str) -> Problem:
         fix="a release that the region has",
         ways=either(
             *([(f"pin {known}{there}", with_image(pool, image, known))] if known else []),
-            (f"follow the newest with {image.ssm_parameter}", with_image(pool, image)),
+            (Text(Word("follow the newest with"), f" {image.ssm_parameter}"), with_image(pool, image)),
         ),
         property_name="ImageId",
         value=image.name,

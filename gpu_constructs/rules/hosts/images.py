@@ -41,6 +41,7 @@ from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import of_types
 from gpu_constructs.rules.evidence.lists import or_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, error, info, warning
+from gpu_constructs.rules.words import Text, Word
 from gpu_constructs.values import dataclass
 
 _PROPERTY = "ImageId"
@@ -317,8 +318,8 @@ def _with_image(pool: Pool, image: Image, why: str = "") -> Way:
     is_other = isinstance(old, Unknown) or image.operating_system is not old.image.operating_system
     toml = was_shell and is_other and image.operating_system is OperatingSystem.BOTTLEROCKET
     new = replace(pool, image=HostImage(image=image), user_data=NO_USER_DATA if toml else pool.user_data)
-    name = f"ImageType {_OF_BATCH[image.name]}" if _is_of_batch(pool, image) else f"image {image}"
-    return Way(text=f"{name}{', with its user data in TOML' if toml else ''}{why}", things=(new,))
+    name = Word(f"ImageType {_OF_BATCH[image.name]}") if _is_of_batch(pool, image) else f"image {image}"
+    return Way(text=Text(name, ", with its user data in TOML" if toml else "", why), things=(new,))
 
 
 def _is_of_batch(pool: Pool, image: Image) -> bool:

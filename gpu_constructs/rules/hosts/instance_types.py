@@ -19,9 +19,10 @@ from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import hosts_for
 from gpu_constructs.rules.evidence.lists import and_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
+from gpu_constructs.rules.words import Text, Word
 
 _PROPERTY = "InstanceType"
-_NEURON = "Neuron devices instead of GPUs"
+_NEURON = Word("Neuron devices instead of GPUs")
 _NAMES = "https://docs.aws.amazon.com/ec2/latest/instancetypes/instance-type-names.html"
 
 
@@ -88,7 +89,7 @@ def one_shape(context: Context) -> Problems:
             about=pool,
             message=f"its types have different shapes ({_by_shape(pool)}), and managed scaling looks at the smallest "
             "only: a task that only the others can run may never make the group grow",
-            fix="a capacity provider for each shape",
+            fix=Word("a capacity provider for each shape"),
             property_name=_PROPERTY,
             value=[each.name for each in pool.instance_types],
             allowed="types with the same number of accelerators of one vendor and the same architecture",
@@ -115,7 +116,7 @@ def usable(context: Context) -> Problems:
                 about=pool,
                 message=f"{with_verb((each.name for each in waiting), 'asks', 'ask')} for GPUs, and "
                 f"{with_verb(others, 'carries', 'carry')} {and_list(devices)}: ECS hands out NVIDIA GPUs only",
-                fix=f"{f'{_NEURON}, or ' if Vendor.NEURON in _vendors(pool) else ''}types with NVIDIA GPUs",
+                fix=Text(*((_NEURON, ", or ") if Vendor.NEURON in _vendors(pool) else ()), "types with NVIDIA GPUs"),
                 ways=(
                     *([(Way(text=_NEURON),)] if Vendor.NEURON in _vendors(pool) else []),
                     hosts_for(task, pool, "types with NVIDIA GPUs,") if task is not None else (),

@@ -26,11 +26,12 @@ from gpu_constructs.rules.change import Way, one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
+from gpu_constructs.rules.words import Text, Word
 
 _AGENT = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-agent-config.html"
 _CLOUD_INIT = frozenset({UserDataFormat.SHELL, UserDataFormat.CLOUD_CONFIG, UserDataFormat.MIME})
 _HOOKS = "LifecycleHookSpecificationList"
-_LEAVE_OUT = "leave the count of GPUs at boot out"
+_LEAVE_OUT = Text("leave ", Word("the count of GPUs at boot"), " out")
 # Why no script counts GPUs at boot there.
 _NO_SCRIPT = {
     OperatingSystem.AMAZON_LINUX_2: "Amazon Linux 2 is past its end of life, and the check does not support it",

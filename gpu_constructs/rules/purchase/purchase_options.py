@@ -8,6 +8,7 @@ from gpu_constructs.rules.change import Way, one_way
 from gpu_constructs.rules.evidence.fixes import of_types
 from gpu_constructs.rules.evidence.lists import or_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, info, warning
+from gpu_constructs.rules.words import Text, Word
 
 _NO_BLOCK = "use On-Demand or Spot"
 _WITH_BLOCKS = "p5.48xlarge"
@@ -138,7 +139,7 @@ def one_block(pool: Pool) -> Problems:
             message=f"a Capacity Block is of one instance type, and the hosts may be of {len(pool.instance_types)}: "
             f"{or_list(pool.instance_types)}",
             allowed="the type of the block",
-            fix="give each block its own Auto Scaling group and capacity provider",
+            fix=Text("give each block ", Word("its own Auto Scaling group and capacity provider")),
         )
     has_group = pool.bought.reservation is not None and pool.bought.reservation.group is not None
     if pool.zones is not None and pool.zones > 1 and not has_group:
@@ -147,7 +148,7 @@ def one_block(pool: Pool) -> Problems:
             value=pool.zones,
             message=f"a Capacity Block is in one Availability Zone, and the subnets are in {pool.zones}",
             allowed="one subnet, in the zone of the block",
-            fix="subnets of one zone",
+            fix=Word("subnets of one zone"),
         )
 
 

@@ -23,6 +23,7 @@ from gpu_constructs.rules.change import Ways, either
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, error, info, warning
+from gpu_constructs.rules.words import Text, Word
 
 _LINUX = "Linux/UNIX"  # the platform of all images of AWS for ECS with accelerators
 _BLOCKS = "https://docs.aws.amazon.com/autoscaling/ec2/userguide/launch-template-capacity-blocks.html"
@@ -78,7 +79,7 @@ def block_without_group(pool: Pool) -> Problems:
             property_name="PlacementGroup",
             message="a Capacity Block places its hosts near each other itself, and they cannot start in another "
             "placement group",
-            fix="remove the placement group",
+            fix=Text("remove ", Word("the placement group")),
         )
 
 
@@ -208,10 +209,13 @@ def enough_reserved(pool: Pool) -> Problems:
         yield Problem(
             property_name="MaxSize",
             value=most,
-            message=f"MaxSize is {most} and {reserved} {'host is' if reserved == 1 else 'hosts are'} reserved: the "
-            "others never start",
+            message=Text(
+                Word("MaxSize"),
+                f" is {most} and {reserved} {'host is' if reserved == 1 else 'hosts are'} reserved: the others never "
+                "start",
+            ),
             allowed=f"1 to {reserved}",
-            fix=f"lower MaxSize to {reserved}",
+            fix=Text("lower ", Word("MaxSize"), f" to {reserved}"),
         )
 
 
@@ -310,7 +314,7 @@ def block_can_drain(pool: Pool) -> Problems:
             property_name="ManagedTerminationProtection",
             message="managed termination protection keeps hosts with tasks when the schedule empties the group before "
             "the Capacity Block ends",
-            fix="set ManagedTerminationProtection to DISABLED; managed draining lets tasks end",
+            fix=Text("set ", Word("ManagedTerminationProtection to DISABLED"), "; managed draining lets tasks end"),
         )
 
 

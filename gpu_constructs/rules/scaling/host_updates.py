@@ -9,6 +9,7 @@ from gpu_constructs.hardware.aws_limits import MAX_PERCENT
 from gpu_constructs.rules.change import either
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error, info, warning
+from gpu_constructs.rules.words import Text, Word
 
 _POLICY = "https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/aws-attribute-updatepolicy.html"
 _PREFERENCES = "https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_RefreshPreferences.html"
@@ -128,7 +129,9 @@ def has_one_to_launch_first(pool: Pool) -> Problems:
             value=update.min_healthy_percent,
             message=f"the instance refresh launches a host before it ends one, and all {reserved} reserved hosts may "
             "be in use",
-            fix="a lower MinHealthyPercentage with MaxHealthyPercentage 100, or a lower MaxSize",
+            fix=Text(
+                Word("a lower MinHealthyPercentage with MaxHealthyPercentage 100"), ", or a lower ", Word("MaxSize")
+            ),
         )
 
 

@@ -13,6 +13,7 @@ from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import larger
 from gpu_constructs.rules.evidence.lists import and_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, error, info, warning
+from gpu_constructs.rules.words import Text, Word
 
 
 @info(
@@ -228,11 +229,14 @@ def sizes_in_order(pool: Pool) -> Problems:
     yield Problem(
         property_name="MinSize",
         value=low,
-        message=f"MinSize is {low} and MaxSize is {high}",
+        message=Text(Word("MinSize"), f" is {low} and ", Word("MaxSize"), f" is {high}"),
         one_value=True,
         allowed=f"0 to {high}",
-        fix="raise MaxSize, or lower MinSize",
-        ways=(larger(pool, low), (Way(text=f"a MinSize of {high}", things=(replace(pool, min_instances=high),)),)),
+        fix=Text("raise ", Word("MaxSize"), ", or lower ", Word("MinSize")),
+        ways=(
+            larger(pool, low),
+            (Way(text=Text("a ", Word("MinSize"), f" of {high}"), things=(replace(pool, min_instances=high),)),),
+        ),
     )
 
 

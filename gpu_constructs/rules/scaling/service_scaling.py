@@ -9,6 +9,7 @@ from gpu_constructs.budget import brief
 from gpu_constructs.fleet import STEPS_IN_PERCENT, ServiceScaling, Unknown, Workload
 from gpu_constructs.rules.change import Way, either, one_way
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
+from gpu_constructs.rules.words import Text, Word
 
 _Range: TypeAlias = tuple[int | Unknown | None, int | Unknown | None]
 _BY_QUEUE = "a step scaling policy by numbers of copies on a queue, which has messages without copies as well"
@@ -129,13 +130,16 @@ def range_in_order(workload: Workload) -> Problems:
         yield Problem(
             property_name="MinCapacity",
             value=low,
-            message=f"MinCapacity is {low} and MaxCapacity is {high}",
+            message=Text(Word("MinCapacity"), f" is {low} and ", Word("MaxCapacity"), f" is {high}"),
             one_value=True,
             allowed=f"0 to {high}",
-            fix="a higher MaxCapacity, or a lower MinCapacity",
+            fix=Text("a higher ", Word("MaxCapacity"), ", or a lower ", Word("MinCapacity")),
             ways=either(
-                (f"a MaxCapacity of {low}", replace(workload, scaling=replace(scaling, most=low))),
-                (f"a MinCapacity of {high}", replace(workload, scaling=replace(scaling, least=high))),
+                (Text("a ", Word("MaxCapacity"), f" of {low}"), replace(workload, scaling=replace(scaling, most=low))),
+                (
+                    Text("a ", Word("MinCapacity"), f" of {high}"),
+                    replace(workload, scaling=replace(scaling, least=high)),
+                ),
             ),
         )
     for least, most in scaling.scheduled:

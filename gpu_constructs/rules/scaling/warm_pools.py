@@ -11,6 +11,7 @@ from gpu_constructs.hardware.aws_limits import MAX_PERCENT
 from gpu_constructs.rules.change import one_way
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
+from gpu_constructs.rules.words import Text, Word
 
 _ECS = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/using-warm-pool.html"
 _PUT = "https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_PutWarmPool.html"
@@ -37,7 +38,7 @@ def without_spot(pool: Pool) -> Problems:
             message="PutWarmPool is not known to accept a group that requests Spot Instances, and these hosts are "
             f"{pool.bought.option}",
             allowed="On-Demand hosts, of one type or several",
-            fix="remove the warm pool, or move it to an On-Demand group",
+            fix=Text("remove ", Word("the warm pool"), ", or move it to an On-Demand group"),
         )
 
 
@@ -58,7 +59,7 @@ def wait(pool: Pool) -> Problems:
             message="the hosts join the cluster while they are prepared, because Bottlerocket has no setting that "
             "makes the agent wait (github.com/bottlerocket-os/bottlerocket/issues/4888)",
             allowed="Amazon Linux",
-            fix="use an Amazon Linux image, or remove the warm pool",
+            fix=Text("use an Amazon Linux image, or remove ", Word("the warm pool")),
         )
     elif _certainly_joins_early(pool):
         written = pool.user_data.get(_CHECK)
@@ -129,9 +130,13 @@ def within_group(pool: Pool) -> Problems:
             yield Problem(
                 property_name=name,
                 value=size,
-                message=f"{name} is {size}, and at most {useful} hosts are ever in service{others}",
-                allowed=f"1 to {useful}" if useful > 0 else "no warm pool",
-                fix=f"{useful} or less, or raise MaxSize" if useful > 0 else "remove the warm pool, or raise MaxSize",
+                message=Text(Word(name), f" is {size}, and at most {useful} hosts are ever in service{others}"),
+                allowed=f"1 to {useful}" if useful > 0 else Word("no warm pool"),
+                fix=Text(
+                    *((f"{useful} or less",) if useful > 0 else ("remove ", Word("the warm pool"))),
+                    ", or raise ",
+                    Word("MaxSize"),
+                ),
             )
             return
 

@@ -19,6 +19,7 @@ from gpu_constructs.rules.evidence.fixes import with_container
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error, info, warning
 from gpu_constructs.rules.tasks.key_names import plain
+from gpu_constructs.rules.words import Text, Word
 
 _SHARED_MEMORY = "/dev/shm"  # noqa: S108 - the mount of every Linux container
 _DEFAULT_SHARED_MEMORY_MIB = 64
@@ -58,9 +59,14 @@ def has_memory(task: Task) -> Problems:
         if all(each is None or each == 0 for each in sizes):
             yield Problem(
                 container=container,
-                message=f"container {container.name} has no memory: neither Memory nor MemoryReservation, and the task "
-                "has none either",
-                fix="Memory, in MiB",
+                message=Text(
+                    f"container {container.name} has no memory: neither ",
+                    Word("Memory"),
+                    " nor ",
+                    Word("MemoryReservation"),
+                    ", and the task has none either",
+                ),
+                fix=Text(Word("Memory"), ", in MiB"),
                 ways=(tuple(_with_memory(task, container, each) for each in _USUAL_MIB),),
                 property_name="Memory",
                 one_value=True,
@@ -172,9 +178,12 @@ def left_to_ecs(task: Task) -> Problems:
         if value is not None and container.wants_gpu:
             yield Problem(
                 container=container,
-                message=f"container {container.name} sets {_VISIBLE} to {_quoted(value)} and asks for GPUs: the ECS "
-                "agent overwrites it with the ids of the GPUs that it reserved",
-                fix=f"leave {_VISIBLE} out; ResourceRequirements says how many GPUs",
+                message=Text(
+                    Word(f"container {container.name}"),
+                    f" sets {_VISIBLE} to {_quoted(value)} and asks for GPUs: the ECS agent overwrites it with the ids "
+                    "of the GPUs that it reserved",
+                ),
+                fix=Text(f"leave {_VISIBLE} out; ", Word("ResourceRequirements"), " says how many GPUs"),
                 property_name="Environment",
                 value=value,
                 one_value=True,
@@ -285,15 +294,19 @@ def own_kernel_parameters(task: Task) -> Problems:
                     container=container,
                     property_name="SystemControls",
                     value=set_there,
-                    message=f"container {container.name} sets {and_list(map(brief, set_there))}, and {task.name} "
-                    f"shares that namespace with its host ({mode} host)",
-                    fix=f"leave it out, or another {mode}",
+                    message=Text(
+                        f"container {container.name} sets {and_list(map(brief, set_there))}, and {task.name} shares "
+                        "that namespace with its host (",
+                        Word(mode),
+                        " host)",
+                    ),
+                    fix=Text("leave it out, or another ", Word(mode)),
                 )
 
 
 def _with_memory(task: Task, container: Container, mib: int) -> Way:
     larger = replace(container, memory_limit_mib=mib, memory_reservation_mib=None)
-    return Way(text=f"Memory of {mib}, in MiB", things=(with_container(task, container, larger),))
+    return Way(text=Text(Word("Memory"), f" of {mib}, in MiB"), things=(with_container(task, container, larger),))
 
 
 def _of_size(task: Task, name: str, size: int | None) -> Task:
@@ -315,11 +328,17 @@ def _sizes(task: Task, container: Container) -> Problems:
         if isinstance(size, int) and 0 < size < MIN_CONTAINER_MEMORY_MIB:
             yield Problem(
                 container=container,
-                message=f"container {container.name} has {size} MiB ({name}); Docker takes no less than "
-                f"{MIN_CONTAINER_MEMORY_MIB} MiB{of_batch}",
+                message=Text(
+                    Word(f"container {container.name}"),
+                    f" has {size} MiB (",
+                    Word(name),
+                    f"); Docker takes no less than {MIN_CONTAINER_MEMORY_MIB} MiB{of_batch}",
+                ),
                 is_certain=not is_job or size < MIN_JOB_MEMORY_MIB,
-                fix=f"{name} in MiB",
-                ways=one_way(f"{name} in MiB: {size} GiB are {size * 1024}", _of_gib(task, container, name, size)),
+                fix=Text(Word(name), " in MiB"),
+                ways=one_way(
+                    Text(Word(name), f" in MiB: {size} GiB are {size * 1024}"), _of_gib(task, container, name, size)
+                ),
                 property_name=name,
                 value=size,
                 allowed=f"{MIN_CONTAINER_MEMORY_MIB} or more",
@@ -328,16 +347,22 @@ def _sizes(task: Task, container: Container) -> Problems:
     if isinstance(limit, int) and isinstance(kept, int) and 0 < limit < kept:
         yield Problem(
             container=container,
-            message=f"container {container.name} reserves {kept} MiB (MemoryReservation) and is stopped above {limit} "
-            "MiB (Memory)",
-            fix="more Memory, or a lower MemoryReservation",
+            message=Text(
+                Word(f"container {container.name}"),
+                f" reserves {kept} MiB (",
+                Word("MemoryReservation"),
+                f") and is stopped above {limit} MiB (",
+                Word("Memory"),
+                ")",
+            ),
+            fix=Text("more ", Word("Memory"), ", or a lower ", Word("MemoryReservation")),
             ways=either(
                 (
-                    f"Memory of {kept} or more",
+                    Text(Word("Memory"), f" of {kept} or more"),
                     with_container(task, container, replace(container, memory_limit_mib=kept)),
                 ),
                 (
-                    f"MemoryReservation of {limit} or less",
+                    Text(Word("MemoryReservation"), f" of {limit} or less"),
                     with_container(task, container, replace(container, memory_reservation_mib=limit)),
                 ),
             ),

@@ -31,12 +31,13 @@ from gpu_constructs.rules.evidence.copies import WHILE_SPARED
 from gpu_constructs.rules.evidence.fixes import with_container
 from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
+from gpu_constructs.rules.words import Text, Word
 
 _ON_EC2 = (
     "on EC2 hosts, leave the entry out and give the container its devices, LinuxParameters.Devices with /dev/neuron0"
 )
 _EVERY = ResourceRequirement(type=NEURON_DEVICE, value="ALL")
-_ALL = '{"Type": "NeuronDevice", "Value": "ALL"}'
+_ALL = Word('{"Type": "NeuronDevice", "Value": "ALL"}')
 _EFA_PATH = re.compile(r"/dev/infiniband/uverbs([0-9]{1,3})")
 _UNREACHABLE = frozenset({"bridge", "none"})
 
@@ -226,16 +227,19 @@ def _requests(task: Task) -> Problems:
             value = "no value" if wrong[0].value is None else f"the value {shown(wrong[0].value)}"
             yield Problem(
                 container=container,
-                message=f"container {container.name} asks for NeuronDevice with {value}; the value must be ALL, "
-                "because a container gets all Neuron devices of its host",
+                message=Text(
+                    f"container {container.name} asks for NeuronDevice with {value}; the value must be ",
+                    Word("ALL"),
+                    ", because a container gets all Neuron devices of its host",
+                ),
                 fix="all devices, on an instance type with as many",
                 ways=one_way(
-                    f"{_ALL}, on an instance type with as many devices",
+                    Text(_ALL, ", on an instance type with as many devices"),
                     with_container(task, container, replace(container, requirements=(*others, _EVERY))),
                 ),
                 property_name="ResourceRequirements",
                 value=wrong[0].value,
-                allowed="ALL",
+                allowed=Word("ALL"),
             )
     if len(asking) > 1:
         yield Problem(

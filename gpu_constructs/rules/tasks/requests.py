@@ -15,6 +15,7 @@ from gpu_constructs.rules.evidence.fixes import with_container
 from gpu_constructs.rules.evidence.lists import and_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 from gpu_constructs.rules.tasks.key_names import GPU_WORDS, REQUIREMENT_KEYS, REQUIREMENT_WORDS, plain
+from gpu_constructs.rules.words import Text, Word
 
 RIGHT_FORM = '"ResourceRequirements": [{"Type": "GPU", "Value": "1"}]'
 """A request for one GPU, as CloudFormation takes it."""
@@ -131,7 +132,12 @@ def one_option(task: Task) -> Problems:
         yield Problem(
             message=f"{with_verb(sharing, 'shares', 'share')} a GPU through MPS, and {with_verb(alone, 'asks', 'ask')} "
             "for GPUs without sharing; all GPU containers of a task must use the same option",
-            fix="SharingStrategy for all of them, Value for all of them, or two task definitions",
+            fix=Text(
+                Word("SharingStrategy"),
+                " for all of them, ",
+                Word("Value"),
+                " for all of them, or two task definitions",
+            ),
             property_name="ResourceRequirements",
         )
     elif greedy:

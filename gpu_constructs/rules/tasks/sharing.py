@@ -26,6 +26,7 @@ from gpu_constructs.rules.evidence.copies import WHILE_SPARED
 from gpu_constructs.rules.evidence.fixes import hosts_for, with_container
 from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
+from gpu_constructs.rules.words import Text, Word
 
 _SHARING = (
     "https://github.com/aws/agent-toolkit-for-aws/blob/main/skills/core-skills/aws-containers/references/"
@@ -261,7 +262,8 @@ def _with_part(task: Task, instance_type: InstanceType) -> Ways:
     others = tuple(each for each in sharing[0].requirements if each.type != GPU)
     part = ResourceRequirement(value=f"{devices.partition:g}")
     new = replace(sharing[0], requirements=(*others, part))
-    return one_way(f'a part of a GPU as the value, "Value": "{part.value}"', with_container(task, sharing[0], new))
+    text = Text("a part of a GPU as ", Word('the value, "Value":'), f' "{part.value}"')
+    return one_way(text, with_container(task, sharing[0], new))
 
 
 def _capabilities(types: Iterable[InstanceType]) -> str:
