@@ -34,7 +34,7 @@ from gpu_constructs.fleet import Fleet, Origin
 from gpu_constructs.hardware.region_names import require_region
 from gpu_constructs.rules import RULES, Finding, Rule, Severity, check
 from gpu_constructs.rules.fit.unchecked import UNCHECKED
-from gpu_constructs.template import Input, Inputs, Places, Stacks, fleet_of
+from gpu_constructs.template import Files, Input, Inputs, Places, Stacks, files_of
 from gpu_constructs.values import dataclass
 
 _RULES_ABOUT_UNKNOWNS = frozenset({"GPU005", "GPU014", UNCHECKED})
@@ -142,10 +142,10 @@ def report_in(directories: Sequence[str | Path], *, rules: Iterable[Rule] = RULE
         inputs = Inputs(directories)
         steps = work.left
         stacks = inputs.stacks(construct_paths=False)
-        fleet = asked.fleet(stacks)
-        found, trials, _ = _found(stacks, inputs, fleet, asked)
+        files = asked.files(stacks)
+        found, trials, _ = _found(stacks, inputs, files, asked)
     if not found and not any(each.new for each in trials):
-        return Report(fleet=fleet, findings=())
+        return Report(fleet=files.fleet, findings=())
     with one_call(steps):
         seen = _reported(inputs, asked)
     accepted = (each.finding for each in seen.acknowledged if each.in_app and each.finding.rule != UNCHECKED)
@@ -160,16 +160,16 @@ class _Asked:
     given: Mapping[str, str] = field(default_factory=dict)
     hosts: Mapping[str, int] = field(default_factory=dict)
 
-    def fleet(self, stacks: Stacks) -> Fleet:
+    def files(self, stacks: Stacks) -> Files:
         """What stacks define, with the hosts that are described."""
-        read = fleet_of(stacks.stacks, tasks=stacks.tasks, remarks=stacks.remarks)
-        return with_hosts(replace(read, is_whole=stacks.whole), self.hosts)
+        read = files_of(stacks.stacks, tasks=stacks.tasks, remarks=stacks.remarks)
+        return replace(read, fleet=with_hosts(replace(read.fleet, is_whole=stacks.whole), self.hosts))
 
 
 def _reported(inputs: Inputs, asked: _Asked) -> Report:
     stacks = inputs.stacks(asked.given)
-    fleet = asked.fleet(stacks)
-    found, trials, untried = _found(stacks, inputs, fleet, asked)
+    files = asked.files(stacks)
+    found, trials, untried = _found(stacks, inputs, files, asked)
     acknowledgements = Acknowledgements(stacks, inputs)
     kept: list[Finding] = []
     acknowledged: list[Acknowledged] = []
@@ -183,7 +183,7 @@ def _reported(inputs: Inputs, asked: _Asked) -> Report:
     values = list(tables([each.without(acknowledgements.of) for each in trials], kept))
     rows = {(stacks.locate(each.origin), each.parameter, each.subject): stacks.locate(each.row) for each in values}
     return Report(
-        fleet=fleet,
+        fleet=files.fleet,
         findings=tuple(_in_row(each, rows) for each in kept),
         acknowledged=tuple(acknowledged),
         files=_files(stacks) or inputs.named,
@@ -206,11 +206,11 @@ def _now() -> dt.datetime:
 
 
 def _found(
-    stacks: Stacks, inputs: Inputs, fleet: Fleet, asked: _Asked
+    stacks: Stacks, inputs: Inputs, files: Files, asked: _Asked
 ) -> tuple[list[Finding], list[Trial], Mapping[str, int]]:
     """Findings with their lines, those of other values of parameters, and how many values were not tried."""
     places = Places(stacks)
-    found = [_located(each, places) for each in check(fleet, rules=asked.rules, now=_now())]
+    found = [_located(each, places) for each in check(files.fleet, rules=asked.rules, now=_now(), files=files)]
     known = {place(each) for each in found if each.is_grave}
     grave = tuple(each for each in asked.rules if each.severity is not Severity.INFO)
     rules = (*grave, *(each for each in asked.rules if each.id == UNCHECKED))
@@ -218,7 +218,8 @@ def _found(
     def tried(other: OtherValue) -> Trial:
         there = other.read(inputs, asked.given)
         places = Places(there)
-        found_there = check(asked.fleet(there), rules=rules, fixes=False)
+        files_there = asked.files(there)
+        found_there = check(files_there.fleet, rules=rules, fixes=False, files=files_there)
         left_open = frozenset(place(each) for each in found_there if each.rule in _RULES_ABOUT_UNKNOWNS)
         now = tuple(_located(each, places) for each in found_there if each.is_grave)
         new = tuple(each for each in now if place(each) not in known)

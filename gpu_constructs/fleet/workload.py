@@ -41,58 +41,6 @@ class StrategyItem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SecurityGap:
-    """What is missing on the way from a load balancer, or from clients in Service Connect, to a container.
-
-    Attributes:
-        group: The logical id of the security group whose rules do not suffice.
-        is_of_load_balancer: Whether it is the group of the load balancer, which does not let the requests out; else it
-            is that of the tasks or hosts, which does not let them in.
-        ports: The first and the last port that have to be open.
-        open_ports: The parts of them that are.
-        from_addresses: Whether the load balancer has no security group, so that rules for groups do not let it in.
-        origin: Where that group was written.
-    """
-
-    group: str
-    is_of_load_balancer: bool = False
-    ports: tuple[int, int] = (0, 0)
-    open_ports: tuple[tuple[int, int], ...] = ()
-    from_addresses: bool = False
-    origin: Origin | None = field(default=None, compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServiceTarget:
-    """Where a load balancer sends requests of a service; only templates say so.
-
-    Attributes:
-        container: The container, as written.
-        port: Its port, as written.
-        target_type: What the target group registers: ``instance`` or ``ip``; unknown where it is written elsewhere.
-        has_listener: Whether a listener or a rule of one sends requests to the target group, as far as the files say.
-        late_listeners: Those that CloudFormation may create after the service, by their logical ids; none where one
-            certainly comes before.
-        shifts_traffic: Whether ``AdvancedConfiguration`` is written, between whose targets a deployment shifts traffic.
-        gap: Where security groups do not let the load balancer through to the container; None where they may.
-        health_port: The port that health checks go to, where it is a fixed one; None where it is that of each target.
-        group_origin: Where the target group was written; None where no file that was read defines it.
-        origin: Where it was written.
-    """
-
-    container: str | Unknown | None
-    port: int | Unknown | None
-    target_type: str | Unknown = UNKNOWN
-    has_listener: bool | Unknown = UNKNOWN
-    late_listeners: tuple[str, ...] = ()
-    shifts_traffic: bool | Unknown = UNKNOWN
-    gap: SecurityGap | None = None
-    health_port: int | Unknown | None = None
-    group_origin: Origin | None = field(default=None, compare=False, repr=False)
-    origin: Origin | None = field(default=None, compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceScaling:
     """What service auto scaling does with the copies of a service.
 
@@ -147,11 +95,7 @@ class Workload:
             templates say so.
         assigns_public_ip: Whether its network configuration gives tasks a public address; only templates say so.
         lacks_namespace: Whether it is in Service Connect, and certainly neither it nor its cluster names a namespace.
-        targets: Where load balancers send its requests; only templates say so.
-        health_check_grace_seconds: Seconds in which ECS ignores what health checks of load balancers say of a new
-            task; None is its default of 0.
         connect_ports: Names of ports that Service Connect makes known, as far as they are known.
-        connect_gap: What certainly keeps all clients in Service Connect from it; only templates say so.
         has_default_strategy: Whether `strategy` is that of the cluster; only templates say so.
         may_precede_providers: Whether CloudFormation may create it before its cluster has the capacity providers.
         execute_command: Whether ECS Exec is on; only templates say so.
@@ -185,10 +129,7 @@ class Workload:
     assigns_public_ip: bool = field(default=False, compare=False)
     lacks_namespace: bool = field(default=False, compare=False)
     service_name: str | Unknown | None = field(default=None, compare=False)
-    targets: tuple[ServiceTarget, ...] = field(default=(), compare=False)
-    health_check_grace_seconds: int | Unknown | None = field(default=UNKNOWN, compare=False)
     connect_ports: tuple[str, ...] = field(default=(), compare=False)
-    connect_gap: SecurityGap | None = field(default=None, compare=False)
     has_default_strategy: bool = field(default=False, compare=False)
     may_precede_providers: bool = field(default=False, compare=False)
     execute_command: bool | Unknown = field(default=False, compare=False)

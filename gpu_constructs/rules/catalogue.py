@@ -12,6 +12,7 @@ from importlib import import_module
 from itertools import islice
 from pkgutil import iter_modules
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from gpu_constructs.budget import FOUND, NAME, Work, one_call
 from gpu_constructs.errors import UnknownNameError
@@ -35,6 +36,9 @@ from gpu_constructs.rules.retired import GONE, id_now
 from gpu_constructs.rules.rule import Causes, Problem, Rule
 from gpu_constructs.rules.trials import Trials
 from gpu_constructs.rules.words import Text, Word, parts_of
+
+if TYPE_CHECKING:
+    from gpu_constructs.template import Files
 
 ROOMS = (tasks, fit, expressions, hosts, purchase, scaling, clusters, jobs, batch, monitoring, files)
 """The rooms of rules by subject, in the order of ``docs/rules.md``."""
@@ -66,7 +70,12 @@ _ABOUT = {kind: tuple(each for each in RULES if each.about is kind) for kind in 
 
 
 def check(
-    fleet: Fleet, *, rules: Iterable[Rule] = RULES, fixes: bool = True, now: dt.datetime | None = None
+    fleet: Fleet,
+    *,
+    rules: Iterable[Rule] = RULES,
+    fixes: bool = True,
+    now: dt.datetime | None = None,
+    files: Files | None = None,
 ) -> tuple[Finding, ...]:
     """Everything that rules find in a fleet: errors first, then by rule, in the order of the fleet.
 
@@ -78,9 +87,11 @@ def check(
         rules: Which rules to ask; by default all.
         fixes: Whether fixes with values are tried and shown.
         now: The time of the check, for rules about what may have ended; without one they are silent.
+        files: What the fleet was read from, for rules about how resources refer to each other; without it they are
+            silent.
     """
     with one_call() as work:
-        return _checked(Context(fleet, now), tuple(rules), work, fixes=fixes)
+        return _checked(Context(fleet, now, files), tuple(rules), work, fixes=fixes)
 
 
 def _checked(context: Context, asked: tuple[Rule, ...], work: Work, *, fixes: bool) -> tuple[Finding, ...]:

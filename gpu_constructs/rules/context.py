@@ -5,13 +5,17 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from gpu_constructs.fleet import Fleet, JobQueue, Pool, Task, Workload
 from gpu_constructs.placement import Proof, prove
 from gpu_constructs.placement.destinations import all_routes, assignments, carries_gpus, gpu_workloads
 from gpu_constructs.placement.reach import tasks_of
 from gpu_constructs.placement.route import Assignment, Route
+
+if TYPE_CHECKING:
+    from gpu_constructs.template import Files
+    from gpu_constructs.template.resources.section import Section
 
 _Derived = TypeVar("_Derived")
 
@@ -22,17 +26,24 @@ class Context:
     Attributes:
         fleet: What was asked for.
         now: The time of the check, for rules about what may have ended; without one they are silent.
+        files: What the fleet was read from, for rules about how resources refer to each other; without it they are
+            silent. Constructs have none.
     """
 
-    def __init__(self, fleet: Fleet, now: dt.datetime | None = None) -> None:
+    def __init__(self, fleet: Fleet, now: dt.datetime | None = None, files: Files | None = None) -> None:
         self.fleet = fleet
         self.now = now
+        self.files = files
         self._known: dict[Callable[[Context], object], object] = {}
 
     @cached_property
     def tasks(self) -> tuple[Task, ...]:
         """Every task once, including tasks that only a workload names."""
         return tasks_of(self.fleet)
+
+    def section(self, thing: Pool | Task | Workload) -> Section | None:
+        """The properties of the resource that defines a thing; None where no file that was read does."""
+        return None if self.files is None else self.files.section(thing)
 
     @cached_property
     def assignments(self) -> tuple[Assignment, ...]:

@@ -23,6 +23,15 @@ class Gone:
 
 
 GONE: Mapping[str, Gone] = {
+    "GPU205": Gone(
+        "does the task have the container and the port that load balancers send requests to?",
+        into="GPU204",
+    ),
+    "GPU285": Gone(
+        "do load balancers say between what a deployment shifts their traffic?",
+        said_by="Amazon ECS, when it creates the service (advancedConfiguration field is required)",
+    ),
+    "GPU299": Gone("is the listener there before the service?", into="GPU298"),
     "GPU390": Gone("do tasks have room on their hosts beside the daemons there?", into="GPU060"),
 }
 """The ids, in their order. Where `into` is set, what accepts or ignores the old id counts for that rule."""

@@ -1,25 +1,29 @@
-"""Load balancers of a service: do they and its task definition go together, and do they reach its tasks?"""
+"""Load balancers of a service: do they and its task definition go together, and do they reach its tasks?
+
+Only templates define load balancers, so these rules read the properties of the resources.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from typing import NamedTuple
 
 from gpu_constructs.budget import brief
-from gpu_constructs.fleet import SecurityGap, ServiceTarget, Task, Unknown, Workload
+from gpu_constructs.fleet import Container, Task, Unknown, Workload
 from gpu_constructs.hardware.aws_limits import DYNAMIC_PORTS, USUAL_DYNAMIC_PORTS
 from gpu_constructs.hardware.servers import server_of_image
-from gpu_constructs.rules.change import one_way
+from gpu_constructs.rules.clusters.balancing import Balancing, Gap
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import accelerated_workloads
 from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
+from gpu_constructs.template.model import Resource
+from gpu_constructs.template.resources.section import Section
 
 _LOAD_BALANCER = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_LoadBalancer.html"
 # Less than that is for servers that answer at once; those that load a model are given 600 seconds (servers.json).
 _LOADS_FOR = 120
 _DYNAMIC = "{} to {}".format(*DYNAMIC_PORTS)
-_SHIFTING = frozenset({"BLUE_GREEN", "CANARY", "LINEAR"})
 # "has target type ip, which is incompatible with the bridge network mode specified in the task definition" says ECS
 # (https://github.com/hashicorp/terraform/issues/24266).
 _INCOMPATIBLE = {("awsvpc", "instance"): "ip", ("bridge", "ip"): "instance"}
@@ -27,76 +31,92 @@ _INCOMPATIBLE = {("awsvpc", "instance"): "ip", ("bridge", "ip"): "instance"}
 _OTHER_TARGETS = {"lambda": "one Lambda function", "alb": "one Application Load Balancer"}
 
 
+class _Target(NamedTuple):
+    """One entry of ``LoadBalancers``, with the target group that it names, where the files define it."""
+
+    workload: Workload
+    task: Task
+    service: Section
+    entry: Section
+    group: Resource | None
+
+    @property
+    def container_name(self) -> str | Unknown | None:
+        return self.entry.text("ContainerName")
+
+    @property
+    def container(self) -> Container | None:
+        return next((each for each in self.task.containers if each.name == self.container_name), None)
+
+    @property
+    def port(self) -> int | Unknown | None:
+        return self.entry.integer("ContainerPort")
+
+    @property
+    def target_type(self) -> str | Unknown | None:
+        return None if self.group is None else Section.of(self.group, []).text("TargetType") or "instance"
+
+
 @error(
     "GPU204",
-    question="does the target group of a service register what its tasks have?",
-    because="tasks in network mode awsvpc have addresses of their own, those in bridge have ports of a host, and ECS "
-    "refuses a target group of the other target type",
+    question="does the task of a service have what its target groups register?",
+    because="a target group registers addresses of tasks in network mode awsvpc or ports of hosts in bridge, each for "
+    "a container and a port that it maps; ECS refuses a service whose task has something else",
     source=_LOAD_BALANCER,
 )
-def target_type(context: Context) -> Problems:
-    for workload, task, target in _targets(context):
-        if other := _OTHER_TARGETS.get(str(target.target_type)):
-            yield Problem(
-                about=workload,
-                origin=target.origin,
-                property_name="TargetType",
-                value=target.target_type,
-                message=f"{workload.name} has a target group of target type {target.target_type}, which takes {other} "
-                "and no tasks",
-                fix=f"TargetType {'ip' if task.network_mode == 'awsvpc' else 'instance'}",
-            )
-            continue
-        wanted = _INCOMPATIBLE.get((str(task.network_mode), str(target.target_type)))
-        if wanted is not None:
-            yield Problem(
-                about=workload,
-                origin=target.origin,
-                property_name="TargetType",
-                value=target.target_type,
-                message=f"{workload.name} has a target group of target type {target.target_type}, and {task.name} has "
-                f"network mode {task.network_mode}, whose tasks are registered by "
-                f"{'their address' if wanted == 'ip' else 'host and port'}",
-                fix=f"TargetType {wanted}",
-            )
+def registers_the_tasks(context: Context) -> Problems:
+    for target in _targets(context):
+        yield from _of_target_type(target)
+        yield from _of_port(target)
 
 
-@error(
-    "GPU205",
-    question="does the task have the container and the port that load balancers send requests to?",
-    because="ECS refuses a service with a container or a container port that its task definition does not have",
-    source=_LOAD_BALANCER,
-)
-def a_port_for_requests(context: Context) -> Problems:
-    for workload, task, target in _targets(context):
-        container = next((each for each in task.containers if each.name == target.container), None)
-        if task.is_part or not task.containers or isinstance(target.container, Unknown) or target.container is None:
-            continue
-        if container is None and task.has_open_name:
-            continue
-        if container is None:
+def _of_target_type(target: _Target) -> Problems:
+    workload, task, target_type = target.workload, target.task, str(target.target_type)
+    wanted = _INCOMPATIBLE.get((str(task.network_mode), target_type))
+    if other := _OTHER_TARGETS.get(target_type):
+        wanted, why = "ip" if task.network_mode == "awsvpc" else "instance", f", which takes {other} and no tasks"
+    elif wanted is not None:
+        by = "their address" if wanted == "ip" else "host and port"
+        why = f", and {task.name} has network mode {task.network_mode}, whose tasks are registered by {by}"
+    else:
+        return
+    yield Problem(
+        about=workload,
+        origin=target.entry.origin,
+        property_name="TargetType",
+        value=target_type,
+        message=f"{workload.name} has a target group of target type {target_type}{why}",
+        fix=f"TargetType {wanted}",
+    )
+
+
+def _of_port(target: _Target) -> Problems:
+    workload, task, container, name = target.workload, target.task, target.container, target.container_name
+    if task.is_part or not task.containers or not isinstance(name, str):
+        return
+    if container is None:
+        if not task.has_open_name:
             yield Problem(
                 about=workload,
-                origin=target.origin,
+                origin=target.entry.origin,
                 property_name="ContainerName",
-                value=target.container,
-                message=f"{workload.name} has requests sent to container {target.container}, and {task.name} has none "
-                "of that name",
+                value=name,
+                message=f"{workload.name} has requests sent to container {name}, and {task.name} has none of that name",
                 fix=or_list(each.name for each in task.containers),
             )
-            continue
-        mapped, port = container.port_mappings, target.port
-        if isinstance(port, int) and not isinstance(mapped, Unknown) and port not in {inside for inside, _ in mapped}:
-            yield Problem(
-                about=workload,
-                origin=target.origin,
-                property_name="ContainerPort",
-                value=port,
-                message=f"{workload.name} has requests sent to port {port} of container {container.name}, which does "
-                "not map it",
-                fix=f'"PortMappings": [{{"ContainerPort": {port}}}] of the container'
-                + (f", or ContainerPort {or_list(str(inside) for inside, _ in mapped)}" if mapped else ""),
-            )
+        return
+    mapped, port = container.port_mappings, target.port
+    if isinstance(port, int) and not isinstance(mapped, Unknown) and port not in {inside for inside, _ in mapped}:
+        yield Problem(
+            about=workload,
+            origin=target.entry.origin,
+            property_name="ContainerPort",
+            value=port,
+            message=f"{workload.name} has requests sent to port {port} of container {container.name}, which does not "
+            "map it",
+            fix=f'"PortMappings": [{{"ContainerPort": {port}}}] of the container'
+            + (f", or ContainerPort {or_list(str(inside) for inside, _ in mapped)}" if mapped else ""),
+        )
 
 
 @warning(
@@ -107,91 +127,66 @@ def a_port_for_requests(context: Context) -> Problems:
     "again; clients in Service Connect connect to the proxy in the task; in network mode bridge a container without a "
     f"host port and the proxy have one of {_DYNAMIC}, usually up to {USUAL_DYNAMIC_PORTS[1]}",
     source=_LOAD_BALANCER,
-    unless=("GPU204", "GPU205"),
+    unless=("GPU204",),
 )
 def a_way_for_requests(context: Context) -> Problems:
-    for workload, task, target in _targets(context):
-        if target.gap is not None:
-            whose = "tasks" if task.network_mode == "awsvpc" else "hosts"
-            yield Problem(
-                about=workload,
-                origin=target.gap.origin or target.origin,
-                changes="SecurityGroupEgress" if target.gap.is_of_load_balancer else "SecurityGroupIngress",
-                message=f"load balancers do not reach container {target.container}: {_closed(target.gap, whose)}",
-                fix=_rule_for(target.gap, whose),
-            )
-    for workload in context.once(accelerated_workloads):
-        gap = workload.connect_gap
+    balancing = context.once(Balancing)
+    for target in _targets(context):
+        gap = None
+        if target.group is not None:
+            gap = balancing.gap(target.service, target.task, target.group, target.container_name, target.port)
         if gap is not None:
-            whose = "tasks" if workload.task is not None and workload.task.network_mode == "awsvpc" else "hosts"
+            whose = _whose(target.task)
+            yield Problem(
+                about=target.workload,
+                origin=gap.group.origin,
+                changes="SecurityGroupEgress" if gap.is_of_load_balancer else "SecurityGroupIngress",
+                message=f"load balancers do not reach container {target.container_name}: {_closed(gap, whose)}",
+                fix=_rule_for(gap, whose),
+            )
+    for workload, task, service in _services(context):
+        gap = balancing.connect_gap(service, task)
+        if gap is not None:
             yield Problem(
                 about=workload,
-                origin=gap.origin,
+                origin=gap.group.origin,
                 changes="SecurityGroupIngress",
-                message=f"no client in Service Connect reaches {workload.name}: {_closed(gap, whose)}",
-                fix=f"SecurityGroupIngress of {gap.group} from the security groups of its clients on {_ports(gap)}",
+                message=f"no client in Service Connect reaches {workload.name}: {_closed(gap, _whose(task))}",
+                fix=f"SecurityGroupIngress of {gap.name} from the security groups of its clients on {_ports(gap)}",
             )
 
 
 @error(
     "GPU298",
-    question="does a listener send requests to the target group of a service?",
+    question="does a listener send requests to the target group of a service before the service is created?",
     because='ECS refuses a service whose target group is behind no load balancer: "The target group does not have an '
-    'associated load balancer"',
+    'associated load balancer"; CloudFormation creates a service beside a listener that it does not depend on',
+    softer="where there is a listener, which may be made after the service",
     source="https://github.com/hashicorp/terraform/issues/32908",
 )
 def has_listener(context: Context) -> Problems:
-    for workload, _, target in _targets(context):
-        if target.has_listener is False:
+    balancing = context.once(Balancing)
+    for target in _targets(context):
+        workload, group = target.workload, target.group
+        if group is not None and balancing.has_listener(group) is False:
             yield Problem(
                 about=workload,
-                origin=target.origin,
+                origin=target.entry.origin,
                 property_name="TargetGroupArn",
                 message=f"no listener and no rule of one sends requests to the target group of {workload.name}, which "
                 "then has no load balancer",
                 fix="an AWS::ElasticLoadBalancingV2::Listener with a default action that forwards to it",
             )
-
-
-@warning(
-    "GPU299",
-    question="is the listener there before the service?",
-    because="CloudFormation creates a service beside a listener that it does not depend on, and ECS refuses it while "
-    "its target group is behind no load balancer",
-    source="https://github.com/Bayer-Group/cloudformation-template-generator/issues/181",
-    changes="DependsOn",
-)
-def after_listener(context: Context) -> Problems:
-    for workload, _, target in _targets(context):
-        if target.late_listeners:
-            listeners = or_list(target.late_listeners)
+        service = None if context.files is None else context.files.resource(workload)
+        late = () if group is None or service is None else balancing.late_listeners(group, service)
+        if late:
             yield Problem(
                 about=workload,
-                message=f"{workload.name} may be created before {listeners}, while its target group has no load "
+                changes="DependsOn",
+                message=f"{workload.name} may be created before {or_list(late)}, while its target group has no load "
                 "balancer, and ECS refuses it then",
-                fix=f"DependsOn: {target.late_listeners[0]}",
-            )
-
-
-@error(
-    "GPU285",
-    question="do load balancers say between what a deployment shifts their traffic?",
-    because="with the deployment strategies BLUE_GREEN, LINEAR and CANARY, ECS refuses a load balancer without "
-    'AdvancedConfiguration: "advancedConfiguration field is required for all loadBalancers when using a non-ROLLING '
-    'deployment strategy"',
-    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/troubleshooting-blue-green.html",
-)
-def traffic_can_be_shifted(context: Context) -> Problems:
-    for workload, _, target in _targets(context):
-        if workload.deployment_strategy in _SHIFTING and target.shifts_traffic is False:
-            yield Problem(
-                about=workload,
-                origin=target.origin,
-                property_name="AdvancedConfiguration",
-                message=f"{workload.name} has the deployment strategy {workload.deployment_strategy}, and a load "
-                "balancer without AdvancedConfiguration",
-                fix="AdvancedConfiguration with AlternateTargetGroupArn, ProductionListenerRule and RoleArn, or "
-                "Strategy: ROLLING",
+                fix=f"DependsOn: {late[0]}",
+                is_certain=False,
             )
 
 
@@ -201,26 +196,22 @@ def traffic_can_be_shifted(context: Context) -> Problems:
     because="a server answers once its model is loaded, which takes minutes; until then ECS considers the task "
     "unhealthy, stops it and starts the next one, and the deployment never ends or is rolled back",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CreateService.html",
-    unless=("GPU204", "GPU205", "GPU206"),
+    unless=("GPU204", "GPU206"),
 )
 def time_to_load(context: Context) -> Problems:
-    for workload, task, target in _targets(context):
-        grace = workload.health_check_grace_seconds or 0
-        container = next((each for each in task.containers if each.name == target.container), None)
-        image = None if container is None else container.image
+    for target in _targets(context):
+        grace = target.service.integer("HealthCheckGracePeriodSeconds") or 0
+        image = None if target.container is None else target.container.image
         server = server_of_image(image) if isinstance(image, str) else None
         least = 0 if server is None else server.grace_seconds or 0
         if not isinstance(grace, Unknown) and grace < _LOADS_FOR <= least:
             yield Problem(
-                about=workload,
+                about=target.workload,
                 property_name="HealthCheckGracePeriodSeconds",
                 value=grace,
-                message=f"{workload.name} lets health checks of its load balancer count {grace} seconds after a task "
-                f"has started, and {brief(str(image))} loads a model first",
-                fix="a longer HealthCheckGracePeriodSeconds",
-                ways=one_way(
-                    f"HealthCheckGracePeriodSeconds: {least}", replace(workload, health_check_grace_seconds=least)
-                ),
+                message=f"{target.workload.name} lets health checks of its load balancer count {grace} seconds after a "
+                f"task has started, and {brief(str(image))} loads a model first",
+                fix=f"HealthCheckGracePeriodSeconds: {least}",
             )
 
 
@@ -230,52 +221,67 @@ def time_to_load(context: Context) -> Problems:
     because="a container without a host port gets another port of the host each time, and its target group checks one "
     "fixed port instead: the target never becomes healthy, and ECS replaces its task again and again",
     source="https://docs.aws.amazon.com/elasticloadbalancing/latest/application/target-group-health-checks.html",
-    unless=("GPU204", "GPU205"),
+    unless=("GPU204",),
 )
 def checked_where_it_listens(context: Context) -> Problems:
-    for workload, task, target in _targets(context):
-        port = target.health_port
-        is_dynamic = task.network_mode == "bridge" and target.target_type == "instance"
-        if is_dynamic and isinstance(port, int) and _has_dynamic_port(task, target) and not _is_taken(context, port):
+    for target in _targets(context):
+        if target.group is None or target.task.network_mode != "bridge" or target.target_type != "instance":
+            continue
+        properties = Section.of(target.group, [])
+        is_fixed = properties.text("HealthCheckPort") != "traffic-port"
+        port = properties.integer("HealthCheckPort") if is_fixed else None
+        if isinstance(port, int) and _has_dynamic_port(target) and not _is_taken(context, port):
             yield Problem(
-                about=workload,
-                origin=target.group_origin or target.origin,
+                about=target.workload,
+                origin=target.group.origin,
                 property_name="HealthCheckPort",
                 value=port,
                 allowed="traffic-port",
-                message=f"health checks of {workload.name} go to port {port} of its hosts, and container "
-                f"{target.container} has a host port of {_DYNAMIC}, another one each time",
+                message=f"health checks of {target.workload.name} go to port {port} of its hosts, and container "
+                f"{target.container_name} has a host port of {_DYNAMIC}, another one each time",
                 fix="HealthCheckPort: traffic-port, which is the default",
             )
 
 
-def _targets(context: Context) -> Iterator[tuple[Workload, Task, ServiceTarget]]:
-    for workload in context.once(accelerated_workloads):
-        for target in workload.targets:
-            if workload.task is not None:
-                yield workload, workload.task, target
+def _services(context: Context) -> Iterator[tuple[Workload, Task, Section]]:
+    """Services on accelerators whose task is known, with their properties."""
+    for workload in context.once(accelerated_workloads) if context.files is not None else ():
+        service = context.section(workload) if workload.is_service else None
+        if service is not None and workload.task is not None:
+            yield workload, workload.task, service
 
 
-def _closed(gap: SecurityGap, whose: str) -> str:
+def _targets(context: Context) -> Iterator[_Target]:
+    balancing = context.once(Balancing)
+    for workload, task, service in _services(context):
+        for entry in service.sections("LoadBalancers"):
+            yield _Target(workload, task, service, entry, balancing.target_group(entry))
+
+
+def _whose(task: Task) -> str:
+    return "tasks" if task.network_mode == "awsvpc" else "hosts"
+
+
+def _closed(gap: Gap, whose: str) -> str:
     """What is closed, and by which security group."""
     way, of = ("out", "the load balancer") if gap.is_of_load_balancer else ("in", f"its {whose}")
-    group = f"{gap.group}, the security group of {of},"
+    group = f"{gap.name}, the security group of {of},"
     if gap.open_ports:
         return f"{group} lets them {way} on {and_list(map(_range, gap.open_ports))}, and not on all of {_ports(gap)}"
     by_address = ", and none by its address" if gap.from_addresses else ""
     return f"{group} lets none {way} on {_ports(gap)}{by_address}"
 
 
-def _rule_for(gap: SecurityGap, whose: str) -> str:
+def _rule_for(gap: Gap, whose: str) -> str:
     if gap.is_of_load_balancer:
-        return f"SecurityGroupEgress of {gap.group} to the security group of the {whose} on {_ports(gap)}"
+        return f"SecurityGroupEgress of {gap.name} to the security group of the {whose} on {_ports(gap)}"
     source = "the load balancer's security group"
     if gap.from_addresses:
         source = "the addresses of clients and of the load balancer's subnets, or SecurityGroups of a new load balancer"
-    return f"SecurityGroupIngress of {gap.group} from {source} on {_ports(gap)}"
+    return f"SecurityGroupIngress of {gap.name} from {source} on {_ports(gap)}"
 
 
-def _ports(gap: SecurityGap) -> str:
+def _ports(gap: Gap) -> str:
     ports = DYNAMIC_PORTS if gap.ports == USUAL_DYNAMIC_PORTS else gap.ports
     return f"port {ports[0]}" if ports[0] == ports[1] else f"ports {_range(ports)}"
 
@@ -284,14 +290,10 @@ def _range(ports: tuple[int, int]) -> str:
     return str(ports[0]) if ports[0] == ports[1] else f"{ports[0]} to {ports[1]}"
 
 
-def _has_dynamic_port(task: Task, target: ServiceTarget) -> bool:
+def _has_dynamic_port(target: _Target) -> bool:
     """Whether Docker certainly chooses the port of the host."""
-    return any(
-        not on_host and inside == target.port
-        for each in task.containers
-        if each.name == target.container and not isinstance(each.port_mappings, Unknown)
-        for inside, on_host in each.port_mappings
-    )
+    mapped = () if target.container is None else target.container.port_mappings
+    return not isinstance(mapped, Unknown) and any(not on_host and inside == target.port for inside, on_host in mapped)
 
 
 def _is_taken(context: Context, port: int) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from gpu_constructs.fleet import Fleet, Remark, Task
+from gpu_constructs.fleet import Fleet, Pool, Remark, Task, Workload
 from gpu_constructs.hardware.aws_limits import is_region
 from gpu_constructs.hardware.overlay import for_one_check
 from gpu_constructs.template.model import STATE_MACHINES, Resource, Stack
@@ -20,7 +20,6 @@ from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.job_queues import job_queues
 from gpu_constructs.template.resources.json_texts import JsonTexts
 from gpu_constructs.template.resources.launch import Launches
-from gpu_constructs.template.resources.load_balancing import Balancing
 from gpu_constructs.template.resources.metric_uses import MetricUses
 from gpu_constructs.template.resources.names import Names
 from gpu_constructs.template.resources.patterns import within_patterns
@@ -36,9 +35,44 @@ from gpu_constructs.template.resources.submissions import Submissions, submitted
 from gpu_constructs.template.resources.task_roles import TaskRoles
 from gpu_constructs.template.resources.tasks import TASK_DEFINITION, task_of
 from gpu_constructs.template.resources.watches import watches_of
+from gpu_constructs.values import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Files:
+    """A fleet and the resources that it was read from, for rules about how resources refer to each other.
+
+    Placement, cost and the constructs know nothing of load balancers, roles or schedules: a rule about these reads the
+    properties of the resources itself.
+
+    Attributes:
+        fleet: What was asked for.
+        index: Every resource.
+        clusters: The clusters, and the lists of their capacity providers.
+        resources: The resources that define pools, tasks and workloads, by the kind of thing and its name.
+    """
+
+    fleet: Fleet
+    index: Index
+    clusters: Clusters
+    resources: Mapping[tuple[type[Pool | Task | Workload], str], Resource]
+
+    def resource(self, thing: Pool | Task | Workload) -> Resource | None:
+        """The resource that defines a thing of the fleet; None where no file that was read does."""
+        return self.resources.get((type(thing), thing.name))
+
+    def section(self, thing: Pool | Task | Workload) -> Section | None:
+        """The properties of that resource. What is odd about them was noted when the fleet was read."""
+        found = self.resource(thing)
+        return None if found is None else Section.of(found, [])
 
 
 def fleet_of(stacks: Sequence[Stack], *, tasks: Sequence[Resource] = (), remarks: Sequence[Remark] = ()) -> Fleet:
+    """The fleet alone, see `files_of`."""
+    return files_of(stacks, tasks=tasks, remarks=remarks).fleet
+
+
+def files_of(stacks: Sequence[Stack], *, tasks: Sequence[Resource] = (), remarks: Sequence[Remark] = ()) -> Files:
     """Reads everything that was asked for; what cannot be read is unknown or left out, with a remark.
 
     Names are unique in the fleet, see `gpu_constructs.template.resources.names`. Where a stack does not say where it is
@@ -47,11 +81,12 @@ def fleet_of(stacks: Sequence[Stack], *, tasks: Sequence[Resource] = (), remarks
     notes: Notes = []
     declared = declared_in(stacks, notes)
     with for_one_check(declared):
-        read = within_patterns(_read(stacks, tasks, remarks, notes))
-        return replace(read, declared=tuple(declared.values()))
+        read = _read(stacks, tasks, remarks, notes)
+        fleet = within_patterns(read.fleet)
+        return replace(read, fleet=replace(fleet, declared=tuple(declared.values())))
 
 
-def _read(stacks: Sequence[Stack], tasks: Sequence[Resource], remarks: Sequence[Remark], notes: Notes) -> Fleet:
+def _read(stacks: Sequence[Stack], tasks: Sequence[Resource], remarks: Sequence[Remark], notes: Notes) -> Files:
     index = Index(stacks, tasks, {each.name: each.region or _hinted_region(each) for each in stacks})
     names = Names(stacks)
     clusters = Clusters(index, names, notes)
@@ -89,7 +124,6 @@ def _read(stacks: Sequence[Stack], tasks: Sequence[Resource], remarks: Sequence[
         pools=pools_by_provider,
         tasks=dict(tasks_by_resource),
         scaling=scaled_services(index, notes),
-        balancing=Balancing(index, notes),
         notes=notes,
     )
     found_services, found_runs = tuple(index.all(SERVICE)), Runs(index, texts, calls, notes).all()
@@ -106,7 +140,13 @@ def _read(stacks: Sequence[Stack], tasks: Sequence[Resource], remarks: Sequence[
     steps = tuple(steps_of(named_calls, all_submissions, services.task))
     stray = [each for each in found if each.is_stray]
     named_services = {each.reference: name for each, name in zip(found_services, service_names, strict=True)}
-    return Fleet(
+    resources: dict[tuple[type[Pool | Task | Workload], str], Resource] = {
+        **{(Pool, name): each.resource for each, name in zip(found_pools, pool_names, strict=True)},
+        **{(Task, name): resource for (resource, _, _), name in zip(found_tasks, task_names, strict=True)},
+        **{(Workload, name): each for each, name in zip(found_services, service_names, strict=True)},
+        **{(Workload, name): each.resource for each, name in zip(found_runs, run_names, strict=True)},
+    }
+    fleet = Fleet(
         pools=tuple(pool for _, pool in pools),
         tasks=tuple(task for _, task in tasks_by_resource),
         workloads=workloads,
@@ -131,6 +171,7 @@ def _read(stacks: Sequence[Stack], tasks: Sequence[Resource], remarks: Sequence[
         event_rules=event_rules_of(index, names),
         remarks=(*remarks, *dict.fromkeys(notes)),
     )
+    return Files(fleet=fleet, index=index, clusters=clusters, resources=resources)
 
 
 def _called(task: Task, name: str) -> Task:

@@ -13,7 +13,6 @@ from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS
 from gpu_constructs.template.model import Reference, Resource, Value
 from gpu_constructs.template.resources.clusters import CLUSTER, Clusters, ProviderKey, provider_key
 from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.load_balancing import Balancing
 from gpu_constructs.template.resources.section import Notes, Section, given
 from gpu_constructs.template.resources.subnets import subnets_of
 from gpu_constructs.template.resources.tasks import TASK_DEFINITION, constraints_of
@@ -33,7 +32,6 @@ class Services:
     pools: Mapping[ProviderKey, Pool]
     tasks: Mapping[Reference, Task]
     scaling: Mapping[Reference, ServiceScaling]
-    balancing: Balancing
     notes: Notes
     defaults: dict[str | Unknown | None, tuple[StrategyItem, ...]] = field(default_factory=dict)
 
@@ -70,14 +68,11 @@ class Services:
             deployment_controller=properties.section("DeploymentController").text("Type"),
             service_connect=connect.flag("Enabled") or False,
             connect_ports=connect.known_texts("Services", "PortName"),
-            health_check_grace_seconds=properties.integer("HealthCheckGracePeriodSeconds"),
             constraints=constraints_of(properties),
             network_configuration=UNKNOWN if network.is_unknown else network.has("AwsvpcConfiguration"),
             subnets=subnets_of(network.section("AwsvpcConfiguration").get("Subnets"), None, self.index),
             assigns_public_ip=network.section("AwsvpcConfiguration").text("AssignPublicIp") == "ENABLED",
             lacks_namespace=self._lacks_namespace(properties, connect),
-            targets=tuple(self.balancing.targets(resource, properties, task)),
-            connect_gap=self.balancing.connect_gap(properties, task),
             has_default_strategy=bool(strategy) and not properties.sections("CapacityProviderStrategy"),
             may_precede_providers=bool(strategy) and self.clusters.may_come_before_providers(resource, cluster),
             missing_providers=self.missing_providers(properties, cluster),

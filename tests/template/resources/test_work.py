@@ -8,12 +8,14 @@ import pytest
 
 from gpu_constructs.budget import one_call
 from gpu_constructs.fleet import UNKNOWN, Fleet
-from gpu_constructs.template import mentions
+from gpu_constructs.rules import Finding, check
+from gpu_constructs.rules.clusters.load_balancers import a_way_for_requests
+from gpu_constructs.template import files_of, mentions
 from gpu_constructs.template.model import Reference, Resource
 from gpu_constructs.template.resources import schedules
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.patterns import STEPS_OF_CONSTRAINT, STEPS_OF_PATTERN, within_patterns
-from tests.template.resources.declared import fleet, joined
+from tests.template.resources.declared import declared, fleet, joined
 
 _CONTAINER = {"Name": "server", "Image": "x", "Memory": 100, "PortMappings": [{"ContainerPort": 8000}]}
 
@@ -35,8 +37,8 @@ def _of_hosts(*groups: str) -> dict[str, Any]:
     }
 
 
-def _balanced(number: int) -> Fleet:
-    """So many services, listeners and rules of security groups at one target group."""
+def _closed(number: int) -> tuple[Finding, ...]:
+    """What is said of so many services, listeners and rules of security groups at one target group."""
     v2 = "ElasticLoadBalancingV2"
     rule = {"IpProtocol": "tcp", "FromPort": 1, "ToPort": 2, "SourceSecurityGroupId": {"Ref": "Front"}}
     resources = {
@@ -58,7 +60,8 @@ def _balanced(number: int) -> Fleet:
             CapacityProviderStrategy=[{"CapacityProvider": {"Ref": "Provider"}}],
             LoadBalancers=[entry],
         )
-    return fleet(resources)
+    files = files_of([declared(resources)])
+    return check(files.fleet, rules=[a_way_for_requests], files=files)
 
 
 @pytest.fixture
@@ -77,17 +80,15 @@ def looked_up(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def test_what_is_in_front_of_services_is_read_once(looked_up: list[str]) -> None:
     number = 200
-    workloads = _balanced(number).workloads
-    assert {target.gap.group for each in workloads for target in each.targets if target.gap} == {"Behind"}
+    findings = _closed(number)
+    assert len(findings) == number
+    assert all("Behind, the security group" in each.message for each in findings)
     assert len(looked_up) < 20 * number  # not the square, 40,000
 
 
-def test_beyond_the_budget_no_security_group_is_closed_and_that_is_noted() -> None:
+def test_beyond_the_budget_no_security_group_is_closed() -> None:
     with one_call(10):
-        found = _balanced(20)
-    assert [target.gap for each in found.workloads for target in each.targets].count(None) > 10
-    (remark,) = found.remarks
-    assert "more security groups than are compared" in remark.text
+        assert len(_closed(20)) < 10
 
 
 def test_beyond_the_budget_no_pattern_is_judged_and_that_is_noted() -> None:

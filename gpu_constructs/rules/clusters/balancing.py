@@ -1,23 +1,25 @@
-"""Load balancers of a service: what they send requests to, and whether security groups let them through.
+"""What is in front of the target groups of a service, and do security groups let its requests through?
 
 https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-properties-ecs-service-loadbalancer.html
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 
-from gpu_constructs.fleet import UNKNOWN, SecurityGap, ServiceTarget, Task, Unknown
+from gpu_constructs.fleet import UNKNOWN, Task, Unknown
 from gpu_constructs.hardware.aws_limits import USUAL_DYNAMIC_PORTS
+from gpu_constructs.rules.context import Context
 from gpu_constructs.template.mentions import mentioned
 from gpu_constructs.template.model import Reference, Resource
 from gpu_constructs.template.resources.clusters import CAPACITY_PROVIDER
 from gpu_constructs.template.resources.groups import AUTO_SCALING_GROUP
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.order import Order
-from gpu_constructs.template.resources.section import Notes, Section
+from gpu_constructs.template.resources.section import Section
 from gpu_constructs.template.resources.security_groups import EGRESS, INGRESS, Groups, Ports, SecurityGroups
+from gpu_constructs.values import dataclass
 
 _V2 = "AWS::ElasticLoadBalancingV2::"
 _LOAD_BALANCER, _LISTENER, _RULE, _TARGET_GROUP = (
@@ -33,59 +35,92 @@ _LAUNCH_TEMPLATE = "AWS::EC2::LaunchTemplate"
 _PortsOfContainers = Mapping[str | Unknown | None, Mapping[int | Unknown | None, tuple[int, int]]]
 
 
-class Balancing:
-    """Reads the load balancers of services. What is only known at deploy time, or written elsewhere, is unknown."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """What is missing on the way from a load balancer, or from clients in Service Connect, to a container.
 
-    def __init__(self, index: Index, notes: Notes) -> None:
-        self._index = index
-        self._security = SecurityGroups(index, notes)
+    Attributes:
+        group: The security group whose rules do not suffice.
+        is_of_load_balancer: Whether it is the group of the load balancer, which does not let the requests out; else it
+            is that of the tasks or hosts, which does not let them in.
+        ports: The first and the last port that have to be open.
+        open_ports: The parts of them that are.
+        from_addresses: Whether the load balancer has no security group, so that rules for groups do not let it in.
+    """
+
+    group: Resource
+    ports: tuple[int, int]
+    is_of_load_balancer: bool = False
+    open_ports: tuple[tuple[int, int], ...] = ()
+    from_addresses: bool = False
+
+    @property
+    def name(self) -> str:
+        """The logical id of the group."""
+        return self.group.logical_id
+
+
+class Balancing:
+    """Reads load balancers, each once. What is only known at deploy time, or written elsewhere, is unknown."""
+
+    def __init__(self, context: Context) -> None:
+        self._index = Index(()) if context.files is None else context.files.index
+        self._security = SecurityGroups(self._index, [])
         self._known: dict[Reference, Groups] = {}
         self._orders: dict[Reference, Order] = {}
         self._ports: dict[int, _PortsOfContainers] = {}  # by the id of a task, which the fleet keeps
 
-    def targets(self, resource: Resource, service: Section, task: Task | None) -> Iterator[ServiceTarget]:
-        """Where the load balancers of a service send requests."""
-        hosts = None
-        for entry in service.sections("LoadBalancers"):
-            container, port = entry.text("ContainerName"), entry.integer("ContainerPort")
-            group = self._index.find(entry.get("TargetGroupArn"), _TARGET_GROUP)
-            ports = None if task is None else self._ports_reached(task, container, port)
-            shift = entry.section("AdvancedConfiguration")
-            gap = None
-            if group is not None and ports is not None and task is not None and _takes_tcp(group):
-                hosts = self._groups_of_tasks(service, task) if hosts is None else hosts
-                gap = self._gap(group, hosts, ports)
-            yield ServiceTarget(
-                container=container,
-                port=port,
-                target_type=UNKNOWN if group is None else _of(group).text("TargetType") or "instance",
-                has_listener=UNKNOWN if group is None else self._has_listener(group),
-                late_listeners=() if group is None else self._late_listeners(group, resource),
-                shifts_traffic=UNKNOWN if shift.is_unknown else entry.has("AdvancedConfiguration"),
-                gap=gap,
-                health_port=None if group is None else _health_port(_of(group)),
-                group_origin=None if group is None else group.origin,
-                origin=entry.origin,
-            )
+    def target_group(self, entry: Section) -> Resource | None:
+        """The target group of an entry of ``LoadBalancers``, or of an action of a listener."""
+        return self._index.find(entry.get("TargetGroupArn"), _TARGET_GROUP)
 
-    def connect_gap(self, service: Section, task: Task | None) -> SecurityGap | None:
+    def gap(
+        self,
+        service: Section,
+        task: Task,
+        group: Resource,
+        container: str | Unknown | None,
+        port: int | Unknown | None,
+    ) -> Gap | None:
+        """What certainly keeps load balancers from a container; None where nothing does, or where it is not known."""
+        ports = self._ports_reached(task, container, port)
+        if ports is None or Section.of(group, []).text("Protocol") not in _OVER_TCP:
+            return None
+        targets = self._groups_of_tasks(service, task)
+        sources = self._once(group, self._groups_before)
+        from_addresses = not sources and self._comes_from_addresses(group)
+        if not targets or not (sources or from_addresses):
+            return None
+        for groups, direction, others in ((targets, INGRESS, sources), (sources, EGRESS, targets)):
+            ranges = self._security.open_ports(groups, direction, others) if groups else [ports]
+            if not _covers(ranges, ports):
+                return Gap(
+                    group=groups[0],
+                    is_of_load_balancer=direction == EGRESS,
+                    ports=ports,
+                    open_ports=_within(ranges, ports),
+                    from_addresses=from_addresses,
+                )
+        return None
+
+    def connect_gap(self, service: Section, task: Task) -> Gap | None:
         """What certainly keeps every client from a server in Service Connect; None where nothing does, or may not.
 
         https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ServiceConnectService.html
         """
         connect = service.section("ServiceConnectConfiguration")
-        if task is None or connect.flag("Enabled") is not True or task.network_mode not in {"awsvpc", "bridge"}:
+        if connect.flag("Enabled") is not True or task.network_mode not in {"awsvpc", "bridge"}:
             return None
         groups: Groups = ()
         balancers: Groups = ()
         for each in service.sections("LoadBalancers"):
-            group = self._index.find(each.get("TargetGroupArn"), _TARGET_GROUP)
+            group = self.target_group(each)
             balancers += () if group is None else self._once(group, self._groups_before)
         for each in connect.sections("Services"):
             groups = groups or self._groups_of_tasks(service, task)
             ports = _ports_of_proxy(task, each)
             if groups and ports and not any(self._security.let_in(groups, of, apart_from=balancers) for of in ports):
-                return SecurityGap(group=groups[0].logical_id, ports=ports[0], origin=groups[0].origin)
+                return Gap(group=groups[0], ports=ports[0])
         return None
 
     def _once(self, resource: Resource, read: Callable[[Resource], Groups]) -> Groups:
@@ -105,7 +140,7 @@ class Balancing:
             for action in properties.sections("Actions" if is_rule else "DefaultActions"):
                 forwarded = action.section("ForwardConfig").sections("TargetGroups")
                 for each in (action, *forwarded):
-                    group = self._index.find(each.get("TargetGroupArn"), _TARGET_GROUP)
+                    group = self.target_group(each)
                     if group is not None:
                         key = None if listener is None else listener.reference
                         found.setdefault(group.reference, {})[key] = listener
@@ -128,7 +163,7 @@ class Balancing:
         resources = (*self._index.all(_STACK), *self._index.of_custom_types())
         return frozenset((one.stack, one.logical_id) for each in resources for one in mentioned(each)[1])
 
-    def _has_listener(self, group: Resource) -> bool | Unknown:
+    def has_listener(self, group: Resource) -> bool | Unknown:
         """Whether requests are sent to a target group, which nothing outside can send any before it is made."""
         here = self._forwarders.get(group.reference, ())
         if any(each.exists is True for each in here):
@@ -136,7 +171,7 @@ class Balancing:
         is_known = not here and (group.stack, group.logical_id) not in self._mentioned_elsewhere
         return False if is_known and group.exists is True else UNKNOWN
 
-    def _late_listeners(self, group: Resource, service: Resource) -> tuple[str, ...]:
+    def late_listeners(self, group: Resource, service: Resource) -> tuple[str, ...]:
         """The listeners of the stack of a service that may come after it, if none comes before."""
         here = self._forwarders.get(group.reference, [])
         own = [each for each in here if each.stack == service.stack]
@@ -204,25 +239,6 @@ class Balancing:
             return self._security.listed(data, "SecurityGroupIds")
         return self._security.together(self._security.listed(each, "Groups") for each in interfaces)
 
-    def _gap(self, target_group: Resource, targets: Groups, ports: tuple[int, int]) -> SecurityGap | None:
-        """What certainly keeps load balancers from a container; None where nothing does, or where it is not known."""
-        sources = self._once(target_group, self._groups_before)
-        from_addresses = not sources and self._comes_from_addresses(target_group)
-        if not targets or not (sources or from_addresses):
-            return None
-        for groups, direction, others in ((targets, INGRESS, sources), (sources, EGRESS, targets)):
-            ranges = self._security.open_ports(groups, direction, others) if groups else [ports]
-            if not _covers(ranges, ports):
-                return SecurityGap(
-                    group=groups[0].logical_id,
-                    is_of_load_balancer=direction == EGRESS,
-                    ports=ports,
-                    open_ports=_within(ranges, ports),
-                    from_addresses=from_addresses,
-                    origin=groups[0].origin,
-                )
-        return None
-
     def _comes_from_addresses(self, target_group: Resource) -> bool:
         """Whether every load balancer in front of a target group is a Network Load Balancer without security groups.
 
@@ -249,12 +265,7 @@ class Balancing:
 
 
 def _of(resource: Resource) -> Section:
-    """The properties of a resource that other linters look at: what is odd about them is not noted."""
     return Section.of(resource, [])
-
-
-def _health_port(properties: Section) -> int | Unknown | None:
-    return None if properties.text("HealthCheckPort") == "traffic-port" else properties.integer("HealthCheckPort")
 
 
 def _chooses_ports(user_data: object) -> bool:
@@ -274,11 +285,6 @@ def _within(ranges: Iterable[Ports], ports: tuple[int, int]) -> tuple[tuple[int,
     """What ranges have of some ports."""
     parts = ((max(first, ports[0]), min(last, ports[1])) for first, last in sorted(ranges))
     return tuple((int(first), int(last)) for first, last in parts if first <= last)
-
-
-def _takes_tcp(target_group: Resource) -> bool:
-    """Whether requests certainly come over TCP."""
-    return _of(target_group).text("Protocol") in _OVER_TCP
 
 
 def _ports_of_proxy(task: Task, service: Section) -> list[tuple[int, int]]:
