@@ -6,9 +6,9 @@ import argparse
 import math
 import re
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from enum import Enum
-from typing import Any
+from typing import Any, NoReturn
 
 from gpu_constructs.errors import GpuConstructsError, InvalidValueError, shown
 from gpu_constructs.hardware import Architecture, InstanceNeeds, PurchaseClass, Range, Vendor
@@ -100,175 +100,146 @@ class Flag:
 
     Attributes:
         field: The field of `InstanceNeeds` that it fills in.
-        names: How it is written, the name in errors first; others are old names, and those of ec2-instance-selector.
+        name: How it is written.
         help: What it asks for.
         reader: How a range is read; None for what is no range.
         choices: The values that there are, of what is one of a few.
         metavar: What stands for its value in the help.
         is_list: Whether it takes several names, with commas between.
-        least: Further names of the lower bound alone.
     """
 
     field: str
-    names: tuple[str, ...]
+    name: str
     help: str
     reader: _Reader | None = None
     choices: tuple[str, ...] = ()
     metavar: str | None = None
     is_list: bool = False
-    least: tuple[str, ...] = ()
-
-    @property
-    def bounds(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Where the lower and the upper bound alone go, and how they are written."""
-        long = [each for each in self.names if each.startswith("--")]
-        yield f"{self.field}_low", (*(f"{each}-min" for each in long), *self.least)
-        yield f"{self.field}_high", tuple(f"{each}-max" for each in long)
 
 
 FLAGS: tuple[Flag, ...] = (
-    Flag(field="gpus", names=("--gpus", "-g"), reader=_COUNT, help="whole NVIDIA GPUs", least=("--min-gpus",)),
-    Flag(
-        field="gpu_memory_mib",
-        names=("--gpu-memory-gib", "--gpu-memory"),
-        reader=_MEMORY,
-        help="memory of each NVIDIA GPU in GiB",
-    ),
+    Flag(field="gpus", name="--gpus", reader=_COUNT, help="whole NVIDIA GPUs"),
+    Flag(field="gpu_memory_mib", name="--gpu-memory-gib", reader=_MEMORY, help="memory of each NVIDIA GPU in GiB"),
     Flag(
         field="gpu_memory_total_mib",
-        names=("--gpu-memory-total",),
+        name="--gpu-memory-total",
         reader=_MEMORY,
         help="memory of all NVIDIA GPUs together in GiB",
     ),
     Flag(
         field="accelerators",
-        names=("--accelerators", "--inference-accelerators"),
+        name="--accelerators",
         reader=_COUNT,
         help="accelerators of any vendor, a part of a GPU as one",
     ),
     Flag(
         field="models",
-        names=("--model", "--gpu-model", "--inference-accelerator-model"),
+        name="--model",
         metavar="NAME[,…]",
         help="model of the accelerators, such as L4",
         is_list=True,
     ),
-    Flag(
-        field="vendor",
-        names=("--vendor", "--gpu-manufacturer"),
-        choices=tuple(map(str, Vendor)),
-        help="who makes the accelerators",
-    ),
+    Flag(field="vendor", name="--vendor", choices=tuple(map(str, Vendor)), help="who makes the accelerators"),
     Flag(
         field="compute_capability",
-        names=("--compute-capability",),
+        name="--compute-capability",
         reader=_OF_GPU,
         help="CUDA compute capability, such as 8.9",
     ),
     Flag(
         field="precision",
-        names=("--precision",),
+        name="--precision",
         metavar="FORMAT",
         help="number format that the GPUs take, such as fp8; with a model, that of its weights",
     ),
-    Flag(field="nvlink", names=("--nvlink",), help="whether NVLink joins the GPUs"),
-    Flag(field="efa", names=("--efa", "--efa-support"), help="whether it takes Elastic Fabric Adapters"),
+    Flag(field="nvlink", name="--nvlink", help="whether NVLink joins the GPUs"),
+    Flag(field="efa", name="--efa", help="whether it takes Elastic Fabric Adapters"),
     Flag(
         field="network_gbps",
-        names=("--network-gbps", "--network-performance"),
+        name="--network-gbps",
         reader=_AMOUNT,
         help="network bandwidth in Gbit/s, bursts included",
     ),
-    Flag(
-        field="instance_store_gb",
-        names=("--instance-store-gb", "--instance-storage"),
-        reader=_AMOUNT,
-        help="instance store in GB, all disks together",
-    ),
-    Flag(field="vcpus", names=("--vcpus", "-c"), reader=_COUNT, help="vCPUs"),
-    Flag(field="memory_mib", names=("--memory-gib", "--memory", "-m"), reader=_MEMORY, help="memory in GiB"),
-    Flag(
-        field="architecture",
-        names=("--arch", "--cpu-architecture", "-a"),
-        choices=tuple(map(str, Architecture)),
-        help="processor architecture",
-    ),
+    Flag(field="vcpus", name="--vcpus", reader=_COUNT, help="vCPUs"),
+    Flag(field="memory_mib", name="--memory-gib", reader=_MEMORY, help="memory in GiB"),
+    Flag(field="architecture", name="--arch", choices=tuple(map(str, Architecture)), help="processor architecture"),
     Flag(
         field="families",
-        names=("--family",),
+        name="--family",
         metavar="NAME[,…]",
         help="instance family, such as g6, with accelerators or without",
         is_list=True,
     ),
     Flag(
-        field="allow",
-        names=("--allow", "--allow-list"),
-        metavar="TYPE[,…]",
-        help="only these types; * stands for any characters, as in g6.*",
-        is_list=True,
-    ),
-    Flag(field="deny", names=("--deny", "--deny-list"), metavar="TYPE[,…]", help="none of these types", is_list=True),
-    Flag(
         field="region",
-        names=("--region", "-r"),
+        name="--region",
         metavar="REGION",
         help="a region that offered it on the day of the data; its prices are shown",
     ),
-    Flag(
-        field="purchase",
-        names=("--purchase", "--usage-class", "-u"),
-        choices=tuple(map(str, PurchaseClass)),
-        help="how it can be bought",
-    ),
-    Flag(
-        field="usd_per_hour",
-        names=("--price", "--price-per-hour"),
-        reader=_PRICE,
-        help="on-demand list price in US dollars an hour",
-    ),
-    Flag(
-        field="usd_per_accelerator_hour",
-        names=("--price-per-gpu",),
-        reader=_PRICE,
-        help="the same for each whole accelerator",
-    ),
-    Flag(
-        field="current_generation",
-        names=("--current-generation",),
-        help="whether AWS calls it of the current generation",
-    ),
-    Flag(field="bare_metal", names=("--bare-metal", "--baremetal"), help="whether it runs without a hypervisor"),
-    Flag(field="burstable", names=("--burstable", "--burst-support"), help="whether its CPUs are burstable"),
+    Flag(field="purchase", name="--purchase", choices=tuple(map(str, PurchaseClass)), help="how it can be bought"),
+    Flag(field="usd_per_hour", name="--price", reader=_PRICE, help="on-demand list price in US dollars an hour"),
 )
 """A row for each field of `InstanceNeeds`."""
 
 _BY_FIELD = {each.field: each for each in FLAGS}
 
+_JSON = "filter what --format json writes"
+_INSTEAD = {
+    "-g --min-gpus": "--gpus",
+    "-c": "--vcpus",
+    "-r": "--region",
+    "--inference-accelerators": "--accelerators",
+    "--gpu-memory": "--gpu-memory-gib",
+    "--gpu-model --inference-accelerator-model": "--model",
+    "--gpu-manufacturer": "--vendor",
+    "--efa-support": "--efa",
+    "--network-performance": "--network-gbps",
+    "--memory -m": "--memory-gib",
+    "--cpu-architecture -a": "--arch",
+    "--usage-class -u": "--purchase",
+    "--price-per-hour": "--price",
+    "--base-instance-type": "--similar",
+    "--output -o": "--format",
+    "--allow --allow-list --deny --deny-list": f"--family g6,g6e, or {_JSON}",
+    "--instance-store-gb --instance-storage --price-per-gpu --current-generation --bare-metal --burstable": _JSON,
+}
+"""Options that this command had, most of them those of ec2-instance-selector, and what to use instead."""
+
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
-    """Adds an argument for each filter; its other long names are taken, and left out of the help."""
+    """Adds an argument for each filter, and those that there were."""
     for each in FLAGS:
-        first, *others = each.names
-        short = [name for name in others if not name.startswith("--")]
-        _add(parser, each, (first, *short), each.help)
-        if hidden := [name for name in others if name not in short]:
-            _add(parser, each, hidden, argparse.SUPPRESS)
         if each.reader is not None:
-            for field, names in each.bounds:
-                parser.add_argument(*names, dest=field, help=argparse.SUPPRESS)
+            is_clear = each.reader.alone is Alone.EXACTLY
+            said = each.help if is_clear else f"{each.help}; {each.reader.alone.value}"
+            parser.add_argument(each.name, dest=each.field, metavar="RANGE", help=said)
+            _add_gone(parser, f"{each.name}-min", instead=f"{each.name} N..")
+            _add_gone(parser, f"{each.name}-max", instead=f"{each.name} ..N")
+        elif each.choices:
+            parser.add_argument(each.name, dest=each.field, choices=each.choices, help=each.help)
+        elif each.metavar is not None:
+            parser.add_argument(each.name, dest=each.field, metavar=each.metavar, help=each.help)
+        else:
+            parser.add_argument(each.name, dest=each.field, action=_YesOrNo, default=None, help=each.help)
+    for names, instead in _INSTEAD.items():
+        for name in names.split():
+            _add_gone(parser, name, instead=instead)
 
 
-def _add(parser: argparse.ArgumentParser, flag: Flag, names: Sequence[str], text: str) -> None:
-    if flag.reader is not None:
-        is_clear = flag.reader.alone is Alone.EXACTLY or text is argparse.SUPPRESS
-        said = text if is_clear else f"{text}; {flag.reader.alone.value}"
-        parser.add_argument(*names, dest=flag.field, metavar="RANGE", help=said)
-    elif flag.choices:
-        parser.add_argument(*names, dest=flag.field, choices=flag.choices, help=text)
-    elif flag.metavar is not None:
-        parser.add_argument(*names, dest=flag.field, metavar=flag.metavar, help=text)
-    else:
-        parser.add_argument(*names, dest=flag.field, action=_YesOrNo, default=None, help=text)
+def _add_gone(parser: argparse.ArgumentParser, name: str, *, instead: str) -> None:
+    parser.add_argument(name, action=_Gone, nargs="?", default=argparse.SUPPRESS, const=instead, help=argparse.SUPPRESS)
+
+
+class _Gone(argparse.Action):
+    """An option that there was."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:  # noqa: ARG002 - as argparse calls it
+        """Refuses it, and says what to use.
+
+        Raises:
+            InvalidValueError: Always.
+        """
+        raise InvalidValueError("no option any more", argument=self.option_strings[0], fix=str(self.const))
 
 
 class _YesOrNo(argparse.BooleanOptionalAction):
@@ -281,7 +252,7 @@ class _YesOrNo(argparse.BooleanOptionalAction):
         before = getattr(namespace, self.dest)
         super().__call__(parser, namespace, values, option)  # type: ignore[arg-type]  # it has no values
         if before not in {None, getattr(namespace, self.dest)}:
-            raise InvalidValueError("yes and no are both given", argument=_BY_FIELD[self.dest].names[0])
+            raise InvalidValueError("yes and no are both given", argument=_BY_FIELD[self.dest].name)
 
 
 def needs_from(arguments: argparse.Namespace) -> InstanceNeeds:
@@ -294,40 +265,21 @@ def needs_from(arguments: argparse.Namespace) -> InstanceNeeds:
         return InstanceNeeds(**dict(_given(arguments)))
     except GpuConstructsError as error:
         if error.argument in _BY_FIELD:
-            error.argument = _BY_FIELD[error.argument].names[0]
+            error.argument = _BY_FIELD[error.argument].name
         raise
 
 
 def _given(arguments: argparse.Namespace) -> Iterator[tuple[str, Any]]:
     for each in FLAGS:
         value = getattr(arguments, each.field)
-        if each.reader is not None:
-            value = _range(each, each.reader, arguments)
+        if each.reader is not None and value is not None:
+            value = _named(each.name, each.reader.range_of, value)
         elif each.is_list and value is not None:
             value = tuple(filter(None, map(str.strip, value.split(","))))
             if not value:
-                raise InvalidValueError("no name is given", argument=each.names[0])
+                raise InvalidValueError("no name is given", argument=each.name)
         if value is not None:
             yield each.field, value
-
-
-def _range(flag: Flag, reader: _Reader, arguments: argparse.Namespace) -> Range[Any] | None:
-    text = getattr(arguments, flag.field)
-    (low_field, low_names), (high_field, high_names) = flag.bounds
-    low, high = getattr(arguments, low_field), getattr(arguments, high_field)
-    if text is not None:
-        if low is not None or high is not None:
-            raise InvalidValueError(
-                "the same need is given twice", argument=flag.names[0], fix=f"{flag.names[0]} {low or ''}..{high or ''}"
-            )
-        both: Range[Any] = _named(flag.names[0], reader.range_of, text)
-        return both
-    if low is None and high is None:
-        return None
-    return Range(
-        low=None if low is None else _named((*flag.least, *low_names)[0], reader.low, low),
-        high=None if high is None else _named(high_names[0], reader.high, high),
-    )
 
 
 def _named(name: str, read: Callable[[str], Any], text: str) -> Any:  # noqa: ANN401 - what the reader makes of it
@@ -344,10 +296,7 @@ def written(field: str, arguments: argparse.Namespace) -> str:
     value = getattr(arguments, field)
     if isinstance(value, bool):
         return as_written(field, value)
-    if value is not None:
-        return f"{flag.names[0]} {value}"
-    bounds = [getattr(arguments, f"{field}{end}", None) for end in ("_low", "_high")]
-    return f"{flag.names[0]} {bounds[0] or ''}..{bounds[1] or ''}" if any(bounds) else ""
+    return "" if value is None else f"{flag.name} {value}"
 
 
 def as_written(field: str, value: object) -> str:
@@ -355,15 +304,15 @@ def as_written(field: str, value: object) -> str:
     flag = _BY_FIELD[field]
     match value:
         case bool():
-            return flag.names[0] if value else f"--no-{flag.names[0][2:]}"
+            return flag.name if value else f"--no-{flag.name[2:]}"
         case Range(low=low, high=high):
             bounds = ["" if each is None else _bound(flag, each) for each in (low, high)]
             is_one = bounds[0] == bounds[1] and flag.reader is not None and flag.reader.alone is Alone.EXACTLY
-            return f"{flag.names[0]} {bounds[0] if is_one else '..'.join(bounds)}"
+            return f"{flag.name} {bounds[0] if is_one else '..'.join(bounds)}"
         case tuple():
-            return f"{flag.names[0]} {shlex.quote(','.join(value))}"
+            return f"{flag.name} {shlex.quote(','.join(value))}"
         case _:
-            return f"{flag.names[0]} {value}"
+            return f"{flag.name} {value}"
 
 
 def _bound(flag: Flag, value: float | tuple[int, int]) -> str:

@@ -267,6 +267,9 @@ def _facts(found: Found, offer: Offer) -> dict[str, object]:
         "note": each.note,
         "replaced_by": each.replaced_by,
         "declared": each.declared,
+        "current_generation": each.current_generation,
+        "bare_metal": each.bare_metal,
+        "burstable": each.burstable,
     }
 
 

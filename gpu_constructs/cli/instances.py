@@ -13,7 +13,7 @@ from gpu_constructs.cli.configuration import add_configuration, declared_types
 from gpu_constructs.cli.instance_flags import add_flags, as_written, needs_from, written
 from gpu_constructs.cli.instance_report import Found, as_facts, as_lines
 from gpu_constructs.cli.model_flags import add_model_flags, memory_from, model_facts, model_written, show_models
-from gpu_constructs.cli.output import json_text
+from gpu_constructs.cli.output import add_format, json_text
 from gpu_constructs.cli.terminal import show
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, argument_named, shown
 from gpu_constructs.hardware import InstanceNeeds, accelerated, choose, instance_type
@@ -34,14 +34,10 @@ examples:
   gpu-constructs instances --family c7i --format json
 
 A RANGE is N..M, N.., ..M or N, which is exactly N where nothing else is said.
-Memory is what EC2 reports: an L4 of "24 GB" has 22.3 GiB. Flags and formats of
-ec2-instance-selector are taken too, such as --gpus-min, --base-instance-type
-and -o one-line. The exit code is 0, also where there is none: the report says
-which need left nothing over.
+Memory is what EC2 reports: an L4 of "24 GB" has 22.3 GiB. The exit code is 0,
+also where there is none: the report says which need left nothing over.
 """
 
-_FORMATS = ("text", "wide", "names", "one-line", "json")
-_FORMATS_ELSEWHERE = {"table": "text", "table-wide": "wide", "simple": "names"}  # of ec2-instance-selector
 _MOST_SHOWN = 10_000
 
 
@@ -51,7 +47,6 @@ def define(parser: argparse.ArgumentParser) -> None:
     add_flags(parser)
     parser.add_argument(
         "--similar",
-        "--base-instance-type",
         metavar="TYPE",
         help="types that can stand in for this one in a capacity provider; other needs replace what it asks for",
     )
@@ -60,21 +55,13 @@ def define(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sort-by", metavar="ORDER", default="price", help=f"{orders}; default: price")
     parser.add_argument(
         "--sort-direction",
-        choices=["asc", "desc", "ascending", "descending"],
+        choices=["asc", "desc"],
         default="asc",
         help="default: asc; types that no region offers come last in both",
     )
     parser.add_argument("--max-results", metavar="N", help="the first N; default: all")
     add_configuration(parser)
-    parser.add_argument(
-        "--format",
-        "--output",
-        "-o",
-        choices=[*_FORMATS, *_FORMATS_ELSEWHERE],
-        metavar="FORMAT",
-        default="text",
-        help=f"{', '.join(_FORMATS)}; default: text",
-    )
+    add_format(parser, "wide", "names")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -83,15 +70,14 @@ def run(arguments: argparse.Namespace) -> int:
     Returns:
         0, also where there is none.
     """
-    form = _FORMATS_ELSEWHERE.get(arguments.format, arguments.format)
     if arguments.list_models:
-        if form == "json":
+        if arguments.format == "json":
             sys.stdout.write(json_text(model_facts()))
         else:
             show_models()
         return 0
     with for_one_check(declared_types(arguments)):
-        _write(_found(arguments), form)
+        _write(_found(arguments), arguments.format)
     return 0
 
 
@@ -109,7 +95,7 @@ def _found(arguments: argparse.Namespace) -> Found:
             needs,
             also=() if memory is None else (_holding(memory),),
             sort_by=_sort_order(arguments.sort_by),
-            descending=arguments.sort_direction.startswith("desc"),
+            descending=arguments.sort_direction == "desc",
         ),
         shown=_most(arguments.max_results),
         memory=memory,
@@ -185,8 +171,7 @@ def _write(found: Found, form: str) -> None:
     names = [each.instance_type.name for each in found.offers]
     if form == "json":
         sys.stdout.write(json_text(as_facts(found)))
-    elif form in {"names", "one-line"} and names:
-        sys.stdout.write("\n".join(names) if form == "names" else ", ".join(names))
-        sys.stdout.write("\n")
+    elif form == "names" and names:
+        sys.stdout.write("".join(f"{each}\n" for each in names))
     else:
-        show(as_lines(found, wide=form == "wide"), sys.stderr if form in {"names", "one-line"} else sys.stdout)
+        show(as_lines(found, wide=form == "wide"), sys.stderr if form == "names" else sys.stdout)

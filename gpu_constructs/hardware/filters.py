@@ -14,11 +14,10 @@ from typing import Any, Generic, TypeVar
 
 from gpu_constructs.budget import ENTRIES
 from gpu_constructs.errors import InvalidValueError, argument_named, shown
-from gpu_constructs.hardware.catalogue import family, instance_type, known_name, models, regions
+from gpu_constructs.hardware.catalogue import family, known_name, models, regions
 from gpu_constructs.hardware.model import Architecture, InstanceType, PurchaseClass, Vendor
 from gpu_constructs.hardware.precision import precision
 from gpu_constructs.hardware.prices import Price
-from gpu_constructs.hardware.type_names import is_pattern, matches
 from gpu_constructs.values import dataclass
 
 _Value = TypeVar("_Value", float, tuple[int, int])
@@ -90,20 +89,13 @@ class InstanceNeeds:
         nvlink: Whether NVLink must join the GPUs of a host, or must not.
         efa: Whether Elastic Fabric Adapters must be supported, or must not be.
         network_gbps: Bandwidth in Gbit/s, as AWS prints it; bursts count where it prints "Up to".
-        instance_store_gb: Size of the whole instance store in GB.
         vcpus: Default vCPUs.
         memory_mib: Nominal memory of the host in MiB.
         architecture: Processor architecture.
         families: Families such as ``g6``; one of them.
-        allow: Types by name, or by pattern such as ``g6*.xlarge``; one of them.
-        deny: Types by name or pattern; none of them.
         region: A region that must have offered it when the catalogue was recorded; its prices count.
         purchase: How it must be possible to buy it.
         usd_per_hour: On-demand list price in US dollars an hour.
-        usd_per_accelerator_hour: The same for each whole accelerator.
-        current_generation: Whether AWS must call it of the current generation, or must not.
-        bare_metal: Whether it must run without a hypervisor, or must not.
-        burstable: Whether its CPU performance must be burstable, or must not be.
 
     Raises:
         InvalidValueError: A value can mean nothing, such as a range that is empty.
@@ -121,20 +113,13 @@ class InstanceNeeds:
     nvlink: bool | None = None
     efa: bool | None = None
     network_gbps: Range[float] | None = None
-    instance_store_gb: Range[float] | None = None
     vcpus: Range[float] | None = None
     memory_mib: Range[float] | None = None
     architecture: Architecture | None = None
     families: tuple[str, ...] = ()
-    allow: tuple[str, ...] = ()
-    deny: tuple[str, ...] = ()
     region: str | None = None
     purchase: PurchaseClass | None = None
     usd_per_hour: Range[float] | None = None
-    usd_per_accelerator_hour: Range[float] | None = None
-    current_generation: bool | None = None
-    bare_metal: bool | None = None
-    burstable: bool | None = None
 
     def __post_init__(self) -> None:
         for name, value in self.given():
@@ -197,7 +182,6 @@ def needs_like(found: InstanceType) -> InstanceNeeds:
         vcpus=Range(low=found.vcpus),
         memory_mib=Range(low=found.memory_mib),
         architecture=found.architecture,
-        bare_metal=found.bare_metal,
     )
     if devices is None:
         return replace(host, accelerators=Range(0, 0))
@@ -280,21 +264,6 @@ def _family(argument: str, value: object) -> str:
         return family(value)[0].family  # type: ignore[arg-type]  # it refuses what is not a string
 
 
-def _pattern(argument: str, value: object) -> str:
-    """A name that exists, or a pattern."""
-    if isinstance(value, str) and "*" in value:
-        if is_pattern(value):
-            return value
-        raise InvalidValueError(
-            f"{shown(value)} is not a pattern of instance types",
-            argument=argument,
-            value=value,
-            allowed="names with * for any characters, such as g6.* or g6*.xlarge",
-        )
-    with argument_named(argument):
-        return instance_type(value).name  # type: ignore[arg-type]  # it refuses what is not a string
-
-
 def _of_device(offer: Offer, fact: str) -> Any:  # noqa: ANN401 - as the field has it
     return getattr(offer.instance_type.accelerators, fact, None)
 
@@ -305,10 +274,6 @@ def _gpu_memory_total(offer: Offer) -> int | None:
 
 def _takes(offer: Offer, name: str) -> bool:
     return (_of_device(offer, "compute_capability") or (0, 0)) >= precision(name).lowest
-
-
-def _named(offer: Offer, patterns: tuple[str, ...]) -> bool:
-    return any(matches(each, offer.instance_type.name) for each in patterns)
 
 
 def _amount(name: str, fact: Callable[[Offer], float | None], *, of_accelerators: bool = False) -> Filter:
@@ -356,7 +321,6 @@ FILTERS: tuple[Filter, ...] = (
     _yes_or_no("nvlink", lambda offer: _of_device(offer, "has_nvlink"), of_accelerators=True),
     _yes_or_no("efa", lambda offer: offer.instance_type.network.efa_supported),
     _amount("network_gbps", lambda offer: offer.instance_type.network.gbps),
-    _amount("instance_store_gb", lambda offer: offer.instance_type.local_storage_gb),
     _amount("vcpus", lambda offer: offer.instance_type.vcpus),
     _amount("memory_mib", lambda offer: offer.instance_type.memory_mib),
     Filter(
@@ -369,8 +333,6 @@ FILTERS: tuple[Filter, ...] = (
         checked=partial(_each, _family),
         holds=lambda offer, wanted: offer.instance_type.family in wanted,
     ),
-    Filter(name="allow", checked=partial(_each, _pattern), holds=_named),
-    Filter(name="deny", checked=partial(_each, _pattern), holds=lambda offer, patterns: not _named(offer, patterns)),
     Filter(
         name="region",
         checked=partial(known_name, regions),
@@ -382,10 +344,6 @@ FILTERS: tuple[Filter, ...] = (
         holds=lambda offer, wanted: wanted in offer.instance_type.purchase_classes,
     ),
     _amount("usd_per_hour", lambda offer: offer.usd_per_hour),
-    _amount("usd_per_accelerator_hour", lambda offer: offer.usd_per_accelerator_hour, of_accelerators=True),
-    _yes_or_no("current_generation", lambda offer: offer.instance_type.current_generation),
-    _yes_or_no("bare_metal", lambda offer: offer.instance_type.bare_metal),
-    _yes_or_no("burstable", lambda offer: offer.instance_type.burstable),
 )
 """A row for each field of `InstanceNeeds`, in the same order."""
 

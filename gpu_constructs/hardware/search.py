@@ -101,7 +101,7 @@ def choose(
         sort_by: One of `SORT_ORDERS`.
         descending: Whether the largest come first.
         among: Types to choose from; without, those with accelerators and those that are declared, and types without
-            accelerators where the needs name them or their families, or ask for none.
+            accelerators where the needs name their families, or ask for none.
 
     Raises:
         InvalidValueError: There is no such order.
@@ -134,7 +134,7 @@ def choose(
 
 def _meant(needs: InstanceNeeds) -> tuple[InstanceType, ...]:
     without = needs.accelerators is not None and needs.accelerators.high == 0
-    named = general() if without or needs.families or needs.allow else ()
+    named = general() if without or needs.families else ()
     return (*accelerated(), *named, *declared_types())
 
 

@@ -17,7 +17,6 @@ _FAMILY = re.compile(r"[a-z]+-?[a-z]*[0-9][a-z0-9-]*")
 # Every size that EC2 has used; a new number before `xlarge` or `xl` is not a surprise, another word would be.
 _SIZE = re.compile(r"nano|micro|small|medium|large|([1-9][0-9]{0,3})?xlarge|metal(-[1-9][0-9]{0,2}xl)?")
 _LETTERS_AND_GENERATION = re.compile(r"([a-z]{1,20})([0-9]{0,3})")
-_PATTERN = re.compile(r"[a-z0-9.*-]+")
 _MOST = 3
 _ALIKE = 0.8
 
@@ -33,11 +32,6 @@ def name_problem(name: str) -> str:
     if len(name) > NAME or not dot or not _FAMILY.fullmatch(family):
         return "a name is a family, a dot and a size, in lower case"
     return "" if _SIZE.fullmatch(size) else f"EC2 has never had a size {shown(size)}"
-
-
-def is_pattern(text: str) -> bool:
-    """Whether a text can be a pattern of names, such as ``g6*.xlarge``."""
-    return len(text) <= NAME and _PATTERN.fullmatch(text) is not None
 
 
 def matches(pattern: str, name: str) -> bool:

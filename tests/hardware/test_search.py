@@ -48,20 +48,13 @@ FILTERED: list[tuple[dict[str, Any], str, str]] = [
     ({"efa": False}, "g6.xlarge", "p2.xlarge"),
     ({"network_gbps": Range(400, 400)}, "p4d.24xlarge", "g2.2xlarge"),  # 4x 100 Gigabit
     ({"network_gbps": Range(high=10)}, "g6.xlarge", "g4dn.xlarge"),  # Up to 10 Gigabit
-    ({"instance_store_gb": Range(low=7600)}, "g6e.48xlarge", "g6.48xlarge"),
     ({"vcpus": Range(high=4)}, "g6.xlarge", "g6.2xlarge"),
     ({"memory_mib": Range(low=2_097_152)}, "p5.48xlarge", "p4d.24xlarge"),
     ({"architecture": Architecture.ARM64}, "g5g.xlarge", "g5.xlarge"),
     ({"families": ("g6", "c7i")}, "c7i.2xlarge", "g6e.xlarge"),
-    ({"allow": ("g6*.xlarge",)}, "g6e.xlarge", "g6.2xlarge"),
-    ({"deny": ("p2.*", "g6.xlarge")}, "g6.2xlarge", "p2.xlarge"),
     ({"region": "eu-west-1"}, "g5.xlarge", "p3.2xlarge"),
     ({"purchase": PurchaseClass.CAPACITY_BLOCK}, "p5.4xlarge", "g6.xlarge"),
     ({"usd_per_hour": Range(high=1)}, "g6.xlarge", "p5e.48xlarge"),  # which no list has
-    ({"usd_per_accelerator_hour": Range(high=1.2)}, "g6.12xlarge", "g6f.large"),
-    ({"current_generation": False}, "g5.xlarge", "p2.xlarge"),
-    ({"bare_metal": True}, "g5g.metal", "g5g.xlarge"),
-    ({"burstable": True, "families": ("t3", "g6")}, "t3.micro", "g6.xlarge"),
 ]
 
 
@@ -92,10 +85,6 @@ def test_every_filter_is_in_that_table() -> None:
         {"vendor": "nvidai"},
         {"precision": 8},
         {"nvlink": "yes"},
-        {"allow": ("g[56].*",)},
-        {"allow": ("*" * 5000,)},
-        {"deny": ("g66.xlarge",)},
-        {"deny": (4,)},
         {"families": ("g66",)},
         {"region": "eu-west-9"},
         {"purchase": "rent"},
