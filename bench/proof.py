@@ -22,8 +22,8 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from bench.fleets import fleet_of
 from gpu_constructs.placement import prove
-from gpu_constructs.placement.bounds import least_hosts
 from gpu_constructs.placement.packing import Load, Need, Room, pack
+from gpu_constructs.placement.proof import least_hosts
 from gpu_constructs.planning import plan
 from gpu_constructs.rules import check
 

@@ -17,7 +17,7 @@ from gpu_constructs.live.hosts import RegisteredHost, registered_hosts, state_of
 from gpu_constructs.live.launches import failed_launches, resumed
 from gpu_constructs.live.progress import progress_of
 from gpu_constructs.live.subjects import cluster_of, services_of
-from gpu_constructs.placement.host import ASSUMED_RESERVE_MIB, expected_memory_mib, most_memory_mib
+from gpu_constructs.placement.pool_profile import ASSUMED_RESERVE_MIB, expected_memory_mib, most_memory_mib
 from gpu_constructs.values import dataclass
 
 _EFA = frozenset({"efa", "efa-only"})

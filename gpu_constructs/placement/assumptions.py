@@ -15,10 +15,15 @@ from gpu_constructs.fleet import Pool, Unknown, known
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.hardware.driver_memory import most_gpu_memory_mib
 from gpu_constructs.placement.demand import Demand
-from gpu_constructs.placement.host import cpu_units, expected_memory_mib, expected_shareable_mib, most_memory_mib
 from gpu_constructs.placement.memo import by_identity
 from gpu_constructs.placement.packing import Need, Room, room_beside
-from gpu_constructs.placement.pool_profile import PoolProfile
+from gpu_constructs.placement.pool_profile import (
+    PoolProfile,
+    cpu_units,
+    expected_memory_mib,
+    expected_shareable_mib,
+    most_memory_mib,
+)
 
 _BILLION = 1_000_000_000
 _PLENTY = 1 << 40  # more of anything than a host has

@@ -10,11 +10,12 @@ from typing import NamedTuple
 
 from gpu_constructs.fleet import GPU, NEURON_DEVICE, PlacementConstraint, Scheduler, Task, Unknown, known
 from gpu_constructs.hardware import Architecture
-from gpu_constructs.placement.agent import needed_capabilities
 from gpu_constructs.placement.memo import by_identity
 from gpu_constructs.values import dataclass
 
 MEMBER_OF = "memberOf"
+LOG_DRIVER = "logging-driver."
+"""How the attribute of a log driver begins that the agent of a host can write to."""
 
 _NEURON_PATH = re.compile(r"/dev/neuron([0-9]{1,3})")
 
@@ -129,7 +130,7 @@ def _of_task(task: Task) -> Demand:
         is_network_unknown=isinstance(task.network_mode, Unknown),
         architecture=None if isinstance(task.architecture, Unknown) else task.architecture,
         windows=isinstance(task.operating_system, str) and task.operating_system.upper().startswith("WINDOWS"),
-        capabilities=needed_capabilities(task),
+        capabilities=_capabilities_of(task),
         expressions=tuple(_expressions(task.constraints)),
         unknown=tuple(label for label, is_unknown in doubtful.items() if is_unknown),
     )
@@ -187,3 +188,20 @@ def _neuron_indexes(task: Task) -> Iterator[int]:
             found = _NEURON_PATH.fullmatch(path)
             if found:
                 yield int(found[1])
+
+
+def _capabilities_of(task: Task) -> tuple[str, ...]:
+    """What the agent of its host must be able to do of that which user data can leave out.
+
+    ECS places a task where an agent registered all of it: ``requiresAttributes`` of
+    https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_TaskDefinition.html
+    """
+    # Every agent registers awsfirelens, whatever is listed.
+    drivers = {each.relations.log_driver for each in task.containers} - {None, "awsfirelens"}
+    role = {"host": "task-iam-role-network-host", "bridge": "task-iam-role", "awsvpc": "task-iam-role"}
+    mode = task.network_mode if isinstance(task.network_mode, str) else ""
+    return (
+        *sorted(f"{LOG_DRIVER}{each}" for each in drivers if isinstance(each, str)),
+        *(["privileged-container"] if any(each.privileged is True for each in task.containers) else []),
+        *([role[mode]] if task.has_task_role is True and mode in role else []),
+    )

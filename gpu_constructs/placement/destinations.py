@@ -31,12 +31,19 @@ from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS
 from gpu_constructs.placement.demand import Demand, demand_of
 from gpu_constructs.placement.fit import fit_demand
 from gpu_constructs.placement.memo import by_identity
-from gpu_constructs.placement.offers import offer_of
 from gpu_constructs.placement.pool_profile import PoolProfile, profile_of
-from gpu_constructs.placement.reach import EC2_LAUNCH_TYPES, pools_by_hand, pools_of, run_by_none, unjudged
+from gpu_constructs.placement.reach import (
+    EC2_LAUNCH_TYPES,
+    items_with_tasks,
+    offer_of,
+    pools_by_hand,
+    pools_of,
+    run_by_none,
+    spared_by,
+    unjudged,
+)
 from gpu_constructs.placement.reasons import Fit
 from gpu_constructs.placement.route import Answer, Assignment, Destination, Elsewhere, Route, all_of
-from gpu_constructs.placement.strategy import items_with_tasks, spared_by
 
 _EXTERNAL = "EXTERNAL"
 _ELSEWHERE = frozenset({"FARGATE", _EXTERNAL})

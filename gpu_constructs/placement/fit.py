@@ -1,7 +1,7 @@
-"""One task on a host and on a pool: whether it fits on what the pool launches, and everything that keeps it from it.
+"""One task on a pool: whether it fits on what the pool launches, and on which other instance types it does.
 
 What ECS and AWS Batch count is here. What else a container needs of its GPUs (memory, precision, NVLink) they
-do not see and place without regard to it, so it is not part of this answer; see `gpu_constructs.placement.needs`.
+do not see and place without regard to it, so it is not part of this answer; see `gpu_constructs.placement.machine`.
 """
 
 from __future__ import annotations
@@ -10,35 +10,23 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from gpu_constructs.errors import shown
 from gpu_constructs.fleet import (
-    RESERVED_TCP,
-    TASK_INTERFACES,
-    UNKNOWN,
     PlacementConstraint,
     Pool,
     PoolKind,
     Task,
     Unknown,
-    known,
 )
-from gpu_constructs.hardware import InstanceType
-from gpu_constructs.placement.agent import left_out
+from gpu_constructs.hardware import Architecture, InstanceType, accelerated, general
+from gpu_constructs.hardware.catalogue import by_size, is_offered
 from gpu_constructs.placement.assumptions import rooms_of
-from gpu_constructs.placement.daemons import fit_beside
 from gpu_constructs.placement.demand import Demand, demand_of
-from gpu_constructs.placement.gpu import of_accelerators
-from gpu_constructs.placement.host import cpu_units, expected_memory_mib, most_memory_mib
-from gpu_constructs.placement.pool_profile import Daemon, HostPlace, PoolProfile, profile_of
-from gpu_constructs.placement.query import (
-    SUBNET,
-    ZONE,
-    Attribute,
-    Query,
-    QuerySyntaxError,
-    conditions,
-    judge,
-    parse,
+from gpu_constructs.placement.machine import unmet_needs
+from gpu_constructs.placement.memo import by_identity
+from gpu_constructs.placement.one_host import on_host, query_reasons
+from gpu_constructs.placement.pool_profile import (
+    PoolProfile,
+    profile_of,
 )
 from gpu_constructs.placement.reasons import (
     Doubt,
@@ -125,7 +113,7 @@ def _is_within_floor(demand: Demand, offer: PoolProfile) -> bool:
 
 @lru_cache(maxsize=4096)
 def _holds_everywhere(expressions: tuple[str, ...], offer: PoolProfile) -> bool:
-    return not any(True for each in offer.instance_types for _ in _query_reasons(expressions, each, offer))
+    return not any(True for each in offer.instance_types for _ in query_reasons(expressions, each, offer))
 
 
 @lru_cache(maxsize=8192)
@@ -240,170 +228,67 @@ def _joined(reasons: Iterable[Reason]) -> str:
     return "; ".join(map(str, reasons))
 
 
-def on_host(demand: Demand, instance_type: InstanceType, offer: PoolProfile) -> Fit:
-    """Whether one copy fits on one empty host."""
-    reasons = tuple(_on_host(demand, instance_type, offer))
-    shortfalls = tuple(each for each in reasons if isinstance(each, Shortfall))
-    obstacles = tuple(each for each in reasons if isinstance(each, Obstacle))
-    if shortfalls or obstacles:
-        return Fit(shortfalls=shortfalls, obstacles=obstacles)
-    doubts = tuple(each for each in reasons if isinstance(each, Doubt))
-    alone = Fit(doubts=doubts, hosts=(instance_type,))
-    return fit_beside(demand, instance_type, offer, alone) if offer.daemons else alone
+_ANY_POOL = PoolProfile()
+_KINDS = (PoolProfile(reserved_mib=0), PoolProfile(reserved_mib=0, kind=PoolKind.MANAGED_INSTANCES))
 
 
-def beside(offer: PoolProfile, daemons: Sequence[Daemon]) -> PoolProfile:
-    """An offer without daemons as it is with them; hosts of Managed Instances are made for the tasks that wait."""
-    return offer if not daemons or offer.kind is PoolKind.MANAGED_INSTANCES else _beside(offer, tuple(daemons))
+def alternatives(task: Task, *, like: Pool | None = None) -> tuple[InstanceType, ...]:
+    """Instance types on which a task fits and which serve its needs, smallest first.
+
+    Those of the families of `like` come first. Only types that a region offered when the catalogue was recorded are
+    among them, the region of `like` where that is known. Placement constraints do not count, because a list of types
+    excludes every other, nor do values that are only known at deploy time.
+
+    Args:
+        task: What is to run.
+        like: The pool that it does not fit: the architecture of its types, its agents' settings and its kind count.
+    """
+    demand = _in_numbers(demand_of(task))
+    offer = _ANY_POOL if like is None else profile_of(like)
+    needs = any(container.needs is not None for container in task.containers)
+    fitting = [
+        each
+        for each in _fitting(demand, offer, None if like is None else like.region)
+        if not needs or not unmet_needs(task, each)
+    ]
+    families = {each.family for each in offer.instance_types}
+    return tuple(sorted(fitting, key=lambda each: each.family not in families))
+
+
+def runs_somewhere(task: Task) -> bool:
+    """Whether any instance type of the catalogue, offered or not, may run a task that asks for accelerators."""
+    return _may_run(demand_of(task))
+
+
+@by_identity(maxsize=1024)
+def _may_run(demand: Demand) -> bool:
+    return _runs_somewhere(_in_numbers(demand))
+
+
+def _in_numbers(demand: Demand) -> Demand:
+    return replace(demand, expressions=(), unknown=(), windows=False)
 
 
 @lru_cache(maxsize=1024)
-def _beside(offer: PoolProfile, daemons: tuple[Daemon, ...]) -> PoolProfile:
-    return replace(offer, daemons=tuple([_on(offer, each) for each in daemons]))
+def _runs_somewhere(demand: Demand) -> bool:
+    return any(on_host(demand, each, offer).answer is not False for each in _largest_first() for offer in _KINDS)
 
 
-def _on(offer: PoolProfile, daemon: Daemon) -> Daemon:
-    answers = _answers(daemon.demand, offer)
-    # Only a call of PutAttributes could still give them, so they keep it off, and nothing certain follows from that.
-    expected = _answers(daemon.demand, replace(offer, absent=daemon.absent)) if daemon.absent else answers
-    return replace(
-        daemon,
-        runs_on=frozenset([name for name, answer in answers.items() if answer is True and daemon.is_certain]),
-        hardly_on=frozenset([name for name, answer in expected.items() if answer is False]),
-        never_on=frozenset([name for name, answer in answers.items() if answer is False]),
-    )
+@lru_cache(maxsize=1)
+def _largest_first() -> tuple[InstanceType, ...]:
+    return tuple(sorted(accelerated(), key=lambda each: (-each.gpus, -each.memory_mib)))
 
 
-def _answers(demand: Demand | None, offer: PoolProfile) -> dict[str, bool | Unknown]:
-    if demand is None:
-        return {}
-    return {each.name: on_host(demand, each, offer).answer for each in offer.instance_types}
+@lru_cache(maxsize=1024)
+def _fitting(demand: Demand, offer: PoolProfile, region: str | None) -> tuple[InstanceType, ...]:
+    among = (each for each in _candidates(demand, offer, region) if on_host(demand, each, offer).answer is True)
+    return tuple(sorted(among, key=by_size))
 
 
-def _on_host(demand: Demand, instance_type: InstanceType, offer: PoolProfile) -> Iterator[Reason]:
-    if demand.unknown:
-        yield Doubt(
-            kind=DoubtKind.DEPLOY_TIME,
-            text=f"{listed(demand.unknown)} of the task {'are' if len(demand.unknown) > 1 else 'is'} only known at "
-            "deploy time",
-        )
-    yield from of_accelerators(demand, instance_type, offer.kind)
-    yield from _platform(demand, instance_type, offer)
-    if demand.cpu > cpu_units(instance_type):
-        yield _short(HostResource.CPU, demand.cpu, cpu_units(instance_type), instance_type)
-    yield from _memory(demand.memory_mib, instance_type, offer)
-    most = offer.free_interfaces(instance_type, certain=False)
-    if demand.interfaces > most:
-        note = "" if offer.gives_interfaces else f"{TASK_INTERFACES} is off"
-        yield _short(HostResource.INTERFACES, demand.interfaces, most, instance_type, note)
-    elif demand.interfaces > offer.free_interfaces(instance_type):
-        text = f"no source says how many network interfaces {instance_type} takes"
-        yield Doubt(kind=DoubtKind.HOSTS, text=text)
-    if demand.interfaces and offer.apart:
-        yield Obstacle.of(instance_type, ObstacleKind.ZONE, offer.apart)
-    yield from _ports(demand, instance_type, offer)
-    for capability, variable in left_out(demand.capabilities, offer.capability_settings):
-        text = f"has an agent without {capability} ({variable})"
-        yield Obstacle.of(instance_type, ObstacleKind.AGENT, text)
-    yield from _query_reasons(demand.expressions, instance_type, offer)
-
-
-def _ports(demand: Demand, instance_type: InstanceType, offer: PoolProfile) -> Iterator[Obstacle | Doubt]:
-    if isinstance(offer.reserved_ports, Unknown):
-        if demand.host_ports:
-            text = f"{RESERVED_TCP} is only known at deploy time, so it is not known whether a host has its ports free"
-            yield Doubt(kind=DoubtKind.HOSTS, text=text)
-        return
-    for number, protocol in sorted(demand.certain_ports & offer.reserved_ports):
-        text = f"keeps port {number}/{protocol} from tasks"
-        yield Obstacle.of(instance_type, ObstacleKind.PORT, text)
-
-
-def _platform(demand: Demand, instance_type: InstanceType, offer: PoolProfile) -> Iterator[Obstacle]:
-    if demand.architecture is not None and demand.architecture is not instance_type.architecture:
-        text = f"is {instance_type.architecture}, and the task is built for {demand.architecture}"
-        yield Obstacle.of(instance_type, ObstacleKind.ARCHITECTURE, text)
-    if demand.windows and (demand.wants_accelerator or offer.is_linux):
-        why = "containers on Windows get no GPU" if demand.wants_accelerator else "the task is for Windows"
-        text = f"runs Linux, and {why}" if offer.is_linux else f"cannot run it: {why}"
-        yield Obstacle.of(instance_type, ObstacleKind.OPERATING_SYSTEM, text)
-
-
-def _memory(asked_mib: int, instance_type: InstanceType, offer: PoolProfile) -> Iterator[Shortfall | Doubt]:
-    most = max(0, most_memory_mib(instance_type, known(offer.reserved_mib)))
-    expected = expected_memory_mib(instance_type, offer.may_reserve_mib)
-    if asked_mib > most:
-        kept = known(offer.reserved_mib)
-        nominal = max(0, instance_type.memory_mib - kept)
-        note = "a host registers less than its nominal memory" if asked_mib == nominal else ""
-        if kept and asked_mib <= instance_type.memory_mib:
-            note = f"ECS_RESERVED_MEMORY keeps {kept} MiB"  # without it the host would have enough
-        yield _short(HostResource.MEMORY, asked_mib, nominal, instance_type, note)
-    elif asked_mib > expected:
-        yield Doubt(
-            kind=DoubtKind.MEMORY,
-            text=f"a {instance_type} of nominally {instance_type.memory_mib} MiB may register as little as {expected} "
-            "MiB with ECS, and more is asked for",
-            fix=f"ask for no more than {expected} MiB",
-            most_mib=expected,
-        )
-    elif asked_mib and isinstance(offer.reserved_mib, Unknown):
-        yield Doubt(
-            kind=DoubtKind.MEMORY,
-            text="ECS_RESERVED_MEMORY is only known at deploy time, so it is not known how much memory tasks have",
-            fix="write ECS_RESERVED_MEMORY as a number",
-        )
-
-
-def _query_reasons(
-    expressions: Iterable[str], instance_type: InstanceType, offer: PoolProfile
-) -> Iterator[Obstacle | Doubt]:
-    """What stands between a host and the cluster queries that it must satisfy, wherever it may be."""
-    queries = {each: _read(each) for each in expressions}
-    yield from (Doubt(kind=DoubtKind.CONSTRAINT, text=each) for each in queries.values() if isinstance(each, str))
-    read = {text: query for text, query in queries.items() if not isinstance(query, str)}
-    places = offer.places if any(map(_asked_of_place, read)) else ((),)
-    found = [{text: judge(query, offer.host(instance_type, place)) for text, query in read.items()} for place in places]
-    is_nowhere = all(any(each.holds is False for each in there.values()) for there in found)
-    for text in read:
-        verdicts = [there[text] for there in found]
-        where = _where(text, places)
-        if any(each.holds is False for each in verdicts):
-            if is_nowhere:
-                yield Obstacle.of(instance_type, ObstacleKind.CONSTRAINT, f"does not satisfy {shown(text)}{where}")
-            else:
-                yield Doubt(
-                    kind=DoubtKind.CONSTRAINED_PLACES, text=f"not every host of it satisfies {shown(text)}{where}"
-                )
-        elif any(each.holds is not True for each in verdicts):
-            why = "; ".join(dict.fromkeys(reason for each in verdicts for reason in each.reasons))
-            yield Doubt(kind=DoubtKind.CONSTRAINT, text=f"whether {instance_type} satisfies {shown(text)}: {why}")
-
-
-@lru_cache(maxsize=4096)
-def _asked_of_place(expression: str) -> tuple[str, ...]:
-    """Attributes that an expression asks for and that tell hosts of one pool apart by where they are."""
-    query = _read(expression)
-    subjects = set() if isinstance(query, str) else {str(each.subject) for each in conditions(query)}
-    return tuple([each for each in (ZONE, SUBNET) if str(Attribute(each)) in subjects])
-
-
-def _where(expression: str, places: Iterable[HostPlace]) -> str:
-    """What the attributes of its place are that an expression asks for, in words."""
-    values = {
-        name: dict.fromkeys(dict(each).get(name, UNKNOWN) for each in places) for name in _asked_of_place(expression)
-    }
-    return "".join(f", and {name} is {listed(each, 'or')}" for name, each in values.items())
-
-
-def _read(expression: str) -> Query | str:
-    try:
-        return parse(expression)
-    except QuerySyntaxError as error:
-        return f"{shown(expression)} is not a cluster query: {error.problem}"
-
-
-def _short(
-    resource: HostResource, asked: int, available: int, instance_type: InstanceType, note: str = ""
-) -> Shortfall:
-    return Shortfall(resource=resource, asked=asked, available=available, instance_type=instance_type, note=note)
+def _candidates(demand: Demand, offer: PoolProfile, region: str | None) -> Iterator[InstanceType]:
+    architectures = {each.architecture for each in offer.instance_types}
+    for each in accelerated() if demand.wants_accelerator else general():
+        # What says nothing of its architecture is built for x86_64, unless its hosts are arm64.
+        alike = demand.architecture is not None or each.architecture in (architectures or {Architecture.X86_64})
+        if alike and is_offered(each, region):
+            yield each

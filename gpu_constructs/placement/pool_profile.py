@@ -1,26 +1,185 @@
-"""What a pool offers to one task, taken together once so that many tasks can be held against it."""
+"""What a pool offers to one task: what a host registers, what user data tells its agent, and what the pool launches."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from gpu_constructs.fleet import (
+    INSTANCE_ATTRIBUTES,
+    RESERVED_TCP,
+    RESERVED_UDP,
     TASK_INTERFACES,
     UNKNOWN,
     Pool,
     PoolKind,
     Subnet,
     Unknown,
+    UserData,
 )
 from gpu_constructs.hardware import Architecture, InstanceType
-from gpu_constructs.hardware.aws_limits import RESERVED_PORTS
-from gpu_constructs.placement.agent import attributes_of, capability_settings, reserved_ports_of
-from gpu_constructs.placement.demand import Demand
-from gpu_constructs.placement.host import ASSUMED_RESERVE_MIB
+from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU, MAX_USER_DATA_BYTES, RESERVED_PORTS
+from gpu_constructs.placement.demand import LOG_DRIVER, Demand
 from gpu_constructs.placement.memo import Identical, by_identity
 from gpu_constructs.placement.query import SUBNET, ZONE, AttributeValue, Beginning, Host, host_of
 from gpu_constructs.values import dataclass
+
+ASSUMED_RESERVE_MIB = 256
+"""Memory that is taken for kept by the agent, the SSM agent and the driver's daemons where nothing says how much.
+
+The agent subtracts ``ECS_RESERVED_MEMORY`` from the memory it registers
+(https://docs.aws.amazon.com/AmazonECS/latest/developerguide/memory-management.html).
+"""
+
+_SYSTEM_SHARE_PERCENT = 7.5
+"""Part of the nominal memory that firmware and kernel may keep.
+
+No API shows it before a host runs. Karpenter's default for the same question is 7.5 %
+(``vm-memory-overhead-percent``, https://karpenter.sh/docs/reference/settings/); small types come near it, large ones
+keep far less, so it is used for defaults and warnings and never for an error.
+"""
+
+_SHARED_MARGIN_PERCENT = 8
+"""Part of a GPU's nominal memory that may not be there to share.
+
+What ECS counts is ``totalMemoryInMiB`` of a running host
+(https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_GpuDevice.html), which no API shows before. The driver
+keeps some, and error correction on GDDR memory takes one sixteenth: a T4 of 16384 MiB shows 15360. A heuristic for
+doubts, never for a refusal.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FairShare:
+    """CPU and memory, such as what belongs to a number of GPUs on the smallest host.
+
+    Attributes:
+        cpu: CPU units, 1024 to a vCPU.
+        memory_mib: Memory in MiB.
+    """
+
+    cpu: int = 0
+    memory_mib: int = 0
+
+
+NOTHING_KEPT = FairShare()
+"""What daemons keep of a host that has none."""
+
+
+def most_memory_mib(instance_type: InstanceType, reserved_mib: int = ASSUMED_RESERVE_MIB) -> int:
+    """The most that a host of this type can register, in MiB: less than nominal, and less what the agent reserves.
+
+    Firmware and the kernel keep some of it on every host
+    (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/memory-management.html).
+    """
+    return instance_type.memory_mib - 1 - reserved_mib
+
+
+def expected_memory_mib(instance_type: InstanceType, reserved_mib: int = ASSUMED_RESERVE_MIB) -> int:
+    """What a host of this type is expected to register at least, in MiB: also less what the system may keep."""
+    return int(instance_type.memory_mib * (100 - _SYSTEM_SHARE_PERCENT) / 100) - reserved_mib
+
+
+def expected_shareable_mib(gpu_memory_mib: int) -> int:
+    """What one GPU is expected to have at least for containers that share it through MPS, in MiB."""
+    return gpu_memory_mib * (100 - _SHARED_MARGIN_PERCENT) // 100
+
+
+def cpu_units(instance_type: InstanceType) -> int:
+    """CPU units that a host of this type registers."""
+    return instance_type.vcpus * CPU_UNITS_PER_VCPU
+
+
+def share_of(parts: Mapping[InstanceType, Fraction], kept: FairShare = NOTHING_KEPT) -> FairShare:
+    """The CPU and memory that go with a part of a host; the smallest of them.
+
+    Memory is a part of what a host is expected to register, see `expected_memory_mib`.
+
+    Args:
+        parts: The part of each type.
+        kept: What daemons keep of every host, before it is shared.
+    """
+    return FairShare(
+        cpu=min(int((cpu_units(each) - kept.cpu) * part) for each, part in parts.items()),
+        memory_mib=min(int((expected_memory_mib(each) - kept.memory_mib) * part) for each, part in parts.items()),
+    )
+
+
+_LOG_DRIVERS: Final = "ECS_AVAILABLE_LOGGING_DRIVERS"
+# Which value of which variable leaves out what an agent can do: `capabilities` in agent/app/agent_capability.go of
+# github.com/aws/amazon-ecs-agent. What user data says goes before what ecs-init sets.
+_SWITCHES = {
+    "privileged-container": ("ECS_DISABLE_PRIVILEGED", frozenset({"true", "1", "t"})),
+    "task-iam-role": ("ECS_ENABLE_TASK_IAM_ROLE", frozenset({"false", "0", "f"})),
+    "task-iam-role-network-host": ("ECS_ENABLE_TASK_IAM_ROLE_NETWORK_HOST", frozenset({"false", "0", "f"})),
+}
+
+
+def capability_settings(user_data: UserData) -> tuple[tuple[str, str], ...]:
+    """What user data certainly says of what agents leave out."""
+    variables = {_LOG_DRIVERS, *(variable for variable, _ in _SWITCHES.values())}
+    return tuple([(name, value) for name, value in user_data.agent if name in variables and isinstance(value, str)])
+
+
+def left_out(capabilities: tuple[str, ...], settings: tuple[tuple[str, str], ...]) -> Iterator[tuple[str, str]]:
+    """Those capabilities that agents with these settings certainly do not have, each with the variable."""
+    told = dict(settings)
+    listed = _json(told.get(_LOG_DRIVERS))
+    for each in capabilities:
+        variable, values = _SWITCHES.get(each, ("", frozenset[str]()))
+        if told.get(variable, "").strip().lower() in values:
+            yield each, variable
+        driver = each.removeprefix(LOG_DRIVER)
+        # An empty list counts as none.
+        if driver != each and isinstance(listed, list) and listed and driver not in listed:
+            yield each, _LOG_DRIVERS
+
+
+def attributes_of(user_data: UserData) -> tuple[tuple[str, str], ...]:
+    """``ECS_INSTANCE_ATTRIBUTES``, a JSON object of names and values; nothing where it is something else.
+
+    https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-agent-config.html
+    """
+    read = _json(user_data.get(INSTANCE_ATTRIBUTES))
+    if not isinstance(read, dict):
+        return ()
+    # Names that begin with "ecs." are ECS's own.
+    return tuple((name, value) for name, value in read.items() if isinstance(value, str) and name[:4] != "ecs.")
+
+
+def reserved_ports_of(user_data: UserData) -> tuple[frozenset[tuple[int, str]] | Unknown, frozenset[tuple[int, str]]]:
+    """Ports that agents certainly keep, and those that they are expected to: of TCP what is written, or the usual ones.
+
+    An empty list counts as none: ``ZeroOrNil`` in agent/utils of github.com/aws/amazon-ecs-agent.
+
+    https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-agent-config.html
+    """
+    certain: set[tuple[int, str]] = set()
+    expected: set[tuple[int, str]] = set()
+    for variable, protocol in ((RESERVED_TCP, "tcp"), (RESERVED_UDP, "udp")):
+        written = user_data.get(variable)
+        ports = _json(written)
+        if written is not None and not (isinstance(ports, list) and all(type(each) is int for each in ports)):
+            return UNKNOWN, RESERVED_PORTS
+        if isinstance(ports, list) and ports:
+            certain |= {(each, protocol) for each in ports}
+        else:
+            expected |= {each for each in RESERVED_PORTS if each[1] == protocol}
+    return frozenset(certain), frozenset(certain | expected)
+
+
+def _json(text: str | Unknown | None) -> object:
+    """What a setting in JSON says; None where that cannot be read."""
+    if not isinstance(text, str) or len(text) > MAX_USER_DATA_BYTES:
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
 
 HostPlace: TypeAlias = tuple[tuple[str, AttributeValue], ...]
 """The attributes of ECS that say where a host is: its zone and its subnet, as far as they are known."""

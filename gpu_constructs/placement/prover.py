@@ -22,17 +22,24 @@ from gpu_constructs.budget import work
 from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, PoolKind, Unknown, Workload
 from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS
 from gpu_constructs.placement.assumptions import Assumption, hosts_of
-from gpu_constructs.placement.bounds import Bound, least_hosts
 from gpu_constructs.placement.demand import Demand, demand_of
 from gpu_constructs.placement.destinations import is_complete, started_by_strategies
 from gpu_constructs.placement.fit import fit_demand
-from gpu_constructs.placement.offers import offer_of
 from gpu_constructs.placement.packing import UNITS, HostGroup, Load, Need, Packing, Room, more_fit, pack
-from gpu_constructs.placement.pool_load import PoolLoad, Tenant
 from gpu_constructs.placement.pool_profile import PoolProfile
-from gpu_constructs.placement.proof import Counts, Place, PoolProof, Proof, Stranded, WorkloadProof
-from gpu_constructs.placement.reach import EC2_LAUNCH_TYPES, pools_of, unjudged
-from gpu_constructs.placement.strategy import split
+from gpu_constructs.placement.proof import (
+    Bound,
+    Counts,
+    Place,
+    PoolLoad,
+    PoolProof,
+    Proof,
+    Stranded,
+    Tenant,
+    WorkloadProof,
+    least_hosts,
+)
+from gpu_constructs.placement.reach import EC2_LAUNCH_TYPES, offer_of, pools_of, split, unjudged
 
 SQUARES_OF_STEP = 10
 """Time to pack different tasks grows with the square of their number: so many squares are a step, as measured."""

@@ -1,13 +1,129 @@
-"""Which pools a workload reaches, and a task that somebody runs by hand."""
+"""Which pools a workload reaches, how a strategy splits its copies over them, and what they have beside their daemons.
+
+The base goes to its provider first, the rest by weight; the split does not look at where there is room, and a task that
+was meant for a full provider waits for it
+(https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityProviderStrategyItem.html). How a number that
+the weights do not divide is rounded is written nowhere, so each provider has a least and a most.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
 
 from gpu_constructs.budget import work
-from gpu_constructs.fleet import Fleet, Pool, PoolKind, Scheduler, Task, Unknown, Workload
+from gpu_constructs.fleet import (
+    INSTANCE_ATTRIBUTES,
+    Fleet,
+    Pool,
+    PoolKind,
+    Scheduler,
+    StrategyItem,
+    Task,
+    Unknown,
+    Workload,
+    known,
+)
+from gpu_constructs.placement.demand import Demand, demand_of
 from gpu_constructs.placement.memo import by_identity
-from gpu_constructs.placement.strategy import items_with_tasks
+from gpu_constructs.placement.one_host import on_host
+from gpu_constructs.placement.pool_profile import Daemon, PoolProfile, profile_of
+from gpu_constructs.placement.reasons import listed
+from gpu_constructs.values import dataclass
+
+_ROUNDED_UP = 0.1
+"""Part of a copy from which on rounding may make it one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """Copies that go to one provider.
+
+    Attributes:
+        item: The provider.
+        least: Copies at least.
+        most: Copies at most; None if that is not known.
+        rest: The part of a copy that its weight gives it besides `least`.
+    """
+
+    item: StrategyItem
+    least: int
+    most: int | None
+    rest: float = 0.0
+
+    @property
+    def may_be_rounded_up(self) -> bool:
+        """Whether rounding may make its rest a copy; the weights of our fallback orders, 1 beside 1,000, leave less."""
+        return self.rest >= _ROUNDED_UP
+
+
+def readings(strategy: Sequence[StrategyItem], copies: int) -> tuple[tuple[Share, ...], ...]:
+    """How copies are split, once with the base of providers with a weight of 0 and once without these providers."""
+    weighted = tuple(each for each in strategy if each.weight != 0)
+    honoured = split(strategy, copies, copies, counts_every_base=True)
+    is_one = not weighted or all(each.weight != 0 or each.base == 0 for each in strategy)
+    return (honoured,) if is_one else (honoured, split(weighted, copies, copies))
+
+
+def split(
+    strategy: Sequence[StrategyItem], least: int, most: int | None, *, counts_every_base: bool = False
+) -> tuple[Share, ...]:
+    """Copies of a service that go to each provider of its strategy.
+
+    Args:
+        strategy: The providers.
+        least: Copies at least.
+        most: Copies at most; None if that is not known.
+        counts_every_base: Whether the base of a provider with a weight of 0 certainly counts; else it may.
+    """
+    if len(strategy) == 1:  # a single provider takes all of them, its weight of 0 among them
+        return (Share(item=strategy[0], least=least, most=most),)
+    weights = [item.weight for item in strategy]
+    bases = [item.base for item in strategy]
+    known_weights = [each for each in weights if not isinstance(each, Unknown)]
+    known_bases = [each for each in bases if not isinstance(each, Unknown)]
+    total = sum(known_weights)
+    is_known = len(known_weights) + len(known_bases) == 2 * len(strategy)
+    if not is_known or total <= 0 or min(*known_weights, *known_bases) < 0:
+        return tuple(Share(item=item, least=0, most=most) for item in strategy)
+    # "Capacity providers with a weight of 0 can't be used to place tasks" and "the base is satisfied first": of a base
+    # on such a provider the page says both, so it may come or go.
+    of_none = sum(base for base, weight in zip(known_bases, known_weights, strict=True) if not weight)
+    doubtful = 0 if counts_every_base else of_none
+    base = sum(known_bases)
+    return tuple(
+        Share(
+            item=item,
+            least=0 if doubtful and not weight else min(own, least) + max(0, least - base) * weight // total,
+            most=None if most is None else min(most, own + -(-max(0, most - base + doubtful) * weight // total)),
+            rest=max(0, least - base) * weight % total / total,
+        )
+        for item, weight, own in zip(strategy, known_weights, known_bases, strict=True)
+    )
+
+
+def spared_by(workload: Workload) -> frozenset[str]:
+    """Names of pools that get no copy while there are as many as are wanted, because the base of another comes first.
+
+    Where none is wanted one counts; where the number is only known at deploy time no pool is spared.
+    """
+    wanted = workload.desired_count
+    if isinstance(wanted, Unknown) or not any(each.base for each in workload.strategy):
+        return frozenset()
+    copies = max(1, wanted, known(workload.min_count or 0))
+    shares = [(each.item.pool, each.most) for each in split(workload.strategy, copies, copies)]
+    used = {pool.name for pool, most in shares if pool is not None and most != 0}
+    return frozenset([pool.name for pool, _ in shares if pool is not None]) - used
+
+
+@by_identity(maxsize=1 << 12)
+def items_with_tasks(strategy: Sequence[StrategyItem]) -> tuple[StrategyItem, ...]:
+    """Items of a strategy that may get tasks: without those that have neither weight nor base while others have one."""
+    weighted = any(item.weight != 0 for item in strategy)
+    return tuple(item for item in strategy if not weighted or item.weight != 0 or item.base != 0)
+
 
 STEPS_OF_PAIR = 25
 """To hold a workload against a pool, as measured."""
@@ -93,3 +209,105 @@ def _by_cluster(fleet: Fleet) -> Mapping[str | None, tuple[Pool, ...]]:
         if pool.runs_launch_type_ec2 and not isinstance(pool.cluster, Unknown):
             found.setdefault(pool.cluster, []).append(pool)
     return {cluster: tuple(pools) for cluster, pools in found.items()}
+
+
+_MOST_DAEMONS = 50
+"""Daemons of one cluster that are told apart; with more it is not known what they leave."""
+
+
+def offer_of(fleet: Fleet, pool: Pool, workload: Workload | None = None) -> PoolProfile:
+    """What a pool offers to tasks of a workload beside the daemons of the fleet; to daemons what there is without."""
+    found = None if workload is not None and workload.daemon is True else _with_daemons(fleet).get(pool.name)
+    offer = profile_of(pool) if found is None else found
+    apart = "" if workload is None else _apart(workload, pool)
+    return _with_interfaces_apart(offer, apart) if apart else offer
+
+
+@lru_cache(maxsize=1024)
+def _with_interfaces_apart(offer: PoolProfile, apart: str) -> PoolProfile:
+    return replace(offer, apart=apart)
+
+
+def _apart(workload: Workload, pool: Pool) -> str:
+    """Why no host can attach a network interface of its tasks, which must be in its zone; empty where one may.
+
+    https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/using-eni.html
+    """
+    pairs = [(one, other) for one in workload.subnets for other in pool.subnets]
+    if not pairs or not all(one.is_apart(other) for one, other in pairs):
+        return ""
+    zones = tuple(dict.fromkeys(each.zone for each in workload.subnets if each.zone))
+    return f"is in no zone of the subnets of its tasks{f' ({listed(zones)})' if zones else ''}"
+
+
+@by_identity(maxsize=4)
+def _with_daemons(fleet: Fleet) -> Mapping[str, PoolProfile]:
+    """The offers of pools with daemons, by their names."""
+    daemons = [each for each in fleet.workloads if each.daemon is True and id(each) not in unjudged(fleet)]
+    if not daemons:
+        return {}
+    sent = _sent_to(fleet)
+    somewhere = {each.name: each for each in fleet.pools if isinstance(each.cluster, Unknown)}
+    told = {name for pool in fleet.pools for name, _ in profile_of(pool).attributes}
+    found: dict[str, tuple[Pool, list[Daemon]]] = {}
+    met = Counter[str | Unknown | None]()
+    for each in daemons:
+        met[each.cluster] += 1
+        if met[each.cluster] > _MOST_DAEMONS:
+            continue
+        is_known = each.task is not None and met[each.cluster] < _MOST_DAEMONS
+        demand = demand_of(each.task, each.constraints) if each.task is not None and is_known else None
+        certain, possible = {pool.name: pool for pool in pools_of(fleet, each)}, dict[str, Pool]()
+        if isinstance(each.cluster, Unknown):
+            possible = {} if each.strategy else somewhere  # what has no cluster that is known may be together
+        elif each.cluster is not None and not each.strategy:
+            certain |= sent.get(each.cluster, {})
+        for name, pool in (possible | certain).items():
+            absent = frozenset[str]() if demand is None or not demand.expressions else _absent(pool, told)
+            daemon = Daemon(name=each.name, demand=demand, is_certain=name in certain, absent=absent)
+            found.setdefault(name, (pool, []))[1].append(daemon)
+    return {name: _beside(profile_of(pool), there) for name, (pool, there) in found.items()}
+
+
+def _absent(pool: Pool, told: Iterable[str]) -> frozenset[str]:
+    """Attributes of other pools that no user data of this one sets."""
+    written = pool.user_data.get(INSTANCE_ATTRIBUTES) or ""
+    is_whole = pool.user_data.complete and isinstance(written, str)
+    return frozenset([name for name in told if is_whole and f'"{name}"' not in str(written)])
+
+
+def _sent_to(fleet: Fleet) -> Mapping[str, Mapping[str, Pool]]:
+    """Pools by cluster and name: hosts that a strategy names are in the cluster of the service."""
+    found: dict[str, dict[str, Pool]] = {}
+    for each in fleet.workloads:
+        if isinstance(each.cluster, str):
+            found.setdefault(each.cluster, {}).update({pool.name: pool for pool in pools_of(fleet, each)})
+    return found
+
+
+def _beside(offer: PoolProfile, daemons: Sequence[Daemon]) -> PoolProfile:
+    """An offer without daemons as it is with them; hosts of Managed Instances are made for the tasks that wait."""
+    return offer if not daemons or offer.kind is PoolKind.MANAGED_INSTANCES else _with(offer, tuple(daemons))
+
+
+@lru_cache(maxsize=1024)
+def _with(offer: PoolProfile, daemons: tuple[Daemon, ...]) -> PoolProfile:
+    return replace(offer, daemons=tuple([_on(offer, each) for each in daemons]))
+
+
+def _on(offer: PoolProfile, daemon: Daemon) -> Daemon:
+    answers = _answers(daemon.demand, offer)
+    # Only a call of PutAttributes could still give them, so they keep it off, and nothing certain follows from that.
+    expected = _answers(daemon.demand, replace(offer, absent=daemon.absent)) if daemon.absent else answers
+    return replace(
+        daemon,
+        runs_on=frozenset([name for name, answer in answers.items() if answer is True and daemon.is_certain]),
+        hardly_on=frozenset([name for name, answer in expected.items() if answer is False]),
+        never_on=frozenset([name for name, answer in answers.items() if answer is False]),
+    )
+
+
+def _answers(demand: Demand | None, offer: PoolProfile) -> dict[str, bool | Unknown]:
+    if demand is None:
+        return {}
+    return {each.name: on_host(demand, each, offer).answer for each in offer.instance_types}

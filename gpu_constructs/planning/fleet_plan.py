@@ -12,11 +12,10 @@ from collections.abc import Mapping, Sequence
 from gpu_constructs.fleet import UNKNOWN, ComputeEnvironment, Fleet, Pool, PoolKind, Unknown, Workload, known, total
 from gpu_constructs.placement import Assumption, PoolProof, Proof, Stranded, demand_of, prove
 from gpu_constructs.placement.assumptions import need_of
-from gpu_constructs.placement.batch_vcpus import full_hosts
+from gpu_constructs.placement.costs import Counted, full_hosts, vcpus_of
 from gpu_constructs.placement.packing import copies_per_host
-from gpu_constructs.placement.quotas import Counted, vcpus_of
+from gpu_constructs.placement.reach import items_with_tasks
 from gpu_constructs.placement.reasons import listed
-from gpu_constructs.placement.strategy import items_with_tasks
 from gpu_constructs.planning.deployment import Deployment, deployment_of, while_deploying, with_least_copies
 from gpu_constructs.planning.host_counts import Start, Starts, hosts_that_are_written, hosts_wanted, warm_hosts
 from gpu_constructs.planning.host_price import HostPrice, Usd, host_price, sum_of

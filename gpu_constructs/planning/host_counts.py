@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, PoolKind, Unknown, Workload, known
 from gpu_constructs.placement import Assumption, PoolProof, demand_of
 from gpu_constructs.placement.assumptions import need_of
-from gpu_constructs.placement.batch_vcpus import full_hosts
+from gpu_constructs.placement.costs import full_hosts
 from gpu_constructs.placement.packing import Load, pack
 from gpu_constructs.planning.host_price import HostPrice, Usd
 from gpu_constructs.values import dataclass

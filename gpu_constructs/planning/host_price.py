@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from gpu_constructs.fleet import PARTLY_SPOT, Pool, PoolKind, PurchaseOption, Unknown
 from gpu_constructs.hardware.prices import Price, dollars, on_demand_price
-from gpu_constructs.placement.batch_vcpus import may_exceed_limit, most_of_last
+from gpu_constructs.placement.costs import may_exceed_limit, most_of_last
 from gpu_constructs.placement.reasons import listed
 from gpu_constructs.values import dataclass
 

@@ -14,7 +14,7 @@ from gpu_constructs.budget import LABEL, brief
 from gpu_constructs.fleet import UNKNOWN, Origin, Place, Unknown, total
 from gpu_constructs.hardware.prices import dollars
 from gpu_constructs.placement import demand_of
-from gpu_constructs.placement.quotas import place_of
+from gpu_constructs.placement.costs import place_of
 from gpu_constructs.placement.reasons import listed
 from gpu_constructs.planning.fleet_plan import FleetPlan, Level, PoolPlan, QuotaNeed
 from gpu_constructs.planning.host_price import HOURS_A_MONTH, Usd

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpu_constructs.placement.bounds import _least_of_one_resource, least_hosts
 from gpu_constructs.placement.packing import Load, Need, Room, copies_per_host, pack, room_beside
+from gpu_constructs.placement.proof import _least_of_one_resource, least_hosts
 
 HOST = Room(units=(4, 0, 48 * 1024, 180_000, 7), gpu_memory_mib=20_000, gpus=4)
 HTTP = frozenset({(8080, "tcp")})

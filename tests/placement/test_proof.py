@@ -24,7 +24,7 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.hardware import instance_type
 from gpu_constructs.placement import Counts, Proof, cost_of, prove
-from gpu_constructs.placement.strategy import split
+from gpu_constructs.placement.reach import split
 
 
 def pool(

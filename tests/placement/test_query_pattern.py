@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpu_constructs.placement.query import Attribute, Host, Matches, evaluate, judge, parse
-from gpu_constructs.placement.query.pattern import MalformedPatternError, matches_whole, read_pattern
+from gpu_constructs.placement.query.subjects import MalformedPatternError, matches_whole, read_pattern
 from tests.pace import paces
 
 # What java.util.regex of OpenJDK 17 answers to Pattern.compile(pattern).matcher(value).matches().

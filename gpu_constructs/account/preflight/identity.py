@@ -9,7 +9,7 @@ from functools import partial
 from gpu_constructs.account.preflight.answer import UnansweredError
 from gpu_constructs.account.preflight.check import Ask, Call, Check, Found, Question, Scope, ok, short, unchecked
 from gpu_constructs.fleet import Pool
-from gpu_constructs.placement.quotas import place_of
+from gpu_constructs.placement.costs import place_of
 from gpu_constructs.placement.reasons import listed
 
 _WHO = Call(service="sts", operation="GetCallerIdentity")

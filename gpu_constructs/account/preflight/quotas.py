@@ -14,7 +14,7 @@ from gpu_constructs.account.preflight.quota_values import QUOTA_CALLS, quota, ra
 from gpu_constructs.account.preflight.running import INSTANCES, ON_DEMAND, Host, own, running
 from gpu_constructs.fleet import Pool, Unknown
 from gpu_constructs.hardware import accelerated, general, known_type
-from gpu_constructs.placement.quotas import Counted
+from gpu_constructs.placement.costs import Counted
 from gpu_constructs.placement.reasons import listed
 from gpu_constructs.planning.fleet_plan import QuotaNeed
 

@@ -17,7 +17,7 @@ from gpu_constructs.hardware.prices import dollars
 from gpu_constructs.monitoring.dashboard.widgets import AlarmStates, Graph, Table, Text, Widget
 from gpu_constructs.monitoring.series import Formula
 from gpu_constructs.monitoring.watched import PERIOD_SECONDS, WatchedCluster, WatchedPool
-from gpu_constructs.placement.prices import Cost, cost_of
+from gpu_constructs.placement.costs import Cost, cost_of
 
 COLUMNS = 24
 _MOST_ALARMS = 100

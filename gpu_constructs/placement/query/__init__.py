@@ -19,22 +19,24 @@ from gpu_constructs.placement.query.ast import (
     Or,
     Query,
     conditions,
+    describe,
     instance_type_in,
+    render,
 )
 from gpu_constructs.placement.query.contradiction import contradicts
-from gpu_constructs.placement.query.evaluate import evaluate, judge
-from gpu_constructs.placement.query.hosts import (
+from gpu_constructs.placement.query.evaluate import (
     BUILT_IN_ATTRIBUTES,
     SUBNET,
     ZONE,
     AttributeValue,
     Beginning,
     Host,
+    evaluate,
     host_of,
+    judge,
 )
 from gpu_constructs.placement.query.parser import QuerySyntaxError, parse
 from gpu_constructs.placement.query.subjects import Attribute, Field, Operator, Subject
-from gpu_constructs.placement.query.text import describe, render
 
 __all__ = [
     "BUILT_IN_ATTRIBUTES",

@@ -6,11 +6,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from gpu_constructs.fleet import UNKNOWN
-from gpu_constructs.placement.query.ast import And, Comparison, Condition, In, Not, Or, Query, conditions
-from gpu_constructs.placement.query.evaluate import evaluate
-from gpu_constructs.placement.query.hosts import Host
+from gpu_constructs.placement.query.ast import And, Comparison, Condition, In, Not, Or, Query, conditions, describe
+from gpu_constructs.placement.query.evaluate import Host, evaluate
 from gpu_constructs.placement.query.subjects import Attribute, Field, Operator, Subject, count_of
-from gpu_constructs.placement.query.text import describe
 from gpu_constructs.values import dataclass
 
 _MOST_CONDITIONS = 400

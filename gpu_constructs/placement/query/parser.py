@@ -20,20 +20,34 @@ from typing import TypeVar
 
 from gpu_constructs.errors import GpuConstructsError, InvalidValueError
 from gpu_constructs.hardware.aws_limits import MAX_EXPRESSION_LENGTH
-from gpu_constructs.placement.query.ast import And, Comparison, Condition, Exists, In, Matches, Not, Or, Query
-from gpu_constructs.placement.query.pattern import MalformedPatternError, read_pattern
+from gpu_constructs.placement.query.ast import (
+    CONNECTIVES,
+    QUOTES,
+    And,
+    Comparison,
+    Condition,
+    Exists,
+    In,
+    Matches,
+    Not,
+    Or,
+    Query,
+    bare_pattern_end,
+    bare_value_end,
+)
 from gpu_constructs.placement.query.subjects import (
     MAX_NESTING,
     NAME_CHARACTERS,
     Attribute,
     Field,
+    MalformedPatternError,
     Operator,
     Subject,
     argument_problem,
     operators_of,
+    read_pattern,
     text_problem,
 )
-from gpu_constructs.placement.query.text import CONNECTIVES, QUOTES, bare_pattern_end, bare_value_end
 
 _SPACE = " \t\r\n"
 _SUBJECT_CHARACTERS = NAME_CHARACTERS | {":"}

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from gpu_constructs.fleet import PlacementConstraint, Unknown, Workload, known, total
 from gpu_constructs.placement import DoubtKind
-from gpu_constructs.placement.strategy import Share, readings
+from gpu_constructs.placement.reach import Share, readings
 from gpu_constructs.rules.change import Ways, one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.copies import (
@@ -78,7 +78,7 @@ def _badly_split(copies: Copies, wanted: int) -> Problems:
         yield from (replace(each, is_certain=each.is_certain and is_certain) for each in read[0])
         return
     for problems, counts in zip(read, ("counts", "does not count"), strict=False):
-        # The documentation says both; see `placement.strategy`.
+        # The documentation says both; see `readings`.
         doubt = f", if ECS {counts} the base of a capacity provider with a weight of 0"
         yield from (replace(each, message=f"{each.message}{doubt}", is_certain=False) for each in problems)
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from gpu_constructs.fleet import Container, Pool, Task
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.placement import NeedKind, UnmetNeed, unmet_needs
-from gpu_constructs.placement.needs import gib_of
+from gpu_constructs.placement.machine import gib_of
 from gpu_constructs.rules.change import Way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import hosts_for, with_container

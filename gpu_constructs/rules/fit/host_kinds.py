@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gpu_constructs.fleet import Task
 from gpu_constructs.placement import HostResource, ObstacleKind
-from gpu_constructs.placement.host import expected_shareable_mib
+from gpu_constructs.placement.pool_profile import expected_shareable_mib
 from gpu_constructs.placement.route import Assignment, Destination
 from gpu_constructs.rules.change import Way
 from gpu_constructs.rules.context import Context

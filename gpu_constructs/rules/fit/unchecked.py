@@ -10,9 +10,8 @@ from gpu_constructs.fleet import Fleet, Scheduler, Task, Unknown, Workload
 from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS
 from gpu_constructs.placement import DoubtKind, demand_of
 from gpu_constructs.placement.destinations import environments_by_hand
-from gpu_constructs.placement.reach import EC2_LAUNCH_TYPES, pools_of
+from gpu_constructs.placement.reach import EC2_LAUNCH_TYPES, items_with_tasks, pools_of
 from gpu_constructs.placement.route import Route
-from gpu_constructs.placement.strategy import items_with_tasks
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import or_list
 from gpu_constructs.rules.rule import Problem, Problems, info

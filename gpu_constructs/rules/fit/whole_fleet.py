@@ -12,10 +12,10 @@ from gpu_constructs.hardware.network_devices import may_have_trunk
 from gpu_constructs.hardware.prices import dollars
 from gpu_constructs.placement import Assumption, PoolProof, Proof, Stranded, demand_of
 from gpu_constructs.placement.assumptions import need_of, rooms_of
+from gpu_constructs.placement.costs import cost_of
 from gpu_constructs.placement.memo import by_identity
 from gpu_constructs.placement.packing import UNITS, copies_per_host
-from gpu_constructs.placement.prices import cost_of
-from gpu_constructs.placement.strategy import split
+from gpu_constructs.placement.reach import split
 from gpu_constructs.rules.change import Way, Ways
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.copies import at_maximum

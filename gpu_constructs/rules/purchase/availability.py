@@ -8,8 +8,7 @@ from collections.abc import Iterable
 
 from gpu_constructs.fleet import Pool, PoolKind, Unknown
 from gpu_constructs.hardware import RECORDED, InstanceType, regions
-from gpu_constructs.placement.batch_vcpus import full_hosts
-from gpu_constructs.placement.quotas import Counted, vcpus_of
+from gpu_constructs.placement.costs import Counted, full_hosts, vcpus_of
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.rule import Problem, Problems, info, warning
