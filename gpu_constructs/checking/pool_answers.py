@@ -12,7 +12,8 @@ from gpu_constructs.hardware import InstanceType
 from gpu_constructs.hardware.prices import on_demand_price
 from gpu_constructs.placement import ObstacleKind, alternatives, demand_of, profile_of
 from gpu_constructs.placement.destinations import by_hand
-from gpu_constructs.placement.fit import beside, fit_demand
+from gpu_constructs.placement.fit import fit_demand
+from gpu_constructs.placement.reach import beside
 from gpu_constructs.placement.route import Destination, Route
 from gpu_constructs.rules import Finding, check, find_rule
 from gpu_constructs.rules.change import Way

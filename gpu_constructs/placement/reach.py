@@ -266,7 +266,7 @@ def _with_daemons(fleet: Fleet) -> Mapping[str, PoolProfile]:
             absent = frozenset[str]() if demand is None or not demand.expressions else _absent(pool, told)
             daemon = Daemon(name=each.name, demand=demand, is_certain=name in certain, absent=absent)
             found.setdefault(name, (pool, []))[1].append(daemon)
-    return {name: _beside(profile_of(pool), there) for name, (pool, there) in found.items()}
+    return {name: beside(profile_of(pool), there) for name, (pool, there) in found.items()}
 
 
 def _absent(pool: Pool, told: Iterable[str]) -> frozenset[str]:
@@ -285,7 +285,7 @@ def _sent_to(fleet: Fleet) -> Mapping[str, Mapping[str, Pool]]:
     return found
 
 
-def _beside(offer: PoolProfile, daemons: Sequence[Daemon]) -> PoolProfile:
+def beside(offer: PoolProfile, daemons: Sequence[Daemon]) -> PoolProfile:
     """An offer without daemons as it is with them; hosts of Managed Instances are made for the tasks that wait."""
     return offer if not daemons or offer.kind is PoolKind.MANAGED_INSTANCES else _with(offer, tuple(daemons))
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from gpu_constructs.fleet import UNKNOWN, Container, GpuNeeds, NetworkInterface, Pool, PoolKind, Task, UserData
 from gpu_constructs.hardware import Architecture, InstanceType, accelerated, instance_type
 from gpu_constructs.placement import DoubtKind, HostResource, ObstacleKind, Shortfall, demand_of, fit, profile_of
-from gpu_constructs.placement.fit import on_host, refusals
+from gpu_constructs.placement.fit import refusals
+from gpu_constructs.placement.one_host import on_host
 from tests.placement.given import a_pool, a_task, member_of, told
 
 NVIDIA = [each for each in accelerated() if each.gpus]
