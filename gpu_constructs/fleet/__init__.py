@@ -6,20 +6,16 @@ it starts no Node process.
 
 Where things are: `pool`, `host` and `subnet` say what can be launched and where, `task` and `requirement` what is to
 run, `workload` how many of it and where, `origin` where each was written, `unknown` what is only known at deploy time.
-`purchase` and `group` say how hosts are bought and scaled, `watch` what looks at their metrics and events, and `naming`
-finds a pool or a task by the name that a user gives.
+`purchase` and `group` say how hosts are bought and scaled, `watch` what reads their metrics, and `naming` finds a
+pool or a task by the name that a user gives.
 """
 
 from gpu_constructs.fleet.calls import (
     Gang,
     GangMember,
     JobQueue,
-    LostState,
-    MisplacedField,
     QueuedEnvironment,
     Starter,
-    StateMachine,
-    StateNumber,
     Step,
     Submission,
 )
@@ -76,7 +72,7 @@ from gpu_constructs.fleet.task import (
     Task,
 )
 from gpu_constructs.fleet.unknown import RESOLVED_LATER, UNKNOWN, Unknown, is_resolved_later, known, total
-from gpu_constructs.fleet.watch import Dimension, EventRule, EventValue, Expression, MetricUse, Watch, Watcher
+from gpu_constructs.fleet.watch import GpuMetric
 from gpu_constructs.fleet.workload import (
     STEPS_IN_PERCENT,
     ComputeEnvironment,
@@ -118,16 +114,13 @@ __all__ = [
     "ComputeEnvironment",
     "Container",
     "Dependency",
-    "Dimension",
     "Distribution",
     "DockerVolume",
     "EfsVolume",
-    "EventRule",
-    "EventValue",
-    "Expression",
     "Fleet",
     "Gang",
     "GangMember",
+    "GpuMetric",
     "GpuNeeds",
     "GroupSettings",
     "HostAction",
@@ -139,9 +132,6 @@ __all__ = [
     "LaunchDetails",
     "LaunchHook",
     "LocalDiskUse",
-    "LostState",
-    "MetricUse",
-    "MisplacedField",
     "NetworkInterface",
     "NvidiaMps",
     "Origin",
@@ -164,8 +154,6 @@ __all__ = [
     "Shape",
     "SourceLine",
     "Starter",
-    "StateMachine",
-    "StateNumber",
     "Step",
     "StrategyItem",
     "Submission",
@@ -179,8 +167,6 @@ __all__ = [
     "UserDataFormat",
     "Volume",
     "WarmPool",
-    "Watch",
-    "Watcher",
     "Workload",
     "is_resolved_later",
     "known",

@@ -36,99 +36,21 @@ class Step:
         name: How its workload or its job is called.
         task: What it runs; None where the files that were read do not define it.
         waits: Whether it waits until that ends.
-        is_express: Whether its state machine is an Express workflow.
         is_limited: Whether something ends it at some time: a time limit, of the state or of the whole execution.
+        limit_seconds: The time limit that is written in the state itself; None where there is none, or it is no number.
         retries: How often Step Functions starts a task again that fails.
         way_back: States that lead from its failure back to it, the last one before it last; None where there is no such
             way, or something on it may end it.
-        way_around: The same from its success.
-        way_polled: The same from where a job was seen to have failed that it does not wait for itself.
         origin: Where it was written.
     """
 
     name: str
     task: Task | None
     waits: bool = False
-    is_express: bool | Unknown = False
     is_limited: bool | Unknown = False
+    limit_seconds: float | None = None
     retries: int | Unknown = 0
     way_back: tuple[str, ...] | None = None
-    way_around: tuple[str, ...] | None = None
-    way_polled: tuple[str, ...] | None = None
-    origin: Origin | None = field(default=None, compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StateNumber:
-    """A number that a state of a state machine has.
-
-    Attributes:
-        state: The name of the state.
-        key: Its key, as ``TimeoutSeconds`` or ``Retry.MaxAttempts``.
-        value: The number as written.
-        origin: Where the state or its retrier was written.
-    """
-
-    state: str
-    key: str
-    value: float
-    origin: Origin | None = field(default=None, compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LostState:
-    """A state of a state machine with a way that leads nowhere, or to which no way leads.
-
-    Attributes:
-        state: The name of the state; empty for the start.
-        key: The key that says where to go on, as ``Next`` or ``Catch.Next``; empty where no way leads to it.
-        target: The state that it names, which is not there; None where it names none.
-        names: The states that are there.
-        origin: Where it was written.
-    """
-
-    state: str
-    key: str = ""
-    target: str | None = None
-    names: tuple[str, ...] = ()
-    origin: Origin | None = field(default=None, compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MisplacedField:
-    """A field that the kind of its state does not have.
-
-    Attributes:
-        state: The state.
-        kind: Its kind, such as ``Wait``.
-        key: The field.
-        origin: Where it was written.
-    """
-
-    state: str
-    kind: str
-    key: str
-    origin: Origin | None = field(default=None, compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StateMachine:
-    """The definition of a state machine that runs tasks or jobs.
-
-    Attributes:
-        name: How the user calls it.
-        tasks: What it runs, as far as the files that were read define it.
-        numbers: Numbers of its states.
-        lost: Its states that lead nowhere, or to which no way leads.
-        misplaced: Fields that the kind of their state does not have.
-        origin: Where it was written.
-    """
-
-    name: str
-    tasks: tuple[Task, ...] = ()
-    numbers: tuple[StateNumber, ...] = ()
-    lost: tuple[LostState, ...] = ()
-    misplaced: tuple[MisplacedField, ...] = ()
     origin: Origin | None = field(default=None, compare=False, repr=False)
 
 
@@ -206,14 +128,13 @@ class JobQueue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
-    """What submits a job to a queue, or has a queue as its target.
+    """What submits a job to a queue.
 
     Attributes:
         name: What it is called.
         starter: What kind of resource it is.
         queue: The queue; None where the files that were read do not define it.
         task: The job; None where they do not define that.
-        names_job: Whether it says which job it submits at all.
         share: Whether it names a share identifier.
         priority: Whether it or its job definition sets a scheduling priority.
         may_share: Whether what submits it can name a share identifier: the targets of rules and pipes have none.
@@ -228,7 +149,6 @@ class Submission:
     starter: Starter
     queue: JobQueue | None
     task: Task | None = None
-    names_job: bool = True
     share: bool | Unknown = False
     priority: bool | Unknown = False
     may_share: bool = True

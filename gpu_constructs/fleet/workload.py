@@ -7,13 +7,13 @@ from dataclasses import field
 from enum import Enum
 
 from gpu_constructs.errors import InvalidValueError
-from gpu_constructs.fleet.calls import Gang, JobQueue, Starter, StateMachine, Step, Submission
+from gpu_constructs.fleet.calls import Gang, JobQueue, Starter, Step, Submission
 from gpu_constructs.fleet.origin import Origin
 from gpu_constructs.fleet.pool import Pool
 from gpu_constructs.fleet.subnet import Subnet
 from gpu_constructs.fleet.task import PlacementConstraint, Task
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
-from gpu_constructs.fleet.watch import EventRule, Watch
+from gpu_constructs.fleet.watch import GpuMetric
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.values import dataclass
 
@@ -251,12 +251,10 @@ class Fleet:
             they join: those of an imported cluster, of a capacity provider by name, of an image with a cluster of its
             own. They may take what no pool takes.
         gangs: Tasks of one start that wait for each other, on hosts of ECS.
-        queues: Queues of AWS Batch; only templates say so, as the three that follow.
+        queues: Queues of AWS Batch; only templates say so, as the two that follow.
         steps: States of state machines that run tasks or jobs.
-        machines: State machines that run tasks or jobs.
-        submissions: What submits jobs to queues, or has a queue as its target.
-        watches: Alarms, dashboards and scaling policies on metrics of ECS, its hosts and jobs; only templates say so.
-        event_rules: Rules of Amazon EventBridge on events of ECS; only templates say so.
+        submissions: What submits jobs to queues.
+        gpu_metrics: The metrics of GPUs that alarms and scaling policies read; only templates say so.
         declared: Instance types that the files declare, those of no host among them.
         is_whole: Whether everything that was given could be read and is meant to be everything, so that tasks run on
             `pools` and `strays` or on nothing.
@@ -272,10 +270,8 @@ class Fleet:
     gangs: tuple[Gang, ...] = ()
     queues: tuple[JobQueue, ...] = field(default=(), compare=False)
     steps: tuple[Step, ...] = field(default=(), compare=False)
-    machines: tuple[StateMachine, ...] = field(default=(), compare=False)
     submissions: tuple[Submission, ...] = field(default=(), compare=False)
-    watches: tuple[Watch, ...] = field(default=(), compare=False)
-    event_rules: tuple[EventRule, ...] = field(default=(), compare=False)
+    gpu_metrics: tuple[GpuMetric, ...] = field(default=(), compare=False)
     declared: tuple[InstanceType, ...] = field(default=(), compare=False)
     is_whole: bool = False
 

@@ -16,9 +16,9 @@ names, `drivers` which NVIDIA driver drives which GPU, `cuda` which CUDA
 a container image has and what that needs, `image_table` the ECS images, `releases` which driver each release of them
 has, `images` what they run on, `prices` list prices with their date, `gp3` what an EBS volume can be, `mps` and
 `precision` what GPUs can do, `xid` which errors of a GPU are fatal, `aws_limits` what the services accept, `aws_events`
-which events they send, `cloudwatch` which metrics, `managed_instances` what ECS Managed Instances launch, `records` the
+which events they send, `managed_instances` what ECS Managed Instances launch, `records` the
 data files' format. The data is made by ``tools/build_catalogue.py`` and ``tools/build_prices.py``;
-``data/image_releases.json`` and ``data/cloudwatch_metrics.json`` are kept by hand.
+``data/image_releases.json`` is kept by hand.
 """
 
 from __future__ import annotations

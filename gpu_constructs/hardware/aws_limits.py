@@ -48,10 +48,6 @@ MAX_STRATEGY_PROVIDERS = 20
 """Providers of one capacity provider strategy
 (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityProviderStrategyItem.html)."""
 
-MAX_TARGET_PROVIDERS = 6
-"""Providers of a strategy in a target of EventBridge, of rules, schedules and pipes alike
-(https://docs.aws.amazon.com/scheduler/latest/APIReference/API_EcsParameters.html)."""
-
 MAX_RUN_COPIES = 10
 """Tasks that one call of ``RunTask`` starts
 (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_RunTask.html)."""
@@ -222,23 +218,6 @@ MAX_INLINE_ITERATIONS = 40
 
 MAX_JOB_ATTEMPTS = 10
 """Attempts of a job of AWS Batch (https://docs.aws.amazon.com/batch/latest/APIReference/API_RetryStrategy.html)."""
-
-STATE_NUMBERS: Mapping[str, tuple[int, int | None]] = {
-    "HeartbeatSeconds": (1, 99_999_999),
-    "MaxConcurrency": (0, None),
-    "Retry.BackoffRate": (1, None),
-    "Retry.IntervalSeconds": (1, 99_999_999),
-    "Retry.MaxAttempts": (0, 99_999_999),
-    "Retry.MaxDelaySeconds": (1, 31_622_400),
-    "Seconds": (0, 99_999_999),
-    "TimeoutSeconds": (1, 99_999_999),
-    "ToleratedFailurePercentage": (0, 100),
-}
-"""The least and the largest value of numbers of states in Step Functions, None where no page has one.
-
-https://states-language.net/spec.html, and for the largest ones
-https://docs.aws.amazon.com/step-functions/latest/dg/concepts-error-handling.html
-"""
 
 JOB_ARRAY_SIZE = (2, 10_000)
 """Jobs of one array (https://docs.aws.amazon.com/batch/latest/APIReference/API_SubmitJob.html)."""

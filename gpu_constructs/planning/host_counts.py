@@ -128,12 +128,7 @@ class Starts:
             if name not in gathered:
                 self._parts[name] = [_Part(workload=job, copies=job.desired_count)]
         self._start_of = {part.workload.name: name for name, parts in self._parts.items() for part in parts}
-        self._limits = {
-            f"{machine.name}[{each.state}]": each.value
-            for machine in fleet.machines
-            for each in machine.numbers
-            if each.key == "TimeoutSeconds"
-        }
+        self._limits = {each.name: each.limit_seconds for each in fleet.steps}
 
     def on(self, proof: PoolProof, price: HostPrice, tenants: Sequence[Workload]) -> Mapping[str, Start]:
         """What starts of jobs take on one pool, by the names of their workloads."""

@@ -32,6 +32,82 @@ GONE: Mapping[str, Gone] = {
         said_by="Amazon ECS, when it creates the service (advancedConfiguration field is required)",
     ),
     "GPU299": Gone("is the listener there before the service?", into="GPU298"),
+    "GPU322": Gone("does something limit how often a state runs a GPU task again?", into="GPU321"),
+    "GPU352": Gone(
+        "does EventBridge take all capacity providers in the strategy of its target?", said_by="cfn-lint E3032"
+    ),
+    "GPU353": Gone(
+        "does a target of EventBridge that is a queue of AWS Batch say which job it submits?",
+        said_by="EventBridge, when it is deployed (ValidationException), and cdk-preflight "
+        "pf-events-target-parameters-required (rules with a literal ARN)",
+    ),
+    "GPU356": Gone(
+        "does a state wait for a GPU task only in a Standard workflow?",
+        said_by="Step Functions, when it is deployed (InvalidDefinition), and cdk-preflight pf-sfn-express-unsupported",
+    ),
+    "GPU367": Gone(
+        "are the numbers in the definition of a state machine those that Step Functions accepts?",
+        said_by="cfn-lint E3601 (literal definitions), cdk-preflight pf-sfn-asl-numeric-ranges",
+    ),
+    "GPU368": Gone(
+        "does each state of a state machine lead to a state that is there, or to the end?",
+        said_by="Step Functions, when it is deployed (InvalidDefinition, MISSING_TRANSITION_TARGET), and cdk-preflight "
+        "pf-sfn-asl-missing-state, pf-sfn-asl-unreachable-state",
+    ),
+    "GPU371": Gone(
+        "do only Task states have TimeoutSeconds and HeartbeatSeconds?",
+        said_by="cfn-lint E3601 (literal definitions), cdk-preflight pf-sfn-asl-state-fields",
+    ),
+    "GPU372": Gone("does the namespace have the metric?", into="GPU376"),
+    "GPU373": Gone("does the metric have values under these dimensions?", into="GPU376"),
+    "GPU374": Gone(
+        "is the value of each dimension a name where the metric has names?",
+        said_by="CloudWatch, whose alarm stays in INSUFFICIENT_DATA",
+    ),
+    "GPU375": Gone(
+        "does the cluster collect what its Container Insights metrics need?",
+        said_by="CloudWatch, whose alarm stays in INSUFFICIENT_DATA",
+    ),
+    "GPU377": Gone(
+        "does CloudWatch take the statistic and the periods of the alarm?",
+        said_by="CloudWatch, when it is deployed (ValidationError), cfn-lint E3615 and cdk-preflight "
+        "pf-cloudwatch-alarm-period (the period)",
+    ),
+    "GPU378": Gone(
+        "can CloudWatch work out the expressions?",
+        said_by="CloudWatch, when it is deployed (ValidationError), and cdk-preflight "
+        "pf-cloudwatch-metric-query-returndata (the number of results)",
+    ),
+    "GPU379": Gone(
+        "does CloudWatch take the actions of the alarm?",
+        said_by="CloudWatch, when it is deployed (ValidationError), and cdk-preflight "
+        "pf-cloudwatch-alarm-action-vendor (literal ARNs)",
+    ),
+    "GPU380": Gone(
+        "does the alarm take missing values for what they mean?", said_by="CloudWatch, by the state of the alarm"
+    ),
+    "GPU381": Gone(
+        "can an event of ECS match the pattern?",
+        said_by="EventBridge, whose metric MatchedEvents of the rule has no values, and its command test-event-pattern",
+    ),
+    "GPU382": Gone(
+        "are all texts of the pattern in lists?",
+        said_by="EventBridge, when it is deployed (InvalidEventPatternException), and cdk-preflight "
+        "pf-events-pattern-scalar-value",
+    ),
+    "GPU383": Gone(
+        "does the metric filter publish the metric under the dimensions that are read?",
+        said_by="CloudWatch, whose alarm stays in INSUFFICIENT_DATA",
+    ),
+    "GPU384": Gone(
+        "does the Auto Scaling group publish the metrics that are read of it?",
+        said_by="CloudWatch, whose alarm stays in INSUFFICIENT_DATA",
+    ),
+    "GPU385": Gone(
+        "is the body of the dashboard JSON?",
+        said_by="CloudWatch, when it is deployed (InvalidParameterInput), and cdk-preflight "
+        "pf-cloudwatch-dashboard-body-json",
+    ),
     "GPU390": Gone("do tasks have room on their hosts beside the daemons there?", into="GPU060"),
 }
 """The ids, in their order. Where `into` is set, what accepts or ignores the old id counts for that rule."""

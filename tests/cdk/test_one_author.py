@@ -345,7 +345,6 @@ NOT_REFUSED: Mapping[str, str] = {
     "GPU292": "CDK writes texts",
     "GPU297": "HostScaling checks its numbers",
     "GPU300": "no construct makes rules",
-    "GPU352": "no construct makes targets",
     "GPU359": "no construct overrides containers",
     "GPU349": "a training has one range of all its nodes",
     "GPU355": "a training has one range of all its nodes",

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Gang, GangMember, StateMachine, StateNumber
+from gpu_constructs.fleet import UNKNOWN, Gang, GangMember, Step
 from gpu_constructs.planning import plan
 from gpu_constructs.planning.host_counts import Start
 from gpu_constructs.planning.in_words import job_start
@@ -29,9 +29,9 @@ def started(
             GangMember(workload="Train[Other]", count=others, at_once=at_once),
         ),
     )
-    numbers = tuple(StateNumber(state=name, key="TimeoutSeconds", value=value) for name, value in limits.items())
+    steps = tuple(Step(name=f"Train[{name}]", task=None, limit_seconds=value) for name, value in limits.items())
     jobs = [job(on, name=f"Train[{name}]", gpus=gpus) for name in ("Main", "Other")]
-    read = replace(fleet(*jobs), gangs=(gang,), machines=(StateMachine(name="Train", numbers=numbers),))
+    read = replace(fleet(*jobs), gangs=(gang,), steps=steps)
     (found,) = plan(read).pools
     assert {each.hosts for each in found.tasks} == {each.hosts for each in found.starts}
     return found.starts

@@ -58,8 +58,6 @@ ELSEWHERE = {
     "GPU276": "the role is named here, and the example gives it a policy",
     "GPU277": "the launch template names the group, and the example changes a rule of it",
     "GPU342": "the finding is at the nodes that wait, and the example gives their job a time limit",
-    "GPU375": "the alarm reads the metric, and the example changes the settings of the cluster",
-    "GPU384": "the alarm reads the metric, and the example switches it on at the Auto Scaling group",
     "GPU258": "the service allows ECS Exec, and the example gives its task a role",
     "GPU262": "the service names a port, and the example gives the port of its task that name",
 }

@@ -208,6 +208,5 @@ def test_what_is_submitted_through_cdk_is_judged(tmp_path: Path) -> None:
         ("GPU357", "Mixed"),
         ("GPU351", "Rule[Target0]"),
         ("GPU351", "Machine[Train]"),
-        ("GPU322", "Machine[Train]"),
-        ("GPU356", "Machine[Train]"),
+        ("GPU321", "Machine[Train]"),
     }

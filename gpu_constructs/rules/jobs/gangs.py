@@ -76,7 +76,7 @@ def runs_at_once(context: Context) -> Problems:
     because="the others wait for it on hosts that are paid for; Step Functions stops them only where their states wait "
     "for them with .sync, and one of these fails or is over its TimeoutSeconds",
     source="https://docs.aws.amazon.com/step-functions/latest/dg/connect-to-resource.html",
-    unless=("GPU344", "GPU356"),
+    unless=("GPU344",),
 )
 def ends_together(context: Context) -> Problems:
     for gang, members in _gangs(context):

@@ -1,1 +1,1 @@
-"""Monitoring: do alarms, dashboards and rules on events see what they are meant to see?"""
+"""Monitoring: do the GPU metrics that alarms and scaling policies read have values?"""

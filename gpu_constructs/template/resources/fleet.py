@@ -13,14 +13,12 @@ from gpu_constructs.template.resources.batch_hosts import batch_pools, other_env
 from gpu_constructs.template.resources.batch_jobs import batch_tasks
 from gpu_constructs.template.resources.clusters import Clusters
 from gpu_constructs.template.resources.declarations import declared_in
-from gpu_constructs.template.resources.definitions import definitions_of
-from gpu_constructs.template.resources.event_rules import event_rules_of
 from gpu_constructs.template.resources.gangs import gangs_of
+from gpu_constructs.template.resources.gpu_metrics import gpu_metrics_of
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.job_queues import job_queues
 from gpu_constructs.template.resources.json_texts import JsonTexts
 from gpu_constructs.template.resources.launch import Launches
-from gpu_constructs.template.resources.metric_uses import MetricUses
 from gpu_constructs.template.resources.names import Names
 from gpu_constructs.template.resources.patterns import within_patterns
 from gpu_constructs.template.resources.pools import ecs_pools
@@ -34,7 +32,6 @@ from gpu_constructs.template.resources.strays import strays_of
 from gpu_constructs.template.resources.submissions import Submissions, submitted_by_events
 from gpu_constructs.template.resources.task_roles import TaskRoles
 from gpu_constructs.template.resources.tasks import TASK_DEFINITION, task_of
-from gpu_constructs.template.resources.watches import watches_of
 from gpu_constructs.values import dataclass
 
 
@@ -137,9 +134,7 @@ def _read(stacks: Sequence[Stack], tasks: Sequence[Resource], remarks: Sequence[
         job_queues(index, names, {each.resource.reference: each.pool for each in found_pools}, names_of_pools)
     )
     all_submissions = tuple(submissions.all(services.tasks, queues))
-    steps = tuple(steps_of(named_calls, all_submissions, services.task))
     stray = [each for each in found if each.is_stray]
-    named_services = {each.reference: name for each, name in zip(found_services, service_names, strict=True)}
     resources: dict[tuple[type[Pool | Task | Workload], str], Resource] = {
         **{(Pool, name): each.resource for each, name in zip(found_pools, pool_names, strict=True)},
         **{(Task, name): resource for (resource, _, _), name in zip(found_tasks, task_names, strict=True)},
@@ -164,11 +159,9 @@ def _read(stacks: Sequence[Stack], tasks: Sequence[Resource], remarks: Sequence[
             gangs_of((each.call, run) for each, run in zip(found_runs, runs, strict=True) if each.call is not None)
         ),
         queues=tuple(queues.values()),
-        steps=steps,
-        machines=tuple(definitions_of(named_calls, {each.name: each.task for each in steps})),
+        steps=tuple(steps_of(named_calls, all_submissions, services.task)),
         submissions=all_submissions,
-        watches=watches_of(index, names, MetricUses(index, clusters, named_services), JsonTexts()),
-        event_rules=event_rules_of(index, names),
+        gpu_metrics=tuple(gpu_metrics_of(index, names, clusters)),
         remarks=(*remarks, *dict.fromkeys(notes)),
     )
     return Files(fleet=fleet, index=index, clusters=clusters, resources=resources)

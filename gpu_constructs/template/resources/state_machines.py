@@ -31,6 +31,7 @@ _CALLED = re.compile(f"{RUN_TASK}|{SUBMIT_JOB}")
 _INSIDE = ("ItemProcessor", "Iterator")
 _LATER = ".$"  # ends a key whose value is a path into the input of the state
 _EXPRESSION = "{%"  # begins a text that is an expression in JSONata
+_PATH = "$."  # begins a text that is a path into an event
 
 _Path = tuple[str | int, ...]
 _States = Mapping[str, Mapping[str, Value]]
@@ -191,3 +192,20 @@ def _known_before(value: Value) -> Value:
             for key, each in value.items()
         }
     return [_known_before(each) for each in value] if isinstance(value, Sequence) else value
+
+
+def before_event(parameters: Section) -> Section:
+    """What a pipe gives its target, with unknowns for what the event says.
+
+    https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-pipes-event-target.html
+    """
+    values = _before_event(parameters.values)
+    return replace(parameters, values=values) if isinstance(values, Mapping) and parameters.keys else parameters
+
+
+def _before_event(value: Value) -> Value:
+    if isinstance(value, str):
+        return UNKNOWN if value.startswith(_PATH) else value
+    if isinstance(value, Mapping):
+        return {key: _before_event(each) for key, each in value.items()}
+    return [_before_event(each) for each in value] if is_list(value) else value

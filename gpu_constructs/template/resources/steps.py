@@ -1,4 +1,4 @@
-"""How a state that runs a task ends: its time limits, its retries, and the ways that lead back to it.
+"""How a state that runs a task ends: its time limits, its retries, and the way from its failure back to it.
 
 https://docs.aws.amazon.com/step-functions/latest/dg/concepts-error-handling.html
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from gpu_constructs.budget import FOLLOWED
-from gpu_constructs.fleet import UNKNOWN, Origin, Place, Step, Submission, Task, Unknown, known
+from gpu_constructs.fleet import Origin, Place, Step, Submission, Task, Unknown, known
 from gpu_constructs.template.model import Value, end_of
 from gpu_constructs.template.resources.section import Section, given
 from gpu_constructs.template.resources.state_machines import CALLBACK, Frame, StateCall, kind_of
@@ -18,10 +18,8 @@ _HEARTBEATS = ("HeartbeatSeconds", "HeartbeatSecondsPath")
 # Names that a failed task goes by; both stand for it among others.
 _FAILURES = frozenset({"States.ALL", "States.TaskFailed"})
 _DEFAULT_RETRIES = 3
-_EXPRESS = "EXPRESS"
 _NOWHERE = Origin(resource="")
 _PASSING = frozenset({"Pass", "Wait"})
-_POLLS = (":batch:describeJobs",)
 # Calls that say that something failed, and decide nothing.
 _NOTICES = (":sns:publish", ":sqs:sendMessage", ":events:putEvents")
 
@@ -47,17 +45,14 @@ def _ends_itself(job: Submission) -> bool:
 
 
 def _step(call: StateCall, name: str, task: Task | None, *, ends_itself: bool) -> Step:
-    whole = _is_limited_whole(call)
     return Step(
         name=name,
         task=task,
         waits=bool(call.pattern),
-        is_express=_is_express(call),
         is_limited=ends_itself or has_limit(call),
+        limit_seconds=_seconds(call),
         retries=max((_retries(_entry(each)) for each in _failing(call.frames)), key=known),
-        way_back=None if whole else _way_back(call.frames),
-        way_around=None if whole else _way(call.frames[0], call.state_values.get("Next")),
-        way_polled=None if whole or call.pattern else _way_polled(call.frames[0]),
+        way_back=None if _is_limited_whole(call) else _way_back(call.frames),
         origin=call.request.resource.at(*call.request.path[:-1]),
     )
 
@@ -73,15 +68,9 @@ def _is_limited_whole(call: StateCall) -> bool:
     return Section(call.definition, call.request.resource).has("TimeoutSeconds")
 
 
-def _is_express(call: StateCall) -> bool | Unknown:
-    """Whether its state machine is an Express workflow, or those are that a map around it starts for its items."""
-    processors = (_entry(each).section("ItemProcessor").section("ProcessorConfig") for each in call.frames[1:])
-    if any(each.text("ExecutionType") == _EXPRESS for each in processors):
-        return True
-    properties = Section.of(call.resource, [])
-    # SAM calls it Type.
-    kind = given(properties.text("StateMachineType"), given(properties.text("Type"), "STANDARD"))
-    return UNKNOWN if isinstance(kind, Unknown) else kind == _EXPRESS
+def _seconds(call: StateCall) -> float | None:
+    written = call.state_values.get("TimeoutSeconds")
+    return written if isinstance(written, (int, float)) and not isinstance(written, bool) else None
 
 
 def _entry(frame: Frame) -> Section:
@@ -134,39 +123,6 @@ def _way(frame: Frame, first: Value) -> tuple[str, ...] | None:
     return tuple(way)
 
 
-def _way_polled(frame: Frame) -> tuple[str, ...] | None:
-    """The states from a job that was submitted back to where it was, by way of a choice of what to do if it failed."""
-    name, states = frame
-    way: list[str] = []
-    at, is_polled = states[name].get("Next"), False
-    while at != name:
-        state = states.get(at) if isinstance(at, str) else None
-        if not isinstance(at, str) or state is None or at in way or len(way) >= FOLLOWED:
-            return None
-        way.append(at)
-        if is_polled and kind_of(state) == "Choice":
-            at = _where_failed(_entry((at, states)))
-        elif _passes(state) or _calls(state, _POLLS):
-            is_polled = is_polled or _calls(state, _POLLS)
-            at = state.get("Next")
-        else:
-            return None
-    return tuple(way) if is_polled else None
-
-
-def _where_failed(choice: Section) -> Value:
-    """Where a choice of the status alone goes on with a job that failed; None if it may decide by something else."""
-    rules = choice.sections("Choices")
-    variables = {each.text("Variable") for each in rules}
-    statuses = [each.text("StringEquals") for each in rules]
-    if len(variables) != 1 or not all(isinstance(each, str) for each in statuses):
-        return None
-    return next((each.get("Next") for each, status in zip(rules, statuses, strict=True) if status == "FAILED"), None)
-
-
 def _passes(state: Mapping[str, Value]) -> bool:
-    return kind_of(state) in _PASSING or _calls(state, _NOTICES)
-
-
-def _calls(state: Mapping[str, Value], names: tuple[str, ...]) -> bool:
-    return kind_of(state) == "Task" and end_of(state.get("Resource")).endswith(names)
+    kind = kind_of(state)
+    return kind in _PASSING or (kind == "Task" and end_of(state.get("Resource")).endswith(_NOTICES))

@@ -12,12 +12,11 @@ from operator import is_
 from gpu_constructs.fleet import UNKNOWN, Container, JobQueue, Starter, Submission, Task, Unknown
 from gpu_constructs.template.model import Reference, Resource, Value, end_of
 from gpu_constructs.template.resources.batch_jobs import JOB_DEFINITION, job_container
-from gpu_constructs.template.resources.event_paths import before_event
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.job_queues import QUEUE, environments_of, is_managed
 from gpu_constructs.template.resources.json_texts import JsonTexts
 from gpu_constructs.template.resources.section import Notes, Section, given
-from gpu_constructs.template.resources.state_machines import SUBMIT_JOB, StateCall
+from gpu_constructs.template.resources.state_machines import SUBMIT_JOB, StateCall, before_event
 
 _RULE = "AWS::Events::Rule"
 _PIPE = "AWS::Pipes::Pipe"
@@ -35,7 +34,7 @@ def submitted_by_events(index: Index, texts: JsonTexts, notes: Notes) -> Iterato
     """What rules, pipes and schedules of EventBridge submit, with the requests as a state would make them."""
     for resource in index.all(_RULE):
         for each in Section.of(resource, notes).sections("Targets"):
-            if each.has("BatchParameters") or index.find(each.get("Arn"), QUEUE, resource.origin.place):
+            if each.has("BatchParameters"):
                 yield _submission(resource, str(each.text("Id")), each.section("BatchParameters"), each.get("Arn"))
     for resource in index.all(_PIPE):
         properties = Section.of(resource, notes)
@@ -44,13 +43,11 @@ def submitted_by_events(index: Index, texts: JsonTexts, notes: Notes) -> Iterato
             yield _submission(resource, "Target", parameters, properties.get("Target"))
     for resource in index.all(_SCHEDULE):
         target = Section.of(resource, notes).section("Target")
-        arn = target.get("Arn")
-        request = texts.object_in(target.get("Input"), {}) if end_of(arn).endswith(_UNIVERSAL) else None
+        by_name = end_of(target.get("Arn")).endswith(_UNIVERSAL)
+        request = texts.object_in(target.get("Input"), {}) if by_name else None
         if request is not None:
             section = Section(request, resource.origin, (*target.path, "Input"), notes)
             yield StateCall(resource=resource, state="Target", action=SUBMIT_JOB, request=section)
-        elif index.find(arn, QUEUE, resource.origin.place) is not None:
-            yield _submission(resource, "Target", replace(target, values={}), arn)
 
 
 def _submission(resource: Resource, name: str, parameters: Section, queue: Value) -> StateCall:
@@ -86,7 +83,7 @@ class Submissions:
         return task if all(each is task for each in runs) else replace(task, submissions=tuple(runs))
 
     def all(self, tasks: Mapping[Reference, Task], queues: Mapping[Reference, JobQueue]) -> Iterator[Submission]:
-        """Everything that submits a job, or has a queue as its target."""
+        """Everything that submits a job."""
         for name, call, job in self._all:
             request = call.request
             queue = self._index.find(request.get("JobQueue"), QUEUE, request.resource.place)
@@ -99,7 +96,6 @@ class Submissions:
                 starter=_STARTERS.get(call.resource.type, Starter.STATE_MACHINE),
                 queue=None if queue is None else queues.get(queue.reference),
                 task=None if job is None else tasks.get(job.reference),
-                names_job=request.is_unknown or request.has("JobDefinition"),
                 share=UNKNOWN if request.is_unknown else request.has("ShareIdentifier"),
                 priority=UNKNOWN if request.is_unknown else priority is not None,
                 array_size=request.section("ArrayProperties").integer("Size"),

@@ -12,7 +12,7 @@ from aws_cdk import aws_ecs as ecs
 from gpu_constructs import GpuJob, JobData, Purchase
 from gpu_constructs.checking.report import findings_in
 from gpu_constructs.fleet import UNKNOWN, Bought, Fleet, PurchaseOption, Relations, Starter
-from gpu_constructs.rules.jobs.checkpoints import mounts_its_checkpoints
+from gpu_constructs.rules.jobs.runs import mounts_its_checkpoints
 from tests.rules.given import a_pool, container, gpu, only, running_on, said, task_of
 from tests.synthesis import Site
 

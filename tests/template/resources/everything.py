@@ -203,47 +203,9 @@ EVERYTHING: dict[str, Any] = {
         "Type": "AWS::CloudWatch::Alarm",
         "Properties": {
             "Namespace": "AWS/ECS",
-            "MetricName": "CPUUtilization",
-            "Dimensions": [
-                {"Name": "ClusterName", "Value": {"Ref": "Cluster"}},
-                {"Name": "ServiceName", "Value": {"Ref": "Service"}},
-            ],
-            "Statistic": "Average",
-            "Period": 60,
-            "EvaluationPeriods": 5,
-            "DatapointsToAlarm": 3,
-            "ComparisonOperator": "LessThanThreshold",
-            "TreatMissingData": "breaching",
-            "AlarmActions": [{"Ref": "Topic"}, "arn:aws:sqs:::x"],
-        },
-    },
-    "Both": {
-        "Type": "AWS::CloudWatch::Alarm",
-        "Properties": {
-            "Metrics": [
-                {
-                    "Id": "m1",
-                    "ReturnData": False,
-                    "MetricStat": {
-                        "Metric": {
-                            "Namespace": "Chat",
-                            "MetricName": "Errors",
-                            "Dimensions": [{"Name": "a", "Value": "b"}],
-                        },
-                        "Stat": "p99",
-                        "Period": 60,
-                    },
-                },
-                {"Id": "e1", "Expression": "m1 + m2"},
-            ]
-        },
-    },
-    "Filter": {
-        "Type": "AWS::Logs::MetricFilter",
-        "Properties": {
-            "MetricTransformations": [
-                {"MetricNamespace": "Chat", "MetricName": "Errors", "Dimensions": [{"Key": "a", "Value": "$.a"}]}
-            ]
+            "MetricName": "GPUReservation",
+            "Dimensions": [{"Name": "ClusterName", "Value": {"Ref": "Cluster"}}, {"Name": "a", "Value": "b"}],
+            "Metrics": [{"Id": "m1", "MetricStat": {"Metric": {"Namespace": "AWS/ECS", "MetricName": "GPUs"}}}],
         },
     },
     "Tracked": {
@@ -251,15 +213,6 @@ EVERYTHING: dict[str, Any] = {
         "Properties": {
             "TargetTrackingScalingPolicyConfiguration": {
                 "CustomizedMetricSpecification": {"Namespace": "AWS/ECS", "MetricName": "GPUUtilization"}
-            }
-        },
-    },
-    "Stopped": {
-        "Type": "AWS::Events::Rule",
-        "Properties": {
-            "EventPattern": {
-                "source": ["aws.ecs"],
-                "$or": [{"detail-type": ["ECS Task State Change"], "detail": {"clusterArn": [{"Ref": "Cluster"}]}}],
             }
         },
     },

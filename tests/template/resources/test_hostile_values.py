@@ -99,7 +99,7 @@ def stacks(draw: st.DrawFn) -> Stack:
 
 
 def check(found: Fleet) -> None:
-    assert rules.check(Fleet(watches=found.watches, event_rules=found.event_rules)) is not None
+    assert rules.check(Fleet(gpu_metrics=found.gpu_metrics)) is not None
     assert all(each.kind is RemarkKind.NOT_READ for each in found.remarks)
     assert all(isinstance(each.min_instances, int) or each.min_instances is UNKNOWN for each in found.pools)
     assert all(hash(each) is not None for each in (*found.pools, *found.tasks, *found.workloads))

@@ -29,16 +29,15 @@ BY_FUNCTION = {"Type": "Task", "Resource": "arn:aws:states:::lambda:invoke", "Pa
 SUBMIT = {"JobName": "x", "JobQueue": "queue", "JobDefinition": "job"}
 
 
-def machine(definition: Any, **properties: Any) -> dict[str, Any]:
-    return {"Type": "AWS::StepFunctions::StateMachine", "Properties": {"DefinitionString": definition, **properties}}
+def machine(definition: Any) -> dict[str, Any]:
+    return {"Type": "AWS::StepFunctions::StateMachine", "Properties": {"DefinitionString": definition}}
 
 
-def read(train: dict[str, Any], *, others: Any = None, top: Any = None, kind: Any = None, **resources: Any) -> Fleet:
+def read(train: dict[str, Any], *, others: Any = None, top: Any = None, **resources: Any) -> Fleet:
     """A state machine whose state Train runs a task and waits for its end."""
     state = {"Type": "Task", "Resource": "arn:aws:states:::ecs:runTask.sync", "Parameters": {"TaskDefinition": "train"}}
     definition = {"StartAt": "Train", "States": {"Train": {**state, **train}, **(others or {})}, **(top or {})}
-    properties = {} if kind is None else {"StateMachineType": kind}
-    found = {"Task": TASK, "Job": JOB, "Machine": machine(json.dumps(definition), **properties)}
+    found = {"Task": TASK, "Job": JOB, "Machine": machine(json.dumps(definition))}
     return fleet({**found, "Queue": QUEUE, **resources})
 
 
@@ -49,11 +48,11 @@ def step(train: dict[str, Any], **given: Any) -> Step:
 
 def test_a_state_is_a_step_with_its_task() -> None:
     found = step({"End": True})
-    assert (found.name, found.waits, found.is_express, found.is_limited, found.retries) == (
+    assert (found.name, found.waits, found.is_limited, found.limit_seconds, found.retries) == (
         "Machine[Train]",
         True,
         False,
-        False,
+        None,
         0,
     )
     assert found.task is not None
@@ -73,6 +72,10 @@ def test_a_state_is_a_step_with_its_task() -> None:
 )
 def test_a_limit_is_that_of_the_state_or_of_the_execution(train: dict[str, Any], top: Any, limited: bool) -> None:
     assert step(train, top=top).is_limited is limited
+
+
+def test_a_limit_of_the_state_has_its_seconds() -> None:
+    assert [step({"TimeoutSeconds": each}).limit_seconds for each in (60, "60", True)] == [60, None, None]
 
 
 @pytest.mark.parametrize(
@@ -96,16 +99,11 @@ def test_a_way_back_decides_nothing(train: dict[str, Any], others: dict[str, Any
     assert step(train, others=others, top={"TimeoutSeconds": 60}).way_back is None
 
 
-def test_a_way_around_begins_at_success() -> None:
-    assert step({"Next": "Pause"}, others={"Pause": PAUSE}).way_around == ("Pause",)
-    assert step({"End": True}).way_around is None
-
-
 def around(kind: str, **outer: Any) -> Step:
     """A state in a map or a parallel state, which has no handling of its own."""
     train = {"Type": "Task", "Resource": "arn:aws:states:::ecs:runTask.sync", "Parameters": {"TaskDefinition": "train"}}
     inner = {"StartAt": "Train", "States": {"Train": train}}
-    key, value = ("Branches", [inner]) if kind == "Parallel" else ("ItemProcessor", {**inner, **outer.pop("map", {})})
+    key, value = ("Branches", [inner]) if kind == "Parallel" else ("ItemProcessor", inner)
     states = {"All": {"Type": kind, key: value, **outer}, "Rest": {**PAUSE, "Next": "All"}}
     (found,) = fleet({"Task": TASK, "Machine": machine(json.dumps({"StartAt": "All", "States": states}))}).steps
     return found
@@ -127,11 +125,6 @@ def test_a_failure_that_is_caught_goes_no_further() -> None:
     assert found.way_back is None
 
 
-def test_items_of_a_map_may_be_express_workflows() -> None:
-    assert around("Map", map={"ProcessorConfig": {"Mode": "DISTRIBUTED", "ExecutionType": "EXPRESS"}}).is_express
-    assert not around("Map", map={"ProcessorConfig": {"Mode": "DISTRIBUTED", "ExecutionType": "STANDARD"}}).is_express
-
-
 @pytest.mark.parametrize(
     ("retry", "retries"),
     [
@@ -143,11 +136,6 @@ def test_items_of_a_map_may_be_express_workflows() -> None:
 )
 def test_the_first_retrier_of_a_failure_counts(retry: Any, retries: int) -> None:
     assert step({"Retry": retry}).retries == retries
-
-
-@pytest.mark.parametrize(("kind", "is_express"), [("EXPRESS", True), ("STANDARD", False), ({"Unknown": 0}, UNKNOWN)])
-def test_a_workflow_is_express_or_standard(kind: Any, is_express: Any) -> None:
-    assert step({}, kind=kind).is_express is is_express
 
 
 @pytest.mark.parametrize(
@@ -203,7 +191,7 @@ def schedule(arn: Any, request: Any) -> dict[str, Any]:
 
 def test_a_rule_submits_a_job_without_a_share() -> None:
     found = submission(Rule=target(BatchParameters={"JobDefinition": "job", "ArrayProperties": {"Size": 4}}))
-    assert (found.starter, found.may_share, found.share, found.names_job) == (Starter.RULE, False, False, True)
+    assert (found.starter, found.may_share, found.share) == (Starter.RULE, False, False)
     assert (found.array_size, found.task is not None, found.queue is not None) == (4, True, True)
 
 
@@ -211,12 +199,6 @@ def test_a_schedule_submits_what_its_request_says() -> None:
     request = {**SUBMIT, "ShareIdentifier": "a", "SchedulingPriorityOverride": 1, "RetryStrategy": {"Attempts": 2}}
     found = submission(Nightly=schedule("arn:aws:scheduler:::aws-sdk:batch:submitJob", request))
     assert (found.may_share, found.share, found.priority, found.attempts) == (True, True, True, 2)
-
-
-@pytest.mark.parametrize("resource", [target(), schedule({"Ref": "Queue"}, {})])
-def test_a_queue_as_a_target_names_no_job(resource: dict[str, Any]) -> None:
-    found = submission(Nightly=resource)
-    assert (found.names_job, found.queue is not None, found.task) == (False, True, None)
 
 
 @pytest.mark.parametrize(("policy", "shares"), [(FAIR, True), (QUOTAS, UNKNOWN), (None, UNKNOWN)])
@@ -228,27 +210,3 @@ def test_a_policy_of_fair_shares_makes_shares(policy: Any, shares: Any) -> None:
     assert found.has_shares is shares
     (plain,) = fleet({"Queue": QUEUE}).queues
     assert plain.has_shares is False
-
-
-def _choice(**failed: Any) -> dict[str, Any]:
-    status = "$.Jobs[0].Status"
-    succeeded = {"Variable": status, "StringEquals": "SUCCEEDED", "Next": "Done"}
-    rules = [succeeded, {"Variable": status, "StringEquals": "FAILED", "Next": "Train", **failed}]
-    return {"Type": "Choice", "Choices": rules, "Default": "Pause"}
-
-
-@pytest.mark.parametrize(
-    ("choice", "way"),
-    [
-        (_choice(), ("Pause", "Look", "Which")),
-        (_choice(Next="Done"), None),
-        (_choice(Variable="$.times"), None),
-        (_choice(StringEquals=None, NumericLessThan=3), None),
-    ],
-)
-def test_a_job_that_is_looked_at_may_be_submitted_again_and_again(choice: Any, way: Any) -> None:
-    look = {"Type": "Task", "Resource": "arn:aws:states:::aws-sdk:batch:describeJobs", "Next": "Which"}
-    states = {"Pause": {**PAUSE, "Next": "Look"}, "Look": look, "Which": choice, "Done": {"Type": "Succeed"}}
-    submit = {"Resource": "arn:aws:states:::batch:submitJob", "Parameters": SUBMIT, "Next": "Pause"}
-    assert [each.way_polled for each in read(submit, others=states).steps] == [way]
-    assert [each.way_polled for each in read(submit, others=states, top={"TimeoutSeconds": 9}).steps] == [None]
