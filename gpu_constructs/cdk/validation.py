@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
@@ -23,8 +23,8 @@ from constructs import IConstruct
 from gpu_constructs import __version__
 from gpu_constructs.checking.report import check_files, report_in
 from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.fleet import METADATA_KEY, Fleet, Origin, Pool
-from gpu_constructs.planning import FleetPlan, plan
+from gpu_constructs.fleet import METADATA_KEY, Fleet, Origin
+from gpu_constructs.planning import plan
 from gpu_constructs.planning.budget_verdict import BUDGET, BUDGET_NOT_KNOWN, findings_of, verdict
 from gpu_constructs.planning.in_words import summary
 from gpu_constructs.rules import RULES, Finding, Severity
@@ -111,13 +111,12 @@ class GpuChecks:
             context: Where the templates are.
         """
         try:
-            directories = self._directories(context)
-            report = report_in(directories, rules=_ASKED)
+            report = report_in(self._directories(context), rules=_ASKED)
             if report.unchecked_line:
                 _say(f"{METADATA_KEY}: {report.unchecked_line}")
             for note in report.notes:
                 _say(f"{METADATA_KEY}: {note}")
-            findings = (*report.findings, *self._planned(report.fleet, directories))
+            findings = (*report.findings, *self._planned(report.fleet))
         except UnreadableError:
             # One template that cannot be read keeps none of the others from being checked.
             findings = tuple(each for stack in context.stack_templates for each in _findings_of_one(stack))
@@ -126,19 +125,11 @@ class GpuChecks:
             violations=[_violation(each) for each in findings if each.rule != UNCHECKED],
         )
 
-    def _planned(self, fleet: Fleet, directories: Sequence[str]) -> tuple[Finding, ...]:
+    def _planned(self, fleet: Fleet) -> tuple[Finding, ...]:
         """What the hosts have against the budget; what they cost is said on stderr."""
         found = plan(fleet)
-        if self._names_pools(found) and any(_has_no_path(each) for each in fleet.pools):
-            # The app's notes have the paths of constructs that templates do not carry: read once something is named.
-            found = plan(check_files(directories, rules=()).fleet)
         _say(summary(found, start=f"{METADATA_KEY}: "))
         return () if self._budget is None else findings_of(verdict(found, self._budget))
-
-    def _names_pools(self, found: FleetPlan) -> bool:
-        """Whether what is to be said of a plan names some of its pools."""
-        is_kept = self._budget is None or verdict(found, self._budget).is_kept
-        return not is_kept or any(found.unpriced(level) for level in found.levels)
 
     def _directories(self, context: cdk.IPolicyValidationContext) -> list[str]:
         """A whole assembly says more than its templates: regions, stack names, what was acknowledged where."""
@@ -170,10 +161,6 @@ def check_of(scope: IConstruct, *, instead: str) -> GpuChecks:
 def _say(lines: str) -> None:
     if lines and not os.environ.get(_QUIET):
         sys.stderr.write(f"{lines}\n")
-
-
-def _has_no_path(pool: Pool) -> bool:
-    return pool.origin is not None and pool.origin.construct_path is None
 
 
 def announce(construct: IConstruct, findings: Iterable[Finding]) -> None:

@@ -119,35 +119,16 @@ def check_files(
         return _reported(Inputs(inputs, stdin=stdin, region=region, partial=partial), asked)
 
 
-def findings_in(directories: Sequence[str | Path], *, rules: Iterable[Rule] = RULES) -> tuple[Finding, ...]:
-    """What is found in cloud assemblies, see `report_in`.
-
-    Raises:
-        UnreadableError: A file cannot be read.
-    """
-    return report_in(directories, rules=rules).findings
-
-
 def report_in(directories: Sequence[str | Path], *, rules: Iterable[Rule] = RULES) -> Report:
     """What cloud assemblies define, and what is found in them.
 
-    What is accepted in a template is left out, what in an app is not. Most assemblies have nothing wrong with them, so
-    the paths of constructs, which only messages need, are looked up once something is found.
+    What is accepted in a template is left out, what in an app is not: CDK reports that itself.
 
     Raises:
         UnreadableError: A file cannot be read.
     """
-    asked = _Asked(rules=tuple(rules))
-    with one_call(STEPS) as work:
-        inputs = Inputs(directories)
-        steps = work.left
-        stacks = inputs.stacks(construct_paths=False)
-        files = asked.files(stacks)
-        found, trials, _ = _found(stacks, inputs, files, asked)
-    if not found and not any(each.new for each in trials):
-        return Report(fleet=files.fleet, findings=())
-    with one_call(steps):
-        seen = _reported(inputs, asked)
+    with one_call(STEPS):
+        seen = _reported(Inputs(directories), _Asked(rules=tuple(rules)))
     accepted = (each.finding for each in seen.acknowledged if each.in_app and each.finding.rule != UNCHECKED)
     return replace(seen, findings=(*seen.findings, *accepted))
 

@@ -57,20 +57,12 @@ class Inputs:
                     self._found += found_at(name, self._files, stdin=stdin, region=region)
                 seen.add(real)
 
-    def stacks(
-        self,
-        parameters: Mapping[str, str] | None = None,
-        *,
-        region: str | None = None,
-        construct_paths: bool = True,
-    ) -> Stacks:
+    def stacks(self, parameters: Mapping[str, str] | None = None, *, region: str | None = None) -> Stacks:
         """The stacks with some values of their parameters.
 
         Args:
             parameters: Values of template parameters by name, or by ``Stack:Name`` for those of one stack.
             region: Where stacks are deployed to for which nothing else says it.
-            construct_paths: Whether the notes of an app are read for the paths of its constructs where its templates
-                do not carry them. Without them resources have other names, and nothing else differs.
 
         Raises:
             UnreadableError: If a nested template cannot be read, or no template has such a parameter or allows the
@@ -78,11 +70,10 @@ class Inputs:
         """
         sources = [each for each in self._found if isinstance(each, Source)]
         tasks = tuple(each for each in self._found if isinstance(each, Resource))
-        asked = sources if construct_paths else [replace(each, construct=lambda _: None) for each in sources]
         if region is not None:
-            asked = [replace(each, region=each.region or region) for each in asked]
+            sources = [replace(each, region=each.region or region) for each in sources]
         with self._told():
-            found = assembled(asked, tasks, self._files.documents, parameters or {})
+            found = assembled(sources, tasks, self._files.documents, parameters or {})
         return replace(found, whole=False) if self._is_partial else found
 
     def acknowledged(self, root: str) -> Mapping[str, Mapping[str, str]]:

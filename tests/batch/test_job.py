@@ -22,7 +22,7 @@ from gpu_constructs import (
     HostNetwork,
     InvalidValueError,
 )
-from gpu_constructs.checking.report import findings_in
+from gpu_constructs.checking.report import report_in
 from gpu_constructs.rules import Severity
 from tests.batch.queues import job, queue
 from tests.synthesis import Ground, Properties, Site
@@ -55,7 +55,7 @@ def test_a_job_gets_the_share_of_the_host_that_goes_with_its_gpus(site: Site) ->
 def test_a_job_is_sized_for_the_environments_that_have_its_gpus_and_the_check_proves_it(site: Site) -> None:
     job(site, queue(site, SMALL, LARGE), gpus=4, gpu_memory_gib=20)
     assert asked(site)["VCPU"] == "48"
-    found = findings_in([site.app.outdir])
+    found = report_in([site.app.outdir]).findings
     assert [each.rule for each in found if each.severity is not Severity.INFO] == []
 
 

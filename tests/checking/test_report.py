@@ -11,7 +11,7 @@ import pytest
 
 from gpu_constructs.budget import READINGS, STEPS
 from gpu_constructs.checking import other_values
-from gpu_constructs.checking.report import Report, check_files, findings_in
+from gpu_constructs.checking.report import Report, check_files, report_in
 from gpu_constructs.rules import Context, Finding, Problem, catalogue, error, warning
 from gpu_constructs.template import REGION, Inputs, Stacks, UnreadableError
 from tests.cli.templates import acknowledged, template, with_choice, written
@@ -316,15 +316,7 @@ def assembly(tmp_path: Path) -> Path:
 def test_what_is_found_in_an_assembly_has_the_names_of_its_constructs_and_what_the_app_accepts(tmp_path: Path) -> None:
     folder = assembly(tmp_path)
     (folder / "App.metadata.json").write_text(json.dumps(NOTES))
-    (found,) = findings_in([folder], rules=[no_task])
+    (found,) = report_in([folder], rules=[no_task]).findings
     assert (found.subject, found.message) == ("Train", "Train is there")
     seen = check_files([folder], rules=[no_task])
     assert (seen.findings, seen.acknowledged[0].finding, seen.acknowledged[0].in_app) == ((), found, True)
-
-
-def test_the_notes_of_an_app_are_read_only_where_something_is_found(tmp_path: Path) -> None:
-    folder = assembly(tmp_path)
-    (folder / "App.metadata.json").write_text("{")
-    assert findings_in([folder], rules=[no_g5]) == ()
-    with pytest.raises(UnreadableError):
-        findings_in([folder], rules=[no_task])

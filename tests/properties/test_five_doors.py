@@ -29,7 +29,7 @@ from cfnlint.rules import Rules
 from cfnlint.template import Template
 
 from gpu_constructs.checking import report
-from gpu_constructs.checking.report import check_files, findings_in
+from gpu_constructs.checking.report import check_files, report_in
 from gpu_constructs.cli import explain
 from gpu_constructs.lint import lint_id
 from gpu_constructs.rules import Finding, Severity
@@ -103,7 +103,7 @@ def test_all_doors_give_the_same_answer(tmp_path: Path, files: dict[int, str]) -
         # An app is whole, and a template may have hosts elsewhere.
         as_file, as_app = (check_files([each]).findings for each in (file, app))
         assert shown(as_file) == shown_by_lint(template), number
-        assert shown(as_app) == shown(findings_in([app])), number
+        assert shown(as_app) == shown(report_in([app]).findings), number
         source, found = (app, as_app) if number % 2 else (file, as_file)
         unplaceable = named_by_the_kit(source)
         for task, answer in explained(written, source).items():

@@ -25,7 +25,7 @@ from gpu_constructs import (
     Purchase,
     TrainingLauncher,
 )
-from gpu_constructs.checking.report import findings_in
+from gpu_constructs.checking.report import report_in
 from gpu_constructs.rules import Severity
 from tests.synthesis import Ground, Properties, Site, warned
 
@@ -142,7 +142,7 @@ def test_the_main_host_waits_as_long_as_the_others_may_take_to_come(chosen: Prop
 
 def test_what_was_made_is_found_good(shared_site: Site, made: Properties) -> None:
     assert list(made) == ["Plain", "Chosen"]
-    found = findings_in([shared_site.app.outdir])
+    found = report_in([shared_site.app.outdir]).findings
     assert [each for each in found if each.severity is not Severity.INFO] == []
 
 

@@ -25,7 +25,7 @@ from gpu_constructs import (
     Purchase,
     TrainingLauncher,
 )
-from gpu_constructs.checking.report import findings_in
+from gpu_constructs.checking.report import report_in
 from gpu_constructs.rules import Severity
 from gpu_constructs.template import fleet_of, read_stacks
 from tests.batch.queues import queue
@@ -154,7 +154,7 @@ def test_trainings_are_read_back_as_they_were_built_and_nothing_is_found(
     read = read_stacks([directory])
     found = fleet_of(read.stacks, tasks=read.tasks, remarks=read.remarks)
     assert list(found.tasks) == [replace(each.task, name=f"{each.node.id}/Definition") for each in made]
-    assert [each.severity for each in findings_in([directory]) if each.severity is not Severity.INFO] == []
+    assert [each.severity for each in report_in([directory]).findings if each.severity is not Severity.INFO] == []
 
 
 def test_a_file_system_with_grants_is_mounted_with_the_job_role(site: Site) -> None:
@@ -162,7 +162,9 @@ def test_a_file_system_with_grants_is_mounted_with_the_job_role(site: Site) -> N
     made = hosts(site)
     files.connections.allow_default_port_from(made.hosts.security_group)
     files.grant_root_access(train(site, made, volumes=[of(files, with_role=False)]).job_role)
-    found = [each.rule for each in findings_in([site.app.synth().directory]) if each.severity is not Severity.INFO]
+    found = [
+        each.rule for each in report_in([site.app.synth().directory]).findings if each.severity is not Severity.INFO
+    ]
     assert found == ["GPU346"]
 
 
@@ -170,7 +172,9 @@ def test_hosts_with_efa_are_in_the_default_group_which_cdk_may_have_emptied(site
     vpc = ec2.Vpc(site.stack, "Restricted", max_azs=1, restrict_default_security_group=True)
     choice = CapacityChoice("Hosts", instance_types=["p5.48xlarge"], max_instances=4, network=HostNetwork.efa())
     train(site, GpuBatchQueue(site.stack, "Queue", vpc=vpc, environments=[choice]))
-    found = [each.rule for each in findings_in([site.app.synth().directory]) if each.severity is not Severity.INFO]
+    found = [
+        each.rule for each in report_in([site.app.synth().directory]).findings if each.severity is not Severity.INFO
+    ]
     assert found == ["GPU347"]
 
 

@@ -10,7 +10,7 @@ import pytest
 from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs import GpuJob, JobData, Purchase
-from gpu_constructs.checking.report import findings_in
+from gpu_constructs.checking.report import report_in
 from gpu_constructs.fleet import UNKNOWN, Bought, Fleet, PurchaseOption, Relations, Starter
 from gpu_constructs.rules.jobs.runs import mounts_its_checkpoints
 from tests.rules.given import a_pool, container, gpu, only, running_on, said, task_of
@@ -70,5 +70,5 @@ def test_a_job_with_a_directory_of_its_own_is_warned_at_synth(site: Site, *, is_
         timeout=cdk.Duration.hours(1),
         checkpoints=JobData.directory("/checkpoints"),
     )
-    found = [each.rule for each in findings_in([site.app.synth().directory])]
+    found = [each.rule for each in report_in([site.app.synth().directory]).findings]
     assert ("GPU370" in found) is not is_mounted
