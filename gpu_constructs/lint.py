@@ -36,7 +36,7 @@ from gpu_constructs.checking.configuration import found_configuration
 from gpu_constructs.checking.report import check_files
 from gpu_constructs.errors import GpuConstructsError
 from gpu_constructs.fleet import Origin
-from gpu_constructs.hardware.overlay import for_one_check
+from gpu_constructs.hardware.catalogue import for_one_check
 from gpu_constructs.rules import RULES, Finding, Rule, Severity
 
 _FIRST = 9500

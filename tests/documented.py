@@ -14,7 +14,7 @@ from typing import Any
 import aws_cdk as cdk
 import pytest
 
-from gpu_constructs.hardware import overlay
+from gpu_constructs.hardware import catalogue
 from tests.synthesis import ROOT
 
 __all__ = ["APPS", "BLOCKS", "PAGES", "blocks_of", "names_of", "templates_of"]
@@ -53,7 +53,7 @@ def names_of(page: str, block: str) -> Mapping[str, Any]:
     """What a block defines, in names of its own, so that what it forgets to import is missing."""
     names: dict[str, Any] = {"__name__": "__main__"}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(overlay, "_OF_THE_PROCESS", {})  # the types that it declares are its own
+        patch.setattr(catalogue, "_OF_THE_PROCESS", {})  # the types that it declares are its own
         exec(compile(block, page, "exec"), names)  # noqa: S102 - it is our own
     return names
 

@@ -9,7 +9,7 @@ import aws_cdk as cdk
 import hypothesis
 import pytest
 
-from gpu_constructs.hardware import overlay
+from gpu_constructs.hardware import catalogue
 from tests.examples import times
 from tests.synthesis import Ground, Landlord, Site, Tenant, app_in
 
@@ -23,7 +23,7 @@ def forget_declared_types(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]
     """A test begins without declared types, and a call forgets those that it has declared."""
 
     def forget() -> None:
-        monkeypatch.setattr(overlay, "_OF_THE_PROCESS", {})
+        monkeypatch.setattr(catalogue, "_OF_THE_PROCESS", {})
 
     forget()
     return forget

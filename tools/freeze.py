@@ -39,6 +39,7 @@ from tests.matrix.building import build
 from tests.matrix.case import Case
 from tests.matrix.choices import every_combination
 from tests.matrix.contradictions import CONTRADICTIONS, applying
+from tests.matrix.jobs import case_of
 from tests.reports import of_template
 from tests.stacks.stories import STORIES
 from tests.synthesis import ROOT, Site
@@ -81,7 +82,7 @@ def combinations(flags: str) -> Iterator[tuple[str, Any]]:
     cases: Mapping[str, Callable[[], list[Case]]] = {
         "capacity": lambda: [test_capacity._case(each) for each in test_capacity.built_ones()],  # noqa: SLF001
         "tasks": lambda: [each.case for each in test_tasks.landings()],
-        "jobs": lambda: [test_jobs.case_of(each, providers=20) for each in test_jobs.built_ones()],
+        "jobs": lambda: [case_of(each, providers=20) for each in test_jobs.built_ones()],
     }
     context = dict(_FLAGS[flags])
     Site.recommended_context = staticmethod(lambda: context)  # type: ignore[method-assign]
@@ -154,7 +155,7 @@ def kept(blocks: Mapping[str, str], only: str) -> Iterator[tuple[str, Kept]]:
     for name, part in parts.items():
         if re.search(only, name):
             names_of.cache_clear()
-            yield name, json.loads(json.dumps(dict(part()), default=str))
+            yield name, json.loads(json.dumps(dict(part()), default=str).replace(str(ROOT), ""))
 
 
 def _written(value: object) -> list[str]:

@@ -21,7 +21,7 @@ from gpu_constructs.budget import MESSAGE, brief
 from gpu_constructs.errors import GpuConstructsError, InvalidValueError, shown
 from gpu_constructs.hardware.aws_limits import is_region
 from gpu_constructs.hardware.image_table import IMAGES, Image
-from gpu_constructs.hardware.type_names import name_problem
+from gpu_constructs.hardware.names import name_problem
 
 __all__ = ["Clients", "ask", "clients_of"]
 

@@ -21,7 +21,7 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU, MIN_JOB_MEMORY_MIB, MIN_JOB_TIMEOUT_SECONDS
-from gpu_constructs.hardware.declared_values import MOST_DEVICES
+from gpu_constructs.hardware.declared import MOST_DEVICES
 from gpu_constructs.placement.fit import refusals
 from gpu_constructs.rules import RULES, Severity, check
 from gpu_constructs.tasks.container_plan import known_variables

@@ -21,7 +21,14 @@ from gpu_constructs.cdk.refusal import require_yes
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import UNKNOWN, LocalDiskUse, Pool, Unknown
-from gpu_constructs.hardware import Image, InstanceType, OperatingSystem, gp3
+from gpu_constructs.hardware import Image, InstanceType, OperatingSystem
+from gpu_constructs.hardware.aws_limits import (
+    GP3_IOPS_FOR_EACH_MIB_PER_SECOND,
+    GP3_IOPS_INCLUDED,
+    GP3_MAX_GIB,
+    GP3_MAX_MIB_PER_SECOND,
+    GP3_MIN_MIB_PER_SECOND,
+)
 from gpu_constructs.hardware.image_table import IMAGE_VOLUMES
 
 # EC2 refuses a volume that is smaller than the snapshot of its image.
@@ -84,8 +91,8 @@ class HostStorage(HostPart):
             throughput = whole_number(
                 "root_volume_mib_per_second",
                 self.root_volume_mib_per_second,
-                smallest=gp3.MIN_MIB_PER_SECOND,
-                largest=gp3.MAX_MIB_PER_SECOND,
+                smallest=GP3_MIN_MIB_PER_SECOND,
+                largest=GP3_MAX_MIB_PER_SECOND,
                 unit="MiB/s",
                 fix="root_volume_mib_per_second=500",
             )
@@ -109,7 +116,7 @@ class HostStorage(HostPart):
             "root_volume_gib",
             self.root_volume_gib,
             smallest=_MIN_ROOT_VOLUME_GIB,
-            largest=gp3.MAX_GIB,
+            largest=GP3_MAX_GIB,
             unit="GiB",
             fix="root_volume_gib=100; CUDA images want no less",
         )
@@ -230,9 +237,9 @@ class HostStorage(HostPart):
         """
         volume = _kept_volume if key is None else partial(_volume, key=key)
         throughput = self.root_volume_mib_per_second
-        iops = 0 if throughput is None else gp3.IOPS_FOR_EACH_MIB_PER_SECOND * throughput
+        iops = 0 if throughput is None else GP3_IOPS_FOR_EACH_MIB_PER_SECOND * throughput
         images = volume(
-            image.image_device, self.root_volume_gib, throughput, iops if iops > gp3.IOPS_INCLUDED else None
+            image.image_device, self.root_volume_gib, throughput, iops if iops > GP3_IOPS_INCLUDED else None
         )
         # Bottlerocket keeps its system on a separate volume, whose size is the snapshot's.
         return [images] if image.root_device == image.image_device else [volume(image.root_device), images]
@@ -294,7 +301,7 @@ def _root_for(images_gib: float) -> int:
 
 def _require_size(images_gib: object) -> None:
     """Refuses anything but a size. A token is refused as well, since the size of the volume follows from it."""
-    largest = (gp3.MAX_GIB - _MIN_ROOT_VOLUME_GIB) / _GIB_FOR_EACH_OF_IMAGES
+    largest = (GP3_MAX_GIB - _MIN_ROOT_VOLUME_GIB) / _GIB_FOR_EACH_OF_IMAGES
     if images_gib is None:
         return
     if (

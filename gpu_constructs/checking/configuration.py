@@ -24,9 +24,9 @@ from gpu_constructs.budget import ENTRIES, HOSTS, NAME
 from gpu_constructs.configuration_files import CONFIGURATION_FILES
 from gpu_constructs.errors import GpuConstructsError, shown
 from gpu_constructs.hardware import InstanceType, instance_type
+from gpu_constructs.hardware.catalogue import for_one_check
 from gpu_constructs.hardware.declared import declared_type_of, instance_types_of_declarations
-from gpu_constructs.hardware.overlay import for_one_check
-from gpu_constructs.hardware.region_names import may_be_region
+from gpu_constructs.hardware.names import may_be_region
 from gpu_constructs.rules import Severity, known_id
 from gpu_constructs.template.documents import Document, Files
 from gpu_constructs.template.unreadable import UnreadableError

@@ -31,7 +31,7 @@ from gpu_constructs.checking.other_values import (
 )
 from gpu_constructs.checking.value_tables import ValueTable, tables
 from gpu_constructs.fleet import Fleet, Origin
-from gpu_constructs.hardware.region_names import require_region
+from gpu_constructs.hardware.names import require_region
 from gpu_constructs.rules import RULES, Finding, Rule, Severity, check
 from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from gpu_constructs.template import Files, Input, Inputs, Places, Stacks, files_of

@@ -14,8 +14,8 @@ from gpu_constructs.cli.configuration import add_configuration
 from gpu_constructs.cli.output import say
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.hardware import regions
-from gpu_constructs.hardware.overlay import for_one_check
-from gpu_constructs.hardware.region_names import REGIONS
+from gpu_constructs.hardware.catalogue import for_one_check
+from gpu_constructs.hardware.names import REGIONS
 from gpu_constructs.rules import Rule
 from gpu_constructs.template import UnreadableError
 

@@ -17,8 +17,8 @@ from gpu_constructs.cli.output import add_format, json_text
 from gpu_constructs.cli.terminal import show
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, argument_named, shown
 from gpu_constructs.hardware import InstanceNeeds, accelerated, choose, instance_type
+from gpu_constructs.hardware.catalogue import for_one_check
 from gpu_constructs.hardware.filters import Condition, needs_like
-from gpu_constructs.hardware.overlay import for_one_check
 from gpu_constructs.hardware.search import SORT_ORDERS
 from gpu_constructs.planning.model_memory import ModelMemory, gpus_that_hold
 

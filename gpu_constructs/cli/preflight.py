@@ -22,7 +22,7 @@ from gpu_constructs.cli.inputs import add_inputs, reviewed
 from gpu_constructs.cli.output import add_format, json_text, say
 from gpu_constructs.cli.terminal import Line, show, width_of, wrapped, wrapped_fix
 from gpu_constructs.errors import InvalidValueError
-from gpu_constructs.hardware.region_names import require_region
+from gpu_constructs.hardware.names import require_region
 
 Asks: TypeAlias = Callable[[str], Ask]
 """What asks AWS, by region."""

@@ -6,10 +6,9 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from gpu_constructs.hardware import Architecture, InstanceType, accelerated, general
-from gpu_constructs.hardware.accelerator_names import MANUFACTURERS, TYPES, accelerator_name
+from gpu_constructs.hardware.catalogue import declared_types
 from gpu_constructs.hardware.managed_instances import may_be_managed
-from gpu_constructs.hardware.overlay import declared_types
-from gpu_constructs.hardware.type_names import matches
+from gpu_constructs.hardware.names import MANUFACTURERS, TYPES, accelerator_name, matches
 from gpu_constructs.values import dataclass
 
 Range = tuple[int | None, int | None]

@@ -10,15 +10,14 @@ Data with a source and typed look-ups over it; no cloud library, no I/O but the 
     find(min_gpus=4, gpu_memory_mib=40_000)      # every type that satisfies the need, smallest first
     choose(InstanceNeeds(gpus=Range(1, 4), models=("L4", "L40S")))   # by any fact and price, cheapest first
 
-Where things are: `model` has the frozen values, `catalogue` the look-ups, `filters` what types can be chosen by and
-`search` how, `declared`, `declared_values`, `overlay` and `own_image` what users add to it, `type_names` the form of
-names, `drivers` which NVIDIA driver drives which GPU, `cuda` which CUDA
-a container image has and what that needs, `image_table` the ECS images, `releases` which driver each release of them
-has, `images` what they run on, `prices` list prices with their date, `gp3` what an EBS volume can be, `mps` and
-`precision` what GPUs can do, `xid` which errors of a GPU are fatal, `aws_limits` what the services accept, `aws_events`
-which events they send, `managed_instances` what ECS Managed Instances launch, `records` the
-data files' format. The data is made by ``tools/build_catalogue.py`` and ``tools/build_prices.py``;
-``data/image_releases.json`` is kept by hand.
+Where things are: `model` has the frozen values, `catalogue` the look-ups, with the types that users declare laid over
+them, `declared` and `own_image` what they declare, `filters` what types can be chosen by and `search` how, `names` the
+form of names, `drivers` which NVIDIA driver drives which GPU and what it shows of the memory, `cuda` which CUDA a
+container image has and what that needs, `image_table` the ECS images, `releases` which driver each release of them has,
+`images` what they run on, `prices` list prices with their date, `gpu_features` what GPUs can do, `xid` which errors of
+a GPU are fatal, `aws_limits` what the services accept, `aws_events` which events they send, `managed_instances` what
+ECS Managed Instances launch, `records` the data files' format. The data is made by ``tools/build_catalogue.py`` and
+``tools/build_prices.py``; ``data/image_releases.json`` is kept by hand.
 """
 
 from __future__ import annotations

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from gpu_constructs.hardware.model import InstanceType
+
 LARGEST_INTEGER = 2**31 - 1
 """The integers of the ECS, EC2 and Auto Scaling APIs have 32 bits."""
 
@@ -276,3 +278,40 @@ def reserved_prefix(provider: str) -> str | None:
 def is_region(text: str) -> bool:
     """Whether text has the form of a region's name, in any partition."""
     return _REGION.fullmatch(text) is not None
+
+
+# EBS volumes of type gp3: https://docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html and
+# LaunchTemplateEbsBlockDeviceRequest of the EC2 API; the ratio of IOPS and throughput is in the checks of CDK's
+# ec2.Volume (2.275.0).
+GP3_MAX_GIB = 65536
+"""Size of the largest volume."""
+
+GP3_MIN_MIB_PER_SECOND = 125
+"""Throughput that every volume comes with."""
+
+GP3_MAX_MIB_PER_SECOND = 2000
+"""Throughput at most."""
+
+GP3_IOPS_INCLUDED = 3000
+"""IOPS that every volume comes with."""
+
+GP3_IOPS_FOR_EACH_MIB_PER_SECOND = 4
+"""IOPS that a volume must have for each MiB/s."""
+
+
+# "The following instance types are not supported" of
+# https://docs.aws.amazon.com/AmazonECS/latest/developerguide/container-instance-eni.html, in a copy of 2023.
+_WITHOUT_TRUNK = frozenset({"g3", "g3s", "g4dn", "inf1", "p3dn"})
+
+NVLINK_CONTROLLERS: Mapping[str, int | None] = {"p6-b200": 2, "p6-b300": None}
+"""Devices ``/dev/infiniband/uverbs<N>`` of NVLink controllers beside those of EFA, by family; None if unknown how many.
+
+P6-B200 has 10 such devices, 8 of EFA, and no page says which numbers these have
+(https://github.com/aws/sagemaker-hyperpod-cli/pull/282 and https://github.com/aws-samples/aws-do-eks/pull/63, read on
+2026-11-22). P6-B300 has NVSwitches of the same generation, and no source lists its devices.
+"""
+
+
+def may_have_trunk(instance_type: InstanceType) -> bool:
+    """Whether ``awsvpcTrunking`` may give a host more network interfaces: ECS does not support it on some types."""
+    return instance_type.family not in _WITHOUT_TRUNK

@@ -1,6 +1,8 @@
 """The instance types of EC2 that this library knows: looked up by name and family.
 
-Types that users declare are found by name, but are not in the lists of recorded types. The recorded ones are read from
+Types that users declare are found by name, but are not in the lists of recorded types. They are laid over the
+catalogue for the process, or for one check: a fact like those of the data, for every look-up alike, so they are held
+here and not handed through every reader and every rule. The recorded ones are read from
 the package's own data on first use and kept. The accelerated types are a separate file, so that asking for a GPU type
 does not read the thousand types without one.
 """
@@ -8,22 +10,24 @@ does not read the thousand types without one.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from difflib import get_close_matches
 from functools import cache
 from types import MappingProxyType
 
 from gpu_constructs.budget import NAME
+from gpu_constructs.configuration_files import CONFIGURATION_FILES
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
 from gpu_constructs.hardware.model import Accelerators, InstanceType
-from gpu_constructs.hardware.overlay import declared_type, declared_types, how_to_declare
-from gpu_constructs.hardware.records import as_written, decode, read
-from gpu_constructs.hardware.type_names import (
+from gpu_constructs.hardware.names import (
     letters_of,
     name_problem,
     nearest_families,
     nearest_types,
 )
+from gpu_constructs.hardware.records import as_written, decode, read
 
 with as_written("accelerated"):
     RECORDED = dt.date.fromisoformat(read("accelerated")["recorded"])
@@ -87,7 +91,7 @@ def may_exist(name: object) -> bool:
 
 
 def near_types(name: str) -> tuple[str, ...]:
-    """Names of types that a name may stand for, see `gpu_constructs.hardware.type_names.nearest_types`."""
+    """Names of types that a name may stand for, see `gpu_constructs.hardware.names.nearest_types`."""
     return nearest_types(name, {family: [each.name for each in types] for family, types in _families().items()})
 
 
@@ -240,3 +244,45 @@ def _families_having(model: str) -> tuple[str, ...]:
 def _nearest(wanted: str, names: Iterable[str]) -> tuple[str, ...]:
     # difflib compares a name with every other in time that grows with its length; no name is longer than 64.
     return tuple(get_close_matches(wanted[:NAME], names, n=3, cutoff=0.6))
+
+
+_OF_THE_PROCESS: dict[str, InstanceType] = {}
+_OF_THE_CHECK: ContextVar[Mapping[str, InstanceType]] = ContextVar("declared instance types")
+_NOTHING: Mapping[str, InstanceType] = {}
+_DEVICES = {"g": "gpus=…, gpu_model=…", "p": "gpus=…, gpu_model=…"} | dict.fromkeys(
+    ("inf", "trn"), "neuron_devices=…, neuron_model=…"
+)
+
+
+def declared_type(name: str) -> InstanceType | None:
+    """The type that was declared with this name; that of the check that is running before that of the process."""
+    return _OF_THE_CHECK.get(_NOTHING).get(name) or _OF_THE_PROCESS.get(name)
+
+
+def declared_types() -> tuple[InstanceType, ...]:
+    """Every type that was declared, in the order of the declarations."""
+    return tuple({**_OF_THE_PROCESS, **_OF_THE_CHECK.get(_NOTHING)}.values())
+
+
+def for_the_process(types: Mapping[str, InstanceType]) -> None:
+    """Adds types that hold until the process ends."""
+    _OF_THE_PROCESS.update(types)
+
+
+@contextmanager
+def for_one_check(types: Mapping[str, InstanceType]) -> Iterator[None]:
+    """Adds types that hold within this context, after those of the check around it."""
+    token = _OF_THE_CHECK.set({**types, **_OF_THE_CHECK.get(_NOTHING)})
+    try:
+        yield
+    finally:
+        _OF_THE_CHECK.reset(token)
+
+
+def how_to_declare(name: str) -> str:
+    """What to write about a type that the catalogue does not have, for an error or a fix."""
+    facts = ["vcpus=…", "memory_mib=…", *filter(None, [_DEVICES.get(letters_of(name))])]
+    return (
+        f"if it is newer, declare_instance_types(DeclaredInstanceType({name!r}, {', '.join(facts)})), or "
+        f"instance_types in {CONFIGURATION_FILES[0]} for the command line"
+    )

@@ -15,8 +15,8 @@ from typing import Any, Generic, TypeVar
 from gpu_constructs.budget import ENTRIES
 from gpu_constructs.errors import InvalidValueError, argument_named, shown
 from gpu_constructs.hardware.catalogue import family, known_name, models, regions
+from gpu_constructs.hardware.gpu_features import precision
 from gpu_constructs.hardware.model import Architecture, InstanceType, PurchaseClass, Vendor
-from gpu_constructs.hardware.precision import precision
 from gpu_constructs.hardware.prices import Price
 from gpu_constructs.values import dataclass
 
@@ -85,7 +85,7 @@ class InstanceNeeds:
         models: Models of accelerators as in `gpu_constructs.hardware.models`, in any case; one of them.
         vendor: Who makes the accelerators.
         compute_capability: CUDA compute capability as (major, minor).
-        precision: A number format that the GPUs must take, see `gpu_constructs.hardware.precision`.
+        precision: A number format that the GPUs must take, see `gpu_constructs.hardware.gpu_features`.
         nvlink: Whether NVLink must join the GPUs of a host, or must not.
         efa: Whether Elastic Fabric Adapters must be supported, or must not be.
         network_gbps: Bandwidth in Gbit/s, as AWS prints it; bursts count where it prints "Up to".

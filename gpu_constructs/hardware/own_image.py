@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 
 from gpu_constructs.errors import InvalidValueError
-from gpu_constructs.hardware.declared_values import Fields, as_properties, checked_value, fields_by_key, whole_number
+from gpu_constructs.hardware.declared import Fields, as_properties, checked_value, fields_by_key, whole_number
 from gpu_constructs.hardware.image_table import IMAGE_VOLUMES, ROOT_DEVICE, Image, OperatingSystem
 from gpu_constructs.hardware.model import Architecture, Vendor
 

@@ -7,10 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from gpu_constructs.errors import GpuConstructsError, InvalidValueError, shown
-from gpu_constructs.hardware.catalogue import accelerated, by_size, general
+from gpu_constructs.hardware.catalogue import accelerated, by_size, declared_types, general
 from gpu_constructs.hardware.filters import FILTERS, Condition, InstanceNeeds, Offer, Range, conditions
 from gpu_constructs.hardware.model import Architecture, InstanceType, PurchaseClass, Vendor
-from gpu_constructs.hardware.overlay import declared_types
 from gpu_constructs.hardware.prices import on_demand_price
 from gpu_constructs.values import dataclass
 

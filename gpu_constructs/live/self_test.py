@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from gpu_constructs.budget import BYTES
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.hardware import InstanceType
-from gpu_constructs.hardware.driver_memory import most_gpu_memory_mib
+from gpu_constructs.hardware.drivers import most_gpu_memory_mib
 from gpu_constructs.live.verified import Check
 from gpu_constructs.placement.pool_profile import expected_shareable_mib
 from gpu_constructs.rules.evidence.lists import and_list

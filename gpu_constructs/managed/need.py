@@ -11,7 +11,7 @@ from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Unknown
 from gpu_constructs.hardware import Architecture, InstanceType, accelerated
 from gpu_constructs.hardware.aws_limits import LARGEST_INTEGER
-from gpu_constructs.hardware.overlay import declared_types
+from gpu_constructs.hardware.catalogue import declared_types
 
 
 @with_names_checked

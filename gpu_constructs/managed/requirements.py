@@ -14,10 +14,10 @@ from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument
 from gpu_constructs.fleet import InstanceRequirements, PurchaseOption
 from gpu_constructs.fleet.instance_requirements import satisfies, selected_types
 from gpu_constructs.hardware import Architecture, InstanceType, Vendor, accelerated, instance_type
-from gpu_constructs.hardware.accelerator_names import ECS_VALUES, MANUFACTURERS, accelerator_name
 from gpu_constructs.hardware.aws_limits import NO_PRICE_THRESHOLD_PERCENT
+from gpu_constructs.hardware.catalogue import declared_types
 from gpu_constructs.hardware.managed_instances import is_managed_size, may_be_managed
-from gpu_constructs.hardware.overlay import declared_types
+from gpu_constructs.hardware.names import ECS_VALUES, MANUFACTURERS, accelerator_name
 from gpu_constructs.managed.need import HostNeed, generation_of, model_of
 from gpu_constructs.placement.reasons import listed
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gpu_constructs.cdk.arguments import flag, known_or, whole_number
 from gpu_constructs.cdk.kinds import with_names_checked
-from gpu_constructs.hardware import gp3
+from gpu_constructs.hardware.aws_limits import GP3_MAX_GIB
 
 
 @with_names_checked
@@ -30,7 +30,7 @@ class ManagedStorage:
 
     def __post_init__(self) -> None:
         volume = whole_number(
-            "volume_gib", self.volume_gib, smallest=1, largest=gp3.MAX_GIB, unit="GiB", fix="volume_gib=100"
+            "volume_gib", self.volume_gib, smallest=1, largest=GP3_MAX_GIB, unit="GiB", fix="volume_gib=100"
         )
         object.__setattr__(self, "volume_gib", known_or(self.volume_gib, volume))
         flag("local_disks", self.local_disks)

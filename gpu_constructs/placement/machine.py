@@ -23,11 +23,17 @@ from gpu_constructs.fleet import (
     Task,
     Unknown,
 )
-from gpu_constructs.hardware import Image, InstanceType, OperatingSystem, Vendor, Verdict, compatibility, mps
+from gpu_constructs.hardware import Image, InstanceType, OperatingSystem, Vendor, Verdict, compatibility
 from gpu_constructs.hardware.aws_limits import MAX_TASK_DEFINITION_BYTES
 from gpu_constructs.hardware.cuda import runs_on
-from gpu_constructs.hardware.driver_memory import most_gpu_memory_mib
-from gpu_constructs.hardware.precision import precision
+from gpu_constructs.hardware.drivers import most_gpu_memory_mib
+from gpu_constructs.hardware.gpu_features import (
+    MPS_FIRST_AGENT,
+    MPS_FIRST_RELEASE,
+    MPS_LEAST_CAPABILITY,
+    MPS_SERVICE,
+    precision,
+)
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.reasons import Doubt, DoubtKind, Obstacle, ObstacleKind
 from gpu_constructs.values import dataclass
@@ -126,7 +132,7 @@ def is_before_volta(instance_type: InstanceType) -> bool:
     """Whether MPS cannot limit what a client takes of the type's GPUs."""
     devices = instance_type.accelerators
     capability = None if devices is None else devices.compute_capability
-    return capability is not None and capability < mps.LEAST_CAPABILITY
+    return capability is not None and capability < MPS_LEAST_CAPABILITY
 
 
 def why_too_old(pool: Pool) -> str | None:
@@ -139,7 +145,7 @@ def why_too_old(pool: Pool) -> str | None:
     if image.image.operating_system is OperatingSystem.AMAZON_LINUX_2 and not image.image.has_mps_service:
         return f"image {image.image.name} is Amazon Linux 2, which has no MPS service"
     released = _released(image)
-    if released is not None and released < mps.FIRST_RELEASE:
+    if released is not None and released < MPS_FIRST_RELEASE:
         return (
             f"image {image.image.name} is pinned to the release of {released[:4]}-{released[4:6]}-{released[6:]}, "
             "whose ECS agent is older than 1.107.0"
@@ -170,19 +176,19 @@ def doubt_of_sharing(pool: Pool) -> str | None:
 
 def _why_not_declared(image: Image) -> str | None:
     """What an image of the user's own is declared with that keeps ECS from sharing GPUs."""
-    if image.agent_version is not None and _numbers(image.agent_version) < _numbers(mps.FIRST_AGENT):
+    if image.agent_version is not None and _numbers(image.agent_version) < _numbers(MPS_FIRST_AGENT):
         return (
-            f"image {image.name} is declared with ECS agent {image.agent_version}, and {mps.FIRST_AGENT} is the first"
+            f"image {image.name} is declared with ECS agent {image.agent_version}, and {MPS_FIRST_AGENT} is the first"
         )
     if image.has_mps_service is False:
-        return f"image {image.name} is declared without {mps.SERVICE}"
+        return f"image {image.name} is declared without {MPS_SERVICE}"
     return None
 
 
 def _doubt_of_declared(image: Image) -> str | None:
     unknown = [
-        *([] if image.agent_version is not None else [f"ECS agent {mps.FIRST_AGENT} or later"]),
-        *([] if image.has_mps_service is not None else [mps.SERVICE]),
+        *([] if image.agent_version is not None else [f"ECS agent {MPS_FIRST_AGENT} or later"]),
+        *([] if image.has_mps_service is not None else [MPS_SERVICE]),
     ]
     return f"whether image {image.name} has {' and '.join(unknown)} is not known" if unknown else None
 

@@ -25,7 +25,7 @@ from gpu_constructs.fleet import (
     known,
 )
 from gpu_constructs.hardware import Accelerators, InstanceType, Vendor
-from gpu_constructs.hardware.driver_memory import most_gpu_memory_mib
+from gpu_constructs.hardware.drivers import most_gpu_memory_mib
 from gpu_constructs.placement.assumptions import NEURON_TASK, Assumption, need_of, rooms_on
 from gpu_constructs.placement.demand import Demand
 from gpu_constructs.placement.packing import Need, Room, copies_per_host

@@ -12,8 +12,8 @@ from enum import Enum
 
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.hardware import InstanceType, Vendor
-from gpu_constructs.hardware.driver_memory import cuda_memory_mib
-from gpu_constructs.hardware.precision import precision as number_format
+from gpu_constructs.hardware.drivers import cuda_memory_mib
+from gpu_constructs.hardware.gpu_features import precision as number_format
 from gpu_constructs.planning.model_shapes import ModelShape
 from gpu_constructs.values import dataclass
 

@@ -15,7 +15,7 @@ from gpu_constructs.cdk.arguments import flag, gpu_memory_mib
 from gpu_constructs.errors import InvalidValueError, argument_named, shown
 from gpu_constructs.fleet import Container, GpuNeeds, Task
 from gpu_constructs.hardware.cuda import is_target
-from gpu_constructs.hardware.precision import precision as number_format
+from gpu_constructs.hardware.gpu_features import precision as number_format
 
 # "10.0a", "sm_100a", "compute_100f"
 _OF_ONE_ARCHITECTURE = re.compile(r"(?:sm_|compute_)?([1-9][0-9]?)\.?([0-9])([af])")

@@ -10,7 +10,7 @@ from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import DoesNotFitError, IncompatibleError, shown
 from gpu_constructs.fleet import Pool
 from gpu_constructs.hardware import InstanceNeeds, InstanceType, choose
-from gpu_constructs.hardware.driver_memory import cuda_memory_mib, most_gpu_memory_mib
+from gpu_constructs.hardware.drivers import cuda_memory_mib, most_gpu_memory_mib
 from gpu_constructs.hardware.filters import Condition
 from gpu_constructs.models.model_server import ModelServer
 from gpu_constructs.planning.model_memory import (

@@ -9,7 +9,7 @@ from typing import TypeVar
 from gpu_constructs.configuration_files import CONFIGURATION_FILES
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, argument_named, shown
 from gpu_constructs.hardware import InstanceType, family, instance_type, may_exist
-from gpu_constructs.hardware.overlay import for_one_check
+from gpu_constructs.hardware.catalogue import for_one_check
 
 _Kind = TypeVar("_Kind", bound=Enum)
 

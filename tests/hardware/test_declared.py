@@ -17,13 +17,13 @@ from gpu_constructs.hardware import (
     DeclaredInstanceType,
     Vendor,
     accelerated,
+    catalogue,
     declare_instance_types,
     family,
     find,
     instance_type,
     known_type,
     models,
-    overlay,
 )
 from gpu_constructs.hardware.declared import declared_type_of, instance_types_of_declarations, metadata_of
 from gpu_constructs.hardware.images import default_image
@@ -197,7 +197,7 @@ def test_a_type_is_declared_once_or_twice_alike() -> None:
 
 
 def test_what_one_check_declares_ends_with_it() -> None:
-    with overlay.for_one_check(instance_types_of_declarations([G9])):
+    with catalogue.for_one_check(instance_types_of_declarations([G9])):
         assert known_type("g9.xlarge") == G9.instance_type
     assert known_type("g9.xlarge") is None
 

@@ -6,7 +6,7 @@ import pytest
 
 from gpu_constructs.errors import InvalidValueError, UnknownNameError
 from gpu_constructs.hardware import accelerated
-from gpu_constructs.hardware.precision import PRECISIONS, precision
+from gpu_constructs.hardware.gpu_features import PRECISIONS, precision
 
 # The first GPU of EC2 that has each, by NVIDIA's architecture whitepapers.
 FIRST = {"tf32": "A100", "bf16": "A100", "fp8": "L4", "fp4": "B200", "int8": "V100", "mxfp4": "T4", "gptq": "V100"}

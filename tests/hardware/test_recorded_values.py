@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from gpu_constructs.errors import InvalidValueError
-from gpu_constructs.hardware.recorded_values import require_values
-from gpu_constructs.hardware.records import DATA, parsed
+from gpu_constructs.hardware.records import DATA, parsed, require_values
 
 
 def changed(part: str, field: str, value: object) -> Any:

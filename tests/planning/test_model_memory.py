@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from gpu_constructs import planning
 from gpu_constructs.errors import InvalidValueError, UnknownNameError
 from gpu_constructs.hardware import instance_type
-from gpu_constructs.hardware.precision import PRECISIONS
+from gpu_constructs.hardware.gpu_features import PRECISIONS
 from gpu_constructs.planning.model_memory import (
     BITS,
     CACHE_FORMATS,

@@ -26,7 +26,7 @@ from gpu_constructs.account.preflight.identity import ACCOUNT, in_account
 from gpu_constructs.account.preflight.table import CHECKS
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import Fleet, Pool
-from gpu_constructs.hardware.region_names import may_be_region, nearest_regions
+from gpu_constructs.hardware.names import may_be_region, nearest_regions
 from gpu_constructs.planning import plan
 
 _Job: TypeAlias = Callable[[], tuple[Result, ...]]

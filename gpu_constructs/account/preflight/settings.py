@@ -8,7 +8,7 @@ from functools import partial
 from gpu_constructs.account.preflight.check import Ask, Call, Check, Found, Question, Scope, aws, ok, short, unchecked
 from gpu_constructs.fleet import Pool, PoolKind
 from gpu_constructs.hardware import InstanceType
-from gpu_constructs.hardware.network_devices import may_have_trunk
+from gpu_constructs.hardware.aws_limits import may_have_trunk
 from gpu_constructs.placement.reasons import listed
 
 _SETTINGS = Call(service="ecs", operation="ListAccountSettings")

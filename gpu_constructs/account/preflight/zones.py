@@ -8,7 +8,7 @@ from functools import partial
 from gpu_constructs.account.preflight.answer import Row, UnansweredError
 from gpu_constructs.account.preflight.check import Ask, Call, Check, Found, Question, Scope, ok, short, unchecked
 from gpu_constructs.fleet import Pool, Subnet
-from gpu_constructs.hardware.type_names import name_problem
+from gpu_constructs.hardware.names import name_problem
 from gpu_constructs.placement.reasons import listed
 
 SUBNETS_CALL = Call(service="ec2", operation="DescribeSubnets")

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import chain
 
 from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, Task, Unknown, Workload, known, total
-from gpu_constructs.hardware.network_devices import may_have_trunk
+from gpu_constructs.hardware.aws_limits import may_have_trunk
 from gpu_constructs.placement import (
     Assumption,
     Counts,

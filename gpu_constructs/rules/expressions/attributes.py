@@ -14,7 +14,7 @@ from gpu_constructs.errors import shown
 from gpu_constructs.fleet import INSTANCE_ATTRIBUTES, Fleet, Pool, Task, Unknown, Workload
 from gpu_constructs.hardware import RECORDED, Architecture, InstanceType, families, may_exist
 from gpu_constructs.hardware.aws_limits import MAX_EXPRESSION_LENGTH
-from gpu_constructs.hardware.overlay import declared_types, how_to_declare
+from gpu_constructs.hardware.catalogue import declared_types, how_to_declare
 from gpu_constructs.placement.query import (
     BUILT_IN_ATTRIBUTES,
     INSTANCE_TYPE,

@@ -12,8 +12,8 @@ from gpu_constructs.errors import shown
 from gpu_constructs.fleet import InstanceRequirements, Pool, PoolKind, satisfies
 from gpu_constructs.fleet.instance_requirements import selected_types
 from gpu_constructs.hardware import RECORDED, InstanceType, Vendor, accelerated, general, may_exist
-from gpu_constructs.hardware.accelerator_names import EC2_VALUES, ECS_VALUES
-from gpu_constructs.hardware.overlay import how_to_declare
+from gpu_constructs.hardware.catalogue import how_to_declare
+from gpu_constructs.hardware.names import EC2_VALUES, ECS_VALUES
 from gpu_constructs.rules.change import either
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list, or_list

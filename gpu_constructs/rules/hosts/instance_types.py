@@ -10,8 +10,8 @@ from gpu_constructs.errors import GpuConstructsError, UnknownNameError, shown
 from gpu_constructs.fleet import Pool, PoolKind, Scheduler, Shape, Task
 from gpu_constructs.hardware import RECORDED, InstanceType, Vendor, instance_type, may_be_accelerated
 from gpu_constructs.hardware.aws_limits import BATCH_TYPE_WORDS
-from gpu_constructs.hardware.overlay import how_to_declare
-from gpu_constructs.hardware.type_names import is_family_name, name_problem
+from gpu_constructs.hardware.catalogue import how_to_declare
+from gpu_constructs.hardware.names import is_family_name, name_problem
 from gpu_constructs.placement import fit
 from gpu_constructs.placement.destinations import unassigned
 from gpu_constructs.rules.change import Way, Ways, either

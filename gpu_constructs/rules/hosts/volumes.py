@@ -8,12 +8,12 @@ from dataclasses import replace
 from gpu_constructs.budget import brief
 from gpu_constructs.fleet import LocalDiskUse, Pool, PoolKind, Task, Unknown, Volume, Workload
 from gpu_constructs.hardware import OperatingSystem
-from gpu_constructs.hardware.gp3 import (
-    IOPS_FOR_EACH_MIB_PER_SECOND,
-    IOPS_INCLUDED,
-    MAX_GIB,
-    MAX_MIB_PER_SECOND,
-    MIN_MIB_PER_SECOND,
+from gpu_constructs.hardware.aws_limits import (
+    GP3_IOPS_FOR_EACH_MIB_PER_SECOND,
+    GP3_IOPS_INCLUDED,
+    GP3_MAX_GIB,
+    GP3_MAX_MIB_PER_SECOND,
+    GP3_MIN_MIB_PER_SECOND,
 )
 from gpu_constructs.hardware.image_table import IMAGE_VOLUMES, ROOT_DEVICE, ImageVolume
 from gpu_constructs.hardware.servers import is_large
@@ -36,9 +36,9 @@ _MISTAKEN = frozenset({"/dev/sda1", ROOT_DEVICE})
     "GPU267",
     question="does EBS offer volumes of this size and speed?",
     because=f"a root volume has the size of its image or more, {_ON_LINUX.gib} GiB on Amazon Linux; io1 and io2 take "
-    f"Iops; a gp3 volume has {MAX_GIB} GiB at most, {IOPS_INCLUDED} IOPS or more, {MIN_MIB_PER_SECOND} to "
-    f"{MAX_MIB_PER_SECOND} MiB/s, and {IOPS_FOR_EACH_MIB_PER_SECOND} IOPS for each MiB/s; EC2 refuses other values "
-    "when it launches a host",
+    f"Iops; a gp3 volume has {GP3_MAX_GIB} GiB at most, {GP3_IOPS_INCLUDED} IOPS or more, {GP3_MIN_MIB_PER_SECOND} to "
+    f"{GP3_MAX_MIB_PER_SECOND} MiB/s, and {GP3_IOPS_FOR_EACH_MIB_PER_SECOND} IOPS for each MiB/s; EC2 refuses other "
+    "values when it launches a host",
     source="https://docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html",
 )
 def volumes_exist(pool: Pool) -> Problems:
@@ -85,17 +85,23 @@ def _is_root_of_linux(pool: Pool, volume: Volume) -> bool:
 
 def _refused(volume: Volume) -> Iterator[tuple[str, int, str, str, Volume | None]]:
     size, iops, speed = volume.size_gib, volume.iops, volume.throughput_mib_per_second
-    if isinstance(size, int) and size > MAX_GIB:
-        yield "VolumeSize", size, f"{MAX_GIB} at most", f"{MAX_GIB} or less", replace(volume, size_gib=MAX_GIB)
-    if isinstance(iops, int) and iops < IOPS_INCLUDED:
-        yield "Iops", iops, f"{IOPS_INCLUDED} or more", "leave Iops out", replace(volume, iops=None)
+    if isinstance(size, int) and size > GP3_MAX_GIB:
+        yield (
+            "VolumeSize",
+            size,
+            f"{GP3_MAX_GIB} at most",
+            f"{GP3_MAX_GIB} or less",
+            replace(volume, size_gib=GP3_MAX_GIB),
+        )
+    if isinstance(iops, int) and iops < GP3_IOPS_INCLUDED:
+        yield "Iops", iops, f"{GP3_IOPS_INCLUDED} or more", "leave Iops out", replace(volume, iops=None)
     if not isinstance(speed, int):
         return
-    if not MIN_MIB_PER_SECOND <= speed <= MAX_MIB_PER_SECOND:
-        yield "Throughput", speed, f"{MIN_MIB_PER_SECOND} to {MAX_MIB_PER_SECOND} MiB/s", _IN_RANGE, None
+    if not GP3_MIN_MIB_PER_SECOND <= speed <= GP3_MAX_MIB_PER_SECOND:
+        yield "Throughput", speed, f"{GP3_MIN_MIB_PER_SECOND} to {GP3_MAX_MIB_PER_SECOND} MiB/s", _IN_RANGE, None
     elif not isinstance(iops, Unknown):
-        there = iops or IOPS_INCLUDED
-        most, needed = there // IOPS_FOR_EACH_MIB_PER_SECOND, speed * IOPS_FOR_EACH_MIB_PER_SECOND
+        there = iops or GP3_IOPS_INCLUDED
+        most, needed = there // GP3_IOPS_FOR_EACH_MIB_PER_SECOND, speed * GP3_IOPS_FOR_EACH_MIB_PER_SECOND
         if needed > there:
             more = replace(volume, iops=needed)
             yield "Throughput", speed, f"{most} MiB/s at most with {there} IOPS", f"Iops: {needed}", more

@@ -20,7 +20,7 @@ from gpu_constructs.fleet import (
     Workload,
 )
 from gpu_constructs.hardware import InstanceType
-from gpu_constructs.hardware.network_devices import NVLINK_CONTROLLERS
+from gpu_constructs.hardware.aws_limits import NVLINK_CONTROLLERS
 from gpu_constructs.placement import cpu_units, demand_of, expected_memory_mib
 from gpu_constructs.placement.destinations import runs_on_fargate
 from gpu_constructs.placement.route import Destination, Route

@@ -16,8 +16,9 @@ from gpu_constructs.fleet import (
     Unknown,
     Workload,
 )
-from gpu_constructs.hardware import InstanceType, image, mps
+from gpu_constructs.hardware import InstanceType, image
 from gpu_constructs.hardware.aws_limits import MAX_PERCENT
+from gpu_constructs.hardware.gpu_features import MPS_FIRST_AGENT, MPS_FIRST_RELEASE, MPS_LEAST_CAPABILITY, MPS_SERVICE
 from gpu_constructs.placement.machine import doubt_of_sharing, is_before_volta, why_too_old
 from gpu_constructs.placement.route import Destination, Route
 from gpu_constructs.rules.change import Way, Ways, either, first_of, one_way
@@ -34,17 +35,17 @@ _SHARING = (
 )
 _GATES = "https://github.com/aws/amazon-ecs-agent/blob/master/ecs-init/gpu/nvidia_gpu_manager.go"
 _NEWER = "an image with a newer ECS agent and the MPS service"
-_AGENT = f"image al2023-gpu of release 2023.0.{mps.FIRST_RELEASE} or later"
+_AGENT = f"image al2023-gpu of release 2023.0.{MPS_FIRST_RELEASE} or later"
 _USUAL_MIB = (4096, 2048, 1024)  # examples, tried in order
 _NO_LIMIT = "leave it out for no limit"
 _WHOLE = "whole GPUs (Value)"
-_LEAST = "{}.{}".format(*mps.LEAST_CAPABILITY)
+_LEAST = "{}.{}".format(*MPS_LEAST_CAPABILITY)
 
 
 @warning(
     "GPU030",
     question="is it known that the image of the hosts can share GPUs?",
-    because=f"sharing needs ECS agent {mps.FIRST_AGENT} and {mps.SERVICE}, which the Amazon Linux 2023 GPU image has; "
+    because=f"sharing needs ECS agent {MPS_FIRST_AGENT} and {MPS_SERVICE}, which the Amazon Linux 2023 GPU image has; "
     "AWS does not say whether other images have both",
     source=_GATES,
     unless=("GPU130", "GPU141", "GPU142", "GPU309"),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from gpu_constructs.fleet import Pool, PoolKind
 from gpu_constructs.hardware import RECORDED
-from gpu_constructs.hardware.overlay import how_to_declare
-from gpu_constructs.hardware.type_names import name_problem
+from gpu_constructs.hardware.catalogue import how_to_declare
+from gpu_constructs.hardware.names import name_problem
 from gpu_constructs.placement.route import Route
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb

@@ -16,8 +16,8 @@ from gpu_constructs.budget import ENTRIES
 from gpu_constructs.errors import GpuConstructsError
 from gpu_constructs.fleet import DECLARED_TYPES, METADATA_KEY
 from gpu_constructs.hardware import InstanceType
+from gpu_constructs.hardware.catalogue import for_one_check
 from gpu_constructs.hardware.declared import declared_type_of, instance_types_of_declarations
-from gpu_constructs.hardware.overlay import for_one_check
 from gpu_constructs.template.model import Stack
 from gpu_constructs.template.resources.purchases import own_metadata
 from gpu_constructs.template.resources.section import Notes, Section

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gpu_constructs.fleet import Fleet, Pool, Remark, Task, Workload
 from gpu_constructs.hardware.aws_limits import is_region
-from gpu_constructs.hardware.overlay import for_one_check
+from gpu_constructs.hardware.catalogue import for_one_check
 from gpu_constructs.template.model import STATE_MACHINES, Resource, Stack
 from gpu_constructs.template.resources.batch_hosts import batch_pools, other_environments
 from gpu_constructs.template.resources.batch_jobs import batch_tasks

@@ -1,4 +1,4 @@
-"""Which GPUs compute in which number formats: a table by CUDA compute capability and a pure look-up over it.
+"""Which GPUs compute in which number formats, and which of them NVIDIA MPS can divide.
 
 "Computes in" means that the multiply-add units take the format as it is. Older GPUs emulate some formats, converting
 every value before they compute: the work runs, without the speed or the memory that the format was chosen for. Formats
@@ -97,3 +97,25 @@ def precision(name: str) -> Precision:
     raise UnknownNameError(
         f"no number format {shown(name)}", value=name, nearest=nearest, otherwise=f"one of {', '.join(_BY_NAME)}"
     )
+
+
+MPS_FIRST_AGENT = "1.107.0"
+"""The first ECS agent that shares GPUs (https://github.com/aws/amazon-ecs-agent/releases/tag/v1.107.0).
+
+It offers that where ``/usr/bin/nvidia-cuda-mps-control`` is there, `SERVICE` is enabled and no GPU is a vGPU, as those
+of G6f and Gr6f are (https://github.com/aws/amazon-ecs-agent, ecs-init/gpu/nvidia_gpu_manager.go, read on 2026-11-22).
+"""
+
+MPS_SERVICE = "nvidia-mps.service"
+
+MPS_FIRST_RELEASE = "20260922"
+"""Date of the first release of the Amazon Linux 2023 GPU image with ECS agent 1.107.0.
+
+The public SSM parameter of this image reports it.
+"""
+
+MPS_LEAST_CAPABILITY = (7, 0)
+"""CUDA compute capability from which MPS limits the memory and the compute of each client (Volta).
+
+https://docs.nvidia.com/deploy/mps/introduction.html
+"""
