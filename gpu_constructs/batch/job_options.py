@@ -16,6 +16,7 @@ from gpu_constructs.cdk.arguments import of_kind
 from gpu_constructs.cdk.durations import whole_seconds
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Unknown
+from gpu_constructs.hardware.aws_limits import MIN_JOB_TIMEOUT_SECONDS
 from gpu_constructs.tasks.gpu_needs import GpuNeedOptions
 
 DAY_SECONDS = 86_400
@@ -90,7 +91,9 @@ class JobSettings:
         require_volumes(options.get("volumes"))
         return JobSettings(
             options=options,
-            attempt_seconds=DAY_SECONDS if timeout is None else whole_seconds("timeout", timeout),
+            attempt_seconds=DAY_SECONDS
+            if timeout is None
+            else whole_seconds("timeout", timeout, smallest=MIN_JOB_TIMEOUT_SECONDS),
             retries=of_kind("retries", options.get("retries"), BatchRetries, example="BatchRetries(attempts=5)"),
         )
 

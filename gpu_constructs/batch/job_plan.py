@@ -20,7 +20,7 @@ from gpu_constructs.fleet import (
     Unknown,
 )
 from gpu_constructs.hardware import InstanceType
-from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU, MIN_JOB_MEMORY_MIB, MIN_JOB_TIMEOUT_SECONDS
+from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU, MIN_JOB_MEMORY_MIB
 from gpu_constructs.hardware.declared import MOST_DEVICES
 from gpu_constructs.placement.fit import refusals
 from gpu_constructs.rules import RULES, Severity, check
@@ -61,9 +61,6 @@ _ARGUMENTS: Mapping[str, str] = {
     "ComputeCapability": "min_compute_capability",
     "Precision": "precision",
     "Nvlink": "nvlink",
-    "Timeout.AttemptDurationSeconds": "timeout",
-    "AttemptDurationSeconds": "timeout",
-    f"AttemptDurationSeconds of {MIN_JOB_TIMEOUT_SECONDS} or more": f"cdk.Duration.seconds({MIN_JOB_TIMEOUT_SECONDS})",
     "NodeProperties.NumNodes": "hosts",
     "ComputeResources.Type": "queue",
 }
@@ -182,7 +179,7 @@ def plan_job(
         unit="GPUs",
         fix="gpus=1; AWS Batch hands out whole GPUs by number",
         why=_WHY_KNOWN,
-        rule="GPU133",
+        rule="GPU020",
     )
     flag("efa", size.efa, fix="efa=True")
     given = variables("environment", environment, of=str, example="{'NAME': 'value'}")

@@ -14,12 +14,12 @@ from gpu_constructs.cdk.arguments import known_number, whole_number
 from gpu_constructs.cdk.durations import whole_seconds
 from gpu_constructs.cdk.kinds import require_kinds, with_names_checked
 from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.hardware.aws_limits import SHARE_NUMBERS
 
 _IDENTIFIER = re.compile(r"[A-Za-z0-9]{1,255}")
 _LARGEST_SHARE = 1000
-_LARGEST_DECAY = int(SHARE_NUMBERS["ShareDecaySeconds"][1])  # one week
-_DIGITS, _LARGEST_WEIGHT = 4, SHARE_NUMBERS["WeightFactor"][1]
+# https://docs.aws.amazon.com/batch/latest/APIReference/API_FairsharePolicy.html and API_ShareAttributes.html
+_LARGEST_DECAY = 7 * 86_400
+_DIGITS, _LARGEST_WEIGHT = 4, 999.9999
 
 
 @with_names_checked

@@ -114,7 +114,6 @@ class JobQueue:
         environments: Its compute environments, as far as the files that were read define them.
         has_shares: Whether it has a fair-share scheduling policy.
         wait_seconds: After how long each of its time limits cancels a job that waits for its hosts; none without.
-        numbers: Its priority, and the numbers of its fair-share policy, by property, with where each is.
         origin: Where it was written.
     """
 
@@ -122,7 +121,6 @@ class JobQueue:
     environments: tuple[QueuedEnvironment, ...] = ()
     has_shares: bool | Unknown = False
     wait_seconds: tuple[int | Unknown, ...] = ()
-    numbers: tuple[tuple[str, float, Origin], ...] = ()
     origin: Origin | None = field(default=None, compare=False, repr=False)
 
 
@@ -141,7 +139,6 @@ class Submission:
         array_size: Jobs of the array that it makes; None for one job.
         attempts: How often the job is started at most, where it says so itself.
         attempt_seconds: Seconds after which an attempt ends, likewise.
-        scheduling_priority: Its scheduling priority, where it or its job definition sets one.
         origin: Where it was written.
     """
 
@@ -155,5 +152,4 @@ class Submission:
     array_size: int | Unknown | None = None
     attempts: int | Unknown | None = None
     attempt_seconds: int | Unknown | None = None
-    scheduling_priority: int | Unknown | None = None
     origin: Origin | None = field(default=None, compare=False, repr=False)

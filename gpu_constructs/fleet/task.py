@@ -273,8 +273,8 @@ class Task:
         submissions: The jobs that states of state machines and events submit from it, each with its sizes and queue;
             they run instead of it; only templates say so.
         nodes: Hosts that a multi-node parallel job of AWS Batch has at once, each with one copy; None for other tasks.
-        node_types: Instance types that the nodes of such a job name; empty where they name none.
-        node_groups: Those of each range of its nodes, where it is the range that stands for all; only templates say so.
+        node_types: Instance types that the nodes of such a job name, all its ranges together; empty where they name
+            none, and on ranges that do not stand for all.
         missed_node: A node of such a job that none of its ranges names, or its main node where there are not so many;
             None where there is none. Only templates say so.
         ranged_nodes: How many nodes the ranges of such a job go up to, each with an upper end, so that no submission
@@ -313,7 +313,6 @@ class Task:
     submissions: tuple[Task, ...] = field(default=(), compare=False)
     nodes: int | Unknown | None = None
     node_types: tuple[str | Unknown, ...] = ()
-    node_groups: tuple[tuple[str | Unknown, ...], ...] = field(default=(), compare=False)
     missed_node: int | None = field(default=None, compare=False)
     ranged_nodes: int | None = field(default=None, compare=False)
     scheduler: Scheduler = Scheduler.ECS

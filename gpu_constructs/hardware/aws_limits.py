@@ -224,33 +224,17 @@ MAX_JOB_ATTEMPTS = 10
 JOB_ARRAY_SIZE = (2, 10_000)
 """Jobs of one array (https://docs.aws.amazon.com/batch/latest/APIReference/API_SubmitJob.html)."""
 
-JOB_WAIT_SECONDS = (600, 86_400)
-"""How long a queue may let a job wait before it cancels it
-(https://docs.aws.amazon.com/batch/latest/APIReference/API_JobStateTimeLimitAction.html)."""
-
 MAX_JOB_CONDITIONS = 5
 """Conditions of its retries (same page)."""
 
 MAX_JOB_NODES = 1000
 """Nodes of a multi-node parallel job (https://docs.aws.amazon.com/batch/latest/userguide/service_limits.html)."""
 
-MAX_NODE_GROUPS = 5
-"""Ranges of nodes of a multi-node job (https://docs.aws.amazon.com/batch/latest/userguide/mnp-node-groups.html)."""
-
 MAX_QUEUE_ENVIRONMENTS = 3
 """Compute environments of a queue of AWS Batch (https://docs.aws.amazon.com/batch/latest/APIReference/API_CreateJobQueue.html)."""
 
 MAX_JOB_QUEUE_PRIORITY = 9999
 """Priority of jobs, and of queues, of AWS Batch: https://docs.aws.amazon.com/batch/latest/userguide/service_limits.html"""
-
-SHARE_NUMBERS: Mapping[str, tuple[float, float]] = {
-    "ComputeReservation": (0, 99),
-    "Priority": (0, MAX_JOB_QUEUE_PRIORITY),
-    "ShareDecaySeconds": (0, 604_800),
-    "WeightFactor": (0.0001, 999.9999),
-}
-"""The least and the largest value of the numbers of a queue and its fair-share policy
-(https://docs.aws.amazon.com/batch/latest/APIReference/API_FairsharePolicy.html and API_ShareAttributes.html)."""
 
 BATCH_TYPE_WORDS = frozenset({"default_arm64", "default_x86_64", "optimal"})
 """Words for whatever AWS Batch prefers at the time, all of it without accelerators.

@@ -23,6 +23,13 @@ class Gone:
 
 
 GONE: Mapping[str, Gone] = {
+    "GPU105": Gone("does a new compute environment use another system than Amazon Linux 2?", into="GPU003"),
+    "GPU133": Gone("does a job ask AWS Batch for whole GPUs?", into="GPU020"),
+    "GPU134": Gone(
+        "does a GPU job set its vCPUs and its memory?",
+        said_by="AWS Batch RegisterJobDefinition (ClientException), "
+        "cdk-preflight pf-batch-jd-resource-requirements-required",
+    ),
     "GPU205": Gone(
         "does the task have the container and the port that load balancers send requests to?",
         into="GPU204",
@@ -31,8 +38,18 @@ GONE: Mapping[str, Gone] = {
         "do load balancers say between what a deployment shifts their traffic?",
         said_by="Amazon ECS, when it creates the service (advancedConfiguration field is required)",
     ),
+    "GPU293": Gone("is the timeout of a job one that AWS Batch accepts?", into="GPU350"),
     "GPU299": Gone("is the listener there before the service?", into="GPU298"),
     "GPU322": Gone("does something limit how often a state runs a GPU task again?", into="GPU321"),
+    "GPU330": Gone("is the retry strategy of a job one that AWS Batch accepts?", into="GPU350"),
+    "GPU340": Gone("can a compute environment have as many hosts as a multi-node job has nodes?", into="GPU296"),
+    "GPU341": Gone("do the nodes of a multi-node job name one instance type?", into="GPU362"),
+    "GPU343": Gone("are the hosts of a multi-node job with GPUs near each other?", into="GPU095"),
+    "GPU348": Gone("do the ranges of a multi-node job end with its last node?", into="GPU355"),
+    "GPU349": Gone(
+        "can the number of nodes of a multi-node job be another one in a submission?",
+        said_by="AWS Batch SubmitJob (ClientException)",
+    ),
     "GPU352": Gone(
         "does EventBridge take all capacity providers in the strategy of its target?", said_by="cfn-lint E3032"
     ),
@@ -41,9 +58,14 @@ GONE: Mapping[str, Gone] = {
         said_by="EventBridge, when it is deployed (ValidationException), and cdk-preflight "
         "pf-events-target-parameters-required (rules with a literal ARN)",
     ),
+    "GPU354": Gone("do all instance types of a compute environment have one architecture?", into="GPU357"),
     "GPU356": Gone(
         "does a state wait for a GPU task only in a Standard workflow?",
         said_by="Step Functions, when it is deployed (InvalidDefinition), and cdk-preflight pf-sfn-express-unsupported",
+    ),
+    "GPU361": Gone(
+        "does a multi-node job have 5 ranges of nodes at most?",
+        said_by="AWS Batch RegisterJobDefinition (ClientException); cdk-preflight pf-batch-jd-node-ranges-max",
     ),
     "GPU367": Gone(
         "are the numbers in the definition of a state machine those that Step Functions accepts?",
@@ -53,6 +75,11 @@ GONE: Mapping[str, Gone] = {
         "does each state of a state machine lead to a state that is there, or to the end?",
         said_by="Step Functions, when it is deployed (InvalidDefinition, MISSING_TRANSITION_TARGET), and cdk-preflight "
         "pf-sfn-asl-missing-state, pf-sfn-asl-unreachable-state",
+    ),
+    "GPU369": Gone(
+        "are the priorities of GPU jobs and the shares of their queues those that AWS Batch accepts?",
+        said_by="AWS Batch CreateSchedulingPolicy and CreateJobQueue (ClientException), "
+        "cdk-preflight pf-batch-sp-weight-factor-range, cfn-lint E3034",
     ),
     "GPU371": Gone(
         "do only Task states have TimeoutSeconds and HeartbeatSeconds?",

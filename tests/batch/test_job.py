@@ -125,7 +125,6 @@ def test_with_efa_it_gets_the_adapters_of_its_hosts(site: Site) -> None:
         ({"vcpus": 12}, "GPU061"),
         ({"gpu_memory_gib": 40}, "GPU064"),
         ({"precision": "fp4"}, "GPU066"),
-        ({"timeout": cdk.Duration.seconds(30)}, "GPU293"),
     ],
 )
 def test_a_job_that_no_environment_runs_is_refused_by_the_rule_that_check_uses(

@@ -275,8 +275,7 @@ REFUSED: list[tuple[str, str | None, Call]] = [
         "image",
         lambda site: _far_away(site, GpuMachineImage.pinned("al2023-gpu", _NEWER)),
     ),
-    ("GPU133", "gpus", lambda site: job(site, queue(site), gpus="ALL")),
-    ("GPU293", "timeout", lambda site: job(site, queue(site), timeout=cdk.Duration.seconds(30))),
+    ("GPU020", "gpus", lambda site: job(site, queue(site), gpus="ALL")),
     (
         "GPU286",
         "image",
@@ -288,7 +287,6 @@ REFUSED: list[tuple[str, str | None, Call]] = [
 """A rule, the argument that the error names, and a call that it refuses."""
 
 NOT_REFUSED: Mapping[str, str] = {
-    "GPU020": "the type of gpus is checked before a task is built, and CDK writes the entry",
     "GPU021": "the entry is written for the user",
     "GPU022": "gpus is a number or a share, never both",
     "GPU028": "the launch types are those of the capacity",
@@ -297,7 +295,6 @@ NOT_REFUSED: Mapping[str, str] = {
     "GPU231": "CDK encodes user data, and begins it with #!",
     "GPU232": "containers are added to the task definition after it is made",
     "GPU233": "volumes may be added after the container",
-    "GPU341": "a training names the one type of its queue",
     "GPU255": "the container that is referred to may be added later",
     "GPU256": "dependencies are added to containers that are there, through CDK",
     "GPU257": "CDK makes the task execution role",
@@ -346,18 +343,13 @@ NOT_REFUSED: Mapping[str, str] = {
     "GPU297": "HostScaling checks its numbers",
     "GPU300": "no construct makes rules",
     "GPU359": "no construct overrides containers",
-    "GPU349": "a training has one range of all its nodes",
     "GPU355": "a training has one range of all its nodes",
-    "GPU361": "a training has one range of all its nodes",
-    "GPU354": "the types of an environment are those of one image",
     "GPU358": "the allocation strategy goes with Purchase",
     "GPU301": "capacity of Managed Instances names its cluster alone",
     "GPU107": "the user data of a compute environment is MIME multi-part",
     "GPU221": "HostReplacement is an instance refresh",
     "GPU250": "CDK alone knows the name of an image, and each container would cost a question; synth refuses it",
     "GPU392": "a container may be added later, and references are only written at synth, which refuses it",
-    "GPU134": "a job gets a share of its host",
-    "GPU330": "BatchRetries checks its numbers",
     "GPU360": "an ec2.IMachineImage says what its image is when it is bound, and the template holds that",
 }
 """Rules that no call of a constructor breaks, and why."""

@@ -84,7 +84,7 @@ CONTRADICTIONS: tuple[Contradiction, ...] = (
         _row(
             f"batch, {trait}",
             InvalidValueError,
-            r"^gpus: expects a whole number of GPUs, got .*\(GPU133,",
+            r"^gpus: expects a whole number of GPUs, got .*\(GPU020,",
             f"{_BATCH}/APIReference/API_ResourceRequirement.html: the number of physical GPUs",
             without=without,
         )

@@ -1,97 +1,84 @@
-"""Multi-node jobs, which start on all their hosts or on none: can they start, and do they end?
+"""Multi-node jobs of AWS Batch, which start on all their hosts or on none: can they start, and do they end?
 
 A job that is submitted with other nodes than its definition has is judged with these.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from gpu_constructs.budget import brief
-from gpu_constructs.fleet import Pool, Scheduler, Task, Unknown
+from gpu_constructs.fleet import Pool, PurchaseOption, Task
 from gpu_constructs.hardware import known_type
-from gpu_constructs.placement.destinations import by_hand, unassigned
-from gpu_constructs.placement.reach import pools_by_hand
-from gpu_constructs.rules.change import either, first_of, one_way
+from gpu_constructs.rules.change import first_of, one_way
 from gpu_constructs.rules.context import Context
+from gpu_constructs.rules.evidence.accelerated import gangs, has_several_gpu_nodes
 from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 from gpu_constructs.rules.words import Word
 
 _A_DAY = 86_400
+_TYPES = {"Spot": "SPOT", "of ECS Managed Instances": "ECS_MANAGED_INSTANCES"}
 
 
 @error(
-    "GPU340",
-    question="can a compute environment have as many hosts as a multi-node job has nodes?",
-    because="AWS Batch starts a multi-node job on all its hosts or on none, one container on each, and goes above "
-    "MaxvCpus by one host at most",
-    source="https://docs.aws.amazon.com/batch/latest/userguide/multi-node-parallel-jobs.html",
-    unless=("GPU294", "GPU296", "GPU061", "GPU063"),
+    "GPU294",
+    question="do multi-node jobs have a compute environment on demand, with instances of EC2?",
+    because="AWS Batch runs multi-node parallel jobs neither on Spot Instances nor on ECS Managed Instances",
+    source="https://docs.aws.amazon.com/batch/latest/APIReference/API_ComputeResource.html",
 )
-def holds_the_gang(context: Context) -> Problems:
-    for task, nodes, pools in _gangs(context):
-        most = [each.max_instances for each in pools if not isinstance(each.max_instances, Unknown)]
-        if len(most) == len(pools) and max(most) < nodes:
-            largest = pools[most.index(max(most))]
-            enough = nodes * max((each.vcpus for each in largest.instance_types), default=0)
+def nodes_stay(context: Context) -> Problems:
+    for task, pools in gangs(context):
+        kinds = [_without_gangs(each) for each in pools]
+        if all(kinds):
             yield Problem(
-                about=task,
-                involves=(largest,),
-                property_name="NodeProperties.NumNodes",
-                value=nodes,
-                message=f"{task.name} starts on {nodes} hosts at once, and {largest.name} has {max(most)} at most",
-                allowed=f"1 to {max(most)}",
-                fix=Word(f"MaxvCpus {enough}"),
-                ways=either(
-                    (Word(f"MaxvCpus {enough}"), replace(largest, max_vcpus=enough, max_instances=nodes)),
-                    *((Word(f"NumNodes {max(most)}"), replace(task, nodes=max(most))) for _ in range(max(most) > 0)),
-                ),
+                about=pools[0],
+                involves=(task,),
+                property_name="ComputeResources.Type",
+                value=_TYPES[kinds[0]],
+                message=f"{task.name} is a multi-node job, and every compute environment here is "
+                f"{' or '.join(dict.fromkeys(kinds))}, where AWS Batch does not run multi-node jobs",
+                allowed=Word("Type EC2"),
+                fix=Word(f"{_on_demand(pools[0])}, in a compute environment for these jobs"),
             )
 
 
+def _on_demand(pool: Pool) -> str:
+    """What changes a compute environment to one on demand: strategies for Spot Instances are refused there."""
+    is_for_spot = isinstance(pool.allocation, str) and pool.allocation.startswith("SPOT")
+    return "Type EC2 with AllocationStrategy BEST_FIT_PROGRESSIVE" if is_for_spot else "Type EC2"
+
+
+def _without_gangs(pool: Pool) -> str:
+    """Why AWS Batch runs no multi-node job there; empty where it does."""
+    if pool.is_managed_environment:
+        return "of ECS Managed Instances"
+    return "Spot" if pool.bought.option is PurchaseOption.SPOT else ""
+
+
 @error(
-    "GPU341",
-    question="do the nodes of a multi-node job name one instance type?",
-    because="AWS Batch limits the instance types of a range of nodes to one, and all ranges of a job must use the same",
-    source="https://docs.aws.amazon.com/batch/latest/userguide/mnp-node-groups.html",
-)
-def names_one_type(task: Task) -> Problems:
-    if len(task.node_types) > 1:
-        first = task.node_types[0]
-        yield Problem(
-            property_name="InstanceTypes",
-            value=str(task.node_types[1]),
-            message=f"{task.name} names {len(task.node_types)} instance types for its nodes, and AWS Batch takes one",
-            one_value=True,
-            fix="one of them",
-            ways=() if isinstance(first, Unknown) else one_way(f"{first} alone", replace(task, node_types=(first,))),
-        )
-        return
-    of_ranges = [each for group in task.node_groups for each in group if isinstance(each, str)]
-    types = tuple(dict.fromkeys(of_ranges))
-    if len(types) > 1 and all(len(each) <= 1 for each in task.node_groups):
-        yield Problem(
-            property_name="InstanceTypes",
-            value=types[1],
-            message=f"{task.name} and the other ranges of its nodes name {and_list(types)}, and all nodes of a job "
-            "must have one instance type",
-            fix="one of them in all ranges",
-            ways=first_of((f"{each} in all ranges", _of_type(task, each)) for each in types),
-        )
-
-
-@warning(
     "GPU362",
-    question="do the compute environments of a multi-node job have the instance type that its nodes name?",
-    because="a job whose requirements no compute environment of its queue meets stays RUNNABLE "
-    "(MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT)",
-    source="https://docs.aws.amazon.com/batch/latest/userguide/job_stuck_in_runnable.html",
-    unless=("GPU294", "GPU341", "GPU061", "GPU063"),
+    question="do the nodes of a multi-node job name one instance type, which its compute environments have?",
+    because="all ranges of nodes must use the same instance type; a job whose type no compute environment of its queue "
+    "has stays RUNNABLE (MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT)",
+    softer="where the type is only not among those of the compute environments",
+    source="https://docs.aws.amazon.com/batch/latest/userguide/mnp-node-groups.html",
+    unless=("GPU294", "GPU061", "GPU063"),
 )
-def has_the_type(context: Context) -> Problems:
-    for task, _, pools in _gangs(context):
+def has_one_type(context: Context) -> Problems:
+    for task in context.tasks:
+        types = [each for each in task.node_types if isinstance(each, str)]
+        if len(types) > 1:
+            yield Problem(
+                about=task,
+                property_name="InstanceType",
+                value=types[1],
+                message=f"the nodes of {task.name} name {and_list(types)}, and all nodes of a job must have one "
+                "instance type",
+                fix="one of them in all ranges",
+                ways=first_of((f"{each} in all ranges", replace(task, node_types=(each,))) for each in types),
+            )
+    for task, pools in gangs(context):
         there = tuple(dict.fromkeys(each.name for pool in pools for each in pool.instance_types))
         name = task.node_types[0] if len(task.node_types) == 1 else None
         is_known = all(each.types_are_known for each in pools)
@@ -99,14 +86,46 @@ def has_the_type(context: Context) -> Problems:
             yield Problem(
                 about=task,
                 involves=(pools[0],),
-                property_name="InstanceTypes",
+                property_name="InstanceType",
                 value=name,
                 message=f"the nodes of {task.name} are to be {brief(name)}, and {and_list(p.name for p in pools)} "
                 f"{'has' if len(pools) == 1 else 'have'} {and_list(there)}",
                 allowed=or_list(there),
                 fix="a type that the compute environment has",
-                ways=first_of((each, _of_type(task, each)) for each in there),
+                ways=first_of((each, replace(task, node_types=(each,))) for each in there),
+                is_certain=False,
             )
+
+
+@error(
+    "GPU355",
+    question="do the ranges of a multi-node job name all of its nodes and no others, and its main node?",
+    because="the ranges of nodes must account for all nodes, which are counted from 0, and AWS Batch refuses the job "
+    "definition otherwise",
+    source="https://docs.aws.amazon.com/batch/latest/APIReference/API_NodeRangeProperty.html",
+)
+def names_its_nodes(task: Task) -> Problems:
+    nodes, missed, ends = task.nodes, task.missed_node, task.ranged_nodes
+    if not isinstance(nodes, int) or not task.wants_gpu:
+        return
+    counted = f"{task.name} has {nodes} nodes, counted from 0, and"
+    if missed is not None:
+        exists = missed < nodes
+        yield Problem(
+            property_name="TargetNodes" if exists else "MainNode",
+            message=f"{counted} none of its ranges names node {missed}"
+            if exists
+            else f"{counted} its main node is {missed}",
+            fix='a range up to the last node, such as "0:"' if exists else "MainNode 0",
+        )
+    elif ends is not None and ends > nodes:
+        yield Problem(
+            property_name="TargetNodes",
+            value=ends - 1,
+            message=f"{counted} a range of them ends with node {ends - 1}",
+            allowed=f"0 to {nodes - 1}",
+            fix=f'a range up to node {nodes - 1}, such as "0:", or NumNodes {ends}',
+        )
 
 
 @warning(
@@ -115,7 +134,6 @@ def has_the_type(context: Context) -> Problems:
     because="AWS Batch watches the main node alone: where another one fails, the job neither stops nor is tried again, "
     "and all its hosts wait until a time limit ends it",
     source="https://docs.aws.amazon.com/batch/latest/userguide/job-lifecycle.html",
-    unless=("GPU293",),
 )
 def ends(task: Task) -> Problems:
     if task.is_multi_node and task.wants_gpu and task.attempt_seconds is None:
@@ -128,32 +146,6 @@ def ends(task: Task) -> Problems:
 
 
 @warning(
-    "GPU343",
-    question="are the hosts of a multi-node job with GPUs near each other?",
-    because="AWS advises a cluster placement group in one Availability Zone for multi-node jobs; hosts in several "
-    "zones talk slowly, and their traffic is charged",
-    source="https://docs.aws.amazon.com/batch/latest/userguide/mnp-ce.html",
-    unless=("GPU095", "GPU294"),
-)
-def near_each_other(context: Context) -> Problems:
-    for task, nodes, pools in _gangs(context):
-        far = [each for each in pools if each.placement_group is False and each.zones is not None and each.zones > 1]
-        if nodes > 1 and task.wants_gpu and far:
-            yield Problem(
-                about=far[0],
-                involves=(task,),
-                property_name="ComputeResources.PlacementGroup",
-                message=f"{task.name} runs on {nodes} hosts at once, and those of {far[0].name} may be in "
-                f"{far[0].zones} Availability Zones",
-                fix="subnets of one zone, and a PlacementGroup with the strategy cluster",
-                ways=one_way(
-                    "subnets of one zone, and a PlacementGroup with the strategy cluster",
-                    replace(far[0], zones=1, placement_group=True),
-                ),
-            )
-
-
-@warning(
     "GPU347",
     question="can the nodes of a multi-node job with GPUs reach each other?",
     because="the interfaces of a multi-node job are in the security groups of its compute environment, or in the "
@@ -163,30 +155,18 @@ def near_each_other(context: Context) -> Problems:
     unless=("GPU294",),
 )
 def reach_each_other(context: Context) -> Problems:
-    for task, nodes, pools in _gangs(context):
+    for task, pools in gangs(context):
         closed = [each for each in pools if each.has_emptied_group]
-        if nodes > 1 and task.wants_gpu and closed:
+        if has_several_gpu_nodes(task) and closed:
             yield Problem(
                 about=closed[0],
                 involves=(task,),
                 property_name="ComputeResources.SecurityGroupIds",
-                message=f"the {nodes} nodes of {task.name} are in the default security group of the VPC of "
+                message=f"the {task.nodes} nodes of {task.name} are in the default security group of the VPC of "
                 f"{closed[0].name}, which lets nothing in",
                 fix="restrict_default_security_group=False of ec2.Vpc, a rule that opens the group to itself, or "
                 "SecurityGroupIds where hosts have no EFA",
             )
-
-
-def _gangs(context: Context) -> Iterator[tuple[Task, int, tuple[Pool, ...]]]:
-    """Multi-node jobs with their nodes and every compute environment that they may run on."""
-    for task in unassigned(context.fleet):
-        pools = pools_by_hand(context.fleet, task) if task.scheduler is Scheduler.BATCH else ()
-        if isinstance(task.nodes, int) and pools and by_hand(context.fleet, task).is_closed:
-            yield task, task.nodes, pools
-
-
-def _of_type(task: Task, name: str) -> Task:
-    return replace(task, node_types=(name,), node_groups=((name,),) * len(task.node_groups))
 
 
 def _is_metal(name: str) -> bool:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
-from gpu_constructs.fleet import GPU, NEURON_DEVICE, Container, Pool, ResourceRequirement, Task, Workload
+from gpu_constructs.fleet import GPU, NEURON_DEVICE, Container, Pool, ResourceRequirement, Scheduler, Task, Workload
 from gpu_constructs.placement import demand_of
+from gpu_constructs.placement.destinations import by_hand, unassigned
 from gpu_constructs.placement.memo import by_identity
-from gpu_constructs.placement.reach import pools_of
+from gpu_constructs.placement.reach import pools_by_hand, pools_of
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.rule import Problems, Rule
 
@@ -68,6 +69,18 @@ def and_where_submitted(rule: Rule) -> Rule:
 def _asks_anew(task: Task, known: Collection[int]) -> bool:
     """Whether a task asks for GPUs in other entries than these, by their ids."""
     return any(is_gpu(each) and id(each) not in known for one in task.containers for each in one.requirements)
+
+
+def gangs(context: Context) -> Iterator[tuple[Task, tuple[Pool, ...]]]:
+    """Multi-node jobs of AWS Batch, with every compute environment that they may run on."""
+    for task in unassigned(context.fleet):
+        if task.scheduler is Scheduler.BATCH and task.is_multi_node and by_hand(context.fleet, task).is_closed:
+            yield task, pools_by_hand(context.fleet, task)
+
+
+def has_several_gpu_nodes(task: Task) -> bool:
+    """Whether a job certainly runs on more than one host, with GPUs."""
+    return isinstance(task.nodes, int) and task.nodes > 1 and task.wants_gpu
 
 
 @by_identity(maxsize=1 << 16)

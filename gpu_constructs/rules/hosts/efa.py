@@ -11,9 +11,11 @@ from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, NetworkInterface, Pool
 from gpu_constructs.fleet.efa import efa_layout
 from gpu_constructs.hardware import InstanceType, family
 from gpu_constructs.rules.change import Way, Ways, one_way
+from gpu_constructs.rules.context import Context
+from gpu_constructs.rules.evidence.accelerated import gangs, has_several_gpu_nodes
 from gpu_constructs.rules.evidence.fixes import of_types
 from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
-from gpu_constructs.rules.rule import Problem, Problems, error, warning
+from gpu_constructs.rules.rule import Problem, Problems, Rule, error, warning
 from gpu_constructs.rules.words import Word
 
 _EFA = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html"
@@ -174,12 +176,36 @@ def open_to_itself(pool: Pool) -> Problems:
         )
 
 
+def _and_of_gangs(rule: Rule) -> Rule:
+    """The rule, asked also of the hosts of multi-node jobs without EFA."""
+    return replace(rule, in_fleet=_of_gangs)
+
+
+def _of_gangs(context: Context) -> Problems:
+    for task, pools in gangs(context):
+        far = [each for each in pools if each.placement_group is False and each.zones is not None and each.zones > 1]
+        if has_several_gpu_nodes(task) and far and not _efa(far[0]):
+            fix = "subnets of one zone, and a PlacementGroup with the strategy cluster"
+            yield Problem(
+                about=far[0],
+                involves=(task,),
+                property_name="ComputeResources.PlacementGroup",
+                message=f"{task.name} runs on {task.nodes} hosts at once, and those of {far[0].name} may be in "
+                f"{far[0].zones} Availability Zones",
+                fix=fix,
+                ways=one_way(fix, replace(far[0], zones=1, placement_group=True)),
+                changes="ComputeResources.PlacementGroup",
+            )
+
+
+@_and_of_gangs
 @warning(
     "GPU095",
-    question="are hosts with EFA near each other?",
-    because="EFA traffic does not leave its Availability Zone, and a cluster placement group keeps hosts near each "
-    "other",
+    question="are hosts with EFA, and those of a multi-node job, near each other?",
+    because="EFA traffic does not leave its Availability Zone, other hosts talk slowly across zones and their traffic "
+    "is charged, and a cluster placement group keeps hosts near each other",
     source=_EFA,
+    unless=("GPU294",),
     changes="PlacementGroup",
 )
 def together(pool: Pool) -> Problems:

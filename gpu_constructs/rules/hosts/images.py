@@ -34,9 +34,12 @@ from gpu_constructs.hardware import (
     may_run,
     newest_release,
 )
+from gpu_constructs.hardware import (
+    image as named_image,
+)
 from gpu_constructs.placement.destinations import carries_gpus
 from gpu_constructs.placement.machine import is_declared, is_refused_for_certain, registers_no_gpu
-from gpu_constructs.rules.change import Way, Ways
+from gpu_constructs.rules.change import Way, Ways, one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import of_types
 from gpu_constructs.rules.evidence.lists import or_list, with_verb
@@ -81,14 +84,17 @@ def pinned(pool: Pool) -> Problems:
     "GPU003",
     question="does the machine image still get security updates?",
     because="AWS promises no security updates for an image past its end of life; where it still publishes releases, "
-    "they may stop on any day",
+    "they may stop on any day, and AWS Batch refuses new compute environments on its own images of Amazon Linux 2",
     source="https://github.com/aws/amazon-ecs-ami",
-    unless=("GPU033", "GPU105"),
+    unless=("GPU033",),
 )
 def kept_up(context: Context) -> Problems:
     for pool in context.fleet.pools:
         image = _image(pool)
         if image is None or is_supported(image):
+            continue
+        if image.operating_system is OperatingSystem.AMAZON_LINUX_2 and _is_image_of_batch(pool):
+            yield _refused_by_batch(pool, image)
             continue
         yield Problem(
             about=pool,
@@ -99,6 +105,24 @@ def kept_up(context: Context) -> Problems:
             property_name=_PROPERTY,
             value=image.name,
         )
+
+
+def _is_image_of_batch(pool: Pool) -> bool:
+    """Whether AWS Batch itself provides the image of a compute environment."""
+    own = isinstance(pool.image, HostImage) and pool.image.release == "custom"
+    return pool.kind is PoolKind.BATCH and pool.details.names_image is not True and not own
+
+
+def _refused_by_batch(pool: Pool, old: Image) -> Problem:
+    # https://docs.aws.amazon.com/batch/latest/APIReference/API_Ec2Configuration.html
+    new = named_image("al2023-gpu" if old.accelerator else "al2023")
+    return Problem(
+        about=pool,
+        message=f"AWS Batch refuses new compute environments on {old.name} since 2026-06-30",
+        fix="an image of Amazon Linux 2023",
+        ways=one_way(f"imageType {_OF_BATCH[new.name]}", replace(pool, image=HostImage(image=new))),
+        property_name="ImageType",
+    )
 
 
 @warning(

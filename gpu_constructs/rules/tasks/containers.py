@@ -221,7 +221,7 @@ def asked_of_ecs(context: Context) -> Problems:
     because="Docker gives a container 64 MiB of shared memory, through which NCCL and the workers of a PyTorch "
     "DataLoader pass data",
     source="https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html#shared-memory",
-    unless=("GPU023", "GPU133"),
+    unless=("GPU023", "GPU020"),
 )
 def shared_memory(task: Task) -> Problems:
     for container in task.containers:

@@ -30,6 +30,7 @@ _HUGE = re.compile(r"[1-9][0-9]{6,}")
 """More GPUs than are read as a number of them."""
 
 _ONE = ResourceRequirement.gpus(1)
+_ONE_GPU = '{"Type": "GPU", "Value": "1"}'
 _COUNT = "the number of GPUs of one host, or fewer"
 
 _ECS_TYPES = (GPU, NEURON_DEVICE, "InferenceAccelerator")
@@ -41,17 +42,28 @@ _API = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ResourceRe
 @and_where_submitted
 @error(
     "GPU020",
-    question="is the number of GPUs a value that ECS takes?",
+    question="is the number of GPUs a value that ECS, or AWS Batch for a job, takes?",
     because="ECS takes a positive whole number, ALL, or for hosts with a part of a GPU a decimal below 1; it refuses a "
-    "task definition with another value, or gives it no GPU",
+    "task definition with another value, or gives it no GPU; AWS Batch takes whole GPUs by number alone",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu-specifying.html",
 )
 def countable(task: Task) -> Problems:
     for container, each in _entries(task):
         value = each.value
+        what = _beyond_whole(each) if is_gpu(each) and task.scheduler is Scheduler.BATCH else ""
+        if what and task.wants_gpu and "FARGATE" not in task.compatibilities:
+            yield Problem(
+                container=container,
+                message=f"the job {task.name} asks AWS Batch for {what}, and Batch hands out whole GPUs by number",
+                fix="a number of whole GPUs",
+                ways=one_way(_ONE_GPU, _asking(task, container, each, _ONE)),
+                property_name="ResourceRequirements",
+                value=value,
+            )
+            continue
         if not isinstance(value, str) or not is_gpu(each) or each.whole or each.is_all or each.part:
             continue
-        message, fix, number = _miscounted(container, value)
+        message, fix, number = _miscounted(container, value, is_of_ecs=task.scheduler is Scheduler.ECS)
         yield Problem(
             container=container,
             message=message,
@@ -243,7 +255,16 @@ def _in_container(task: Task) -> Ways:
     return one_way(f"in the container, {RIGHT_FORM}", with_container(replace(task, unknown_keys=keys), container, new))
 
 
-def _miscounted(container: Container, value: str) -> tuple[str, str, str]:
+def _beyond_whole(asked: ResourceRequirement) -> str:
+    """What a requirement asks for that is not a number of whole GPUs; empty if it is one."""
+    if asked.nvidia_mps is not None:
+        return "a share of a GPU (SharingStrategy)"
+    if asked.is_all:
+        return "ALL GPUs of its host"
+    return f"{shown(asked.value)} of a GPU" if asked.part is not None else ""
+
+
+def _miscounted(container: Container, value: str, *, is_of_ecs: bool) -> tuple[str, str, str]:
     """The message, the fix, and the number of GPUs that it names; empty if it names none."""
     if _HUGE.fullmatch(value):
         asked = f"container {container.name} asks for {brief(value)} GPUs"
@@ -251,7 +272,12 @@ def _miscounted(container: Container, value: str) -> tuple[str, str, str]:
     message = (
         f"container {container.name} asks for GPUs with the value {shown(value)}; ECS takes a whole number from 1, ALL "
         "for all GPUs of the host, or a decimal below 1, such as 0.25, for hosts with a part of a GPU"
+        if is_of_ecs
+        else f"container {container.name} asks for GPUs with the value {shown(value)}; AWS Batch takes a whole number "
+        "from 1"
     )
+    if value.strip().upper() == "ALL" and not is_of_ecs:
+        return message, _ONE_GPU, "1"
     return message, *_counted(value)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 
 from gpu_constructs.fleet import UNKNOWN, Container, Relations, RetryStrategy, Scheduler, Task, Unknown
 from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU
@@ -55,6 +56,8 @@ def batch_tasks(index: Index, notes: Notes) -> Iterator[tuple[Resource, str, Tas
         )
         ranges = properties.section("NodeProperties").sections("NodeRangeProperties")
         read = [(each, _task(each, "Container", common, index)) for each in ranges]
+        types = tuple(dict.fromkeys(chain.from_iterable(map(_node_types, ranges))))
+        types = tuple(dict.fromkeys(chain.from_iterable(map(_node_types, ranges))))
         # What is true of all ranges is said of one of them.
         speaker = next((number for number, (_, task) in enumerate(read) if task is not None and task.wants_gpu), 0)
         for number, (each, task) in enumerate(read):
@@ -68,7 +71,7 @@ def batch_tasks(index: Index, notes: Notes) -> Iterator[tuple[Resource, str, Tas
                     named,
                     replace(
                         _with_needs(task, resource, notes),
-                        node_groups=tuple(_types_of_range(one) for one in ranges) if speaks else (),
+                        node_types=types if speaks else (),
                         missed_node=_missed_node(properties.section("NodeProperties")) if speaks else None,
                         ranged_nodes=_ranged_nodes(properties.section("NodeProperties")) if speaks else None,
                         origin=each.origin,
@@ -124,14 +127,10 @@ def _with_needs(task: Task, resource: Resource, notes: Notes) -> Task:
     return replace(task, containers=containers) if needs else task
 
 
-def _node_types(section: Section, container: Section) -> tuple[str | Unknown, ...]:
-    """The types that nodes name: those of the range, or the one of its container, which is the older form."""
-    older = container.text("InstanceType")
+def _node_types(section: Section) -> tuple[str | Unknown, ...]:
+    """The types that a range of nodes names: its own, which go with EcsProperties, or the one of its container."""
+    older = section.section("Container").text("InstanceType")
     return section.texts("InstanceTypes") or (() if older is None else (older,))
-
-
-def _types_of_range(section: Section) -> tuple[str | Unknown, ...]:
-    return _node_types(section, section.section("Container"))
 
 
 def _retries(section: Section) -> RetryStrategy:
@@ -163,7 +162,6 @@ def _task(section: Section, container_key: str, common: Task, index: Index) -> T
     platform = task.section("RuntimePlatform")
     return replace(
         common,
-        node_types=_node_types(section, task) if common.is_multi_node else (),
         containers=containers,
         architecture=architecture_of(platform),
         operating_system=platform.text("OperatingSystemFamily"),

@@ -5,13 +5,11 @@ https://docs.aws.amazon.com/batch/latest/APIReference/API_CreateJobQueue.html
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
-from gpu_constructs.fleet import UNKNOWN, JobQueue, Origin, Pool, QueuedEnvironment, Unknown
+from gpu_constructs.fleet import UNKNOWN, JobQueue, Pool, QueuedEnvironment, Unknown
 from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS
-from gpu_constructs.template.model import Reference, Resource, Value
+from gpu_constructs.template.model import Reference, Resource
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.names import Names
 from gpu_constructs.template.resources.section import Section, given
@@ -19,8 +17,6 @@ from gpu_constructs.template.resources.section import Section, given
 ENVIRONMENT = "AWS::Batch::ComputeEnvironment"
 QUEUE = "AWS::Batch::JobQueue"
 _POLICY = "AWS::Batch::SchedulingPolicy"
-_SHARE_NUMBERS = ("ShareDecaySeconds", "ComputeReservation")
-_DECIMAL = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?")
 _PLATFORMS = {"EC2": "EC2", "SPOT": "EC2", "ECS_MANAGED_INSTANCES": "Managed Instances"}
 
 
@@ -57,7 +53,6 @@ def job_queues(
                     given(each.integer("MaxTimeSeconds"), UNKNOWN)
                     for each in properties.sections("JobStateTimeLimitActions")
                 ),
-                numbers=tuple(_numbers(properties, index)),
                 origin=resource.origin,
             ),
         )
@@ -77,25 +72,6 @@ def _queued(resource: Resource, pool: Pool | None, name: str) -> QueuedEnvironme
         platform=platform,
         architectures=frozenset(each.architecture for each in types),
     )
-
-
-def _numbers(properties: Section, index: Index) -> Iterator[tuple[str, float, Origin]]:
-    """The priority of a queue, and the numbers of its policy."""
-    policy = _policy(properties, index)
-    shares = Section.of(policy, []).section("FairsharePolicy") if policy is not None else replace(properties, values={})
-    found = [(properties, "Priority"), *((shares, key) for key in _SHARE_NUMBERS)]
-    found += [(each, "WeightFactor") for each in shares.sections("ShareDistribution")]
-    for section, key in found:
-        value = _number(section.get(key))
-        if value is not None:
-            yield key, value, section.origin
-
-
-def _number(value: Value) -> float | None:
-    """A number, or a text that is one, as CloudFormation takes both."""
-    if isinstance(value, str) and _DECIMAL.fullmatch(value):
-        return float(value)
-    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
 def _policy(properties: Section, index: Index) -> Resource | None:

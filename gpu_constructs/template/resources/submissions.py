@@ -101,7 +101,6 @@ class Submissions:
                 array_size=request.section("ArrayProperties").integer("Size"),
                 attempts=request.section("RetryStrategy").integer("Attempts"),
                 attempt_seconds=request.section("Timeout").integer("AttemptDurationSeconds"),
-                scheduling_priority=priority,
                 may_share=call.resource.type not in {_RULE, _PIPE},
                 origin=request.origin,
             )
@@ -113,7 +112,7 @@ class Submissions:
             return task
         # Types that a part of the nodes gets instead are not told apart.
         if any(each.has("InstanceTypes") for each in request.section(_OF_NODES).sections("NodePropertyOverrides")):
-            task = replace(task, node_types=(), node_groups=())
+            task = replace(task, node_types=())
         key = next(filter(request.has, ("ContainerOverrides", _OF_ECS, _OF_NODES)), _OF_ECS)
         origin = task.origin if containers is task.containers else request.origin.at(key)
         return replace(task, name=name, environments=environments, containers=containers, nodes=nodes, origin=origin)

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from gpu_constructs.checking.report import check_files
-from gpu_constructs.rules.batch.gangs import names_one_type
-from tests.rules.batch.test_jobs import job
-from tests.rules.given import fleet_of, gpu, only, said
+from gpu_constructs.fleet import UNKNOWN
+from gpu_constructs.rules.batch.gangs import has_one_type, names_its_nodes
+from tests.rules.batch.test_jobs import GPU_JOB
+from tests.rules.given import container, fleet_of, only, said
+from tests.template.resources.declared import fleet
 from tools.rule_examples import example_of
 
 _DEFAULT = "!GetAtt Vpc.DefaultSecurityGroup"
 _OPEN = f'{{Type: "AWS::EC2::SecurityGroupIngress", Properties: {{GroupId: {_DEFAULT}, IpProtocol: "-1"}}}}'
-GANG = replace(job(gpu("1"), cpu=4096), nodes=4)
+_NEAR = """
+  Near: {Type: AWS::EC2::PlacementGroup, Properties: {Strategy: cluster}}
+  SubnetA: {Type: AWS::EC2::Subnet, Properties: {VpcId: vpc-1, AvailabilityZone: us-east-1a, CidrBlock: 10.0.0.0/24}}
+  SubnetB: {Type: AWS::EC2::Subnet, Properties: {VpcId: vpc-1, AvailabilityZone: us-east-1b, CidrBlock: 10.0.1.0/24}}
+"""
+GANG = replace(GPU_JOB, nodes=4)
+MISSED = replace(GANG, missed_node=3)
+_SUBMIT = {"JobName": "x", "JobQueue": "${Queue}", "JobDefinition": "${Job}"}
 
 
 def found(rule: str, part: str) -> list[str]:
-    """What the rules of this file say of its right example with a part that is changed."""
-    example = example_of(rule)
-    findings = check_files(["-"], stdin=example.file(part).encode()).findings
+    """What a rule says of a part of the template that all examples of gangs start from."""
+    findings = check_files(["-"], stdin=example_of("GPU294").file(part).encode()).findings
     return [each.message for each in findings if each.rule == rule]
 
 
@@ -44,19 +54,32 @@ def right(rule: str, *changes: tuple[str, str]) -> list[str]:
     ],
 )
 def test_a_gang_is_held_against_the_hosts_that_maxvcpus_come_to(vcpus: object, nodes: object, is_found: bool) -> None:
-    part = example_of("GPU340").right.replace("MaxvCpus: 8", f"MaxvCpus: {vcpus}")
+    resources = f"ComputeResources: {{InstanceTypes: [g6.xlarge], MaxvCpus: {vcpus}}}"
+    part = example_of("GPU294").right.replace("ComputeResources: {Type: EC2}", resources).replace("0:1", "0:")
     part = part.replace("NumNodes: 2", f"NumNodes: {nodes}") + "Parameters: {Most: {Type: Number}}\n"
-    said = found("GPU340", part)
+    said = found("GPU296", part)
     assert [f"{nodes} hosts at once, and Environment has {int(str(vcpus)) // 4} at most" in each for each in said] == (
         [True] * is_found
     )
 
 
-def test_what_is_not_known_is_not_called_several_types_a_missing_limit_or_far_hosts() -> None:
+def test_what_is_not_known_is_not_called_a_missing_limit() -> None:
     assert right("GPU342", ("86400", "!Ref Limit")) == []
-    unknown = ("[!Ref SubnetA], PlacementGroup: !Ref Near", "[!Ref SubnetA, subnet-12345678]")
-    assert right("GPU343", unknown) == []
-    assert right("GPU343", (", PlacementGroup: !Ref Near", "")) == []  # in one zone
+
+
+@pytest.mark.parametrize(
+    ("subnets", "is_found"),
+    [
+        ("[!Ref SubnetA, !Ref SubnetB]", True),
+        ("[!Ref SubnetA, !Ref SubnetB], PlacementGroup: !Ref Near", False),
+        ("[!Ref SubnetA, subnet-12345678]", False),
+        ("[!Ref SubnetA]", False),
+    ],
+)
+def test_the_nodes_of_a_gang_are_near_each_other(subnets: str, is_found: bool) -> None:
+    part = example_of("GPU294").right.replace("{Type: EC2}", f"{{Subnets: {subnets}}}") + _NEAR
+    words = "Job runs on 2 hosts at once, and those of Environment may be in 2 Availability Zones"
+    assert found("GPU095", part) == [words] * is_found
 
 
 @pytest.mark.parametrize(
@@ -88,28 +111,25 @@ def test_managed_instances_run_no_gang() -> None:
 @pytest.mark.parametrize(
     ("other", "is_found"),
     [
-        ("InstanceTypes: [g6.2xlarge]", True),
-        ("Container: {InstanceType: g6.2xlarge}", True),
-        ("InstanceTypes: [g6.xlarge]", False),
-        ("InstanceTypes: [!Ref Type]", False),
-        ("Container: {}", False),
+        ("InstanceType: g6.2xlarge", True),
+        ("InstanceType: g6.xlarge", False),
+        ("InstanceType: !Ref Type", False),
+        ("", False),
     ],
 )
 def test_all_ranges_of_nodes_have_one_type(other: str, is_found: bool) -> None:
     whole = '- TargetNodes: "0:"'
-    part = example_of("GPU341").right
+    part = example_of("GPU362").right
     assert whole in part
-    image = "" if "Container" in other else ", Container: {Image: x}"
-    both = f'- {{TargetNodes: "1:", {other}{image}}}\n          - TargetNodes: "0:0"'
-    messages = found("GPU341", part.replace(whole, both) + "Parameters: {Type: {Type: String}}\n")
-    words = "Job[0:0] and the other ranges of its nodes name g6.2xlarge and g6.xlarge"
-    assert [words in each for each in messages] == [True] * is_found
+    both = f'- {{TargetNodes: "1:", Container: {{Image: x, {other}}}}}\n          - TargetNodes: "0:0"'
+    messages = found("GPU362", part.replace(whole, both) + "Parameters: {Type: {Type: String}}\n")
+    assert ["the nodes of Job[0:0] name g6.2xlarge and g6.xlarge" in each for each in messages] == [True] * is_found
 
 
 def test_the_fix_is_one_type_for_all_ranges() -> None:
-    ranges = (("g6.xlarge",), ("g6.2xlarge",))
-    assert "g6.xlarge in all ranges" in only(names_one_type, fleet_of(replace(GANG, node_groups=ranges))).fix
-    assert said(names_one_type, fleet_of(replace(GANG, node_groups=(*ranges[:1], ())))) == []
+    finding = only(has_one_type, fleet_of(replace(GANG, node_types=("g6.xlarge", "g6.2xlarge"))))
+    assert "g6.xlarge in all ranges" in finding.fix
+    assert said(has_one_type, fleet_of(replace(GANG, node_types=("g6.xlarge", UNKNOWN)))) == []
 
 
 @pytest.mark.parametrize(
@@ -124,7 +144,108 @@ def test_the_fix_is_one_type_for_all_ranges() -> None:
     ],
 )
 def test_the_type_that_nodes_name_is_one_of_a_compute_environment(types: str, named: str, is_found: bool) -> None:
-    part = example_of("GPU362").right.replace("[g6.xlarge]", f"[{named}]").removeprefix("Resources:\n")
+    part = (
+        example_of("GPU362")
+        .right.replace("InstanceType: g6.xlarge", f"InstanceType: {named}")
+        .removeprefix("Resources:\n")
+    )
     there = f"Resources:\n  Environment: {{Properties: {{ComputeResources: {{InstanceTypes: {types}}}}}}}\n{part}"
     messages = found("GPU362", f"{there}Parameters: {{Type: {{Type: String}}}}\n")
     assert ["nodes of Job are to be g5.xlarge, and Environment has" in each for each in messages] == [True] * is_found
+
+
+def test_each_node_is_named() -> None:
+    assert "none of its ranges names node 3" in only(names_its_nodes, fleet_of(MISSED)).message
+    assert "its main node is 4" in only(names_its_nodes, fleet_of(replace(MISSED, missed_node=4))).message
+    for other in ({"missed_node": None}, {"nodes": UNKNOWN}, {"containers": (container(),)}):
+        assert said(names_its_nodes, fleet_of(replace(MISSED, **other))) == []
+
+
+@pytest.mark.parametrize(
+    ("ranges", "main", "missed", "ranged"),
+    [
+        (["0:"], 0, None, None),
+        ([":3"], 0, None, 4),
+        (["0:3"], 3, None, 4),
+        (["0:4"], 3, None, 5),
+        (["2:", "0:1"], 0, None, None),
+        (["2:", "0:7"], 0, None, None),  # for submissions of more nodes
+        (["0:3", "1:2"], 0, None, 4),  # a nested range overrides a part
+        (["0:2"], 0, 3, 3),
+        (["1:3"], 0, 0, 4),
+        (["0:0", "2:3"], 0, 1, 4),
+        (["0:"], 4, 4, None),
+        ([], 0, None, None),
+        (["odd"], 0, None, None),
+        (["0:4", "odd"], 0, None, None),
+        ([{"Unknown": 0}], 0, None, None),
+    ],
+)
+def test_ranges_are_read_together(ranges: list[Any], main: int, missed: int | None, ranged: int | None) -> None:
+    written = [{"TargetNodes": each, "Container": {"Image": "x"}} for each in ranges] or [{"Container": {"Image": "x"}}]
+    nodes = {"NumNodes": 4, "MainNode": main, "NodeRangeProperties": written}
+    tasks = fleet({"Job": {"Type": "AWS::Batch::JobDefinition", "Properties": {"NodeProperties": nodes}}}).tasks
+    read = [(each.missed_node, each.ranged_nodes) for each in tasks]
+    assert read == [(missed, ranged), *[(None, None)] * (len(tasks) - 1)]
+
+
+def test_a_range_that_was_counted_from_one_is_said() -> None:
+    long = replace(MISSED, missed_node=None, ranged_nodes=5)
+    finding = only(names_its_nodes, fleet_of(long))
+    assert "has 4 nodes, counted from 0, and a range of them ends with node 4" in finding.message
+    assert 'such as "0:", or NumNodes 5' in finding.fix
+    for other in ({"ranged_nodes": 4}, {"ranged_nodes": None}, {"nodes": UNKNOWN}, {"containers": (container(),)}):
+        assert said(names_its_nodes, fleet_of(replace(long, **other))) == []
+
+
+def errors_of(**overrides: Any) -> list[tuple[str, str]]:
+    """Errors about a gang of four nodes of one GPU each that a state submits."""
+    parameters = {**_SUBMIT, "NodeOverrides": overrides}
+    state = {"Type": "Task", "Resource": "arn:aws:states:::batch:submitJob", "Parameters": parameters, "End": True}
+    definition = {"Fn::Sub": json.dumps({"States": {"Train": state}})}
+    example = example_of("GPU355")
+    template = json.loads(example.file(example.right.replace("0:3", "0:")))
+    properties = {"RoleArn": "x", "DefinitionString": definition}
+    template["Resources"]["Machine"] = {"Type": "AWS::StepFunctions::StateMachine", "Properties": properties}
+    findings = check_files(["-"], stdin=json.dumps(template).encode()).findings
+    return [(each.rule, each.subject) for each in findings if each.severity.value == "error"]
+
+
+def _gpus(nodes: str) -> dict[str, Any]:
+    asked = {"ResourceRequirements": [{"Type": "GPU", "Value": "4"}]}
+    return {"NodePropertyOverrides": [{"TargetNodes": nodes, "ContainerOverrides": asked}]}
+
+
+@pytest.mark.parametrize(
+    ("overrides", "errors"),
+    [
+        ({}, []),
+        ({"NumNodes": 2}, []),
+        ({"NumNodes": 100}, [("GPU296", "Machine[Train]")]),
+        (_gpus("0:"), [("GPU061", "Machine[Train]")]),
+        (_gpus("1:"), []),  # what a part of the nodes asks for is not judged
+    ],
+)
+def test_a_gang_is_judged_as_it_is_submitted(overrides: dict[str, Any], errors: list[tuple[str, str]]) -> None:
+    assert errors_of(**overrides) == errors
+
+
+def test_types_that_a_submission_changes_are_not_judged() -> None:
+    overrides = {"NodePropertyOverrides": [{"TargetNodes": "0:", "InstanceTypes": ["g6.xlarge"]}]}
+    parameters = {"JobName": "x", "JobQueue": "queue", "JobDefinition": "Job", "NodeOverrides": overrides}
+    state = {"Type": "Task", "Resource": "arn:aws:states:::batch:submitJob", "Parameters": parameters, "End": True}
+    one = {"TargetNodes": "0:", "Container": {"Image": "x", "InstanceType": "g5.xlarge"}}
+    nodes = {"NumNodes": 2, "MainNode": 0, "NodeRangeProperties": [one]}
+    definition = {"DefinitionString": json.dumps({"StartAt": "Train", "States": {"Train": state}})}
+    read = fleet(
+        {
+            "Job": {
+                "Type": "AWS::Batch::JobDefinition",
+                "Properties": {"JobDefinitionName": "Job", "NodeProperties": nodes},
+            },
+            "Machine": {"Type": "AWS::StepFunctions::StateMachine", "Properties": definition},
+        }
+    )
+    (task,) = read.tasks
+    assert task.node_types == ("g5.xlarge",)
+    assert [each.node_types for each in task.submissions] == [()]

@@ -1,4 +1,4 @@
-"""What AWS Batch asks of the containers of a GPU job."""
+"""Jobs of AWS Batch: what they ask for, how often they are repeated, and what is submitted to a queue."""
 
 from __future__ import annotations
 
@@ -7,17 +7,33 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Origin, ResourceRequirement, Scheduler, Task
-from gpu_constructs.rules import Severity, rules_of
-from gpu_constructs.rules.batch import jobs_and_environments
-from gpu_constructs.rules.batch.jobs_and_environments import has_sizes, whole_gpus
+from gpu_constructs.checking.report import check_files
+from gpu_constructs.fleet import (
+    UNKNOWN,
+    Fleet,
+    JobQueue,
+    ResourceRequirement,
+    RetryStrategy,
+    Scheduler,
+    Starter,
+    Submission,
+    Task,
+)
+from gpu_constructs.rules import Severity
+from gpu_constructs.rules.batch.jobs import accepted_numbers, share_as_its_queue
+from gpu_constructs.rules.tasks.requests import countable
 from tests.rules.given import container, fleet_of, gpu, mps, only, said, task_of
+from tools.rule_examples import example_of
 
-RULES = rules_of(jobs_and_environments)
+LOST = '{OnStatusReason: "Host EC2*", Action: RETRY}'
+REST = '{OnReason: "*", Action: exit}'
 
 
 def job(*requirements: ResourceRequirement, **changes: Any) -> Task:
     return replace(task_of(replace(container(*requirements), **changes)), scheduler=Scheduler.BATCH)
+
+
+GPU_JOB = job(gpu("1"), cpu=4096)
 
 
 @pytest.mark.parametrize(
@@ -29,8 +45,8 @@ def job(*requirements: ResourceRequirement, **changes: Any) -> Task:
     ],
 )
 def test_anything_but_whole_gpus_is_an_error(requirement: ResourceRequirement, words: str) -> None:
-    finding = only(RULES, fleet_of(job(requirement)))
-    assert (finding.rule, finding.severity) == ("GPU133", Severity.ERROR)
+    finding = only(countable, fleet_of(job(requirement)))
+    assert (finding.rule, finding.severity) == ("GPU020", Severity.ERROR)
     assert words in finding.message
     assert finding.fix == '{"Type": "GPU", "Value": "1"}'
 
@@ -46,35 +62,104 @@ def test_anything_but_whole_gpus_is_an_error(requirement: ResourceRequirement, w
     ],
 )
 def test_whole_gpus_and_tasks_of_ecs_are_silent(task: Task) -> None:
-    assert said(whole_gpus, fleet_of(task)) == []
+    assert said(countable, fleet_of(task)) == []
 
 
 @pytest.mark.parametrize(
-    ("changes", "words", "fix"),
+    ("changes", "words"),
     [
-        ({"memory_limit_mib": None}, "without MEMORY,", '{"Type": "MEMORY", "Value": "15000"} in MiB'),
-        ({"cpu": 0}, "without VCPU,", '{"Type": "VCPU", "Value": "4"}'),
-        ({"cpu": 0, "memory_limit_mib": None}, "without VCPU and MEMORY,", '"VCPU", "Value": "4"}, {"Type": "MEMORY"'),
+        ({"attempt_seconds": 59}, "times out after 59 seconds, and AWS Batch takes 60 or more"),
+        ({"retries": RetryStrategy(attempts=0)}, "has 0 attempts, and AWS Batch takes 1 to 10"),
+        ({"retries": RetryStrategy(attempts=11)}, "has 11 attempts, and AWS Batch takes 1 to 10"),
+        ({"attempt_seconds": 60, "retries": RetryStrategy(attempts=10)}, ""),
+        ({"attempt_seconds": UNKNOWN, "retries": RetryStrategy(attempts=UNKNOWN)}, ""),
     ],
 )
-def test_a_job_without_sizes_is_refused(changes: dict[str, Any], words: str, fix: str) -> None:
-    finding = only(RULES, fleet_of(job(gpu(), **changes)))
-    assert (finding.rule, finding.severity) == ("GPU134", Severity.ERROR)
+def test_numbers_of_a_job_definition_have_limits(changes: dict[str, Any], words: str) -> None:
+    findings = said(accepted_numbers, fleet_of(replace(GPU_JOB, **changes)))
+    assert [words in each.message for each in findings] == [True] * bool(words)
+
+
+def _submitted(*, shares: Any = False, **changes: Any) -> Fleet:
+    queue = JobQueue(name="Queue", has_shares=shares)
+    submission = {"name": "Nightly", "starter": Starter.RULE, "queue": queue, "task": GPU_JOB, **changes}
+    return Fleet(submissions=(Submission(**submission),))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words", "severity"),
+    [
+        ({"shares": True}, "without a share, and Queue has a fair-share policy", Severity.ERROR),
+        ({"shares": True, "may_share": False}, "the target of a rule or a pipe names no share", Severity.ERROR),
+        (
+            {"shares": True, "share": True},
+            "neither it nor the job definition has a scheduling priority",
+            Severity.WARNING,
+        ),
+        ({"share": True}, "with a share, and Queue has no fair-share policy", Severity.ERROR),
+    ],
+)
+def test_a_share_goes_with_the_policy_of_the_queue(changes: dict[str, Any], words: str, severity: Severity) -> None:
+    finding = only(share_as_its_queue, _submitted(**changes))
     assert words in finding.message
-    assert fix in finding.fix
+    assert finding.severity is severity
 
 
 @pytest.mark.parametrize(
-    "task",
+    "changes",
     [
-        job(gpu()),
-        job(gpu(), cpu=UNKNOWN, memory_limit_mib=UNKNOWN),
-        job(gpu(), ResourceRequirement(type=UNKNOWN, value="4"), cpu=0),
-        job(cpu=0),
-        replace(job(gpu(), cpu=0), scheduler=Scheduler.ECS),
-        replace(job(gpu(), cpu=0), origin=Origin(resource="Job", path=("NodeProperties", "NodeRangeProperties", 1))),
-        replace(job(gpu()), containers=(container(gpu(), name="a"), replace(container(name="b"), cpu=0))),
+        {},
+        {"shares": True, "share": True, "priority": True},
+        {"shares": True, "share": UNKNOWN},
+        {"shares": True, "share": True, "priority": UNKNOWN},
+        {"shares": UNKNOWN, "share": True},
+        {"shares": UNKNOWN},
+        {"shares": True, "task": None},
+        {"shares": True, "task": job()},
+        {"shares": True, "queue": None},
     ],
 )
-def test_sizes_that_are_there_or_may_be_are_silent(task: Task) -> None:
-    assert said(has_sizes, fleet_of(task)) == []
+def test_what_may_be_right_is_not_said(changes: dict[str, Any]) -> None:
+    assert said(share_as_its_queue, _submitted(**changes)) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_wrong"),
+    [
+        ({"array_size": 1}, True),
+        ({"array_size": 2}, False),
+        ({"array_size": 10_001}, True),
+        ({"attempts": 11}, True),
+        ({"attempts": 10}, False),
+        ({"attempt_seconds": 59}, True),
+        ({"attempt_seconds": 10**6}, False),
+        ({"attempt_seconds": UNKNOWN}, False),
+        ({"array_size": 1, "task": job()}, False),
+    ],
+)
+def test_numbers_of_a_submission_have_limits(changes: dict[str, Any], is_wrong: bool) -> None:
+    assert len(said(accepted_numbers, _submitted(**changes))) == is_wrong
+
+
+def rules(retries: str) -> list[str]:
+    job = f"Resources:\n  Job:\n    Properties:\n      RetryStrategy: {retries}"
+    part = f"Parameters: {{Pattern: {{Type: String}}}}\n{job}"
+    found = check_files(["-"], stdin=example_of("GPU331").file(part).encode()).findings
+    return [each.rule for each in found if each.rule in {"GPU331", "GPU350"}]
+
+
+@pytest.mark.parametrize(
+    ("retries", "found"),
+    [
+        ("{Attempts: 11}", ["GPU350"]),
+        (f"{{Attempts: 3, EvaluateOnExit: [{LOST}]}}", ["GPU331"]),
+        (f"{{Attempts: 3, EvaluateOnExit: [{LOST}, {REST}]}}", []),
+        (f"{{Attempts: 1, EvaluateOnExit: [{LOST}]}}", []),
+        ("{Attempts: 3}", []),
+        ('{Attempts: 3, EvaluateOnExit: [{OnExitCode: "1", Action: EXIT}]}', []),
+        (f"{{Attempts: 3, EvaluateOnExit: [{LOST}, {{OnReason: !Ref Pattern, Action: EXIT}}]}}", []),
+        ("{Attempts: !Ref Pattern}", []),
+    ],
+)
+def test_what_is_said_of_retries(retries: str, found: list[str]) -> None:
+    assert rules(retries) == found

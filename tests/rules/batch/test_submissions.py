@@ -83,7 +83,7 @@ def test_a_job_is_judged_on_the_hosts_of_the_queue(gpus: int, states: list[Any],
 
 @pytest.mark.parametrize(
     ("value", "rule"),
-    [("0", "GPU020"), ("-1", "GPU020"), ("x", "GPU020"), ("1.5", "GPU020"), ("ALL", "GPU133"), ("0.25", "GPU133")],
+    [("0", "GPU020"), ("-1", "GPU020"), ("x", "GPU020"), ("1.5", "GPU020"), ("ALL", "GPU020"), ("0.25", "GPU020")],
 )
 def test_a_submission_asks_for_gpus_as_its_job_definition_does(value: str, rule: str) -> None:
     (finding,) = (each for each in found(_state(**_asks_for({"Type": "GPU", "Value": value}))) if each.rule == rule)

@@ -74,9 +74,9 @@ def test_more_gpus_than_any_host_has_are_said_so() -> None:
     assert million.message == "container main asks for 1000000 GPUs; no host has that many"
 
 
-def test_a_part_of_a_gpu_in_a_job_of_batch_is_for_another_rule() -> None:
+def test_a_part_of_a_gpu_in_a_job_of_batch_is_said_once() -> None:
     job = replace(task_of(container(gpu("0.5"))), scheduler=Scheduler.BATCH)
-    assert said(countable, fleet_of(job)) == []
+    assert "hands out whole GPUs by number" in only(countable, fleet_of(job)).message
     assert said(FIT_RULES, Fleet(pools=(a_pool(kind=PoolKind.BATCH),), tasks=(job,))) == []
 
 

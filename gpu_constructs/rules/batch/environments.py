@@ -1,0 +1,255 @@
+"""Compute environments and queues of AWS Batch: can they run GPU jobs at all, and does Batch take them?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from gpu_constructs.budget import brief
+from gpu_constructs.fleet import JobQueue, Pool, PoolKind, PurchaseOption, Scheduler, Task, Unknown, UserDataFormat
+from gpu_constructs.hardware import Image, InstanceType, Vendor, find
+from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU, MAX_QUEUE_ENVIRONMENTS
+from gpu_constructs.placement.destinations import by_hand, carries_gpus, environments_by_hand, unassigned
+from gpu_constructs.placement.reach import pools_by_hand
+from gpu_constructs.rules.change import either, first_of, one_way
+from gpu_constructs.rules.context import Context
+from gpu_constructs.rules.evidence.fixes import of_types
+from gpu_constructs.rules.evidence.lists import and_list, or_list
+from gpu_constructs.rules.rule import Problem, Problems, error, warning
+from gpu_constructs.rules.words import Word
+
+_RESOURCE = "https://docs.aws.amazon.com/batch/latest/APIReference/API_ComputeResource.html"
+_MOST_NAMED, _MOST_TYPES = 4, 4
+_BEST_FIT, _ORDERED = "BEST_FIT", "BEST_FIT_PROGRESSIVE_ORDERED"
+_ON_DEMAND, _ON_SPOT = "BEST_FIT_PROGRESSIVE", "SPOT_PRICE_CAPACITY_OPTIMIZED"
+_FOR_SPOT = "SPOT"
+
+
+@error(
+    "GPU295",
+    question="does AWS Batch have hosts with GPUs for a GPU job?",
+    because="Fargate has no GPUs, and optimal, default_x86_64 and default_arm64 stand for families without GPUs: a job "
+    "that asks for GPUs stays RUNNABLE",
+    source="https://docs.aws.amazon.com/batch/latest/userguide/gpu-jobs.html",
+)
+def has_gpus(context: Context) -> Problems:
+    fleet = context.fleet
+    if not fleet.is_whole or not fleet.environments:
+        return
+    for task in unassigned(fleet):
+        environments = environments_by_hand(fleet, task)
+        others = [each for each in fleet.strays if each.kind is PoolKind.BATCH and task.environments is None]
+        is_known = bool(environments) and not others and not pools_by_hand(fleet, task)
+        lacks_gpus = is_known and all(each.lacks_gpus for each in environments)
+        if lacks_gpus and task.scheduler is Scheduler.BATCH and not _asks_for_zero(task):
+            named = "; ".join(f"{brief(each.name)} {each.lacks_gpus}" for each in environments[:_MOST_NAMED])
+            yield Problem(
+                about=task,
+                origin=environments[0].origin,
+                property_name=environments[0].property_name,
+                message=f"{task.name} asks for GPUs, and no compute environment here has any: {named}",
+                fix="a compute environment of Type EC2 with InstanceTypes that have GPUs",
+            )
+
+
+@error(
+    "GPU296",
+    question="can a compute environment have all vCPUs and hosts that one job asks for?",
+    because="AWS Batch starts no hosts for a job that asks for more than MaxvCpus, and leaves it RUNNABLE "
+    "(MISCONFIGURATION:COMPUTE_ENVIRONMENT_MAX_RESOURCE); it starts a multi-node job on all its hosts or on none, one "
+    "container on each, and goes above MaxvCpus by one host at most",
+    source="https://docs.aws.amazon.com/batch/latest/userguide/job_stuck_in_runnable.html",
+    unless=("GPU294", "GPU061", "GPU063"),
+)
+def has_room(context: Context) -> Problems:
+    for task in _jobs(context):
+        if not by_hand(context.fleet, task).is_closed:
+            continue
+        pools, asked = pools_by_hand(context.fleet, task), task.cpu
+        vcpus = 0 if isinstance(asked, Unknown) else -(-asked // CPU_UNITS_PER_VCPU)
+        if all(isinstance(each.max_vcpus, int) and each.max_vcpus < vcpus for each in pools):
+            first = pools[0]
+            enough = max(vcpus, min((each.vcpus for each in first.instance_types), default=vcpus))
+            yield Problem(
+                about=first,
+                involves=(task,),
+                property_name="ComputeResources.MaxvCpus",
+                value=first.max_vcpus,
+                message=f"{task.name} asks for {vcpus} vCPUs, and {first.name} has {first.max_vcpus} at most",
+                allowed=f"{enough} or more",
+                fix="more MaxvCpus",
+                ways=one_way(f"a MaxvCpus of {enough}", _with_vcpus(first, enough)),
+            )
+        elif isinstance(task.nodes, int):
+            yield from _short_of_hosts(task, task.nodes, pools)
+
+
+def _short_of_hosts(task: Task, nodes: int, pools: Sequence[Pool]) -> Problems:
+    most = [each.max_instances for each in pools if not isinstance(each.max_instances, Unknown)]
+    if len(most) == len(pools) and max(most) < nodes:
+        largest = pools[most.index(max(most))]
+        enough = nodes * max((each.vcpus for each in largest.instance_types), default=0)
+        yield Problem(
+            about=task,
+            involves=(largest,),
+            property_name="NodeProperties.NumNodes",
+            value=nodes,
+            message=f"{task.name} starts on {nodes} hosts at once, and {largest.name} has {max(most)} at most",
+            allowed=f"1 to {max(most)}",
+            fix=Word(f"MaxvCpus {enough}"),
+            ways=either(
+                (Word(f"MaxvCpus {enough}"), replace(largest, max_vcpus=enough, max_instances=nodes)),
+                *((Word(f"NumNodes {max(most)}"), replace(task, nodes=max(most))) for _ in range(max(most) > 0)),
+            ),
+        )
+
+
+@error(
+    "GPU357",
+    question="do the hosts of a compute environment, and those of a queue, go together?",
+    because="all types of a compute environment must have one architecture; a queue has up to "
+    f"{MAX_QUEUE_ENVIRONMENTS} compute environments, all of them on EC2 or all on Fargate, and all of one architecture",
+    source="https://docs.aws.amazon.com/batch/latest/APIReference/API_ComputeEnvironmentOrder.html",
+)
+def go_together(context: Context) -> Problems:
+    for pool in context.fleet.pools:
+        others = [each for each in pool.instance_types if each.architecture is not pool.instance_types[0].architecture]
+        if pool.kind is PoolKind.BATCH and others and carries_gpus(pool):
+            named = and_list(f"{each} ({each.architecture.value})" for each in (pool.instance_types[0], others[0]))
+            yield Problem(
+                about=pool,
+                property_name="ComputeResources.InstanceTypes",
+                value=[each.name for each in others],
+                message=f"{pool.name} has {named}, and all types of a compute environment must have one architecture",
+                fix="a compute environment and a queue for each architecture",
+            )
+    for queue in context.fleet.queues:
+        problem, there = _apart(queue), context.gpu_pools(queue)
+        if problem and there:
+            yield Problem(
+                about=queue,
+                involves=there,
+                property_name="ComputeEnvironmentOrder",
+                value=[each.name for each in queue.environments],
+                message=f"{queue.name} has {problem}",
+                fix="a queue for each kind, which may share the job definitions",
+            )
+
+
+def _apart(queue: JobQueue) -> str:
+    """Why AWS Batch refuses the environments together; empty where it does not certainly."""
+    count = len(queue.environments)
+    if count > MAX_QUEUE_ENVIRONMENTS:
+        return f"{count} compute environments, and AWS Batch takes {MAX_QUEUE_ENVIRONMENTS}"
+    platforms = {each.platform: each.name for each in queue.environments if each.platform in {"EC2", "Fargate"}}
+    if len(platforms) > 1:
+        return f"{and_list(f'{name} ({kind})' for kind, name in platforms.items())}, which cannot be in one queue"
+    of_one = {next(iter(each.architectures)): each.name for each in queue.environments if len(each.architectures) == 1}
+    if len(of_one) > 1:
+        named = and_list(f"{name} ({each.value})" for each, name in of_one.items())
+        return f"{named}, and all hosts of a queue must have one architecture"
+    return ""
+
+
+@error(
+    "GPU358",
+    question="does the allocation strategy of a compute environment go with how it buys its hosts?",
+    because="strategies that begin with SPOT are only available for Spot Instances, and BEST_FIT_PROGRESSIVE_ORDERED "
+    "only On-Demand; BEST_FIT, which is the default, buys Spot Instances with a Spot Fleet role only",
+    source=_RESOURCE,
+)
+def allocates(pool: Pool) -> Problems:
+    name, option = pool.allocation, pool.bought.option
+    if isinstance(name, Unknown) or not carries_gpus(pool):
+        return
+    if option is PurchaseOption.ON_DEMAND and name.startswith(_FOR_SPOT):
+        yield Problem(
+            property_name="ComputeResources.AllocationStrategy",
+            value=name,
+            message=f"{pool.name} has Type EC2, and AWS Batch takes {name} for Spot Instances only",
+            fix=_ON_DEMAND,
+            ways=one_way(_ON_DEMAND, replace(pool, allocation=_ON_DEMAND)),
+        )
+    elif option is PurchaseOption.SPOT and (name == _ORDERED or (name == _BEST_FIT and pool.lacks_fleet_role)):
+        what = "for On-Demand Instances only" if name == _ORDERED else "for Spot Instances with a SpotIamFleetRole only"
+        yield Problem(
+            property_name="ComputeResources.AllocationStrategy",
+            value=name,
+            message=f"{pool.name} has Type SPOT, and AWS Batch takes {name} {what}",
+            fix=_ON_SPOT,
+            ways=one_way(_ON_SPOT, replace(pool, allocation=_ON_SPOT)),
+        )
+
+
+@warning(
+    "GPU106",
+    question="does the Amazon Linux 2023 GPU image of AWS Batch support the instance types?",
+    because="AWS Batch lists p3 and g3 as unsupported on ECS_AL2023_NVIDIA, though the ECS image carries their driver",
+    source="https://docs.aws.amazon.com/batch/latest/APIReference/API_Ec2Configuration.html",
+)
+def listed(pool: Pool) -> Problems:
+    there = _image_of_batch(pool)
+    unlisted = [each for each in pool.instance_types if each.traits.unsupported_by_batch]
+    if there is not None and there.name == "al2023-gpu" and unlisted:  # one that is pinned as well
+        yield Problem(
+            message=f"AWS Batch does not support {or_list(unlisted)} on ECS_AL2023_NVIDIA",
+            fix="a newer type",
+            ways=first_of(
+                (f"a newer type, such as {each}", of_types(pool, (each,)))
+                for each in _newer(pool.instance_types)[:_MOST_TYPES]
+            ),
+            property_name="InstanceTypes",
+            value=[each.name for each in unlisted],
+        )
+
+
+def _newer(types: Sequence[InstanceType]) -> list[InstanceType]:
+    """Types with as many GPUs of as much memory as the largest of some has, and with EFA where all have it."""
+    found = find(
+        vendor=Vendor.NVIDIA,
+        architecture=types[0].architecture,
+        min_gpus=max(each.gpus for each in types),
+        gpu_memory_mib=max(each.gpu_memory_mib or 0 for each in types),
+        efa=True if all(each.network.efa_supported for each in types) else None,
+    )
+    return [each for each in found if each.is_offered_anywhere and not each.traits.unsupported_by_batch]
+
+
+@error(
+    "GPU107",
+    question="is the user data of a compute environment a MIME multi-part archive?",
+    because="AWS Batch merges the user data of a launch template with its own and takes MIME multi-part only",
+    source="https://docs.aws.amazon.com/batch/latest/userguide/launch-templates.html",
+)
+def mergeable(pool: Pool) -> Problems:
+    form = pool.user_data.format
+    if pool.kind is PoolKind.BATCH and (form is UserDataFormat.SHELL or form is UserDataFormat.CLOUD_CONFIG):
+        yield Problem(
+            message=f"the user data is a {form.value}, and AWS Batch takes a MIME multi-part archive only",
+            fix="a MIME multi-part archive, which is ec2.MultipartUserData in CDK",
+            property_name="UserData",
+        )
+
+
+def _asks_for_zero(task: Task) -> bool:
+    return all(each.value == "0" for container in task.containers for each in container.gpu_requirements)
+
+
+def _jobs(context: Context) -> Iterator[Task]:
+    """GPU jobs, each of which may run on any compute environment here."""
+    for task in unassigned(context.fleet):
+        if task.scheduler is Scheduler.BATCH and pools_by_hand(context.fleet, task):
+            yield task
+
+
+def _with_vcpus(pool: Pool, vcpus: int) -> Pool:
+    most = pool.max_instances
+    hosts = max(1, vcpus // min((each.vcpus for each in pool.instance_types), default=vcpus))
+    return replace(pool, max_vcpus=vcpus, max_instances=most if isinstance(most, Unknown) else max(most, hosts))
+
+
+def _image_of_batch(pool: Pool) -> Image | None:
+    """The image of a compute environment, unless somebody made it; a release of AWS's own may be named."""
+    if pool.kind is not PoolKind.BATCH or isinstance(pool.image, Unknown) or pool.image.release == "custom":
+        return None
+    return pool.image.image

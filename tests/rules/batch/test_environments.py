@@ -1,0 +1,315 @@
+"""Compute environments and queues of AWS Batch: whether they can run GPU jobs at all, and whether Batch takes them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gpu_constructs.checking.report import check_files
+from gpu_constructs.fleet import (
+    UNKNOWN,
+    ComputeEnvironment,
+    Fleet,
+    JobQueue,
+    LaunchDetails,
+    Pool,
+    PoolKind,
+    PurchaseOption,
+    QueuedEnvironment,
+    Task,
+    Unknown,
+    UserData,
+    UserDataFormat,
+)
+from gpu_constructs.hardware import Architecture
+from gpu_constructs.rules import Severity, rules_of
+from gpu_constructs.rules.batch import environments
+from gpu_constructs.rules.batch.environments import allocates, go_together, has_gpus, has_room
+from gpu_constructs.rules.batch.gangs import nodes_stay
+from gpu_constructs.rules.fit.unchecked import UNCHECKED
+from gpu_constructs.rules.hosts import images
+from tests.rules.batch.test_jobs import GPU_JOB, job
+from tests.rules.given import a_pool, asked, gpu, of_image, only, said
+from tools.rule_examples import example_of
+
+OF_BATCH = (*rules_of(environments), *(each for each in rules_of(images) if each.id == "GPU003"))
+HOSTS = QueuedEnvironment(name="Hosts", platform="EC2", architectures=frozenset({Architecture.X86_64}))
+ARM = QueuedEnvironment(name="Arm", platform="EC2", architectures=frozenset({Architecture.ARM64}))
+FARGATE = QueuedEnvironment(name="Small", platform="Fargate")
+
+NODES = replace(GPU_JOB, nodes=2)
+ON_FARGATE = ComputeEnvironment(name="jobs", lacks_gpus="is on Fargate, which has none")
+
+
+def _hosts(vcpus: int | Unknown | None = 64, purchase: PurchaseOption = PurchaseOption.ON_DEMAND) -> Pool:
+    return replace(
+        a_pool("g6.xlarge", purchase=purchase),
+        kind=PoolKind.BATCH,
+        max_vcpus=vcpus,
+    )
+
+
+def _fleet(task: Task, *pools: Pool) -> Fleet:
+    return Fleet(pools=pools, tasks=(task,), is_whole=True)
+
+
+SPOT = _hosts(purchase=PurchaseOption.SPOT)
+
+
+def test_multi_node_jobs_on_spot_alone_are_an_error() -> None:
+    assert "is a multi-node job" in only(nodes_stay, _fleet(NODES, SPOT)).message
+
+
+def test_the_fix_of_spot_names_the_strategy_too_that_goes_only_with_it() -> None:
+    there = "in a compute environment for these jobs"
+    assert only(nodes_stay, _fleet(NODES, SPOT)).fix == f"Type EC2, {there}"
+    for_spot = replace(SPOT, allocation="SPOT_CAPACITY_OPTIMIZED")
+    fix = f"Type EC2 with AllocationStrategy BEST_FIT_PROGRESSIVE, {there}"
+    assert only(nodes_stay, _fleet(NODES, for_spot)).fix == fix
+
+
+@pytest.mark.parametrize(
+    "fleet",
+    [
+        _fleet(GPU_JOB, SPOT),
+        _fleet(NODES, _hosts()),
+        _fleet(NODES, SPOT, replace(_hosts(), name="more")),
+        replace(_fleet(NODES, SPOT), is_whole=False),
+    ],
+)
+def test_others_are_silent(fleet: Fleet) -> None:
+    assert said(nodes_stay, fleet) == []
+
+
+def test_a_gpu_job_needs_a_compute_environment_with_gpus() -> None:
+    fleet = replace(_fleet(GPU_JOB), environments=(ON_FARGATE,))
+    assert "jobs is on Fargate" in only(has_gpus, fleet).message
+    assert said(has_gpus, replace(fleet, environments=(ON_FARGATE, ComputeEnvironment(name="other")))) == []
+    assert said(has_gpus, replace(fleet, pools=(_hosts(),))) == []
+    assert said(has_gpus, replace(fleet, tasks=(job(gpu("0"), cpu=4096),))) == []
+    assert said(has_gpus, replace(fleet, is_whole=False)) == []
+    assert said(has_gpus, replace(fleet, tasks=(job(),))) == []
+
+
+def test_one_job_may_not_ask_for_more_than_the_maximum() -> None:
+    finding = only(has_room, _fleet(GPU_JOB, _hosts(3)))
+    assert (finding.value, finding.fix) == (3, "a MaxvCpus of 4")
+    for enough in (4, UNKNOWN, None):
+        assert said(has_room, _fleet(GPU_JOB, _hosts(enough))) == []
+    assert said(has_room, replace(_fleet(GPU_JOB, _hosts(3)), is_whole=False)) == []
+
+
+def _queue(*environments: QueuedEnvironment, **changes: Any) -> Fleet:
+    queue = JobQueue(name="Queue", environments=environments or (HOSTS,), **changes)
+    return Fleet(pools=(a_pool(),), queues=(queue,))
+
+
+@pytest.mark.parametrize(
+    ("there", "words"),
+    [
+        ((HOSTS, FARGATE), "Hosts (EC2) and Small (Fargate), which cannot be in one queue"),
+        ((HOSTS, ARM), "Hosts (x86_64) and Arm (arm64), and all hosts of a queue must have one architecture"),
+        ((HOSTS, HOSTS, HOSTS, HOSTS), "4 compute environments, and AWS Batch takes 3"),
+    ],
+)
+def test_environments_of_a_queue_go_together(there: tuple[QueuedEnvironment, ...], words: str) -> None:
+    assert words in only(go_together, _queue(*there)).message
+
+
+@pytest.mark.parametrize(
+    "there",
+    [(HOSTS, HOSTS, HOSTS), (FARGATE, ARM), (HOSTS, QueuedEnvironment(name="other")), (HOSTS,)],
+)
+def test_environments_that_may_go_together_are_fine(there: tuple[QueuedEnvironment, ...]) -> None:
+    assert said(go_together, _queue(*there)) == []
+
+
+def test_instance_types_of_an_environment_have_one_architecture() -> None:
+    finding = only(go_together, Fleet(pools=(a_pool("g6.xlarge", "g5g.xlarge", kind=PoolKind.BATCH),)))
+    assert "g6.xlarge (x86_64) and g5g.xlarge (arm64)" in finding.message
+    for pool in (
+        a_pool("g6.xlarge", "g5g.xlarge"),
+        a_pool("g6.xlarge", "g6.2xlarge", kind=PoolKind.BATCH),
+        a_pool("c7i.large", "c7g.large", kind=PoolKind.BATCH),
+    ):
+        assert said(go_together, Fleet(pools=(pool,))) == []
+
+
+@pytest.mark.parametrize(
+    ("option", "allocation", "fix"),
+    [
+        (PurchaseOption.ON_DEMAND, "SPOT_CAPACITY_OPTIMIZED", "BEST_FIT_PROGRESSIVE"),
+        (PurchaseOption.SPOT, "BEST_FIT", "SPOT_PRICE_CAPACITY_OPTIMIZED"),
+        (PurchaseOption.SPOT, "BEST_FIT_PROGRESSIVE_ORDERED", "SPOT_PRICE_CAPACITY_OPTIMIZED"),
+    ],
+)
+def test_an_allocation_strategy_goes_with_the_purchase(option: PurchaseOption, allocation: str, fix: str) -> None:
+    pool = a_pool(purchase=option, kind=PoolKind.BATCH, allocation=allocation, lacks_fleet_role=True)
+    assert only(allocates, Fleet(pools=(pool,))).fix == fix
+
+
+@pytest.mark.parametrize(
+    ("option", "allocation", "lacks_role"),
+    [
+        (PurchaseOption.ON_DEMAND, "BEST_FIT", True),
+        (PurchaseOption.SPOT, "BEST_FIT", False),
+        (PurchaseOption.SPOT, "BEST_FIT_PROGRESSIVE", True),
+        (PurchaseOption.SPOT, UNKNOWN, True),
+    ],
+)
+def test_other_strategies_are_taken(option: PurchaseOption, allocation: Any, lacks_role: bool) -> None:
+    pool = a_pool(purchase=option, kind=PoolKind.BATCH, allocation=allocation, lacks_fleet_role=lacks_role)
+    assert said(allocates, Fleet(pools=(pool,))) == []
+
+
+_RESERVED = """
+Resources:
+  Reserved:
+    Type: AWS::EC2::CapacityReservation
+    Properties: {AvailabilityZone: us-east-1a, InstanceType: g6.2xlarge, InstancePlatform: Linux/UNIX, InstanceCount: 4}
+  Template:
+    Type: AWS::EC2::LaunchTemplate
+    Properties:
+      LaunchTemplateData:
+        CapacityReservationSpecification:
+          CapacityReservationTarget: {CapacityReservationId: !Ref Reserved}
+  Environment:
+    Properties:
+      ComputeResources:
+        LaunchTemplate: {LaunchTemplateId: !Ref Template}
+"""
+_ISOLATED = """
+Resources:
+  Vpc: {Type: AWS::EC2::VPC, Properties: {CidrBlock: 10.0.0.0/16}}
+  Subnet: {Type: AWS::EC2::Subnet, Properties: {VpcId: !Ref Vpc, CidrBlock: 10.0.0.0/24}}
+  Routes: {Type: AWS::EC2::RouteTable, Properties: {VpcId: !Ref Vpc}}
+  Joined:
+    Type: AWS::EC2::SubnetRouteTableAssociation
+    Properties: {SubnetId: !Ref Subnet, RouteTableId: !Ref Routes}
+  Environment:
+    Properties:
+      ComputeResources:
+        Subnets: [!Ref Subnet]
+"""
+
+
+@pytest.mark.parametrize(
+    ("part", "rule", "property_name"),
+    [
+        (_RESERVED, "GPU310", "ComputeResources.InstanceTypes"),
+        (_ISOLATED, "GPU228", "ComputeResources.Subnets"),
+    ],
+)
+def test_hosts_that_never_start_or_register_are_an_error(part: str, rule: str, property_name: str) -> None:
+    template = example_of("GPU296").file(part)
+    (finding,) = (each for each in check_files(["-"], stdin=template.encode()).findings if each.rule == rule)
+    assert (finding.severity, finding.subject) == (Severity.ERROR, "Environment")
+    assert finding.property_name == property_name
+    assert finding.origin is not None
+    assert property_name.split(".")[1] in finding.origin.path
+
+
+_LAUNCHED = """
+Resources:
+  Template:
+    Type: AWS::EC2::LaunchTemplate
+    Properties: {LaunchTemplateData: {ImageId: /aws/service/ecs/optimized-ami/amazon-linux-2023/gpu/recommended}}
+  Environment:
+    Properties: {ComputeResources: {Ec2Configuration: null, LaunchTemplate: {LaunchTemplateId: !Ref Template}}}
+"""
+_OVERRIDDEN = "{ImageIdOverride: ami-0123456789abcdef0, ImageType: ECS_AL2023_NVIDIA}"
+
+
+def rules_about(part: str) -> list[str]:
+    findings = check_files(["-"], stdin=example_of("GPU296").file(part).encode()).findings
+    return [each.rule for each in findings if each.severity is Severity.ERROR or each.rule == UNCHECKED]
+
+
+def test_an_image_of_a_launch_template_is_looked_at_where_nothing_takes_its_place() -> None:
+    assert rules_about(_LAUNCHED) == ["GPU360"]
+    assert rules_about(_LAUNCHED.replace("Ec2Configuration: null", f"Ec2Configuration: [{_OVERRIDDEN}]")) == []
+    assert rules_about(_LAUNCHED.replace("Ec2Configuration: null", "ImageId: ami-0123456789abcdef0")) == []
+
+
+_ON_CPU = """  Job:
+    Properties:
+      ContainerProperties: {ResourceRequirements: [{Type: VCPU, Value: "1"}, {Type: MEMORY, Value: "900"}]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("environment", "of_gpu_job"),
+    [
+        ("ComputeResources: {InstanceTypes: [optimal]}", ["GPU295"]),
+        ("ComputeResources: {InstanceTypes: [default_x86_64]}", ["GPU295"]),
+        ("{Type: UNMANAGED, ComputeResources: null}", [UNCHECKED]),
+    ],
+)
+def test_a_job_without_gpus_is_checked_where_its_environment_is_in_the_file(
+    environment: str, of_gpu_job: list[str]
+) -> None:
+    part = f"Resources:\n  Environment:\n    Properties:\n      {environment}\n"
+    assert rules_about(part) == of_gpu_job
+    assert rules_about(part + _ON_CPU) == []
+
+
+def _environment(*types: str, image: str = "al2023-gpu", release: str | None = None, form: object = None) -> Pool:
+    user_data = UserData(format=form or UserDataFormat.NONE)  # type: ignore[arg-type]
+    return a_pool(*types, kind=PoolKind.BATCH, image=of_image(image, release=release), user_data=user_data)
+
+
+@pytest.mark.parametrize(("image", "fix"), [("al2-gpu", "ECS_AL2023_NVIDIA"), ("al2", "ECS_AL2023")])
+def test_a_new_environment_on_amazon_linux_2_is_refused(image: str, fix: str) -> None:
+    found = asked(OF_BATCH, _environment("g5.xlarge", image=image))
+    assert list(found) == ["GPU003"]
+    assert f"refuses new compute environments on {image} since 2026-06-30" in found["GPU003"].message
+    assert found["GPU003"].fix == f"imageType {fix}"
+
+
+def test_an_image_of_ones_own_is_old_and_not_refused() -> None:
+    old = _environment("g5.xlarge", image="al2-gpu")
+    for each in (
+        _environment("g5.xlarge", image="al2-gpu", release="custom"),
+        replace(old, details=LaunchDetails(names_image=True)),
+    ):
+        finding = asked(OF_BATCH, each)["GPU003"]
+        assert "is past its end of life" in finding.message
+    assert finding.fix.startswith("image al2023-gpu")
+    assert asked(OF_BATCH, a_pool("g5.xlarge", kind=PoolKind.BATCH, image=UNKNOWN)) == {}
+
+
+def test_a_newer_type_has_as_many_gpus_and_the_network_of_the_old_one() -> None:
+    efa = asked(OF_BATCH, _environment("p3dn.24xlarge"))["GPU106"]
+    assert efa.fix.startswith("a newer type, such as p4d.24xlarge")
+
+
+@pytest.mark.parametrize("name", ["p3.2xlarge", "g3.4xlarge"])
+def test_old_types_are_not_on_the_list_of_the_gpu_image(name: str) -> None:
+    found = asked(OF_BATCH, _environment(name, "g5.xlarge"))
+    assert list(found) == ["GPU106"]
+    assert f"does not support {name} on ECS_AL2023_NVIDIA" in found["GPU106"].message
+    assert asked(OF_BATCH, _environment("g5.xlarge", "g4dn.xlarge")) == {}
+    pinned = replace(_environment(name), details=LaunchDetails(names_image=True))
+    assert list(asked(OF_BATCH, pinned)) == ["GPU106"]
+    assert asked(OF_BATCH, _environment(name, release="custom")) == {}
+
+
+@pytest.mark.parametrize("form", [UserDataFormat.SHELL, UserDataFormat.CLOUD_CONFIG])
+def test_user_data_that_batch_cannot_merge_is_refused(form: UserDataFormat) -> None:
+    found = asked(OF_BATCH, _environment(form=form))
+    assert list(found) == ["GPU107"]
+    assert f"is a {form.value}, and AWS Batch takes a MIME multi-part archive only" in found["GPU107"].message
+
+
+@pytest.mark.parametrize("form", [UserDataFormat.MIME, UserDataFormat.NONE, UserDataFormat.OTHER, UNKNOWN])
+def test_user_data_that_batch_merges_or_nobody_knows_is_fine(form: object) -> None:
+    assert asked(OF_BATCH, _environment(form=form)) == {}
+
+
+def test_ecs_itself_takes_all_of_that() -> None:
+    shell = UserData(format=UserDataFormat.SHELL)
+    old = of_image("al2-gpu")
+    assert asked(OF_BATCH, a_pool("p3.2xlarge", user_data=shell)) == {}
+    assert "refuses" not in asked(OF_BATCH, a_pool("g5.xlarge", image=old, user_data=shell))["GPU003"].message
