@@ -19,7 +19,6 @@ from gpu_constructs.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.capacity.plan import CapacityPlan, plan_capacity
 from gpu_constructs.capacity.user_data import OFF_ACCELERATORS
 from gpu_constructs.cdk.arguments import texts
-from gpu_constructs.cdk.atomic import creating, require_free_ids, rolled_back_on_error
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.overrides import naming
 from gpu_constructs.cdk.validation import GpuChecks
@@ -99,23 +98,21 @@ class GpuCluster(MonitoredCluster):
             texts("keep_capacity_providers", keep_capacity_providers, example="['FARGATE']")
         if default_strategy is not None:
             require_strategy(default_strategy, {}, argument="default_strategy")
-        with creating(scope, construct_id):
-            super().__init__(scope, construct_id)
-        with rolled_back_on_error(scope, construct_id):
-            of_hosts = getattr(cluster, "cluster", cluster) or ecs.Cluster(self, "Cluster", vpc=vpc, **of_new)
-            self.hosts: ClusterHosts = ClusterHosts(
-                self,
-                cluster=of_hosts,
-                is_new=cluster is None,
-                vpc=vpc or network_of(of_hosts),
-                vpc_subnets=vpc_subnets,
-                associate_public_ip_address=associate_public_ip_address,
-                encryption_key=encryption_key,
-                keeps=keep_capacity_providers,
-                default_strategy=default_strategy,
-                stack=scope if isinstance(scope, cdk.Stack) else None,
-            )
-            self.cluster = self.hosts.cluster
+        super().__init__(scope, construct_id)
+        of_hosts = getattr(cluster, "cluster", cluster) or ecs.Cluster(self, "Cluster", vpc=vpc, **of_new)
+        self.hosts: ClusterHosts = ClusterHosts(
+            self,
+            cluster=of_hosts,
+            is_new=cluster is None,
+            vpc=vpc or network_of(of_hosts),
+            vpc_subnets=vpc_subnets,
+            associate_public_ip_address=associate_public_ip_address,
+            encryption_key=encryption_key,
+            keeps=keep_capacity_providers,
+            default_strategy=default_strategy,
+            stack=scope if isinstance(scope, cdk.Stack) else None,
+        )
+        self.cluster = self.hosts.cluster
         self._capacities: list[GpuCapacity | ManagedGpuCapacity] = []
         GpuChecks.add_to(self)
 
@@ -308,11 +305,7 @@ class GpuCluster(MonitoredCluster):
         return FallbackCapacity(self._make_all(plan_order(construct_id, order, self.hosts)))
 
     def _make_all(self, plans: Sequence[CapacityPlan]) -> list[GpuCapacity]:
-        """Makes all of these capacities, or none."""
-        names = [plan.pool.name for plan in plans]
-        require_free_ids(self, *names)
-        with rolled_back_on_error(self, *names), self.hosts.association.joined_together():
-            made = [GpuCapacity(self, plan.pool.name, hosts=self.hosts, plan=plan) for plan in plans]
+        made = [GpuCapacity(self, plan.pool.name, hosts=self.hosts, plan=plan) for plan in plans]
         self._has_now(made)
         return made
 

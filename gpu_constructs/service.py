@@ -11,7 +11,6 @@ from constructs import Construct
 from typing_extensions import Unpack
 
 from gpu_constructs.cdk.arguments import known_or
-from gpu_constructs.cdk.atomic import creating, require_construct_id
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.cluster import GpuCluster
@@ -127,7 +126,6 @@ class GpuService(ScaledService):
         vpc_subnets: ec2.SubnetSelection | None = None,
         **options: Unpack[ServiceOptions],
     ) -> None:
-        require_construct_id(construct_id)
         count = known_count(
             desired_count, service_name=service_name, health_check_grace_period=health_check_grace_period
         )
@@ -182,25 +180,24 @@ class GpuService(ScaledService):
         require_interfaces(workload, of_interfaces, _ARGUMENTS)
         if has_address:
             require_yes(replace(workload, assigns_public_ip=True), "GPU278", arguments=_ARGUMENTS)
-        with creating(scope, construct_id):
-            super().__init__(
-                scope,
-                construct_id,
-                cluster=cluster.hosts.cluster_for_managed_tasks if is_managed else cluster.cluster,
-                task_definition=task_definition,
-                desired_count=None if desired_count is None else known_or(desired_count, count),
-                capacity_provider_strategies=[
-                    each.capacity.strategy(weight=each.weight, base=each.base or None) for each in shares
-                ],
-                min_healthy_percent=percent.for_cdk.least,
-                max_healthy_percent=percent.for_cdk.most,
-                service_name=service_name,
-                health_check_grace_period=health_check_grace_period,
-                enable_execute_command=enable_execute_command or None,
-                security_groups=None if security_groups is None else list(security_groups),
-                vpc_subnets=vpc_subnets or (cluster.hosts.subnets.selection if task.interfaces else None),
-                **with_defaults(options, is_managed=is_managed),
-            )
+        super().__init__(
+            scope,
+            construct_id,
+            cluster=cluster.hosts.cluster_for_managed_tasks if is_managed else cluster.cluster,
+            task_definition=task_definition,
+            desired_count=None if desired_count is None else known_or(desired_count, count),
+            capacity_provider_strategies=[
+                each.capacity.strategy(weight=each.weight, base=each.base or None) for each in shares
+            ],
+            min_healthy_percent=percent.for_cdk.least,
+            max_healthy_percent=percent.for_cdk.most,
+            service_name=service_name,
+            health_check_grace_period=health_check_grace_period,
+            enable_execute_command=enable_execute_command or None,
+            security_groups=None if security_groups is None else list(security_groups),
+            vpc_subnets=vpc_subnets or (cluster.hosts.subnets.selection if task.interfaces else None),
+            **with_defaults(options, is_managed=is_managed),
+        )
         writes_controller = not cluster.hosts.writes_no_controller(scope)
         write_past_cdk(self._resource, options, is_managed=is_managed, writes_controller=writes_controller)
         self._workload, self._percent = workload, percent.for_cdk

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast
+from unittest.mock import patch
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
@@ -16,7 +17,7 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import cx_api
 from constructs import Construct, IConstruct
 
-from gpu_constructs import GpuCapacity, GpuCluster, GpuTaskDefinition, ManagedGpuCapacity
+from gpu_constructs import GpuCapacity, GpuCluster, GpuConstructsError, GpuTaskDefinition, ManagedGpuCapacity
 from gpu_constructs.checking.report import check_files
 from gpu_constructs.tasks.task_target import Capacity
 
@@ -41,6 +42,20 @@ def synthesized(name: str, define: Callable[[cdk.Stack], object]) -> Properties:
         app.synth()
         template: Properties = json.loads(Path(folder, f"{name}.template.json").read_text())
         return template
+
+
+@contextmanager
+def unwritten() -> Iterator[None]:
+    """Keeps refusals off the tree, for what is tried in an app that is synthesized all the same."""
+    with patch("gpu_constructs.cdk.calls.write_on"):
+        yield
+
+
+@contextmanager
+def swallowed() -> Iterator[None]:
+    """Goes on after a refusal; what was refused before anything was made leaves nothing in the template."""
+    with unwritten(), suppress(GpuConstructsError):
+        yield
 
 
 class Site:

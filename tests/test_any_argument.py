@@ -217,19 +217,19 @@ def _doors_of_monitoring(site: Site) -> Iterator[Door]:
 
 def _raw(door: Door, argument: str, value: Any) -> str:
     """What is wrong with the answer to one odd value; empty if nothing is."""
-    answer, is_refused = "", False
+    answer = ""
     try:
         door.call(**{**door.good, argument: value})
     except RefusedByCdkError as error:
         answer = f"in the words of CDK: {error}"
     except GpuConstructsError as error:
-        is_refused = True
         if error.argument is None or not (error.fix or error.allowed or isinstance(error, UnknownNameError)):
             answer = f"says too little: {error}"
     except Exception as error:  # noqa: BLE001 - whatever it is, it is not ours
         answer = f"{type(error).__name__}: {error}"
-    is_left = door.node is not None and door.node.try_remove_child("Odd")
-    return answer or ("something is left of it" if is_refused and is_left else "")
+    if door.node is not None:
+        door.node.try_remove_child("Odd")
+    return answer
 
 
 def _named(door: Door) -> list[str]:

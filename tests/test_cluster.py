@@ -12,14 +12,13 @@ from aws_cdk import aws_iam as iam
 
 from gpu_constructs import (
     GpuCluster,
-    GpuConstructsError,
     GpuService,
     IncompatibleError,
     InvalidValueError,
     UnknownNameError,
 )
 from gpu_constructs.errors import RefusedByCdkError
-from tests.synthesis import Ground, Site, user_data
+from tests.synthesis import Ground, Site, unwritten, user_data
 
 ASSOCIATIONS = "AWS::ECS::ClusterCapacityProviderAssociations"
 
@@ -91,17 +90,6 @@ def test_a_family_that_cannot_work_leaves_nothing_behind(
         cluster.add_family(family, max_instances=1)
     assert untouched.children() == before
     assert cluster.capacities == ()
-
-
-def test_a_family_that_meets_a_taken_id_leaves_nothing_of_itself_behind(site: Site) -> None:
-    cluster = site.cluster
-    taken = cluster.add_capacity("g6-4", instance_types=["g6.12xlarge"], max_instances=1)
-    before = site.children()
-    with pytest.raises(InvalidValueError, match="'g6-4' is already used"):
-        cluster.add_family("g6", max_instances=1)
-    assert site.children() == before
-    assert cluster.capacities == (taken,)
-    assert len(site.only(ASSOCIATIONS)["CapacityProviders"]) == 1
 
 
 def test_a_cluster_that_the_stack_already_has_takes_capacity(site: Site) -> None:
@@ -221,8 +209,8 @@ def test_two_wrappers_of_one_cluster_in_its_own_stack_share_its_list_and_its_cap
 def test_a_cluster_that_was_imported_by_its_arn_serves_too(site: Site) -> None:
     arn = "arn:aws:ecs:us-east-1:000000000000:cluster/theirs"
     imported = ecs.Cluster.from_cluster_arn(site.stack, "Theirs", arn)
-    with pytest.raises(InvalidValueError, match="vpc: a cluster that was imported by its ARN alone"):
-        GpuCluster(site.stack, "Gpu", cluster=imported)
+    with unwritten(), pytest.raises(InvalidValueError, match="vpc: a cluster that was imported by its ARN alone"):
+        GpuCluster(site.stack, "Refused", cluster=imported)
     gpu = GpuCluster(site.stack, "Gpu", cluster=imported, vpc=site.vpc)
     task = site.task(gpu.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1))
     task.add_gpu_container("chat", image=site.image)
@@ -249,10 +237,8 @@ def test_a_vpc_without_private_subnets_is_refused_unless_subnets_are_chosen(site
         restrict_default_security_group=False,
         subnet_configuration=[ec2.SubnetConfiguration(name="public", subnet_type=ec2.SubnetType.PUBLIC)],
     )
-    before = site.children()
-    with pytest.raises(InvalidValueError, match="no private subnets with a way out"):
-        GpuCluster(site.stack, "Gpu", vpc=public)
-    assert site.children() == before
+    with unwritten(), pytest.raises(InvalidValueError, match="no private subnets with a way out"):
+        GpuCluster(site.stack, "Refused", vpc=public)
     chosen = GpuCluster(
         site.stack, "Gpu", vpc=public, vpc_subnets=ec2.SubnetSelection(subnet_type=ec2.SubnetType.PUBLIC)
     )
@@ -279,13 +265,10 @@ def test_what_has_the_wrong_type_is_said_in_our_words(ground: Ground, arguments:
 
 
 def test_subnets_that_are_not_there_are_refused_in_our_words(ground: Ground) -> None:
-    ground.vpc  # noqa: B018 - made before the paths are taken
-    before = ground.children()
     with pytest.raises(RefusedByCdkError, match="vpc_subnets: CDK refuses it: .*'nope'"):
         GpuCluster(ground.stack, "Gpu", vpc=ground.vpc, vpc_subnets=ec2.SubnetSelection(subnet_group_name="nope"))
     with pytest.raises(InvalidValueError, match="no subnet of the VPC is like that"):
-        GpuCluster(ground.stack, "Gpu", vpc=ground.vpc, vpc_subnets=ec2.SubnetSelection(availability_zones=["eu-x"]))
-    assert ground.children() == before
+        GpuCluster(ground.stack, "Other", vpc=ground.vpc, vpc_subnets=ec2.SubnetSelection(availability_zones=["eu-x"]))
 
 
 def test_more_providers_than_a_cluster_takes_are_one_warning(site: Site) -> None:
@@ -336,17 +319,6 @@ def test_stages_that_name_no_account_keep_their_clusters_apart(site: Site) -> No
         )
         shared = ecs.Cluster.from_cluster_attributes(stack, "Shared", cluster_name="shared", vpc=vpc)
         GpuCluster(stack, "Gpu", cluster=shared).add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
-
-
-def test_a_capacity_that_was_refused_is_not_in_the_list(site: Site) -> None:
-    imported = ecs.Cluster.from_cluster_attributes(site.stack, "Theirs", cluster_name="theirs", vpc=site.vpc)
-    gpu = GpuCluster(site.stack, "Gpu", cluster=imported)
-    with pytest.raises(GpuConstructsError):
-        gpu.add_capacity("CapacityProviderAssociation", instance_types=["g6.xlarge"], max_instances=1)
-    gpu.add_capacity("Ok", instance_types=["g6.xlarge"], max_instances=1)
-    template = site.template()
-    (association,) = site.properties(ASSOCIATIONS)
-    assert [each["Ref"] in template["Resources"] for each in association["CapacityProviders"]] == [True]
 
 
 def test_hosts_are_granted_more_through_their_role_and_reached_through_their_group(site: Site) -> None:

@@ -23,7 +23,7 @@ from gpu_constructs.batch.shares import FairShares
 from gpu_constructs.batch.work import require_name
 from gpu_constructs.capacity.choice import CapacityChoice
 from gpu_constructs.cdk.arguments import require_kind, whole_number
-from gpu_constructs.cdk.atomic import creating, require_construct_id, rolled_back_on_error, stack_of
+from gpu_constructs.cdk.calls import stack_of
 from gpu_constructs.cdk.durations import whole_seconds
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.overrides import naming
@@ -117,39 +117,33 @@ class GpuBatchQueue(Construct):
         stack = scope if isinstance(scope, cdk.Stack) else stack_of(scope)
         require_hosts_here(stack, vpc, encryption_key)
         plans = _plans(environments, vpc, subnets, stack.region)
-        with creating(scope, construct_id):
-            super().__init__(scope, construct_id)
-        with rolled_back_on_error(scope, construct_id):
-            self.hosts: QueueHosts = QueueHosts(
-                self, stack=stack, vpc=vpc, subnets=subnets, encryption_key=encryption_key
-            )
-            minutes = _UPDATE_MINUTES if update_timeout is None else update_timeout.to_minutes()
-            self.environments: tuple[BatchEnvironment, ...] = tuple(
-                BatchEnvironment(self, plan=each, hosts=self.hosts, update_minutes=minutes) for each in plans
-            )
-            self.shares: FairShares | None = shares
-            self.scheduling_policy: batch.FairshareSchedulingPolicy | None = (
-                None if shares is None else shares.policy(self)
-            )
-            self.job_queue: batch.JobQueue = batch.JobQueue(
-                self,
-                "Queue",
-                job_queue_name=job_queue_name,
-                priority=priority,
-                scheduling_policy=self.scheduling_policy,
-                compute_environments=[
-                    batch.OrderedComputeEnvironment(compute_environment=each.compute_environment, order=number)
-                    for number, each in enumerate(self.environments, start=1)
-                ],
-                job_state_time_limit_actions=[
-                    batch.JobStateTimeLimitAction(reason=reason, max_time=after)
-                    for reason, after in (
-                        (_REASONS.INSUFFICIENT_INSTANCE_CAPACITY, start_within or seconds_of(_LONGEST_WAIT)),
-                        (_REASONS.COMPUTE_ENVIRONMENT_MAX_RESOURCE, seconds_of(_SHORTEST_WAIT)),
-                        (_REASONS.JOB_RESOURCE_REQUIREMENT, seconds_of(_SHORTEST_WAIT)),
-                    )
-                ],
-            )
+        super().__init__(scope, construct_id)
+        self.hosts: QueueHosts = QueueHosts(self, stack=stack, vpc=vpc, subnets=subnets, encryption_key=encryption_key)
+        minutes = _UPDATE_MINUTES if update_timeout is None else update_timeout.to_minutes()
+        self.environments: tuple[BatchEnvironment, ...] = tuple(
+            BatchEnvironment(self, plan=each, hosts=self.hosts, update_minutes=minutes) for each in plans
+        )
+        self.shares: FairShares | None = shares
+        self.scheduling_policy: batch.FairshareSchedulingPolicy | None = None if shares is None else shares.policy(self)
+        self.job_queue: batch.JobQueue = batch.JobQueue(
+            self,
+            "Queue",
+            job_queue_name=job_queue_name,
+            priority=priority,
+            scheduling_policy=self.scheduling_policy,
+            compute_environments=[
+                batch.OrderedComputeEnvironment(compute_environment=each.compute_environment, order=number)
+                for number, each in enumerate(self.environments, start=1)
+            ],
+            job_state_time_limit_actions=[
+                batch.JobStateTimeLimitAction(reason=reason, max_time=after)
+                for reason, after in (
+                    (_REASONS.INSUFFICIENT_INSTANCE_CAPACITY, start_within or seconds_of(_LONGEST_WAIT)),
+                    (_REASONS.COMPUTE_ENVIRONMENT_MAX_RESOURCE, seconds_of(_SHORTEST_WAIT)),
+                    (_REASONS.JOB_RESOURCE_REQUIREMENT, seconds_of(_SHORTEST_WAIT)),
+                )
+            ],
+        )
         self._jobs: list[GpuBatchJob] = []
         GpuChecks.add_to(self)
 
@@ -192,7 +186,6 @@ class GpuBatchQueue(Construct):
             IncompatibleError: No environment of the queue has such GPUs.
             DoesNotFitError: The hosts of every environment have less of something than the job asks for.
         """
-        require_construct_id(construct_id)
         settings = JobSettings.of(options)
         self.require_share(options.get("share"), options.get("scheduling_priority"))
         plan = plan_job(
@@ -202,8 +195,7 @@ class GpuBatchQueue(Construct):
             environment=options.get("environment"),
             attempt_seconds=settings.attempt_seconds,
         )
-        with creating(self, construct_id):
-            job = GpuBatchJob(self, construct_id, plan=plan, image=image, command=command, settings=settings)
+        job = GpuBatchJob(self, construct_id, plan=plan, image=image, command=command, settings=settings)
         self._jobs.append(job)
         return job
 

@@ -16,7 +16,7 @@ from gpu_constructs.capacity.purchase import Purchase
 from gpu_constructs.capacity.scaling import HostScaling
 from gpu_constructs.capacity.storage import HostStorage
 from gpu_constructs.cdk.arguments import of_kind
-from gpu_constructs.cdk.atomic import require_construct_id
+from gpu_constructs.cdk.calls import require_construct_id
 from gpu_constructs.cdk.kinds import with_names_checked
 
 

@@ -9,7 +9,7 @@ from typing import overload
 from gpu_constructs.capacity.choice import CapacityChoice
 from gpu_constructs.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.capacity.plan import CapacityPlan, plan_capacity
-from gpu_constructs.cdk.atomic import require_construct_id
+from gpu_constructs.cdk.calls import require_construct_id
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import Pool
 from gpu_constructs.hardware import Architecture

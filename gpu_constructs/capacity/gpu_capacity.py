@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from aws_cdk import aws_autoscaling as autoscaling
@@ -25,7 +25,7 @@ from gpu_constructs.capacity.purchase import Purchase
 from gpu_constructs.capacity.scaling import HostScaling
 from gpu_constructs.capacity.storage import HostStorage
 from gpu_constructs.capacity.user_data import agent_lines, around_join, join_lines
-from gpu_constructs.cdk.atomic import creating, rolled_back_on_error
+from gpu_constructs.cdk.calls import written_if_refused
 from gpu_constructs.cdk.kinds import own_names_checked
 from gpu_constructs.cdk.validation import announce
 from gpu_constructs.fleet import Pool
@@ -72,46 +72,45 @@ class GpuCapacity(Construct):
     """
 
     def __init__(self, scope: Construct, construct_id: str, *, hosts: ClusterHosts, plan: CapacityPlan) -> None:
-        with creating(scope, construct_id):
-            super().__init__(scope, construct_id)
-        with rolled_back_on_error(scope, construct_id):
-            operating_system = plan.machine_image.host_image.image.operating_system
-            before_join, after_join = around_join(
-                operating_system,
-                join=() if hosts.association.is_written_by_cdk else join_lines(operating_system, hosts.cluster_name),
-                agent=agent_lines(operating_system, plan.adds.agent),
-                prepare=plan.adds.boot_commands,
-            )
-            user_data = ec2.UserData.custom("\n".join(before_join))
-            self.hosts: ClusterHosts = hosts
-            self.subnets: HostSubnets = plan.subnets
-            self.cluster: ecs.ICluster = hosts.cluster
-            self.encryption_key: kms.IKey | None = hosts.encryption_key
-            self.architecture: Architecture = plan.architecture
-            self.pool: Pool = plan.pool
-            network = network_resources(self, network=plan.parts.network, pool=plan.pool, vpc=hosts.vpc)
-            self.placement_group: ec2.IPlacementGroup | None = network.placement_group
-            self.efa_security_group: ec2.ISecurityGroup | None = network.efa_security_group
-            self.instance_type_names: tuple[str, ...] = tuple(plan.choice.instance_types)
-            self.comes_first: bool = plan.comes_first
-            self.mounts: tuple[HostMount, ...] = tuple(plan.parts.storage.mounts)
-            self.launch_template: ec2.LaunchTemplate = launch_template(self, hosts, plan, user_data, network)
-            group = auto_scaling_group(self, hosts, plan, self.launch_template)
-            self.auto_scaling_group: autoscaling.AutoScalingGroup = group.construct
-            name = plan.choice.capacity_provider_name
-            self.provider: ecs.AsgCapacityProvider = plan.parts.scaling.provider(
-                self, group, plan.pool, name=name or hosts.provider_name(self)
-            )
-            self.boot_check: BootCheck | None = (
-                BootCheck(self, "BootCheck", role=hosts.role, group=group) if plan.pool.group.checks_gpus else None
-            )
-            # Last, since a name in the list of the cluster cannot be taken back if something is refused after it.
-            then = partial(user_data.add_commands, *after_join) if after_join else lambda: None
-            hosts.association.attach(self.provider, name, then)
+        super().__init__(scope, construct_id)
+        operating_system = plan.machine_image.host_image.image.operating_system
+        before_join, after_join = around_join(
+            operating_system,
+            join=() if hosts.association.is_written_by_cdk else join_lines(operating_system, hosts.cluster_name),
+            agent=agent_lines(operating_system, plan.adds.agent),
+            prepare=plan.adds.boot_commands,
+        )
+        user_data = ec2.UserData.custom("\n".join(before_join))
+        self.hosts: ClusterHosts = hosts
+        self.subnets: HostSubnets = plan.subnets
+        self.cluster: ecs.ICluster = hosts.cluster
+        self.encryption_key: kms.IKey | None = hosts.encryption_key
+        self.architecture: Architecture = plan.architecture
+        self.pool: Pool = plan.pool
+        network = network_resources(self, network=plan.parts.network, pool=plan.pool, vpc=hosts.vpc)
+        self.placement_group: ec2.IPlacementGroup | None = network.placement_group
+        self.efa_security_group: ec2.ISecurityGroup | None = network.efa_security_group
+        self.instance_type_names: tuple[str, ...] = tuple(plan.choice.instance_types)
+        self.comes_first: bool = plan.comes_first
+        self.mounts: tuple[HostMount, ...] = tuple(plan.parts.storage.mounts)
+        self.launch_template: ec2.LaunchTemplate = launch_template(self, hosts, plan, user_data, network)
+        group = auto_scaling_group(self, hosts, plan, self.launch_template)
+        self.auto_scaling_group: autoscaling.AutoScalingGroup = group.construct
+        name = plan.choice.capacity_provider_name
+        self.provider: ecs.AsgCapacityProvider = plan.parts.scaling.provider(
+            self, group, plan.pool, name=name or hosts.provider_name(self)
+        )
+        self.boot_check: BootCheck | None = (
+            BootCheck(self, "BootCheck", role=hosts.role, group=group) if plan.pool.group.checks_gpus else None
+        )
+        hosts.association.attach(self.provider, name)
+        if after_join:
+            user_data.add_commands(*after_join)
         if self.pool.public_subnets is True or self.pool.zones_are_open:
             announce(self, check_alone(self.pool, rules=("GPU008", "GPU216")))
 
     @staticmethod
+    @written_if_refused
     @own_names_checked
     def from_attributes(
         scope: Construct,
@@ -184,6 +183,7 @@ class GpuCapacity(Construct):
         """Whole NVIDIA GPUs of one host; 0 where ECS has none to hand out (CPU, Neuron, fractional types, tokens)."""
         return self.pool.instance_types[0].gpus if self.pool.instance_types else 0
 
+    @written_if_refused
     def strategy(self, *, weight: int = 1, base: int | None = None) -> ecs.CapacityProviderStrategy:
         """This provider as an item of a capacity provider strategy.
 

@@ -10,7 +10,7 @@ from constructs import Construct
 from gpu_constructs.capacity.choice import CapacityChoice
 from gpu_constructs.capacity.host_mounts import HostMount
 from gpu_constructs.capacity.plan import plan_capacity
-from gpu_constructs.cdk.atomic import creating, stack_of
+from gpu_constructs.cdk.calls import stack_of, written_if_refused
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.fleet import Pool
@@ -47,8 +47,7 @@ class ImportedGpuCapacity(Construct):
     ) -> None:
         stack_of(scope)
         plan = plan_capacity(choice, hosts)
-        with creating(scope, construct_id):
-            super().__init__(scope, construct_id)
+        super().__init__(scope, construct_id)
         self.hosts: ClusterHosts = hosts
         self.cluster: ecs.ICluster = hosts.cluster
         self.architecture: Architecture = plan.architecture
@@ -63,6 +62,7 @@ class ImportedGpuCapacity(Construct):
         """Whole NVIDIA GPUs of one host; 0 where ECS has none to hand out (CPU, Neuron, fractional types, tokens)."""
         return self.pool.instance_types[0].gpus if self.pool.instance_types else 0
 
+    @written_if_refused
     def strategy(self, *, weight: int = 1, base: int | None = None) -> ecs.CapacityProviderStrategy:
         """This provider as an item of a capacity provider strategy, see `GpuCapacity.strategy`.
 

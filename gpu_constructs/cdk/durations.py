@@ -6,7 +6,7 @@ from math import ceil
 
 import aws_cdk as cdk
 
-from gpu_constructs.cdk.atomic import translated
+from gpu_constructs.cdk.calls import translated
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.fleet import UNKNOWN, Unknown

@@ -7,6 +7,7 @@ from numbers import Real
 
 from constructs import IConstruct
 
+from gpu_constructs.cdk.calls import written_if_refused
 from gpu_constructs.cdk.validation import check_of
 from gpu_constructs.errors import InvalidValueError, shown
 
@@ -25,6 +26,7 @@ class GpuBudget:
     """
 
     @staticmethod
+    @written_if_refused
     def add_to(scope: IConstruct, *, usd_per_hour: float) -> None:
         """Holds all hosts of the app of a scope against a budget at every synth.
 

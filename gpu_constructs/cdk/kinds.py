@@ -18,6 +18,7 @@ from aws_cdk import aws_logs as logs
 from typing_extensions import Unpack
 
 from gpu_constructs.cdk.arguments import flag, texts, variables
+from gpu_constructs.cdk.calls import called, require_construct_id, written_if_refused
 from gpu_constructs.cdk.kind_tables import (
     ATTRIBUTES,
     DURATIONS,
@@ -36,7 +37,6 @@ _MINUTE = 60
 _MOST_MEMBERS = 8
 _MOST_PLACES = 2
 _BOUND = frozenset({"self", "cls"})
-# Each has a check of its own, which says what an id is.
 _IDS = frozenset({"construct_id", "id"})
 
 _CHECKED: list[Callable[..., object]] = []
@@ -44,10 +44,14 @@ _CHECKED: list[Callable[..., object]] = []
 
 
 def checked(function: Callable[_Arguments, _Made]) -> Callable[_Arguments, _Made]:
-    """Makes a function refuse arguments that it does not have, or that are not of the kinds in its signature."""
+    """Makes a public function refuse arguments that it does not have, or that are not of the kinds in its signature.
+
+    Its refusals are written on the tree, see `written_if_refused`.
+    """
     _CHECKED.append(function)
     names = function.__code__.co_varnames
 
+    @written_if_refused
     @wraps(function)
     def after_check(*given: _Arguments.args, **named: _Arguments.kwargs) -> _Made:
         require_kinds(function, {**dict(zip(names, given, strict=False)), **named})
@@ -104,7 +108,7 @@ def _require_names(function: Callable[..., object], named: Mapping[str, object])
         if argument not in _BOUND and argument not in _kinds_of(function):
             nearest = _nearest(argument, function)
             raise UnknownNameError(
-                f"{_called(function)} has no such argument", argument=argument, value=value, nearest=nearest
+                f"{called(function)} has no such argument", argument=argument, value=value, nearest=nearest
             )
 
 
@@ -119,13 +123,8 @@ def _nearest(argument: str, function: Callable[..., object]) -> tuple[str, ...]:
                 return (f"{name}={getattr(kind, '__name__', name)}({argument}=…)",)
     if longer := tuple(each for each in kinds if argument in each.split("_") or each.startswith(f"{argument}_")):
         return longer[:_MOST_PLACES]
-    elsewhere = tuple(f"{_called(each)}({argument}=…)" for each in _CHECKED if argument in _kinds_of(each))
+    elsewhere = tuple(f"{called(each)}({argument}=…)" for each in _CHECKED if argument in _kinds_of(each))
     return elsewhere[:_MOST_PLACES] or tuple(get_close_matches(argument, kinds, n=_MOST_PLACES, cutoff=0.6))
-
-
-def _called(function: Callable[..., object]) -> str:
-    """A method as users know it: ``GpuCluster.add_capacity``, and a class by its own name."""
-    return function.__qualname__.removesuffix(".__init__")
 
 
 @cache
@@ -146,9 +145,10 @@ def _alternatives(hint: object) -> tuple[object, ...]:
 
 
 def _require(argument: str, value: object, kinds: tuple[object, ...]) -> None:
-    is_id = argument in _IDS and not (isinstance(value, str) and _is_broken(value))
-    if (value is None and type(None) in kinds) or is_id:
+    if value is None and type(None) in kinds:
         return
+    if argument in _IDS:
+        require_construct_id(value)
     known = [each for each in kinds if each is not type(None) and get_origin(each) is not dict]
     if len(known) != 1:
         return

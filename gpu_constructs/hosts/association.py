@@ -7,9 +7,8 @@ PutClusterCapacityProviders replaces both as a whole
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import cached_property, partial
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import TypeAlias
 from weakref import WeakKeyDictionary
 
@@ -17,7 +16,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
 from constructs import Construct, IConstruct
 
-from gpu_constructs.cdk.atomic import stack_of, translated
+from gpu_constructs.cdk.calls import stack_of, translated
 from gpu_constructs.cdk.tokens import is_list_token, is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import KEEPS_PROVIDERS, KEEPS_STRATEGY, METADATA_KEY
@@ -76,7 +75,6 @@ class ClusterAssociation:
         self._made: list[str] = []
         self._is_exported = False
         self._is_writer = False
-        self._waiting: list[Callable[[], None]] | None = None
         self._resource: ecs.CfnClusterCapacityProviderAssociations | None = None
         if keeps is None and default_strategy is None:
             return
@@ -151,26 +149,8 @@ class ClusterAssociation:
                 fix="another name, or leave it out",
             )
 
-    @contextmanager
-    def joined_together(self) -> Iterator[None]:
-        """Around capacities that are all made or none: each joins the cluster once the last one is made."""
-        self._waiting = waiting = list[Callable[[], None]]()
-        try:
-            yield
-        finally:
-            self._waiting = None
-        for join in waiting:
-            join()
-
-    def attach(self, provider: ecs.AsgCapacityProvider, chosen_name: str | None, then: Callable[[], None]) -> None:
-        """Adds a capacity provider to the list of the cluster, from which none can be removed again."""
-        join = partial(self._attach, provider, chosen_name, then)
-        if self._waiting is None:
-            join()
-        else:
-            self._waiting.append(join)
-
-    def _attach(self, provider: ecs.AsgCapacityProvider, chosen_name: str | None, then: Callable[[], None]) -> None:
+    def attach(self, provider: ecs.AsgCapacityProvider, chosen_name: str | None) -> None:
+        """Adds a capacity provider to the list of the cluster."""
         if self._own_cluster is not None:
             self._own_cluster.add_asg_capacity_provider(provider)
         else:
@@ -178,7 +158,6 @@ class ClusterAssociation:
         if not self._is_writer:
             self._become_writer()
         self._take(provider.capacity_provider_name, chosen_name)
-        then()
 
     def attach_managed(self, provider: ecs.ManagedInstancesCapacityProvider, chosen_name: str | None) -> None:
         """Adds a provider of Managed Instances to the cluster, whichever stack defines it; it is in no list."""

@@ -15,7 +15,7 @@ from aws_cdk import aws_kms as kms
 from constructs import Construct, IConstruct
 
 from gpu_constructs.cdk.arguments import name as require_name
-from gpu_constructs.cdk.atomic import stack_of
+from gpu_constructs.cdk.calls import stack_of
 from gpu_constructs.cdk.same_place import require_same_place, require_same_stage
 from gpu_constructs.cdk.tokens import is_token, known_text
 from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, Unknown

@@ -9,7 +9,7 @@ from functools import cached_property
 from aws_cdk import aws_ec2 as ec2
 from constructs import IDependable
 
-from gpu_constructs.cdk.atomic import translated
+from gpu_constructs.cdk.calls import translated
 from gpu_constructs.cdk.tokens import is_list_token, known_text
 from gpu_constructs.errors import InvalidValueError, argument_named, shown
 from gpu_constructs.fleet import Subnet, written_subnet_id, written_zone

@@ -11,7 +11,7 @@ from constructs import Construct
 from typing_extensions import Unpack
 
 from gpu_constructs.cdk.arguments import of_kind
-from gpu_constructs.cdk.atomic import creating, require_construct_id, rolled_back_on_error, stack_of
+from gpu_constructs.cdk.calls import stack_of
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.overrides import naming
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
@@ -108,7 +108,6 @@ class GpuJob(StartedJob):
         vpc_subnets: ec2.SubnetSelection | None = None,
         **options: Unpack[DataOptions],
     ) -> None:
-        require_construct_id(construct_id)
         require_gpu_cluster(cluster)
         require_accelerators(task_definition, instead="CDK's sfn_tasks.EcsRunTask")
         budgets = of_kind("retries", retries, JobRetries, example="JobRetries(lost_host=5)")
@@ -127,36 +126,34 @@ class GpuJob(StartedJob):
         require_yes(workload, "GPU140", arguments=_ARGUMENTS)
         of_interfaces = {"security_groups": security_groups, "vpc_subnets": vpc_subnets}
         require_interfaces(workload, of_interfaces, _ARGUMENTS)
-        with creating(scope, construct_id):
-            super().__init__(scope, construct_id)
-        with rolled_back_on_error(scope, construct_id):
-            groups = self._groups(cluster, security_groups) if task.interfaces else []
-            mounted = [ready for each in groups[:1] for ready in connect_caches(each, task_definition)]
-            hosts = cluster.hosts
-            self._run: JobRun = JobRun(
-                partition=hosts.place[0],
-                cluster=hosts.cluster_arn,
-                task_definition=task_definition.task_definition_arn,
-                family=task_definition.family,
-                container=container,
-                strategy=[each.as_api for each in shares],
-                network=_network(cluster, groups, vpc_subnets) if task.interfaces else None,
-                packed=used[0].pool.kind is not PoolKind.MANAGED_INSTANCES,
-                environment=places.variables,
-                checkpoints=None if places.checkpoints is None else places.checkpoints.location,
-                timeout_seconds=seconds,
-            )
-            self._define_machine(
-                definition_of(self._run, budgets),
-                hosts=hosts,
-                task=task_definition,
-                places=places,
-                name=state_machine_name,
-                after=mounted,
-            )
-            unreached = cluster.hosts.subnets_of(vpc_subnets).unreached if task.interfaces else None
-            if unreached is not None:
-                cdk.Annotations.of(self).add_warning_v2("gpu-constructs:GpuJob.network", unreached)
+        super().__init__(scope, construct_id)
+        groups = self._groups(cluster, security_groups) if task.interfaces else []
+        mounted = [ready for each in groups[:1] for ready in connect_caches(each, task_definition)]
+        hosts = cluster.hosts
+        self._run: JobRun = JobRun(
+            partition=hosts.place[0],
+            cluster=hosts.cluster_arn,
+            task_definition=task_definition.task_definition_arn,
+            family=task_definition.family,
+            container=container,
+            strategy=[each.as_api for each in shares],
+            network=_network(cluster, groups, vpc_subnets) if task.interfaces else None,
+            packed=used[0].pool.kind is not PoolKind.MANAGED_INSTANCES,
+            environment=places.variables,
+            checkpoints=None if places.checkpoints is None else places.checkpoints.location,
+            timeout_seconds=seconds,
+        )
+        self._define_machine(
+            definition_of(self._run, budgets),
+            hosts=hosts,
+            task=task_definition,
+            places=places,
+            name=state_machine_name,
+            after=mounted,
+        )
+        unreached = cluster.hosts.subnets_of(vpc_subnets).unreached if task.interfaces else None
+        if unreached is not None:
+            cdk.Annotations.of(self).add_warning_v2("gpu-constructs:GpuJob.network", unreached)
         keep_exported(used, scope)
         self._workload = workload
         self._cluster_name = cluster.hosts.cluster_name

@@ -9,7 +9,7 @@ from itertools import chain
 from aws_cdk import aws_stepfunctions as sfn
 
 from gpu_constructs.cdk.arguments import require_kind
-from gpu_constructs.cdk.atomic import translated
+from gpu_constructs.cdk.calls import translated
 from gpu_constructs.cdk.tokens import is_text_token, is_token, known_parts
 from gpu_constructs.errors import InvalidValueError, argument_named, shown
 from gpu_constructs.jobs.job_run import JobRun, variables_by_hand

@@ -21,7 +21,6 @@ from aws_cdk import aws_stepfunctions_tasks as sfn_tasks
 from constructs import Construct, IDependable
 
 from gpu_constructs.cdk.arguments import require_kind
-from gpu_constructs.cdk.atomic import creating, require_construct_id, rolled_back_on_error
 from gpu_constructs.cdk.durations import whole_seconds
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.own_account import service_of_this_account
@@ -124,7 +123,6 @@ class StartedJob(Construct):
             InvalidValueError: An argument is wrong by itself.
             RefusedByCdkError: CDK refuses it for another reason.
         """
-        require_construct_id(construct_id)
         example = "scheduler.ScheduleExpression.cron(hour='2', minute='0')"
         require_kind("schedule", schedule, scheduler.ScheduleExpression, example=example)
         require_schedule(schedule, schedule_name)
@@ -132,23 +130,21 @@ class StartedJob(Construct):
         zone = schedule.time_zone
         like = None if zone is None or is_token(zone.timezone_name) else like_time_zone(zone.timezone_name)
         queue_id = f"{construct_id}NotStarted"
-        with creating(self, construct_id):
-            queue = self._not_started(queue_id)
-            with rolled_back_on_error(self, queue_id):
-                made = scheduler.Schedule(
-                    self,
-                    construct_id,
-                    schedule=schedule,
-                    schedule_name=schedule_name,
-                    enabled=enabled,
-                    target=scheduler_targets.StepFunctionsStartExecution(
-                        self.state_machine,
-                        input=scheduler.ScheduleTargetInput.from_text(text),
-                        dead_letter_queue=queue,
-                        retry_attempts=_ATTEMPTS,
-                        max_event_age=cdk.Duration.hours(_AGE_HOURS),
-                    ),
-                )
+        queue = self._not_started(queue_id)
+        made = scheduler.Schedule(
+            self,
+            construct_id,
+            schedule=schedule,
+            schedule_name=schedule_name,
+            enabled=enabled,
+            target=scheduler_targets.StepFunctionsStartExecution(
+                self.state_machine,
+                input=scheduler.ScheduleTargetInput.from_text(text),
+                dead_letter_queue=queue,
+                retry_attempts=_ATTEMPTS,
+                max_event_age=cdk.Duration.hours(_AGE_HOURS),
+            ),
+        )
         if zone is not None and like is not None:
             meant = f"; did you mean {' or '.join(like)}?" if like else ""
             text = f"the IANA database of this computer has no time zone {shown(zone.timezone_name)}{meant}"
@@ -179,46 +175,43 @@ class StartedJob(Construct):
             IncompatibleError: The queue is in another region.
             RefusedByCdkError: CDK refuses it for another reason.
         """
-        require_construct_id(construct_id)
         self._require_here("queue", queue)
         limit = max_message_age or cdk.Duration.minutes(15)
         whole_seconds("max_message_age", limit, smallest=60)
         role_id, alarm_id = f"{construct_id}Role", f"{construct_id}Alarm"
-        with creating(self, construct_id):
-            role = iam.Role(self, role_id, assumed_by=service_of_this_account("pipes.amazonaws.com"))
-            with rolled_back_on_error(self, role_id, alarm_id):
-                queue.grant_consume_messages(role)
-                self.state_machine.grant_start_execution(role)
-                pipe = pipes.CfnPipe(
-                    self,
-                    construct_id,
-                    role_arn=role.role_arn,
-                    source=queue.queue_arn,
-                    target=self.state_machine.state_machine_arn,
-                    source_parameters=pipes.CfnPipe.PipeSourceParametersProperty(
-                        sqs_queue_parameters=pipes.CfnPipe.PipeSourceSqsQueueParametersProperty(batch_size=1)
-                    ),
-                    target_parameters=pipes.CfnPipe.PipeTargetParametersProperty(
-                        # Of a standard state machine, a pipe waits for no end.
-                        step_function_state_machine_parameters=pipes.CfnPipe.PipeTargetStateMachineParametersProperty(
-                            invocation_type="FIRE_AND_FORGET"
-                        )
-                    ),
+        role = iam.Role(self, role_id, assumed_by=service_of_this_account("pipes.amazonaws.com"))
+        queue.grant_consume_messages(role)
+        self.state_machine.grant_start_execution(role)
+        pipe = pipes.CfnPipe(
+            self,
+            construct_id,
+            role_arn=role.role_arn,
+            source=queue.queue_arn,
+            target=self.state_machine.state_machine_arn,
+            source_parameters=pipes.CfnPipe.PipeSourceParametersProperty(
+                sqs_queue_parameters=pipes.CfnPipe.PipeSourceSqsQueueParametersProperty(batch_size=1)
+            ),
+            target_parameters=pipes.CfnPipe.PipeTargetParametersProperty(
+                # Of a standard state machine, a pipe waits for no end.
+                step_function_state_machine_parameters=pipes.CfnPipe.PipeTargetStateMachineParametersProperty(
+                    invocation_type="FIRE_AND_FORGET"
                 )
-                # A pipe reads its queue as soon as it is there.
-                pipe.node.add_dependency(role)
-                alarm = cloudwatch.Alarm(
-                    self,
-                    alarm_id,
-                    alarm_description="Messages wait, and no job is started for them",
-                    metric=queue.metric_approximate_age_of_oldest_message(),
-                    threshold=limit.to_seconds(),
-                    evaluation_periods=1,
-                    comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
-                    treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
-                )
-                self._alarms.add(alarm)
-                return alarm
+            ),
+        )
+        # A pipe reads its queue as soon as it is there.
+        pipe.node.add_dependency(role)
+        alarm = cloudwatch.Alarm(
+            self,
+            alarm_id,
+            alarm_description="Messages wait, and no job is started for them",
+            metric=queue.metric_approximate_age_of_oldest_message(),
+            threshold=limit.to_seconds(),
+            evaluation_periods=1,
+            comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
+            treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+        )
+        self._alarms.add(alarm)
+        return alarm
 
     @checked
     def run_on_object(self, construct_id: str, *, bucket: s3.IBucket, prefix: str = "") -> events.Rule:
@@ -240,7 +233,6 @@ class StartedJob(Construct):
             IncompatibleError: The job writes there, or the bucket is in another region.
             RefusedByCdkError: CDK refuses it for another reason.
         """
-        require_construct_id(construct_id)
         self._require_here("bucket", bucket)
         watched = f"s3://{bucket.bucket_name}/{prefix}"
         for each in self._places.written:
@@ -258,24 +250,22 @@ class StartedJob(Construct):
         detail: dict[str, object] = {"bucket": {"name": [bucket.bucket_name]}}
         if prefix:
             detail["object"] = {"key": [{"prefix": prefix}]}
-        with creating(self, construct_id):
-            queue = self._not_started(queue_id)
-            with rolled_back_on_error(self, queue_id):
-                bucket.enable_event_bridge_notification()
-                rule = events.Rule(
-                    self,
-                    construct_id,
-                    event_pattern=events.EventPattern(source=["aws.s3"], detail_type=["Object Created"], detail=detail),
-                    targets=[
-                        events_targets.SfnStateMachine(
-                            self.state_machine,
-                            role=self._role_of_events(),
-                            dead_letter_queue=queue,
-                            retry_attempts=_ATTEMPTS,
-                            max_event_age=cdk.Duration.hours(_AGE_HOURS),
-                        )
-                    ],
+        queue = self._not_started(queue_id)
+        bucket.enable_event_bridge_notification()
+        rule = events.Rule(
+            self,
+            construct_id,
+            event_pattern=events.EventPattern(source=["aws.s3"], detail_type=["Object Created"], detail=detail),
+            targets=[
+                events_targets.SfnStateMachine(
+                    self.state_machine,
+                    role=self._role_of_events(),
+                    dead_letter_queue=queue,
+                    retry_attempts=_ATTEMPTS,
+                    max_event_age=cdk.Duration.hours(_AGE_HOURS),
                 )
+            ],
+        )
         around = next((each for each in self._places.written if watched.startswith(each.location)), None)
         if around is not None:
             cdk.Annotations.of(rule).add_warning_v2(
@@ -305,14 +295,13 @@ class StartedJob(Construct):
         """
         if job_input is not None:
             require_kind("job_input", job_input, sfn.TaskInput, example="sfn.TaskInput.from_object({'epochs': 3})")
-        with creating(scope, construct_id):
-            return sfn_tasks.StepFunctionsStartExecution(
-                scope,
-                construct_id,
-                state_machine=self.state_machine,
-                integration_pattern=sfn.IntegrationPattern.RUN_JOB,
-                input=job_input,
-            )
+        return sfn_tasks.StepFunctionsStartExecution(
+            scope,
+            construct_id,
+            state_machine=self.state_machine,
+            integration_pattern=sfn.IntegrationPattern.RUN_JOB,
+            input=job_input,
+        )
 
     def _text_of(self, job_input: Mapping[str, object]) -> str:
         text = text_of(job_input)

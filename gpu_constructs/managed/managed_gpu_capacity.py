@@ -9,7 +9,7 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_kms as kms
 from constructs import Construct
 
-from gpu_constructs.cdk.atomic import creating, rolled_back_on_error
+from gpu_constructs.cdk.calls import written_if_refused
 from gpu_constructs.fleet import DECLARED_TYPES, METADATA_KEY, Pool
 from gpu_constructs.hardware import Architecture
 from gpu_constructs.hardware.declared import metadata_of
@@ -47,41 +47,37 @@ class ManagedGpuCapacity(Construct):
     """Managed Instances have no limit up to which a service could fill them."""
 
     def __init__(self, scope: Construct, construct_id: str, *, hosts: ClusterHosts, plan: ManagedPlan) -> None:
-        with creating(scope, construct_id):
-            super().__init__(scope, construct_id)
-        with rolled_back_on_error(scope, construct_id):
-            self.hosts: ClusterHosts = hosts
-            self.cluster: ecs.ICluster = hosts.cluster
-            self.encryption_key: kms.IKey | None = hosts.encryption_key
-            self.architecture: Architecture = plan.architecture
-            self.pool: Pool = plan.pool
-            self.instance_type_names: tuple[str, ...] = tuple(each.name for each in plan.pool.instance_types)
-            roles = hosts.managed_roles
-            self.provider: ecs.ManagedInstancesCapacityProvider = ecs.ManagedInstancesCapacityProvider(
-                self,
-                "Provider",
-                capacity_provider_name=plan.capacity_provider_name or hosts.provider_name(self),
-                ec2_instance_profile=roles.instance_profile,
-                infrastructure_role=roles.infrastructure_role,
-                subnets=plan.subnets.subnets,
-                security_groups=[hosts.security_group],
-                monitoring=plan.operation.monitoring,
-                propagate_tags=plan.operation.tags,
-            )
-            node = self.provider.node
-            resource = cast("ecs.CfnCapacityProvider", node.default_child)
-            # What aws-cdk-lib 2.275 has no words for: RESERVED, reservations, local storage, repair, scale-in.
-            resource.add_property_override(
-                _PROVIDER, {_LAUNCH_TEMPLATE: plan.launch_template, **plan.operation.provider_data()}
-            )
-            if any(each.declared for each in plan.pool.instance_types):
-                resource.add_override(
-                    f"Metadata.{METADATA_KEY}.{DECLARED_TYPES}", metadata_of(plan.pool.instance_types)
-                )
-            # Hosts that drain talk to ECS until they have gone, and the provider is only gone after them: their routes
-            # and their NAT gateway have to be there as long (CDK issue 36071).
-            node.add_dependency(*plan.subnets.way_out)
-            hosts.association.attach_managed(self.provider, plan.capacity_provider_name)
+        super().__init__(scope, construct_id)
+        self.hosts: ClusterHosts = hosts
+        self.cluster: ecs.ICluster = hosts.cluster
+        self.encryption_key: kms.IKey | None = hosts.encryption_key
+        self.architecture: Architecture = plan.architecture
+        self.pool: Pool = plan.pool
+        self.instance_type_names: tuple[str, ...] = tuple(each.name for each in plan.pool.instance_types)
+        roles = hosts.managed_roles
+        self.provider: ecs.ManagedInstancesCapacityProvider = ecs.ManagedInstancesCapacityProvider(
+            self,
+            "Provider",
+            capacity_provider_name=plan.capacity_provider_name or hosts.provider_name(self),
+            ec2_instance_profile=roles.instance_profile,
+            infrastructure_role=roles.infrastructure_role,
+            subnets=plan.subnets.subnets,
+            security_groups=[hosts.security_group],
+            monitoring=plan.operation.monitoring,
+            propagate_tags=plan.operation.tags,
+        )
+        node = self.provider.node
+        resource = cast("ecs.CfnCapacityProvider", node.default_child)
+        # What aws-cdk-lib 2.275 has no words for: RESERVED, reservations, local storage, repair, scale-in.
+        resource.add_property_override(
+            _PROVIDER, {_LAUNCH_TEMPLATE: plan.launch_template, **plan.operation.provider_data()}
+        )
+        if any(each.declared for each in plan.pool.instance_types):
+            resource.add_override(f"Metadata.{METADATA_KEY}.{DECLARED_TYPES}", metadata_of(plan.pool.instance_types))
+        # Hosts that drain talk to ECS until they have gone, and the provider is only gone after them: their routes
+        # and their NAT gateway have to be there as long (CDK issue 36071).
+        node.add_dependency(*plan.subnets.way_out)
+        hosts.association.attach_managed(self.provider, plan.capacity_provider_name)
 
     @cached_property
     def capacity_provider_name(self) -> str:
@@ -93,6 +89,7 @@ class ManagedGpuCapacity(Construct):
         """Whole NVIDIA GPUs that each of its hosts has at least; 0 where ECS has none to hand out."""
         return min((each.gpus for each in self.pool.instance_types), default=0)
 
+    @written_if_refused
     def strategy(self, *, weight: int = 1, base: int | None = None) -> ecs.CapacityProviderStrategy:
         """This provider as an item of a capacity provider strategy, which holds Managed Instances only.
 

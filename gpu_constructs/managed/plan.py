@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpu_constructs.cdk.arguments import of_kind
-from gpu_constructs.cdk.atomic import require_construct_id
+from gpu_constructs.cdk.calls import require_construct_id
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.fleet import UNKNOWN, Bought, Pool, PoolKind

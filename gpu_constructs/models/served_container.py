@@ -11,7 +11,7 @@ from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.capacity.imported_capacity import ImportedGpuCapacity
-from gpu_constructs.cdk.atomic import require_construct_id
+from gpu_constructs.cdk.calls import require_construct_id
 from gpu_constructs.cdk.refusal import raise_first
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError, shown

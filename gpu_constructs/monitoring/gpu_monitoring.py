@@ -16,7 +16,6 @@ from constructs import Construct
 
 from gpu_constructs.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.cdk.arguments import flag, known_number, of_kind
-from gpu_constructs.cdk.atomic import creating, rolled_back_on_error
 from gpu_constructs.cdk.durations import whole_seconds
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.errors import InvalidValueError
@@ -74,51 +73,49 @@ class GpuMonitoring(Construct):
         limits = of_kind("alarms", alarms, AlarmLimits, example="AlarmLimits(idle_minutes=None)")
         require_topic("notify", notify, hosts.stack)
         keep_room = hosts.room_for_daemons(KEPT)
-        with creating(scope, construct_id):
-            super().__init__(scope, construct_id)
-        with rolled_back_on_error(scope, construct_id):
-            self.hosts: ClusterHosts = hosts
-            self.notify: sns.ITopic | None = notify
-            self._pools: list[WatchedPool] = []
-            self._capacities = capacities
-            self._is_privileged = privileged
-            self._log_retention = log_retention
-            self._log_removal_policy = log_removal_policy
-            self.log_group: logs.LogGroup = self._make_log_group("Logs")
-            self.events: ClusterEvents = ClusterEvents(
-                self, "Events", hosts=hosts, log_group=self._make_log_group("EventLogs")
-            )
-            self.task_definition: ecs.Ec2TaskDefinition | None = None
-            self._make_task = partial(
-                collector_task,
-                self,
-                "Collector",
-                hosts=hosts,
-                log_group=self.log_group,
-                image=image,
-                per_gpu=per_gpu,
-                privileged=privileged,
-            )
-            self.service: ecs.Ec2Service | None = None
-            self._limits = limits
-            self._alarms = ClusterAlarms(self, "Alarms", notify=notify)
-            self._alarms.add(alarms_of_cluster(self._watched(), self._limits))
-            for each in capacities():
-                self.watch(each)
-            self.dashboard: cloudwatch.CfnDashboard = dashboard_of(
-                self,
-                "Dashboard",
-                stack=hosts.stack,
-                cluster=self._watched,
-                alarms=lambda: [each.alarm_arn for each in self._shown_alarms()],
-            )
-            self.recovery: GpuRecovery | None = None
-            if notify is not None:
-                let_alarms_publish(self, notify, hosts)
-            hosts.alarms.tell(self._alarms.tell_of)
-            # Last, since sizes in task definitions are not taken back if something is refused after it.
-            keep_room()
-            hosts.are_measured = True
+        super().__init__(scope, construct_id)
+        self.hosts: ClusterHosts = hosts
+        self.notify: sns.ITopic | None = notify
+        self._pools: list[WatchedPool] = []
+        self._capacities = capacities
+        self._is_privileged = privileged
+        self._log_retention = log_retention
+        self._log_removal_policy = log_removal_policy
+        self.log_group: logs.LogGroup = self._make_log_group("Logs")
+        self.events: ClusterEvents = ClusterEvents(
+            self, "Events", hosts=hosts, log_group=self._make_log_group("EventLogs")
+        )
+        self.task_definition: ecs.Ec2TaskDefinition | None = None
+        self._make_task = partial(
+            collector_task,
+            self,
+            "Collector",
+            hosts=hosts,
+            log_group=self.log_group,
+            image=image,
+            per_gpu=per_gpu,
+            privileged=privileged,
+        )
+        self.service: ecs.Ec2Service | None = None
+        self._limits = limits
+        self._alarms = ClusterAlarms(self, "Alarms", notify=notify)
+        self._alarms.add(alarms_of_cluster(self._watched(), self._limits))
+        for each in capacities():
+            self.watch(each)
+        self.dashboard: cloudwatch.CfnDashboard = dashboard_of(
+            self,
+            "Dashboard",
+            stack=hosts.stack,
+            cluster=self._watched,
+            alarms=lambda: [each.alarm_arn for each in self._shown_alarms()],
+        )
+        self.recovery: GpuRecovery | None = None
+        if notify is not None:
+            let_alarms_publish(self, notify, hosts)
+        hosts.alarms.tell(self._alarms.tell_of)
+        # Last, since sizes in task definitions are not taken back if something is refused after it.
+        keep_room()
+        hosts.are_measured = True
 
     @property
     def capacities(self) -> Sequence[GpuCapacity | ManagedGpuCapacity]:
@@ -269,19 +266,18 @@ class GpuMonitoring(Construct):
             raise InvalidValueError(
                 "the cluster has a recovery already", argument="add_recovery", fix="one call, with all of its arguments"
             )
-        with creating(self, "Recovery"), rolled_back_on_error(self, "Recovery"):
-            self.recovery = GpuRecovery(
-                self,
-                "Recovery",
-                hosts=self.hosts,
-                capacities=lambda: [each for each in self.capacities if isinstance(each, GpuCapacity)],
-                notify=topic,
-                replacements_per_day=most,
-                drain_seconds=seconds,
-                end_remaining_tasks=end_remaining_tasks,
-            )
-            if topic is not self.notify:
-                let_alarms_publish(self.recovery, topic, self.hosts)
+        self.recovery = GpuRecovery(
+            self,
+            "Recovery",
+            hosts=self.hosts,
+            capacities=lambda: [each for each in self.capacities if isinstance(each, GpuCapacity)],
+            notify=topic,
+            replacements_per_day=most,
+            drain_seconds=seconds,
+            end_remaining_tasks=end_remaining_tasks,
+        )
+        if topic is not self.notify:
+            let_alarms_publish(self.recovery, topic, self.hosts)
         return self.recovery
 
 

@@ -12,7 +12,6 @@ from constructs import Construct
 
 from gpu_constructs.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.cdk.arguments import texts
-from gpu_constructs.cdk.atomic import creating, rolled_back_on_error
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.tokens import is_list_token
 from gpu_constructs.cluster import GpuCluster
@@ -91,49 +90,47 @@ class HostEndpoints(Construct):
                 value=cluster.node.path,
                 fix="HostEndpoints after the last add_capacity",
             )
-        with creating(scope, construct_id):
-            super().__init__(scope, construct_id)
-        with rolled_back_on_error(scope, construct_id):
-            hosts = cluster.hosts
-            _require_same_stack(cdk.Stack.of(self), hosts.stack)
-            theirs = [each for each in _of_the_app(hosts.vpc) if each[0] not in existing]
-            _let_in(hosts.security_group, [each for _, each in theirs])
-            there = {*existing, *(service for service, each in theirs if each.private_dns_enabled is not False)} - {_S3}
-            self.security_group: ec2.SecurityGroup = ec2.SecurityGroup(
-                self, "SecurityGroup", vpc=hosts.vpc, description="Endpoints of AWS: hosts of an ECS cluster reach them"
+        super().__init__(scope, construct_id)
+        hosts = cluster.hosts
+        _require_same_stack(cdk.Stack.of(self), hosts.stack)
+        theirs = [each for each in _of_the_app(hosts.vpc) if each[0] not in existing]
+        _let_in(hosts.security_group, [each for _, each in theirs])
+        there = {*existing, *(service for service, each in theirs if each.private_dns_enabled is not False)} - {_S3}
+        self.security_group: ec2.SecurityGroup = ec2.SecurityGroup(
+            self, "SecurityGroup", vpc=hosts.vpc, description="Endpoints of AWS: hosts of an ECS cluster reach them"
+        )
+        for peer in (hosts.security_group, *_addresses_of(hosts.vpc)):
+            self.security_group.add_ingress_rule(peer, ec2.Port.HTTPS)
+        first_of_zone: dict[str, ec2.ISubnet] = {}
+        for subnet in (each for chosen in hosts.every_choice_of_subnets for each in chosen.subnets):
+            first_of_zone.setdefault(subnet.availability_zone, subnet)
+        self.interface_endpoints: Mapping[str, ec2.InterfaceVpcEndpoint] = {
+            service: ec2.InterfaceVpcEndpoint(
+                self,
+                name,
+                vpc=hosts.vpc,
+                service=ec2.InterfaceVpcEndpointAwsService(service),
+                subnets=ec2.SubnetSelection(subnets=list(first_of_zone.values())),
+                security_groups=[self.security_group],
+                open=False,
             )
-            for peer in (hosts.security_group, *_addresses_of(hosts.vpc)):
-                self.security_group.add_ingress_rule(peer, ec2.Port.HTTPS)
-            first_of_zone: dict[str, ec2.ISubnet] = {}
-            for subnet in (each for chosen in hosts.every_choice_of_subnets for each in chosen.subnets):
-                first_of_zone.setdefault(subnet.availability_zone, subnet)
-            self.interface_endpoints: Mapping[str, ec2.InterfaceVpcEndpoint] = {
-                service: ec2.InterfaceVpcEndpoint(
-                    self,
-                    name,
-                    vpc=hosts.vpc,
-                    service=ec2.InterfaceVpcEndpointAwsService(service),
-                    subnets=ec2.SubnetSelection(subnets=list(first_of_zone.values())),
-                    security_groups=[self.security_group],
-                    open=False,
-                )
-                for service, name in _services_of(cluster)
-                if service not in there
-            }
-            self.s3: ec2.GatewayVpcEndpoint | None = None
-            without_s3 = () if _S3 in existing else _without_s3(hosts, theirs)
-            if without_s3:
-                self.s3 = ec2.GatewayVpcEndpoint(
-                    self,
-                    "S3",
-                    vpc=hosts.vpc,
-                    service=ec2.GatewayVpcEndpointAwsService.S3,
-                    subnets=without_s3,
-                )
-            # Every host has the profile of its cluster, so that none is started before or stopped after them.
-            hosts.instance_profile.node.add_dependency(self)
-            if any(isinstance(each, ManagedGpuCapacity) for each in cluster.capacities):
-                hosts.managed_roles.instance_profile.node.add_dependency(self)
+            for service, name in _services_of(cluster)
+            if service not in there
+        }
+        self.s3: ec2.GatewayVpcEndpoint | None = None
+        without_s3 = () if _S3 in existing else _without_s3(hosts, theirs)
+        if without_s3:
+            self.s3 = ec2.GatewayVpcEndpoint(
+                self,
+                "S3",
+                vpc=hosts.vpc,
+                service=ec2.GatewayVpcEndpointAwsService.S3,
+                subnets=without_s3,
+            )
+        # Every host has the profile of its cluster, so that none is started before or stopped after them.
+        hosts.instance_profile.node.add_dependency(self)
+        if any(isinstance(each, ManagedGpuCapacity) for each in cluster.capacities):
+            hosts.managed_roles.instance_profile.node.add_dependency(self)
 
 
 def _services_of(cluster: GpuCluster) -> Iterator[tuple[str, str]]:

@@ -12,7 +12,7 @@ from aws_cdk import aws_ecs as ecs
 from constructs import Construct, IValidation
 from typing_extensions import Unpack
 
-from gpu_constructs.cdk.atomic import creating, require_construct_id, translated
+from gpu_constructs.cdk.calls import translated
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cluster import GpuCluster
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
@@ -96,7 +96,6 @@ class CpuService(ecs.Ec2Service):
         off_gpu_hosts: bool = True,
         **options: Unpack[CpuServiceOptions],
     ) -> None:
-        require_construct_id(construct_id)
         known_count(
             options.get("desired_count"),
             service_name=options.get("service_name"),
@@ -122,14 +121,13 @@ class CpuService(ecs.Ec2Service):
         if not has_controller:
             options.setdefault("circuit_breaker", ecs.DeploymentCircuitBreaker(rollback=True))
         options.setdefault("min_healthy_percent", _percentages_of(options)[0])
-        with creating(scope, construct_id):
-            super().__init__(
-                scope,
-                construct_id,
-                cluster=cluster.hosts.cluster_for_managed_tasks,
-                task_definition=task_definition,
-                **options,
-            )
+        super().__init__(
+            scope,
+            construct_id,
+            cluster=cluster.hosts.cluster_for_managed_tasks,
+            task_definition=task_definition,
+            **options,
+        )
         if strategies is None:
             self.node.add_validation(_FindsHosts(cluster))
         if not has_controller:

@@ -11,7 +11,7 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 
 from gpu_constructs.cdk.arguments import whole_number
-from gpu_constructs.cdk.atomic import translated
+from gpu_constructs.cdk.calls import translated
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named
 from gpu_constructs.hardware.aws_limits import LARGEST_PORT
 from gpu_constructs.hosts.subnets import selected_subnets

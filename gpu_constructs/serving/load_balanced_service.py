@@ -13,7 +13,6 @@ from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from gpu_constructs.cdk.atomic import creating, rolled_back_on_error
 from gpu_constructs.cdk.durations import whole_seconds
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.hosts.vpcs import require_balancer_in
@@ -152,56 +151,54 @@ class LoadBalancedService(TargetedService):
         elif listener is None:
             require_zones(vpc, vpc_subnets, internet_facing=internet_facing, at_least=2)
         _require_delay(deregistration_delay)
-        with creating(self, construct_id):
-            scope = Construct(self, construct_id)
-        with rolled_back_on_error(self, construct_id):
-            targets, *others = (
-                elbv2.ApplicationTargetGroup(
-                    scope,
-                    name,
-                    vpc=vpc,
-                    protocol=_HTTP,
-                    port=target.container_port,
-                    target_type=target.target_type,
-                    deregistration_delay=deregistration_delay,
-                    health_check=health_check(path),
-                )
-                for name in ("Targets", "OtherTargets")[: 1 + self._shifts_requests]
+        scope = Construct(self, construct_id)
+        targets, *others = (
+            elbv2.ApplicationTargetGroup(
+                scope,
+                name,
+                vpc=vpc,
+                protocol=_HTTP,
+                port=target.container_port,
+                target_type=target.target_type,
+                deregistration_delay=deregistration_delay,
+                health_check=health_check(path),
             )
-            if listener is not None:
-                url = ""
-                balancer = listener.load_balancer if isinstance(listener, elbv2.ApplicationListener) else None
-            else:
-                balancer = load_balancer or elbv2.ApplicationLoadBalancer(
-                    scope,
-                    "LoadBalancer",
-                    vpc=vpc,
-                    internet_facing=internet_facing,
-                    vpc_subnets=vpc_subnets,
-                    idle_timeout=idle_timeout or cdk.Duration.minutes(_LONGEST_SILENCE_MINUTES),
-                    drop_invalid_header_fields=True,
-                )
-                if access_logs_bucket is not None:
-                    cast("elbv2.ApplicationLoadBalancer", balancer).log_access_logs(access_logs_bucket)
-                listener = listen(scope, balancer, new, peer, default_target=None if others else targets)
-                url = url_of(balancer, new)
-                conditions = [elbv2.ListenerCondition.path_patterns(["/*"])] if others else None
-            alternate = None
-            if conditions:
-                rule = elbv2.ApplicationListenerRule(
-                    scope,
-                    "Rule",
-                    listener=listener,
-                    priority=priority or 1,
-                    conditions=list(conditions),
-                    target_groups=[targets],
-                )
-                take_priority(listener, priority or 1)
-                # ECS shifts requests by rewriting a rule, and the default action of a listener is not a rule.
-                alternate = alternate_target(
-                    construct_id, others, ecs.ListenerRuleConfiguration.application_listener_rule(rule)
-                )
-            targets.add_target(self._to(target, alternate))
+            for name in ("Targets", "OtherTargets")[: 1 + self._shifts_requests]
+        )
+        if listener is not None:
+            url = ""
+            balancer = listener.load_balancer if isinstance(listener, elbv2.ApplicationListener) else None
+        else:
+            balancer = load_balancer or elbv2.ApplicationLoadBalancer(
+                scope,
+                "LoadBalancer",
+                vpc=vpc,
+                internet_facing=internet_facing,
+                vpc_subnets=vpc_subnets,
+                idle_timeout=idle_timeout or cdk.Duration.minutes(_LONGEST_SILENCE_MINUTES),
+                drop_invalid_header_fields=True,
+            )
+            if access_logs_bucket is not None:
+                cast("elbv2.ApplicationLoadBalancer", balancer).log_access_logs(access_logs_bucket)
+            listener = listen(scope, balancer, new, peer, default_target=None if others else targets)
+            url = url_of(balancer, new)
+            conditions = [elbv2.ListenerCondition.path_patterns(["/*"])] if others else None
+        alternate = None
+        if conditions:
+            rule = elbv2.ApplicationListenerRule(
+                scope,
+                "Rule",
+                listener=listener,
+                priority=priority or 1,
+                conditions=list(conditions),
+                target_groups=[targets],
+            )
+            take_priority(listener, priority or 1)
+            # ECS shifts requests by rewriting a rule, and the default action of a listener is not a rule.
+            alternate = alternate_target(
+                construct_id, others, ecs.ListenerRuleConfiguration.application_listener_rule(rule)
+            )
+        targets.add_target(self._to(target, alternate))
         return ServiceEndpoint(listener=listener, target_group=targets, url=url, balancer=balancer)
 
     @checked
@@ -259,50 +256,48 @@ class LoadBalancedService(TargetedService):
         peer = source_of(open, internet_facing=internet_facing, vpc=vpc)
         arrival = port or (443 if certificate is not None else target.container_port)
         _require_delay(deregistration_delay)
-        with creating(self, construct_id):
-            scope = Construct(self, construct_id)
-        with rolled_back_on_error(self, construct_id):
-            # Without a group of its own, the hosts would have to let in the addresses of its clients.
-            group = ec2.SecurityGroup(scope, "SecurityGroup", vpc=vpc, allow_all_outbound=False)
-            balancer = elbv2.NetworkLoadBalancer(
+        scope = Construct(self, construct_id)
+        # Without a group of its own, the hosts would have to let in the addresses of its clients.
+        group = ec2.SecurityGroup(scope, "SecurityGroup", vpc=vpc, allow_all_outbound=False)
+        balancer = elbv2.NetworkLoadBalancer(
+            scope,
+            "LoadBalancer",
+            vpc=vpc,
+            internet_facing=internet_facing,
+            vpc_subnets=vpc_subnets,
+            security_groups=[group],
+        )
+        if access_logs_bucket is not None:
+            balancer.log_access_logs(access_logs_bucket)
+        targets, *others = (
+            elbv2.NetworkTargetGroup(
                 scope,
-                "LoadBalancer",
+                name,
                 vpc=vpc,
-                internet_facing=internet_facing,
-                vpc_subnets=vpc_subnets,
-                security_groups=[group],
+                protocol=_TCP,
+                port=target.container_port,
+                target_type=target.target_type,
+                deregistration_delay=deregistration_delay,
+                health_check=health_check(path, _TCP if path is None else elbv2.Protocol.HTTP),
             )
-            if access_logs_bucket is not None:
-                balancer.log_access_logs(access_logs_bucket)
-            targets, *others = (
-                elbv2.NetworkTargetGroup(
-                    scope,
-                    name,
-                    vpc=vpc,
-                    protocol=_TCP,
-                    port=target.container_port,
-                    target_type=target.target_type,
-                    deregistration_delay=deregistration_delay,
-                    health_check=health_check(path, _TCP if path is None else elbv2.Protocol.HTTP),
-                )
-                for name in ("Targets", "OtherTargets")[: 1 + self._shifts_requests]
-            )
-            listener = elbv2.NetworkListener(
-                scope,
-                "Listener",
-                load_balancer=balancer,
-                protocol=protocol or _TLS,
-                port=arrival,
-                certificates=certificates_of(certificate),
-                ssl_policy=None if certificate is None else ssl_policy or TLS,
-                default_target_groups=[targets],
-            )
-            if peer is not None:
-                balancer.connections.allow_from(peer, ec2.Port.tcp(arrival))
-            alternate = alternate_target(construct_id, others, ecs.ListenerRuleConfiguration.network_listener(listener))
-            targets.add_target(self._to(target, alternate))
-            # CDK lets in an Application Load Balancer, but not a Network Load Balancer.
-            self.connections.allow_from(balancer, target.port)
+            for name in ("Targets", "OtherTargets")[: 1 + self._shifts_requests]
+        )
+        listener = elbv2.NetworkListener(
+            scope,
+            "Listener",
+            load_balancer=balancer,
+            protocol=protocol or _TLS,
+            port=arrival,
+            certificates=certificates_of(certificate),
+            ssl_policy=None if certificate is None else ssl_policy or TLS,
+            default_target_groups=[targets],
+        )
+        if peer is not None:
+            balancer.connections.allow_from(peer, ec2.Port.tcp(arrival))
+        alternate = alternate_target(construct_id, others, ecs.ListenerRuleConfiguration.network_listener(listener))
+        targets.add_target(self._to(target, alternate))
+        # CDK lets in an Application Load Balancer, but not a Network Load Balancer.
+        self.connections.allow_from(balancer, target.port)
         return NetworkEndpoint(
             load_balancer=balancer,
             listener=listener,

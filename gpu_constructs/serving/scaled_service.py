@@ -12,7 +12,6 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
 
 from gpu_constructs.cdk.arguments import whole_number
-from gpu_constructs.cdk.atomic import creating, rolled_back_on_error
 from gpu_constructs.cdk.durations import whole_seconds
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
@@ -108,22 +107,21 @@ class ScaledService(LoadBalancedService):
             )
         grace = self._given_grace
         role = self._scaling_role()
-        with rolled_back_on_error(self, _COUNT, _ROLE):
-            count = self._scalable_count(role, least, most)
-            scaling = Scaling(
-                service=self,
-                count=count,
-                least=least,
-                most=most,
-                scale_in_cooldown=scale_in_cooldown or grace,
-                scale_out_cooldown=scale_out_cooldown or grace,
-                loading_seconds=self._loading_seconds,
-                is_managed=self._is_managed,
-            )
-            seen: Counter[str] = Counter()
-            for each in by:
-                seen[each.name] += 1
-                each.add_to(each.name if seen[each.name] == 1 else f"{each.name}{seen[each.name]}", scaling)
+        count = self._scalable_count(role, least, most)
+        scaling = Scaling(
+            service=self,
+            count=count,
+            least=least,
+            most=most,
+            scale_in_cooldown=scale_in_cooldown or grace,
+            scale_out_cooldown=scale_out_cooldown or grace,
+            loading_seconds=self._loading_seconds,
+            is_managed=self._is_managed,
+        )
+        seen: Counter[str] = Counter()
+        for each in by:
+            seen[each.name] += 1
+            each.add_to(each.name if seen[each.name] == 1 else f"{each.name}{seen[each.name]}", scaling)
         if self._given_count is not None:
             self._resource.desired_count = None
         self._deploy_with(percent)
@@ -227,15 +225,13 @@ class ScaledService(LoadBalancedService):
 
     def _scaling_role(self) -> iam.IRole:
         """The first construct that scaling makes, which only a service has that is not scaled yet."""
-        try:
-            with creating(self, _ROLE):
-                return iam.Role.from_role_arn(self, _ROLE, self._hosts.scaling_role_arn)
-        except InvalidValueError:
+        if self.node.try_find_child(_ROLE) is not None:
             raise InvalidValueError(
                 "the service is scaled already",
                 argument="by",
                 fix="all of them in one list, or the methods of what scale or auto_scale_task_count returned",
-            ) from None
+            )
+        return iam.Role.from_role_arn(self, _ROLE, self._hosts.scaling_role_arn)
 
     def _scalable_count(self, role: iam.IRole, least: int, most: int) -> ecs.ScalableTaskCount:
         """As CDK's `auto_scale_task_count`, which cannot be called again after an error."""

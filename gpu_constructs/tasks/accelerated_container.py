@@ -9,7 +9,6 @@ import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_logs as logs
 
-from gpu_constructs.cdk.atomic import creating, rolled_back_on_error
 from gpu_constructs.cdk.given import construct_of
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.tasks.container_options import ContainerOptions, passed_on
@@ -74,26 +73,24 @@ def define_container(
         network_mode=plan.task.network_mode,
     )
     parameters_id = f"{construct_id}LinuxParameters"
-    with creating(task_definition, parameters_id, called=construct_id):
-        parameters = _linux_parameters(task_definition, parameters_id, plan, given)
-    with rolled_back_on_error(task_definition, parameters_id), creating(task_definition, construct_id):
-        # Of the class above, because GpuTaskDefinition takes no GPUs here.
-        container = ecs.TaskDefinition.add_container(
-            task_definition,
-            construct_id,
-            image=image,
-            gpu_count=plan.gpu_count,
-            cpu=plan.cpu,
-            memory_limit_mib=plan.memory_mib,
-            memory_reservation_mib=options.get("memory_reservation_mib"),
-            linux_parameters=parameters,
-            ulimits=_ulimits(plan, options.get("ulimits") or ()),
-            environment=plan.environment,
-            essential=options.get("essential", True),
-            readonly_root_filesystem=options.get("readonly_root_filesystem") or None,
-            logging=options.get("logging") or ecs.LogDrivers.aws_logs(stream_prefix=construct_id, log_group=log_group),
-            **passed_on(options),
-        )
+    parameters = _linux_parameters(task_definition, parameters_id, plan, given)
+    # Of the class above, because GpuTaskDefinition takes no GPUs here.
+    container = ecs.TaskDefinition.add_container(
+        task_definition,
+        construct_id,
+        image=image,
+        gpu_count=plan.gpu_count,
+        cpu=plan.cpu,
+        memory_limit_mib=plan.memory_mib,
+        memory_reservation_mib=options.get("memory_reservation_mib"),
+        linux_parameters=parameters,
+        ulimits=_ulimits(plan, options.get("ulimits") or ()),
+        environment=plan.environment,
+        essential=options.get("essential", True),
+        readonly_root_filesystem=options.get("readonly_root_filesystem") or None,
+        logging=options.get("logging") or ecs.LogDrivers.aws_logs(stream_prefix=construct_id, log_group=log_group),
+        **passed_on(options),
+    )
     if given is not None:
         _ADDED_TO[given] = adds
     return container

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_logs as logs
 
-from gpu_constructs.cdk.atomic import creating, require_construct_id, taken
+from gpu_constructs.cdk.calls import require_construct_id, taken, written_if_refused
 from gpu_constructs.cdk.kinds import require_kinds
 from gpu_constructs.cdk.overrides import called_like
 from gpu_constructs.cdk.same_object import stays_itself
@@ -127,13 +127,14 @@ class CountedContainers(NamedVolumes):
     def _require_new(self, name: str) -> None:
         require_construct_id(name)
         if name in self._so_far.ids:
-            raise taken(self, name)
+            raise taken(name, self.node.path)
 
     @cached_property
     def _resource(self) -> ecs.CfnTaskDefinition:
         return cast("ecs.CfnTaskDefinition", self.node.default_child)
 
     @called_like(ecs.TaskDefinition.add_container)
+    @written_if_refused
     def add_container(
         self,
         id: str,  # noqa: A002 - CDK's own name for it
@@ -171,6 +172,7 @@ class CountedContainers(NamedVolumes):
         return self._add_sidecar(ecs.TaskDefinition.add_container, id, sizes, {**options, "logging": driver})
 
     @called_like(ecs.TaskDefinition.add_firelens_log_router)
+    @written_if_refused
     def add_firelens_log_router(
         self,
         id: str,  # noqa: A002 - CDK's own name for it
@@ -225,8 +227,7 @@ class CountedContainers(NamedVolumes):
         )
         require_known_size(task)
         rehearse(add, self, name, options, network_mode=self.task.network_mode)
-        with creating(self, name):
-            container = add(self, name, **sizes, **options)
+        container = add(self, name, **sizes, **options)
         self._watch(container, task.containers[-1].name, options.get("port_mappings"))
         self._count(name, task.containers[-1], logging, is_router=is_router)
         return container

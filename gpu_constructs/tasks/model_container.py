@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from aws_cdk import aws_ecs as ecs
 from constructs import IDependable
 
-from gpu_constructs.cdk.atomic import require_construct_id, require_free_ids
 from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.models.cache_storage import CacheStorage, Runner
 from gpu_constructs.models.served_container import ServedContainer
@@ -101,8 +100,6 @@ def _limit_of_copy(
     Raises:
         GpuConstructsError: The server would be refused once that container is there, which nothing takes out again.
     """
-    require_construct_id(construct_id)
-    require_free_ids(task, construct_id, copier_id)
     pools = [each.pool for each in task.capacity]
     before = plan_sidecar(
         copier_id,

@@ -7,6 +7,7 @@ from typing import Any
 
 from aws_cdk import aws_ecs as ecs
 
+from gpu_constructs.cdk.calls import written_if_refused
 from gpu_constructs.cdk.overrides import called_like
 from gpu_constructs.errors import InvalidValueError
 
@@ -26,6 +27,7 @@ class NamedVolumes(ecs.Ec2TaskDefinition):
         )
 
     @called_like(ecs.TaskDefinition.add_volume)
+    @written_if_refused
     def add_volume(
         self,
         *,

@@ -13,7 +13,7 @@ from typing import Any
 
 from aws_cdk import aws_ecs as ecs
 
-from gpu_constructs.cdk.atomic import translated
+from gpu_constructs.cdk.calls import translated
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.fleet import Unknown
 

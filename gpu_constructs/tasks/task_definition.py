@@ -14,7 +14,6 @@ from constructs import Construct
 from typing_extensions import Unpack
 
 from gpu_constructs.cdk.arguments import name as require_name
-from gpu_constructs.cdk.atomic import creating, rolled_back_on_error
 from gpu_constructs.cdk.given import construct_of, initialize
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.overrides import naming
@@ -121,34 +120,32 @@ class GpuTaskDefinition(CountedContainers):
             require_name("family", family, fix="leave it out for a generated name")
         mode = landing.network_mode(network_mode)
         landing.require_ipc_mode(ipc_mode)
-        with creating(scope, construct_id):
-            initialize(
-                self,
-                ecs.Ec2TaskDefinitionProps,
-                scope,
-                construct_id,
-                family=family,
-                network_mode=mode,
-                ipc_mode=ipc_mode,
-                pid_mode=pid_mode,
-                task_role=task_role,
-                execution_role=execution_role,
-                placement_constraints=None
-                if landing.expression is None
-                else [ecs.PlacementConstraint.member_of(landing.expression)],
-            )
-            if task_role is None:
-                trust_this_account(self)
-        with rolled_back_on_error(scope, construct_id):
-            self.log_group: logs.ILogGroup = log_group or construct_of(
-                logs.LogGroup,
-                logs.LogGroupProps,
-                self,
-                "Logs",
-                retention=log_retention,
-                encryption_key=encryption_key_of(capacity),
-                removal_policy=cdk.RemovalPolicy.DESTROY,
-            )
+        initialize(
+            self,
+            ecs.Ec2TaskDefinitionProps,
+            scope,
+            construct_id,
+            family=family,
+            network_mode=mode,
+            ipc_mode=ipc_mode,
+            pid_mode=pid_mode,
+            task_role=task_role,
+            execution_role=execution_role,
+            placement_constraints=None
+            if landing.expression is None
+            else [ecs.PlacementConstraint.member_of(landing.expression)],
+        )
+        if task_role is None:
+            trust_this_account(self)
+        self.log_group: logs.ILogGroup = log_group or construct_of(
+            logs.LogGroup,
+            logs.LogGroupProps,
+            self,
+            "Logs",
+            retention=log_retention,
+            encryption_key=encryption_key_of(capacity),
+            removal_policy=cdk.RemovalPolicy.DESTROY,
+        )
         for name, value in landing.properties().items():
             setattr(self._resource, name, value)
         declared = types_written([instance_type for each in capacity for instance_type in each.pool.instance_types])

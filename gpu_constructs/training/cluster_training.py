@@ -18,7 +18,7 @@ from gpu_constructs.batch.job_options import DAY_SECONDS, require_volumes
 from gpu_constructs.batch.job_plan import NCCL_OF_TASKS
 from gpu_constructs.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.cdk.arguments import of_kind, variables
-from gpu_constructs.cdk.atomic import creating, require_construct_id, rolled_back_on_error, stack_of
+from gpu_constructs.cdk.calls import stack_of
 from gpu_constructs.cdk.durations import in_words
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.overrides import naming
@@ -136,7 +136,6 @@ class ClusterTraining(StartedJob):
         state_machine_name: str | None = None,
         **options: Unpack[ClusterTrainingOptions],
     ) -> None:
-        require_construct_id(construct_id)
         require_gpu_cluster(cluster)
         gang = hosts_of(capacity, hosts)
         chosen = of_kind("launcher", launcher, TrainingLauncher, example="TrainingLauncher.torchrun()")
@@ -176,9 +175,8 @@ class ClusterTraining(StartedJob):
         if places.checkpoints is not None:
             # The launcher adds the name of the execution.
             told[CHECKPOINTS] = places.checkpoints.location
-        with creating(scope, construct_id):
-            super().__init__(scope, construct_id)
-        with rolled_back_on_error(scope, construct_id), _in_words_of(construct_id):
+        super().__init__(scope, construct_id)
+        with _in_words_of(construct_id):
             task = GpuTaskDefinition(
                 self,
                 _TASK,

@@ -15,7 +15,7 @@ from gpu_constructs.batch.job_plan import JobSize, plan_job
 from gpu_constructs.batch.queue import GpuBatchQueue
 from gpu_constructs.batch.work import BatchWork
 from gpu_constructs.cdk.arguments import of_kind
-from gpu_constructs.cdk.atomic import creating, require_construct_id, rolled_back_on_error, stack_of
+from gpu_constructs.cdk.calls import stack_of
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.overrides import naming
 from gpu_constructs.cdk.same_place import require_same_place
@@ -99,7 +99,6 @@ class MultiNodeTraining(BatchWork):
         efa: bool | None = None,
         **options: Unpack[TrainingOptions],
     ) -> None:
-        require_construct_id(construct_id)
         if not isinstance(queue, GpuBatchQueue):
             raise InvalidValueError(
                 f"expects a GpuBatchQueue, got {shown(queue)}",
@@ -148,27 +147,23 @@ class MultiNodeTraining(BatchWork):
         require_place(queue.environments)
         for each in queue.environments:
             require_time(each.pool.name, each.purchase.block, seconds)
-        with creating(scope, construct_id):
-            super().__init__(
-                scope,
-                construct_id,
-                queue=queue,
-                plan=plan,
-                image=image,
-                command=chosen.command(words, gpus=plan.gpus),
-                settings=settings,
-            )
-        with rolled_back_on_error(scope, construct_id):
-            self.hosts: int = nodes.number
-            self.job_definition: batch.MultiNodeJobDefinition = self._define(
-                batch.MultiNodeJobDefinition,
-                batch.MultiNodeJobDefinitionProps,
-                settings,
-                instance_type=ec2.InstanceType(nodes.host.name),
-                containers=[
-                    batch.MultiNodeContainer(container=self.container, start_node=0, end_node=nodes.number - 1)
-                ],
-            )
-            self.data: tuple[JobData, ...] = places.every
-            places.grant(self.job_role)
+        super().__init__(
+            scope,
+            construct_id,
+            queue=queue,
+            plan=plan,
+            image=image,
+            command=chosen.command(words, gpus=plan.gpus),
+            settings=settings,
+        )
+        self.hosts: int = nodes.number
+        self.job_definition: batch.MultiNodeJobDefinition = self._define(
+            batch.MultiNodeJobDefinition,
+            batch.MultiNodeJobDefinitionProps,
+            settings,
+            instance_type=ec2.InstanceType(nodes.host.name),
+            containers=[batch.MultiNodeContainer(container=self.container, start_node=0, end_node=nodes.number - 1)],
+        )
+        self.data: tuple[JobData, ...] = places.every
+        places.grant(self.job_role)
         queue.hosts.let_talk()

@@ -220,12 +220,12 @@ def test_a_submission_names_no_revision_which_a_deploy_replaces(ground: Ground) 
 
 def test_in_a_queue_with_shares_a_job_counts_against_one(site: Site) -> None:
     made = queue(site, shares=FairShares(shares={"research": 1}))
-    with pytest.raises(GpuConstructsError, match="counts against one"):
-        job(site, made)
-    with pytest.raises(GpuConstructsError, match=r"the queue has no share 'b'.*research"):
-        job(site, made, share="b")
     job(site, made, "Evaluate", share="research")
     found = job(site, made, share="research", scheduling_priority=3)
     assert found.submit_command("nightly-1").endswith("--share-identifier research")
     # Without a priority, AWS Batch refuses the job.
     assert [each["SchedulingPriority"] for each in site.properties(DEFINITION)] == [0, 3]
+    with pytest.raises(GpuConstructsError, match="counts against one"):
+        job(site, made)
+    with pytest.raises(GpuConstructsError, match=r"the queue has no share 'b'.*research"):
+        job(site, made, share="b")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any
@@ -14,12 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gpu_constructs import CapacityChoice, GpuMachineImage, HostNetwork, HostStorage, Purchase
-from gpu_constructs.errors import GpuConstructsError
 from gpu_constructs.fleet import Pool, Task
 from gpu_constructs.template import fleet_of, read_stacks
 from tests.batch.queues import job, queue
 from tests.examples import times
-from tests.synthesis import Site
+from tests.synthesis import Site, swallowed
 
 Given = dict[str, Any]
 
@@ -79,11 +77,11 @@ def _built(
             CapacityChoice(f"E{index}", vpc_subnets=site.one_zone, **each) for index, each in enumerate(choices)
         ]
         name = f"Queue{number}"
-        with suppress(GpuConstructsError):
+        with swallowed():
             made = queue(site, *given_environments, name=name)
             pools += [replace(each, name=f"{name}/{each.name}") for each in made.pools]
             for index, each in enumerate(asked):
-                with suppress(GpuConstructsError):
+                with swallowed():
                     task = job(site, made, f"Job{index}", **each).task
                     tasks.append(replace(task, name=f"{name}/{task.name}/Definition"))
     return pools, tasks

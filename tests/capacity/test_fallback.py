@@ -6,7 +6,6 @@ from fractions import Fraction
 from typing import Any, cast
 
 import pytest
-from constructs import Construct
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,8 +20,6 @@ from gpu_constructs import (
     Purchase,
     UnknownNameError,
 )
-from gpu_constructs.cdk.given import construct_of
-from gpu_constructs.errors import RefusedByCdkError
 from gpu_constructs.fleet import UNKNOWN, PurchaseOption
 from gpu_constructs.serving.first_capacity import Filling, bases_of
 from gpu_constructs.tasks.task_target import Capacity
@@ -201,32 +198,9 @@ def test_a_task_runs_on_one_architecture(ground: Ground) -> None:
         order(ground, choice(), choice("Arm", "g5g.xlarge"))
 
 
-def test_a_wrong_choice_leaves_nothing_of_the_others(site: Site) -> None:
+def test_a_wrong_choice_is_refused(site: Site) -> None:
     with pytest.raises(UnknownNameError):
         order(site, choice(), choice("Wrong", "g6.huge"))
     site.capacity("g6.xlarge", name="L4-Taken")
     with pytest.raises(InvalidValueError, match="already used"):
         order(site, choice(), choice("Taken"))
-    assert not [each for each in site.children() if "L4-OnDemand" in each]
-    assert len(site.cluster.capacities) == 1
-
-
-def test_an_order_of_which_cdk_refuses_one_leaves_nothing_behind(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    other = site.capacity("g6e.xlarge", name="Other")
-    nothing = site.children()
-    order = [choice("First"), choice("Second", "g5.xlarge")]
-
-    def refused(kind: type[Construct], props: type, scope: Construct, *given: Any, **options: Any) -> Construct:
-        provider = construct_of(kind, props, scope, *given, **options)
-        if scope.node.id.endswith("Second"):
-            raise RuntimeError("CDK has a reason of its own")
-        return provider
-
-    with monkeypatch.context() as patched:
-        patched.setattr("gpu_constructs.capacity.scaling.construct_of", refused)
-        with pytest.raises(RefusedByCdkError):
-            site.cluster.add_fallback("Chat", order=order)
-    assert site.children() == nothing
-    assert site.cluster.capacities == (other,)
-    site.cluster.add_fallback("Chat", order=order)
-    assert len(site.only("AWS::ECS::ClusterCapacityProviderAssociations")["CapacityProviders"]) == 3

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timezone
 from typing import Any
@@ -35,11 +34,10 @@ from gpu_constructs import (
     Purchase,
     WarmHosts,
 )
-from gpu_constructs.errors import GpuConstructsError
 from gpu_constructs.fleet import Fleet, Pool, PoolKind, Task, Workload
 from gpu_constructs.template import fleet_of, read_stacks
 from tests.examples import times
-from tests.synthesis import Site
+from tests.synthesis import Site, swallowed
 from tests.training.test_cluster_training import train
 
 # One list for each shape; every type is offered, so that a default image exists.
@@ -151,7 +149,7 @@ def build(stack: cdk.Stack, plan: Plan) -> Fleet:
             task.add_container(f"sidecar{number}", image=image, **arguments)
         for number, arguments in enumerate(plan["gpu_containers"]):
             # More than the hosts have is refused, and what was refused is in neither fleet.
-            with suppress(GpuConstructsError):
+            with swallowed():
                 essential = not any(each.essential for each in task.task.containers if each.gpus)
                 task.add_gpu_container(f"work{number}", image=image, essential=essential, **arguments)
         if not task.task.containers:
@@ -316,7 +314,7 @@ def test_what_is_asked_of_accelerators_is_read_back(ask: tuple[str, list[Any]], 
         add: Callable[..., object] = task.add_neuron_container if is_neuron else task.add_gpu_container
         argument = "devices" if is_neuron else "gpus"
         for number, amount in enumerate(amounts):
-            with suppress(GpuConstructsError):
+            with swallowed():
                 add(f"work{number}", image=image, **{argument: amount}, **sizes)
         if not task.task.containers:
             task.add_container("plain", image=image, memory_limit_mib=128)
@@ -373,7 +371,7 @@ def test_managed_instances_are_read_back(
         for number, plan in enumerate(plans):
             if plan["capacity_provider_name"]:
                 plan = {**plan, "capacity_provider_name": f"chosen-{number}"}  # noqa: PLW2901
-            with suppress(GpuConstructsError):
+            with swallowed():
                 made.append(cluster.add_managed_capacity(f"C{number}", **plan))
         group: list[GpuCapacity] = []
         if beside_a_group:

@@ -12,12 +12,11 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ecs as ecs
 
 from emulator.step_scaling import Minute, Scaled
-from gpu_constructs import GpuConstructsError, ScaleBy
+from gpu_constructs import ScaleBy
 from gpu_constructs.capacity.boot_check import METRIC_NAMESPACE
 from gpu_constructs.fleet import UNKNOWN, ServiceScaling
 from gpu_constructs.monitoring.metrics import METRICS, DimensionSet
 from gpu_constructs.placement import Rollout, can_go_on
-from gpu_constructs.serving.scaling import Scaling
 from gpu_constructs.template import fleet_of, read_stacks
 from tests.serving.scaled_services import behind, by_tokens, managed, queue_of, service_of, tokens
 from tests.synthesis import Ground, Site, app_in
@@ -270,19 +269,3 @@ def test_a_total_of_ones_own_is_a_backlog(sites: dict[str, Site]) -> None:
 def test_the_names_of_metric_math_are_the_users(sites: dict[str, Site]) -> None:
     service = scaled(sites["Named"], tasks=0)
     assert [service.after({"Tokens": each}) for each in (0, 1000, 1000.5)] == [0, 1, 2]
-
-
-def test_a_service_can_be_scaled_after_an_error_of_cdk(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    service = service_of(site)
-    before = site.children()
-
-    def refuse(*_: object) -> None:
-        raise RuntimeError("no")
-
-    monkeypatch.setattr(Scaling, "track", refuse)
-    with pytest.raises(GpuConstructsError):
-        service.scale(by=[by_tokens()])
-    assert site.children() == before
-    monkeypatch.undo()
-    service.scale(by=[by_tokens()])
-    assert "DesiredCount" not in site.only("AWS::ECS::Service")

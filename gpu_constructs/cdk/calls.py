@@ -1,0 +1,182 @@
+"""A call that a user makes: what CDK refuses is said in this library's words, and no refusal is swallowed.
+
+Every constructor here checks what it can before it makes anything. What only CDK notices is raised as one of our
+errors, without a trace from Node. Nothing is taken back: a refusal that leaves the call is written on the nearest
+construct that exists, so that an app that catches the error and goes on does not synthesize.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import wraps
+from inspect import unwrap
+from typing import ParamSpec, TypeVar, cast
+
+import aws_cdk as cdk
+import jsii
+from constructs import IConstruct, IValidation, Node
+
+from gpu_constructs.cdk.tokens import is_token
+from gpu_constructs.errors import GpuConstructsError, InvalidValueError, RefusedByCdkError, shown
+
+_Arguments = ParamSpec("_Arguments")
+_Made = TypeVar("_Made")
+
+# The text of constructs/lib/construct.ts for a second child of one name; jsii passes on no error code for it.
+_DUPLICATE = re.compile(r"There is already a Construct with name '(?P<id>.*)' in [^\s\[]+(?: \[(?P<scope>.*)\])?")
+# The text of Stack.of in aws-cdk-lib/core/lib/stack.js.
+_OUTSIDE = "should be created in the scope of a Stack"
+_SCOPE = "scope"
+_IN_A_STACK = "self, where a Stack defines it"
+
+# What typeguard says of an argument before anything is sent to Node.
+_WRONG_TYPE = re.compile(
+    r"type of argument (?P<argument>\w+) must be (?P<expected>.*); got (?P<got>.*) instead", re.DOTALL
+)
+# What jsii says of a value inside an argument before anything is made of it.
+_NOT_SENT = "SerializationError"
+_NOT_OF_JSII = "__jsii_type__"
+_KEY = re.compile(r"Key '(?P<key>[^']+)'")
+_MODULE = re.compile(r"\b(?:[a-z_0-9]+\.)+(?=[A-Z])")
+_NOT_FOR_USERS = frozenset({"NoneType", "Dict[str", "Any]", "typing.Dict[str", "typing.Any]"})
+
+_IS_OUTERMOST: ContextVar[bool] = ContextVar("_IS_OUTERMOST", default=True)
+"""Whether the next call comes from the user, and not from another call of this library."""
+
+
+def written_if_refused(function: Callable[_Arguments, _Made]) -> Callable[_Arguments, _Made]:
+    """Has the refusals of a public function written on the tree: on its ``self`` if that is a construct, else `scope`.
+
+    A call within another one writes nothing: its caller may have another way.
+    """
+    names = unwrap(function).__code__.co_varnames
+
+    @wraps(function)
+    def call(*given: _Arguments.args, **named: _Arguments.kwargs) -> _Made:
+        def near() -> list[IConstruct]:
+            arguments = {**dict(zip(names, given, strict=False)), **named}
+            found = [arguments.get(name) for name in ("self", _SCOPE)]
+            return [cast("IConstruct", each) for each in found if isinstance(getattr(each, "node", None), Node)]
+
+        is_outermost = _IS_OUTERMOST.get()
+        before = _IS_OUTERMOST.set(False)
+        try:
+            with translated(near):
+                return function(*given, **named)
+        except GpuConstructsError as error:
+            if is_outermost:
+                write_on(near(), f"{called(function)} was refused: {error}")
+            raise
+        finally:
+            _IS_OUTERMOST.reset(before)
+
+    return call
+
+
+def called(function: Callable[..., object]) -> str:
+    """A method as users know it: ``GpuCluster.add_capacity``, and a class by its own name."""
+    return function.__qualname__.removesuffix(".__init__")
+
+
+def write_on(near: Sequence[IConstruct], refusal: str) -> None:
+    """Keeps the app of some constructs from being synthesized.
+
+    Args:
+        near: Constructs, the nearest first. Where there is none, nothing is written.
+        refusal: What the app is told.
+    """
+    for each in near[:1]:
+        each.node.add_validation(_Refused(refusal))
+
+
+@jsii.implements(IValidation)
+class _Refused:
+    def __init__(self, refusal: str) -> None:
+        self._refusal = refusal
+
+    def validate(self) -> list[str]:
+        return [self._refusal]
+
+
+@contextmanager
+def translated(near: Callable[[], Sequence[IConstruct]] = tuple) -> Iterator[None]:
+    """Turns what CDK raises into errors of this library.
+
+    Args:
+        near: Constructs whose path is told where an id is taken.
+
+    Raises:
+        InvalidValueError: An id is taken, the scope is outside of a stack, or an argument has the wrong type.
+        RefusedByCdkError: CDK refuses it for another reason.
+    """
+    try:
+        yield
+    except TypeError as error:
+        wrong = _WRONG_TYPE.search(str(error))
+        if wrong is None:
+            raise
+        expected = wrong["expected"].removeprefix("one of (").rstrip(")")
+        kinds = [_MODULE.sub("", each) for each in expected.split(", ") if each not in _NOT_FOR_USERS]
+        raise InvalidValueError(
+            f"expects {' or '.join(kinds)}, got {_MODULE.sub('', wrong['got'])}",
+            argument=wrong["argument"],
+            fix=_IN_A_STACK if wrong["argument"] == _SCOPE else None,
+        ) from None
+    except AttributeError as error:
+        if _NOT_OF_JSII not in str(error):
+            raise
+        raise InvalidValueError("a value has a type that CDK cannot take") from None
+    except RuntimeError as error:
+        if _NOT_SENT in f"{error}{error.__cause__}":
+            wrong = _KEY.search(str(error))
+            where = f"{wrong['key']}: " if wrong else ""
+            raise InvalidValueError(f"{where}a value has a type that CDK cannot take") from None
+        if _OUTSIDE in str(error):
+            raise InvalidValueError(
+                "it is outside of every stack, and only a stack is deployed",
+                argument=_SCOPE,
+                fix=_IN_A_STACK,
+            ) from None
+        if duplicate := _DUPLICATE.search(str(error)):
+            within = duplicate["scope"] or ""
+            path = next((each.node.path for each in near() if each.node.id == within), within)
+            raise taken(duplicate["id"], path or "the app") from None
+        raise RefusedByCdkError(f"CDK refuses it: {str(error).strip().rstrip('.')}") from None
+
+
+def stack_of(scope: IConstruct) -> cdk.Stack:
+    """The stack that a construct is in.
+
+    Raises:
+        InvalidValueError: It is in none.
+    """
+    with translated():
+        return cdk.Stack.of(scope)
+
+
+def require_construct_id(construct_id: object) -> None:
+    """Refuses what no construct id can be, or begin or end with.
+
+    Raises:
+        InvalidValueError: It is not text, empty, or only known at deploy time.
+    """
+    if not isinstance(construct_id, str) or not construct_id.strip() or is_token(construct_id):
+        raise InvalidValueError(
+            f"a construct id is text that is known at synth and not empty, got {shown(construct_id)}",
+            argument="construct_id",
+            value=construct_id,
+            fix="a short name in PascalCase, such as 'Training'",
+        )
+
+
+def taken(construct_id: str, scope: str) -> InvalidValueError:
+    """The error for an id that another child of a scope has."""
+    return InvalidValueError(
+        f"{construct_id!r} is already used in {scope}",
+        argument="construct_id",
+        value=construct_id,
+        fix="another id: ids are unique in their scope",
+    )
