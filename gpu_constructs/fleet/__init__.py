@@ -6,8 +6,8 @@ it starts no Node process.
 
 Where things are: `pool`, `host` and `subnet` say what can be launched and where, `task` and `requirement` what is to
 run, `workload` how many of it and where, `origin` where each was written, `unknown` what is only known at deploy time.
-`purchase` and `group` say how hosts are bought and scaled, `watch` what reads their metrics, and `naming` finds a
-pool or a task by the name that a user gives.
+`purchase` and `group` say how hosts are bought and scaled, and `naming` finds a pool or a task by the name that a user
+gives.
 """
 
 from gpu_constructs.fleet.calls import (
@@ -72,7 +72,6 @@ from gpu_constructs.fleet.task import (
     Task,
 )
 from gpu_constructs.fleet.unknown import RESOLVED_LATER, UNKNOWN, Unknown, is_resolved_later, known, total
-from gpu_constructs.fleet.watch import GpuMetric
 from gpu_constructs.fleet.workload import (
     STEPS_IN_PERCENT,
     ComputeEnvironment,
@@ -120,7 +119,6 @@ __all__ = [
     "Fleet",
     "Gang",
     "GangMember",
-    "GpuMetric",
     "GpuNeeds",
     "GroupSettings",
     "HostAction",

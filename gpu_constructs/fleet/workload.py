@@ -13,7 +13,6 @@ from gpu_constructs.fleet.pool import Pool
 from gpu_constructs.fleet.subnet import Subnet
 from gpu_constructs.fleet.task import PlacementConstraint, Task
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
-from gpu_constructs.fleet.watch import GpuMetric
 from gpu_constructs.hardware import InstanceType
 from gpu_constructs.values import dataclass
 
@@ -254,7 +253,6 @@ class Fleet:
         queues: Queues of AWS Batch; only templates say so, as the two that follow.
         steps: States of state machines that run tasks or jobs.
         submissions: What submits jobs to queues.
-        gpu_metrics: The metrics of GPUs that alarms and scaling policies read; only templates say so.
         declared: Instance types that the files declare, those of no host among them.
         is_whole: Whether everything that was given could be read and is meant to be everything, so that tasks run on
             `pools` and `strays` or on nothing.
@@ -271,7 +269,6 @@ class Fleet:
     queues: tuple[JobQueue, ...] = field(default=(), compare=False)
     steps: tuple[Step, ...] = field(default=(), compare=False)
     submissions: tuple[Submission, ...] = field(default=(), compare=False)
-    gpu_metrics: tuple[GpuMetric, ...] = field(default=(), compare=False)
     declared: tuple[InstanceType, ...] = field(default=(), compare=False)
     is_whole: bool = False
 

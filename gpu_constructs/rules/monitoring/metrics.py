@@ -1,23 +1,35 @@
-"""GPU metrics that alarms and scaling policies read: do they ever have a value?"""
+"""GPU metrics that alarms and scaling policies read: do they ever have a value?
+
+Only templates define alarms, so this rule reads the properties of the resources.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from gpu_constructs.budget import brief
-from gpu_constructs.fleet import GpuMetric, PoolKind, Unknown
+from gpu_constructs.fleet import PoolKind, Unknown
 from gpu_constructs.placement.destinations import carries_gpus
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error
+from gpu_constructs.template.resources.section import Section
 
+_READERS: Final = (
+    "AWS::CloudWatch::Alarm",
+    "AWS::ApplicationAutoScaling::ScalingPolicy",
+    "AWS::AutoScaling::ScalingPolicy",
+)
+_TRACKED: Final = ("TargetTrackingScalingPolicyConfiguration", "TargetTrackingConfiguration")
 _ECS: Final = "AWS/ECS"
+_INSIGHTS: Final = "ECS/ContainerInsights"
 _RESERVATION: Final = "GPUReservation"
 """The one metric of GPUs in the namespace of ECS; it has values for a cluster, not for a service.
 
 https://docs.aws.amazon.com/AmazonECS/latest/developerguide/available-metrics.html
 """
-_CLUSTER: Final = frozenset({"ClusterName"})
+_CLUSTER: Final = "ClusterName"
 _MANAGED: Final = "Managed Instances"
 _OF_THE_AGENT: Final = "nvidia_smi_utilization_gpu of the CloudWatch agent"
 
@@ -32,54 +44,77 @@ _OF_THE_AGENT: Final = "nvidia_smi_utilization_gpu of the CloudWatch agent"
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/monitoring-managed-instances.html",
 )
 def hosts_have_gpu_metrics(context: Context) -> Problems:
-    for read in context.fleet.gpu_metrics:
-        if read.namespace == _ECS:
-            yield from _of_ecs(read)
-        else:
-            yield from _of_insights(context, read)
+    for name, metric in _metrics(context):
+        read, namespace = metric.text("MetricName"), metric.text("Namespace")
+        if not isinstance(read, str) or "gpu" not in read.lower():
+            continue
+        if namespace == _ECS:
+            yield from _of_ecs(name, read, metric)
+        elif namespace == _INSIGHTS:
+            yield from _of_insights(context, name, read, metric)
 
 
-def _of_ecs(read: GpuMetric) -> Problems:
-    if read.metric != _RESERVATION:
+def _metrics(context: Context) -> Iterator[tuple[str, Section]]:
+    """Each metric that is written in an alarm or a policy, with the name of that."""
+    files = context.files
+    if files is None:
+        return
+    readers = tuple(files.index.all(*_READERS))
+    for resource, name in zip(readers, files.names.unique([(each, "") for each in readers]), strict=True):
+        properties = Section.of(resource, [])
+        policies = (properties.section(each).section("CustomizedMetricSpecification") for each in _TRACKED)
+        for written in (properties, *policies):
+            yield name, written
+            for query in written.sections("Metrics"):
+                yield name, query.section("MetricStat").section("Metric")
+
+
+def _of_ecs(name: str, read: str, metric: Section) -> Problems:
+    given = [each.text("Name") for each in metric.sections("Dimensions")]
+    if read != _RESERVATION:
         yield Problem(
-            about=read.name,
-            origin=read.origin,
+            about=name,
+            origin=metric.origin,
             property_name="MetricName",
-            value=read.metric,
-            message=f"{read.name} reads {brief(read.metric)}, which {_ECS} does not have",
+            value=read,
+            message=f"{name} reads {brief(read)}, which {_ECS} does not have",
             allowed=_RESERVATION,
             fix=f"{_RESERVATION} for the GPUs that are reserved; for their use a metric that the hosts send, such as "
             f"{_OF_THE_AGENT} (CWAgent)",
         )
-    elif not isinstance(read.dimensions, Unknown) and read.dimensions != _CLUSTER:
-        under = f"under {and_list(sorted(read.dimensions))}" if read.dimensions else "without dimensions"
+    elif all(isinstance(each, str) for each in given) and given != [_CLUSTER]:
+        names = sorted(map(str, given))
         yield Problem(
-            about=read.name,
-            origin=read.origin,
+            about=name,
+            origin=metric.origin,
             property_name="Dimensions",
-            value=", ".join(sorted(read.dimensions)),
-            message=f"{read.name} reads {read.metric} of {_ECS} {under}, and it only has values under ClusterName",
-            allowed="ClusterName",
-            fix="the dimensions ClusterName",
+            value=", ".join(names),
+            message=f"{name} reads {read} of {_ECS} {f'under {and_list(names)}' if names else 'without dimensions'}, "
+            f"and it only has values under {_CLUSTER}",
+            allowed=_CLUSTER,
+            fix=f"the dimensions {_CLUSTER}",
         )
 
 
-def _of_insights(context: Context, read: GpuMetric) -> Problems:
-    fleet = context.fleet
-    if isinstance(read.cluster, Unknown):
+def _of_insights(context: Context, name: str, read: str, metric: Section) -> Problems:
+    values = {each.text("Name"): each.get("Value") for each in metric.sections("Dimensions")}
+    if context.files is None or values.get(_CLUSTER) is None:
         return
-    pools = [each for each in fleet.pools if each.cluster == read.cluster]
-    strays = [each for each in fleet.strays if isinstance(each.cluster, Unknown) or each.cluster == read.cluster]
+    fleet, cluster = context.fleet, context.files.clusters.named(values[_CLUSTER], metric.resource.place)
+    if isinstance(cluster, Unknown):
+        return
+    pools = [each for each in fleet.pools if each.cluster == cluster]
+    strays = [each for each in fleet.strays if isinstance(each.cluster, Unknown) or each.cluster == cluster]
     others = [each for each in pools if each.kind is PoolKind.AUTO_SCALING_GROUP and carries_gpus(each)]
     if not others or strays or any(each.kind is PoolKind.MANAGED_INSTANCES for each in pools):
         return
     yield Problem(
-        about=read.name,
-        origin=read.origin,
+        about=name,
+        origin=metric.origin,
         property_name="MetricName",
-        value=read.metric,
-        message=f"{read.name} reads {brief(read.metric)}, which AWS lists for {_MANAGED} only, and the GPUs of the "
-        f"cluster are on {and_list(each.name for each in others)}",
+        value=read,
+        message=f"{name} reads {brief(read)}, which AWS lists for {_MANAGED} only, and the GPUs of the cluster are on "
+        f"{and_list(each.name for each in others)}",
         fix=f"a metric that the hosts send, such as {_OF_THE_AGENT}",
         is_certain=False,
     )

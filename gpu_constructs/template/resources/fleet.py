@@ -14,7 +14,6 @@ from gpu_constructs.template.resources.batch_jobs import batch_tasks
 from gpu_constructs.template.resources.clusters import Clusters
 from gpu_constructs.template.resources.declarations import declared_in
 from gpu_constructs.template.resources.gangs import gangs_of
-from gpu_constructs.template.resources.gpu_metrics import gpu_metrics_of
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.job_queues import job_queues
 from gpu_constructs.template.resources.json_texts import JsonTexts
@@ -46,12 +45,14 @@ class Files:
         fleet: What was asked for.
         index: Every resource.
         clusters: The clusters, and the lists of their capacity providers.
+        names: What resources are called.
         resources: The resources that define pools, tasks and workloads, by the kind of thing and its name.
     """
 
     fleet: Fleet
     index: Index
     clusters: Clusters
+    names: Names
     resources: Mapping[tuple[type[Pool | Task | Workload], str], Resource]
 
     def resource(self, thing: Pool | Task | Workload) -> Resource | None:
@@ -161,10 +162,9 @@ def _read(stacks: Sequence[Stack], tasks: Sequence[Resource], remarks: Sequence[
         queues=tuple(queues.values()),
         steps=tuple(steps_of(named_calls, all_submissions, services.task)),
         submissions=all_submissions,
-        gpu_metrics=tuple(gpu_metrics_of(index, names, clusters)),
         remarks=(*remarks, *dict.fromkeys(notes)),
     )
-    return Files(fleet=fleet, index=index, clusters=clusters, resources=resources)
+    return Files(fleet=fleet, index=index, clusters=clusters, names=names, resources=resources)
 
 
 def _called(task: Task, name: str) -> Task:

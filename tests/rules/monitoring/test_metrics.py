@@ -7,15 +7,18 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Fleet, GpuMetric, Pool
+from gpu_constructs.fleet import UNKNOWN, Pool
+from gpu_constructs.rules import Finding, check
 from gpu_constructs.rules.monitoring.metrics import hosts_have_gpu_metrics
-from tests.rules.given import a_pool, managed_pool, said
-from tests.template.resources.declared import fleet
+from gpu_constructs.template.resources.fleet import files_of
+from tests.rules.given import a_pool, managed_pool
+from tests.template.resources.declared import declared
 
 CLUSTER = {"Name": "ClusterName", "Value": {"Ref": "Cluster"}}
 SERVICE = {"Name": "ServiceName", "Value": "chat"}
 IN_USE = {"Namespace": "AWS/ECS", "MetricName": "GPUUtilization", "Dimensions": [CLUSTER]}
 RESERVED = {**IN_USE, "MetricName": "GPUReservation"}
+OF_TASKS = {"Namespace": "ECS/ContainerInsights", "MetricName": "TaskGPUUtilization"}
 SCALED, TRACKED = "TargetTrackingScalingPolicyConfiguration", "TargetTrackingConfiguration"
 
 
@@ -31,26 +34,26 @@ def policy(kind: str, key: str, metric: dict[str, Any]) -> dict[str, Any]:
     return {"Type": f"AWS::{kind}::ScalingPolicy", "Properties": {key: {"CustomizedMetricSpecification": metric}}}
 
 
-def read(resource: dict[str, Any]) -> Fleet:
-    return fleet({"Cluster": {"Type": "AWS::ECS::Cluster"}, "Busy": resource})
+def said(resource: dict[str, Any], *pools: Pool, strays: tuple[Pool, ...] = ()) -> list[Finding]:
+    files = files_of([declared({"Cluster": {"Type": "AWS::ECS::Cluster"}, "Busy": resource})])
+    fleet = replace(files.fleet, pools=pools, strays=strays)
+    return list(check(fleet, rules=[hosts_have_gpu_metrics], files=replace(files, fleet=fleet)))
 
 
 @pytest.mark.parametrize(
     "resource",
     [
         alarm(**IN_USE),
-        alarm(Metrics=queries(IN_USE, IN_USE)),
+        alarm(Metrics=queries(IN_USE)),
         policy("ApplicationAutoScaling", SCALED, IN_USE),
         policy("AutoScaling", TRACKED, IN_USE),
         policy("AutoScaling", TRACKED, {"Metrics": queries(IN_USE)}),
     ],
 )
 def test_ecs_does_not_measure_the_use_of_gpus(resource: dict[str, Any]) -> None:
-    (finding,) = said(hosts_have_gpu_metrics, read(resource))
-    assert (finding.severity.value, finding.message) == (
-        "error",
-        "Busy reads GPUUtilization, which AWS/ECS does not have",
-    )
+    (finding,) = said(resource)
+    assert finding.severity.value == "error"
+    assert finding.message == "Busy reads GPUUtilization, which AWS/ECS does not have"
 
 
 @pytest.mark.parametrize(
@@ -64,7 +67,7 @@ def test_ecs_does_not_measure_the_use_of_gpus(resource: dict[str, Any]) -> None:
     ],
 )
 def test_reserved_gpus_are_counted_in_a_cluster(dimensions: Any, words: list[str]) -> None:
-    found = said(hosts_have_gpu_metrics, read(alarm(**{**RESERVED, "Dimensions": dimensions})))
+    found = said(alarm(**{**RESERVED, "Dimensions": dimensions}))
     assert len(found) == len(words)
     assert all(word in each.message for word, each in zip(words, found, strict=True))
 
@@ -80,24 +83,24 @@ def test_reserved_gpus_are_counted_in_a_cluster(dimensions: Any, words: list[str
     ],
 )
 def test_nothing_is_said_of_other_metrics(namespace: Any, metric: Any) -> None:
-    assert read(alarm(Namespace=namespace, MetricName=metric)).gpu_metrics == ()
+    assert said(alarm(Namespace=namespace, MetricName=metric)) == []
 
 
 @pytest.mark.parametrize(
     ("pools", "severities"),
     [
-        ([a_pool(cluster="gpu")], ["warning"]),
-        ([a_pool("c7i.xlarge", cluster="gpu")], []),
+        ([a_pool(cluster="Cluster")], ["warning"]),
+        ([a_pool("c7i.xlarge", cluster="Cluster")], []),
         ([a_pool(cluster="other")], []),
-        ([a_pool(cluster="gpu"), replace(managed_pool(), cluster="gpu")], []),
+        ([a_pool(cluster="Cluster"), replace(managed_pool(), cluster="Cluster")], []),
         ([], []),
     ],
 )
 def test_gpu_metrics_of_container_insights_are_those_of_managed_instances(
     pools: list[Pool], severities: list[str]
 ) -> None:
-    use = GpuMetric(name="Busy", namespace="ECS/ContainerInsights", metric="TaskGPUUtilization", cluster="gpu")
-    fleet = Fleet(pools=tuple(pools), gpu_metrics=(use,))
-    assert [each.severity.value for each in said(hosts_have_gpu_metrics, fleet)] == severities
-    assert said(hosts_have_gpu_metrics, replace(fleet, gpu_metrics=(replace(use, cluster=UNKNOWN),))) == []
-    assert said(hosts_have_gpu_metrics, replace(fleet, strays=(a_pool(cluster="gpu"),))) == []
+    read = alarm(**OF_TASKS, Dimensions=[CLUSTER])
+    assert [each.severity.value for each in said(read, *pools)] == severities
+    assert said(read, *pools, strays=(a_pool(cluster=UNKNOWN),)) == []
+    assert said(alarm(**OF_TASKS, Dimensions=[{**CLUSTER, "Value": {"Fn::ImportValue": "x"}}]), *pools) == []
+    assert said(alarm(**OF_TASKS), *pools) == []

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from gpu_constructs import rules
 from gpu_constructs.fleet import UNKNOWN, Fleet, Origin, RemarkKind
+from gpu_constructs.rules.monitoring.metrics import hosts_have_gpu_metrics
 from gpu_constructs.template.model import Reference, Resource, Stack, Text
-from gpu_constructs.template.resources.fleet import fleet_of
+from gpu_constructs.template.resources.fleet import files_of, fleet_of
 from tests.examples import times
 from tests.pace import paces
 from tests.template.resources.declared import declared, fleet, joined
@@ -98,8 +99,10 @@ def stacks(draw: st.DrawFn) -> Stack:
     )
 
 
-def check(found: Fleet) -> None:
-    assert rules.check(Fleet(gpu_metrics=found.gpu_metrics)) is not None
+def check(stack: Stack) -> None:
+    files = files_of([stack])
+    found = files.fleet
+    assert rules.check(Fleet(), rules=[hosts_have_gpu_metrics], files=files) is not None
     assert all(each.kind is RemarkKind.NOT_READ for each in found.remarks)
     assert all(isinstance(each.min_instances, int) or each.min_instances is UNKNOWN for each in found.pools)
     assert all(hash(each) is not None for each in (*found.pools, *found.tasks, *found.workloads))
@@ -109,20 +112,20 @@ def check(found: Fleet) -> None:
 @settings(suppress_health_check=[HealthCheck.too_slow], max_examples=times(8))
 @given(stacks())
 def test_any_values_make_a_fleet(stack: Stack) -> None:
-    check(fleet_of([stack]))
+    check(stack)
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow], max_examples=times(30))
 @given(st.sampled_from(sorted(paths(EVERYTHING), key=str)), VALUES)
 def test_any_value_in_any_place_makes_a_fleet(path: tuple[str | int, ...], value: Any) -> None:
-    check(fleet(with_value(EVERYTHING, path, value)))
+    check(declared(with_value(EVERYTHING, path, value)))
 
 
 def test_no_place_is_left_out() -> None:
     values = (UNKNOWN, "", [None], {"": 1}, Reference("Stack", "Missing"))
     for number, path in enumerate(paths(EVERYTHING)):
         for value in islice(cycle(values), number, number + min(times(1), len(values))):
-            check(fleet(with_value(EVERYTHING, path, value)))
+            check(declared(with_value(EVERYTHING, path, value)))
 
 
 def test_nothing_of_the_whole_template_is_remarked() -> None:
@@ -136,7 +139,7 @@ def test_nothing_of_the_whole_template_is_remarked() -> None:
 @given(kind=st.sampled_from(TYPES), properties=VALUES)
 def test_properties_need_not_even_be_an_object(kind: str, properties: Any) -> None:
     resource = Resource(logical_id="R0", type=kind, stack="S", properties=properties, origin=Origin(resource="R0"))
-    check(fleet_of([Stack(name="S", resources={"R0": resource})]))
+    check(Stack(name="S", resources={"R0": resource}))
 
 
 @pytest.mark.parametrize("key", ["Cpu", "Image", "Essential"])
