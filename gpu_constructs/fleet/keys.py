@@ -1,13 +1,8 @@
-"""Keys of templates: this library's own, and those that ECS has for task definitions and containers.
-
-The latter are in CloudFormation's spelling, and a dot leads to what is below. As of botocore 1.44.5 and the
-CloudFormation schema of ``AWS::ECS::TaskDefinition`` of 2026-10-20, whose ``additionalProperties`` is false on every
-level (https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-ecs-taskdefinition.html).
-``TrustedExecutionConfiguration`` is younger: https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_TrustedExecutionConfiguration.html,
-read on 2026-11-22.
-"""
+"""Keys of templates: this library's own, and those that people write for GPUs and that ECS does not have."""
 
 from __future__ import annotations
+
+from gpu_constructs.budget import LABEL
 
 METADATA_KEY = "gpu-constructs"
 """Key in the ``Metadata`` of a resource, for the needs of containers and for what is accepted; the constructs write it,
@@ -31,78 +26,31 @@ KEEPS_STRATEGY = "KeepsDefaultStrategy"
 RESERVED_INSTANCES = "ReservedInstances"
 """Under that key of an Auto Scaling group: how many hosts are reserved, which no property says."""
 
-TASK_KEYS = (
-    "ContainerDefinitions",
-    "Cpu",
-    "EnableFaultInjection",
-    "EphemeralStorage",
-    "ExecutionRoleArn",
-    "Family",
-    "InferenceAccelerators",
-    "IpcMode",
-    "Memory",
-    "NetworkMode",
-    "PidMode",
-    "PlacementConstraints",
-    "ProxyConfiguration",
-    "RequiresCompatibilities",
-    "RuntimePlatform",
-    "RuntimePlatform.CpuArchitecture",
-    "RuntimePlatform.OperatingSystemFamily",
-    "Tags",
-    "TaskRoleArn",
-    "TrustedExecutionConfiguration",
-    "Volumes",
+GPU_WORDS = frozenset(
+    {
+        "accelerator",
+        "accelerators",
+        "devicerequests",
+        "gpu",
+        "gpucount",
+        "gpulimit",
+        "gpunumber",
+        "gpurequirements",
+        "gpus",
+        "ngpus",
+        "numgpus",
+        "numberofgpus",
+        "nvidiagpu",
+        "nvidiagpus",
+    }
 )
+"""What people write into a container or a task to get GPUs, which ECS reads from ``ResourceRequirements`` alone."""
 
-CONTAINER_KEYS = (
-    "Command",
-    "Cpu",
-    "CredentialSpecs",
-    "DependsOn",
-    "DisableNetworking",
-    "DnsSearchDomains",
-    "DnsServers",
-    "DockerLabels",
-    "DockerSecurityOptions",
-    "EntryPoint",
-    "Environment",
-    "EnvironmentFiles",
-    "Essential",
-    "ExtraHosts",
-    "FirelensConfiguration",
-    "HealthCheck",
-    "Hostname",
-    "Image",
-    "Interactive",
-    "Links",
-    "LinuxParameters",
-    "LinuxParameters.Capabilities",
-    "LinuxParameters.Devices",
-    "LinuxParameters.InitProcessEnabled",
-    "LinuxParameters.MaxSwap",
-    "LinuxParameters.SharedMemorySize",
-    "LinuxParameters.Swappiness",
-    "LinuxParameters.Tmpfs",
-    "LogConfiguration",
-    "Memory",
-    "MemoryReservation",
-    "MountPoints",
-    "Name",
-    "PortMappings",
-    "Privileged",
-    "PseudoTerminal",
-    "ReadonlyRootFilesystem",
-    "RepositoryCredentials",
-    "ResourceRequirements",
-    "RestartPolicy",
-    "Secrets",
-    "StartTimeout",
-    "StopTimeout",
-    "SystemControls",
-    "Ulimits",
-    "User",
-    "VersionConsistency",
-    "VolumesFrom",
-    "WorkingDirectory",
-)
+
+def plain(key: str) -> str:
+    """A key without what people most often get wrong: case, hyphens, underscores.
+
+    Args:
+        key: As written, with dots between levels.
+    """
+    return "".join(each for each in key.lower()[:LABEL] if each.isalnum() or each == ".")

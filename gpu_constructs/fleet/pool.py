@@ -192,8 +192,6 @@ class Pool(HostSetup):
         told_cluster: The cluster that its user data names where that is not `cluster`, the default one by its name;
             unknown where that is not known, or where user data names none and the deploy names `cluster`, which may be
             the default one. None where it is the same, or user data names none.
-        unknown_keys: Keys of its capacity provider that the API does not have, such as ``InstanceType``; only templates
-            have them.
         max_vcpus: vCPUs at most, of a compute environment of AWS Batch; None for other pools.
         min_vcpus: vCPUs that are always there, likewise.
         allocation: Its allocation strategy, of one as well; only templates say so.
@@ -222,7 +220,6 @@ class Pool(HostSetup):
     cluster: str | Unknown | None = None
     provider: str | Unknown | None = None
     has_provider: bool = True
-    unknown_keys: tuple[str, ...] = ()
     public_subnets: bool | Unknown = field(default=UNKNOWN, compare=False)
     zones_are_open: bool = field(default=False, compare=False)
     associated: bool | Unknown = field(default=UNKNOWN, compare=False)

@@ -153,9 +153,8 @@ class Container:
         image: Its image as written; None if nothing was.
         entry_point: Words in place of the entry point of its image; empty for that.
         command: Words in place of the command of its image; empty for that.
-        unknown_keys: Keys that the API does not have, such as ``gpuCount``.
+        unknown_keys: Keys that ask for GPUs and that the API does not have, such as ``gpuCount``.
         used_keys: Settings that some launch types refuse, such as ``LinuxParameters.SharedMemorySize``.
-        system_controls: Kernel parameters that it sets, as far as they are known.
         relations: What it refers to in its task.
         has_health_check: Whether it has a health check of its own; that of its image does not count.
         health_check: Numbers of that check, such as ``StartPeriod``, as far as they are known.
@@ -186,7 +185,6 @@ class Container:
     command: tuple[str | Unknown, ...] = field(default=(), compare=False)
     unknown_keys: tuple[str, ...] = ()
     used_keys: tuple[str, ...] = field(default=(), compare=False)
-    system_controls: tuple[str, ...] = field(default=(), compare=False)
     relations: Relations = field(default=_NO_RELATIONS, compare=False)
     has_health_check: bool | Unknown = field(default=UNKNOWN, compare=False)
     health_check: tuple[tuple[str, int], ...] = field(default=(), compare=False)
@@ -253,14 +251,11 @@ class Task:
         operating_system: Operating system family of its ``runtimePlatform``; None if nothing was written.
         ipc_mode: As written; None if nothing was.
         constraints: Where it may be placed.
-        unknown_keys: Keys that the API does not have.
+        unknown_keys: Keys that ask for GPUs and that the API does not have.
         used_keys: Settings that some launch types refuse, such as ``IpcMode``.
         volumes: Names of its volumes; unknown where one of them is, or they are written elsewhere.
         efs_volumes: Its volumes that are file systems of Amazon EFS.
         docker_volumes: Its volumes of plugins that do not come with an image of AWS; only templates say so.
-        is_empty: Whether it certainly has no container; only templates say so.
-        length: Bytes of the texts of its definition, and of all of it as JSON, as far as they are known; only templates
-            say so.
         has_execution_role: Whether it names a task execution role; unknown where that is written elsewhere.
         has_task_role: Whether it names a task role, likewise.
         roles: Those of its two roles that the files define; only templates say so.
@@ -300,8 +295,6 @@ class Task:
     volumes: tuple[str, ...] | Unknown = field(default=UNKNOWN, compare=False)
     efs_volumes: tuple[EfsVolume, ...] = field(default=(), compare=False)
     docker_volumes: tuple[DockerVolume, ...] = field(default=(), compare=False)
-    is_empty: bool = field(default=False, compare=False)
-    length: tuple[int, int] = field(default=(0, 0), compare=False)
     has_execution_role: bool | Unknown = field(default=UNKNOWN, compare=False)
     has_task_role: bool | Unknown = field(default=UNKNOWN, compare=False)
     roles: tuple[TaskRole, ...] = field(default=(), compare=False)

@@ -87,13 +87,6 @@ MAX_CONTAINERS = 10
 """Containers of one task definition
 (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-quotas.html)."""
 
-MAX_TASK_DEFINITION_BYTES = 65_536
-"""Bytes of a task definition: "Actual length: '66420'. Max allowed length is '65536' bytes", ECS answered
-(https://github.com/awsdocs/amazon-ecs-developer-guide/pull/149).
-
-https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-quotas.html
-"""
-
 MIN_JOB_MEMORY_MIB = 4
 """Memory that AWS Batch takes for a job at least
 (https://docs.aws.amazon.com/batch/latest/APIReference/API_ResourceRequirement.html)."""

@@ -22,7 +22,7 @@ from gpu_constructs.models.cache_storage import CacheStorage
 from gpu_constructs.models.model_cache import ModelCache
 from gpu_constructs.models.model_server import ModelServer
 from gpu_constructs.rules import check
-from gpu_constructs.rules.tasks.cuda import still_compiled
+from gpu_constructs.rules.tasks.images import still_compiled
 
 # "startTimeout" of the container that is waited for; the agent's own 3 minutes end before a large model is copied.
 _LONGEST_COPY_MINUTES = 60

@@ -24,7 +24,6 @@ from gpu_constructs.fleet import (
     Unknown,
 )
 from gpu_constructs.hardware import Image, InstanceType, OperatingSystem, Vendor, Verdict, compatibility
-from gpu_constructs.hardware.aws_limits import MAX_TASK_DEFINITION_BYTES
 from gpu_constructs.hardware.cuda import runs_on
 from gpu_constructs.hardware.drivers import most_gpu_memory_mib
 from gpu_constructs.hardware.gpu_features import (
@@ -58,7 +57,6 @@ def of_every_host(task: Task, pool: Pool) -> tuple[str, ...]:
     return (
         *([f"registers no GPU: {GPU_SUPPORT} is off"] if off else []),
         *([f"cannot share GPUs: {too_old}"] if too_old is not None else []),
-        *([f"never gets it: {why}"] if (why := why_too_long(task)) else []),
         *([f"never starts: {why}"] if (why := why_not_reserved(pool)) else []),
     )
 
@@ -78,16 +76,6 @@ def why_not_reserved(pool: Pool) -> str:
     if isinstance(reserved, str) and pool.types_are_known and reserved not in names:
         return f"its Capacity Reservation is of {reserved[:NAME]}"
     return ""
-
-
-def why_too_long(task: Task) -> str:
-    """Why ECS certainly does not register a task definition; empty if it may.
-
-    What ECS counts besides the texts is not documented; a definition whose JSON is longer may pass.
-    """
-    if task.length[0] <= MAX_TASK_DEFINITION_BYTES:
-        return ""
-    return f"its definition has {task.length[0]} bytes of text, and ECS takes {MAX_TASK_DEFINITION_BYTES}"
 
 
 def is_refused_for_certain(image: Image, instance_type: InstanceType) -> bool:

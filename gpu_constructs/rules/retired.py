@@ -23,28 +23,77 @@ class Gone:
 
 
 GONE: Mapping[str, Gone] = {
+    "GPU021": Gone("is the request for GPUs written in the form that ECS reads?", into="GPU020"),
+    "GPU022": Gone("does each request for GPUs say either how many or how one is shared?", into="GPU020"),
+    "GPU026": Gone(
+        "is the accelerator one that AWS still offers?",
+        said_by="Amazon ECS, RegisterTaskDefinition; cdk-preflight pf-ecs-fargate-inference-accelerator",
+    ),
+    "GPU029": Gone("does the GPU task run on Linux?", into="GPU028"),
+    "GPU031": Gone("does every share of a GPU state a size that ECS takes?", into="GPU020"),
+    "GPU035": Gone("does every container have memory?", into="GPU036"),
+    "GPU038": Gone("does a container that is to see GPUs also ask ECS for them?", into="GPU025"),
+    "GPU048": Gone(
+        "are the keys of the task definition and its containers spelled as ECS spells them?",
+        said_by="cfn-lint E3002 (templates), the AWS CLI before it sends a task definition",
+    ),
+    "GPU049": Gone(
+        "are all keys of the task definition and its containers known?",
+        said_by="cfn-lint E3002 (templates), the AWS CLI before it sends a task definition",
+    ),
     "GPU105": Gone("does a new compute environment use another system than Amazon Linux 2?", into="GPU003"),
+    "GPU119": Gone(
+        "are all counts and sizes zero or more?",
+        said_by="cfn-lint E3034 and the APIs of Amazon ECS and EC2 Auto Scaling, when they are called",
+    ),
     "GPU133": Gone("does a job ask AWS Batch for whole GPUs?", into="GPU020"),
     "GPU134": Gone(
         "does a GPU job set its vCPUs and its memory?",
         said_by="AWS Batch RegisterJobDefinition (ClientException), "
         "cdk-preflight pf-batch-jd-resource-requirements-required",
     ),
+    "GPU180": Gone("can MPS limit what a container takes of these GPUs?", into="GPU032"),
     "GPU205": Gone(
         "does the task have the container and the port that load balancers send requests to?",
         into="GPU204",
+    ),
+    "GPU209": Gone(
+        "does a container set only kernel parameters of namespaces that its task has for itself?",
+        said_by="Amazon ECS, RegisterTaskDefinition",
+    ),
+    "GPU232": Gone(
+        "does the task definition have a container?",
+        said_by="cdk-preflight pf-ecs-container-definitions-empty, cfn-lint E3042 (an empty list)",
+    ),
+    "GPU233": Gone("does the task have every volume that its containers mount?", into="GPU127"),
+    "GPU238": Gone("can the hosts mount the file system of EFS with the settings of the task?", into="GPU317"),
+    "GPU239": Gone("does a GPU task get its secrets by reference?", said_by="AWS Security Hub ECS.8"),
+    "GPU250": Gone(
+        "does every container name an image?",
+        said_by="Amazon ECS, RegisterTaskDefinition (Container.image should not be null or empty)",
+    ),
+    "GPU255": Gone("does the task have the containers whose volumes and log routing others use?", into="GPU127"),
+    "GPU256": Gone("can each container reach the state that another one waits for?", into="GPU127"),
+    "GPU276": Gone("may the task execution role read the secrets of the task?", into="GPU257"),
+    "GPU280": Gone(
+        "are the ports of host and container the same in network modes awsvpc and host?",
+        said_by="cfn-lint E3053 (awsvpc), cdk-preflight pf-ecs-host-network-host-port-mismatch (host)",
     ),
     "GPU285": Gone(
         "do load balancers say between what a deployment shifts their traffic?",
         said_by="Amazon ECS, when it creates the service (advancedConfiguration field is required)",
     ),
+    "GPU291": Gone("do containers with links share the bridge of their host?", into="GPU127"),
+    "GPU292": Gone("are values of resource requirements written as strings?", into="GPU020"),
     "GPU293": Gone("is the timeout of a job one that AWS Batch accepts?", into="GPU350"),
     "GPU299": Gone("is the listener there before the service?", into="GPU298"),
+    "GPU320": Gone("are the InfiniBand devices that the task is given those of EFA?", into="GPU132"),
     "GPU322": Gone("does something limit how often a state runs a GPU task again?", into="GPU321"),
     "GPU330": Gone("is the retry strategy of a job one that AWS Batch accepts?", into="GPU350"),
     "GPU340": Gone("can a compute environment have as many hosts as a multi-node job has nodes?", into="GPU296"),
     "GPU341": Gone("do the nodes of a multi-node job name one instance type?", into="GPU362"),
     "GPU343": Gone("are the hosts of a multi-node job with GPUs near each other?", into="GPU095"),
+    "GPU346": Gone("does a task mount a file system of EFS that has a policy with its role?", into="GPU237"),
     "GPU348": Gone("do the ranges of a multi-node job end with its last node?", into="GPU355"),
     "GPU349": Gone(
         "can the number of nodes of a multi-node job be another one in a submission?",
@@ -136,6 +185,10 @@ GONE: Mapping[str, Gone] = {
         "pf-cloudwatch-dashboard-body-json",
     ),
     "GPU390": Gone("do tasks have room on their hosts beside the daemons there?", into="GPU060"),
+    "GPU392": Gone(
+        "is the task definition short enough for ECS to register it?",
+        said_by="Amazon ECS, RegisterTaskDefinition (Max allowed length is '65536' bytes)",
+    ),
 }
 """The ids, in their order. Where `into` is set, what accepts or ignores the old id counts for that rule."""
 

@@ -94,7 +94,7 @@ class ContainerOptions(PassedOn, total=False):
             itself; devices that the container asks for are added to it.
         efa: Whether it talks to containers on other hosts through Elastic Fabric Adapters. Its capacity must have them;
             choose network mode ``host``. On P6 some of the devices are NVLink controllers, and no page says which: a
-            warning says so (GPU320).
+            warning says so (GPU132).
         environment: Environment variables.
         essential: Whether the task stops with this container.
         readonly_root_filesystem: Whether it may not write to its own file system. By default it may.

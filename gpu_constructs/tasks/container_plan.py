@@ -20,8 +20,8 @@ from gpu_constructs.tasks.container_values import (
     REFUSED_ON_MANAGED,
     host_ports,
     refused_on_managed,
+    require_own_namespaces,
     require_values,
-    system_controls,
 )
 from gpu_constructs.tasks.efa_container import efa_devices, efa_variables
 from gpu_constructs.tasks.fit import require_fit
@@ -35,13 +35,12 @@ _ARGUMENTS: Mapping[str, str] = {
     "Memory": "memory_mib",
     "MemoryReservation": "memory_reservation_mib",
     "PortMappings": "port_mappings",
-    "SystemControls": "system_controls",
     "IpcMode": "ipc_mode",
     "NetworkMode": "network_mode",
 }
-# Which GPUs a container sees, and settings that Managed Instances or a shared namespace do not support: the constructor
-# knows that none of them can work.
-_REFUSED_WARNINGS = ("GPU037", "GPU047", "GPU209")
+# Which GPUs a container sees, and settings that Managed Instances do not support: the constructor knows that none of
+# them can work.
+_REFUSED_WARNINGS = ("GPU037", "GPU047")
 
 _FIX_SHARE = "leave it out for the share of the host that goes with its accelerators"
 
@@ -123,6 +122,7 @@ def finish_plan(
         DoesNotFitError: A pool's smallest host has less of something than the task asks for.
     """
     require_values(options)
+    require_own_namespaces(asked.name, options.get("system_controls"), task)
     cpu, size = options.get("cpu"), _size_of(options)
     efa = options.get("efa", False)
     flag("efa", efa, fix="efa=True")
@@ -136,7 +136,6 @@ def finish_plan(
         host_ports=host_ports(options.get("port_mappings"), task.network_mode),
         devices=(*asked.devices, *devices),
         used_keys=tuple(refused),
-        system_controls=system_controls(options),
     )
     every = _variables({**variables_by_default, **defaults}, options)
     require_served(

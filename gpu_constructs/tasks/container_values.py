@@ -10,12 +10,15 @@ from collections.abc import Mapping, Sequence
 
 import aws_cdk as cdk
 
+from gpu_constructs.budget import brief
 from gpu_constructs.cdk.arguments import whole, whole_number
 from gpu_constructs.cdk.durations import whole_seconds
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
+from gpu_constructs.fleet import Task
 from gpu_constructs.hardware.aws_limits import HEALTH_CHECK_LIMITS, LARGEST_INTEGER, LARGEST_PORT
 from gpu_constructs.hardware.managed_instances import CONTAINER_SETTINGS_REFUSED
+from gpu_constructs.rules.evidence.lists import and_list
 
 REFUSED_ON_MANAGED: Mapping[str, str] = {
     each: re.sub(r"(?<=[a-z])(?=[A-Z])", "_", each).lower() for each in CONTAINER_SETTINGS_REFUSED if "." not in each
@@ -23,6 +26,10 @@ REFUSED_ON_MANAGED: Mapping[str, str] = {
 """Settings that Managed Instances refuse, with CDK's argument: ``dns_servers`` for ``DnsServers``."""
 
 _HEALTH_SECONDS = {"interval": "Interval", "timeout": "Timeout", "start_period": "StartPeriod"}
+# "Valid namespace values" of
+# https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task_definition_parameters.html#container_definition_systemcontrols
+_IPC_PARAMETERS = ("fs.mqueue.", "kernel.msg", "kernel.sem", "kernel.shm")
+_NETWORK_PARAMETERS = ("net.",)
 # API_ContainerRestartPolicy
 _RESTART_SECONDS = (60, 1800)
 _MOST_EXIT_CODES = 50
@@ -79,10 +86,28 @@ def refused_on_managed(options: Mapping[str, object]) -> dict[str, object]:
     return {setting: value for setting, value in used.items() if value is not None}
 
 
-def system_controls(options: Mapping[str, object]) -> tuple[str, ...]:
-    """Kernel parameters that a container sets."""
-    named = (_field(each, "namespace") for each in _listed(options.get("system_controls")))
-    return tuple(each for each in named if isinstance(each, str) and not is_token(each))
+def require_own_namespaces(name: str, controls: object, task: Task) -> None:
+    """Refuses kernel parameters of a namespace that the task shares with its host, which ECS does not support.
+
+    https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_SystemControl.html
+
+    Raises:
+        IncompatibleError: A parameter is of the IPC namespace in IPC mode host, or of the network in network mode host.
+    """
+    named = [each for one in _listed(controls) if isinstance(each := _field(one, "namespace"), str)]
+    for argument, mode, parameters in (
+        ("ipc_mode", task.ipc_mode, _IPC_PARAMETERS),
+        ("network_mode", task.network_mode, _NETWORK_PARAMETERS),
+    ):
+        wrong = [each for each in named if each.startswith(parameters)]
+        if wrong and mode == "host":
+            raise IncompatibleError(
+                f"container {name} sets {and_list(map(brief, wrong))}, and {task.name} shares that namespace with its "
+                f"host ({argument} host)",
+                argument="system_controls",
+                value=wrong,
+                fix=f"leave it out, or another {argument}",
+            )
 
 
 def _require_no_name(mapping: object) -> None:

@@ -8,7 +8,7 @@ from gpu_constructs.cdk.arguments import known_or, whole_number
 from gpu_constructs.cdk.kinds import with_names_checked
 from gpu_constructs.hardware.aws_limits import MAX_PERCENT
 
-_RULE = "GPU031"
+_RULE = "GPU020"
 
 
 @with_names_checked

@@ -8,8 +8,8 @@ from dataclasses import replace
 from gpu_constructs.cdk.arguments import whole, whole_number
 from gpu_constructs.cdk.refusal import require_served
 from gpu_constructs.cdk.tokens import is_token
-from gpu_constructs.errors import DoesNotFitError, InvalidValueError, shown
-from gpu_constructs.fleet import UNKNOWN, Container, Pool, ResourceRequirement, Task, Unknown
+from gpu_constructs.errors import DoesNotFitError, IncompatibleError, InvalidValueError, shown
+from gpu_constructs.fleet import UNKNOWN, Container, Pool, Task, Unknown
 from gpu_constructs.rules.evidence.accelerated import asks_for_accelerator
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.tasks.container_plan import known_variables, require_container_name, with_container
@@ -17,8 +17,8 @@ from gpu_constructs.tasks.container_values import (
     REFUSED_ON_MANAGED,
     host_ports,
     refused_on_managed,
+    require_own_namespaces,
     require_values,
-    system_controls,
 )
 from gpu_constructs.tasks.fit import require_fit
 
@@ -28,11 +28,10 @@ _ARGUMENTS: Mapping[str, str] = {
     "Memory": "memory_limit_mib",
     "MemoryReservation": "memory_reservation_mib",
     "PortMappings": "port_mappings",
-    "SystemControls": "system_controls",
     "IpcMode": "ipc_mode",
     "NetworkMode": "network_mode",
 }
-_REFUSED_WARNINGS = ("GPU047", "GPU209")
+_REFUSED_WARNINGS = ("GPU047",)
 
 
 def plan_sidecar(
@@ -68,11 +67,11 @@ def plan_sidecar(
     """
     require_container_name(name, options)
     require_values(options)
-    accelerators = options.get("inference_accelerator_resources")
+    require_own_namespaces(name, options.get("system_controls"), task)
+    _require_no_elastic_inference(name, options.get("inference_accelerator_resources"))
     refused = refused_on_managed(options)
     container = Container(
         name=name,
-        requirements=(ResourceRequirement(type="InferenceAccelerator", value=UNKNOWN),) if accelerators else (),
         cpu=0 if cpu is None else whole_number("cpu", whole(cpu), smallest=0, unit="CPU units", fix="cpu=256"),
         memory_limit_mib=_memory("memory_limit_mib", memory_limit_mib),
         memory_reservation_mib=_memory("memory_reservation_mib", memory_reservation_mib),
@@ -80,7 +79,6 @@ def plan_sidecar(
         environment=known_variables(environment or {}),
         host_ports=host_ports(options.get("port_mappings"), task.network_mode),
         used_keys=tuple(refused),
-        system_controls=system_controls(options),
     )
     given = {REFUSED_ON_MANAGED[setting]: value for setting, value in refused.items()}
     planned = with_container(task, container)
@@ -131,6 +129,15 @@ def require_no_gpus(name: str, gpu_count: float | None) -> None:
             argument="gpu_count",
             value=gpu_count,
             fix=f"add_gpu_container({name!r}, gpus={shown(gpu_count)}, …)",
+        )
+
+
+def _require_no_elastic_inference(name: str, accelerators: object) -> None:
+    if accelerators:
+        raise IncompatibleError(
+            f"container {name} asks for an accelerator of Amazon Elastic Inference, which ended in April 2024",
+            argument="inference_accelerator_resources",
+            fix="a GPU, or Inferentia2",
         )
 
 

@@ -71,7 +71,7 @@ class Landing:
                 value=given,
                 allowed="bridge, host, awsvpc, none",
                 fix="leave it out for bridge",
-                rule="GPU029",
+                rule="GPU028",
             )
         if not self.is_managed:
             return given

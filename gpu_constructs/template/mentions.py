@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from gpu_constructs.budget import SEARCHED
-from gpu_constructs.hardware.aws_limits import MAX_TASK_DEFINITION_BYTES
 from gpu_constructs.template.model import Reference, Resource, Text, Value
 
 
@@ -51,23 +50,3 @@ def _values_in(value: Value) -> Iterator[Value]:
                 waiting.append(each.values())
             elif isinstance(each, (list, Sequence)):
                 waiting.append(each)
-
-
-def length_of(value: Value) -> tuple[int, int]:
-    """Bytes of all texts in a value, as far as these are known, and bytes of the value as JSON without blanks.
-
-    Of a value that holds more than `MAX_TASK_DEFINITION_BYTES` others, only so many count.
-    """
-    texts = signs = 0
-    for each in islice(_values_in(value), MAX_TASK_DEFINITION_BYTES):
-        if isinstance(each, (dict, Mapping)):
-            signs += 1 + sum(len(key) + len('"":,') for key in each)
-        elif isinstance(each, (list, Sequence)) and not isinstance(each, str):
-            signs += 1 + len(each)
-        elif isinstance(each, (int, float)):
-            signs += 1
-        else:
-            pieces = each.pieces if isinstance(each, Text) else (each,)
-            texts += sum(len(piece.encode(errors="replace")) for piece in pieces if isinstance(piece, str))
-            signs += len('""')
-    return texts, texts + signs

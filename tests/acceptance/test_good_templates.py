@@ -16,7 +16,7 @@ WARNINGS: dict[str, set[str]] = {
     "18-conditions": {"GPU005", "GPU014"},  # nothing is known before the deploy
     "23-launch-configuration-old-type": {"GPU056"},
     "29-capacity-block": {"GPU165"},  # nothing drains its hosts before the block ends
-    "32-old-sharing-recipe": {"GPU038"},
+    "32-old-sharing-recipe": {"GPU025"},
     "135-gang-on-its-own-queue": {"GPU342"},
     "82-batch-multi-node": {"GPU342"},  # all nodes wait for one that failed
     "52-launch-type-on-standing-hosts": {"GPU072"},  # the hosts between MinSize and MaxSize never start

@@ -8,10 +8,9 @@ from gpu_constructs.checking.report import check_files
 
 _FILE = Path(__file__).with_name("wrong_advice.json")
 _SAID = {
-    "the type 'gpu' does not exist, it is written GPU": "GPU021",
-    "a resource requirement has no key Count (Value says how many)": "GPU021",
-    "a resource requirement has no key Capabilities (the environment variable NVIDIA_DRIVER_CAPABILITIES": "GPU021",
-    "a capacity provider has no key InstanceType: its hosts are those of its Auto Scaling group": "GPU048",
+    "the type 'gpu' does not exist, it is written GPU": "GPU020",
+    "a resource requirement has no key Count (Value says how many)": "GPU020",
+    "a resource requirement has no key Capabilities (the environment variable NVIDIA_DRIVER_CAPABILITIES": "GPU020",
     "image al2023 has no driver for the T4 of g4dn.xlarge: no task gets it, unless the user data installs": "GPU099",
 }
 

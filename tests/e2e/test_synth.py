@@ -40,7 +40,7 @@ def test_the_real_command_line_shows_errors_and_warnings_where_they_are(tmp_path
     )
     said = ended.stdout + ended.stderr
     assert ended.returncode == 1, said
-    error = ["ERROR", "gpu-constructs::GPU021", "Train/Task/Resource", '"Type": "GPU"']
+    error = ["ERROR", "gpu-constructs::GPU020", "Train/Task/Resource", '"Type": "GPU"']
     warning = ["WARNING", "gpu-constructs::GPU001", "Train/Gpu/Old/LaunchTemplate"]
     assert [each for each in (*error, *warning) if each not in said] == []
     assert "Traceback" not in said

@@ -97,7 +97,7 @@ def test_regions_are_the_nearest_and_the_rest_is_counted() -> None:
 
 def test_memory_is_what_the_hosts_have() -> None:
     told = fixes(running_on(a_pool("c7i.large", image=of_image("al2023")), task=a_task()))
-    assert told["GPU035"] == "Memory of 2048, in MiB"
+    assert told["GPU036"] == "Memory of 2048, in MiB"
 
 
 @pytest.mark.parametrize(("image", "rule"), [("al2", "GPU003"), ("al2023-gpu", "GPU288")])
@@ -159,7 +159,7 @@ def test_where_none_works_or_there_is_no_time_the_sentence_without_a_value_is_to
 def test_shares_are_sent_to_newer_gpus() -> None:
     share = Container(name="main", memory_limit_mib=4096, requirements=(mps(),))
     told = fixes(running_on(a_pool("p2.xlarge", image=UNKNOWN), task=Task(name="shared", containers=(share,))))
-    assert "such as g4dn.xlarge" in told["GPU180"]
+    assert "such as g4dn.xlarge" in told["GPU032"]
 
 
 def crowd(size: int, **wrong: Any) -> Fleet:
@@ -176,7 +176,6 @@ def crowd(size: int, **wrong: Any) -> Fleet:
         {"memory_limit_mib": 3},
         {"memory_limit_mib": None},
         {"memory_reservation_mib": 600},
-        {"image": ""},
         {"requirements": (ResourceRequirement(value="1.5"),)},
         {"host_ports": tuple((port, "tcp") for port in range(80, 120))},
         {"health_check": (("Interval", 1),)},

@@ -67,12 +67,12 @@ ON_FARGATE = replace(task(gpu()), compatibilities=("FARGATE",))
         pytest.param("GPU014", on(hosts(), task(gpu(), memory_limit_mib=UNKNOWN)), id="memory of the deploy"),
         pytest.param("GPU020", on(hosts(), task(gpu("banana"))), id="a number of GPUs that is none"),
         pytest.param("GPU020", on(hosts(), task(gpu("0"))), id="no GPU"),
-        pytest.param("GPU021", on(hosts(), task(ResourceRequirement(type="gpu", value="1"))), id="lower case"),
-        pytest.param("GPU022", on(hosts(), task(gpu(None))), id="GPUs without a number"),
+        pytest.param("GPU020", on(hosts(), task(ResourceRequirement(type="gpu", value="1"))), id="lower case"),
+        pytest.param("GPU020", on(hosts(), task(gpu(None))), id="GPUs without a number"),
         pytest.param(
             "GPU023", on(hosts("g6.12xlarge"), task_of(main(gpu("ALL")), main(gpu(), name="b"))), id="ALL and one"
         ),
-        pytest.param("GPU022", on(hosts(), task(BOTH_WAYS), desired_count=1), id="a number and a share"),
+        pytest.param("GPU020", on(hosts(), task(BOTH_WAYS), desired_count=1), id="a number and a share"),
         pytest.param(
             "GPU023",
             on(hosts(), task_of(main(gpu()), main(mps(1000), name="b")), desired_count=1),
@@ -82,7 +82,6 @@ ON_FARGATE = replace(task(gpu()), compatibilities=("FARGATE",))
             "GPU023", on(hosts("g6f.4xlarge"), task_of(main(gpu("0.5")), main(gpu("0.5"), name="b"))), id="two parts"
         ),
         pytest.param("GPU024", on(hosts(), task(gpu(), gpu())), id="two entries"),
-        pytest.param("GPU026", on(hosts(), task(ResourceRequirement(type="InferenceAccelerator"))), id="of the past"),
         pytest.param(
             "GPU027",
             on(
@@ -101,9 +100,9 @@ ON_FARGATE = replace(task(gpu()), compatibilities=("FARGATE",))
             id="Fargate",
         ),
         pytest.param(
-            "GPU029", on(hosts(), replace(task(gpu()), operating_system="WINDOWS_SERVER_2022_CORE")), id="Windows"
+            "GPU028", on(hosts(), replace(task(gpu()), operating_system="WINDOWS_SERVER_2022_CORE")), id="Windows"
         ),
-        pytest.param("GPU031", on(hosts(), task(mps(None)), desired_count=1), id="a share without a size"),
+        pytest.param("GPU020", on(hosts(), task(mps(None)), desired_count=1), id="a share without a size"),
         pytest.param("GPU032", on(hosts("g6f.large"), task(mps(1000)), desired_count=1), id="a share of a part"),
         pytest.param("GPU040", on(hosts(), where("attribute:team = = ml")), id="an expression that nobody can read"),
         pytest.param(

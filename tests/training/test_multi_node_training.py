@@ -165,7 +165,7 @@ def test_a_file_system_with_grants_is_mounted_with_the_job_role(site: Site) -> N
     found = [
         each.rule for each in report_in([site.app.synth().directory]).findings if each.severity is not Severity.INFO
     ]
-    assert found == ["GPU346"]
+    assert found == ["GPU237"]
 
 
 def test_hosts_with_efa_are_in_the_default_group_which_cdk_may_have_emptied(site: Site) -> None:

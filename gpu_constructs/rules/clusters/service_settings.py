@@ -102,7 +102,6 @@ def public_address_on_fargate(context: Context) -> Problems:
     because="ECS refuses a MinimumHealthyPercent above 100 and a MaximumPercent below 100",
     source="https://github.com/badmintoncryer/cdk-preflight/blob/main/rules/ecs/pf-ecs-service-deployment-percent/"
     "meta.yaml",
-    unless=("GPU119",),
 )
 def percentages_of_a_deployment(workload: Workload) -> Problems:
     least, most = workload.min_healthy_percent, workload.max_healthy_percent

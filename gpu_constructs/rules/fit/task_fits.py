@@ -106,7 +106,7 @@ def known_task(context: Context) -> Problems:
     "little left beside their daemons, which ECS starts first, the task stays in PROVISIONING",
     softer=f"where a task without a strategy may find a larger host that other tasks started, and {WHILE_SPARED}",
     source=_SCALING,
-    unless=("GPU022", "GPU023", "GPU063"),
+    unless=("GPU020", "GPU023", "GPU063"),
 )
 def fits(context: Context) -> Problems:
     for assignment in context.assignments:

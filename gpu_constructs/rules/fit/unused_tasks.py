@@ -185,7 +185,7 @@ def _is_for_ec2(task: Task) -> bool:
 
 
 def _reasons(seen: Iterable[tuple[Pool, Fit]]) -> str:
-    """Why it fits none of them, without what GPU027 and GPU029 report for every host there is."""
+    """Why it fits none of them, without what GPU027 and GPU028 report for every host there is."""
     named = []
     for pool, each in seen:
         obstacles: list[Obstacle] = [one for one in each.obstacles if one.kind not in _REPORTED_FOR_ANY_HOST]

@@ -29,7 +29,7 @@ _SMALL_VCPUS = 128
     because="sources disagree on whether an account may still launch an old type; only the account shows it",
     source=_OFFERINGS,
     changes="InstanceType",
-    unless=("GPU106", "GPU117", "GPU180"),
+    unless=("GPU106", "GPU117", "GPU032"),
 )
 def offered(pool: Pool) -> Problems:
     if pool.requirements is not None:

@@ -36,7 +36,6 @@ _API = "https://docs.aws.amazon.com/autoscaling/application/APIReference/API_Reg
     because="CloudFormation sets DesiredCount again whenever it updates the service; where none is written, it leaves "
     "the number as it is, and starts a new service with one copy",
     source="https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-ecs-service.html",
-    unless=("GPU119",),
 )
 def count_is_left(workload: Workload) -> Problems:
     desired = workload.desired_count

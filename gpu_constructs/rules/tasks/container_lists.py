@@ -1,16 +1,19 @@
-"""The containers of a task definition among themselves: their names, which are essential, who waits for whom."""
+"""The containers of a task definition among themselves: what they name, who waits for whom and for how long."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import islice
 
 from gpu_constructs.budget import brief
 from gpu_constructs.errors import shown
-from gpu_constructs.fleet import Scheduler, Task
-from gpu_constructs.hardware.aws_limits import MAX_CONTAINERS
-from gpu_constructs.rules.evidence.accelerated import where_accelerated
+from gpu_constructs.fleet import Scheduler, Task, Unknown
+from gpu_constructs.hardware.aws_limits import HEALTH_CHECK_LIMITS, MAX_CONTAINERS
+from gpu_constructs.rules.change import one_way
+from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES, where_accelerated
+from gpu_constructs.rules.evidence.fixes import with_container
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error
 
@@ -20,41 +23,62 @@ _TO_ROUTER = "awsfirelens"
 @where_accelerated
 @error(
     "GPU127",
-    question="can the containers be together in one task definition?",
+    question="do the containers of a task definition find in it what they name, and can ECS start and stop them "
+    "together?",
     because=f"a task definition has up to {MAX_CONTAINERS} containers with different names, at least one of them is "
-    "essential, and containers depend on other containers of the same task, never in a circle; ECS refuses other task "
-    "definitions",
+    "essential, and each finds the containers, volumes and log router that it names in the same task; ECS refuses "
+    "another task definition, or never starts a container that waits for a state which does not come",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ContainerDefinition.html",
-    changes="ContainerDefinitions",
 )
 def taken_together(task: Task) -> Problems:
     if task.scheduler is Scheduler.ECS:
         for message, fix in _problems(task):
-            yield Problem(message=message, fix=fix)
+            yield Problem(message=message, fix=fix, changes="ContainerDefinitions")
+        yield from _of_conditions(task)
+        yield from _of_volumes(task)
+        yield from _of_log_routing(task)
+        yield from _of_links(task)
 
 
 @error(
-    "GPU232",
-    question="does the task definition have a container?",
-    because="ECS refuses a task definition without containers (Container list cannot be empty), though "
-    "CloudFormation does not require the property",
-    source="https://github.com/awsdocs/aws-cloudformation-user-guide/pull/454",
-    changes="ContainerDefinitions",
+    "GPU290",
+    question="are the numbers of a health check within the limits of ECS?",
+    because="ECS takes an interval of 5 to 300 seconds, a timeout of 2 to 60, a start period of 0 to 300 and 1 to 10 "
+    "retries, and refuses the task definition otherwise",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_HealthCheck.html",
 )
-def has_a_container(task: Task) -> Problems:
-    if task.is_empty and task.scheduler is Scheduler.ECS:
-        yield Problem(message=f"{task.name} has no container", fix="ContainerDefinitions with one container or more")
+def health_check(task: Task) -> Problems:
+    for container in task.containers:
+        for key, number in container.health_check:
+            low, high = HEALTH_CHECK_LIMITS[key]
+            if not low <= number <= high:
+                allowed = high if number > high else low
+                check = tuple((each, allowed if each == key else old) for each, old in container.health_check)
+                within = with_container(task, container, replace(container, health_check=check))
+                yield Problem(
+                    container=container,
+                    property_name=f"HealthCheck.{key}",
+                    value=number,
+                    message=f"the health check of container {brief(container.name)} has a {key} of {number}, and ECS "
+                    f"takes {low} to {high}",
+                    allowed=f"{low} to {high}",
+                    one_value=True,
+                    fix=f"a {key} that ECS takes",
+                    ways=one_way(_longer(key, high) if number > high else f"a {key} of {low} or more", within),
+                )
 
 
-@where_accelerated
-@error(
-    "GPU256",
-    question="can each container reach the state that another one waits for?",
-    because="an essential container ends only with the task, and the agent knows the health of a container only by the "
-    "health check in the task definition",
-    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ContainerDependency.html",
-)
-def conditions_come_true(task: Task) -> Problems:
+def _longer(key: str, high: int) -> str:
+    more = "; with more Retries or a longer Interval a slow container has more time" if key == "StartPeriod" else ""
+    return f"a {key} of {high} or less{more}"
+
+
+def _of_conditions(task: Task) -> Problems:
+    """States that another container waits for and that never come.
+
+    An essential container ends only with the task, and the agent knows the health of a container only by the health
+    check in the task definition.
+    """
     others = {each.name: each for each in task.containers}
     for container in task.containers:
         for each in container.relations.depends_on:
@@ -82,18 +106,10 @@ def conditions_come_true(task: Task) -> Problems:
                 )
 
 
-@where_accelerated
-@error(
-    "GPU255",
-    question="does the task have the containers whose volumes and log routing others use?",
-    because="ECS refuses a task definition that mounts volumes of a container that it does not have, and one with the "
-    "log driver awsfirelens and no log router",
-    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ContainerDefinition.html",
-)
-def referred_containers_exist(task: Task) -> Problems:
+def _of_volumes(task: Task) -> Problems:
     names = {each.name for each in task.containers}
-    for container in () if task.has_open_name else task.containers:
-        for each in container.relations.volumes_from:
+    for container in task.containers:
+        for each in () if task.has_open_name else container.relations.volumes_from:
             if each not in names:
                 yield Problem(
                     container=container,
@@ -103,6 +119,21 @@ def referred_containers_exist(task: Task) -> Problems:
                     f"{shown(brief(each))}, and the task has {and_list(map(brief, sorted(names)))} only",
                     fix="a container of the same task",
                 )
+        volumes = task.volumes
+        for name in dict.fromkeys(container.relations.mounts):
+            if not isinstance(volumes, Unknown) and name not in volumes:
+                has = and_list(map(brief, volumes)) if volumes else "no volumes"
+                yield Problem(
+                    container=container,
+                    message=f"container {brief(container.name)} of {task.name} mounts volume {brief(name)}, and the "
+                    f"task has {has}",
+                    fix="the name of one of its Volumes" if volumes else f"Volumes with the name {brief(name)}",
+                    changes="MountPoints.SourceVolume",
+                    value=name,
+                )
+
+
+def _of_log_routing(task: Task) -> Problems:
     senders = [each for each in task.containers if each.relations.log_driver == _TO_ROUTER]
     if senders and not any(each.relations.is_log_router for each in task.containers):
         yield Problem(
@@ -113,6 +144,22 @@ def referred_containers_exist(task: Task) -> Problems:
             "of the task routes them",
             fix="a container with a FirelensConfiguration, or another log driver",
         )
+
+
+def _of_links(task: Task) -> Problems:
+    mode = task.network_mode
+    if not isinstance(mode, str) or mode == "bridge" or MANAGED_INSTANCES in task.compatibilities:
+        return  # Managed Instances take links in no network mode
+    for container in task.containers:
+        if "Links" in container.used_keys:
+            yield Problem(
+                container=container,
+                message=f"container {brief(container.name)} has links, which ECS supports in network mode bridge "
+                f"only, and {task.name} has {mode}",
+                fix="leave Links out; in network modes awsvpc and host, containers of a task reach each other at "
+                "localhost",
+                changes="Links",
+            )
 
 
 def _problems(task: Task) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Memory, CPU and environment of the containers of GPU tasks."""
+"""Memory, CPU, environment and time to stop of the containers of GPU tasks."""
 
 from __future__ import annotations
 
@@ -7,18 +7,22 @@ from dataclasses import replace
 
 from gpu_constructs.budget import brief
 from gpu_constructs.errors import shown
-from gpu_constructs.fleet import Container, Scheduler, Task, Unknown, known
+from gpu_constructs.fleet import PARTLY_SPOT, Container, Scheduler, Task, Unknown, known
 from gpu_constructs.hardware import InstanceType
-from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU, MIN_CONTAINER_MEMORY_MIB, MIN_JOB_MEMORY_MIB
+from gpu_constructs.hardware.aws_limits import (
+    CPU_UNITS_PER_VCPU,
+    MIN_CONTAINER_MEMORY_MIB,
+    MIN_JOB_MEMORY_MIB,
+    SPOT_NOTICE_SECONDS,
+)
 from gpu_constructs.placement import cpu_units, demand_of
 from gpu_constructs.placement.route import Route
 from gpu_constructs.rules.change import Way, either, one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES, asks_for_accelerator
 from gpu_constructs.rules.evidence.fixes import with_container
-from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error, info, warning
-from gpu_constructs.rules.tasks.key_names import plain
+from gpu_constructs.rules.tasks.requests import RIGHT_FORM
 from gpu_constructs.rules.words import Text, Word
 
 _SHARED_MEMORY = "/dev/shm"  # noqa: S108 - the mount of every Linux container
@@ -26,87 +30,33 @@ _DEFAULT_SHARED_MEMORY_MIB = 64
 _VISIBLE = "NVIDIA_VISIBLE_DEVICES"
 # `void` leaves the container alone, which is what a task without GPUs gets anyway.
 _HIDING = frozenset({"", "void", "none"})
-_ASKED = '"ResourceRequirements": [{"Type": "GPU", "Value": "1"}] instead of the variable'
 _OF_A_DAEMON = "nvidia as the default Docker runtime of its hosts; a GPU that a daemon asks for is lost to other tasks"
 _CONTAINER = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ContainerDefinition.html"
 _GPUS = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.html"
-# "Valid namespace values" of
-# https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task_definition_parameters.html#container_definition_systemcontrols
-_IPC_PARAMETERS = ("fs.mqueue.", "kernel.msg", "kernel.sem", "kernel.shm")
-_NETWORK_PARAMETERS = ("net.",)
 _USUAL_MIB = (8192, 2048, 512)  # examples, tried in order
 _LEAST_FOR_CUDA_MIB = 128
 # Programs that read what the driver knows and run nothing on a GPU; AWS's example gives nvidia-smi 80 MiB
 # (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu-specifying.html).
 _MONITORS = ("dcgm", "exporter", "nvidia-smi")
-_IMAGE = "nvidia/cuda:12.8.1-base-ubuntu24.04"
 _LESS = "less in the containers"
 _PLENTY_FOR_A_GPU = 4  # vCPUs of the host for each GPU
 
 
 @error(
-    "GPU035",
-    question="does every container have memory?",
-    because="without a memory value of the task, each container must have memory or memoryReservation, and not 0; ECS "
-    "refuses the task definition otherwise",
-    source=_CONTAINER,
-)
-def has_memory(task: Task) -> Problems:
-    if task.scheduler is not Scheduler.ECS or task.memory_limit_mib is not None or task.is_part:
-        return
-    for container in task.containers:
-        sizes = (container.memory_limit_mib, container.memory_reservation_mib)
-        if all(each is None or each == 0 for each in sizes):
-            yield Problem(
-                container=container,
-                message=Text(
-                    f"container {container.name} has no memory: neither ",
-                    Word("Memory"),
-                    " nor ",
-                    Word("MemoryReservation"),
-                    ", and the task has none either",
-                ),
-                fix=Text(Word("Memory"), ", in MiB"),
-                ways=(tuple(_with_memory(task, container, each) for each in _USUAL_MIB),),
-                property_name="Memory",
-                one_value=True,
-            )
-
-
-@error(
-    "GPU250",
-    question="does every container name an image?",
-    because='ECS refuses a container with an empty image: "Container.image should not be null or empty"',
-    source="https://github.com/aws/aws-cli/issues/5924",
-)
-def has_image(task: Task) -> Iterator[Problem]:
-    for container in task.containers:
-        if container.image == "":
-            yield Problem(
-                container=container,
-                message=f"container {container.name} has an empty image",
-                fix="the name of an image",
-                ways=one_way(
-                    f"the name of an image, such as {_IMAGE}",
-                    with_container(task, container, replace(container, image=_IMAGE)),
-                ),
-                property_name="Image",
-                value=container.image,
-                one_value=True,
-            )
-
-
-@error(
     "GPU036",
-    question="do the CPU and memory of containers match each other, and those of the task?",
-    because=f"a container reserves no more memory than its limit, which is at least {MIN_CONTAINER_MEMORY_MIB} MiB, "
-    "and all containers together have no more CPU and memory than their task; ECS or Docker refuses other sizes",
+    question="does every container have memory, and do CPU and memory match each other and those of the task?",
+    because="without a memory value of the task, each container must have memory or memoryReservation, and not 0; it "
+    f"reserves no more than its limit, which is at least {MIN_CONTAINER_MEMORY_MIB} MiB, and all containers together "
+    "have no more CPU and memory than their task; ECS or Docker refuses other sizes",
     softer=f"where AWS Batch, which takes {MIN_JOB_MEMORY_MIB} MiB, accepts what Docker refuses",
     source=_CONTAINER,
     changes="Memory",
 )
 def sizes(task: Task) -> Problems:
+    needs_memory = task.scheduler is Scheduler.ECS and task.memory_limit_mib is None and not task.is_part
     for container in task.containers:
+        if needs_memory and not container.memory_limit_mib and not container.memory_reservation_mib:
+            yield _no_memory(task, container)
         yield from _sizes(task, container)
     # ECS ignores the CPU and memory of a Windows task.
     if demand_of(task).windows:
@@ -174,7 +124,7 @@ def memory_for_cuda(task: Task) -> Problems:
 )
 def left_to_ecs(task: Task) -> Problems:
     for container in task.containers:
-        value = _visible(container)
+        value = dict(container.environment).get(_VISIBLE)
         if value is not None and container.wants_gpu:
             yield Problem(
                 container=container,
@@ -191,11 +141,13 @@ def left_to_ecs(task: Task) -> Problems:
 
 
 @warning(
-    "GPU038",
+    "GPU025",
     question="does a container that is to see GPUs also ask ECS for them?",
-    because="the agent sets the NVIDIA runtime only for tasks that ask for GPUs, and the scheduler counts only GPUs "
-    "that are asked for: such a container sees no GPU, or GPUs of other tasks where NVIDIA is Docker's default runtime",
-    source=_GPUS,
+    because="ECS places a task that asks for no GPU on any host; the agent sets the NVIDIA runtime only for tasks that "
+    "ask for GPUs, and the scheduler counts only GPUs that are asked for: such a container sees no GPU, or GPUs of "
+    "other tasks where NVIDIA is Docker's default runtime",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.html",
+    changes="ResourceRequirements",
 )
 def asked_of_ecs(context: Context) -> Problems:
     daemons = {each.task.name for each in context.fleet.workloads if each.daemon is True and each.task is not None}
@@ -203,7 +155,7 @@ def asked_of_ecs(context: Context) -> Problems:
         if any(asks_for_accelerator(each) for each in task.containers):
             continue
         for container in task.containers:
-            value = _visible(container)
+            value = dict(container.environment).get(_VISIBLE)
             if value is not None and (isinstance(value, Unknown) or value.strip().lower() not in _HIDING):
                 yield Problem(
                     about=task,
@@ -211,7 +163,15 @@ def asked_of_ecs(context: Context) -> Problems:
                     message=f"container {container.name} sets {_VISIBLE} to {_quoted(value)}, and no container of "
                     f"{task.name} asks for a GPU: ECS places it on any host and reserves no GPU, and it sees none "
                     "unless NVIDIA is the default runtime there",
-                    fix=_OF_A_DAEMON if task.name in daemons else _ASKED,
+                    fix=_OF_A_DAEMON if task.name in daemons else f"{RIGHT_FORM} instead of the variable",
+                )
+            elif not any(each.unknown_keys for each in task.containers) and (sign := _sign_of_gpu(container)):
+                yield Problem(
+                    about=task,
+                    container=container,
+                    message=f"container {container.name} {sign} and no container of {task.name} asks for a GPU: ECS "
+                    "places it on any host, where it sees no GPU",
+                    fix=RIGHT_FORM,
                 )
 
 
@@ -229,7 +189,7 @@ def shared_memory(task: Task) -> Problems:
         several = "all GPUs of its host" if container.takes_all_gpus else f"{gpus} GPUs"
         if not container.takes_all_gpus and (isinstance(gpus, Unknown) or gpus <= 1):
             continue
-        mounts = any(plain(each).endswith("tmpfs") for each in container.used_keys)
+        mounts = any(each.lower().endswith("tmpfs") for each in container.used_keys)
         if container.shared_memory_mib is None and task.ipc_mode is None and not mounts:
             yield Problem(
                 container=container,
@@ -276,32 +236,45 @@ def fed(context: Context) -> Problems:
 
 
 @warning(
-    "GPU209",
-    question="does a container set only kernel parameters of namespaces that its task has for itself?",
-    because="ECS does not support kernel parameters of the IPC namespace with IPC mode host, and of the network "
-    "namespace with network mode host, where they would be those of the host",
-    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_SystemControl.html",
+    "GPU261",
+    question="do containers on Spot hosts stop within the notice of an interruption?",
+    because=f"EC2 takes a Spot host back {SPOT_NOTICE_SECONDS} seconds after it says so, whatever time a container "
+    "has left",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/spot-instance-draining-linux-container.html",
 )
-def own_kernel_parameters(task: Task) -> Problems:
-    shared: dict[str, tuple[str, ...]] = {"IpcMode": _IPC_PARAMETERS} if task.ipc_mode == "host" else {}
-    if task.network_mode == "host":
-        shared["NetworkMode"] = _NETWORK_PARAMETERS
-    for container in task.containers:
-        for mode, parameters in shared.items():
-            set_there = [each for each in container.system_controls if each.startswith(parameters)]
-            if set_there:
+def stop_in_time(context: Context) -> Problems:
+    for assignment in context.assignments:
+        spot = [each.pool for each in assignment.destinations if each.pool.bought.option in PARTLY_SPOT]
+        for container in assignment.task.containers if spot else ():
+            timeout = container.stop_timeout_seconds
+            if timeout is not None and not isinstance(timeout, Unknown) and timeout > SPOT_NOTICE_SECONDS:
                 yield Problem(
+                    about=assignment.task,
                     container=container,
-                    property_name="SystemControls",
-                    value=set_there,
-                    message=Text(
-                        f"container {container.name} sets {and_list(map(brief, set_there))}, and {task.name} shares "
-                        "that namespace with its host (",
-                        Word(mode),
-                        " host)",
-                    ),
-                    fix=Text("leave it out, or another ", Word(mode)),
+                    involves=(assignment.workload, spot[0]),
+                    property_name="StopTimeout",
+                    value=timeout,
+                    message=f"container {brief(container.name)} of {assignment.task.name} has {timeout} seconds to "
+                    f"stop, and Spot hosts of {spot[0].name} are gone {SPOT_NOTICE_SECONDS} seconds after the notice",
+                    fix=f"StopTimeout {SPOT_NOTICE_SECONDS} or less, with checkpoints that are written in that time",
                 )
+
+
+def _no_memory(task: Task, container: Container) -> Problem:
+    return Problem(
+        container=container,
+        message=Text(
+            f"container {container.name} has no memory: neither ",
+            Word("Memory"),
+            " nor ",
+            Word("MemoryReservation"),
+            ", and the task has none either",
+        ),
+        fix=Text(Word("Memory"), ", in MiB"),
+        ways=(tuple(_with_memory(task, container, each) for each in _USUAL_MIB),),
+        property_name="Memory",
+        one_value=True,
+    )
 
 
 def _with_memory(task: Task, container: Container, mib: int) -> Way:
@@ -383,8 +356,14 @@ def _larger(task: Task) -> str:
     return "LinuxParameters.SharedMemorySize, in MiB; half of the container's memory is usual"
 
 
-def _visible(container: Container) -> str | Unknown | None:
-    return dict(container.environment).get(_VISIBLE)
+def _sign_of_gpu(container: Container) -> str:
+    if container.devices:
+        return ""
+    if container.needs is not None:
+        return "states what it needs of a GPU,"
+    if any(name == "NVIDIA_DRIVER_CAPABILITIES" for name, _ in container.environment):
+        return "sets NVIDIA_DRIVER_CAPABILITIES,"
+    return ""
 
 
 def _quoted(value: str | Unknown) -> str:

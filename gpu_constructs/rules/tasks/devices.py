@@ -104,18 +104,21 @@ def apart(context: Context) -> Problems:
     "GPU132",
     question="do the hosts have the EFA devices that the task is given?",
     because="each Elastic Fabric Adapter of a host is one device, and a container does not start where its host does "
-    "not have a device that it is given",
-    softer=WHILE_SPARED,
+    "not have a device that it is given; P6 has such devices for its NVLink controllers too, and no page says which "
+    "numbers they have; libfabric finds no EFA where it is given one of them, and NCCL uses TCP without an error",
+    softer=f"for devices that may be NVLink controllers, and {WHILE_SPARED}",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html",
     changes="LinuxParameters.Devices",
     unless=("GPU090", "GPU091"),
 )
 def given_efa(context: Context) -> Problems:
+    refused = set()
     for route in _routed(context, _is_given_efa):
         wanted = _highest_efa(route.task) or 0
         for each in route.destinations:
             reason = _lacking_efa(each.pool, wanted) if each.is_certain else ""
             if reason:
+                refused |= {id(route.task), id(each.pool)}
                 yield Problem(
                     about=route.workload or route.task,
                     involves=(each.pool,),
@@ -124,35 +127,9 @@ def given_efa(context: Context) -> Problems:
                     "device out",
                     is_certain=not each.is_spared,
                 )
-
-
-@warning(
-    "GPU320",
-    question="are the InfiniBand devices that the task is given those of EFA?",
-    because="P6 has such devices for its NVLink controllers too, and no page says which numbers they have; libfabric "
-    "finds no EFA where it is given one of them, and NCCL uses TCP without an error",
-    source="https://github.com/aws-samples/aws-do-eks/pull/63",
-    changes="LinuxParameters.Devices",
-    unless=("GPU132",),
-)
-def of_efa_alone(context: Context) -> Problems:
-    sent = tuple(_routed(context, _is_given_efa))
-    by_hand = tuple(each for each in context.routed(_is_given_efa) if _is_run_by_hand(each))
-    for route in (*sent, *by_hand):
-        found = [(each, _with_nvlink_controllers(each.pool)) for each in route.destinations]
-        # Whoever runs a task by hand may choose hosts without the doubt.
-        if route in by_hand and not all(doubtful for _, doubtful in found):
-            continue
-        for each, doubtful in found:
-            if doubtful:
-                yield Problem(
-                    about=route.task,
-                    involves=(each.pool, *([] if route.workload is None else [route.workload])),
-                    message=f"{route.task.name} is given /dev/infiniband/uverbs<N> of {or_list(doubtful)}, where "
-                    "some of these devices are NVLink controllers and not EFA",
-                    fix="only the devices whose name in /sys/class/infiniband_verbs/uverbs<N>/ibdev of a host begins "
-                    "with rdmap",
-                )
+    for found in _of_nvlink(context):
+        if found.subjects.isdisjoint(refused):
+            yield found
 
 
 @warning(
@@ -200,6 +177,28 @@ def reachable(task: Task) -> Problems:
             "hosts have no address to connect to",
             fix="network mode host, or awsvpc",
         )
+
+
+def _of_nvlink(context: Context) -> Problems:
+    """Devices that may be of NVLink controllers and not of EFA (https://github.com/aws-samples/aws-do-eks/pull/63)."""
+    sent = tuple(_routed(context, _is_given_efa))
+    by_hand = tuple(each for each in context.routed(_is_given_efa) if _is_run_by_hand(each))
+    for route in (*sent, *by_hand):
+        found = [(each, _with_nvlink_controllers(each.pool)) for each in route.destinations]
+        # Whoever runs a task by hand may choose hosts without the doubt.
+        if route in by_hand and not all(doubtful for _, doubtful in found):
+            continue
+        for each, doubtful in found:
+            if doubtful:
+                yield Problem(
+                    about=route.task,
+                    involves=(each.pool, *([] if route.workload is None else [route.workload])),
+                    message=f"{route.task.name} is given /dev/infiniband/uverbs<N> of {or_list(doubtful)}, where "
+                    "some of these devices are NVLink controllers and not EFA",
+                    fix="only the devices whose name in /sys/class/infiniband_verbs/uverbs<N>/ibdev of a host begins "
+                    "with rdmap",
+                    is_certain=False,
+                )
 
 
 def _is_for_others(task: Task) -> bool:

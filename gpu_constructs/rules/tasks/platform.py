@@ -1,19 +1,35 @@
-"""Where a GPU task cannot run: on Fargate and on Windows."""
+"""Where a GPU task cannot run: on Fargate, on Windows, on Managed Instances with some settings, on unknown types."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from gpu_constructs.budget import brief
-from gpu_constructs.fleet import Scheduler, Task
+from gpu_constructs.fleet import Pool, PoolKind, Scheduler, Task
+from gpu_constructs.hardware import RECORDED
+from gpu_constructs.hardware.catalogue import how_to_declare
+from gpu_constructs.hardware.managed_instances import (
+    CONTAINER_SETTINGS_REFUSED,
+    TASK_SETTINGS_REFUSED,
+    VOLUME_SETTINGS_REFUSED,
+)
+from gpu_constructs.hardware.names import name_problem
 from gpu_constructs.placement import demand_of
 from gpu_constructs.placement.destinations import runs_on_fargate
+from gpu_constructs.placement.route import Route
 from gpu_constructs.rules.change import one_way
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.accelerated import asks_for_accelerator
+from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES, asks_for_accelerator
 from gpu_constructs.rules.evidence.fixes import such_as
-from gpu_constructs.rules.evidence.lists import and_list
+from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, error
+
+_NOT_MANAGED = {
+    **TASK_SETTINGS_REFUSED,
+    **{f"Volumes.{setting}": name for setting, name in VOLUME_SETTINGS_REFUSED.items()},
+    **CONTAINER_SETTINGS_REFUSED,
+}
 
 _ON_BATCH = "PlatformCapabilities of EC2, and a compute environment of EC2 hosts with GPUs{such_as}"
 _HOSTS = "hosts with GPUs behind a capacity provider{such_as}"
@@ -26,6 +42,7 @@ def _sent_to_fargate(context: Context) -> Problems:
         if where and task is not None and "FARGATE" not in task.compatibilities and _accelerated(task):
             yield Problem(
                 about=workload,
+                changes="RequiresCompatibilities",
                 message=f"{workload.name} runs {task.name}, which asks for GPUs ({_who(task)}), with {where}; Fargate "
                 "has no GPUs",
                 fix=_HOSTS.format(such_as=""),
@@ -35,14 +52,24 @@ def _sent_to_fargate(context: Context) -> Problems:
 
 @error(
     "GPU028",
-    question="does the GPU task run on EC2 hosts or Managed Instances rather than Fargate?",
-    because="gpu is among the parameters that are not valid in Fargate tasks, so the task definition is refused",
+    question="does the GPU task run on Linux, and on EC2 hosts or Managed Instances rather than Fargate?",
+    because="gpu is among the parameters that are not valid in Fargate tasks, so the task definition is refused; the "
+    "ECS agent finds and assigns GPUs on Linux only, so a Windows host registers none",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/fargate-tasks-services.html",
-    changes="RequiresCompatibilities",
     in_fleet=_sent_to_fargate,
 )
 def on_hosts(task: Task) -> Problems:
-    if "FARGATE" in task.compatibilities and _accelerated(task):
+    if not _accelerated(task):
+        return
+    # https://github.com/aws/amazon-ecs-agent/blob/master/agent/gpu/nvidia_gpu_manager_unix.go
+    if demand_of(task).windows:
+        yield Problem(
+            message=f"{task.name} asks for GPUs ({_who(task)}) on {brief(str(task.operating_system))}; the ECS "
+            "agent assigns GPUs on Linux only",
+            fix="OperatingSystemFamily LINUX and Linux images",
+            changes="RuntimePlatform.OperatingSystemFamily",
+        )
+    if "FARGATE" in task.compatibilities:
         fix = _ON_BATCH if task.scheduler is Scheduler.BATCH else _ON_ECS
         others = tuple(each for each in task.compatibilities if each != "FARGATE")
         yield Problem(
@@ -50,22 +77,79 @@ def on_hosts(task: Task) -> Problems:
             f"{and_list(map(brief, task.compatibilities))}; Fargate has no GPUs",
             fix=fix.format(such_as=""),
             ways=one_way(fix.format(such_as=such_as(task)), replace(task, compatibilities=others)),
+            changes="RequiresCompatibilities",
+        )
+
+
+def _sent_to_managed(context: Context) -> Problems:
+    if all(each.kind is not PoolKind.MANAGED_INSTANCES for each in context.fleet.pools):
+        return
+    sent = {
+        assignment.task.name
+        for assignment in context.assignments
+        if any(each.pool.kind is PoolKind.MANAGED_INSTANCES for each in assignment.destinations)
+    }
+    for task in context.tasks:
+        if task.name in sent and MANAGED_INSTANCES not in task.compatibilities:
+            yield from _refused_there(task)
+
+
+@error(
+    "GPU047",
+    question="does a task for ECS Managed Instances use only settings that are valid there?",
+    because="ECS checks a task definition that requires MANAGED_INSTANCES and refuses parameters that are not valid "
+    "there, network mode bridge, ipcMode, sharedMemorySize and tmpfs among them",
+    softer="for tasks that do not require it",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-tasks-services.html",
+    in_fleet=_sent_to_managed,
+)
+def manageable(task: Task) -> Problems:
+    if MANAGED_INSTANCES in task.compatibilities:
+        yield from _refused_there(task)
+
+
+def _refused_there(task: Task) -> Problems:
+    refused = dict(_refused(task)) if task.scheduler is Scheduler.ECS else {}
+    if refused:
+        yield Problem(
+            about=task,
+            message=f"{task.name} is for ECS Managed Instances, where {with_verb(refused, 'is', 'are')} not valid",
+            fix="NetworkMode awsvpc or host"
+            if set(refused.values()) == {"NetworkMode"}
+            else f"leave {'it' if len(refused) == 1 else 'them'} out, or use EC2 hosts of an Auto Scaling group",
+            property_name=next(iter(refused.values())),
+            is_certain=MANAGED_INSTANCES in task.compatibilities,
         )
 
 
 @error(
-    "GPU029",
-    question="does the GPU task run on Linux?",
-    because="the ECS agent finds and assigns GPUs on Linux only, so a Windows host registers none",
-    source="https://github.com/aws/amazon-ecs-agent/blob/master/agent/gpu/nvidia_gpu_manager_unix.go",
-    changes="RuntimePlatform.OperatingSystemFamily",
+    "GPU305",
+    question="are the instance types of hosts for GPU tasks known?",
+    because="nothing says whether a type that is newer than the catalogue, or misspelt, has a GPU, so nothing about "
+    "the task can be proved",
+    softer="where hosts of other files may take the task",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.html",
+    unless=("GPU050",),
 )
-def on_linux(task: Task) -> Problems:
-    if demand_of(task).windows and _accelerated(task):
+def on_known_hosts(context: Context) -> Problems:
+    waiting: dict[str, tuple[Pool, list[Route]]] = {}
+    for route in context.routed(lambda task: task.wants_gpu):
+        unknown = [each.pool for each in route.destinations if _is_unknown(each.pool)]
+        if route.every or len(unknown) == len(route.destinations):
+            for pool in unknown:
+                waiting.setdefault(pool.name, (pool, []))[1].append(route)
+    for pool, routes in waiting.values():
+        names = pool.unknown_type_names
+        tasks = dict.fromkeys(each.task.name for each in routes)
         yield Problem(
-            message=f"{task.name} asks for GPUs ({_who(task)}) on {brief(str(task.operating_system))}; the ECS "
-            "agent assigns GPUs on Linux only",
-            fix="OperatingSystemFamily LINUX and Linux images",
+            about=pool,
+            message=f"{with_verb(tasks, 'asks', 'ask')} for GPUs on hosts of {pool.name}, and the catalogue of "
+            f"{RECORDED} does not have {or_list(names)}",
+            fix=f"a type of the catalogue, or, {how_to_declare(names[0])}",
+            property_name="InstanceType",
+            value=and_list(names),
+            is_certain=any(each.every or each.is_closed for each in routes),
+            involves=tuple(each.sender for each in routes),
         )
 
 
@@ -75,3 +159,29 @@ def _accelerated(task: Task) -> bool:
 
 def _who(task: Task) -> str:
     return and_list(each.name for each in task.containers if asks_for_accelerator(each))
+
+
+def _refused(task: Task) -> Iterator[tuple[str, str]]:
+    """What is not valid on Managed Instances, as their page calls it, with the property."""
+    if task.ipc_mode is not None:
+        yield "ipcMode", "IpcMode"
+    # `bridge` also stands for nothing, where Managed Instances take awsvpc.
+    if task.network_mode == "none" or (task.network_mode == "bridge" and task.names_network_mode):
+        yield f"network mode {task.network_mode}", "NetworkMode"
+    yield from ((_NOT_MANAGED[key], key) for key in task.used_keys if key in _NOT_MANAGED)
+    for container in task.containers:
+        if container.shared_memory_mib is not None:
+            yield "sharedMemorySize", "LinuxParameters.SharedMemorySize"
+        yield from ((_NOT_MANAGED[key], key) for key in container.used_keys if key in _NOT_MANAGED)
+
+
+def _is_unknown(pool: Pool) -> bool:
+    """Whether all its types have names that a type can have, and nothing else is known of them."""
+    names = pool.unknown_type_names
+    return (
+        bool(names)
+        and not pool.instance_types
+        and not pool.has_unknown_types
+        and pool.kind is not PoolKind.BATCH  # names of families, and words for whatever AWS Batch prefers
+        and not any(map(name_problem, names))
+    )

@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from gpu_constructs.budget import brief
 from gpu_constructs.errors import shown
-from gpu_constructs.fleet import GPU, NEURON_DEVICE, Container, ResourceRequirement, Scheduler, Task, Unknown
-from gpu_constructs.rules.change import Ways, one_way
-from gpu_constructs.rules.evidence.accelerated import and_where_submitted, asks_for_accelerator, is_gpu
+from gpu_constructs.fleet import (
+    GPU,
+    NEURON_DEVICE,
+    Container,
+    NvidiaMps,
+    ResourceRequirement,
+    Scheduler,
+    Task,
+    Unknown,
+)
+from gpu_constructs.fleet.keys import plain
+from gpu_constructs.hardware.aws_limits import MAX_PERCENT
+from gpu_constructs.rules.change import Ways, either, first_of, one_way
+from gpu_constructs.rules.evidence.accelerated import and_where_submitted, is_gpu
 from gpu_constructs.rules.evidence.fixes import with_container
 from gpu_constructs.rules.evidence.lists import and_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
-from gpu_constructs.rules.tasks.key_names import GPU_WORDS, REQUIREMENT_KEYS, REQUIREMENT_WORDS, plain
 from gpu_constructs.rules.words import Text, Word
 
 RIGHT_FORM = '"ResourceRequirements": [{"Type": "GPU", "Value": "1"}]'
 """A request for one GPU, as CloudFormation takes it."""
 
+_ENTRIES = "ResourceRequirements"
 _IN_FORM = "ResourceRequirements of type GPU"
 _CAPABILITIES = '"Environment": [{"Name": "NVIDIA_DRIVER_CAPABILITIES", "Value": "compute,utility"}]'
 _RIGHT_NEURON_FORM = '"ResourceRequirements": [{"Type": "NeuronDevice", "Value": "ALL"}]'
@@ -36,93 +47,76 @@ _COUNT = "the number of GPUs of one host, or fewer"
 _ECS_TYPES = (GPU, NEURON_DEVICE, "InferenceAccelerator")
 _BATCH_TYPES = (GPU, "MEMORY", "VCPU")
 
+_REQUIREMENT_WORDS: Mapping[str, str] = {
+    "amount": "Value says how many",
+    "capabilities": "the environment variable NVIDIA_DRIVER_CAPABILITIES lists what the driver offers",
+    "count": "Value says how many",
+    "deviceids": "ECS chooses the devices",
+    "devices": "ECS chooses the devices",
+    "driver": "the machine image has the driver",
+    "limits": "Value says how many",
+    "number": "Value says how many",
+    "quantity": "Value says how many",
+}
+"""What people write into an entry of ``ResourceRequirements``, as `plain` writes it, and what says it instead."""
+
+_REQUIREMENT_KEYS: Mapping[str, str] = {
+    plain(each): each
+    for each in (
+        "SharingStrategy",
+        "SharingStrategy.NvidiaMps",
+        "SharingStrategy.NvidiaMps.MaxComputePercent",
+        "SharingStrategy.NvidiaMps.Memory",
+        "Type",
+        "Value",
+    )
+}
+"""Keys of such an entry by how `plain` writes them."""
+
+_USUAL_MIB = (4096, 2048, 1024)  # examples, tried in order
+_NO_LIMIT = "leave it out for no limit"
+
 _API = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ResourceRequirement.html"
 
 
 @and_where_submitted
 @error(
     "GPU020",
-    question="is the number of GPUs a value that ECS, or AWS Batch for a job, takes?",
-    because="ECS takes a positive whole number, ALL, or for hosts with a part of a GPU a decimal below 1; it refuses a "
-    "task definition with another value, or gives it no GPU; AWS Batch takes whole GPUs by number alone",
-    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu-specifying.html",
-)
-def countable(task: Task) -> Problems:
-    for container, each in _entries(task):
-        value = each.value
-        what = _beyond_whole(each) if is_gpu(each) and task.scheduler is Scheduler.BATCH else ""
-        if what and task.wants_gpu and "FARGATE" not in task.compatibilities:
-            yield Problem(
-                container=container,
-                message=f"the job {task.name} asks AWS Batch for {what}, and Batch hands out whole GPUs by number",
-                fix="a number of whole GPUs",
-                ways=one_way(_ONE_GPU, _asking(task, container, each, _ONE)),
-                property_name="ResourceRequirements",
-                value=value,
-            )
-            continue
-        if not isinstance(value, str) or not is_gpu(each) or each.whole or each.is_all or each.part:
-            continue
-        message, fix, number = _miscounted(container, value, is_of_ecs=task.scheduler is Scheduler.ECS)
-        yield Problem(
-            container=container,
-            message=message,
-            fix=_COUNT if number else fix,
-            ways=one_way(fix, _asking(task, container, each, ResourceRequirement(value=number))) if number else (),
-            property_name="ResourceRequirements.Value",
-            value=value,
-        )
-
-
-@and_where_submitted
-@error(
-    "GPU021",
-    question="is the request for GPUs written in the form that ECS reads?",
-    because="the API knows the types GPU, NeuronDevice and InferenceAccelerator, in this case, and the keys type, "
-    "value and sharingStrategy; CloudFormation refuses any other",
+    question="does each request for GPUs have the form and the values that ECS, or AWS Batch for a job, takes?",
+    because="ECS takes ResourceRequirements of type GPU with either a Value, which is a positive whole number, ALL, or "
+    "for hosts with a part of a GPU a decimal below 1, or a SharingStrategy with the memory of the share; it refuses a "
+    "task definition with another request, or gives it no GPU; AWS Batch takes whole GPUs by number alone",
     source=_API,
-    changes="ResourceRequirements",
 )
-def right_form(task: Task) -> Problems:
-    keys = [each for each in task.unknown_keys if plain(each) in GPU_WORDS]
-    if keys:
+def taken(task: Task) -> Problems:
+    if keys := task.unknown_keys:
         yield Problem(
             message=f"{with_verb(keys, 'is not a key', 'are not keys')} of a task definition: each container asks "
             "for its GPUs",
             fix=f"in the container, {_IN_FORM}",
             ways=_in_container(task),
+            changes=_ENTRIES,
         )
     for container in task.containers:
         yield from _misformed(task, container)
-
-
-@and_where_submitted
-@error(
-    "GPU022",
-    question="does each request for GPUs say either how many or how one is shared?",
-    because="the API takes either value or sharingStrategy, not both",
-    source=_API,
-    changes="ResourceRequirements",
-)
-def one_amount(task: Task) -> Problems:
-    for container, each in _entries(task):
-        if not is_gpu(each) or isinstance(each.value, Unknown) or each.unknown_keys:
-            continue
-        if each.value is None and each.nvidia_mps is None:
-            yield Problem(
-                container=container,
-                message=f"container {container.name} asks for GPUs and says neither how many (Value) nor how one is "
-                "shared (SharingStrategy)",
-                fix="Value or SharingStrategy",
-                ways=one_way(RIGHT_FORM, _asking(task, container, each, _ONE)),
-            )
-        elif each.value is not None and each.nvidia_mps is not None:
-            yield Problem(
-                container=container,
-                message=f"container {container.name} asks for whole GPUs (Value {shown(each.value)}) and for a share "
-                "of one (SharingStrategy) in one entry",
-                fix="leave out Value to share a GPU, or SharingStrategy for whole GPUs",
-            )
+        for each in container.requirements:
+            what = _beyond_whole(each) if is_gpu(each) and task.scheduler is Scheduler.BATCH else ""
+            if what and task.wants_gpu and "FARGATE" not in task.compatibilities:
+                yield _of_batch(task, container, each, what)
+                continue
+            yield from _wrong_amount(task, container, each)
+            yield from _wrong_share(task, container, each)
+            # CloudFormation turns a number into a string; the AWS CLI and the SDKs refuse it ("Invalid type for
+            # parameter").
+            if each.is_number and task.is_api_request and task.scheduler is Scheduler.ECS:
+                yield Problem(
+                    container=container,
+                    value=each.value,
+                    message=f"container {brief(container.name)} has the number {each.value} as a value, and the API "
+                    "takes a string",
+                    fix=f'"value": "{each.value}"',
+                    changes=f"{_ENTRIES}.Value",
+                )
 
 
 @and_where_submitted
@@ -150,7 +144,7 @@ def one_option(task: Task) -> Problems:
                 Word("Value"),
                 " for all of them, or two task definitions",
             ),
-            property_name="ResourceRequirements",
+            property_name=_ENTRIES,
         )
     elif greedy:
         others = [each.name for each in asking if each.name != greedy[0]]
@@ -158,14 +152,14 @@ def one_option(task: Task) -> Problems:
             message=f"{greedy[0]} asks for ALL GPUs of the host, which leaves none for {and_list(others)} of the same "
             "task",
             fix="a number of GPUs for each container, or two task definitions",
-            property_name="ResourceRequirements",
+            property_name=_ENTRIES,
         )
     elif task.scheduler is Scheduler.ECS and all(each.gpu_part for each in asking):
         yield Problem(
             message=f"{and_list(each.name for each in asking)} ask for a part of a GPU each; a host has one part, "
             "which serves one container",
             fix="a task definition for each",
-            property_name="ResourceRequirements",
+            property_name=_ENTRIES,
         )
 
 
@@ -174,7 +168,7 @@ def one_option(task: Task) -> Problems:
     question="does each container have at most one entry for GPUs?",
     because="no page says whether ECS adds up two entries, takes one of them or refuses the task definition",
     source="UNCONFIRMED: API_ResourceRequirement says nothing of a type that is listed twice",
-    changes="ResourceRequirements",
+    changes=_ENTRIES,
 )
 def one_entry(task: Task) -> Problems:
     for container in task.containers:
@@ -191,48 +185,104 @@ def one_entry(task: Task) -> Problems:
             )
 
 
-@warning(
-    "GPU025",
-    question="does a container that is set up for a GPU also ask for one?",
-    because="ECS places a task that asks for no GPU on any host and runs its containers without the NVIDIA runtime",
-    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.html",
-    changes="ResourceRequirements",
-    unless=("GPU038",),
-)
-def asked_at_all(task: Task) -> Problems:
-    if any(asks_for_accelerator(each) or _has_mistake(each) for each in task.containers):
+def _of_batch(task: Task, container: Container, each: ResourceRequirement, what: str) -> Problem:
+    return Problem(
+        container=container,
+        message=f"the job {task.name} asks AWS Batch for {what}, and Batch hands out whole GPUs by number",
+        fix="a number of whole GPUs",
+        ways=one_way(_ONE_GPU, _asking(task, container, each, _ONE)),
+        property_name=_ENTRIES,
+        value=each.value,
+    )
+
+
+def _beyond_whole(asked: ResourceRequirement) -> str:
+    """What a requirement asks for that is not a number of whole GPUs; empty if it is one."""
+    if asked.nvidia_mps is not None:
+        return "a share of a GPU (SharingStrategy)"
+    if asked.is_all:
+        return "ALL GPUs of its host"
+    return f"{shown(asked.value)} of a GPU" if asked.part is not None else ""
+
+
+def _wrong_amount(task: Task, container: Container, each: ResourceRequirement) -> Problems:
+    value = each.value
+    if not is_gpu(each) or isinstance(value, Unknown):
         return
-    for container in task.containers:
-        sign = _sign_of_gpu(container)
-        if sign:
-            yield Problem(
-                container=container,
-                message=f"container {container.name} {sign} and no container of {task.name} asks for a GPU: ECS "
-                "places it on any host, where it sees no GPU",
-                fix=RIGHT_FORM,
-            )
-
-
-@error(
-    "GPU026",
-    question="is the accelerator one that AWS still offers?",
-    because="Amazon Elastic Inference ended in April 2024",
-    source="https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_ElasticInferenceAccelerator.html",
-    changes="InferenceAccelerators",
-)
-def no_elastic_inference(task: Task) -> Problems:
-    using = [c.name for c in task.containers if any(each.type == "InferenceAccelerator" for each in c.requirements)]
-    listed = any(plain(key) == "inferenceaccelerators" for key in (*task.used_keys, *task.unknown_keys))
-    if using or listed:
-        where = with_verb([f"container {each}" for each in using] or [task.name], "asks", "ask")
+    if value is not None and not (each.whole or each.is_all or each.part):
+        message, fix, number = _miscounted(container, value, is_of_ecs=task.scheduler is Scheduler.ECS)
         yield Problem(
-            message=f"{where} for an accelerator of Amazon Elastic Inference, which ended in April 2024",
-            fix="a GPU, or Inferentia2",
+            container=container,
+            message=message,
+            fix=_COUNT if number else fix,
+            ways=one_way(fix, _asking(task, container, each, ResourceRequirement(value=number))) if number else (),
+            property_name=f"{_ENTRIES}.Value",
+            value=value,
+        )
+    if value is None and each.nvidia_mps is None and not each.unknown_keys:
+        yield Problem(
+            container=container,
+            message=f"container {container.name} asks for GPUs and says neither how many (Value) nor how one is "
+            "shared (SharingStrategy)",
+            fix="Value or SharingStrategy",
+            ways=one_way(RIGHT_FORM, _asking(task, container, each, _ONE)),
+            changes=_ENTRIES,
+        )
+    elif value is not None and each.nvidia_mps is not None and not each.unknown_keys:
+        yield Problem(
+            container=container,
+            message=f"container {container.name} asks for whole GPUs (Value {shown(value)}) and for a share "
+            "of one (SharingStrategy) in one entry",
+            fix="leave out Value to share a GPU, or SharingStrategy for whole GPUs",
+            changes=_ENTRIES,
         )
 
 
-def _entries(task: Task) -> Iterator[tuple[Container, ResourceRequirement]]:
-    return ((container, each) for container in task.containers for each in container.requirements)
+def _wrong_share(task: Task, container: Container, each: ResourceRequirement) -> Problems:
+    """What the API refuses of a share.
+
+    https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_NvidiaMpsAllocation.html
+    """
+    share = each.nvidia_mps
+    if share is None or each.type != GPU:
+        return
+
+    def shared_as(new: NvidiaMps) -> Callable[[], Task]:
+        return _asking(task, container, each, replace(each, nvidia_mps=new))
+
+    memory, percent = share.memory_mib, share.max_compute_percent
+    if memory is None or (not isinstance(memory, Unknown) and memory < 1):
+        said = "without a size" if memory is None else f"of {memory} MiB"
+        yield Problem(
+            container=container,
+            message=f"container {container.name} takes a share {said} of a GPU's memory; ECS places it by "
+            "memory, at least 1 MiB",
+            fix="Memory of NvidiaMps, in MiB",
+            ways=first_of(
+                (f'"SharingStrategy": {{"NvidiaMps": {{"Memory": {mib}}}}}', shared_as(replace(share, memory_mib=mib)))
+                for mib in _USUAL_MIB
+            ),
+            property_name="SharingStrategy.NvidiaMps.Memory",
+            value=memory,
+            allowed="1 or more",
+            one_value=True,
+        )
+    if percent is not None and not isinstance(percent, Unknown) and not 1 <= percent <= MAX_PERCENT:
+        limited = shared_as(replace(share, max_compute_percent=MAX_PERCENT))
+        yield Problem(
+            container=container,
+            message=f"container {container.name} limits itself to {percent} % of a GPU (MaxComputePercent), "
+            "not 1 to 100",
+            fix=_NO_LIMIT,
+            ways=either(
+                *([] if percent < 1 else [("100", limited)]),
+                (_NO_LIMIT, shared_as(replace(share, max_compute_percent=None))),
+            ),
+            property_name="SharingStrategy.NvidiaMps.MaxComputePercent",
+            value=percent,
+            allowed=f"1 to {MAX_PERCENT}",
+            one_value=True,
+        )
 
 
 def _asking(task: Task, container: Container, old: ResourceRequirement, new: ResourceRequirement) -> Callable[[], Task]:
@@ -251,17 +301,7 @@ def _in_container(task: Task) -> Ways:
         return ()
     container = task.containers[0]
     new = replace(container, requirements=(_ONE, *container.requirements))
-    keys = tuple(each for each in task.unknown_keys if plain(each) not in GPU_WORDS)
-    return one_way(f"in the container, {RIGHT_FORM}", with_container(replace(task, unknown_keys=keys), container, new))
-
-
-def _beyond_whole(asked: ResourceRequirement) -> str:
-    """What a requirement asks for that is not a number of whole GPUs; empty if it is one."""
-    if asked.nvidia_mps is not None:
-        return "a share of a GPU (SharingStrategy)"
-    if asked.is_all:
-        return "ALL GPUs of its host"
-    return f"{shown(asked.value)} of a GPU" if asked.part is not None else ""
+    return one_way(f"in the container, {RIGHT_FORM}", with_container(replace(task, unknown_keys=()), container, new))
 
 
 def _miscounted(container: Container, value: str, *, is_of_ecs: bool) -> tuple[str, str, str]:
@@ -295,7 +335,7 @@ def _counted(value: str) -> tuple[str, str]:
 
 
 def _misformed(task: Task, container: Container) -> Problems:
-    wrong = [f"a container has no key {each}" for each in container.unknown_keys if plain(each) in GPU_WORDS]
+    wrong = [f"a container has no key {each}" for each in container.unknown_keys]
     for entry in container.requirements:
         wrong.extend(_wrong_type(entry, task))
         wrong.extend(_wrong_keys(entry))
@@ -307,6 +347,7 @@ def _misformed(task: Task, container: Container) -> Problems:
             f"{'; '.join(dict.fromkeys(wrong))}",
             fix=_IN_FORM if form.startswith(RIGHT_FORM) else form,
             ways=one_way(form, with_container(task, container, _in_form(container))) if form != _BATCH_NEURON else (),
+            changes=_ENTRIES,
         )
 
 
@@ -323,10 +364,10 @@ def _wrong_type(entry: ResourceRequirement, task: Task) -> Iterator[str]:
 
 def _wrong_keys(entry: ResourceRequirement) -> Iterator[str]:
     for key in entry.unknown_keys:
-        if plain(key) in REQUIREMENT_WORDS:
-            yield f"a resource requirement has no key {key} ({REQUIREMENT_WORDS[plain(key)]})"
-        elif plain(key) in REQUIREMENT_KEYS:
-            yield f"{key} is written {REQUIREMENT_KEYS[plain(key)]}"
+        if plain(key) in _REQUIREMENT_WORDS:
+            yield f"a resource requirement has no key {key} ({_REQUIREMENT_WORDS[plain(key)]})"
+        elif plain(key) in _REQUIREMENT_KEYS:
+            yield f"{key} is written {_REQUIREMENT_KEYS[plain(key)]}"
 
 
 def _reformed(task: Task, container: Container) -> str:
@@ -341,19 +382,4 @@ def _in_form(container: Container) -> Container:
     """The container with one request in the right form for all that it asks."""
     is_neuron = any(isinstance(each.type, str) and "neuron" in each.type.lower() for each in container.requirements)
     request = ResourceRequirement(type=NEURON_DEVICE, value="ALL") if is_neuron else _ONE
-    keys = tuple(each for each in container.unknown_keys if plain(each) not in GPU_WORDS)
-    return replace(container, requirements=(request,), unknown_keys=keys)
-
-
-def _has_mistake(container: Container) -> bool:
-    return any(plain(each) in GPU_WORDS for each in container.unknown_keys)
-
-
-def _sign_of_gpu(container: Container) -> str:
-    if container.devices:
-        return ""
-    if container.needs is not None:
-        return "states what it needs of a GPU,"
-    if any(name == "NVIDIA_DRIVER_CAPABILITIES" for name, _ in container.environment):
-        return "sets NVIDIA_DRIVER_CAPABILITIES,"
-    return ""
+    return replace(container, requirements=(request,), unknown_keys=())

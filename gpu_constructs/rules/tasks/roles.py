@@ -18,15 +18,19 @@ _WHAT = {
 
 @error(
     "GPU257",
-    question="does a task with secrets, environment files or a private registry name a task execution role?",
-    because="ECS reads secrets, environment files and credentials of a registry with the task execution role; "
-    "it refuses or cannot start a task without one, and the task role and the role of the hosts do not count",
+    question="does ECS have a task execution role with which it reads the secrets, environment files and registry "
+    "credentials of a task?",
+    because="ECS reads them with the task execution role before a container starts; it refuses or cannot start a task "
+    "without one, and the task role and the role of the hosts do not count; AmazonECSTaskExecutionRolePolicy lets it "
+    "pull images and write logs, and read no secrets",
+    softer="where a policy of the secret itself may allow it",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task_execution_IAM_role.html",
+    unless=("GPU275",),
 )
-def execution_role_named(task: Task) -> Iterator[Problem]:
-    if task.has_execution_role is not False or task.scheduler is not Scheduler.ECS or not is_accelerated(task):
+def read_with_a_role(task: Task) -> Iterator[Problem]:
+    if task.scheduler is not Scheduler.ECS or not is_accelerated(task):
         return
-    for container in task.containers:
+    for container in task.containers if task.has_execution_role is False else ():
         if what := _WHAT.get(container.needs_execution_role):
             yield Problem(
                 message=f"container {brief(container.name)} of {task.name} {what}, and the task definition has no task "
@@ -36,6 +40,16 @@ def execution_role_named(task: Task) -> Iterator[Problem]:
                 origin=container.origin,
             )
             return
+    unreadable = [each for role in task.roles for each in role.unreadable_secrets]
+    if unreadable:
+        first = max(unreadable, key=lambda each: each.is_certain)
+        yield Problem(
+            message=f"container {brief(first.container)} of {task.name} gets the secret {brief(first.name)}, and the "
+            f"task execution role does not allow {first.action}",
+            fix=f"a policy of the role that allows {first.action} of the secret",
+            property_name="ExecutionRoleArn",
+            is_certain=first.is_certain,
+        )
 
 
 @error(
@@ -55,26 +69,3 @@ def roles_are_assumed(task: Task) -> Iterator[Problem]:
                 fix="Principal: {Service: ecs-tasks.amazonaws.com} in the AssumeRolePolicyDocument of the role",
                 property_name=role.property_name,
             )
-
-
-@error(
-    "GPU276",
-    question="may the task execution role read the secrets of the task?",
-    because="ECS reads secrets with the task execution role before a container starts; "
-    "AmazonECSTaskExecutionRolePolicy lets it pull images and write logs, and read no secrets",
-    softer="where a policy of the secret itself may allow it",
-    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/secrets-envvar-secrets-manager.html",
-    unless=("GPU275",),
-)
-def secrets_are_read(task: Task) -> Iterator[Problem]:
-    unreadable = [each for role in task.roles for each in role.unreadable_secrets]
-    if task.scheduler is not Scheduler.ECS or not is_accelerated(task) or not unreadable:
-        return
-    first = max(unreadable, key=lambda each: each.is_certain)
-    yield Problem(
-        message=f"container {brief(first.container)} of {task.name} gets the secret {brief(first.name)}, and the task "
-        f"execution role does not allow {first.action}",
-        fix=f"a policy of the role that allows {first.action} of the secret",
-        property_name="ExecutionRoleArn",
-        is_certain=first.is_certain,
-    )

@@ -1,27 +1,17 @@
-"""GPUs that containers share through NVIDIA MPS: what a share must say, and which hosts can serve it."""
+"""GPUs that containers share through NVIDIA MPS: which hosts can serve a share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from gpu_constructs.budget import brief
-from gpu_constructs.fleet import (
-    GPU,
-    Container,
-    HostImage,
-    NvidiaMps,
-    ResourceRequirement,
-    Task,
-    Unknown,
-    Workload,
-)
+from gpu_constructs.fleet import GPU, HostImage, Pool, ResourceRequirement, Task, Unknown, Workload
 from gpu_constructs.hardware import InstanceType, image
-from gpu_constructs.hardware.aws_limits import MAX_PERCENT
 from gpu_constructs.hardware.gpu_features import MPS_FIRST_AGENT, MPS_FIRST_RELEASE, MPS_LEAST_CAPABILITY, MPS_SERVICE
 from gpu_constructs.placement.machine import doubt_of_sharing, is_before_volta, why_too_old
 from gpu_constructs.placement.route import Destination, Route
-from gpu_constructs.rules.change import Way, Ways, either, first_of, one_way
+from gpu_constructs.rules.change import Way, Ways, one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.copies import WHILE_SPARED
 from gpu_constructs.rules.evidence.fixes import hosts_for, with_container
@@ -36,8 +26,6 @@ _SHARING = (
 _GATES = "https://github.com/aws/amazon-ecs-agent/blob/master/ecs-init/gpu/nvidia_gpu_manager.go"
 _NEWER = "an image with a newer ECS agent and the MPS service"
 _AGENT = f"image al2023-gpu of release 2023.0.{MPS_FIRST_RELEASE} or later"
-_USUAL_MIB = (4096, 2048, 1024)  # examples, tried in order
-_NO_LIMIT = "leave it out for no limit"
 _WHOLE = "whole GPUs (Value)"
 _LEAST = "{}.{}".format(*MPS_LEAST_CAPABILITY)
 
@@ -61,52 +49,6 @@ def served(context: Context) -> Problems:
                 yield _problem(route, each, f": {doubt}", fix=_NEWER, ways=_new_enough(each))
 
 
-@error(
-    "GPU031",
-    question="does every share of a GPU state a size that ECS takes?",
-    because="the API requires memory, at least 1 MiB, and takes 1 to 100 as maxComputePercent",
-    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_NvidiaMpsAllocation.html",
-)
-def measured(task: Task) -> Problems:
-    for container in task.containers:
-        for each in container.mps:
-            memory, percent = each.memory_mib, each.max_compute_percent
-            if memory is None or (not isinstance(memory, Unknown) and memory < 1):
-                said = "without a size" if memory is None else f"of {memory} MiB"
-                yield Problem(
-                    container=container,
-                    message=f"container {container.name} takes a share {said} of a GPU's memory; ECS places it by "
-                    "memory, at least 1 MiB",
-                    fix="Memory of NvidiaMps, in MiB",
-                    ways=first_of(
-                        (
-                            f'"SharingStrategy": {{"NvidiaMps": {{"Memory": {mib}}}}}',
-                            _shared_as(task, container, each, replace(each, memory_mib=mib)),
-                        )
-                        for mib in _USUAL_MIB
-                    ),
-                    property_name="SharingStrategy.NvidiaMps.Memory",
-                    value=memory,
-                    allowed="1 or more",
-                    one_value=True,
-                )
-            if percent is not None and not isinstance(percent, Unknown) and not 1 <= percent <= MAX_PERCENT:
-                yield Problem(
-                    container=container,
-                    message=f"container {container.name} limits itself to {percent} % of a GPU (MaxComputePercent), "
-                    "not 1 to 100",
-                    fix=_NO_LIMIT,
-                    ways=either(
-                        *([] if percent < 1 else [("100", _limited(task, container, each, MAX_PERCENT))]),
-                        (_NO_LIMIT, _limited(task, container, each, None)),
-                    ),
-                    property_name="SharingStrategy.NvidiaMps.MaxComputePercent",
-                    value=percent,
-                    allowed=f"1 to {MAX_PERCENT}",
-                    one_value=True,
-                )
-
-
 def _sent_where_none_is_shared(context: Context) -> Problems:
     for workload in context.fleet.workloads:
         task = workload.task
@@ -128,14 +70,25 @@ def _sent_where_none_is_shared(context: Context) -> Problems:
                 fix="a part of a GPU as the value, or hosts with whole GPUs",
                 ways=(*_with_part(route.task, types[0]), (Way(text="hosts with whole GPUs"),)),
             )
+        elif each.is_certain and each.pool.types_are_known and all(map(is_before_volta, types)):
+            found = _problem(
+                route,
+                each,
+                f", whose GPUs ({and_list(types)}) have compute capability {_capabilities(types)}; MPS limits memory "
+                f"and compute from {_LEAST} on",
+                fix=_WHOLE,
+                ways=(_newer_gpus(route.task, each.pool), (Way(text=_WHOLE),)),
+            )
+            yield replace(found, is_certain=False)
 
 
 @error(
     "GPU032",
     question="do shares of a GPU run where ECS can share one?",
     because="GPU sharing works on EC2 hosts and ECS Managed Instances, not for tasks of EXTERNAL compatibility; the "
-    "agent does not offer it on hosts with a vGPU, which is what g6f and gr6f have",
-    softer=WHILE_SPARED,
+    "agent does not offer it on hosts with a vGPU, which is what g6f and gr6f have; MPS treats all clients of a GPU "
+    f"before Volta (compute capability {_LEAST}) as one",
+    softer=f"for GPUs before Volta, of which no page says whether ECS shares them, and {WHILE_SPARED}",
     source=_GATES,
     in_fleet=_sent_where_none_is_shared,
 )
@@ -191,35 +144,6 @@ def apart(context: Context) -> Problems:
             )
 
 
-@warning(
-    "GPU180",
-    question="can MPS limit what a container takes of these GPUs?",
-    because="MPS gives each client a separate address space and a limit of compute from Volta on (compute capability "
-    "7.0), and treats all clients of an older GPU as one; no page says whether ECS shares such a GPU",
-    source="https://docs.nvidia.com/deploy/mps/introduction.html",
-)
-def limitable(context: Context) -> Problems:
-    for route, each in _shared(context):
-        types = each.pool.instance_types
-        if each.is_certain and each.pool.types_are_known and all(map(is_before_volta, types)):
-            yield _problem(
-                route,
-                each,
-                f", whose GPUs ({and_list(types)}) have compute capability {_capabilities(types)}; MPS limits memory "
-                f"and compute from {_LEAST} on",
-                fix=_WHOLE,
-                ways=(
-                    hosts_for(
-                        route.task,
-                        each.pool,
-                        f"GPUs of compute capability {_LEAST} or higher,",
-                        of_other_families=True,
-                    ),
-                    (Way(text=_WHOLE),),
-                ),
-            )
-
-
 def _shared(context: Context) -> Iterator[tuple[Route, Destination]]:
     """Routes of tasks with shares of a GPU, with each pool they may run on."""
     return ((one, each) for one in context.routed(lambda task: task.shares_gpu) for each in one.destinations)
@@ -243,16 +167,8 @@ def _new_enough(each: Destination) -> Ways:
     return one_way(_AGENT, replace(each.pool, image=HostImage(image=image("al2023-gpu"))))
 
 
-def _limited(task: Task, container: Container, old: NvidiaMps, percent: int | None) -> Callable[[], Task]:
-    return _shared_as(task, container, old, replace(old, max_compute_percent=percent))
-
-
-def _shared_as(task: Task, container: Container, old: NvidiaMps, new: NvidiaMps) -> Callable[[], Task]:
-    """Makes the task with another share in the place of one."""
-    requirements = tuple(
-        replace(each, nvidia_mps=new) if each.nvidia_mps is old else each for each in container.requirements
-    )
-    return with_container(task, container, replace(container, requirements=requirements))
+def _newer_gpus(task: Task, pool: Pool) -> tuple[Way, ...]:
+    return hosts_for(task, pool, f"GPUs of compute capability {_LEAST} or higher,", of_other_families=True)
 
 
 def _with_part(task: Task, instance_type: InstanceType) -> Ways:

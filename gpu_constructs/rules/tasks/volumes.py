@@ -5,44 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpu_constructs.budget import brief
-from gpu_constructs.fleet import EfsVolume, HostAction, Pool, Scheduler, Task, Unknown
+from gpu_constructs.fleet import EfsVolume, HostAction, Pool, Task
 from gpu_constructs.hardware import OperatingSystem
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list
-from gpu_constructs.rules.rule import Problem, error, warning
+from gpu_constructs.rules.rule import Problem, error
 
 _ON = "ENABLED"
 _SETTING = "EFSVolumeConfiguration"
 
 
 @error(
-    "GPU233",
-    question="does the task have every volume that its containers mount?",
-    because="a mount point names a volume of its task definition, and ECS refuses any other name (Unknown volume)",
-    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_MountPoint.html",
-    changes="MountPoints.SourceVolume",
-)
-def declared(task: Task) -> Iterator[Problem]:
-    if isinstance(task.volumes, Unknown) or task.scheduler is not Scheduler.ECS:
-        return
-    for container in task.containers:
-        for name in dict.fromkeys(container.relations.mounts):
-            if name not in task.volumes:
-                has = and_list(map(brief, task.volumes)) if task.volumes else "no volumes"
-                yield Problem(
-                    container=container,
-                    message=f"container {brief(container.name)} of {task.name} mounts volume {brief(name)}, and the "
-                    f"task has {has}",
-                    fix="the name of one of its Volumes" if task.volumes else f"Volumes with the name {brief(name)}",
-                    value=name,
-                )
-
-
-@error(
     "GPU237",
-    question="is a file system of EFS mounted with settings that go together?",
+    question="is a file system of EFS mounted with settings that go together, and with its policy?",
     because="through an access point the root directory is that of the access point, and an access point or the task "
-    "role is only used with encryption in transit, so that the task definition is refused",
+    "role is only used with encryption in transit, so that the task definition is refused; a file system with a policy "
+    "lets in those alone whom the policy allows to mount it, and a client without IAM is none of the roles in it, so "
+    "that the mount is denied and the task or job does not start",
+    softer="where the policy of the file system alone speaks against the mount",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_EFSAuthorizationConfig.html",
 )
 def together(task: Task) -> Iterator[Problem]:
@@ -68,43 +48,30 @@ def together(task: Task) -> Iterator[Problem]:
                 allowed=_ON,
                 origin=volume.origin,
             )
-
-
-@warning(
-    "GPU238",
-    question="can the hosts mount the file system of EFS with the settings of the task?",
-    because="Bottlerocket for ECS does not have amazon-efs-utils, which encryption in transit, access points and the "
-    "task role need, and tasks that ask for them keep waiting",
-    source="https://github.com/bottlerocket-os/bottlerocket/issues/1080",
-)
-def mountable(context: Context) -> Iterator[Problem]:
-    for assignment in context.assignments:
-        task = assignment.task
-        found = [each for each in task.efs_volumes if _wants_encryption(each) or each.transit_encryption == _ON]
-        for destination in assignment.destinations:
-            pool = destination.pool
-            if found and pool.operating_system is OperatingSystem.BOTTLEROCKET and pool.runs_launch_type_ec2:
-                yield Problem(
-                    about=task,
-                    involves=(pool,),
-                    message=f"volume {brief(found[0].name)} of {task.name} is a file system of EFS with encryption in "
-                    f"transit or authorization, which Bottlerocket, the system of {pool.name}, does not mount",
-                    fix="hosts of Amazon Linux 2023, or weights that are copied from S3",
-                    property_name=_SETTING,
-                    origin=found[0].origin,
-                )
+        # https://docs.aws.amazon.com/efs/latest/ug/iam-access-control-nfs-efs.html
+        if volume.wants_iam and task.wants_gpu and volume.iam in {None, "DISABLED"}:
+            yield Problem(
+                message=f"{task.name} mounts {brief(volume.name)} without IAM, and the policy of the file system lets "
+                "no such client mount it",
+                fix="TransitEncryption: ENABLED, IAM: ENABLED in its AuthorizationConfig, and a role that may mount it",
+                property_name="AuthorizationConfig",
+                origin=volume.origin,
+                is_certain=False,
+            )
 
 
 @error(
     "GPU317",
-    question="do hosts have the Docker plugins of the volumes of a task?",
+    question="do the hosts have what mounts the volumes of a task?",
     because="the agent registers a host with the volume plugins that Docker has when the agent starts, and ECS places "
     'a task only where the driver of its volumes is among them; else it reports "is missing an attribute required by '
-    'your task"',
-    softer="where hosts of other files may take the task",
+    'your task"; Bottlerocket for ECS does not have amazon-efs-utils, which encryption in transit, access points and '
+    "the task role need",
+    softer="where hosts of other files may take the task, and for EFS on Bottlerocket",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_DockerVolumeConfiguration.html",
 )
-def plugins_are_there(context: Context) -> Iterator[Problem]:
+def mountable(context: Context) -> Iterator[Problem]:
+    yield from _on_bottlerocket(context)
     if any(each.daemon is not False for each in context.fleet.workloads):
         return  # a daemon may install plugins
     for route in context.routed(lambda task: bool(task.docker_volumes)):
@@ -126,23 +93,24 @@ def plugins_are_there(context: Context) -> Iterator[Problem]:
             )
 
 
-@warning(
-    "GPU346",
-    question="does a task mount a file system of EFS that has a policy with its role?",
-    because="a file system with a policy lets in those alone whom the policy allows to mount it, and a client without "
-    "IAM is none of the roles in it, so that the mount is denied and the task or job does not start",
-    source="https://docs.aws.amazon.com/efs/latest/ug/iam-access-control-nfs-efs.html",
-)
-def mounted_with_a_role(task: Task) -> Iterator[Problem]:
-    for volume in task.efs_volumes:
-        if volume.wants_iam and task.wants_gpu and volume.iam in {None, "DISABLED"}:
-            yield Problem(
-                message=f"{task.name} mounts {brief(volume.name)} without IAM, and the policy of the file system lets "
-                "no such client mount it",
-                fix="TransitEncryption: ENABLED, IAM: ENABLED in its AuthorizationConfig, and a role that may mount it",
-                property_name="AuthorizationConfig",
-                origin=volume.origin,
-            )
+def _on_bottlerocket(context: Context) -> Iterator[Problem]:
+    """See https://github.com/bottlerocket-os/bottlerocket/issues/1080."""
+    for assignment in context.assignments:
+        task = assignment.task
+        found = [each for each in task.efs_volumes if _wants_encryption(each) or each.transit_encryption == _ON]
+        for destination in assignment.destinations if found else ():
+            pool = destination.pool
+            if pool.operating_system is OperatingSystem.BOTTLEROCKET and pool.runs_launch_type_ec2:
+                yield Problem(
+                    about=task,
+                    involves=(pool,),
+                    message=f"volume {brief(found[0].name)} of {task.name} is a file system of EFS with encryption in "
+                    f"transit or authorization, which Bottlerocket, the system of {pool.name}, does not mount",
+                    fix="hosts of Amazon Linux 2023, or weights that are copied from S3",
+                    property_name=_SETTING,
+                    origin=found[0].origin,
+                    is_certain=False,
+                )
 
 
 def _adds_no_plugin(pool: Pool) -> bool:

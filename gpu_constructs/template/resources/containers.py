@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
 
 from gpu_constructs.fleet import (
     UNKNOWN,
@@ -19,14 +18,12 @@ from gpu_constructs.fleet import (
     ResourceRequirement,
     Unknown,
 )
-from gpu_constructs.fleet.keys import CONTAINER_KEYS
+from gpu_constructs.fleet.keys import GPU_WORDS, plain
 from gpu_constructs.fleet.requirement import GPU, NEURON_DEVICE
 from gpu_constructs.hardware.aws_limits import LARGEST_PORT
 from gpu_constructs.hardware.cuda import is_target
 from gpu_constructs.hardware.managed_instances import CONTAINER_SETTINGS_REFUSED
 from gpu_constructs.template.resources.section import Section, given, is_list
-
-_KEYS: Final = frozenset(key for key in CONTAINER_KEYS if "." not in key)
 
 _REQUIREMENT_KEYS = frozenset({"SharingStrategy", "Type", "Value"})
 _NEEDS_KEYS = frozenset({"ComputeCapability", "GpuMemoryMib", "Nvlink", "Precision"})
@@ -60,9 +57,8 @@ def container_of(section: Section, *, network_mode: str | Unknown, needs: GpuNee
         image=section.text("Image"),
         entry_point=section.texts("EntryPoint"),
         command=section.texts("Command"),
-        unknown_keys=unknown_keys(section, _KEYS),
+        unknown_keys=words_for_gpus(section),
         used_keys=used_settings(section, CONTAINER_SETTINGS_REFUSED),
-        system_controls=section.known_texts("SystemControls", "Namespace"),
         relations=_relations(section),
         has_health_check=_has_health_check(section),
         health_check=tuple(_health_check(section.section("HealthCheck"))),
@@ -190,6 +186,11 @@ def needs_of(section: Section) -> GpuNeeds | None:
 def unknown_keys(section: Section, known: Iterable[str]) -> tuple[str, ...]:
     """Keys that the API does not have, in the order in which they were written."""
     return tuple(each for each in section.keys if each not in known)
+
+
+def words_for_gpus(section: Section) -> tuple[str, ...]:
+    """Keys by which GPUs are asked for and which the API does not have, such as ``gpuCount``."""
+    return tuple(each for each in section.keys if plain(each) in GPU_WORDS)
 
 
 def used_settings(section: Section, settings: Iterable[str]) -> tuple[str, ...]:

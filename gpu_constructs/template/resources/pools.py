@@ -9,7 +9,6 @@ from typing import NamedTuple
 from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, Unknown, values_of
 from gpu_constructs.template.model import Reference, Resource
 from gpu_constructs.template.resources.clusters import CAPACITY_PROVIDER, DEFAULT_CLUSTER, Clusters, ProviderKey
-from gpu_constructs.template.resources.containers import unknown_keys
 from gpu_constructs.template.resources.groups import AUTO_SCALING_GROUP, Group, Groups
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.launch import Launch, Launches
@@ -24,7 +23,6 @@ _INSTANCE = "AWS::EC2::Instance"
 # https://docs.aws.amazon.com/systems-manager/latest/userguide/parameter-store-public-parameters-ami.html
 _WITHOUT_AGENT = ("/aws/service/ami-", "/aws/service/canonical/", "/aws/service/debian/")
 # https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_AutoScalingGroupProvider.html
-_PROVIDER_KEYS = ("AutoScalingGroupArn", "ManagedDraining", "ManagedScaling", "ManagedTerminationProtection")
 _SCALING_NUMBERS = ("InstanceWarmupPeriod", "MaximumScalingStepSize", "MinimumScalingStepSize", "TargetCapacity")
 _STATUS = {"DISABLED": False, "ENABLED": True}
 
@@ -103,7 +101,6 @@ def _provided_pool(properties: Section, resource: Resource, group: Group, cluste
         told_cluster=_told_cluster(group.launch, cluster, clusters),
         provider=properties.text("Name"),
         has_provider=True,
-        unknown_keys=unknown_keys(provider, _PROVIDER_KEYS),
     )
 
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Final
 
 from gpu_constructs.fleet import (
     METADATA_KEY,
@@ -25,18 +24,16 @@ from gpu_constructs.fleet import (
     Task,
     Unknown,
 )
-from gpu_constructs.fleet.keys import TASK_KEYS
 from gpu_constructs.hardware import Architecture
 from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU
 from gpu_constructs.hardware.managed_instances import TASK_SETTINGS_REFUSED, VOLUME_SETTINGS_REFUSED
-from gpu_constructs.template.mentions import length_of
 from gpu_constructs.template.model import Resource
 from gpu_constructs.template.resources.containers import (
     container_name,
     container_of,
     needs_of,
-    unknown_keys,
     used_settings,
+    words_for_gpus,
 )
 from gpu_constructs.template.resources.efs_volumes import efs_volumes_of
 from gpu_constructs.template.resources.index import Index
@@ -44,25 +41,6 @@ from gpu_constructs.template.resources.section import Notes, Section, given
 from gpu_constructs.template.resources.task_roles import TaskRoles
 
 TASK_DEFINITION = "AWS::ECS::TaskDefinition"
-
-_KEYS: Final = frozenset(key for key in TASK_KEYS if "." not in key) | {"TaskDefinitionArn"}
-
-# What `describe-task-definition` also answers.
-_DESCRIBED = frozenset(
-    {
-        "Compatibilities",
-        "DeleteRequestedAt",
-        "DeregisteredAt",
-        "RegisteredAt",
-        "RegisteredBy",
-        "RequiresAttributes",
-        "Revision",
-        "Status",
-    }
-)
-
-# What is registered beside the definition, or added to it by ECS.
-_BESIDE = _DESCRIBED | {"Tags", "TaskDefinitionArn"}
 
 # Docker has the first one built in; the other one mounts EFS, and is in the images of ECS.
 _DRIVERS_OF_AWS = frozenset({"local", "amazon-ecs-volume-plugin"})
@@ -101,11 +79,9 @@ def task_of(resource: Resource, name: str, notes: Notes, roles: TaskRoles, index
         operating_system=platform.text("OperatingSystemFamily"),
         ipc_mode=properties.text("IpcMode"),
         constraints=constraints_of(properties),
-        unknown_keys=unknown_keys(properties, _KEYS | _DESCRIBED),
+        unknown_keys=words_for_gpus(properties),
         used_keys=(*used_settings(properties, TASK_SETTINGS_REFUSED), *volumes),
         volumes=UNKNOWN if resource.is_part else _names_of(properties.sections("Volumes")),
-        is_empty=properties.get("ContainerDefinitions") in (None, []),
-        length=length_of({key: each for key, each in resource.properties.items() if key not in _BESIDE}),
         efs_volumes=tuple(efs_volumes_of(properties, index)),
         docker_volumes=tuple(_docker_volumes(properties)),
         has_execution_role=UNKNOWN if resource.is_part else properties.has("ExecutionRoleArn"),

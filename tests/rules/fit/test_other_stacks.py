@@ -84,7 +84,7 @@ CONTRADICTION = "attribute:ecs.instance-type == g6.xlarge and attribute:ecs.inst
         (a_task("1", constraints=(member_of(CONTRADICTION),)), SMALL),
         (NEURON, a_pool("inf2.xlarge", managed_scaling=False)),
     ],
-    ids=["GPU063", "GPU029", "GPU041", "GPU027"],
+    ids=["GPU063", "GPU028", "GPU041", "GPU027"],
 )
 def test_what_no_host_anywhere_can_run_is_left_to_the_rule_that_says_so(task: Task, pool: Pool) -> None:
     assert "GPU075" not in {each.rule for each in said(FIT_RULES, on_launch_type(pool, task=task))}

@@ -1,4 +1,4 @@
-"""Memory, CPU and environment of containers."""
+"""Memory, CPU, environment and time to stop of containers."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Container, Scheduler, Task, Unknown, Workload
+from gpu_constructs.fleet import UNKNOWN, Container, Fleet, PurchaseOption, Scheduler, Task, Unknown, Workload
 from gpu_constructs.rules import Severity
 from gpu_constructs.rules.tasks.containers import (
     asked_of_ecs,
-    has_image,
-    has_memory,
     left_to_ecs,
     memory_for_cuda,
     shared_memory,
     sizes,
+    stop_in_time,
 )
-from tests.rules.given import container, fleet_of, gpu, mps, only, said, task_of
+from tests.rules.given import a_pool, container, fleet_of, gpu, mps, only, running_on, said, task_of
 
 BARE = Container(name="main")
 
@@ -28,8 +27,8 @@ BARE = Container(name="main")
     [BARE, replace(BARE, memory_limit_mib=0), replace(BARE, memory_limit_mib=0, memory_reservation_mib=0)],
 )
 def test_a_container_without_memory_is_an_error(without: Container) -> None:
-    finding = only(has_memory, fleet_of(task_of(without)))
-    assert finding.rule == "GPU035"
+    finding = only(sizes, fleet_of(task_of(without)))
+    assert finding.rule == "GPU036"
     assert "container main has no memory" in finding.message
 
 
@@ -39,12 +38,6 @@ def test_a_job_of_four_mib_is_taken_by_batch_and_not_by_docker(mib: int, severit
     finding = only(sizes, fleet_of(job))
     assert finding.severity is severity
     assert "Docker takes no less than 6 MiB, and AWS Batch no less than 4" in finding.message
-
-
-@pytest.mark.parametrize("image", [None, UNKNOWN, "nginx"])
-def test_only_an_empty_image_is_an_error(image: str | Unknown | None) -> None:
-    assert said(has_image, fleet_of(task_of(replace(BARE, image=image)))) == []
-    assert only(has_image, fleet_of(task_of(replace(BARE, image="")))).rule == "GPU250"
 
 
 def test_a_daemon_is_told_of_the_default_runtime() -> None:
@@ -67,7 +60,7 @@ def test_a_daemon_is_told_of_the_default_runtime() -> None:
     ],
 )
 def test_memory_of_the_container_or_the_task_is_enough(task: Task) -> None:
-    assert said(has_memory, fleet_of(task)) == []
+    assert said(sizes, fleet_of(task)) == []
 
 
 @pytest.mark.parametrize(
@@ -128,7 +121,7 @@ def test_visible_devices_beside_a_request_are_overwritten(value: str) -> None:
 def test_visible_devices_without_any_request_are_unseen_by_the_scheduler() -> None:
     asking = replace(container(), environment=(("NVIDIA_VISIBLE_DEVICES", "all"),))
     finding = only(asked_of_ecs, fleet_of(task_of(asking)))
-    assert (finding.rule, finding.severity) == ("GPU038", "warning")
+    assert (finding.rule, finding.severity) == ("GPU025", "warning")
     assert "'all'" in finding.message
     assert '"Type": "GPU"' in finding.fix
     assert said(left_to_ecs, fleet_of(task_of(asking))) == []
@@ -210,3 +203,21 @@ def test_the_limit_of_the_task_is_one_of_a_container_without_its_own() -> None:
 )
 def test_a_limit_of_other_programs_is_silent(task: Task) -> None:
     assert said(memory_for_cuda, fleet_of(task)) == []
+
+
+def on_hosts(seconds: Any, purchase: PurchaseOption = PurchaseOption.SPOT) -> Fleet:
+    task = task_of(replace(container(gpu()), stop_timeout_seconds=seconds))
+    return running_on(a_pool("g6.xlarge", purchase=purchase), task=task)
+
+
+def test_more_time_than_the_notice_is_a_warning() -> None:
+    finding = only(stop_in_time, on_hosts(121))
+    assert finding.property_name == "StopTimeout"
+    assert "has 121 seconds to stop, and Spot hosts of Hosts are gone 120 seconds after the notice" in finding.message
+
+
+@pytest.mark.parametrize(
+    "fleet", [on_hosts(120), on_hosts(None), on_hosts(UNKNOWN), on_hosts(600, PurchaseOption.ON_DEMAND)]
+)
+def test_containers_that_stop_in_time_or_lose_no_host_are_silent(fleet: Fleet) -> None:
+    assert not said(stop_in_time, fleet)

@@ -11,7 +11,7 @@ from gpu_constructs.fleet import UNKNOWN, Fleet, NetworkInterface, Pool, PoolKin
 from gpu_constructs.fleet.efa import efa_layout
 from gpu_constructs.hardware import instance_type
 from gpu_constructs.rules import Rule, Severity
-from gpu_constructs.rules.tasks.devices import given_efa, of_efa_alone, reachable, sees_efa
+from gpu_constructs.rules.tasks.devices import given_efa, reachable, sees_efa
 from tests.rules.given import GPU_TASK, a_pool, a_task, container, gpu, on_launch_type, only, running_on, said
 
 P4D = efa_layout(instance_type("p4d.24xlarge"))
@@ -64,9 +64,6 @@ def test_a_device_that_no_host_has_is_an_error(pool: Pool, task: Task, words: st
         running_on(a_pool("g6.8xlarge"), task=given(0)),
         running_on(a_pool("p4d.24xlarge"), task=given(*range(4))),
         running_on(a_pool("p5.48xlarge"), task=given(*range(32))),
-        running_on(a_pool("p6-b200.48xlarge"), task=given(*range(2, 10))),
-        running_on(a_pool("p6-b200.48xlarge", interfaces=P6[:3]), task=given(8, 9)),
-        running_on(a_pool("p6-b300.48xlarge"), task=given(20)),
         running_on(a_pool("p4d.24xlarge", interfaces=P4D), task=given(*range(4))),
         running_on(a_pool("p4d.24xlarge", interfaces=P4D[:2]), task=given(0)),
         running_on(a_pool("p4d.24xlarge", interfaces=(PLAIN, NOT_KNOWN)), task=given(*range(4))),
@@ -148,11 +145,23 @@ def test_tasks_that_need_no_adapter_or_have_one_are_silent(fleet: Fleet) -> None
 
 @pytest.mark.parametrize("name", ["p6-b200.48xlarge", "p6-b300.48xlarge"])
 def test_devices_of_p6_may_be_those_of_nvlink(name: str) -> None:
-    finding = only(of_efa_alone, running_on(a_pool(name), task=given(*range(8))))
-    assert (finding.rule, finding.severity) == ("GPU320", Severity.WARNING)
+    finding = only(given_efa, running_on(a_pool(name), task=given(*range(8))))
+    assert (finding.rule, finding.severity) == ("GPU132", Severity.WARNING)
     assert f"of {name}, where some of these devices are NVLink controllers" in finding.message
     by_hand = Fleet(pools=(a_pool(name),), tasks=(given(*range(8)),))
-    assert only(of_efa_alone, by_hand).message == finding.message
+    assert only(given_efa, by_hand).message == finding.message
+
+
+@pytest.mark.parametrize(
+    "fleet",
+    [
+        running_on(a_pool("p6-b200.48xlarge"), task=given(*range(2, 10))),
+        running_on(a_pool("p6-b200.48xlarge", interfaces=P6[:3]), task=given(8, 9)),
+        running_on(a_pool("p6-b300.48xlarge"), task=given(20)),
+    ],
+)
+def test_a_number_above_those_of_efa_is_no_error_on_p6(fleet: Fleet) -> None:
+    assert only(given_efa, fleet).severity is Severity.WARNING
 
 
 @pytest.mark.parametrize(
@@ -166,7 +175,7 @@ def test_devices_of_p6_may_be_those_of_nvlink(name: str) -> None:
     ],
 )
 def test_other_devices_are_those_of_efa(fleet: Fleet) -> None:
-    assert said(of_efa_alone, fleet) == []
+    assert said(given_efa, fleet) == []
 
 
 def _as_jobs(fleet: Fleet, **changes: Any) -> Fleet:
@@ -182,7 +191,7 @@ def _as_jobs(fleet: Fleet, **changes: Any) -> Fleet:
     [
         (given_efa, _as_jobs(running_on(a_pool("g6.xlarge"), task=given(0))), True),
         (given_efa, replace(_as_jobs(running_on(a_pool("g6.xlarge"), task=given(0))), is_whole=False), False),
-        (of_efa_alone, _as_jobs(running_on(a_pool("p6-b200.48xlarge"), task=given(0))), True),
+        (given_efa, _as_jobs(running_on(a_pool("p6-b200.48xlarge"), task=given(0))), True),
         (sees_efa, _as_jobs(on_p4d(alone()), nodes=2), True),
         (sees_efa, _as_jobs(on_p4d(alone())), False),
     ],

@@ -1,4 +1,4 @@
-"""GPU tasks run on Linux hosts."""
+"""GPU tasks run on Linux hosts, not on Fargate, and on Managed Instances with settings that are valid there."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, ResourceRequirement, StrategyItem, Task, Workload
-from gpu_constructs.rules.tasks.platform import on_hosts, on_linux
-from tests.rules.given import a_pool, container, fleet_of, gpu, mps, only, said, service, task_of
+from gpu_constructs.fleet import UNKNOWN, Fleet, ResourceRequirement, Scheduler, StrategyItem, Task, Workload
+from gpu_constructs.rules.tasks.platform import manageable, on_hosts
+from tests.rules.given import a_pool, container, fleet_of, gpu, managed_pool, mps, only, said, service, task_of
 
 TASK = task_of(container(gpu("1"), name="cuda"), container(name="logs"))
 
@@ -61,8 +61,8 @@ def test_hosts_and_cpu_tasks_on_fargate_are_silent(workload: Workload) -> None:
 
 @pytest.mark.parametrize("system", ["WINDOWS_SERVER_2022_CORE", "WINDOWS_SERVER_2019_FULL"])
 def test_a_gpu_task_on_windows_is_an_error(system: str) -> None:
-    finding = only(on_linux, fleet_of(replace(TASK, operating_system=system)))
-    assert finding.rule == "GPU029"
+    finding = only(on_hosts, fleet_of(replace(TASK, operating_system=system)))
+    assert finding.rule == "GPU028"
     assert system in finding.message
     assert "Linux" in finding.message
 
@@ -77,4 +77,59 @@ def test_a_gpu_task_on_windows_is_an_error(system: str) -> None:
     ],
 )
 def test_linux_and_windows_without_gpus_are_silent(task: Task) -> None:
-    assert said(on_linux, fleet_of(task)) == []
+    assert said(on_hosts, fleet_of(task)) == []
+
+
+PLAIN = task_of(container(gpu()))
+MANAGED = replace(PLAIN, compatibilities=("MANAGED_INSTANCES",))
+
+
+@pytest.mark.parametrize(
+    ("task", "word"),
+    [
+        (replace(MANAGED, ipc_mode="host"), "ipcMode is not valid"),
+        (replace(MANAGED, network_mode="none"), "network mode none"),
+        (replace(MANAGED, network_mode="bridge", names_network_mode=True), "network mode bridge is not valid"),
+        (replace(MANAGED, used_keys=("Volumes.Host.SourcePath",)), "sourcePath"),
+        (replace(MANAGED, used_keys=("IpcMode",), ipc_mode="task"), "ipcMode is not valid"),
+        (
+            replace(
+                MANAGED,
+                containers=(
+                    replace(
+                        container(gpu()),
+                        shared_memory_mib=1024,
+                        used_keys=("LinuxParameters.SharedMemorySize", "Links"),
+                    ),
+                ),
+            ),
+            "sharedMemorySize and links are not valid",
+        ),
+    ],
+)
+def test_settings_that_managed_instances_refuse_are_an_error(task: Task, word: str) -> None:
+    finding = only(manageable, fleet_of(task))
+    assert (finding.rule, finding.severity) == ("GPU047", "error")
+    assert word in finding.message
+
+
+def test_a_service_on_managed_instances_counts_as_well() -> None:
+    task = replace(PLAIN, ipc_mode="host")
+    finding = only(manageable, fleet_of(task, workloads=(service(task, managed_pool()),)))
+    assert (finding.subject, finding.severity) == ("train", "warning")
+
+
+@pytest.mark.parametrize(
+    "fleet",
+    [
+        fleet_of(MANAGED),
+        fleet_of(replace(MANAGED, network_mode="host", used_keys=("PidMode",))),
+        fleet_of(replace(MANAGED, network_mode="bridge")),
+        fleet_of(replace(MANAGED, containers=(replace(container(gpu()), used_keys=("DockerLabels",)),))),
+        fleet_of(replace(PLAIN, ipc_mode="host")),
+        fleet_of(replace(PLAIN, ipc_mode="host"), workloads=(service(replace(PLAIN, ipc_mode="host"), a_pool()),)),
+        fleet_of(replace(MANAGED, ipc_mode="host", scheduler=Scheduler.BATCH)),
+    ],
+)
+def test_settings_that_are_valid_where_the_task_runs_are_silent(fleet: Fleet) -> None:
+    assert said(manageable, fleet) == []

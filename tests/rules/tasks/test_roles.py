@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Container, Scheduler, Task
-from gpu_constructs.rules.tasks.roles import execution_role_named
+from gpu_constructs.rules.tasks.roles import read_with_a_role
 from tests.rules.given import container, fleet_of, gpu, only, said, task_of
 
 _MAIN = replace(container(gpu()), needs_execution_role="Secrets")
@@ -20,7 +20,7 @@ _TASK = replace(task_of(_MAIN), has_execution_role=False)
 )
 def test_ecs_needs_a_role_to_read_what_the_container_gets(needs: str, words: str) -> None:
     task = replace(_TASK, containers=(replace(_MAIN, needs_execution_role=needs),))
-    finding = only(execution_role_named, fleet_of(task))
+    finding = only(read_with_a_role, fleet_of(task))
     assert words in finding.message
     assert finding.property_name == "ExecutionRoleArn"
 
@@ -36,4 +36,4 @@ def test_ecs_needs_a_role_to_read_what_the_container_gets(needs: str, words: str
     ],
 )
 def test_other_tasks_are_silent(task: Task) -> None:
-    assert not said(execution_role_named, fleet_of(task))
+    assert not said(read_with_a_role, fleet_of(task))

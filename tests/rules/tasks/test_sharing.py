@@ -13,14 +13,13 @@ from gpu_constructs.fleet import (
     HostImage,
     Pool,
     PoolKind,
-    ResourceRequirement,
     ServiceScaling,
     StrategyItem,
     Task,
     Workload,
 )
 from gpu_constructs.hardware import OperatingSystem, image
-from gpu_constructs.rules.tasks.sharing import apart, limitable, measured, new_enough, served, shareable
+from gpu_constructs.rules.tasks.sharing import apart, new_enough, served, shareable
 from tests.rules.given import (
     a_pool,
     container,
@@ -47,27 +46,6 @@ def own(**declared: Any) -> Pool:
 
 def on(pool: Pool) -> Fleet:
     return fleet_of(SHARING, workloads=(service(SHARING, pool),))
-
-
-@pytest.mark.parametrize(
-    ("requirement", "words"),
-    [
-        (mps(None), "without a size"),
-        (mps(0), "of 0 MiB"),
-        (mps(-5), "of -5 MiB"),
-        (mps(4096, 0), "0 % of a GPU"),
-        (mps(4096, 101), "101 % of a GPU"),
-    ],
-)
-def test_a_share_that_the_api_refuses_is_an_error(requirement: ResourceRequirement, words: str) -> None:
-    finding = only(measured, fleet_of(task_of(container(requirement))))
-    assert finding.rule == "GPU031"
-    assert words in finding.message
-
-
-@pytest.mark.parametrize("requirement", [mps(1), mps(4096, 1), mps(4096, 100), mps(UNKNOWN, UNKNOWN), gpu("1")])
-def test_a_share_that_the_api_takes_is_silent(requirement: ResourceRequirement) -> None:
-    assert said(measured, fleet_of(task_of(container(requirement)))) == []
 
 
 def test_a_task_for_external_hosts_cannot_share() -> None:
@@ -216,8 +194,8 @@ def test_who_has_a_gpu_alone_has_no_neighbours(fleet: Fleet) -> None:
 
 
 def test_gpus_before_volta_limit_no_client() -> None:
-    finding = only(limitable, on(a_pool("g3s.xlarge")))
-    assert (finding.rule, finding.severity.value) == ("GPU180", "warning")
+    finding = only(shareable, on(a_pool("g3s.xlarge")))
+    assert (finding.rule, finding.severity.value) == ("GPU032", "warning")
     assert "(g3s.xlarge) have compute capability 5.2; MPS" in finding.message
 
 
@@ -225,9 +203,9 @@ def test_gpus_before_volta_limit_no_client() -> None:
     "pool", [a_pool("p3.2xlarge"), a_pool("g4dn.xlarge"), a_pool("g3s.xlarge", "g4dn.xlarge"), a_pool("inf2.xlarge")]
 )
 def test_gpus_from_volta_on_do(pool: Pool) -> None:
-    assert said(limitable, on(pool)) == []
+    assert said(shareable, on(pool)) == []
 
 
 def test_whole_gpus_before_volta_do_as_well() -> None:
     whole = task_of(container(gpu("1")))
-    assert said(limitable, fleet_of(whole, workloads=(service(whole, a_pool("g3s.xlarge")),))) == []
+    assert said(shareable, fleet_of(whole, workloads=(service(whole, a_pool("g3s.xlarge")),))) == []

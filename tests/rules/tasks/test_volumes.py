@@ -1,17 +1,17 @@
-"""File systems of EFS are mounted with settings that ECS takes together."""
+"""Volumes of a task: settings that ECS takes together, and hosts that can mount them."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from gpu_constructs.checking.report import check_files
-from gpu_constructs.fleet import UNKNOWN, EfsVolume, Fleet, Relations
-from gpu_constructs.rules.tasks.volumes import declared, mountable, together
+from gpu_constructs.fleet import UNKNOWN, EfsVolume, Fleet
+from gpu_constructs.rules.tasks.volumes import mountable, together
+from tests.rules.changed import USER_DATA
 from tests.rules.given import a_pool, container, fleet_of, gpu, managed_pool, of_image, only, running_on, said, task_of
+from tools.rule_examples import example_of
 
 _POINT = EfsVolume(name="models", access_point="fsap-1", transit_encryption="ENABLED")
 
@@ -73,33 +73,39 @@ def test_other_hosts_and_other_volumes_are_mounted(fleet: Fleet) -> None:
     assert not said(mountable, fleet)
 
 
-@pytest.mark.parametrize(
-    ("volumes", "words"),
-    [((), "mounts volume models, and the task has no volumes"), (("model",), "and the task has model")],
-)
-def test_a_volume_that_the_task_does_not_have_is_an_error(volumes: tuple[str, ...], words: str) -> None:
-    mounting = replace(container(gpu()), relations=Relations(mounts=("models", "models")))
-    (finding,) = said(declared, fleet_of(replace(task_of(mounting), volumes=volumes)))
-    assert words in finding.message
-
-
-@pytest.mark.parametrize("volumes", [("models", "other"), UNKNOWN])
-def test_a_volume_that_may_be_there_is_none(volumes: Any) -> None:
-    mounting = replace(container(gpu()), relations=Relations(mounts=("models",)))
-    assert not said(declared, fleet_of(replace(task_of(mounting), volumes=volumes)))
+_PLUGIN = """  Task:
+    Properties: {Volumes: [{Name: models, DockerVolumeConfiguration: {Driver: %s}}]}
+"""
+_REXRAY = _PLUGIN % "rexray/ebs"
+_TWO_POOLS = """  Service:
+    Properties:
+      CapacityProviderStrategy: [{CapacityProvider: !Ref Provider, Weight: 1}, {CapacityProvider: other, Weight: 1}]
+"""
+_DAEMON = """  Installs:
+    Type: AWS::ECS::Service
+    Properties: {Cluster: !Ref Cluster, TaskDefinition: installs, SchedulingStrategy: DAEMON}
+"""
 
 
 @pytest.mark.parametrize(
-    ("properties", "expected"),
+    ("part", "severities"),
     [
-        ({"volumes": [{"name": "a"}]}, {"GPU233"}),
-        ({"volumes": [{"name": "models"}]}, set()),
-        ({"volumes": [{"name": "${name}"}]}, set()),
-        ({}, {"GPU233"}),
+        (_REXRAY, ["error"]),
+        (_PLUGIN % "nfs", ["error"]),
+        (_REXRAY + _TWO_POOLS, ["error"]),
+        (_REXRAY + USER_DATA % "echo ECS_ENABLE_SPOT_INSTANCE_DRAINING=true >> /etc/ecs/ecs.config", ["error"]),
+        (_REXRAY + "  Service: null\n", ["error"]),
+        (_PLUGIN % "local", []),
+        (_PLUGIN % "amazon-ecs-volume-plugin", []),
+        (_PLUGIN % "!Ref Driver", []),
+        (_REXRAY + USER_DATA % "docker plugin install rexray/ebs --grant-all-permissions", []),
+        (_REXRAY + USER_DATA % "yum install -y docker-volume-netshare", []),
+        (_REXRAY + "  Template: {Properties: {LaunchTemplateData: {ImageId: ami-0123456789abcdef0}}}\n", []),
+        (_REXRAY + "  Runs: {Type: AWS::SSM::Association, Properties: {Name: AWS-RunShellScript}}\n", []),
+        (_REXRAY + _DAEMON, []),
     ],
 )
-def test_the_volumes_of_a_file_are_read(properties: dict[str, Any], expected: set[str]) -> None:
-    one = {"name": "a", "image": "x", "memory": 512, "mountPoints": [{"sourceVolume": "models", "containerPath": "/m"}]}
-    for content in ({"family": "t", **properties, "containerDefinitions": [one]}, [one]):
-        found = {each.rule for each in check_files(["-"], stdin=json.dumps(content).encode()).findings}
-        assert found & {"GPU233"} == (expected if isinstance(content, dict) else set())
+def test_a_plugin_that_nothing_installs_is_named(part: str, severities: list[str]) -> None:
+    text = example_of("GPU317").file(f"Parameters: {{Driver: {{Type: String}}}}\nResources:\n{part}")
+    found = [each for each in check_files(["-"], stdin=text.encode()).findings if each.rule == "GPU317"]
+    assert [str(each.severity) for each in found] == severities

@@ -34,7 +34,7 @@ def _statement(action: Any, principal: Any = "*", effect: Any = "Allow") -> dict
 def test_a_policy_that_may_let_everyone_mount_is_fine(policy: Any, expected: list[str]) -> None:
     # The statement of the example is taken away, so that nothing of it is left in a policy.
     files = {"Type": "AWS::EFS::FileSystem", "Properties": {} if policy is None else {"FileSystemPolicy": policy}}
-    assert severities("GPU346", Files=files) == expected
+    assert severities("GPU237", Files=files) == expected
 
 
 @pytest.mark.parametrize("multi_node", [False, True])
@@ -48,6 +48,9 @@ def test_a_job_of_aws_batch_mounts_it_likewise(*, multi_node: bool) -> None:
     of_job = {"NodeProperties": ranges} if multi_node else {"ContainerProperties": container}
     job = {"Type": "AWS::Batch::JobDefinition", "Properties": of_job}
     with_task: dict[str, Any] = {"Task": {"Volumes": []}}
-    assert severities("GPU346", with_task, Job=job) == ["warning"]
-    container["Volumes"][0]["EfsVolumeConfiguration"]["AuthorizationConfig"] = {"Iam": "ENABLED"}
-    assert severities("GPU346", with_task, Job=job) == []
+    assert severities("GPU237", with_task, Job=job) == ["warning"]
+    container["Volumes"][0]["EfsVolumeConfiguration"] |= {
+        "AuthorizationConfig": {"Iam": "ENABLED"},
+        "TransitEncryption": "ENABLED",
+    }
+    assert severities("GPU237", with_task, Job=job) == []

@@ -41,7 +41,7 @@ def _apart(kind: str, **properties: Any) -> dict[str, Any]:
     ],
 )
 def test_a_secret_that_is_elsewhere_may_have_a_policy_of_its_own(source: Any, expected: list[str]) -> None:
-    assert severities("GPU276", _getting(source)) == expected
+    assert severities("GPU257", _getting(source)) == expected
 
 
 @pytest.mark.parametrize(
@@ -57,12 +57,12 @@ def test_a_secret_that_is_elsewhere_may_have_a_policy_of_its_own(source: Any, ex
     ],
 )
 def test_a_role_that_allows_it_or_may_is_fine(properties: dict[str, Any], resources: dict[str, Any]) -> None:
-    assert severities("GPU276", properties, **resources) == []
+    assert severities("GPU257", properties, **resources) == []
 
 
 def test_another_permission_is_not_enough() -> None:
-    assert severities("GPU276", _allowing("secretsmanager:DescribeSecret", "ssm:*")) == ["error"]
-    assert severities("GPU276", {}, **_apart("AWS::SecretsManager::ResourcePolicy", SecretId="x")) == ["warning"]
+    assert severities("GPU257", _allowing("secretsmanager:DescribeSecret", "ssm:*")) == ["error"]
+    assert severities("GPU257", {}, **_apart("AWS::SecretsManager::ResourcePolicy", SecretId="x")) == ["warning"]
 
 
 @pytest.mark.parametrize(

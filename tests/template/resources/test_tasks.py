@@ -128,13 +128,9 @@ def test_variables_are_in_order_of_name_and_secrets_are_unknown() -> None:
     assert found.environment == (("A", UNKNOWN), ("B", "2"), ("C", UNKNOWN), ("D", "true"))
 
 
-def test_keys_that_the_api_does_not_have_are_kept_in_the_users_spelling() -> None:
+def test_keys_for_gpus_that_the_api_does_not_have_are_kept_in_the_users_spelling() -> None:
     assert container(gpuCount=1, GpuCount=2, Cpu=1).unknown_keys == ("gpuCount", "GpuCount")
-    assert only_task({"version": 1, "ContainerDefinitions": []}).unknown_keys == ("version",)
-
-
-def test_what_describe_task_definition_answers_beside_is_no_mistake() -> None:
-    assert only_task({"Revision": 3, "Status": "ACTIVE", "RequiresAttributes": []}).unknown_keys == ()
+    assert only_task({"gpus": 1, "version": 1, "ContainerDefinitions": []}).unknown_keys == ("gpus",)
 
 
 def test_settings_that_managed_instances_refuse_are_named_where_they_are_used() -> None:

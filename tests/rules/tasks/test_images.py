@@ -1,4 +1,4 @@
-"""The CUDA of images against the hosts: a newer driver is asked for, and a GPU that CUDA has dropped is refused."""
+"""Images of containers: what hosts can pull, a driver that is new enough, and GPUs that CUDA has not dropped."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, Task
 from gpu_constructs.rules import Severity
-from gpu_constructs.rules.tasks import cuda
-from tests.rules.given import a_pool, container, gpu, of_image, only, running_on, said, task_of
+from gpu_constructs.rules.tasks.images import pulls_its_images, recent_driver, still_compiled
+from tests.rules.given import a_pool, container, fleet_of, gpu, of_image, only, running_on, said, service, task_of
 
 _CUDA_13 = "vllm/vllm-openai:v0.27.1"
 _TOOLKIT = "nvidia/cuda:13.0.1-base-ubuntu24.04"
@@ -29,7 +29,7 @@ def _on(pool: Pool, image: str) -> Fleet:
 
 
 def test_a_driver_of_an_older_major_version_is_said() -> None:
-    text = only(cuda.recent_driver, _on(_old("g5.xlarge"), _CUDA_13)).message
+    text = only(recent_driver, _on(_old("g5.xlarge"), _CUDA_13)).message
     assert "has CUDA 13.0 (vllm/vllm-openai:v0.27.1), which needs driver branch 580 or later" in text
     assert text.endswith("the hosts of Hosts have driver 550.163.01 (al2-gpu)")
 
@@ -45,20 +45,20 @@ def test_a_driver_of_an_older_major_version_is_said() -> None:
     ids=["of its major version", "with its own compatibility package", "recent", "of an unknown image"],
 )
 def test_other_drivers_are_not(fleet: Fleet) -> None:
-    assert not said(cuda.recent_driver, fleet)
+    assert not said(recent_driver, fleet)
 
 
 def test_volta_has_no_code_in_cuda_13() -> None:
     assert (
         "has no code for the GPUs of Hosts (p3.2xlarge)"
-        in only(cuda.still_compiled, _on(a_pool("p3.2xlarge"), _CUDA_13)).message
+        in only(still_compiled, _on(a_pool("p3.2xlarge"), _CUDA_13)).message
     )
 
 
 def test_the_libraries_of_the_toolkit_have_none_either_and_a_program_may_bring_its_own() -> None:
-    assert only(cuda.still_compiled, _on(a_pool("p3.2xlarge"), _LIBRARIES)).severity is Severity.WARNING
+    assert only(still_compiled, _on(a_pool("p3.2xlarge"), _LIBRARIES)).severity is Severity.WARNING
     ngc = _on(a_pool("p3.2xlarge"), "nvcr.io/nvidia/pytorch:26.03-py3")
-    assert only(cuda.still_compiled, ngc).severity is Severity.ERROR
+    assert only(still_compiled, ngc).severity is Severity.ERROR
 
 
 @pytest.mark.parametrize(
@@ -67,11 +67,44 @@ def test_the_libraries_of_the_toolkit_have_none_either_and_a_program_may_bring_i
     ids=["with the bare toolkit", "newer", "with an image of one's own"],
 )
 def test_other_gpus_may_have(fleet: Fleet) -> None:
-    assert not said(cuda.still_compiled, fleet)
+    assert not said(still_compiled, fleet)
 
 
 def test_a_task_that_no_workload_runs_is_judged_where_it_fits() -> None:
     old, new = a_pool("p3.2xlarge"), replace(a_pool("g4dn.xlarge"), name="New")
     alone = Fleet(pools=(old,), tasks=(_task(_CUDA_13),), is_whole=True)
-    assert only(cuda.still_compiled, alone).severity is Severity.ERROR
-    assert not said(cuda.still_compiled, replace(alone, pools=(old, new)))
+    assert only(still_compiled, alone).severity is Severity.ERROR
+    assert not said(still_compiled, replace(alone, pools=(old, new)))
+
+
+def _pulling(image: str, *, isolated: bool = True) -> Fleet:
+    task, pool = task_of(replace(container(gpu("1")), image=image)), replace(a_pool(), has_no_route_out=isolated)
+    return replace(fleet_of(task, workloads=(service(task, pool),)), pools=(pool,))
+
+
+@pytest.mark.parametrize(
+    ("image", "registry"),
+    [
+        ("ubuntu", "Docker Hub"),
+        ("vllm/vllm-openai:v0.11.0", "Docker Hub"),
+        ("docker.io/library/ubuntu:24.04", "Docker Hub"),
+        ("nvcr.io/nvidia/tritonserver:25.09-py3", "nvcr.io"),
+        ("public.ecr.aws/aws-cli/aws-cli:2.36.44", "public.ecr.aws"),
+    ],
+)
+def test_an_image_of_the_internet_is_a_warning(image: str, registry: str) -> None:
+    (finding,) = said(pulls_its_images, _pulling(image))
+    assert f"an image of {registry} (" in finding.message
+
+
+@pytest.mark.parametrize(
+    "fleet",
+    [
+        _pulling("123456789012.dkr.ecr.us-east-1.amazonaws.com/vllm:1"),
+        _pulling("registry.example.com:5000/vllm:1"),
+        _pulling("localhost/vllm:1"),
+        _pulling("vllm/vllm-openai:v0.11.0", isolated=False),
+    ],
+)
+def test_other_registries_and_other_subnets_are_silent(fleet: Fleet) -> None:
+    assert not said(pulls_its_images, fleet)
