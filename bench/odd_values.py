@@ -54,7 +54,7 @@ def templates() -> Iterator[tuple[str, Template]]:
     """The examples of the rules, the reference stacks and the acceptance files, each with its name."""
     for rule in RULES:
         example = example_of(rule.id)
-        for part in () if example.python else ("wrong", "right"):
+        for part in ("wrong", "right"):
             yield f"{rule.id} {part}", _parsed(example.file(getattr(example, part)).encode(), f"{rule.id}.yaml")
     stacks = _TESTS / "stacks" / "__snapshots__" / "test_reference_stacks"
     for path in sorted([*stacks.iterdir(), *(_TESTS / "acceptance").rglob("*")]):

@@ -13,6 +13,7 @@ from aws_cdk import aws_iam as iam
 from gpu_constructs import (
     GpuCluster,
     GpuService,
+    HostNetwork,
     IncompatibleError,
     InvalidValueError,
     UnknownNameError,
@@ -245,7 +246,20 @@ def test_a_vpc_without_private_subnets_is_refused_unless_subnets_are_chosen(site
     chosen.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
     (warning,) = site.warnings()
     assert site.launch_template()["NetworkInterfaces"][0]["AssociatePublicIpAddress"] is False
-    assert "GPU008" in warning
+    assert "GPU228" in warning
+
+
+def test_zones_that_are_only_known_at_deploy_time_are_a_warning_for_hosts_with_efa(site: Site) -> None:
+    vpc = ec2.Vpc.from_vpc_attributes(
+        site.stack,
+        "Vpc of another app",
+        vpc_id="vpc-0123456789abcdef0",
+        availability_zones=cdk.Fn.get_azs(),
+        private_subnet_ids=["subnet-0123456789abcdef0", "subnet-0123456789abcdef1"],
+    )
+    cluster = GpuCluster(site.stack, "Gpu", vpc=vpc)
+    cluster.add_capacity("P5", instance_types=["p5.48xlarge"], max_instances=2, network=HostNetwork.efa())
+    assert any("GPU095" in each and "only known at deploy time" in each for each in site.warnings())
 
 
 def test_a_second_cluster_of_one_name_is_refused(ground: Ground) -> None:
@@ -295,7 +309,7 @@ def test_a_region_that_does_not_offer_the_type_is_a_warning(site: Site) -> None:
         cluster.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
     west, nowhere = sorted(site.warnings())
     assert (west.split()[0], "eu-west-1" in west) == ("GPU011", True)
-    assert (nowhere.split()[0], "mars-1" in nowhere) == ("GPU201", True)
+    assert (nowhere.split()[0], "mars-1" in nowhere) == ("GPU200", True)
 
 
 @pytest.mark.parametrize("construct_id", ["", " ", None, 7, pytest.param(cdk.Aws.REGION, id="a token")])

@@ -305,7 +305,7 @@ def test_user_data_that_ec2_refuses_is_an_error(site: Site) -> None:
     user_data.add_commands(*(f"echo {line:060}" for line in range(300)))
     with pytest.raises(RuntimeError, match="ValidationFailed"):
         site.app.synth()
-    assert len(check_files([site.app.outdir], rules=[find_rule("GPU215")]).findings) == 1
+    assert len(check_files([site.app.outdir], rules=[find_rule("GPU231")]).findings) == 1
 
 
 def test_an_item_of_a_strategy_that_is_a_dict_is_refused() -> None:

@@ -71,9 +71,8 @@ def _section(rule: Rule) -> Iterator[str]:
         causes = f"{', '.join(others)} or {last}" if others else last
         yield f"Not reported where {causes} reports the same cause.\n"
     yield f"Source: {source}"
-    language = "python" if example.python else "yaml"
     for title, part in ((f"Wrong{_within(example)}", example.wrong), ("Right", example.right)):
-        yield f"\n{title}:\n\n```{language}\n{example.shown(part)}```"
+        yield f"\n{title}:\n\n```yaml\n{example.shown(part)}```"
 
 
 def _within(example: Example) -> str:

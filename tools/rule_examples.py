@@ -53,14 +53,12 @@ class Example:
         wrong: The part of a template that the rule is about, so that the rule finds something.
         right: The same part as it should be.
         base: Names of shared templates that are merged in this order; without any, both parts are whole files.
-        python: Whether both parts are Python for a stack, where only constructs know what the rule asks.
         also: Ids of rules that find the same mistake, each with the reason why it is a second finding.
     """
 
     wrong: str
     right: str
     base: tuple[str, ...] = ()
-    python: bool = False
     also: Mapping[str, str] = field(default_factory=dict)
 
     def file(self, part: str) -> str:

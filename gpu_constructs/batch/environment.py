@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import cast
 
 from aws_cdk import aws_batch as batch
@@ -14,7 +15,7 @@ from gpu_constructs.capacity.network import NetworkResources, network_resources
 from gpu_constructs.capacity.purchase import Purchase
 from gpu_constructs.cdk.given import construct_of
 from gpu_constructs.cdk.validation import announce
-from gpu_constructs.fleet import DECLARED_IMAGE, DECLARED_TYPES, METADATA_KEY, Pool
+from gpu_constructs.fleet import DECLARED_IMAGE, DECLARED_TYPES, METADATA_KEY, UNKNOWN, Pool
 from gpu_constructs.hardware.declared import metadata_of
 from gpu_constructs.hardware.own_image import image_metadata
 from gpu_constructs.hosts.subnets import HostSubnets
@@ -104,7 +105,8 @@ class BatchEnvironment(Construct):
         # Hosts talk to ECS until they have gone, and the environment is only gone after them.
         self.compute_environment.node.add_dependency(*plan.subnets.way_out)
         if self.pool.public_subnets is True or self.pool.zones_are_open:
-            announce(self, check_alone(self.pool, rules=("GPU008", "GPU216")))
+            # Whether its user wants a placement group is for the user to say.
+            announce(self, check_alone(replace(self.pool, placement_group=UNKNOWN), rules=("GPU095", "GPU228")))
 
 
 def _launch_template(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,7 @@ from gpu_constructs.capacity.user_data import agent_lines, around_join, join_lin
 from gpu_constructs.cdk.calls import written_if_refused
 from gpu_constructs.cdk.kinds import own_names_checked
 from gpu_constructs.cdk.validation import announce
-from gpu_constructs.fleet import Pool
+from gpu_constructs.fleet import UNKNOWN, Pool
 from gpu_constructs.hardware import Architecture
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.hosts.given_cluster import require_gpu_cluster
@@ -107,7 +108,8 @@ class GpuCapacity(Construct):
         if after_join:
             user_data.add_commands(*after_join)
         if self.pool.public_subnets is True or self.pool.zones_are_open:
-            announce(self, check_alone(self.pool, rules=("GPU008", "GPU216")))
+            # Whether its user wants a placement group is for the user to say.
+            announce(self, check_alone(replace(self.pool, placement_group=UNKNOWN), rules=("GPU095", "GPU228")))
 
     @staticmethod
     @written_if_refused

@@ -129,9 +129,9 @@ class HostNetwork(HostPart):
                 value=self.placement_group,
                 fix="leave placement_group out",
             )
-        require_yes(pool, "GPU091", "GPU118")
+        require_yes(pool, "GPU092")
         # Whether its user wants a placement group is for the user to say, so only the zones are asked about.
-        require_yes(replace(pool, placement_group=UNKNOWN), "GPU095")
+        require_yes(replace(pool, placement_group=UNKNOWN, zones_are_open=False), "GPU095")
         if self._is_cluster_group(pool) is True and pool.zones is not None and pool.zones > 1:
             raise IncompatibleError(
                 f"a cluster placement group is in one Availability Zone, and the subnets of {pool.name} are in "

@@ -26,7 +26,7 @@ from gpu_constructs.hosts.subnets import HostSubnets
 _OF_THE_TYPES = ("GPU053",)
 _OF_THE_IMAGE = ("GPU052", "GPU099", "GPU117")
 # What other resources or a custom image may set right for a template; this library writes all of it.
-_OF_THE_PARTS = ("GPU046", "GPU097", "GPU104", "GPU111", "GPU162", "GPU164", "GPU167", "GPU170", "GPU175", "GPU223")
+_OF_THE_PARTS = ("GPU046", "GPU097", "GPU104", "GPU111", "GPU162", "GPU164", "GPU170", "GPU175", "GPU223")
 _OF_USER_DATA = ("GPU171",)
 
 
@@ -106,6 +106,8 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
     if hosts.associate_public_ip_address and subnets.has_public and len(pool.interfaces) == 1:
         pool = replace(pool, interfaces=(NetworkInterface(public_address=True),), public_subnets=False)
     require_yes(pool, *_OF_THE_PARTS)
+    if pool.bought.block is not None and pool.bought.block.ends is not None:
+        require_yes(pool, "GPU165")  # without a schedule, removing the hosts in time is left to the user
     for part in parts:
         part.require_possible(pool)
     adds = contribution_of(parts, pool)

@@ -249,7 +249,7 @@ class Purchase(HostPart):
         return replace(pool, bought=bought)
 
     def require_possible(self, pool: Pool) -> None:
-        """Refuses what no rule can decide; GPU097, GPU104, GPU164 and GPU167 decide the rest.
+        """Refuses what no rule can decide; GPU097, GPU104, GPU164 and GPU165 decide the rest.
 
         Args:
             pool: What the capacity can launch, this purchase included.

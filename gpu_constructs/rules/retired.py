@@ -23,6 +23,7 @@ class Gone:
 
 
 GONE: Mapping[str, Gone] = {
+    "GPU008": Gone("do hosts without a public address run in subnets with another way out?", into="GPU228"),
     "GPU021": Gone("is the request for GPUs written in the form that ECS reads?", into="GPU020"),
     "GPU022": Gone("does each request for GPUs say either how many or how one is shared?", into="GPU020"),
     "GPU026": Gone(
@@ -41,7 +42,19 @@ GONE: Mapping[str, Gone] = {
         "are all keys of the task definition and its containers known?",
         said_by="cfn-lint E3002 (templates), the AWS CLI before it sends a task definition",
     ),
+    "GPU056": Gone("are the hosts launched from a launch template?", into="GPU055"),
+    "GPU090": Gone("does EC2 have the interface type?", into="GPU093"),
+    "GPU091": Gone("do the instance types support EFA?", into="GPU092"),
+    "GPU094": Gone("do hosts with several interfaces start without a public address?", into="GPU093"),
+    "GPU102": Gone("are the values of the requirements among those recorded from the API?", said_by="cfn-lint E3030"),
+    "GPU103": Gone(
+        "does the ECS API, too, have the values of the requirements?",
+        said_by="Amazon ECS, when it creates the capacity provider (ClientException),",
+    ),
     "GPU105": Gone("does a new compute environment use another system than Amazon Linux 2?", into="GPU003"),
+    "GPU108": Gone("does every allowed pattern match an instance type?", into="GPU051"),
+    "GPU109": Gone("does an instance type of the catalogue satisfy the requirements?", into="GPU100"),
+    "GPU118": Gone("does every instance type of the pool take the interfaces of the launch template?", into="GPU092"),
     "GPU119": Gone(
         "are all counts and sizes zero or more?",
         said_by="cfn-lint E3034 and the APIs of Amazon ECS and EC2 Auto Scaling, when they are called",
@@ -52,7 +65,30 @@ GONE: Mapping[str, Gone] = {
         said_by="AWS Batch RegisterJobDefinition (ClientException), "
         "cdk-preflight pf-batch-jd-resource-requirements-required",
     ),
+    "GPU135": Gone(
+        "do instance requirements either allow instance types or exclude some?",
+        said_by="Amazon EC2 Auto Scaling, when it creates the group,",
+    ),
+    "GPU141": Gone("does AWS publish the SSM parameter of the machine image?", into="GPU130"),
+    "GPU142": Gone("is the machine image of GPU tasks made for ECS on Linux?", into="GPU309"),
+    "GPU161": Gone("does a mixed instances policy with a Capacity Block have distribution segments?", into="GPU104"),
+    "GPU167": Gone("can the schedule of a Capacity Block remove hosts with tasks?", into="GPU165"),
+    "GPU168": Gone(
+        "does the preference for reservations use the target that is named?",
+        said_by="Amazon EC2, when it creates the launch template or the group,",
+    ),
+    "GPU169": Gone("is the zone of the hosts of a Capacity Block known?", into="GPU104"),
     "GPU180": Gone("can MPS limit what a container takes of these GPUs?", into="GPU032"),
+    "GPU189": Gone(
+        "are the instance types of ECS Managed Instances either allowed or excluded?",
+        said_by="Amazon ECS, when it creates the capacity provider,",
+    ),
+    "GPU194": Gone("do hosts that count their GPUs at boot also boot when they leave the warm pool?", into="GPU193"),
+    "GPU201": Gone("is it recorded whether the region has the release of the machine image?", into="GPU200"),
+    "GPU202": Gone(
+        "is the maximum price of Spot hosts at least the price on demand?",
+        said_by="the Spot pricing history of Amazon EC2",
+    ),
     "GPU205": Gone(
         "does the task have the container and the port that load balancers send requests to?",
         into="GPU204",
@@ -61,6 +97,8 @@ GONE: Mapping[str, Gone] = {
         "does a container set only kernel parameters of namespaces that its task has for itself?",
         said_by="Amazon ECS, RegisterTaskDefinition",
     ),
+    "GPU215": Gone("does EC2 take the user data?", into="GPU231"),
+    "GPU216": Gone("is it known that hosts with EFA run in one Availability Zone?", into="GPU095"),
     "GPU232": Gone(
         "does the task definition have a container?",
         said_by="cdk-preflight pf-ecs-container-definitions-empty, cfn-lint E3042 (an empty list)",
@@ -72,21 +110,29 @@ GONE: Mapping[str, Gone] = {
         "does every container name an image?",
         said_by="Amazon ECS, RegisterTaskDefinition (Container.image should not be null or empty)",
     ),
+    "GPU252": Gone("does a group with Spot hosts have room for one?", said_by="the activity of the Auto Scaling group"),
     "GPU255": Gone("does the task have the containers whose volumes and log routing others use?", into="GPU127"),
     "GPU256": Gone("can each container reach the state that another one waits for?", into="GPU127"),
+    "GPU265": Gone("can the agent read the metadata of its host?", into="GPU264"),
+    "GPU272": Gone("does the variable that names the cluster have a value?", into="GPU098"),
+    "GPU274": Gone("is the size set on the volume that holds container images?", into="GPU268"),
     "GPU276": Gone("may the task execution role read the secrets of the task?", into="GPU257"),
     "GPU280": Gone(
         "are the ports of host and container the same in network modes awsvpc and host?",
         said_by="cfn-lint E3053 (awsvpc), cdk-preflight pf-ecs-host-network-host-port-mismatch (host)",
     ),
+    "GPU282": Gone("is a group of hosts in a cluster placement group in one Availability Zone?", into="GPU095"),
     "GPU285": Gone(
         "do load balancers say between what a deployment shifts their traffic?",
         said_by="Amazon ECS, when it creates the service (advancedConfiguration field is required)",
     ),
+    "GPU286": Gone("can the machine image have the release that it is pinned to?", into="GPU200"),
+    "GPU287": Gone("are the release of the machine image and its driver known?", into="GPU200"),
     "GPU291": Gone("do containers with links share the bridge of their host?", into="GPU127"),
     "GPU292": Gone("are values of resource requirements written as strings?", into="GPU020"),
     "GPU293": Gone("is the timeout of a job one that AWS Batch accepts?", into="GPU350"),
     "GPU299": Gone("is the listener there before the service?", into="GPU298"),
+    "GPU308": Gone("does a group ask for Spot hosts once?", said_by="Amazon EC2 Auto Scaling, when it launches hosts,"),
     "GPU320": Gone("are the InfiniBand devices that the task is given those of EFA?", into="GPU132"),
     "GPU322": Gone("does something limit how often a state runs a GPU task again?", into="GPU321"),
     "GPU330": Gone("is the retry strategy of a job one that AWS Batch accepts?", into="GPU350"),
@@ -112,6 +158,7 @@ GONE: Mapping[str, Gone] = {
         "does a state wait for a GPU task only in a Standard workflow?",
         said_by="Step Functions, when it is deployed (InvalidDefinition), and cdk-preflight pf-sfn-express-unsupported",
     ),
+    "GPU360": Gone("is the machine image an AMI id, or an SSM parameter that is resolved?", said_by="cfn-lint E1152"),
     "GPU361": Gone(
         "does a multi-node job have 5 ranges of nodes at most?",
         said_by="AWS Batch RegisterJobDefinition (ClientException); cdk-preflight pf-batch-jd-node-ranges-max",

@@ -14,7 +14,7 @@ GOOD = sorted((Path(__file__).parent / "good").iterdir())
 WARNINGS: dict[str, set[str]] = {
     "16-sharing-mps": {"GPU034"},  # a fault of one container restarts its neighbours
     "18-conditions": {"GPU005", "GPU014"},  # nothing is known before the deploy
-    "23-launch-configuration-old-type": {"GPU056"},
+    "23-launch-configuration-old-type": {"GPU055"},
     "29-capacity-block": {"GPU165"},  # nothing drains its hosts before the block ends
     "32-old-sharing-recipe": {"GPU025"},
     "135-gang-on-its-own-queue": {"GPU342"},
@@ -25,8 +25,8 @@ WARNINGS: dict[str, set[str]] = {
     "106-cdk-rule-on-a-standing-host": {"GPU072"},
     "107-cdk-state-machine": {"GPU321"},  # a task that hangs keeps its host
     "110-cdk-queue-worker": {"GPU259"},  # CDK's pattern does not wait for the association
-    "113-cdk-of-2021-launch-configuration": {"GPU056"},
-    "115-of-2018": {"GPU056"},
+    "113-cdk-of-2021-launch-configuration": {"GPU055"},
+    "115-of-2018": {"GPU055"},
 }
 
 HANDFUL = 5

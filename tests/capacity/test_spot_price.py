@@ -8,13 +8,12 @@ import aws_cdk as cdk
 import pytest
 
 from gpu_constructs import InvalidValueError, Purchase
-from gpu_constructs.fleet import UNKNOWN, Bought, Origin, Pool, PurchaseOption, Unknown
-from gpu_constructs.rules import Severity, rules_of
+from gpu_constructs.fleet import UNKNOWN, Bought, Origin, PurchaseOption, Unknown
+from gpu_constructs.rules import rules_of
 from gpu_constructs.rules.purchase import purchase_options
 from gpu_constructs.template import fleet_of, read_stacks
 from gpu_constructs.template.resources.purchases import bought_by_configuration
 from gpu_constructs.template.resources.section import Section
-from tests.rules.given import a_pool, asked
 from tests.synthesis import Site
 from tests.template.resources.declared import fleet_of_data, pool_of_data
 
@@ -100,18 +99,3 @@ def test_what_is_no_price_is_noted_and_not_known() -> None:
     fleet = fleet_of_data({"InstanceType": "g6.xlarge", **by_template("$1")})
     assert fleet.pools[0].bought.max_price_usd_per_hour is UNKNOWN
     assert "MaxPrice: expects US dollars an hour, got '$1'" in fleet.remarks[0].text
-
-
-def priced(price: str | Unknown | None, option: PurchaseOption = SPOT) -> Pool:
-    return a_pool("g6.xlarge", bought=Bought(option=option, max_price_usd_per_hour=price))
-
-
-def test_a_price_below_that_on_demand_is_named() -> None:
-    # A g6.xlarge is $0.8048 an hour on demand.
-    found = asked(RULES, priced("0.5"))["GPU202"]
-    message = found.message
-    assert found.severity is Severity.INFO  # the Spot price is usually lower
-    assert "is $0.5 an hour, and g6.xlarge costs $0.80 an hour (on-demand list price" in message
-    assert list(asked(RULES, priced("0.5", PurchaseOption.MIXED))) == ["GPU202"]
-    for fine in (priced("0.81"), priced(UNKNOWN), priced(None), priced("0.5", PurchaseOption.ON_DEMAND)):
-        assert asked(RULES, fine) == {}

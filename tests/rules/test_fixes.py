@@ -84,7 +84,7 @@ def test_a_daemon_that_is_the_work_is_not_told_to_give_its_gpu_up() -> None:
 def test_a_parameter_that_no_image_has_is_near_one_with_a_driver() -> None:
     wrong = "{{resolve:ssm:/aws/service/ecs/optimized-ami/amazon-linux-2023/arm64/gpu/recommended/image_id}}"
     hosts = a_pool("g5g.xlarge", image=UNKNOWN, image_written=wrong)
-    assert "bottlerocket" in fixes(running_on(hosts, task=with_memory(4096, "1")))["GPU141"]
+    assert "bottlerocket" in fixes(running_on(hosts, task=with_memory(4096, "1")))["GPU130"]
 
 
 def test_regions_are_the_nearest_and_the_rest_is_counted() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from gpu_constructs.errors import shown
-from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, NetworkInterface, Pool
+from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, NetworkInterface, Pool, PurchaseOption
 from gpu_constructs.fleet.efa import efa_layout
 from gpu_constructs.hardware import InstanceType, family
 from gpu_constructs.rules.change import Way, Ways, one_way
@@ -20,18 +20,61 @@ from gpu_constructs.rules.words import Word
 
 _EFA = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html"
 _CARDS = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html"
+_INTERFACES = "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceNetworkInterfaceSpecification.html"
 _PROPERTY = "NetworkInterfaces"
 _MOST_NAMED = 4
 _TYPES = ("interface", "efa", "efa-only")
 
 
 @error(
-    "GPU090",
-    question="does EC2 have the interface type?",
-    because="EC2 does not validate a launch template when it is created, and refuses every launch",
-    source="https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceNetworkInterfaceSpecification.html",
+    "GPU092",
+    question="do the instance types take the network interfaces of the launch template?",
+    because="EC2 does not compare a launch template with the instance types when it is created, and refuses to launch "
+    "a type that supports no EFA, with more interfaces than it takes, or with one on a network card that it lacks",
+    softer="where the pool has other types, which the group launches instead",
+    source=_CARDS,
 )
-def interface_type(pool: Pool) -> Problems:
+def taken_by_the_types(pool: Pool) -> Problems:
+    for (card, device), count in _positions(pool).items():
+        if count > 1:
+            yield Problem(
+                message=f"{count} interfaces are at network card {card}, device {device}, which has room for one",
+                property_name=_PROPERTY,
+            )
+    without = _without(pool)
+    is_certain = pool.types_are_known and not _able(pool)
+    if without and is_certain and len(without) == len(pool.instance_types):
+        yield Problem(
+            message=f"{_support_none(without)}, and the launch template has EFA interfaces",
+            fix="types with EFA, or no EFA",
+            ways=_with_efa(pool, without),
+            property_name=_PROPERTY,
+            value=[each.name for each in without],
+        )
+    misplaced = [[*_misplaced(pool, each)] for each in pool.instance_types]
+    if is_certain:
+        yield from (Problem(message="; ".join(each), property_name=_PROPERTY) for each in misplaced if each)
+        return
+    if reasons := [*([_support_none(without)] if without else []), *(each for one in misplaced for each in one)]:
+        yield Problem(
+            message=f"the launch template does not suit every type of {pool.name}: {'; '.join(reasons[:_MOST_NAMED])}",
+            fix="types that take the same interfaces",
+            ways=_with_efa(pool, without) if without else (),
+            property_name=_PROPERTY,
+            value=[each.name for each in without],
+            is_certain=False,
+        )
+
+
+@error(
+    "GPU093",
+    question="does EC2 launch hosts with the network interfaces of the launch template?",
+    because="EC2 does not validate a launch template when it is created, and refuses every launch with an interface "
+    "type that it does not have, with a primary interface that is efa-only and so has no IP address, and with "
+    "AssociatePublicIpAddress beside several interfaces",
+    source=_INTERFACES,
+)
+def launched(pool: Pool) -> Problems:
     wrong = dict.fromkeys(
         shown(each.type) for each in pool.interfaces if isinstance(each.type, str) and each.type not in _TYPES
     )
@@ -42,76 +85,7 @@ def interface_type(pool: Pool) -> Problems:
             ways=(tuple(_of_type(pool, each) for each in ("efa", "interface")),),
             property_name=_PROPERTY,
         )
-
-
-@error(
-    "GPU091",
-    question="do the instance types support EFA?",
-    because="EC2 refuses to launch a type with an interface that it does not support",
-    source=_EFA,
-)
-def supported(pool: Pool) -> Problems:
-    without = _without(pool)
-    if without and len(without) == len(pool.instance_types) and pool.types_are_known:
-        yield Problem(
-            message=f"{_support_none(without)}, and the launch template has EFA interfaces",
-            fix="types with EFA, or no EFA",
-            ways=_with_efa(pool, without),
-            property_name=_PROPERTY,
-            value=[each.name for each in without],
-        )
-
-
-@error(
-    "GPU092",
-    question="do the interfaces fit the network cards of the instance types?",
-    because="EC2 refuses to launch a type with more interfaces than it takes, or with one on a card that has none",
-    source=_CARDS,
-)
-def on_its_cards(pool: Pool) -> Problems:
-    for position, count in _positions(pool).items():
-        if count > 1:
-            card, device = position
-            yield Problem(
-                message=f"{count} interfaces are at network card {card}, device {device}, which has room for one",
-                property_name=_PROPERTY,
-            )
-    if pool.types_are_known and not _able(pool):
-        for each in pool.instance_types:
-            if reasons := [*_misplaced(pool, each)]:
-                yield Problem(message="; ".join(reasons), property_name=_PROPERTY)
-
-
-@warning(
-    "GPU118",
-    question="does every instance type of the pool take the interfaces of the launch template?",
-    because="EC2 refuses to launch the types that do not take them, and the group launches the others only",
-    source=_EFA,
-)
-def every_type(pool: Pool) -> Problems:
-    without = _without(pool)
-    if not _able(pool) and pool.types_are_known:
-        return
-    reasons = [_support_none(without)] if without else []
-    reasons += [message for each in pool.instance_types for message in _misplaced(pool, each)]
-    if reasons:
-        yield Problem(
-            message=f"the launch template does not suit every type of {pool.name}: {'; '.join(reasons[:_MOST_NAMED])}",
-            fix="types that take the same interfaces",
-            ways=_with_efa(pool, without) if without else (),
-            property_name=_PROPERTY,
-            value=[each.name for each in without],
-        )
-
-
-@error(
-    "GPU093",
-    question="does the primary interface carry IP traffic?",
-    because="an EFA-only interface has no IP address and cannot be the primary one",
-    source=_CARDS,
-)
-def primary(pool: Pool) -> Problems:
-    if any(each.card == 0 and each.device == 0 and each.type == "efa-only" for each in pool.interfaces):
+    if any((each.card, each.device, each.type) == (0, 0, "efa-only") for each in pool.interfaces):
         yield Problem(
             message="the primary interface (network card 0, device 0) is efa-only, and such an interface has no IP "
             "address",
@@ -122,37 +96,11 @@ def primary(pool: Pool) -> Problems:
             ),
             property_name=_PROPERTY,
         )
-
-
-@error(
-    "GPU094",
-    question="do hosts with several interfaces start without a public address?",
-    because="EC2 refuses AssociatePublicIpAddress in a launch with more than one interface",
-    source="https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceNetworkInterfaceSpecification.html",
-)
-def private(pool: Pool) -> Problems:
     if len(pool.interfaces) > 1 and any(each.public_address is True for each in pool.interfaces):
         yield Problem(
             message=f"AssociatePublicIpAddress cannot go with {len(pool.interfaces)} interfaces",
             fix="private subnets with a NAT gateway or VPC endpoints",
             property_name=_PROPERTY,
-        )
-
-
-@warning(
-    "GPU216",
-    question="is it known that hosts with EFA run in one Availability Zone?",
-    because="EFA traffic does not leave its Availability Zone; only the constructs can check it: a template does not "
-    "show in which zone a subnet is",
-    source=_EFA,
-)
-def zone_known(pool: Pool) -> Problems:
-    if _efa(pool) and pool.zones_are_open and pool.max_instances not in {0, 1}:
-        yield Problem(
-            message=f"EFA traffic does not leave one Availability Zone, and the zones of the subnets of {pool.name} "
-            "are only known at deploy time",
-            fix="subnets whose zone is written out, all in one",
-            property_name="VPCZoneIdentifier",
         )
 
 
@@ -201,17 +149,20 @@ def _of_gangs(context: Context) -> Problems:
 @_and_of_gangs
 @warning(
     "GPU095",
-    question="are hosts with EFA, and those of a multi-node job, near each other?",
+    question="are hosts with EFA, of a cluster placement group or of a multi-node job near each other?",
     because="EFA traffic does not leave its Availability Zone, other hosts talk slowly across zones and their traffic "
-    "is charged, and a cluster placement group keeps hosts near each other",
+    "is charged; a cluster placement group keeps hosts near each other and is in one zone: once it has hosts, no "
+    "others can start in another zone",
     source=_EFA,
     unless=("GPU294",),
     changes="PlacementGroup",
 )
 def together(pool: Pool) -> Problems:
-    if not _efa(pool) or pool.max_instances in {0, 1}:
+    if pool.max_instances in {0, 1}:
         return
-    if pool.zones is not None and pool.zones > 1:
+    if not _efa(pool):
+        yield from _in_one_zone(pool)
+    elif pool.zones is not None and pool.zones > 1:
         yield Problem(
             message="EFA traffic does not leave one Availability Zone, and the subnets of "
             f"{pool.name} are in {pool.zones}",
@@ -219,13 +170,37 @@ def together(pool: Pool) -> Problems:
             property_name="VPCZoneIdentifier",
             value=pool.zones,
         )
-    # The hosts of a Capacity Block are near each other anyway, and a reservation determines where its hosts are
-    # (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/cr-cpg.html).
-    elif pool.placement_group is False and not _is_reserved(pool):
+    else:
+        if pool.zones_are_open:  # only the constructs know; a template does not show in which zone a subnet is
+            yield Problem(
+                message="EFA traffic does not leave one Availability Zone, and the zones of the subnets of "
+                f"{pool.name} are only known at deploy time",
+                fix="subnets whose zone is written out, all in one",
+                property_name="VPCZoneIdentifier",
+            )
+        # The hosts of a Capacity Block are near each other anyway, and a reservation determines where its hosts are
+        # (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/cr-cpg.html).
+        if pool.placement_group is False and not _is_reserved(pool):
+            yield Problem(
+                message="its hosts have EFA and are in no cluster placement group, so they may be far from each other",
+                fix="a placement group with strategy cluster",
+                property_name="Placement",
+            )
+        yield from _in_one_zone(pool)
+
+
+def _in_one_zone(pool: Pool) -> Problems:
+    """Hosts of a cluster placement group in several zones; a Capacity Block has none."""
+    # Subnets whose zones are not known are usually one for each zone.
+    zones = pool.group.subnets if pool.zones is None else pool.zones
+    if pool.placement_group is True and zones > 1 and pool.bought.option is not PurchaseOption.CAPACITY_BLOCK:
+        what = "subnets, which are usually in as many zones" if pool.zones is None else "Availability Zones"
         yield Problem(
-            message="its hosts have EFA and are in no cluster placement group, so they may be far from each other",
-            fix="a placement group with strategy cluster",
-            property_name="Placement",
+            message=f"the hosts of {pool.name} are in a cluster placement group, which is in one zone, and the group "
+            f"has {zones} {what}",
+            fix="subnets of one zone",
+            property_name="VPCZoneIdentifier",
+            changes="VPCZoneIdentifier",
         )
 
 

@@ -8,32 +8,37 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from difflib import get_close_matches
 
 from gpu_constructs.budget import LABEL, MESSAGE, brief
 from gpu_constructs.errors import IncompatibleError, shown
-from gpu_constructs.fleet import HostAction, Pool
+from gpu_constructs.fleet import HostAction, Pool, Unknown
 from gpu_constructs.hardware import (
     IMAGES,
     RECORDED,
     Image,
     Vendor,
     default_image,
+    drivers_of,
     images_by_folder,
+    is_published,
     is_supported,
     may_run,
+    newest_release,
+    release_line,
+    release_number,
+    release_problem,
 )
-from gpu_constructs.rules.change import Way, one_way
+from gpu_constructs.rules.change import Way, either, one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import with_image
 from gpu_constructs.rules.evidence.lists import with_verb
-from gpu_constructs.rules.rule import Problem, Problems, error, warning
+from gpu_constructs.rules.rule import Problem, Problems, error
+from gpu_constructs.rules.words import Text, Word
 
 _PAGE = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/retrieve-ecs-optimized_AMI.html"
 _PARAMETER = re.compile(r"(?:\{\{)?resolve:ssm(?:-secure)?:(/[A-Za-z0-9_./-]{1,1024})(?::[0-9]{1,9})?(?:\}\})?")
-# An AMI id, a parameter, or what CDK and the evaluation of templates write for a value that they do not know yet.
-_MAY_BE_RESOLVED = re.compile(r"ami-|(?:\{\{)?resolve:|dummy-value-|.*\$\{", re.DOTALL)
-_PATH = re.compile(r"/aws/service/[A-Za-z0-9_./-]{1,1024}")
 _LEAF = "/image_id"
 _AMAZON_LINUX = "/aws/service/ecs/optimized-ami/"
 _BOTTLEROCKET = "/aws/service/bottlerocket/aws-ecs-"
@@ -60,113 +65,81 @@ _WITHOUT_AGENT: Mapping[str, str] = {
     "/aws/service/canonical/ubuntu/": "plain Ubuntu, which has neither the ECS agent nor an NVIDIA driver",
     "/aws/service/deeplearning/ami/": "a Deep Learning AMI, which has an NVIDIA driver and not the ECS agent",
 }
+_NOT_ON_ECS: Mapping[str, str] = {**_NOT_OF_ECS, **_WITHOUT_AGENT}
 
 
 @error(
     "GPU130",
     question="does the SSM parameter of the machine image hold an AMI id?",
     because="the parameter of an ECS-optimized image without /image_id at its end holds a JSON document instead of an "
-    "AMI id, so no host is launched",
+    "AMI id, and one that does not exist holds nothing, so no host is launched",
+    softer="where the parameter may be newer than the catalogue",
     source=_PAGE,
 )
 def holds_an_id(pool: Pool) -> Problems:
     name = _parameter(pool)
-    if name.startswith(_AMAZON_LINUX) and not name.endswith(_LEAF) and name.rpartition("/")[0] in images_by_folder():
+    folder = name.rpartition("/")[0]
+    if name.startswith(_AMAZON_LINUX) and not name.endswith(_LEAF) and folder in images_by_folder():
         yield Problem(
             message=f"the parameter {shown(brief(name))} holds a JSON document, and ImageId takes an AMI id",
             fix=f"the parameter of the AMI id, which ends with {_LEAF}",
-            ways=one_way(f"{name}{_LEAF}", with_image(pool, images_by_folder()[name.rpartition("/")[0]])),
+            ways=one_way(f"{name}{_LEAF}", with_image(pool, images_by_folder()[folder])),
             property_name="ImageId",
             value=name,
         )
-
-
-@error(
-    "GPU360",
-    question="is the machine image an AMI id, or an SSM parameter that is resolved?",
-    because="EC2 takes an AMI id, or resolve:ssm: before the name of a parameter, and refuses any other text",
-    source="https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_RequestLaunchTemplateData.html",
-)
-def is_an_image(pool: Pool) -> Problems:
-    written = pool.image_written or ""
-    if written and not _MAY_BE_RESOLVED.match(written):
-        yield Problem(
-            message=f"ImageId is {shown(brief(written))}, which is not an AMI id and is not resolved to one",
-            allowed="an AMI id, or resolve:ssm: and the name of a parameter",
-            fix="the parameter of an image for ECS",
-            ways=(tuple(_with(pool, each, f"resolve:ssm:{each.ssm_parameter}") for each in _meant(pool, written)),),
-            property_name="ImageId",
-            value=written,
-        )
-
-
-@warning(
-    "GPU141",
-    question="does AWS publish the SSM parameter of the machine image?",
-    because="a parameter that does not exist fails the deploy, or every launch",
-    source=_PAGE,
-)
-def published(pool: Pool) -> Problems:
-    name = _parameter(pool)
     of_ecs = name.startswith((_AMAZON_LINUX, _BOTTLEROCKET)) and not _what_it_is(name, _NOT_OF_ECS)
-    folder = name.removesuffix(_LEAF).rpartition("/")[0]
-    if of_ecs and folder not in images_by_folder() and name.rpartition("/")[0] not in images_by_folder():
+    of_release = name.removesuffix(_LEAF).rpartition("/")[0]
+    if of_ecs and images_by_folder().keys().isdisjoint({folder, of_release}):
         yield Problem(
             message=f"the catalogue of {RECORDED} does not have an image with the parameter {shown(brief(name))}",
             fix="the parameter of an image in the catalogue",
-            ways=(_near(pool, folder),),
+            ways=(_near(pool, of_release),),
             property_name="ImageId",
             value=name,
+            is_certain=False,
         )
 
 
 @error(
     "GPU309",
-    question="do the hosts of GPU tasks have the ECS agent?",
-    because="the ECS agent registers its host with a cluster; AWS installs it on images that are made for ECS, and on "
-    "any other image you install it",
-    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-agent-install.html",
-)
-def has_the_agent(context: Context) -> Problems:
-    for pool, _ in context.awaited(_has_no_agent):
-        name = _parameter(pool)
-        yield Problem(
-            about=pool,
-            message=f"no host of {pool.name} joins a cluster: {shown(brief(name))} is "
-            f"{_what_it_is(name, _WITHOUT_AGENT)}, and the user data does not install the agent",
-            fix="an image that AWS makes for ECS",
-            ways=(tuple(_with(pool, each, f"the image of {each.ssm_parameter}") for each in _made_for_types(pool)),),
-            property_name="ImageId",
-            value=name,
-        )
-
-
-@warning(
-    "GPU142",
     question="is the machine image of GPU tasks made for ECS on Linux?",
     because="a host without the ECS agent does not join a cluster, and a host without an NVIDIA driver does not "
-    "register its GPUs, unless the user data installs them",
-    source=_PAGE,
-    unless=("GPU309",),
+    "register its GPUs; AWS installs them on images that are made for ECS, and on any other image you install them",
+    softer="where the user data may install them",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-agent-install.html",
 )
 def made_for_ecs(context: Context) -> Problems:
-    for pool, waiting in context.awaited(lambda pool: bool(_what_it_is(_parameter(pool), _NOT_OF_ECS))):
+    for pool, waiting in context.awaited(lambda pool: bool(_what_it_is(_parameter(pool), _NOT_ON_ECS))):
         name = _parameter(pool)
-        yield Problem(
-            about=pool,
-            message=f"{with_verb((each.name for each in waiting), 'asks', 'ask')} for GPUs, and "
-            f"{shown(brief(name))} is {_what_it_is(name, _NOT_OF_ECS)}",
-            fix="the parameter of an image for ECS with an NVIDIA driver",
-            ways=(
-                tuple(
-                    _with(pool, each, f"{{{{resolve:ssm:{each.ssm_parameter}}}}}")
-                    for each in IMAGES
-                    if each.accelerator is Vendor.NVIDIA and is_supported(each)
+        if HostAction.INSTALLS in pool.user_data.actions_never_taken and _what_it_is(name, _WITHOUT_AGENT):
+            yield Problem(
+                about=pool,
+                message=f"no host of {pool.name} joins a cluster: {shown(brief(name))} is "
+                f"{_what_it_is(name, _WITHOUT_AGENT)}, and the user data does not install the agent",
+                fix="an image that AWS makes for ECS",
+                ways=(
+                    tuple(_with(pool, each, f"the image of {each.ssm_parameter}") for each in _made_for_types(pool)),
                 ),
-            ),
-            property_name="ImageId",
-            value=name,
-        )
+                property_name="ImageId",
+                value=name,
+            )
+        elif _what_it_is(name, _NOT_OF_ECS):
+            yield Problem(
+                about=pool,
+                message=f"{with_verb((each.name for each in waiting), 'asks', 'ask')} for GPUs, and "
+                f"{shown(brief(name))} is {_what_it_is(name, _NOT_OF_ECS)}",
+                fix="the parameter of an image for ECS with an NVIDIA driver",
+                ways=(
+                    tuple(
+                        _with(pool, each, f"{{{{resolve:ssm:{each.ssm_parameter}}}}}")
+                        for each in IMAGES
+                        if each.accelerator is Vendor.NVIDIA and is_supported(each)
+                    ),
+                ),
+                property_name="ImageId",
+                value=name,
+                is_certain=False,
+            )
 
 
 def _parameter(pool: Pool) -> str:
@@ -177,12 +150,6 @@ def _parameter(pool: Pool) -> str:
 
 def _what_it_is(name: str, images: Mapping[str, str]) -> str:
     return next((what for start, what in images.items() if name.startswith(start)), "")
-
-
-def _has_no_agent(pool: Pool) -> bool:
-    return HostAction.INSTALLS in pool.user_data.actions_never_taken and bool(
-        _what_it_is(_parameter(pool), _WITHOUT_AGENT)
-    )
 
 
 def _near(pool: Pool, folder: str) -> tuple[Way, ...]:
@@ -199,13 +166,6 @@ def _near(pool: Pool, folder: str) -> tuple[Way, ...]:
     return tuple(_with(pool, each, each.ssm_parameter) for each in driven)
 
 
-def _meant(pool: Pool, written: str) -> tuple[Image, ...]:
-    """The image whose parameter is somewhere in a text, or the one that AWS makes for the types of a pool."""
-    path = _PATH.search(written[:MESSAGE])
-    image = images_by_folder().get(path[0].removesuffix(_LEAF).rpartition("/")[0]) if path else None
-    return _made_for_types(pool) if image is None else (image,)
-
-
 def _made_for_types(pool: Pool) -> tuple[Image, ...]:
     """The image that AWS makes for the first type of a pool; none without one."""
     with suppress(IncompatibleError):
@@ -215,3 +175,54 @@ def _made_for_types(pool: Pool) -> tuple[Image, ...]:
 
 def _with(pool: Pool, image: Image, text: str) -> Way:
     return Way(text=text, things=(with_image(pool, image),))
+
+
+@error(
+    "GPU200",
+    question="is the release of the machine image published in the region?",
+    because="each release is a parameter, each region has its own, and one that does not exist fails the deploy; the "
+    "driver of a release that is not recorded is judged by those of its neighbours",
+    softer="where it is not recorded",
+    source=_PAGE,
+)
+def release_in_region(pool: Pool) -> Problems:
+    image = pool.image
+    if isinstance(image, Unknown) or image.release is None or image.release == "custom":
+        return
+    found, release = image.image, image.release
+    if reason := release_problem(found, release):
+        yield _released(pool, found, f"{shown(brief(release))} {reason}")
+    elif is_published(found, release, pool.region) is False:
+        text = f"release {brief(release)} of image {found.name} is not published in {pool.region}"
+        yield _released(pool, found, text)
+    elif text := _not_recorded(found, release, pool.region):
+        yield replace(_released(pool, found, text), is_certain=False)
+
+
+def _not_recorded(image: Image, release: str, region: str | None) -> str:
+    """What is not recorded of a release that may well be there; empty where everything is."""
+    if image.stopped_in is not None and region and is_published(image, release, region) is None:
+        return f"whether {region} has release {brief(release)} of image {image.name} is not recorded"
+    line, number = release_line(image), release_number(image, release)
+    named = f"release {shown(brief(release))} of image {image.name}"
+    if line is not None and number not in line.releases:
+        return f"{named} is not recorded; judged by the releases around it, it has {drivers_of(image, release)}"
+    if line is not None and number is not None and line.is_after_the_known(number):
+        driver = drivers_of(image, release)
+        return f"the driver of {named} is not recorded; judged by the releases before it, it has {driver}"
+    return ""
+
+
+def _released(pool: Pool, image: Image, message: str) -> Problem:
+    known, is_last = newest_release(image, pool.region), pool.region in dict(image.stopped_in or ())
+    there = ", the newest that is recorded there" if is_last else ""
+    return Problem(
+        message=message,
+        fix="a release that the region has",
+        ways=either(
+            *([(f"pin {known}{there}", with_image(pool, image, known))] if known else []),
+            (Text(Word("follow the newest with"), f" {image.ssm_parameter}"), with_image(pool, image)),
+        ),
+        property_name="ImageId",
+        value=image.name,
+    )

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, replace
-from difflib import get_close_matches
 from typing import Any
 
-from gpu_constructs.budget import NAME
-from gpu_constructs.errors import shown
 from gpu_constructs.fleet import InstanceRequirements, Pool, PoolKind, satisfies
 from gpu_constructs.fleet.instance_requirements import selected_types
-from gpu_constructs.hardware import RECORDED, InstanceType, Vendor, accelerated, general, may_exist
-from gpu_constructs.hardware.catalogue import how_to_declare
-from gpu_constructs.hardware.names import EC2_VALUES, ECS_VALUES
+from gpu_constructs.hardware import RECORDED, InstanceType, Vendor, accelerated, general
+from gpu_constructs.hardware.names import EC2_VALUES
 from gpu_constructs.rules.change import either
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list, or_list
@@ -41,6 +37,7 @@ _RANGES = ("vcpus", "memory_mib", "accelerator_count", "accelerator_memory_mib")
     "GPU100",
     question="can an instance type satisfy the requirements?",
     because="requirements that contradict each other select no type, so no host can ever be launched",
+    softer="where they do not contradict each other, and a type that is newer than the catalogue may satisfy them",
     source=_EC2,
     changes="InstanceRequirements.AcceleratorManufacturers",
 )
@@ -59,22 +56,14 @@ def satisfiable(pool: Pool) -> Problems:
             property_name=_API_NAMES[field],
             value=(low, high),
         )
-    if _selects_nothing(pool, wanted) and _contradicts(wanted):
-        yield _unsatisfied(wanted)
-
-
-@warning(
-    "GPU109",
-    question="does an instance type of the catalogue satisfy the requirements?",
-    because="requirements that no type satisfies launch no host; a type that is newer than the catalogue may satisfy "
-    "them",
-    source=_EC2,
-    changes="InstanceRequirements",
-    unless=("GPU100",),
-)
-def satisfied(pool: Pool) -> Problems:
-    if pool.requirements is not None and _selects_nothing(pool, pool.requirements):
-        yield _unsatisfied(pool.requirements)
+    if _selects_nothing(pool, wanted):
+        culprits, is_certain = _culprits(wanted), _contradicts(wanted)
+        yield Problem(
+            message=f"no instance type of the catalogue of {RECORDED} satisfies the requirements {_asked(wanted)}",
+            fix=f"without {or_list(culprits)} there would be some" if culprits else "ask for less",
+            changes="" if is_certain else "InstanceRequirements",
+            is_certain=is_certain,
+        )
 
 
 def _without_gpus(context: Context) -> Problems:
@@ -90,7 +79,7 @@ def _without_gpus(context: Context) -> Problems:
     "cannot hand to a task as a GPU",
     source=_EC2,
     changes="InstanceRequirements.AcceleratorManufacturers",
-    unless=("GPU060", "GPU103"),
+    unless=("GPU060",),
     in_fleet=_without_gpus,
 )
 def nvidia_only(pool: Pool) -> Problems:
@@ -119,85 +108,6 @@ def _of_other_vendors(pool: Pool) -> Problems:
         )
 
 
-@warning(
-    "GPU102",
-    question="are the values of the requirements among those recorded from the API?",
-    because="accelerator names, manufacturers and types are enumerations, which AWS extends; the API refuses every "
-    "value that is not among them",
-    source=_EC2,
-)
-def in_api(pool: Pool) -> Problems:
-    for field, value in _outside(pool.requirements, EC2_VALUES):
-        allowed = ", ".join(sorted(EC2_VALUES[field]))
-        yield Problem(
-            message=f"{_API_NAMES[field]} has the value {shown(value)}, which is not among those recorded: {allowed}",
-            fix=_say_instead(field, value),
-            property_name=_API_NAMES[field],
-            value=value,
-        )
-
-
-@warning(
-    "GPU103",
-    question="does the ECS API, too, have the values of the requirements?",
-    because="the ECS API lists fewer accelerators than EC2 and CloudFormation, and no page says what ECS does with the "
-    "others",
-    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_InstanceRequirementsRequest.html",
-)
-def in_ecs(pool: Pool) -> Problems:
-    if pool.kind is not PoolKind.MANAGED_INSTANCES:
-        return
-    for field, value in _outside(pool.requirements, ECS_VALUES):
-        if value in EC2_VALUES[field]:
-            yield Problem(
-                message=f"{_API_NAMES[field]} {value} is in the API of EC2 and not in the API of ECS",
-                fix=_by_type(value),
-                property_name=_API_NAMES[field],
-                value=value,
-            )
-
-
-@warning(
-    "GPU108",
-    question="does every allowed pattern match an instance type?",
-    because="a pattern that matches nothing is newer than the catalogue, or misspelt",
-    source=_EC2,
-)
-def patterns_match(pool: Pool) -> Problems:
-    for pattern in _unmatched(pool.requirements):
-        if _some(pool.instance_types, InstanceRequirements(allowed_instance_types=(pattern,))):
-            continue  # declared
-        yield Problem(
-            message=f"AllowedInstanceTypes {shown(pattern)} does not match any type of the catalogue of {RECORDED}",
-            fix=how_to_declare(pattern) if may_exist(pattern) else "",
-            property_name="AllowedInstanceTypes",
-            value=pattern,
-        )
-
-
-@error(
-    "GPU135",
-    question="do instance requirements either allow instance types or exclude some?",
-    because="EC2 takes AllowedInstanceTypes or ExcludedInstanceTypes, and refuses requirements with both",
-    source="https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceRequirementsRequest.html",
-)
-def one_list(pool: Pool) -> Problems:
-    if pool.kind is not PoolKind.MANAGED_INSTANCES:
-        yield from _both_lists(pool)
-
-
-@warning(
-    "GPU189",
-    question="are the instance types of ECS Managed Instances either allowed or excluded?",
-    because="one list includes types and the other excludes types; EC2 refuses both together, and the API page of ECS "
-    "does not say what happens",
-    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-instance-types.html",
-)
-def one_list_managed(pool: Pool) -> Problems:
-    if pool.kind is PoolKind.MANAGED_INSTANCES:
-        yield from _both_lists(pool)
-
-
 def _with(pool: Pool, wanted: InstanceRequirements, field: str, bound: int) -> Pool:
     """The pool with another range, and what it then selects."""
     bounds: dict[str, Any] = {field: (bound, bound)}
@@ -210,7 +120,7 @@ def _selects_nothing(pool: Pool, wanted: InstanceRequirements) -> bool:
     """Whether it is certain that nothing satisfies them; not where a newer or unlisted type may."""
     if pool.instance_types or pool.has_unknown_types or pool.unknown_type_names or not _asks_accelerators(wanted):
         return False
-    if any(_outside(wanted, EC2_VALUES)) or _unmatched(wanted):
+    if any(_outside(wanted, EC2_VALUES)) or unmatched(wanted):
         return False
     return not _some(accelerated(), wanted)
 
@@ -227,14 +137,6 @@ def _contradicts(wanted: InstanceRequirements) -> bool:
     said = {field: getattr(wanted, field) for field in EC2_VALUES if getattr(wanted, field)}
     alone = (_some(accelerated(), InstanceRequirements(**{field: value})) for field, value in said.items())
     return len(said) > 1 and all(alone) and not _some(accelerated(), InstanceRequirements(**said))
-
-
-def _unsatisfied(wanted: InstanceRequirements) -> Problem:
-    culprits = _culprits(wanted)
-    return Problem(
-        message=f"no instance type of the catalogue of {RECORDED} satisfies the requirements {_asked(wanted)}",
-        fix=f"without {or_list(culprits)} there would be some" if culprits else "ask for less",
-    )
 
 
 def _asks_accelerators(wanted: InstanceRequirements) -> bool:
@@ -272,7 +174,12 @@ def _some(types: Iterable[InstanceType], wanted: InstanceRequirements) -> bool:
     return any(satisfies(each, wanted) for each in types)
 
 
-def _unmatched(wanted: InstanceRequirements | None) -> list[str]:
+def unmatched(wanted: InstanceRequirements | None) -> list[str]:
+    """Patterns of allowed types that no type of the catalogue matches, so that they are newer or misspelt.
+
+    Args:
+        wanted: The requirements; None without any.
+    """
     if wanted is None:
         return []
     return [
@@ -289,34 +196,5 @@ def _outside(wanted: InstanceRequirements | None, values: Mapping[str, frozenset
     return [(field, value) for field, known in values.items() for value in getattr(wanted, field) if value not in known]
 
 
-def _say_instead(field: str, value: str) -> str:
-    if field == "accelerator_names" and value.lower() not in EC2_VALUES[field] and _by_type(value):
-        return _by_type(value)
-    near = get_close_matches(value.lower()[:NAME], sorted(EC2_VALUES[field]), n=2)
-    return f"did you mean {or_list(near)}?" if near else ""
-
-
-def _by_type(value: str) -> str:
-    """The way to ask for an accelerator that has no name in the API; empty if the catalogue has none of it."""
-    families = dict.fromkeys(
-        f"{each.family}.*"
-        for each in accelerated()
-        if each.accelerators is not None and each.accelerators.model.lower().replace(" ", "-") == value.lower()
-    )
-    return f"AllowedInstanceTypes {and_list(families)}" if families else ""
-
-
 def _is_nvidia(each: InstanceType) -> bool:
     return each.accelerators is not None and each.accelerators.vendor is Vendor.NVIDIA
-
-
-def _both_lists(pool: Pool) -> Problems:
-    wanted = pool.requirements
-    if wanted is not None and wanted.allowed_instance_types and wanted.excluded_instance_types:
-        yield Problem(
-            message=f"the requirements allow {and_list(wanted.allowed_instance_types)} and exclude "
-            f"{and_list(wanted.excluded_instance_types)}; EC2 takes one of the two lists",
-            fix="AllowedInstanceTypes alone: types that it does not name are excluded",
-            property_name="ExcludedInstanceTypes",
-            value=list(wanted.excluded_instance_types),
-        )

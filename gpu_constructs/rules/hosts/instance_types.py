@@ -8,16 +8,17 @@ from functools import partial
 from gpu_constructs.budget import NAME
 from gpu_constructs.errors import GpuConstructsError, UnknownNameError, shown
 from gpu_constructs.fleet import Pool, PoolKind, Scheduler, Shape, Task
-from gpu_constructs.hardware import RECORDED, InstanceType, Vendor, instance_type, may_be_accelerated
+from gpu_constructs.hardware import RECORDED, InstanceType, Vendor, instance_type, may_be_accelerated, may_exist
 from gpu_constructs.hardware.aws_limits import BATCH_TYPE_WORDS
 from gpu_constructs.hardware.catalogue import how_to_declare
-from gpu_constructs.hardware.names import is_family_name, name_problem
+from gpu_constructs.hardware.names import is_family_name, matches, name_problem
 from gpu_constructs.placement import fit
 from gpu_constructs.placement.destinations import unassigned
 from gpu_constructs.rules.change import Way, Ways, either
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import hosts_for
 from gpu_constructs.rules.evidence.lists import and_list, with_verb
+from gpu_constructs.rules.hosts.instance_requirements import unmatched
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 from gpu_constructs.rules.words import Text, Word
 
@@ -66,6 +67,16 @@ def in_catalogue(context: Context) -> Problems:
                 ways=partial(_did_you_mean, pool, name),
                 property_name=_PROPERTY,
                 value=name,
+            )
+        for pattern in unmatched(pool.requirements):
+            if any(matches(pattern, each.name) for each in pool.instance_types):
+                continue  # declared
+            yield Problem(
+                about=pool,
+                message=f"AllowedInstanceTypes {shown(pattern)} does not match any type of the catalogue of {RECORDED}",
+                fix=how_to_declare(pattern) if may_exist(pattern) else "",
+                property_name="AllowedInstanceTypes",
+                value=pattern,
             )
 
 

@@ -1,17 +1,29 @@
-"""Launches: does EC2 accept what the launch template and the group name?"""
+"""Launches: does EC2 accept what the launch template and the group name, and is there room for images?"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
-from gpu_constructs.fleet import HostImage, Pool, PoolKind, Unknown
-from gpu_constructs.hardware import IMAGES, Image, InstanceType, instance_type, is_supported
-from gpu_constructs.rules.change import Way, first_of
+from gpu_constructs.budget import brief
+from gpu_constructs.fleet import HostImage, LocalDiskUse, Pool, PoolKind, Task, Unknown, Volume, Workload
+from gpu_constructs.hardware import IMAGES, Image, OperatingSystem, instance_type, is_supported
+from gpu_constructs.hardware.aws_limits import (
+    GP3_IOPS_FOR_EACH_MIB_PER_SECOND,
+    GP3_IOPS_INCLUDED,
+    GP3_MAX_GIB,
+    GP3_MAX_MIB_PER_SECOND,
+    GP3_MIN_MIB_PER_SECOND,
+)
+from gpu_constructs.hardware.image_table import IMAGE_VOLUMES, ROOT_DEVICE, ImageVolume
+from gpu_constructs.hardware.servers import is_large
+from gpu_constructs.rules.change import Way, Ways, first_of, one_way
+from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import EXAMPLE_TYPES, of_types
 from gpu_constructs.rules.evidence.lists import or_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
-_PAGE = "https://docs.aws.amazon.com/autoscaling/ec2/userguide/create-launch-config.html"
+_CONFIGURATIONS = "https://docs.aws.amazon.com/autoscaling/ec2/userguide/create-launch-config.html"
 _FIX = (
     "a launch template; in CDK the feature flag @aws-cdk/aws-autoscaling:generateLaunchTemplateInsteadOfLaunchConfig "
     "makes one"
@@ -23,34 +35,25 @@ _TYPES = (*EXAMPLE_TYPES, "c7i.2xlarge")
 
 @error(
     "GPU055",
-    question="can a launch configuration launch the instance type?",
-    because="CreateLaunchConfiguration refuses instance types that were released after 2022-12-31",
-    source=_PAGE,
-)
-def old_enough(pool: Pool) -> Problems:
-    newer = _too_new(pool)
-    if newer:
-        yield Problem(
-            message=f"a launch configuration cannot launch {or_list(newer)}: types that were released after "
-            "2022-12-31 are refused",
-            fix=_FIX,
-            property_name="LaunchConfigurationName",
-        )
-
-
-@warning(
-    "GPU056",
     question="are the hosts launched from a launch template?",
-    because="accounts that were created since 2024-10-01 cannot create launch configurations",
-    source=_PAGE,
+    because="EC2 Auto Scaling does not launch instance types that were released after 2022-12-31 from a launch "
+    "configuration, and accounts that were created since 2024-10-01 cannot create one",
+    softer="where every type is older",
+    source=_CONFIGURATIONS,
 )
 def launch_template(pool: Pool) -> Problems:
-    if pool.launch_configuration and not _too_new(pool):
-        yield Problem(
-            message=f"{pool.name} has a launch configuration, which accounts since 2024-10-01 cannot create",
-            fix=_FIX,
-            property_name="LaunchConfigurationName",
-        )
+    if not pool.launch_configuration:
+        return
+    newer = [each for each in pool.instance_types if each.traits.released_after_2022]
+    yield Problem(
+        message=f"a launch configuration cannot launch {or_list(newer)}: types that were released after "
+        "2022-12-31 are refused"
+        if newer
+        else f"{pool.name} has a launch configuration, which accounts since 2024-10-01 cannot create",
+        fix=_FIX,
+        property_name="LaunchConfigurationName",
+        is_certain=bool(newer),
+    )
 
 
 @error(
@@ -91,26 +94,6 @@ def is_complete(pool: Pool) -> Problems:
         )
 
 
-@warning(
-    "GPU282",
-    question="is a group of hosts in a cluster placement group in one Availability Zone?",
-    because="a cluster placement group is in one zone: once it has hosts, no others can start in another zone",
-    source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/placement-groups.html",
-    unless=("GPU095", "GPU104"),
-)
-def in_one_zone(pool: Pool) -> Problems:
-    # Subnets whose zones are not known are usually one for each zone.
-    zones = pool.group.subnets if pool.zones is None else pool.zones
-    if pool.placement_group is True and zones > 1 and pool.max_instances not in {0, 1}:
-        what = "subnets, which are usually in as many zones" if pool.zones is None else "Availability Zones"
-        yield Problem(
-            message=f"the hosts of {pool.name} are in a cluster placement group, which is in one zone, and the group "
-            f"has {zones} {what}",
-            fix="subnets of one zone",
-            property_name="VPCZoneIdentifier",
-        )
-
-
 def _with_image(pool: Pool, image: Image) -> Way:
     details = replace(pool.details, names_image=True)
     new = replace(pool, image=HostImage(image=image), details=details)
@@ -125,7 +108,163 @@ def _names_no_type(pool: Pool) -> bool:
     )
 
 
-def _too_new(pool: Pool) -> list[InstanceType]:
-    return (
-        [each for each in pool.instance_types if each.traits.released_after_2022] if pool.launch_configuration else []
-    )
+_IMAGES_PAGE = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-ami-storage-config.html"
+_ON_LINUX = IMAGE_VOLUMES[OperatingSystem.AMAZON_LINUX_2023]
+_ON_BOTTLEROCKET = IMAGE_VOLUMES[OperatingSystem.BOTTLEROCKET]
+_LEAST_GIB = 50
+_IN_RANGE = "a throughput in that range"
+_PROVISIONED = frozenset({"io1", "io2"})
+_AMAZON_LINUX = frozenset({OperatingSystem.AMAZON_LINUX_2, OperatingSystem.AMAZON_LINUX_2023})
+# Volumes that are often named for the one with the images: the root of Ubuntu, and the system of Bottlerocket.
+_MISTAKEN = frozenset({"/dev/sda1", ROOT_DEVICE})
+
+
+@error(
+    "GPU267",
+    question="does EBS offer volumes of this size and speed?",
+    because=f"a root volume has the size of its image or more, {_ON_LINUX.gib} GiB on Amazon Linux; io1 and io2 take "
+    f"Iops; a gp3 volume has {GP3_MAX_GIB} GiB at most, {GP3_IOPS_INCLUDED} IOPS or more, {GP3_MIN_MIB_PER_SECOND} to "
+    f"{GP3_MAX_MIB_PER_SECOND} MiB/s, and {GP3_IOPS_FOR_EACH_MIB_PER_SECOND} IOPS for each MiB/s; EC2 refuses other "
+    "values when it launches a host",
+    source="https://docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html",
+)
+def volumes_exist(pool: Pool) -> Problems:
+    for volume in pool.details.volumes:
+        if volume.type in _PROVISIONED and volume.iops is None:
+            yield Problem(
+                property_name="BlockDeviceMappings.Ebs.Iops",
+                message=f"volume {brief(str(volume.device))} of {pool.name} has the type {volume.type} and no Iops, "
+                "which this type takes",
+                fix="Iops, or the type gp3",
+            )
+        if _is_root_of_linux(pool, volume) and isinstance(volume.size_gib, int) and volume.size_gib < _ON_LINUX.gib:
+            yield Problem(
+                property_name="BlockDeviceMappings.Ebs.VolumeSize",
+                value=volume.size_gib,
+                allowed=f"{_ON_LINUX.gib} GiB or more",
+                message=f"the root volume of {pool.name} has {volume.size_gib} GiB, and the snapshot of its image "
+                f"{_ON_LINUX.gib}",
+                fix="as much as the snapshot, or more",
+                ways=_with_volume(
+                    pool, volume, "100 GiB or more, which images with CUDA take", replace(volume, size_gib=100)
+                ),
+            )
+        if volume.type == "gp3":
+            for name, value, allowed, fix, better in _refused(volume):
+                yield Problem(
+                    property_name=f"BlockDeviceMappings.Ebs.{name}",
+                    value=value,
+                    allowed=allowed,
+                    message=f"volume {brief(str(volume.device))} of {pool.name} has {name} {value}, and gp3 has "
+                    f"{allowed}",
+                    fix=fix if better is None else "values that gp3 has",
+                    ways=() if better is None else _with_volume(pool, volume, fix, better),
+                )
+
+
+def _with_volume(pool: Pool, old: Volume, text: str, new: Volume) -> Ways:
+    volumes = tuple(new if each is old else each for each in pool.details.volumes)
+    return one_way(text, replace(pool, details=replace(pool.details, volumes=volumes)))
+
+
+def _is_root_of_linux(pool: Pool, volume: Volume) -> bool:
+    """Whether it certainly is the root volume of an ECS-optimized image of Amazon Linux."""
+    return pool.has_image_of_aws and pool.operating_system in _AMAZON_LINUX and volume.device == ROOT_DEVICE
+
+
+def _refused(volume: Volume) -> Iterator[tuple[str, int, str, str, Volume | None]]:
+    size, iops, speed = volume.size_gib, volume.iops, volume.throughput_mib_per_second
+    if isinstance(size, int) and size > GP3_MAX_GIB:
+        yield (
+            "VolumeSize",
+            size,
+            f"{GP3_MAX_GIB} at most",
+            f"{GP3_MAX_GIB} or less",
+            replace(volume, size_gib=GP3_MAX_GIB),
+        )
+    if isinstance(iops, int) and iops < GP3_IOPS_INCLUDED:
+        yield "Iops", iops, f"{GP3_IOPS_INCLUDED} or more", "leave Iops out", replace(volume, iops=None)
+    if not isinstance(speed, int):
+        return
+    if not GP3_MIN_MIB_PER_SECOND <= speed <= GP3_MAX_MIB_PER_SECOND:
+        yield "Throughput", speed, f"{GP3_MIN_MIB_PER_SECOND} to {GP3_MAX_MIB_PER_SECOND} MiB/s", _IN_RANGE, None
+    elif not isinstance(iops, Unknown):
+        there = iops or GP3_IOPS_INCLUDED
+        most, needed = there // GP3_IOPS_FOR_EACH_MIB_PER_SECOND, speed * GP3_IOPS_FOR_EACH_MIB_PER_SECOND
+        if needed > there:
+            more = replace(volume, iops=needed)
+            yield "Throughput", speed, f"{most} MiB/s at most with {there} IOPS", f"Iops: {needed}", more
+
+
+@warning(
+    "GPU268",
+    question="is there room for the images of GPU containers?",
+    because="images with CUDA and PyTorch take 10 to 30 GiB once they are unpacked, next to the weights of models and "
+    "the images of the last version, and a task whose image finds no room does not start; the machine images of ECS "
+    f"come with {_ON_LINUX.gib} GiB on volume {_ON_LINUX.device}, on Bottlerocket with {_ON_BOTTLEROCKET.gib} on "
+    f"{_ON_BOTTLEROCKET.device}, which a size for another device does not change",
+    source=_IMAGES_PAGE,
+)
+def room_for_images(context: Context) -> Problems:
+    for pool, waiting in context.awaited(_is_described):
+        size = _gib_for_images(pool)
+        if size is None and not pool.details.volumes and any(map(_runs_large_image, waiting)):
+            size = _volume_of(pool).gib
+        if size is not None and size < _LEAST_GIB:
+            yield Problem(
+                about=pool,
+                property_name="BlockDeviceMappings.Ebs.VolumeSize",
+                value=size,
+                allowed=f"{_LEAST_GIB} GiB or more",
+                message=f"the hosts of {pool.name} have {size} GiB for container images",
+                fix=f"BlockDeviceMappings with 100 GiB or more for {_volume_of(pool).device}",
+            )
+    for pool in context.fleet.pools:
+        yield from _for_another_volume(pool)
+
+
+def _for_another_volume(pool: Pool) -> Problems:
+    """A size that is set for another device than the one with the images."""
+    system, devices = pool.operating_system, {each.device for each in pool.details.volumes}
+    if isinstance(system, Unknown) or not pool.user_data.complete or pool.user_data.local_disks is LocalDiskUse.IMAGES:
+        return
+    device, gib = IMAGE_VOLUMES[system].device, IMAGE_VOLUMES[system].gib
+    mistaken = sorted(_MISTAKEN & {each for each in devices if isinstance(each, str)})
+    if mistaken and device not in devices and not any(isinstance(each, Unknown) for each in devices):
+        yield Problem(
+            about=pool,
+            property_name="BlockDeviceMappings.DeviceName",
+            value=mistaken[0],
+            allowed=device,
+            message=f"the hosts of {pool.name} have a volume {mistaken[0]}, and container images are on {device}, "
+            f"which keeps {gib} GiB",
+            fix=f"DeviceName {device}",
+            changes="BlockDeviceMappings",
+        )
+
+
+def _volume_of(pool: Pool) -> ImageVolume:
+    """The volume with the container images; that of Amazon Linux where the system is not known."""
+    system = pool.operating_system
+    return _ON_LINUX if isinstance(system, Unknown) else IMAGE_VOLUMES[system]
+
+
+def _is_described(pool: Pool) -> bool:
+    is_ecs = pool.kind is not PoolKind.BATCH  # whose launch template Batch merges with its own
+    return is_ecs and pool.details.names_image is True and pool.user_data.local_disks is not LocalDiskUse.IMAGES
+
+
+def _gib_for_images(pool: Pool) -> int | None:
+    """The size of the volume that container images are on; None where it is not known."""
+    system, volumes = pool.operating_system, pool.details.volumes
+    if isinstance(system, Unknown) or any(isinstance(each.device, Unknown) for each in volumes):
+        return None
+    found = [each.size_gib for each in volumes if each.device == IMAGE_VOLUMES[system].device]
+    return found[0] if found and isinstance(found[0], int) else None
+
+
+def _runs_large_image(waiting: Workload | Task) -> bool:
+    """Whether a container is of an image that is known to be large."""
+    task = waiting if isinstance(waiting, Task) else waiting.task
+    containers = () if task is None else task.containers
+    return any(isinstance(each.image, str) and is_large(each.image) for each in containers)

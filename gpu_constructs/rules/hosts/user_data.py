@@ -73,34 +73,25 @@ def readable(pool: Pool) -> Problems:
 
 
 @error(
-    "GPU215",
-    question="does EC2 take the user data?",
-    because=f"user data has {MAX_USER_DATA_BYTES} bytes at most before it is encoded; EC2 refuses more",
-    source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-add-user-data.html",
-)
-def short_enough(pool: Pool) -> Problems:
-    size = pool.user_data.least_bytes
-    if size > MAX_USER_DATA_BYTES:
-        yield Problem(
-            property_name="UserData",
-            value=size,
-            message=f"the user data has {size} bytes or more, and EC2 takes {MAX_USER_DATA_BYTES}",
-            allowed=f"{MAX_USER_DATA_BYTES} bytes or less",
-            fix="put the script into a bucket or an image, and fetch or call it",
-        )
-
-
-@error(
     "GPU231",
     question="do the hosts run their user data?",
-    because="EC2 takes user data in base64 only, which Fn::Base64 makes of a text; cloud-init runs a script whose "
-    "first two characters are #!, and ignores a text that it does not know, so that a host joins the cluster default",
+    because="EC2 takes user data in base64 only, which Fn::Base64 makes of a text, and of "
+    f"{MAX_USER_DATA_BYTES} bytes at most before it is encoded; cloud-init runs a script whose first two characters "
+    "are #!, and ignores a text that it does not know, so that a host joins the cluster default",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/user-data.html",
     changes="UserData",
     unless=("GPU057",),
 )
 def run_at_boot(pool: Pool) -> Problems:
     data = pool.user_data
+    if data.least_bytes > MAX_USER_DATA_BYTES:
+        yield Problem(
+            property_name="UserData",
+            value=data.least_bytes,
+            message=f"the user data has {data.least_bytes} bytes or more, and EC2 takes {MAX_USER_DATA_BYTES}",
+            allowed=f"{MAX_USER_DATA_BYTES} bytes or less",
+            fix="put the script into a bucket or an image, and fetch or call it",
+        )
     if not data.is_encoded:
         yield Problem(
             message="the user data is a text that is not in base64, which EC2 refuses",
@@ -163,8 +154,8 @@ def _meant_for_the_only_cluster(context: Context) -> Problems:
 @error(
     "GPU098",
     question="do the hosts join the cluster of their capacity provider, or of the services that need them?",
-    because="without a cluster in its settings the agent joins the cluster called default, and the capacity provider "
-    "or service never gets its hosts",
+    because="without a cluster in its settings, or with one from a variable of the shell that has no value, the agent "
+    "joins the cluster called default, and the capacity provider or service never gets its hosts",
     softer="where the deploy gives the cluster a name, which may be default",
     source=_AGENT,
     unless=("GPU231",),
@@ -175,22 +166,11 @@ def joins(pool: Pool) -> Problems:
         return
     if _says_nothing_about(pool, "ECS_CLUSTER"):
         yield _without_cluster(pool, pool.cluster, (), is_certain=pool.told_cluster is None)
-
-
-@error(
-    "GPU272",
-    question="does the variable that names the cluster have a value?",
-    because="CloudFormation puts values into the text of Fn::Sub only; elsewhere the shell takes ${Cluster} for a "
-    "variable of its own, which is empty, and the hosts join the cluster default",
-    source="https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intrinsic-function-reference-sub.html",
-    unless=("GPU231",),
-)
-def has_value(pool: Pool) -> Problems:
-    variable = pool.user_data.without_value
-    if variable and pool.has_provider and isinstance(pool.cluster, str) and _is_of_cloud_init(pool):
+    elif pool.user_data.without_value and _is_of_cloud_init(pool):
+        # https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intrinsic-function-reference-sub.html
         yield Problem(
-            message=f"the user data takes the cluster from ${{{variable}}}, and nothing gives this variable of the "
-            f"shell a value, so that its hosts never join {pool.cluster}",
+            message=f"the user data takes the cluster from ${{{pool.user_data.without_value}}}, and nothing gives this "
+            f"variable of the shell a value, so that its hosts never join {pool.cluster}",
             fix="Fn::Sub in Fn::Base64",
             property_name="UserData",
         )
@@ -268,8 +248,8 @@ def has_local_disks(pool: Pool) -> Problems:
     "GPU193",
     question="can hosts that are to count their GPUs at boot do so?",
     because="hosts count their GPUs with nvidia-smi, in a script before the ECS agent starts: that takes NVIDIA GPUs, "
-    "a shell for user data, and a curl that signs requests, as on Amazon Linux 2023; a host that cannot answer is "
-    "abandoned, and so is every host after it",
+    "a shell for user data, a curl that signs requests, as on Amazon Linux 2023, and a boot each time that a host is "
+    "held, before a warm pool and after it; a host that cannot answer is abandoned, and so is every host after it",
     source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/lifecycle-hooks.html",
     changes="ImageId",
 )
@@ -295,19 +275,9 @@ def can_count(pool: Pool) -> Problems:
             property_name=_HOOKS,
             value=True,
         )
-
-
-@error(
-    "GPU194",
-    question="do hosts that count their GPUs at boot also boot when they leave the warm pool?",
-    because="a launching lifecycle hook holds a host twice, before the warm pool and after it, and the host answers "
-    "when it boots: a host that waited in another state than Stopped never answers the second time and is abandoned",
-    source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/warm-pool-instance-lifecycle.html",
-    changes="WarmPool.PoolState",
-)
-def boots_again(pool: Pool) -> Problems:
     warm = pool.group.warm_pool
-    if pool.group.checks_gpus and warm is not None and not isinstance(warm.state, Unknown) and warm.state != "Stopped":
+    if warm is not None and not isinstance(warm.state, Unknown) and warm.state != "Stopped":
+        # https://docs.aws.amazon.com/autoscaling/ec2/userguide/warm-pool-instance-lifecycle.html
         yield Problem(
             message="its hosts count their GPUs when they boot, and they leave a warm pool of state "
             f"{warm.state} without a boot",
@@ -321,6 +291,7 @@ def boots_again(pool: Pool) -> Problems:
             ),
             property_name=_HOOKS,
             value=True,
+            changes="WarmPool.PoolState",
         )
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from gpu_constructs.fleet import PARTLY_SPOT, Pool, PoolKind, PurchaseOption, Unknown
-from gpu_constructs.hardware import RECORDED, InstanceType, PurchaseClass, instance_type, on_demand_price
+from gpu_constructs.fleet import PARTLY_SPOT, Pool, PurchaseOption
+from gpu_constructs.hardware import RECORDED, InstanceType, PurchaseClass, instance_type
 from gpu_constructs.rules.change import Way, one_way
 from gpu_constructs.rules.evidence.fixes import of_types
 from gpu_constructs.rules.evidence.lists import or_list, with_verb
-from gpu_constructs.rules.rule import Problem, Problems, info, warning
+from gpu_constructs.rules.rule import Problem, Problems, warning
 from gpu_constructs.rules.words import Text, Word
 
 _NO_BLOCK = "use On-Demand or Spot"
@@ -33,54 +33,12 @@ def sold_as_spot(pool: Pool) -> Problems:
 
 
 @warning(
-    "GPU252",
-    question="does a group with Spot hosts have room for one?",
-    because="Auto Scaling starts a Spot host only once the base of On-Demand hosts is full",
-    source="https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_InstancesDistribution.html",
-)
-def room_for_spot(pool: Pool) -> Problems:
-    policy, most = pool.bought.distribution, pool.max_instances
-    if pool.bought.option is not PurchaseOption.MIXED or policy is None or isinstance(most, Unknown):
-        return
-    base = policy.on_demand_base
-    if not isinstance(base, Unknown) and 0 < most <= base:
-        yield Problem(
-            property_name="OnDemandBaseCapacity",
-            value=base,
-            message=f"the first {base} hosts are On-Demand and MaxSize is {most}, so no host is ever Spot",
-            allowed=f"0 to {most - 1}",
-            fix="lower OnDemandBaseCapacity, or use On-Demand alone",
-        )
-
-
-@warning(
-    "GPU308",
-    question="does a group ask for Spot hosts once?",
-    because="EC2 Auto Scaling asks for new Spot Instances itself whenever the group has too few, for which AWS says to "
-    "use one-time requests; a persistent one asks again by itself",
-    source="https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/"
-    "aws-properties-ec2-launchtemplate-spotoptions.html",
-)
-def asks_once(pool: Pool) -> Problems:
-    if pool.kind is PoolKind.AUTO_SCALING_GROUP and pool.bought.spot_request == "persistent":
-        yield Problem(
-            property_name="SpotInstanceType",
-            value="persistent",
-            allowed="one-time",
-            message=f"the launch template of {pool.name} asks for Spot Instances with a persistent request, and Auto "
-            "Scaling asks for them itself",
-            fix="SpotInstanceType: one-time",
-            one_value=True,
-        )
-
-
-@warning(
     "GPU271",
     question="does the allocation strategy avoid Spot capacity that EC2 is likely to reclaim?",
     because="lowest-price takes the cheapest Spot capacity pools, which are those that EC2 reclaims first; AWS advises "
     "against it",
     source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/allocation-strategies.html",
-    unless=("GPU160", "GPU161"),
+    unless=("GPU160", "GPU104"),
 )
 def spot_that_lasts(pool: Pool) -> Problems:
     policy = pool.bought.distribution
@@ -125,11 +83,20 @@ def sold_as_block(pool: Pool) -> Problems:
     "GPU104",
     question="are the hosts of a Capacity Block of one type and in one zone?",
     because="a Capacity Block is a reservation of one type in one Availability Zone; launches of another type or in "
-    "another zone fail, unless a group of reservations stands behind it",
+    "another zone fail, unless a group of reservations with distribution segments stands behind it",
     source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/launch-template-capacity-blocks.html",
-    unless=("GPU161",),
 )
 def one_block(pool: Pool) -> Problems:
+    policy = pool.bought.distribution
+    if policy is not None and policy.template_option is PurchaseOption.CAPACITY_BLOCK and not policy.segments:
+        # https://docs.aws.amazon.com/autoscaling/ec2/userguide/use-distribution-segments.html
+        yield Problem(
+            property_name="MixedInstancesPolicy",
+            message="the launch template is for a Capacity Block, and the group has a mixed instances policy without "
+            "distribution segments",
+            fix="remove the policy, and give the launch template the one type of the block",
+        )
+        return
     if pool.bought.option is not PurchaseOption.CAPACITY_BLOCK:
         return
     if len(pool.instance_types) > 1:
@@ -149,30 +116,6 @@ def one_block(pool: Pool) -> Problems:
             message=f"a Capacity Block is in one Availability Zone, and the subnets are in {pool.zones}",
             allowed="one subnet, in the zone of the block",
             fix=Word("subnets of one zone"),
-        )
-
-
-@info(
-    "GPU202",
-    question="is the maximum price of Spot hosts at least the price on demand?",
-    because="while the Spot price is above the maximum price, no Spot host starts and EC2 takes running ones back; "
-    "AWS recommends no maximum price, since a host costs the current Spot price in any case; the list of prices is one "
-    "record",
-    source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-interruptions.html",
-    changes="SpotMaxPrice",
-)
-def maximum_price_on_demand(pool: Pool) -> Problems:
-    most = pool.bought.max_price_usd_per_hour
-    if pool.bought.option not in PARTLY_SPOT or not isinstance(most, str):
-        return
-    prices = [on_demand_price(each.name, pool.region) for each in pool.instance_types]
-    above = [each for each in prices if each is not None and float(most) < each.usd_per_hour]
-    if above:
-        dearest = max(above, key=lambda each: each.usd_per_hour)
-        yield Problem(
-            message=f"the maximum price of its Spot hosts is ${most} an hour, and {dearest.instance_type} costs "
-            f"{dearest}: above the maximum no host starts, and running ones are taken back",
-            fix="no maximum price: a Spot host costs the current Spot price in any case",
         )
 
 

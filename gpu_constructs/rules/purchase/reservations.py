@@ -22,7 +22,7 @@ from gpu_constructs.hardware import known_type
 from gpu_constructs.rules.change import Ways, either
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
-from gpu_constructs.rules.rule import Problem, Problems, error, info, warning
+from gpu_constructs.rules.rule import Problem, Problems, error, warning
 from gpu_constructs.rules.words import Text, Word
 
 _LINUX = "Linux/UNIX"  # the platform of all images of AWS for ECS with accelerators
@@ -45,23 +45,6 @@ def spot_in_one_place(pool: Pool) -> Problems:
             "policy, which says what is Spot",
             fix="remove InstanceMarketOptions; OnDemandPercentageAboveBaseCapacity of the InstancesDistribution is "
             "enough",
-        )
-
-
-@warning(
-    "GPU161",
-    question="does a mixed instances policy with a Capacity Block have distribution segments?",
-    because="a group uses a Capacity Block through its launch template without a policy, or through a resource group "
-    "of reservations with distribution segments; other types of the policy never start in the block",
-    source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/use-distribution-segments.html",
-)
-def block_in_segments(pool: Pool) -> Problems:
-    if _has_policy_over_block(pool):
-        yield Problem(
-            property_name="MixedInstancesPolicy",
-            message="the launch template is for a Capacity Block, and the group has a mixed instances policy without "
-            "distribution segments",
-            fix="remove the policy, and give the launch template the one type of the block",
         )
 
 
@@ -113,7 +96,6 @@ def block_is_named(pool: Pool) -> Problems:
     "and in one Availability Zone, and refuses every other launch that names the reservation",
     softer="where a group starts hosts on demand instead, and the reservation is paid for but not used",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-launch.html",
-    unless=("GPU168",),
 )
 def of_the_reserved_type(pool: Pool) -> Problems:
     reservation = pool.bought.reservation
@@ -267,12 +249,24 @@ def reserved_in_the_group(pool: Pool) -> Problems:
 @warning(
     "GPU165",
     question="do the hosts of a Capacity Block leave before EC2 terminates them?",
-    because="30 minutes before a block ends, EC2 terminates the hosts that still run, without draining them",
+    because="30 minutes before a block ends, EC2 terminates the hosts that still run, without draining them; managed "
+    "termination protection excludes hosts with tasks from scale-in, also from a scheduled one, until then",
     source=_BLOCKS,
     changes="MinSize",
 )
 def block_is_drained(pool: Pool) -> Problems:
-    if pool.bought.block is not None and pool.bought.block.ends is None:
+    if pool.bought.block is None:
+        return
+    if pool.bought.block.ends is not None and pool.managed_termination_protection is True:
+        # https://docs.aws.amazon.com/autoscaling/ec2/userguide/ec2-auto-scaling-instance-protection.html
+        yield Problem(
+            property_name="ManagedTerminationProtection",
+            message="managed termination protection keeps hosts with tasks when the schedule empties the group before "
+            "the Capacity Block ends",
+            fix=Text("set ", Word("ManagedTerminationProtection to DISABLED"), "; managed draining lets tasks end"),
+            changes="ManagedTerminationProtection",
+        )
+    if pool.bought.block.ends is None:
         yield Problem(
             message="no scheduled action removes the hosts before the Capacity Block ends, and EC2 terminates them "
             "with their tasks 30 minutes before",
@@ -288,7 +282,7 @@ def block_is_drained(pool: Pool) -> Problems:
     "for and stays empty",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-reservations.html",
     changes="InstanceMarketOptions",
-    unless=("GPU160", "GPU161", "GPU187"),
+    unless=("GPU104", "GPU160", "GPU187"),
 )
 def reserved_for_on_demand(pool: Pool) -> Problems:
     if pool.bought.option is not PurchaseOption.SPOT or pool.bought.reservation is None:
@@ -297,57 +291,6 @@ def reserved_for_on_demand(pool: Pool) -> Problems:
         yield Problem(
             message="the hosts are Spot, and Spot hosts do not run in the Capacity Reservation that is named",
             fix="use On-Demand for the reservation, and a second group for Spot",
-        )
-
-
-@warning(
-    "GPU167",
-    question="can the schedule of a Capacity Block remove hosts with tasks?",
-    because="managed termination protection excludes hosts with tasks from scale-in, also from a scheduled one, until "
-    "EC2 terminates them without draining",
-    source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/ec2-auto-scaling-instance-protection.html",
-)
-def block_can_drain(pool: Pool) -> Problems:
-    is_scheduled = pool.bought.block is not None and pool.bought.block.ends is not None
-    if is_scheduled and pool.managed_termination_protection is True:
-        yield Problem(
-            property_name="ManagedTerminationProtection",
-            message="managed termination protection keeps hosts with tasks when the schedule empties the group before "
-            "the Capacity Block ends",
-            fix=Text("set ", Word("ManagedTerminationProtection to DISABLED"), "; managed draining lets tasks end"),
-        )
-
-
-@error(
-    "GPU168",
-    question="does the preference for reservations use the target that is named?",
-    because="EC2 refuses a CapacityReservationTarget together with the preference open or none",
-    source="https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CapacityReservationSpecification.html",
-    changes="CapacityReservationSpecification.CapacityReservationPreference",
-)
-def target_is_used(pool: Pool) -> Problems:
-    if pool.bought.reservation is None or pool.bought.reservation.preference not in {"open", "none"}:
-        return
-    if isinstance(pool.bought.reservation.id, str) or isinstance(pool.bought.reservation.group, str):
-        yield Problem(
-            message=f"CapacityReservationPreference is {pool.bought.reservation.preference}, and a "
-            "CapacityReservationTarget is named as well",
-            fix="use the preference capacity-reservations-only, or remove the target",
-        )
-
-
-@info(
-    "GPU169",
-    question="is the zone of the hosts of a Capacity Block known?",
-    because="a Capacity Block is in one Availability Zone, and launches in another fail",
-    source=_BLOCKS,
-    changes="VPCZoneIdentifier",
-)
-def zone_is_known(pool: Pool) -> Problems:
-    if _is_in_one_block(pool) and pool.zones is None:
-        yield Problem(
-            message="whether the subnets are in the one zone of the Capacity Block is only known at deploy time",
-            fix="give one subnet, in that zone",
         )
 
 
@@ -383,14 +326,3 @@ def _by_reservation(context: Context) -> Mapping[tuple[str, str], tuple[Pool, ..
             continue
         found[key] = (*found.get(key, ()), each)
     return found
-
-
-def _has_policy_over_block(pool: Pool) -> bool:
-    policy = pool.bought.distribution
-    is_over_block = policy is not None and policy.template_option is PurchaseOption.CAPACITY_BLOCK
-    return policy is not None and is_over_block and not policy.segments
-
-
-def _is_in_one_block(pool: Pool) -> bool:
-    is_block = pool.bought.option is PurchaseOption.CAPACITY_BLOCK and pool.kind is PoolKind.AUTO_SCALING_GROUP
-    return is_block and (pool.bought.reservation is None or pool.bought.reservation.group is None)

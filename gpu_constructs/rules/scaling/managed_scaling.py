@@ -22,7 +22,7 @@ from gpu_constructs.rules.words import Text, Word
     because="managed termination protection outlives its capacity provider, so deleting a stack while hosts run waits "
     "until they are terminated by hand",
     source="https://github.com/aws/containers-roadmap/issues/2862",
-    unless=("GPU123", "GPU167"),
+    unless=("GPU123", "GPU165"),
 )
 def unprotected(pool: Pool) -> Problems:
     if pool.managed_termination_protection is True:

@@ -109,7 +109,7 @@ def apart(context: Context) -> Problems:
     softer=f"for devices that may be NVLink controllers, and {WHILE_SPARED}",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html",
     changes="LinuxParameters.Devices",
-    unless=("GPU090", "GPU091"),
+    unless=("GPU092", "GPU093"),
 )
 def given_efa(context: Context) -> Problems:
     refused = set()
@@ -139,7 +139,7 @@ def given_efa(context: Context) -> Problems:
     "Fabric Adapters, NCCL and MPI connect several hosts over TCP",
     source="https://docs.aws.amazon.com/batch/latest/userguide/efa.html",
     changes="LinuxParameters.Devices",
-    unless=("GPU090", "GPU091", "GPU092"),
+    unless=("GPU092", "GPU093"),
 )
 def sees_efa(context: Context) -> Problems:
     if any(map(_is_given_efa, context.tasks)):

@@ -36,7 +36,7 @@ _LEAST = "{}.{}".format(*MPS_LEAST_CAPABILITY)
     because=f"sharing needs ECS agent {MPS_FIRST_AGENT} and {MPS_SERVICE}, which the Amazon Linux 2023 GPU image has; "
     "AWS does not say whether other images have both",
     source=_GATES,
-    unless=("GPU130", "GPU141", "GPU142", "GPU309"),
+    unless=("GPU130", "GPU309"),
 )
 def served(context: Context) -> Problems:
     for route in context.routed(lambda task: task.shares_gpu):

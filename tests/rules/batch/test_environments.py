@@ -215,7 +215,9 @@ _LAUNCHED = """
 Resources:
   Template:
     Type: AWS::EC2::LaunchTemplate
-    Properties: {LaunchTemplateData: {ImageId: /aws/service/ecs/optimized-ami/amazon-linux-2023/gpu/recommended}}
+    Properties:
+      LaunchTemplateData:
+        ImageId: resolve:ssm:/aws/service/ecs/optimized-ami/amazon-linux-2023/gpu/recommended
   Environment:
     Properties: {ComputeResources: {Ec2Configuration: null, LaunchTemplate: {LaunchTemplateId: !Ref Template}}}
 """
@@ -228,7 +230,7 @@ def rules_about(part: str) -> list[str]:
 
 
 def test_an_image_of_a_launch_template_is_looked_at_where_nothing_takes_its_place() -> None:
-    assert rules_about(_LAUNCHED) == ["GPU360"]
+    assert rules_about(_LAUNCHED) == ["GPU130"]
     assert rules_about(_LAUNCHED.replace("Ec2Configuration: null", f"Ec2Configuration: [{_OVERRIDDEN}]")) == []
     assert rules_about(_LAUNCHED.replace("Ec2Configuration: null", "ImageId: ami-0123456789abcdef0")) == []
 

@@ -25,21 +25,21 @@ NEAR = {"placement_group": True, "zones": 1}
 
 def test_a_misspelt_interface_type_is_refused_at_launch() -> None:
     found = asked(RULES, a_pool("p5.48xlarge", interfaces=(_nic("efaa"),), **NEAR))
-    assert list(found) == ["GPU090"]
-    assert "EC2 does not have the interface type 'efaa'; it has interface, efa and efa-only" in found["GPU090"].message
+    assert list(found) == ["GPU093"]
+    assert "EC2 does not have the interface type 'efaa'; it has interface, efa and efa-only" in found["GPU093"].message
 
 
 @pytest.mark.parametrize("name", ["g5.xlarge", "g6.4xlarge", "inf2.48xlarge"])
 def test_a_type_without_efa_takes_no_efa_interface(name: str) -> None:
     found = asked(RULES, a_pool(name, interfaces=(_nic(),), **NEAR))
-    assert list(found) == ["GPU091"]
-    assert found["GPU091"].message.startswith(f"{name} supports no Elastic Fabric Adapter")
+    assert list(found) == ["GPU092"]
+    assert found["GPU092"].message.startswith(f"{name} supports no Elastic Fabric Adapter")
 
 
 def test_several_types_without_efa_are_one_error() -> None:
     found = asked(RULES, a_pool("g5.xlarge", "g6.xlarge", interfaces=(_nic(),), **NEAR))
-    assert list(found) == ["GPU091"]
-    assert "g5.xlarge and g6.xlarge support no Elastic Fabric Adapter" in found["GPU091"].message
+    assert list(found) == ["GPU092"]
+    assert "g5.xlarge and g6.xlarge support no Elastic Fabric Adapter" in found["GPU092"].message
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_several_types_without_efa_are_one_error() -> None:
     ],
 )
 def test_a_larger_size_of_the_family_may_have_efa(types: tuple[str, ...], fix: str) -> None:
-    assert fix in asked(RULES, a_pool(*types, interfaces=(_nic(),), **NEAR))["GPU091"].fix
+    assert fix in asked(RULES, a_pool(*types, interfaces=(_nic(),), **NEAR))["GPU092"].fix
 
 
 @pytest.mark.parametrize(
@@ -65,12 +65,12 @@ def test_a_type_beside_others_that_take_the_interfaces_is_a_warning(
     types: tuple[str, ...], interfaces: tuple[NetworkInterface, ...], words: str
 ) -> None:
     found = asked(RULES, a_pool(*types, interfaces=interfaces, **NEAR))
-    assert {each.rule: each.severity for each in found.values()} == {"GPU118": Severity.WARNING}
-    assert words in found["GPU118"].message
+    assert {each.rule: each.severity for each in found.values()} == {"GPU092": Severity.WARNING}
+    assert words in found["GPU092"].message
 
 
 def test_a_type_that_is_not_known_may_take_them() -> None:
-    assert list(asked(RULES, a_pool("g6.xlarge", has_unknown_types=True, interfaces=(_nic(),), **NEAR))) == ["GPU118"]
+    assert list(asked(RULES, a_pool("g6.xlarge", has_unknown_types=True, interfaces=(_nic(),), **NEAR))) == ["GPU092"]
 
 
 @pytest.mark.parametrize(
@@ -121,8 +121,8 @@ def test_an_efa_only_interface_cannot_be_the_primary_one() -> None:
 def test_a_public_address_cannot_go_with_several_interfaces() -> None:
     several = (_nic(public=True), _nic("efa-only", 1))
     found = asked(RULES, a_pool("p5.48xlarge", interfaces=several, **NEAR))
-    assert list(found) == ["GPU094"]
-    assert "AssociatePublicIpAddress cannot go with 2 interfaces" in found["GPU094"].message
+    assert list(found) == ["GPU093"]
+    assert "AssociatePublicIpAddress cannot go with 2 interfaces" in found["GPU093"].message
     assert asked(RULES, a_pool("p5.48xlarge", interfaces=several[:1], **NEAR)) == {}
 
 

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from gpu_constructs.errors import shown
-from gpu_constructs.fleet import NO_USER_DATA, UNKNOWN, Fleet, HostAction, Pool
-from gpu_constructs.rules import Severity, rules_of
-from gpu_constructs.rules.hosts import image_parameters
-from gpu_constructs.rules.hosts.image_parameters import has_the_agent, made_for_ecs
+from gpu_constructs.fleet import NO_USER_DATA, UNKNOWN, Fleet, HostAction, HostImage, Pool
+from gpu_constructs.hardware import image
+from gpu_constructs.rules import Severity
+from gpu_constructs.rules.hosts import images
+from gpu_constructs.rules.hosts.image_parameters import holds_an_id, made_for_ecs, release_in_region
 from tests.rules.given import a_pool, a_task, only, running_on, said
 
-RULES = rules_of(image_parameters)
+RULES = (holds_an_id, made_for_ecs)
 
 ECS = "/aws/service/ecs/optimized-ami"
 
@@ -54,29 +54,9 @@ def test_a_parameter_with_a_json_document_is_an_error(parameter: str) -> None:
 )
 def test_a_parameter_that_nobody_knows_is_a_warning(parameter: str, fix: str) -> None:
     finding = only(RULES, running_on(written(parameter)))
-    assert (finding.rule, finding.severity) == ("GPU141", Severity.WARNING)
+    assert (finding.rule, finding.severity) == ("GPU130", Severity.WARNING)
     assert parameter in finding.message
     assert finding.fix == f"{fix}image_id"
-
-
-@pytest.mark.parametrize(
-    ("text", "fix"),
-    [
-        ("al2023-gpu", f"resolve:ssm:{ECS}/amazon-linux-2023/gpu/recommended/image_id"),
-        (
-            f"{ECS}/amazon-linux-2/gpu/recommended/image_id",
-            f"resolve:ssm:{ECS}/amazon-linux-2/gpu/recommended/image_id",
-        ),
-        (
-            f"{{{{ resolve:ssm:{ECS}/amazon-linux-2023/gpu/recommended/image_id }}}}",
-            f"resolve:ssm:{ECS}/amazon-linux-2023/gpu/recommended/image_id",
-        ),
-    ],
-)
-def test_a_text_that_ec2_does_not_take_is_an_error(text: str, fix: str) -> None:
-    finding = only(RULES, running_on(a_pool("g6.xlarge", image=UNKNOWN, image_written=text)))
-    assert (finding.rule, finding.severity, finding.fix) == ("GPU360", Severity.ERROR, fix)
-    assert shown(text) in finding.message
 
 
 @pytest.mark.parametrize(
@@ -107,7 +87,7 @@ def test_what_may_become_an_ami_is_fine(text: str) -> None:
 )
 def test_an_image_that_is_not_of_ecs_is_a_warning_where_gpu_tasks_wait(parameter: str, words: str) -> None:
     finding = only(RULES, running_on(written(parameter)))
-    assert (finding.rule, finding.severity) == ("GPU142", Severity.WARNING)
+    assert (finding.rule, finding.severity) == ("GPU309", Severity.WARNING)
     assert finding.message.startswith("chat-service asks for GPUs, and ")
     assert words in finding.message
     assert f"{ECS}/amazon-linux-2023/gpu/recommended/image_id" in finding.fix
@@ -153,7 +133,7 @@ def test_an_image_without_the_agent_is_an_error_where_user_data_installs_nothing
     ],
 )
 def test_hosts_that_may_have_the_agent_are_silent(fleet: Fleet) -> None:
-    assert said(has_the_agent, fleet) == []
+    assert [each for each in said(made_for_ecs, fleet) if each.severity is Severity.ERROR] == []
 
 
 @pytest.mark.parametrize(
@@ -169,3 +149,124 @@ def test_hosts_that_may_have_the_agent_are_silent(fleet: Fleet) -> None:
 )
 def test_an_image_of_ecs_or_of_ones_own_is_silent(fleet: Fleet) -> None:
     assert said(RULES, fleet) == []
+
+
+def al2023(day: str) -> HostImage:
+    release = f"al2023-ami-ecs-gpu-hvm-2023.0.{day}-kernel-6.1-x86_64-ebs"
+    return HostImage(image=image("al2023-gpu"), release=release)
+
+
+def in_region(region: str | None, host_image: HostImage) -> Pool:
+    return a_pool("g6.xlarge", image=host_image, region=region)
+
+
+@pytest.mark.parametrize("day", ["20260307", "20260922"])
+@pytest.mark.parametrize("region", ["me-central-1", "me-south-1"])
+def test_a_release_that_came_after_a_region_had_stopped_is_an_error(region: str, day: str) -> None:
+    finding = only(release_in_region, running_on(in_region(region, al2023(day))))
+    assert (finding.rule, finding.severity) == ("GPU200", Severity.ERROR)
+    assert finding.message == f"release {al2023(day).release} of image al2023-gpu is not published in {region}"
+    assert str(al2023("20260226").release) in finding.fix
+
+
+@pytest.mark.parametrize(
+    ("region", "day"), [("me-central-1", "20261113"), ("mx-central-1", "20260922"), ("us-gov-west-1", "20250224")]
+)
+def test_what_is_not_recorded_is_a_warning(region: str, day: str) -> None:
+    finding = only(release_in_region, running_on(in_region(region, al2023(day))))
+    assert (finding.rule, finding.severity) == ("GPU200", Severity.WARNING)
+    assert "is not recorded" in finding.message
+
+
+@pytest.mark.parametrize(
+    "pool",
+    [
+        in_region("me-central-1", al2023("20260226")),
+        in_region("me-central-1", al2023("20250224")),
+        in_region("me-central-1", HostImage(image=image("al2023-gpu"))),
+        in_region("me-central-1", HostImage(image=image("bottlerocket-ecs-2-nvidia-x86_64"), release="1.66.0")),
+        in_region("us-east-1", al2023("20260922")),
+        in_region("us-east-1", al2023("20261113")),
+        in_region(None, al2023("20260922")),
+        a_pool("g6.xlarge", image=UNKNOWN, region="me-central-1"),
+    ],
+    ids=str,
+)
+def test_what_a_region_may_well_have_is_fine(pool: Pool) -> None:
+    assert said(release_in_region, running_on(pool)) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "release", "reason"),
+    [
+        ("bottlerocket-ecs-4-nvidia-x86_64", "1.16.0", "is from before the first release of"),
+        ("al2023-gpu", "al2023-ami-ecs-gpu-hvm-2023.0.20241217-kernel-6.1-x86_64-ebs", "is from before the first"),
+        ("al2023-gpu", "1.66.0", "is not a release of al2023-gpu, whose releases are like al2023-ami-ecs-gpu-hvm-"),
+        ("al2023", "al2023-ami-ecs-gpu-hvm-2023.0.20260922-kernel-6.1-x86_64-ebs", "is not a release of al2023"),
+    ],
+)
+def test_a_release_that_cannot_have_been_is_an_error(name: str, release: str, reason: str) -> None:
+    pool = a_pool("g6.xlarge", image=HostImage(image=image(name), release=release), region="us-east-1")
+    finding = next(each for each in said(release_in_region, running_on(pool)) if each.rule == "GPU200")
+    assert finding.severity is Severity.ERROR
+    assert finding.message.startswith(f"'{release}' {reason}")
+    assert f"pin {image(name).known_release}, or follow the newest with" in finding.fix
+
+
+@pytest.mark.parametrize(
+    ("host_image", "driver"),
+    [
+        (al2023("20260101"), "a driver from 580.95.05 to 580.126.09"),
+        (al2023("20270105"), "driver 580.178.04 or later"),
+        (HostImage(image=image("bottlerocket-ecs-2-nvidia-x86_64"), release="1.57.1"), "driver 580.126.09"),
+    ],
+)
+def test_a_release_that_is_not_recorded_is_a_warning_that_says_which_driver_it_may_have(
+    host_image: HostImage, driver: str
+) -> None:
+    finding = only(release_in_region, running_on(in_region("us-east-1", host_image)))
+    assert (finding.rule, finding.severity) == ("GPU200", Severity.WARNING)
+    assert finding.message.endswith(f"is not recorded; judged by the releases around it, it has {driver}")
+
+
+@pytest.mark.parametrize(
+    ("name", "release", "driver"),
+    [
+        ("al2-gpu", "amzn2-ami-ecs-gpu-hvm-2.0.20260929-x86_64-ebs", "driver 550.163.01 or later"),
+        ("bottlerocket-ecs-3-nvidia-x86_64", "1.70.0", "driver 580.178.04 or later"),
+    ],
+)
+def test_a_recorded_release_after_those_with_a_known_driver_is_a_warning(name: str, release: str, driver: str) -> None:
+    pool = in_region("us-east-1", HostImage(image=image(name), release=release))
+    finding = next(each for each in said(release_in_region, running_on(pool)) if each.rule == "GPU200")
+    assert finding.message.startswith(f"the driver of release '{release}' of image {name} is not recorded; judged by")
+    assert finding.message.endswith(f"the releases before it, it has {driver}")
+
+
+@pytest.mark.parametrize(
+    "host_image",
+    [
+        al2023("20250224"),
+        al2023("20261113"),
+        HostImage(image=image("bottlerocket-ecs-2-nvidia-x86_64"), release="1.66.0-0a1b2c3d"),
+        HostImage(image=image("al2023"), release="al2023-ami-ecs-hvm-2023.0.20260101-kernel-6.1-x86_64"),
+        HostImage(image=image("al2023-gpu"), release="custom"),
+        HostImage(image=image("al2023-gpu")),
+    ],
+    ids=str,
+)
+def test_a_release_of_the_records_or_without_a_driver_is_silent(host_image: HostImage) -> None:
+    assert said(release_in_region, running_on(in_region("us-east-1", host_image))) == []
+
+
+def test_a_release_that_is_too_old_for_the_gpus_is_an_error_with_the_first_that_is_not() -> None:
+    finding = only(images.drives, running_on(a_pool("p6-b300.48xlarge", image=al2023("20250224"))))
+    assert finding.rule == "GPU052"
+    assert "release 20250224 of al2023-gpu is older than driver 580.82.07 of 2025-09-02" in finding.message
+    assert finding.fix == f"release {al2023('20251015').release} of image al2023-gpu, or a later one"
+
+
+def test_a_release_whose_driver_may_be_too_old_is_a_doubt() -> None:
+    finding = only(images.confirmed, running_on(a_pool("p6-b300.48xlarge", image=al2023("20250923"))))
+    assert finding.rule == "GPU004"
+    assert "a driver from 580 to 580.95.05, 580.82.07 is the first that drives Blackwell Ultra" in finding.message

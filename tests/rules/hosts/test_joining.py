@@ -8,7 +8,7 @@ import pytest
 
 from gpu_constructs.fleet import Fleet
 from gpu_constructs.rules import Severity
-from gpu_constructs.rules.hosts.joining import has_a_role
+from gpu_constructs.rules.hosts.joining import has_credentials
 from tests.rules.given import GPU_TASK, a_pool, only, running_on
 
 _ALONE = a_pool(has_provider=False)
@@ -25,4 +25,4 @@ _WITHOUT_ROLE = replace(_ALONE, details=replace(_ALONE.details, names_profile=Fa
     ],
 )
 def test_hosts_without_a_role_are_an_error_where_the_files_use_ecs(fleet: Fleet, severity: Severity) -> None:
-    assert only(has_a_role, fleet).severity is severity
+    assert only(has_credentials, fleet).severity is severity

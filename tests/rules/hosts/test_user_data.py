@@ -142,7 +142,7 @@ def test_commands_behind_the_end_of_a_script_name_no_cluster(lines: list[str], e
     ],
 )
 def test_a_cluster_from_a_variable_without_a_value_is_an_error(lines: list[str], is_found: bool) -> None:
-    assert ("GPU272" in asked(RULES, a_pool(cluster="gpu", user_data=read(*lines)))) is is_found
+    assert ("GPU098" in asked(RULES, a_pool(cluster="gpu", user_data=read(*lines)))) is is_found
 
 
 @pytest.mark.parametrize(
