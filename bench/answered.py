@@ -6,8 +6,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gpu_constructs.account.preflight.answer import Answer
-from gpu_constructs.account.preflight.check import Ask, Call
+from gpu_constructs.account.preflight.check import Answer, Ask, Call
 
 __all__ = ["ACCOUNT", "Page", "answered"]
 

@@ -14,10 +14,10 @@ from importlib import metadata
 from pathlib import Path
 from typing import TypedDict, TypeVar, cast
 
-from gpu_constructs.account import answers, gaps, layout
+from gpu_constructs.account import answers, changes, refresh
 from gpu_constructs.account.answers import InstanceTypeInfo
-from gpu_constructs.account.gaps import Gap
-from gpu_constructs.account.layout import family_of
+from gpu_constructs.account.changes import family_of
+from gpu_constructs.account.refresh import Gap
 from gpu_constructs.account.rows import CorrectionRow, DevicesRow, FamilyRow, NetworkRow, QuotaRow, TypeRow
 from tools import ec2_dump
 
@@ -122,10 +122,10 @@ def build() -> Built:
     with_some = _header("Accelerated EC2 instance types.")
     without = {**_header("EC2 instance types without accelerators."), "left_out": sorted(left_out)}
     files = {
-        "accelerated.json": layout.text(with_some, accelerators, offered=offered, quotas=codes, families=families),
-        "general.json": layout.text(without, others, offered=offered, quotas=codes, families={}),
+        "accelerated.json": changes.text(with_some, accelerators, offered=offered, quotas=codes, families=families),
+        "general.json": changes.text(without, others, offered=offered, quotas=codes, families={}),
     }
-    return Built(files=files, gaps=missing | gaps.gaps(accelerators | others, families), stale=tuple(stale))
+    return Built(files=files, gaps=missing | refresh.gaps(accelerators | others, families), stale=tuple(stale))
 
 
 def _curated(name: str, key: str, _kind: type[T]) -> dict[str, T]:
@@ -198,7 +198,7 @@ def _families(rows: Mapping[str, TypeRow]) -> tuple[dict[str, FamilyRow], frozen
         family = family_of(name)
         traits = dict(curated.get(family, {}))
         if "device_rdma" not in traits:
-            missing.add(Gap(subject=family, fact=gaps.RDMA, place="tools/curated/families.json"))
+            missing.add(Gap(subject=family, fact=refresh.RDMA, place="tools/curated/families.json"))
         without = cast("list[str]", traits.pop("without_device_rdma", []))
         if traits.pop("device_rdma", False) and name not in without and row.get("network", {}).get("efa_supported"):
             row["network"]["device_rdma"] = True

@@ -16,7 +16,7 @@ from typing import Any
 
 import gpu_constructs.hardware.records
 from gpu_constructs.account.changes import changes
-from gpu_constructs.account.gaps import in_words, release_gaps
+from gpu_constructs.account.refresh import in_words, release_gaps
 from gpu_constructs.hardware.image_table import IMAGES
 from gpu_constructs.hardware.releases import recorded_number, release_number
 from tools import build_catalogue, build_prices, ec2_dump

@@ -8,22 +8,19 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 from botocore.client import BaseClient
 from botocore.exceptions import BotoCoreError, ClientError
 
 from gpu_constructs.account.answers import InstanceTypeInfo
-from gpu_constructs.account.clients import Clients, clients_of
-from gpu_constructs.account.merge import Answers
-from gpu_constructs.account.price_list import price_in
+from gpu_constructs.account.calls import Clients
+from gpu_constructs.account.refresh import Answers
 from gpu_constructs.budget import MESSAGE, brief
 from gpu_constructs.errors import GpuConstructsError, InvalidValueError, shown
 from gpu_constructs.hardware.aws_limits import is_region
 from gpu_constructs.hardware.image_table import IMAGES, Image
 from gpu_constructs.hardware.names import name_problem
-
-__all__ = ["Clients", "ask", "clients_of"]
 
 _PAGES = 500
 """Pages that are read of one answer; EC2 has about 1,200 types in a region, in 13 pages."""
@@ -144,3 +141,25 @@ def _answer(what: str, fix: str | None = None) -> Iterator[None]:
         raise GpuConstructsError(
             f"AWS answered {what} in an unknown form: {brief(repr(problem), MESSAGE)}"
         ) from problem
+
+
+_DEAREST = 10_000
+"""US dollars an hour that no instance costs."""
+
+
+def price_in(entry: str) -> tuple[str, float] | None:
+    """The instance type of an entry and its on-demand price in US dollars an hour.
+
+    Returns:
+        None where it is not one price an hour, such as that of a reservation.
+    """
+    try:
+        product = cast("Any", json.loads(entry))
+        name = product["product"]["attributes"]["instanceType"]
+        (term,) = product["terms"]["OnDemand"].values()
+        (dimension,) = term["priceDimensions"].values()
+        price = float(dimension["pricePerUnit"]["USD"])
+        hourly = dimension["unit"] in {"Hrs", "Hours"}
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
+        return None
+    return (name, price) if hourly and isinstance(name, str) and 0 < price < _DEAREST else None

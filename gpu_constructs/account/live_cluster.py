@@ -10,7 +10,7 @@ from itertools import islice
 from botocore.client import BaseClient
 from botocore.exceptions import ClientError
 
-from gpu_constructs.account.clients import Clients, clients_of
+from gpu_constructs.account.calls import Clients, clients_of
 from gpu_constructs.account.deadline import Deadline
 from gpu_constructs.account.problems import ERRORS, Call, code_of, problem_of
 from gpu_constructs.budget import brief

@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
-from gpu_constructs.account.calls import Calls
-from gpu_constructs.account.clients import Clients
+from gpu_constructs.account.calls import Calls, Clients
 from gpu_constructs.budget import brief
 from gpu_constructs.errors import GpuConstructsError
 from gpu_constructs.live.described import Thing, listed, short_name, text

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gpu_constructs.account.changes import changes
-from gpu_constructs.account.gaps import in_words, release_gaps
-from gpu_constructs.account.merge import refreshed
+from gpu_constructs.account.refresh import in_words, refreshed, release_gaps
 from gpu_constructs.cli.account_part import account_part
 from gpu_constructs.cli.terminal import clean
 from gpu_constructs.errors import InvalidValueError, shown

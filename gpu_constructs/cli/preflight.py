@@ -14,8 +14,7 @@ from typing import TypeAlias
 from gpu_constructs import __version__
 from gpu_constructs.account.deadline import Deadline
 from gpu_constructs.account.preflight.check import Ask, Check, Result, Verdict
-from gpu_constructs.account.preflight.run import preflight
-from gpu_constructs.account.preflight.table import CHECKS, policy
+from gpu_constructs.account.preflight.run import CHECKS, policy, preflight
 from gpu_constructs.checking.configuration import found_configuration
 from gpu_constructs.cli.account_part import account_part
 from gpu_constructs.cli.inputs import add_inputs, reviewed

@@ -15,7 +15,8 @@ from moto import mock_aws
 from moto.ec2.models.instance_types import INSTANCE_TYPE_OFFERINGS
 
 from gpu_constructs.account import ask
-from gpu_constructs.account.price_list import price_in
+from gpu_constructs.account.ask import price_in
+from gpu_constructs.account.calls import clients_of
 from gpu_constructs.cli import main
 from gpu_constructs.hardware.image_table import IMAGES
 
@@ -69,7 +70,7 @@ def with_prices(monkeypatch: pytest.MonkeyPatch, *pages: dict[str, Any]) -> None
     for page in pages:
         stub.add_response("get_products", page)
     stub.activate()
-    of_account = ask.clients_of(None)
+    of_account = clients_of(None)
     monkeypatch.setattr(
         ask,
         "clients_of",
@@ -139,6 +140,6 @@ def test_without_boto3_it_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.delitem(sys.modules, "gpu_constructs.account.ask")
-    monkeypatch.delitem(sys.modules, "gpu_constructs.account.clients", raising=False)
+    monkeypatch.delitem(sys.modules, "gpu_constructs.account.calls", raising=False)
     monkeypatch.setitem(sys.modules, "boto3", None)
     assert "pip install 'gpu-constructs[account]'" in refused(capsys)

@@ -11,8 +11,7 @@ from typing import Any, cast
 import pytest
 
 from gpu_constructs.account.changes import changes
-from gpu_constructs.account.gaps import in_words, release_gaps
-from gpu_constructs.account.merge import Answers, Refreshed, refreshed
+from gpu_constructs.account.refresh import Answers, Refreshed, in_words, refreshed, release_gaps
 from gpu_constructs.hardware.model import PurchaseClass
 from gpu_constructs.hardware.records import decode, read
 from tools import ec2_dump

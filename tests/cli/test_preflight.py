@@ -17,8 +17,7 @@ from moto import mock_aws
 from bench.answered import ACCOUNT, Page, answered
 from gpu_constructs.account.deadline import Deadline
 from gpu_constructs.account.preflight import CHECKS, asking
-from gpu_constructs.account.preflight.answer import Answer, UnansweredError
-from gpu_constructs.account.preflight.check import Ask, Call
+from gpu_constructs.account.preflight.check import Answer, Ask, Call, UnansweredError
 from gpu_constructs.cli import main
 from tests.cli.templates import template, written
 
@@ -276,7 +275,7 @@ def test_without_files_hosts_or_boto3_it_says_so(
     path = written(body, tmp_path / "template.json")
     assert asked(capsys, path) == (0, "no hosts to check\n")
     monkeypatch.delitem(sys.modules, "gpu_constructs.account.preflight.asking")
-    monkeypatch.delitem(sys.modules, "gpu_constructs.account.clients", raising=False)
+    monkeypatch.delitem(sys.modules, "gpu_constructs.account.calls", raising=False)
     monkeypatch.setitem(sys.modules, "boto3", None)
     assert main(["preflight", path]) == 2
     assert "pip install 'gpu-constructs[account]'" in capsys.readouterr().err

@@ -10,7 +10,7 @@ import pytest
 from botocore.exceptions import ClientError
 from emulator.local import Deployed, Local
 from gpu_constructs.account import live_cluster
-from gpu_constructs.account.clients import Clients
+from gpu_constructs.account.calls import Clients
 from gpu_constructs.account.self_test import Request, SelfTestEnd, policy, run_self_test
 from gpu_constructs.account.self_test import run as run_module
 from gpu_constructs.cli.program import main

@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 
 from gpu_constructs.account.answers import InstanceTypeInfo
-from gpu_constructs.account.gaps import in_words
+from gpu_constructs.account.refresh import in_words
 from tests.hardware.invented_family import DATA, TRAITS, Facts
 from tools import build_catalogue, catalogue
 

@@ -14,7 +14,6 @@ checks and the policy that they need, `run` asks them, region by region. Only `a
 """
 
 from gpu_constructs.account.preflight.check import Check, Result, Verdict
-from gpu_constructs.account.preflight.run import preflight
-from gpu_constructs.account.preflight.table import CHECKS, policy
+from gpu_constructs.account.preflight.run import CHECKS, policy, preflight
 
 __all__ = ["CHECKS", "Check", "Result", "Verdict", "policy", "preflight"]

@@ -11,10 +11,9 @@ from threading import Lock
 from botocore import xform_name
 from botocore.client import BaseClient
 
-from gpu_constructs.account.clients import CONFIG, session_of
+from gpu_constructs.account.calls import CONFIG, session_of
 from gpu_constructs.account.deadline import Deadline
-from gpu_constructs.account.preflight.answer import Answer, UnansweredError
-from gpu_constructs.account.preflight.check import Ask, Call
+from gpu_constructs.account.preflight.check import Answer, Ask, Call, UnansweredError
 from gpu_constructs.account.problems import ERRORS, problem_of
 from gpu_constructs.account.problems import Call as Unanswered
 

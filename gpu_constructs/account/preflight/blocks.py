@@ -6,9 +6,21 @@ import datetime as dt
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-from gpu_constructs.account.preflight.answer import Row, UnansweredError
-from gpu_constructs.account.preflight.check import Ask, Call, Check, Found, Question, Scope, aws, ok, short, unchecked
-from gpu_constructs.account.preflight.zones import type_names
+from gpu_constructs.account.preflight.check import (
+    Ask,
+    Call,
+    Check,
+    Found,
+    Question,
+    Row,
+    Scope,
+    UnansweredError,
+    aws,
+    ok,
+    short,
+    unchecked,
+)
+from gpu_constructs.account.preflight.offers import type_names
 from gpu_constructs.fleet import Pool, PurchaseOption, Unknown
 
 OFFERINGS = Call(service="ec2", operation="DescribeCapacityBlockOfferings")

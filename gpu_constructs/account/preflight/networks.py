@@ -5,11 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-from gpu_constructs.account.preflight.answer import Row, UnansweredError
-from gpu_constructs.account.preflight.check import Ask, Call, Check, Found, Question, Scope, aws, ok, short, unchecked
+from gpu_constructs.account.preflight.check import (
+    Ask,
+    Call,
+    Check,
+    Found,
+    Question,
+    Row,
+    Scope,
+    UnansweredError,
+    aws,
+    ok,
+    short,
+    unchecked,
+)
+from gpu_constructs.account.preflight.offers import SUBNETS_CALL, subnets_of
 from gpu_constructs.account.preflight.running import INSTANCES, Host, own, running
 from gpu_constructs.account.preflight.shares import shares
-from gpu_constructs.account.preflight.zones import SUBNETS_CALL, subnets_of
 from gpu_constructs.fleet import Pool, Unknown
 from gpu_constructs.placement.reasons import listed
 

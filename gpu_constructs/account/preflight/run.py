@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
@@ -11,7 +11,8 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import TypeAlias
 
-from gpu_constructs.account.preflight.answer import UnansweredError
+from gpu_constructs.account.preflight.account import ACCOUNT, ROLES, SETTINGS, in_account
+from gpu_constructs.account.preflight.blocks import BLOCK_OFFERINGS
 from gpu_constructs.account.preflight.check import (
     Ask,
     Check,
@@ -19,15 +20,61 @@ from gpu_constructs.account.preflight.check import (
     Question,
     Result,
     Scope,
+    UnansweredError,
     Verdict,
     unchecked,
 )
-from gpu_constructs.account.preflight.identity import ACCOUNT, in_account
-from gpu_constructs.account.preflight.table import CHECKS
+from gpu_constructs.account.preflight.networks import SUBNETS
+from gpu_constructs.account.preflight.offers import IMAGES, SPOT_SCORES, TYPES
+from gpu_constructs.account.preflight.quotas import QUOTAS
+from gpu_constructs.account.preflight.reservations import RESERVATIONS
 from gpu_constructs.errors import shown
 from gpu_constructs.fleet import Fleet, Pool
 from gpu_constructs.hardware.names import may_be_region, nearest_regions
 from gpu_constructs.planning import plan
+
+CHECKS: tuple[Check, ...] = (
+    ACCOUNT,
+    QUOTAS,
+    TYPES,
+    SUBNETS,
+    IMAGES,
+    RESERVATIONS,
+    ROLES,
+    SETTINGS,
+    SPOT_SCORES,
+    BLOCK_OFFERINGS,
+)
+"""In the order in which they are shown."""
+
+
+# https://docs.aws.amazon.com/IAM/latest/UserGuide/reference-arns.html
+_PARTITIONS = {"cn-": "aws-cn", "us-gov-": "aws-us-gov"}
+
+
+def policy(checks: Sequence[Check] = CHECKS, region: str | None = None) -> Mapping[str, object]:
+    """The least policy of IAM that lets checks ask.
+
+    Args:
+        checks: The checks.
+        region: A region of the partition that it is for; None for those outside of China and GovCloud.
+    """
+    partition = next((name for start, name in _PARTITIONS.items() if (region or "").startswith(start)), "aws")
+    actions: dict[str, set[str]] = {}
+    for call in (call for check in checks for call in check.calls):
+        actions.setdefault(call.resource.replace("arn:aws:", f"arn:{partition}:"), set()).add(call.permission)
+    return {
+        "Version": "2012-10-17",
+        "Statement": [
+            {
+                "Effect": "Allow",
+                "Action": sorted(allowed),
+                "Resource": resource,
+            }
+            for resource, allowed in sorted(actions.items())
+        ],
+    }
+
 
 _Job: TypeAlias = Callable[[], tuple[Result, ...]]
 _Answer: TypeAlias = "Future[tuple[Result, ...]]"

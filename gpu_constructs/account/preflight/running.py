@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpu_constructs.account.preflight.answer import Row
-from gpu_constructs.account.preflight.check import Ask, Call
+from gpu_constructs.account.preflight.check import Ask, Call, Row
 from gpu_constructs.fleet import Pool, PoolKind
 from gpu_constructs.hardware import known_type
 from gpu_constructs.values import dataclass

@@ -2,7 +2,7 @@
 
 ::
 
-    from gpu_constructs.account.clients import clients_of
+    from gpu_constructs.account.calls import clients_of
     from gpu_constructs.account.self_test import Request, run_self_test
 
     end = run_self_test(clients_of(None), Request(cluster="demo", capacity=("L4",)))

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any
 
-from gpu_constructs.account.calls import Calls
-from gpu_constructs.account.clients import Clients
+from gpu_constructs.account.calls import Calls, Clients
 from gpu_constructs.account.live_cluster import hosts_of
 from gpu_constructs.account.self_test.request import Request, Target, targets_of
 from gpu_constructs.budget import BYTES, LABEL, MESSAGE, QUOTE, brief

@@ -24,10 +24,9 @@ from bench import answered as account
 from gpu_constructs.account import problems
 from gpu_constructs.account.deadline import Deadline
 from gpu_constructs.account.preflight import CHECKS, Verdict, policy, preflight
-from gpu_constructs.account.preflight.answer import UnansweredError
 from gpu_constructs.account.preflight.asking import READ_ONLY, asker
-from gpu_constructs.account.preflight.check import Ask, Call
-from gpu_constructs.account.preflight.zones import SUBNETS_CALL
+from gpu_constructs.account.preflight.check import Ask, Call, UnansweredError
+from gpu_constructs.account.preflight.offers import SUBNETS_CALL
 from gpu_constructs.fleet import Bought, Fleet, Origin, Place, Pool, PurchaseOption, Reservation
 from tests.account.modelled import MODELS, error_codes
 from tests.account.preflight.world import REGION, SPOT, answering, fleet, offering, pool, subnet, table, task

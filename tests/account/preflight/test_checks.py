@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpu_constructs.account.preflight import Verdict
-from gpu_constructs.account.preflight.answer import UnansweredError
+from gpu_constructs.account.preflight.check import UnansweredError
 from gpu_constructs.fleet import UNKNOWN, GroupSettings, LaunchDetails, Origin, Place, PoolKind, Subnet
 from gpu_constructs.hardware import instance_type
 from tests.account.preflight.world import (

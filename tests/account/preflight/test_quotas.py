@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gpu_constructs.account.preflight import Verdict
-from gpu_constructs.account.preflight.answer import UnansweredError
+from gpu_constructs.account.preflight.check import UnansweredError
 from gpu_constructs.fleet import UNKNOWN, Bought, GroupSettings, Origin, PurchaseOption, Reservation
 from gpu_constructs.hardware import instance_type
 from tests.account.preflight.world import POOL, SPOT, fleet, host, instances, only, pool

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gpu_constructs.account.preflight import CHECKS, Verdict, preflight
-from gpu_constructs.account.preflight.answer import UnansweredError
+from gpu_constructs.account.preflight.check import UnansweredError
 from gpu_constructs.fleet import (
     RESERVATIONS_FIRST,
     UNKNOWN,

@@ -6,10 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from gpu_constructs.account.preflight.answer import Answer, UnansweredError
-from gpu_constructs.account.preflight.check import Ask, Call, Result
-from gpu_constructs.account.preflight.run import preflight
-from gpu_constructs.account.preflight.table import CHECKS
+from gpu_constructs.account.preflight.check import Answer, Ask, Call, Result, UnansweredError
+from gpu_constructs.account.preflight.run import CHECKS, preflight
 from gpu_constructs.fleet import Bought, Fleet, HostImage, Pool, PurchaseOption, Subnet, Task
 from gpu_constructs.hardware import image, instance_type
 

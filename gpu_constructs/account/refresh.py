@@ -4,18 +4,105 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, cast, get_args, get_origin, get_type_hints, is_typeddict
 
-from gpu_constructs.account import answers, gaps, layout
-from gpu_constructs.account.gaps import Gap
-from gpu_constructs.account.layout import family_of
+from gpu_constructs.account import answers, changes
+from gpu_constructs.account.changes import family_of
 from gpu_constructs.account.rows import DevicesRow, FamilyRow, QuotaRow, TypeRow
+from gpu_constructs.hardware.drivers import driver_support
 from gpu_constructs.hardware.image_table import IMAGES
-from gpu_constructs.hardware.model import Architecture
+from gpu_constructs.hardware.model import Accelerators, Architecture, Vendor
 from gpu_constructs.hardware.records import Row
-from gpu_constructs.hardware.releases import recorded_number, release_number
+from gpu_constructs.hardware.releases import line_of, recorded_number, release_number
 from gpu_constructs.values import dataclass
+
+RDMA = "device RDMA"
+"""The fact of a family of which a row does not show that it is missing: without it, a row has no RDMA."""
+
+_TRAITS = {"released_after_2022": "release before or after 2022", "managed_instances": "ECS Managed Instances"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Gap:
+    """A fact that is missing.
+
+    Attributes:
+        subject: What it is about: a model of accelerators, or a family.
+        fact: What is not known.
+        place: The file of this project's repository that would hold it.
+    """
+
+    subject: str
+    fact: str
+    place: str
+
+
+def gaps(rows: Mapping[str, TypeRow], families: Mapping[str, FamilyRow]) -> frozenset[Gap]:
+    """Everything that is missing in rows of a catalogue."""
+    return frozenset(
+        gap for name, row in rows.items() for gap in _of_type(family_of(name), row, families.get(family_of(name), {}))
+    )
+
+
+def release_gaps(file: Row) -> frozenset[Gap]:
+    """The releases of images whose driver is not known, and not settled by the releases around them."""
+    place = "gpu_constructs/hardware/data/image_releases.json"
+    return frozenset(
+        Gap(subject=name, fact=fact, place=place) for name, row in file["lines"].items() for fact in _drivers_of(row)
+    )
+
+
+def _drivers_of(line_row: Row) -> Iterator[str]:
+    line = line_of(line_row)
+    found = ((each.name, line.drivers(number)) for number, each in line.releases.items() if each.driver is None)
+    for drivers, releases in groupby(found, lambda each: each[1]):
+        (first, _), *_, (last, _) = (*releases,) * 2
+        if drivers.lowest != drivers.highest:
+            yield f"driver of {first}" if first == last else f"driver of {first} to {last}"
+
+
+def in_words(found: Iterable[Gap]) -> list[str]:
+    """Gaps as they are shown, a line for each subject: ``R200: memory, first driver are not curated (FILE)``."""
+    groups = ((subject, list(group)) for subject, group in groupby(sorted(found), attrgetter("subject")))
+    return [
+        f"{subject}: {', '.join(each.fact for each in group)} {'is' if len(group) == 1 else 'are'} not curated "
+        f"({', '.join(dict.fromkeys(each.place for each in group))})"
+        for subject, group in groups
+    ]
+
+
+def _of_type(family: str, row: TypeRow, traits: FamilyRow) -> Iterator[Gap]:
+    if "quota" not in row:
+        yield Gap(subject=family, fact="quota", place="tools/curated/quotas.json")
+    devices = row.get("accelerators")
+    if devices is None:
+        return
+    for trait, fact in _TRAITS.items():
+        if trait not in traits:
+            yield Gap(subject=family, fact=fact, place="tools/curated/families.json")
+    if devices["vendor"] == Vendor.NVIDIA.value:
+        if "interconnect" not in devices:
+            yield Gap(subject=family, fact="interconnect", place="tools/curated/interconnects.json")
+        yield from _of_gpu(devices)
+        # A line that is kept by hand leaves the memory out on purpose.
+        if "memory_mib" not in devices and "source" not in row:
+            yield Gap(subject=devices["model"], fact="memory", place="tools/curated/corrections.json")
+
+
+def _of_gpu(devices: DevicesRow) -> Iterator[Gap]:
+    model = devices["model"]
+    known = devices.get("compute_capability")
+    if known is None:
+        for fact in ("architecture", "compute capability"):
+            yield Gap(subject=model, fact=fact, place="tools/curated/models.json")
+    capability = None if known is None else (known[0], known[1])
+    gpu = Accelerators(vendor=Vendor.NVIDIA, model=model, count=1, logical_count=1, compute_capability=capability)
+    if driver_support(gpu) is None:
+        yield Gap(subject=model, fact="first driver", place="gpu_constructs/hardware/drivers.py")
+
 
 _MOST = 1 << 40
 _LONGEST = 200
@@ -80,13 +167,13 @@ def refreshed(known: Mapping[str, Row], found: Answers) -> Refreshed:
             rows[name] = facts.added(name, row, was_nowhere=not _shared(name, old.get(name, {}), known))
             regions.setdefault(name, _regions(name, {}, known, found))
     missing = {
-        Gap(subject=family_of(name), fact=gaps.RDMA, place="tools/curated/families.json")
+        Gap(subject=family_of(name), fact=RDMA, place="tools/curated/families.json")
         for name, row in rows.items()
         if "accelerators" in row and family_of(name) not in families
     }
     quotas = cast("Mapping[str, QuotaRow]", {**known["general"]["quotas"], **known["accelerated"]["quotas"]})
     files = {
-        f"{name}.json": layout.text(
+        f"{name}.json": changes.text(
             _header(known[name], found),
             {each: row for each, row in rows.items() if ("accelerators" in row) is (name == "accelerated")},
             offered=regions,
@@ -97,7 +184,7 @@ def refreshed(known: Mapping[str, Row], found: Answers) -> Refreshed:
     }
     return Refreshed(
         files={**files, "prices.json": _prices(known["prices"], found), "image_releases.json": _releases(known, found)},
-        gaps=gaps.gaps(rows, families) | missing,
+        gaps=gaps(rows, families) | missing,
         left_out=tuple(problems),
     )
 

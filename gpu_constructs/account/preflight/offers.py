@@ -1,13 +1,26 @@
-"""Types: are those of a pool offered in the Availability Zones of its subnets?"""
+"""What AWS offers: the types of a pool in the zones of its subnets, the AMIs, and a Spot request for all hosts."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-from gpu_constructs.account.preflight.answer import Row, UnansweredError
-from gpu_constructs.account.preflight.check import Ask, Call, Check, Found, Question, Scope, ok, short, unchecked
-from gpu_constructs.fleet import Pool, Subnet
+from gpu_constructs.account.preflight.check import (
+    Ask,
+    Call,
+    Check,
+    Found,
+    Question,
+    Row,
+    Scope,
+    UnansweredError,
+    aws,
+    ok,
+    short,
+    unchecked,
+)
+from gpu_constructs.fleet import PARTLY_SPOT, Pool, Subnet, Unknown
 from gpu_constructs.hardware.names import name_problem
 from gpu_constructs.placement.reasons import listed
 
@@ -156,3 +169,94 @@ TYPES = Check(
     questions=_questions,
 )
 """https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeInstanceTypeOfferings.html"""
+
+
+_PARAMETERS = Call(service="ssm", operation="GetParameters", resource="arn:aws:ssm:*::parameter/aws/service/*")
+_WRITTEN = re.compile(r"(?:\{\{)?resolve:ssm:(/?[A-Za-z0-9_./-]{1,1024})(?::[0-9]{1,9})?(?:\}\})?")
+_AMI = re.compile(r"ami-[0-9a-f]{8,17}")
+
+
+def _questions_image_ids(scope: Scope) -> Iterator[Question]:
+    asked: dict[str, list[str]] = {}
+    for pool in scope.pools:
+        if (name := _parameter(pool)) is not None:
+            asked.setdefault(name, []).append(pool.name)
+    for name, pools in asked.items():
+        yield Question(
+            subject=pools[0] if len(pools) == 1 else f"{len(pools)} pools", read=partial(_read_image_ids, name, scope)
+        )
+
+
+def _parameter(pool: Pool) -> str | None:
+    """The parameter that a pool takes its image from; None where it takes it from elsewhere."""
+    if not isinstance(pool.image, Unknown):
+        return None if pool.image.release == "custom" else pool.image.ssm_parameter
+    found = _WRITTEN.fullmatch(pool.image_written or "")
+    return found[1] if found else None
+
+
+def _read_image_ids(name: str, scope: Scope, ask: Ask) -> Found:
+    page = ask(_PARAMETERS, {"Names": [name]}).first
+    values = [each.text("Value") for each in page.rows("Parameters") if each.text("Name") == name]
+    if values and _AMI.fullmatch(values[0]):
+        return ok(f"{name} is {values[0]}")
+    if values:
+        return short(f"{name} holds no AMI id", "name a parameter that ends with image_id", "missing")
+    if name not in page.texts("InvalidParameters"):
+        return unchecked(f"AWS said nothing about the parameter {name}")
+    folder = name.removesuffix("/image_id").rpartition("/")[0] or "/"
+    fix = aws("ssm", "get-parameters-by-path", scope.region, [("path", folder), ("query", "Parameters[].Name")])
+    return short(f"{name} does not exist in {scope.region}; the command lists those that do", fix, "missing")
+
+
+IMAGES = Check(
+    id="images",
+    question="do the parameters resolve from which hosts take their machine image?",
+    reads="a parameter with the id of an AMI",
+    calls=(_PARAMETERS,),
+    questions=_questions_image_ids,
+    without="no pool takes its image from a parameter",
+)
+"""https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_GetParameters.html"""
+
+
+_SCORES = Call(service="ec2", operation="GetSpotPlacementScores")
+_MANY = 3
+"""Types with which a score says something: that of fewer is always low, as the API reference says."""
+_MOST_TYPES = 1000
+
+
+def _questions_spot_scores(scope: Scope) -> Iterator[Question]:
+    for pool in scope.pools:
+        if pool.bought.option in PARTLY_SPOT:
+            yield Question(subject=pool.name, read=partial(_read_spot_scores, pool, scope.region))
+
+
+def _read_spot_scores(pool: Pool, region: str, ask: Ask) -> Found:
+    names, hosts = type_names(pool)[:_MOST_TYPES], pool.max_instances
+    if not names or isinstance(hosts, Unknown) or hosts < 1:
+        return unchecked("its types, or how many hosts it can have, are not known")
+    arguments = {
+        "InstanceTypes": list(names),
+        "TargetCapacity": hosts,
+        "SingleAvailabilityZone": False,
+        "RegionNames": [region],
+    }
+    rows = ask(_SCORES, arguments).rows("SpotPlacementScores")
+    scores = [each.number("Score") for each in rows if each.text("Region") == region]
+    if not scores:
+        return unchecked(f"AWS gave no score for {hosts} hosts in {region}")
+    few = "" if len(names) >= _MANY else "; AWS gives fewer than three types a low score whatever the capacity"
+    return ok(f"{scores[0]:g} of 10 for {hosts} hosts now, which promises nothing{few}")
+
+
+SPOT_SCORES = Check(
+    id="spot-scores",
+    question="how likely does a Spot request for all hosts succeed now?",
+    reads="the score of the region from 1 to 10; AWS promises nothing by it, so it is never short",
+    calls=(_SCORES,),
+    questions=_questions_spot_scores,
+    without="no pool has Spot hosts",
+    on_request=True,
+)
+"""https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_GetSpotPlacementScores.html"""
