@@ -19,10 +19,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gpu_constructs.batch.job import GpuBatchJob as GpuBatchJob
+    from gpu_constructs.batch.job_options import BatchRetries as BatchRetries
+    from gpu_constructs.batch.job_options import FairShares as FairShares
+    from gpu_constructs.batch.queue import GpuBatchJob as GpuBatchJob
     from gpu_constructs.batch.queue import GpuBatchQueue as GpuBatchQueue
-    from gpu_constructs.batch.retries import BatchRetries as BatchRetries
-    from gpu_constructs.batch.shares import FairShares as FairShares
     from gpu_constructs.capacity.choice import CapacityChoice as CapacityChoice
     from gpu_constructs.capacity.fallback import FallbackCapacity as FallbackCapacity
     from gpu_constructs.capacity.family import FamilyCapacity as FamilyCapacity
@@ -77,17 +77,17 @@ __version__ = "0.1.0"
 # Loaded when first asked for: importing aws_cdk starts a Node process, which the pure rooms do without.
 _HOME = {
     "AlarmLimits": "monitoring.alarms.alarm_limits",
-    "BatchRetries": "batch.retries",
+    "BatchRetries": "batch.job_options",
     "CapacityChoice": "capacity.choice",
     "ClusterTraining": "training.cluster_training",
     "ContainerOptions": "tasks.container_options",
     "CpuService": "serving.cpu_service",
     "DeclaredInstanceType": "hardware.declared",
     "DoesNotFitError": "errors",
-    "FairShares": "batch.shares",
+    "FairShares": "batch.job_options",
     "FallbackCapacity": "capacity.fallback",
     "FamilyCapacity": "capacity.family",
-    "GpuBatchJob": "batch.job",
+    "GpuBatchJob": "batch.queue",
     "GpuBatchQueue": "batch.queue",
     "GpuBudget": "cdk.gpu_budget",
     "GpuCapacity": "capacity.gpu_capacity",

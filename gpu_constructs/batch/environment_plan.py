@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from aws_cdk import aws_ec2 as ec2
 
-from gpu_constructs.batch.market import Market, market_of
-from gpu_constructs.batch.user_data import user_data_of
 from gpu_constructs.capacity.choice import CapacityChoice, CapacityParts
 from gpu_constructs.capacity.images import GpuMachineImage
 from gpu_constructs.capacity.plan import image_of, types_of
+from gpu_constructs.capacity.purchase import Purchase
 from gpu_constructs.capacity.user_data import agent_lines, kernel_lines, settings_of_image, what_hosts_are_told
 from gpu_constructs.cdk.arguments import known_number
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.errors import IncompatibleError, InvalidValueError
 from gpu_constructs.fleet import (
+    RESERVATIONS_ONLY,
     UNKNOWN,
     Bought,
     Distribution,
@@ -24,6 +24,8 @@ from gpu_constructs.fleet import (
     Pool,
     PoolKind,
     PurchaseOption,
+    Reservation,
+    Unknown,
     UserDataFormat,
 )
 from gpu_constructs.hardware import Architecture, InstanceType, OperatingSystem, Vendor
@@ -52,6 +54,8 @@ _NOT_OF_BATCH: Mapping[str, str] = {
 # https://docs.aws.amazon.com/batch/latest/APIReference/API_Ec2Configuration.html
 _IMAGE_TYPES: Mapping[Vendor | None, str] = {Vendor.NVIDIA: "ECS_AL2023_NVIDIA"}
 _PLAIN = "ECS_AL2023"
+_FALL_BACK = "an environment with Purchase.on_demand() after it in the queue"
+_BOUNDARY = "==GPU=="
 _OF_BATCH = frozenset({"al2023-gpu", "al2023", "al2023-arm64"})
 """Images that AWS Batch takes the newest of by itself."""
 
@@ -141,8 +145,8 @@ def plan_environment(choice: CapacityChoice, *, subnets: HostSubnets, region: st
     image = _image(choice.image, types).in_region(region)
     pool = replace(pool, image=image.host_image)
     require_yes(pool, *_OF_THE_IMAGE, arguments=_ARGUMENTS)
-    market = market_of(parts.purchase)
-    pool, user_data = _set_up(_with_parts(pool, parts, market), parts, image.host_image)
+    reservation, launch_template = _bought(parts.purchase)
+    pool, user_data = _set_up(_with_parts(pool, parts, reservation), parts, image.host_image)
     require_yes(pool, *_OF_THE_PARTS, arguments=_ARGUMENTS)
     require_allowed(pool, _ARGUMENTS)
     return EnvironmentPlan(
@@ -154,7 +158,7 @@ def plan_environment(choice: CapacityChoice, *, subnets: HostSubnets, region: st
         subnets=subnets,
         min_vcpus=min_vcpus,
         max_vcpus=max_vcpus,
-        launch_template=market.launch_template,
+        launch_template=launch_template,
         user_data=user_data,
     )
 
@@ -214,7 +218,7 @@ def _require_one_shape(pool: Pool) -> None:
         )
 
 
-def _with_parts(pool: Pool, parts: CapacityParts, market: Market) -> Pool:
+def _with_parts(pool: Pool, parts: CapacityParts, reservation: Reservation | None) -> Pool:
     """The pool with what its parts add to it."""
     for part in parts:
         pool = part.applied_to(pool)
@@ -224,7 +228,7 @@ def _with_parts(pool: Pool, parts: CapacityParts, market: Market) -> Pool:
     require_yes(replace(pool, kind=PoolKind.AUTO_SCALING_GROUP), "GPU164")
     return replace(
         pool,
-        bought=Bought(option=parts.purchase.option, reservation=market.reservation),
+        bought=Bought(option=parts.purchase.option, reservation=reservation),
         # Of one plain interface, the launch template says nothing.
         interfaces=pool.interfaces if parts.network.has_efa else (),
     )
@@ -238,7 +242,7 @@ def _set_up(pool: Pool, parts: CapacityParts, image: HostImage) -> tuple[Pool, s
     agent = tuple(pair for pair in told.agent if pair[0] != "ECS_CLUSTER")  # which AWS Batch names
     told = replace(told, format=UserDataFormat.MIME, agent=agent, local_disks=pool.user_data.local_disks)
     lines = (*agent_lines(system, settings), *kernel_lines(system, pool.instance_types), *storage.boot_commands)
-    return replace(pool, user_data=told), user_data_of(lines)
+    return replace(pool, user_data=told), _archive_of(lines)
 
 
 def _hosts(argument: str, value: int, smallest: int) -> int:
@@ -259,3 +263,58 @@ def _image(given: GpuMachineImage | None, types: Sequence[InstanceType]) -> GpuM
             else "GpuMachineImage.pinned('al2023-gpu')",
         )
     return image
+
+
+def _bought(purchase: Purchase) -> tuple[Reservation | None, Mapping[str, object]]:
+    """The reservations that hosts run in, and what the purchase adds to ``LaunchTemplateData``.
+
+    Spot is a type of compute environment, and needs no word there.
+    """
+    if isinstance(purchase.option, Unknown) or purchase.option is PurchaseOption.MIXED:
+        raise IncompatibleError(
+            "a compute environment of AWS Batch is either spot or on demand",
+            argument="purchase",
+            value=purchase.split,
+            fix=f"Purchase.spot() here, and {_FALL_BACK}",
+        )
+    if purchase.max_price is not None:
+        raise IncompatibleError(
+            "AWS Batch takes the highest Spot price as a part of the price on demand, not in dollars",
+            argument="purchase",
+            value=purchase.max_price,
+            fix="leave max_price_usd_per_hour out, as AWS recommends",
+        )
+    given = purchase.reservation
+    if given is None:
+        return None, {}
+    is_only = purchase.option is not PurchaseOption.ON_DEMAND
+    if given.id is not None and not is_only:
+        raise IncompatibleError(
+            "hosts of AWS Batch start in the reservation that is named or not at all",
+            argument="purchase",
+            value=purchase.target,
+            fix=f"only=True here, and {_FALL_BACK}",
+        )
+    if not is_only and given.group is None:
+        return None, {}  # open reservations that match are used in any case
+    # Beyond those of a group, hosts start on demand unless the preference forbids it:
+    # https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/cr-groups-launch.html
+    preference = RESERVATIONS_ONLY if is_only and given.id is None else None
+    specification: dict[str, object] = {} if preference is None else {"CapacityReservationPreference": preference}
+    if purchase.target is not None:
+        key = "CapacityReservationId" if given.group is None else "CapacityReservationResourceGroupArn"
+        specification["CapacityReservationTarget"] = {key: purchase.target}
+    data: dict[str, object] = {"CapacityReservationSpecification": specification}
+    if purchase.option is PurchaseOption.CAPACITY_BLOCK:
+        data["InstanceMarketOptions"] = {"MarketType": "capacity-block"}
+    return replace(given, preference=preference, instances=None), data
+
+
+def _archive_of(lines: Iterable[str]) -> str:
+    """A script as the MIME multi-part archive that AWS Batch merges with its own user data; it takes no other form.
+
+    https://docs.aws.amazon.com/batch/latest/userguide/launch-templates.html
+    """
+    head = ("MIME-Version: 1.0", f'Content-Type: multipart/mixed; boundary="{_BOUNDARY}"', "")
+    part = (f"--{_BOUNDARY}", 'Content-Type: text/x-shellscript; charset="us-ascii"', "")
+    return "\n".join((*head, *part, *lines, "", f"--{_BOUNDARY}--", ""))

@@ -12,7 +12,6 @@ from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument
 from gpu_constructs.fleet import (
     Container,
     Fleet,
-    GpuNeeds,
     Pool,
     ResourceRequirement,
     Scheduler,
@@ -67,49 +66,6 @@ _ARGUMENTS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JobSize:
-    """What a job asks of a host, as given.
-
-    Attributes:
-        gpus: Whole GPUs.
-        vcpus: vCPUs; None for the share that goes with the GPUs.
-        memory_mib: Memory in MiB; None likewise.
-        shared_memory_mib: Size of ``/dev/shm`` in MiB; None for half of the memory.
-        efa: Whether it talks to containers on other hosts through Elastic Fabric Adapters.
-        needs: What it needs of each GPU; None for any.
-    """
-
-    gpus: int
-    vcpus: int | None
-    memory_mib: int | None
-    shared_memory_mib: int | None
-    efa: bool
-    needs: GpuNeeds | None
-
-    @staticmethod
-    def of(options: JobOptions, *, gpus: int, efa: bool) -> JobSize:
-        """The size as given.
-
-        Args:
-            options: The arguments of the job.
-            gpus: Whole GPUs.
-            efa: Whether it talks to containers on other hosts through Elastic Fabric Adapters.
-
-        Raises:
-            InvalidValueError: A need of its GPUs is wrong by itself.
-            UnknownNameError: There is no such number format.
-        """
-        return JobSize(
-            gpus=gpus,
-            vcpus=options.get("vcpus"),
-            memory_mib=options.get("memory_mib"),
-            shared_memory_mib=options.get("shared_memory_mib"),
-            efa=efa,
-            needs=plan_needs(options),
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Nodes:
     """The hosts that a multi-node parallel job has at once.
 
@@ -147,8 +103,10 @@ class JobPlan:
 
 def plan_job(
     name: str,
-    size: JobSize,
+    options: JobOptions,
     *,
+    gpus: int,
+    efa: bool,
     pools: Sequence[Pool],
     environment: Mapping[str, str] | None,
     attempt_seconds: int | Unknown,
@@ -159,21 +117,26 @@ def plan_job(
 
     Args:
         name: Its construct id.
-        size: What it asks of a host.
+        options: Its arguments.
+        gpus: Whole GPUs.
+        efa: Whether it talks to containers on other hosts through Elastic Fabric Adapters.
         pools: The compute environments of its queue.
-        environment: Its environment variables, as given.
+        environment: Its environment variables, with what else it is told.
         attempt_seconds: Its time limit.
         nodes: The hosts that it has at once; None for one host.
         words: What arguments of its own are called, by property.
 
     Raises:
         InvalidValueError: An argument is wrong by itself.
+        UnknownNameError: There is no such number format.
         IncompatibleError: No environment of the queue has such GPUs.
         DoesNotFitError: The hosts of every environment of the queue have less of something than the job asks for.
     """
+    needs = plan_needs(options)
+    vcpus, memory, shared = options.get("vcpus"), options.get("memory_mib"), options.get("shared_memory_mib")
     gpus = known_number(
         "gpus",
-        size.gpus,
+        gpus,
         smallest=1,
         largest=MOST_DEVICES,
         unit="GPUs",
@@ -181,7 +144,7 @@ def plan_job(
         why=_WHY_KNOWN,
         rule="GPU020",
     )
-    flag("efa", size.efa, fix="efa=True")
+    flag("efa", efa, fix="efa=True")
     given = variables("environment", environment, of=str, example="{'NAME': 'value'}")
     reserved = next((each for each in given if each.startswith(_RESERVED)), None)
     if reserved is not None:
@@ -195,7 +158,7 @@ def plan_job(
     asked = Container(
         name=ONLY_CONTAINER,
         requirements=(ResourceRequirement.gpus(gpus),),
-        needs=size.needs,
+        needs=needs,
         cpu=CPU_UNITS_PER_VCPU,
         memory_limit_mib=MIN_JOB_MEMORY_MIB,
     )
@@ -210,23 +173,21 @@ def plan_job(
         node_types=() if nodes is None else (nodes.host.name,),
     )
     able = _able(task, pools)
-    devices, defaults = (efa_devices(able), efa_variables(able)) if size.efa else ((), {})
+    devices, defaults = (efa_devices(able), efa_variables(able)) if efa else ((), {})
     every = {**_DRIVER_CAPABILITIES, **defaults, **(NCCL_OF_TASKS if nodes else {}), **given}
     asked = replace(asked, devices=devices, environment=known_variables(every), cpu=0, memory_limit_mib=0)
     share = share_of_host(replace(task, containers=(asked,)), able, least_memory_mib=MIN_JOB_MEMORY_MIB)
     vcpus = (
         max(1, share.cpu // CPU_UNITS_PER_VCPU)
-        if size.vcpus is None
-        else _whole("vcpus", size.vcpus, 1, "vCPUs", "leave it out for the share that goes with its GPUs")
+        if vcpus is None
+        else _whole("vcpus", vcpus, 1, "vCPUs", "leave it out for the share that goes with its GPUs")
     )
     memory = (
         share.memory_mib
-        if size.memory_mib is None
-        else _whole("memory_mib", size.memory_mib, MIN_JOB_MEMORY_MIB, "MiB", "leave it out for the same share")
+        if memory is None
+        else _whole("memory_mib", memory, MIN_JOB_MEMORY_MIB, "MiB", "leave it out for the same share")
     )
-    shared = (
-        default_shared_memory_mib(memory) if size.shared_memory_mib is None else _shared(size.shared_memory_mib, memory)
-    )
+    shared = default_shared_memory_mib(memory) if shared is None else _shared(shared, memory)
     asked = replace(asked, cpu=vcpus * CPU_UNITS_PER_VCPU, memory_limit_mib=memory, shared_memory_mib=shared)
     task = replace(task, containers=(asked,))
     with argument_named("vcpus and memory_mib"):

@@ -1,4 +1,4 @@
-"""A queue of AWS Batch with its hosts."""
+"""A queue of AWS Batch with its hosts and its jobs."""
 
 from __future__ import annotations
 
@@ -13,14 +13,11 @@ from aws_cdk import aws_kms as kms
 from constructs import Construct
 from typing_extensions import Unpack
 
-from gpu_constructs.batch.environment import BatchEnvironment
+from gpu_constructs.batch.environment import BatchEnvironment, QueueHosts
 from gpu_constructs.batch.environment_plan import EnvironmentPlan, plan_environment
-from gpu_constructs.batch.job import GpuBatchJob
-from gpu_constructs.batch.job_options import JobOptions, JobSettings, seconds_of
-from gpu_constructs.batch.job_plan import JobSize, plan_job
-from gpu_constructs.batch.queue_hosts import QueueHosts
-from gpu_constructs.batch.shares import FairShares
-from gpu_constructs.batch.work import require_name
+from gpu_constructs.batch.job import BatchWork, require_name
+from gpu_constructs.batch.job_options import FairShares, JobOptions, JobSettings, seconds_of
+from gpu_constructs.batch.job_plan import JobPlan, plan_job
 from gpu_constructs.capacity.choice import CapacityChoice
 from gpu_constructs.cdk.arguments import require_kind, whole_number
 from gpu_constructs.cdk.calls import stack_of
@@ -43,6 +40,54 @@ _UPDATE_MINUTES = 30
 _IDS = frozenset({"HostProfile", "HostRole", "HostSecurityGroup", "Queue", "Shares"})
 _REASONS = batch.JobStateTimeLimitActionsReason
 _EXAMPLE = "environments=[CapacityChoice('L4', instance_types=['g6.xlarge'], max_instances=8)]"
+
+
+class GpuBatchJob(BatchWork):
+    """Defines a job definition, its roles and a log group for it.
+
+    Made by `GpuBatchQueue.add_job`, where the arguments are explained.
+
+    Attributes:
+        queue: Its queue.
+        task: What it asks of a host, as the value that every check reads.
+        share: The share of the queue that it counts against; None in a queue without shares.
+        log_group: Where its logs go.
+        job_role: What it may do on AWS.
+        container: Its container.
+        job_definition: The job definition.
+    """
+
+    def __init__(
+        self,
+        queue: GpuBatchQueue,
+        construct_id: str,
+        *,
+        plan: JobPlan,
+        image: ecs.ContainerImage,
+        command: Sequence[str] | None,
+        settings: JobSettings,
+    ) -> None:
+        if not isinstance(plan, JobPlan) or not isinstance(settings, JobSettings):
+            raise InvalidValueError(
+                f"a queue plans its jobs itself, got {shown(plan)}",
+                argument="plan",
+                value=plan,
+                fix=f"queue.add_job({construct_id!r}, image=…)",
+            )
+        super().__init__(
+            queue,
+            construct_id,
+            job_queue=queue.job_queue,
+            encryption_key=queue.hosts.encryption_key,
+            plan=plan,
+            image=image,
+            command=command,
+            settings=settings,
+        )
+        self.queue: GpuBatchQueue = queue
+        self.job_definition: batch.EcsJobDefinition = self._define(
+            batch.EcsJobDefinition, batch.EcsJobDefinitionProps, settings, container=self.container
+        )
 
 
 class GpuBatchQueue(Construct):
@@ -190,7 +235,9 @@ class GpuBatchQueue(Construct):
         self.require_share(options.get("share"), options.get("scheduling_priority"))
         plan = plan_job(
             construct_id,
-            JobSize.of(options, gpus=gpus, efa=efa),
+            options,
+            gpus=gpus,
+            efa=efa,
             pools=self.pools,
             environment=options.get("environment"),
             attempt_seconds=settings.attempt_seconds,

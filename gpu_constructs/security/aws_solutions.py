@@ -26,8 +26,7 @@ from aws_cdk import aws_sqs as sqs
 from aws_cdk import aws_stepfunctions as sfn
 from constructs import Construct, IConstruct, IValidation
 
-from gpu_constructs.batch.job import GpuBatchJob
-from gpu_constructs.batch.queue import GpuBatchQueue
+from gpu_constructs.batch.queue import GpuBatchJob, GpuBatchQueue
 from gpu_constructs.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cluster import GpuCluster

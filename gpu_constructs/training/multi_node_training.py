@@ -10,10 +10,10 @@ from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 from typing_extensions import Unpack
 
+from gpu_constructs.batch.job import BatchWork
 from gpu_constructs.batch.job_options import JobOptions, JobSettings
-from gpu_constructs.batch.job_plan import JobSize, plan_job
+from gpu_constructs.batch.job_plan import plan_job
 from gpu_constructs.batch.queue import GpuBatchQueue
-from gpu_constructs.batch.work import BatchWork
 from gpu_constructs.cdk.arguments import of_kind
 from gpu_constructs.cdk.calls import stack_of
 from gpu_constructs.cdk.kinds import checked
@@ -131,11 +131,9 @@ class MultiNodeTraining(BatchWork):
             told[CHECKPOINTS] = places.checkpoints.location
         plan = plan_job(
             construct_id,
-            JobSize.of(
-                options,
-                gpus=nodes.host.gpus if gpus is None else gpus,
-                efa=all(any(one.is_efa for one in each.interfaces) for each in queue.pools) if efa is None else efa,
-            ),
+            options,
+            gpus=nodes.host.gpus if gpus is None else gpus,
+            efa=all(any(one.is_efa for one in each.interfaces) for each in queue.pools) if efa is None else efa,
             pools=queue.pools,
             environment={**told, **environment} if isinstance(environment, Mapping) else told or environment,
             attempt_seconds=settings.attempt_seconds,
@@ -150,12 +148,14 @@ class MultiNodeTraining(BatchWork):
         super().__init__(
             scope,
             construct_id,
-            queue=queue,
+            job_queue=queue.job_queue,
+            encryption_key=queue.hosts.encryption_key,
             plan=plan,
             image=image,
             command=chosen.command(words, gpus=plan.gpus),
             settings=settings,
         )
+        self.queue: GpuBatchQueue = queue
         self.hosts: int = nodes.number
         self.job_definition: batch.MultiNodeJobDefinition = self._define(
             batch.MultiNodeJobDefinition,
