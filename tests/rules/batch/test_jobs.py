@@ -21,7 +21,7 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.rules import Severity
 from gpu_constructs.rules.batch.jobs import accepted_numbers, share_as_its_queue
-from gpu_constructs.rules.tasks.requests import countable
+from gpu_constructs.rules.tasks.requests import taken
 from tests.rules.given import container, fleet_of, gpu, mps, only, said, task_of
 from tools.rule_examples import example_of
 
@@ -45,7 +45,7 @@ GPU_JOB = job(gpu("1"), cpu=4096)
     ],
 )
 def test_anything_but_whole_gpus_is_an_error(requirement: ResourceRequirement, words: str) -> None:
-    finding = only(countable, fleet_of(job(requirement)))
+    finding = only(taken, fleet_of(job(requirement)))
     assert (finding.rule, finding.severity) == ("GPU020", Severity.ERROR)
     assert words in finding.message
     assert finding.fix == '{"Type": "GPU", "Value": "1"}'
@@ -56,13 +56,12 @@ def test_anything_but_whole_gpus_is_an_error(requirement: ResourceRequirement, w
     [
         job(gpu("8")),
         job(gpu(UNKNOWN)),
-        job(ResourceRequirement(type="NeuronDevice", value="ALL")),
         task_of(container(gpu("ALL"))),
         replace(job(gpu("ALL")), compatibilities=("FARGATE",)),
     ],
 )
 def test_whole_gpus_and_tasks_of_ecs_are_silent(task: Task) -> None:
-    assert said(countable, fleet_of(task)) == []
+    assert said(taken, fleet_of(task)) == []
 
 
 @pytest.mark.parametrize(
