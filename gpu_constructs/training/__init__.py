@@ -1,8 +1,7 @@
 """How do several hosts train as one?
 
-On AWS Batch, `multi_node_training` puts the resources together, and `training_plan` refuses a gang that cannot start;
-on a cluster of ECS, `cluster_training` and `gang_plan` do the same, and `gang_states` are what runs the gang. By the
-`training_launcher` with its `launcher_script`, the processes of the hosts find each other.
+`multi_node_training` is one on AWS Batch, `cluster_training` one on a cluster of ECS, with `gang_plan` and the
+`gang_states` that run it. Both start their processes by a `training_launcher`, and share `training_checks`.
 """
 
 __all__ = []

@@ -35,12 +35,17 @@ from gpu_constructs.jobs.started_job import StartedJob
 from gpu_constructs.tasks.gpu_needs import GpuNeedOptions, needs_among
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.tasks.workload import keep_exported, require_home
-from gpu_constructs.training.block_time import latest_start, require_time
-from gpu_constructs.training.gang_history import long_history, require_room
-from gpu_constructs.training.gang_plan import Hosts, hosts_of
+from gpu_constructs.training.gang_plan import Hosts, hosts_of, long_history, mount_volumes, require_room
 from gpu_constructs.training.gang_states import GANG_VARIABLES, RESERVED, Gang, attempts_of, gang_definition_of
-from gpu_constructs.training.launch_plan import require_launch, require_mounted, shorter_wait, words_of
-from gpu_constructs.training.shared_volumes import mount_volumes, require_reached
+from gpu_constructs.training.training_checks import (
+    latest_start,
+    require_launch,
+    require_mounted,
+    require_reached,
+    require_time,
+    shorter_wait,
+    words_of,
+)
 from gpu_constructs.training.training_launcher import TrainingLauncher
 
 _TASK, _CONTAINER = "Task", "train"

@@ -10,23 +10,30 @@ from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 from typing_extensions import Unpack
 
+from gpu_constructs.batch.environment import BatchEnvironment
 from gpu_constructs.batch.job import BatchWork
 from gpu_constructs.batch.job_options import JobOptions, JobSettings
-from gpu_constructs.batch.job_plan import plan_job
+from gpu_constructs.batch.job_plan import Nodes, plan_job
 from gpu_constructs.batch.queue import GpuBatchQueue
-from gpu_constructs.cdk.arguments import of_kind
+from gpu_constructs.cdk.arguments import known_number, of_kind
 from gpu_constructs.cdk.calls import stack_of
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.overrides import naming
 from gpu_constructs.cdk.same_place import require_same_place
-from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
+from gpu_constructs.fleet import Pool, Unknown
+from gpu_constructs.hardware.aws_limits import MAX_JOB_NODES
 from gpu_constructs.jobs.data import DataOptions, JobData, JobPlaces
 from gpu_constructs.jobs.job_run import CHECKPOINTS
-from gpu_constructs.training.block_time import require_time
-from gpu_constructs.training.launch_plan import require_launch, require_mounted, words_of
-from gpu_constructs.training.shared_volumes import require_reached
+from gpu_constructs.rules.evidence.lists import and_list, or_list
+from gpu_constructs.training.training_checks import (
+    require_launch,
+    require_mounted,
+    require_reached,
+    require_time,
+    words_of,
+)
 from gpu_constructs.training.training_launcher import TrainingLauncher
-from gpu_constructs.training.training_plan import gang_words, nodes_of, require_place
 
 
 class TrainingOptions(JobOptions, DataOptions, total=False):
@@ -123,7 +130,7 @@ class MultiNodeTraining(BatchWork):
         )
         places.require_names(stack_of(scope))
         queue.require_share(options.get("share"), options.get("scheduling_priority"))
-        nodes = nodes_of(queue.environments, hosts)
+        nodes = _nodes_of(queue.environments, hosts)
         told, environment = places.variables, options.get("environment")
         if isinstance(environment, Mapping):
             places.require_apart(environment)
@@ -138,11 +145,11 @@ class MultiNodeTraining(BatchWork):
             environment={**told, **environment} if isinstance(environment, Mapping) else told or environment,
             attempt_seconds=settings.attempt_seconds,
             nodes=nodes,
-            words=gang_words(queue.pools, nodes),
+            words=_gang_words(queue.pools, nodes),
         )
         seconds = settings.attempt_seconds
         require_launch(chosen, gpus=plan.gpus, attempt_seconds=seconds, exit_codes=settings.retries.exit_codes)
-        require_place(queue.environments)
+        _require_place(queue.environments)
         for each in queue.environments:
             require_time(each.pool.name, each.purchase.block, seconds)
         super().__init__(
@@ -167,3 +174,62 @@ class MultiNodeTraining(BatchWork):
         self.data: tuple[JobData, ...] = places.every
         places.grant(self.job_role)
         queue.hosts.let_talk()
+
+
+def _nodes_of(environments: Sequence[BatchEnvironment], hosts: int) -> Nodes:
+    """The hosts of a gang, which are all of one type."""
+    number = known_number(
+        "hosts",
+        hosts,
+        smallest=1,
+        largest=MAX_JOB_NODES,
+        unit="hosts",
+        fix=f"hosts={MAX_JOB_NODES}" if type(hosts) is int and hosts > MAX_JOB_NODES else "hosts=2",
+        why="does not say whether the gang can start",
+    )
+    types = list(dict.fromkeys(one for each in environments for one in each.pool.instance_types))
+    if len(types) > 1:
+        names = [each.name for each in types]
+        has = and_list(
+            f"{each.pool.name} has {and_list(one.name for one in each.pool.instance_types)}" for each in environments
+        )
+        raise IncompatibleError(
+            f"all hosts of a training are of one type, and {has}",
+            argument="queue",
+            value=names,
+            allowed=or_list(names),
+            fix=f"a GpuBatchQueue with instance_types=[{names[0]!r}] alone",
+        )
+    if types[0].gpus < 1:
+        raise IncompatibleError(
+            f"each host of a training has whole GPUs, and {types[0]} has none that AWS Batch hands out",
+            argument="queue",
+            value=types[0].name,
+            fix="a GpuBatchQueue with a type that has GPUs, such as instance_types=['g6.12xlarge']",
+        )
+    return Nodes(number=number, host=types[0])
+
+
+def _gang_words(pools: Sequence[Pool], nodes: Nodes) -> Mapping[str, str]:
+    """What a fix about an environment, vCPUs or nodes is for the arguments of a training, which counts hosts."""
+    largest = (each.max_instances for each in pools)
+    return {
+        "Type EC2": "hosts on demand or bought in advance",
+        "Type EC2, in a compute environment for these jobs": "a CapacityChoice without Spot hosts",
+        f"MaxvCpus {nodes.number * nodes.host.vcpus}": f"max_instances={nodes.number}",
+        **{f"NumNodes {most}": f"hosts={most}" for most in largest if not isinstance(most, Unknown)},
+    }
+
+
+def _require_place(environments: Sequence[BatchEnvironment]) -> None:
+    """Refuses environments whose hosts may be far from each other."""
+    for each in environments:
+        zones = each.subnets.zones
+        if zones is not None and zones > 1:
+            raise IncompatibleError(
+                f"the hosts of a training are in one Availability Zone, and the subnets of {each.pool.name} are in "
+                f"{zones}",
+                argument="queue",
+                value=zones,
+                fix="vpc_subnets=ec2.SubnetSelection(availability_zones=[…]) with the zone that has the hosts",
+            )

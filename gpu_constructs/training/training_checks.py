@@ -1,22 +1,26 @@
-"""What a launcher was asked to start, checked before anything is made of it."""
+"""What both kinds of trainings were asked to start, and where, checked before anything is made of it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
 from pathlib import PurePosixPath
 
 from aws_cdk import aws_batch as batch
+from aws_cdk import aws_ec2 as ec2
 
 from gpu_constructs.cdk.arguments import texts
 from gpu_constructs.cdk.durations import in_words
 from gpu_constructs.cdk.tokens import is_list_token, is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
-from gpu_constructs.fleet import Unknown
+from gpu_constructs.fleet import Block, Unknown
+from gpu_constructs.hosts.vpcs import require_storage_in
 from gpu_constructs.jobs.data import JobData
-from gpu_constructs.training.launcher_script import Tool
-from gpu_constructs.training.training_launcher import TrainingLauncher
+from gpu_constructs.training.training_launcher import Tool, TrainingLauncher
 
+# As `capacity.capacity_block` writes times.
+_FORM = "%Y-%m-%dT%H:%M:%SZ"
 _EXAMPLE = "['train.py', '--epochs', '3']"
 _START_PYTHON = frozenset({Tool.TORCHRUN, Tool.DEEPSPEED})
 # What each of them would run as a script, or a second time. JAX's starts any program.
@@ -146,3 +150,63 @@ def _require_writable(directory: PurePosixPath, volumes: Sequence[batch.EcsVolum
             value=str(directory),
             fix=f"readonly=False of {shown(innermost.name)}",
         )
+
+
+def require_reached(volumes: Sequence[batch.EcsVolume] | None, vpc: ec2.IVpc) -> None:
+    """Refuses file systems that are certain to be in another VPC.
+
+    Raises:
+        IncompatibleError: One is in another VPC.
+    """
+    for each in volumes or ():
+        if isinstance(each, batch.EfsVolume):
+            require_storage_in(vpc.vpc_id, each.file_system.connections, argument="volumes")
+
+
+def require_time(name: str, block: Block | None, seconds: int | Unknown) -> None:
+    """Refuses a time limit that is longer than a Capacity Block is there.
+
+    Args:
+        name: What the hosts are called.
+        block: When they are there; None where they are in no Capacity Block.
+        seconds: The time limit of an attempt.
+
+    Raises:
+        IncompatibleError: The block ends before an attempt that starts with it has to.
+    """
+    starts, ends = (None, None) if block is None else (_time(block.starts), _time(block.ends))
+    if starts is None or ends is None or isinstance(seconds, Unknown):
+        return
+    there = int((ends - starts).total_seconds())
+    if seconds > there:
+        raise IncompatibleError(
+            f"an attempt may take {seconds // 60} minutes, and the Capacity Block of {name} is there for {there // 60}",
+            argument="timeout",
+            value=seconds,
+            allowed=f"up to {there} seconds",
+            fix=f"timeout=cdk.Duration.minutes({there // 60}), and checkpoints",
+        )
+
+
+def latest_start(block: Block | None, seconds: int) -> str | None:
+    """What is lost of an attempt that starts late in a Capacity Block, in words; None without a known end.
+
+    Args:
+        block: When its hosts are there; None where they are in no Capacity Block.
+        seconds: The time limit of an attempt.
+    """
+    ends = None if block is None else _time(block.ends)
+    if block is None or ends is None or _time(block.starts) is not None:
+        return None
+    last = ends - timedelta(seconds=seconds)
+    return (
+        f"an attempt may take {in_words(seconds)}, and its hosts leave with their Capacity Block at {block.ends}: one "
+        f"that starts after {last.strftime(_FORM)} may not end"
+    )
+
+
+def _time(written: str | Unknown | None) -> datetime | None:
+    try:
+        return datetime.strptime(written, _FORM) if isinstance(written, str) else None  # noqa: DTZ007 - all are UTC
+    except ValueError:  # before the year 1000
+        return None
