@@ -29,7 +29,7 @@ from gpu_constructs.hardware.declared import declared_type_of, instance_types_of
 from gpu_constructs.hardware.names import may_be_region
 from gpu_constructs.rules import Severity, known_id
 from gpu_constructs.template.documents import Document, Files
-from gpu_constructs.template.unreadable import UnreadableError
+from gpu_constructs.template.model import UnreadableError
 from gpu_constructs.values import dataclass
 
 UNCHECKED_TASKS, NEVER = "unchecked", "never"

@@ -12,30 +12,124 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
 
 from gpu_constructs.budget import MESSAGE, STEPS, brief, one_call
-from gpu_constructs.checking.acknowledgements import Acknowledged, Acknowledgements
 from gpu_constructs.checking.described_hosts import with_hosts
 from gpu_constructs.checking.other_values import (
     OtherValue,
     Trial,
+    ValueTable,
     in_time,
     is_settled,
     other_values,
     pairs,
     place,
+    tables,
     warnings,
 )
-from gpu_constructs.checking.value_tables import ValueTable, tables
-from gpu_constructs.fleet import Fleet, Origin
+from gpu_constructs.fleet import METADATA_KEY, Fleet, Origin
 from gpu_constructs.hardware.names import require_region
 from gpu_constructs.rules import RULES, Finding, Rule, Severity, check
 from gpu_constructs.rules.fit.unchecked import UNCHECKED
+from gpu_constructs.rules.retired import GONE, id_now, what_became_of
 from gpu_constructs.template import Files, Input, Inputs, Places, Stacks, files_of
 from gpu_constructs.values import dataclass
+
+_OURS = f"{METADATA_KEY}::"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acknowledged:
+    """A finding that somebody has accepted, with the reason that they gave.
+
+    Attributes:
+        finding: What was found.
+        reason: Why that is all right, in their words.
+        in_app: Whether the reason was given in the CDK app under the id of the finding, which CDK then reports itself.
+    """
+
+    finding: Finding
+    reason: str
+    in_app: bool = False
+
+
+class Acknowledgements:
+    """Every reason in some stacks."""
+
+    def __init__(self, stacks: Stacks, inputs: Inputs) -> None:
+        self._inputs = inputs
+        self._named = dict[str, None]()
+        self._in_templates: dict[tuple[str | None, str, str], str] = {}
+        for stack in stacks.stacks:
+            for resource in stack.resources.values():
+                for rule, reason in _by_current_id(_written(resource.metadata), self._named):
+                    self._in_templates[resource.origin.file, resource.logical_id, rule] = reason.strip()
+        # By file: apps that are read together may have constructs of the same path. Looked up for a finding only.
+        self._roots = {
+            resource.origin.file: stack.root for stack in stacks.stacks for resource in stack.resources.values()
+        }
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """A line for each id that is named in what was looked up, and that is the id of no rule any more."""
+        return what_became_of(self._named)
+
+    def of(self, finding: Finding) -> Acknowledged | None:
+        """The finding with the reason why it is accepted; None if it is not accepted.
+
+        A reason counts where the change has to be made, and on the thing that it is about.
+        """
+        found = (self._at(each, finding) for each in (finding.origin, finding.about) if each is not None)
+        return next((each for each in found if each is not None), None)
+
+    def _at(self, origin: Origin, finding: Finding) -> Acknowledged | None:
+        written = self._in_templates.get((origin.file, origin.resource, finding.rule))
+        if written is not None:
+            return Acknowledged(finding=finding, reason=written)
+        root = self._roots.get(origin.file)
+        in_app = {} if root is None else self._inputs.acknowledged(root)
+        for path in _upwards(origin.construct_path or ""):
+            given = {
+                name.removeprefix(_OURS): why for name, why in in_app.get(path, {}).items() if name.startswith(_OURS)
+            }
+            reason = dict(_by_current_id(given.items(), self._named)).get(finding.rule)
+            if reason is not None:
+                # CDK has the reason at this construct, and knows the finding by its id.
+                here = replace(finding, origin=origin)
+                return Acknowledged(finding=here, reason=reason, in_app=finding.rule in given)
+        return None
+
+
+def _by_current_id(reasons: Iterable[tuple[str, object]], named: dict[str, None]) -> Iterator[tuple[str, str]]:
+    """Reasons by the ids of the rules that they count for now; one that names such a rule itself comes last.
+
+    Args:
+        reasons: Reasons by ids as they are written.
+        named: Gets the ids of rules that are asked no more.
+    """
+    given = {rule.strip().upper(): why for rule, why in reasons if isinstance(why, str) and why.strip()}
+    for rule in sorted(given, key=lambda each: each not in GONE):
+        if rule in GONE:
+            named[rule] = None
+        if now := id_now(rule):
+            yield now, given[rule]
+
+
+def _upwards(path: str) -> Iterator[str]:
+    """A construct and everything around it."""
+    while path:
+        yield path
+        path = path.rpartition("/")[0]
+
+
+def _written(metadata: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    ours = metadata.get(METADATA_KEY)
+    written = ours.get("Acknowledge") if isinstance(ours, (dict, Mapping)) else None
+    yield from written.items() if isinstance(written, (dict, Mapping)) else ()
+
 
 _RULES_ABOUT_UNKNOWNS = frozenset({"GPU005", "GPU014", UNCHECKED})
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from gpu_constructs import __version__
+from gpu_constructs.checking.other_values import ValueTable
 from gpu_constructs.checking.report import Report
-from gpu_constructs.checking.value_tables import ValueTable
 from gpu_constructs.cli.output import json_text
 from gpu_constructs.rules import Finding, Severity
 

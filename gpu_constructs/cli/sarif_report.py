@@ -12,8 +12,8 @@ from pathlib import PurePath
 from urllib.parse import quote
 
 from gpu_constructs import __version__
+from gpu_constructs.checking.other_values import ValueTable
 from gpu_constructs.checking.report import Report
-from gpu_constructs.checking.value_tables import ValueTable
 from gpu_constructs.cli.output import json_text
 from gpu_constructs.fleet import Origin
 from gpu_constructs.rules import RULES, Finding, Rule, Severity

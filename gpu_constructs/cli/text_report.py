@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from gpu_constructs.budget import LABEL, MESSAGE, brief
+from gpu_constructs.checking.other_values import ValueTable, Verdict
 from gpu_constructs.checking.report import Report
-from gpu_constructs.checking.value_tables import ValueTable, Verdict
 from gpu_constructs.cli.terminal import Line, table, wrapped
 from gpu_constructs.rules import Finding, Severity
 from gpu_constructs.rules.evidence.lists import and_list

@@ -14,10 +14,10 @@ Pure: what is read is never executed, everything is bounded, and the only except
 
 from gpu_constructs.template.evaluation import Stacks
 from gpu_constructs.template.evaluation.choices import REGION, Choice, Weight
+from gpu_constructs.template.model import UnreadableError
 from gpu_constructs.template.places import Places
 from gpu_constructs.template.resources import Files, files_of, fleet_of
 from gpu_constructs.template.stacks import Input, Inputs, read_stacks
-from gpu_constructs.template.unreadable import UnreadableError
 
 __all__ = [
     "REGION",

@@ -10,8 +10,7 @@ from pathlib import Path
 
 from gpu_constructs.template.documents import Document, Files, Source, found_at, found_in
 from gpu_constructs.template.evaluation import Stacks, assembled
-from gpu_constructs.template.model import Resource
-from gpu_constructs.template.unreadable import UnreadableError
+from gpu_constructs.template.model import Resource, UnreadableError
 
 Input = str | Path | Mapping[str, object]
 """A file, a directory, ``-`` for the standard input, or a template that is already parsed."""

@@ -13,22 +13,20 @@ from gpu_constructs.placement.destinations import routes_of
 from gpu_constructs.placement.route import Elsewhere
 from gpu_constructs.rules import Finding, Severity, known_id
 from gpu_constructs.rules.retired import id_now, what_became_of
-from gpu_constructs.testing.arguments import (
-    count,
-    name_of,
-    names_in,
-    one_of,
-    types_named,
-)
 from gpu_constructs.testing.tables import (
     amount_of_gpus,
+    count,
     finding_lines,
     gpu_pools,
     gpu_tasks,
     host_numbers,
     image_of,
+    name_of,
+    names_in,
+    one_of,
     pool_table,
     task_table,
+    types_named,
     types_of,
     types_reached,
 )

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpu_constructs.checking.acknowledgements import Acknowledged
-from gpu_constructs.checking.report import Report
-from gpu_constructs.checking.value_tables import ValueTable, Verdict
+from gpu_constructs.checking.other_values import ValueTable, Verdict
+from gpu_constructs.checking.report import Acknowledged, Report
 from gpu_constructs.fleet import (
     UNKNOWN,
     Container,

@@ -14,7 +14,7 @@ from aws_cdk import assertions
 
 from gpu_constructs import GpuService
 from gpu_constructs.errors import InvalidValueError
-from gpu_constructs.template.unreadable import UnreadableError
+from gpu_constructs.template.model import UnreadableError
 from gpu_constructs.testing import gpus
 from tests.synthesis import Site
 

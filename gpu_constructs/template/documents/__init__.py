@@ -1,12 +1,11 @@
 """What do the files say? The first step of reading: plain values, before anything in them is worked out.
 
-What a path turns out to be (`discovery`: a template, a cloud `assembly`, bare `task_definitions`), which `files` may be
+What a path turns out to be (`assembly`: a template, a cloud assembly, bare `task_definitions`), which files may be
 opened for it, and how a text becomes a `document` (`json_text`, `yaml_text`) of plain values (`node`) with lines.
 """
 
-from gpu_constructs.template.documents.discovery import found_at, found_in
-from gpu_constructs.template.documents.document import Document
-from gpu_constructs.template.documents.files import Files
+from gpu_constructs.template.documents.assembly import found_at, found_in
+from gpu_constructs.template.documents.document import Document, Files
 from gpu_constructs.template.documents.sources import Source
 
 __all__ = ["Document", "Files", "Source", "found_at", "found_in"]

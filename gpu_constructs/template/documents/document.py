@@ -1,19 +1,26 @@
-"""One text, JSON or YAML, as plain values, with what is odd about it and the lines of its values."""
+"""One text, JSON or YAML, as plain values with the lines of its values; and the files that are read, each once."""
 
 from __future__ import annotations
 
 import codecs
+import os
+import stat
 from collections.abc import Callable, Mapping
 from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-from gpu_constructs.budget import BYTES, STEPS_OF_BYTE, work
+from gpu_constructs.budget import BYTES, STEPS_OF_BYTE, TOTAL_BYTES, work
+from gpu_constructs.errors import shown
 from gpu_constructs.template.documents.json_text import JsonLines, parse_json
 from gpu_constructs.template.documents.node import Node, Path, Position, TooDeepError, plain_values
-from gpu_constructs.template.documents.yaml_events import YamlLines
-from gpu_constructs.template.documents.yaml_text import parse_yaml
-from gpu_constructs.template.unreadable import UnreadableError
+from gpu_constructs.template.model import UnreadableError
 from gpu_constructs.values import dataclass
 
+if TYPE_CHECKING:
+    from gpu_constructs.template.documents.yaml_events import YamlLines
+
+_OF_YAML = ("yaml_text", "yaml_events")
 _YAML_ENDINGS = (".yaml", ".yml", ".template")
 _OTHER_ENCODINGS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 
@@ -52,8 +59,10 @@ class Document:
                     raise
             else:
                 return cls(file=file, data=data, twice=twice, lines=cache(lambda: JsonLines(text)))
-        data, twice = parse_yaml(text, file=file)
-        return cls(file=file, data=data, twice=twice, lines=cache(lambda: YamlLines(text, file=file)))
+        # Loaded where a file is YAML: the reader of it takes longer than a whole template in JSON.
+        reader, events = (import_module(f"gpu_constructs.template.documents.{each}") for each in _OF_YAML)
+        data, twice = reader.parse_yaml(text, file=file)
+        return cls(file=file, data=data, twice=twice, lines=cache(lambda: events.YamlLines(text, file=file)))
 
     @classmethod
     def of(cls, template: Mapping[str, object], *, file: str) -> Document:
@@ -84,7 +93,7 @@ class Document:
     def written(self, path: Path) -> str | None:
         """The text of a value of a YAML file, such as ``010`` and ``yes``; None where it is not such a value."""
         lines = None if self.lines is None else self.lines()
-        return lines.written(path) if isinstance(lines, YamlLines) else None
+        return None if lines is None or isinstance(lines, JsonLines) else lines.written(path)
 
 
 def _decoded(content: bytes, file: str) -> str:
@@ -104,3 +113,66 @@ def _decoded(content: bytes, file: str) -> str:
     if "\0" in text:
         raise UnreadableError("a binary file", file=file, allowed="JSON or YAML", fix="save it as text, in UTF-8")
     return text
+
+
+class Files:
+    """The files of one call.
+
+    Attributes:
+        documents: What was read, by the file's name as the user sees it.
+    """
+
+    def __init__(self) -> None:
+        self.documents: dict[str, Document] = {}
+        self._bytes = 0
+        self._real: dict[str, str] = {}
+
+    def inside(self, root: str, path: str, *, wanted_by: str) -> Document:
+        """A file that another one names; a plain file, and none outside of a directory."""
+        self.require_inside(root, path, wanted_by=wanted_by)
+        return self.read(path, only_plain=True)
+
+    def is_inside(self, root: str, path: str) -> bool:
+        """Whether a path stays in a directory, links followed."""
+        try:
+            folder = self._real.get(root) or self._real.setdefault(root, os.path.realpath(root))
+            found = os.path.realpath(path)
+            # What is still a link leads in a circle.
+            return f"{found}/".startswith(f"{folder.rstrip('/')}/") and not os.path.islink(found)  # noqa: PTH114 - as above
+        except (OSError, ValueError):  # a NUL in it
+            return False
+
+    def require_inside(self, root: str, path: str, *, wanted_by: str) -> None:
+        """Refuses a path that leads out of a directory, be it over a link."""
+        if not self.is_inside(root, path):
+            raise UnreadableError(
+                f"names a file outside of its directory: {shown(path)}", file=wanted_by, allowed=f"files in {root}"
+            )
+
+    def take(self, document: Document) -> Document:
+        """Keeps a document that was read elsewhere."""
+        self.documents[document.file] = document
+        return document
+
+    def read(self, file: str, *, only_plain: bool = False) -> Document:
+        """A file that the user named, which may be a pipe; or one that must be a plain file."""
+        if file in self.documents:
+            return self.documents[file]
+        try:
+            if only_plain and not stat.S_ISREG(os.stat(file).st_mode):  # noqa: PTH116 - resolved where it is opened
+                raise UnreadableError("a device, a pipe or a directory", file=file, allowed="a plain file")
+            with open(file, "rb") as opened:  # noqa: PTH123 - a path keeps the user's spelling
+                content = opened.read(BYTES + 1)
+        except (OSError, ValueError) as error:
+            if isinstance(error, UnreadableError):
+                raise
+            raise UnreadableError(_reason(error), file=file) from None
+        self._bytes += len(content)
+        if self._bytes > TOTAL_BYTES:
+            raise UnreadableError(f"more than {TOTAL_BYTES // 1024**2} MiB in all files together", file=file)
+        return self.take(Document.read(content, file=file))
+
+
+def _reason(error: Exception) -> str:
+    text = getattr(error, "strerror", None) or str(error)
+    return f"cannot be read: {text[:1].lower()}{text[1:]}"

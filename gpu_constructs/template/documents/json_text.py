@@ -17,7 +17,7 @@ from gpu_constructs.template.documents.node import (
     of_any_case,
     paths_to,
 )
-from gpu_constructs.template.unreadable import UnreadableError
+from gpu_constructs.template.model import UnreadableError
 
 
 def parse_json(text: str, *, file: str) -> tuple[Node, tuple[Path, ...]]:

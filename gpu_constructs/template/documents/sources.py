@@ -9,8 +9,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from gpu_constructs.fleet import SourceLine
-from gpu_constructs.template.documents.document import Document
-from gpu_constructs.template.documents.files import Files
+from gpu_constructs.template.documents.document import Document, Files
 from gpu_constructs.template.documents.node import Node
 from gpu_constructs.template.model import Value, end_of
 from gpu_constructs.values import dataclass

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from gpu_constructs.budget import YAML_DIRECTIVES
 from gpu_constructs.template.documents.node import Path, Position, of_any_case
-from gpu_constructs.template.unreadable import UnreadableError
+from gpu_constructs.template.model import UnreadableError
 
 
 class Event(NamedTuple):

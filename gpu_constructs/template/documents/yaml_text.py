@@ -18,7 +18,7 @@ from gpu_constructs.budget import DEPTH, DIGITS, YAML_NODES
 from gpu_constructs.errors import shown
 from gpu_constructs.template.documents.node import Node, Path, decimal, integer
 from gpu_constructs.template.documents.yaml_events import Event, events
-from gpu_constructs.template.unreadable import UnreadableError
+from gpu_constructs.template.model import UnreadableError
 
 _YAML = "tag:yaml.org,2002:"
 _TYPED = frozenset(f"{_YAML}{kind}" for kind in ("int", "float", "bool", "null"))

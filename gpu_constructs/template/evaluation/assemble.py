@@ -17,8 +17,7 @@ from gpu_constructs.template.evaluation.functions import FUNCTIONS
 from gpu_constructs.template.evaluation.parameters import ParameterValues
 from gpu_constructs.template.evaluation.shared import Shared
 from gpu_constructs.template.evaluation.stack import stack_of
-from gpu_constructs.template.model import Resource, Stack, Value
-from gpu_constructs.template.unreadable import UnreadableError
+from gpu_constructs.template.model import Resource, Stack, UnreadableError, Value
 from gpu_constructs.values import dataclass
 
 _NESTED = "AWS::CloudFormation::Stack"

@@ -13,8 +13,7 @@ from gpu_constructs.template.evaluation.loops import FOR_EACH, LoopedTooMuchErro
 from gpu_constructs.template.evaluation.parameters import Parameter, parameter
 from gpu_constructs.template.evaluation.shared import Shared
 from gpu_constructs.template.evaluation.texts import resolvable
-from gpu_constructs.template.model import Placeholder, Reference, Text, Value
-from gpu_constructs.template.unreadable import UnreadableError
+from gpu_constructs.template.model import Placeholder, Reference, Text, UnreadableError, Value
 
 
 class NoValue(Enum):

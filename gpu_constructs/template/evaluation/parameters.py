@@ -16,8 +16,7 @@ from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.template.documents.document import Document
 from gpu_constructs.template.documents.node import Node, decimal, integer
 from gpu_constructs.template.evaluation.texts import resolvable, separated, written
-from gpu_constructs.template.model import DynamicReference, Reference, Text, Value
-from gpu_constructs.template.unreadable import UnreadableError
+from gpu_constructs.template.model import DynamicReference, Reference, Text, UnreadableError, Value
 
 _INTEGER = re.compile(r"[-+]?\d+")
 _DECIMAL = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")

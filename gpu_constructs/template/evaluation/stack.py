@@ -9,8 +9,7 @@ from gpu_constructs.fleet import RemarkKind
 from gpu_constructs.template.documents.node import Node
 from gpu_constructs.template.documents.sources import Source
 from gpu_constructs.template.evaluation.evaluator import Evaluator
-from gpu_constructs.template.model import STATE_MACHINES, Resource, Stack, Value
-from gpu_constructs.template.unreadable import UnreadableError
+from gpu_constructs.template.model import STATE_MACHINES, Resource, Stack, UnreadableError, Value
 
 _INIT = "AWS::CloudFormation::Init"
 _CREATION = "CreationPolicy"

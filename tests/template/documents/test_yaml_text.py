@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gpu_constructs.template.documents.yaml_events import YamlLines
 from gpu_constructs.template.documents.yaml_text import parse_yaml
-from gpu_constructs.template.unreadable import UnreadableError
+from gpu_constructs.template.model import UnreadableError
 from tests.pace import paces
 
 yaml = pytest.importorskip("yaml")

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN
-from gpu_constructs.template.model import Reference
-from gpu_constructs.template.unreadable import UnreadableError
+from gpu_constructs.template.model import Reference, UnreadableError
 from tests.template.written import in_service, not_read, only_stack, read, worked_out
 
 
