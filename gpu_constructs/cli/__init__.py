@@ -1,9 +1,9 @@
 """Why would a GPU task never start? ``gpu-constructs check cdk.out`` answers on the command line, before a deploy.
 
 The `program` finds the command and turns what goes wrong into words and exit codes. One file per command (`check`,
-`explain`, `instances`, `rules`) is loaded when it is called; what it reads is in `inputs`. Reports
-are written for people (`text_report`), programs (`json_report`) and code scanners (`sarif_report`), and get to them
-through a `terminal` or as `output`. It knows no cloud library, needs no account and starts no Node process.
+`explain`, `instances`, `rules`) is loaded when it is called; what it reads is in `inputs`. Reports are text for people
+(`check`), and JSON or SARIF for programs (`machine_reports`); `output` brings them to their reader. A check knows no
+cloud library, needs no account and starts no Node process.
 """
 
 from gpu_constructs.cli.program import main

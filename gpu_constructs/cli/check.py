@@ -4,17 +4,34 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 
+from gpu_constructs.budget import LABEL, MESSAGE, brief
 from gpu_constructs.checking.configuration import FAIL_ON, NEVER, UNCHECKED_TASKS, found_configuration
+from gpu_constructs.checking.other_values import ValueTable, Verdict
 from gpu_constructs.checking.report import Report
-from gpu_constructs.cli import json_report, sarif_report, text_report
 from gpu_constructs.cli.inputs import add_inputs, reviewed
-from gpu_constructs.cli.output import add_format, deliver, require_writable, say
-from gpu_constructs.cli.terminal import show, unstyled, width_of
-from gpu_constructs.rules import Severity, known_id, rules_without
+from gpu_constructs.cli.machine_reports import as_json, as_sarif
+from gpu_constructs.cli.output import (
+    Line,
+    add_format,
+    deliver,
+    require_writable,
+    say,
+    show,
+    table,
+    unstyled,
+    width_of,
+    wrapped,
+)
+from gpu_constructs.rules import Finding, Severity, known_id, rules_without
+from gpu_constructs.rules.evidence.lists import and_list
+from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from gpu_constructs.rules.retired import what_became_of
 
-_MACHINES = {"json": json_report.text, "sarif": sarif_report.text}
+_MACHINES = {"json": as_json, "sarif": as_sarif}
 
 _EXAMPLES = """\
 examples:
@@ -71,11 +88,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.format in _MACHINES:
         deliver(_MACHINES[arguments.format](result), arguments.output)
     elif arguments.output is None:
-        show(text_report.lines(result, width=width_of(sys.stdout), verbose=verbose), sys.stdout)
+        show(lines(result, width=width_of(sys.stdout), verbose=verbose), sys.stdout)
     else:
-        deliver("".join(f"{unstyled(each)}\n" for each in text_report.lines(result, verbose=verbose)), arguments.output)
+        deliver("".join(f"{unstyled(each)}\n" for each in lines(result, verbose=verbose)), arguments.output)
     if arguments.output is not None:
-        say(text_report.summary(result))
+        say(summary(result))
     return int(_is_too_grave(result, fail_on))
 
 
@@ -85,3 +102,151 @@ def _is_too_grave(result: Report, fail_on: str) -> bool:
     if fail_on == UNCHECKED_TASKS:
         return bool(result.unchecked) or _is_too_grave(result, str(Severity.ERROR))
     return any(each.severity.rank <= Severity(fail_on).rank for each in result.findings)
+
+
+_WORD = max(map(len, Severity))
+_MOST_UNCHECKED = 10
+_NOT_CHECKED = "not checked: "
+_INDENT = 4 + _WORD + 2 + len("GPU001") + 2
+
+
+def lines(review: Report, *, width: int = 100, verbose: bool = False) -> Iterator[Line]:
+    """A review, line by line; what only another value of a parameter brings is told in a table of the values."""
+    tables = {(each.origin, each.parameter, each.subject): each for each in review.values}
+    seen = [each for each in review.findings if _is_shown(each, verbose=verbose)]
+    for file, of_file in groupby(seen, key=_file):
+        yield [(file, "title")]
+        for heading, of_resource in groupby(of_file, key=_heading):
+            yield [("  ", ""), (heading, "title")]
+            for finding in of_resource:
+                key = finding.origin, finding.parameter, finding.subject
+                if not finding.parameter or finding.origin is None:
+                    yield from _lines(finding, width)
+                elif key in tables:
+                    yield from _table(tables.pop(key), width)
+        yield []
+    yield from _unchecked(review.unchecked, width)
+    if review.acknowledged:
+        accepted = (f"{each.finding.rule} of {_resource(each.finding)}" for each in review.acknowledged)
+        yield [(f"acknowledged: {and_list(accepted)}", "aside")]
+    if review.untried:
+        counts = (f"{_count(number, 'value')} of {brief(name, LABEL)}" for name, number in review.untried.items())
+        yield [(f"not tried: {and_list(counts)}", "aside")]
+    yield [(summary(review, verbose=verbose), _mood(review))]
+
+
+def summary(review: Report, *, verbose: bool = True) -> str:
+    """What was found and what was looked at, in one line."""
+    fleet = review.fleet
+    if not (fleet.pools or fleet.tasks or fleet.workloads or review.findings):
+        return f"no ECS capacity or task was found in {and_list(review.files) if review.files else 'what was read'}"
+    counts = Counter(each.severity for each in review.findings)
+    counts[Severity.INFO] -= len(review.unchecked)
+    found = ", ".join(_count(counts[each], str(each)) for each in Severity if counts[each]) or "nothing found"
+    found += " (shown with -v)" if counts[Severity.INFO] and not verbose else ""
+    unchecked = f", {_count(len(review.unchecked), 'task')} not checked" if review.unchecked else ""
+    accepted = f", {len(review.acknowledged)} acknowledged" if review.acknowledged else ""
+    runs = sum(not each.is_service for each in fleet.workloads)
+    looked_at = ", ".join(
+        (
+            _count(len(fleet.pools), "pool"),
+            _count(len(fleet.tasks), "task"),
+            _count(len(fleet.workloads) - runs, "service"),
+            *([_count(runs, "scheduled or started run")] if runs else ()),
+        )
+    )
+    has_gpus = any(each.wants_gpu for each in fleet.tasks) or any(
+        each.accelerators for pool in fleet.pools for each in pool.instance_types
+    )
+    return (
+        f"{found}{unchecked}{accepted} in {_count(len(review.files), 'file')}; {looked_at} looked at"
+        f"{'' if has_gpus else ', no GPU known among them'}"
+    )
+
+
+def _is_shown(finding: Finding, *, verbose: bool) -> bool:
+    return finding.rule != UNCHECKED and (verbose or finding.severity is not Severity.INFO)
+
+
+def _unchecked(findings: Sequence[Finding], width: int) -> Iterator[Line]:
+    """What was not judged: a line for each task, as far as a reader wants to see them, and one for all that helps."""
+    shown = findings[:_MOST_UNCHECKED]
+    for each in shown:
+        first, *rest = wrapped(brief(each.message, MESSAGE), width=width, indent=len(_NOT_CHECKED))
+        yield [(_NOT_CHECKED, "warning"), (first, "")]
+        yield from ([(" " * len(_NOT_CHECKED) + part, "")] for part in rest)
+    if len(findings) > len(shown):
+        yield [(_NOT_CHECKED, "warning"), (f"and {len(findings) - len(shown)} more tasks", "")]
+    for number, part in enumerate(wrapped(findings[0].fix, width=width, indent=5) if findings else ()):
+        yield [("fix: " if not number else " " * 5, "good"), (part, "")]
+
+
+def _lines(finding: Finding, width: int) -> Iterator[Line]:
+    first, *rest = wrapped(brief(finding.message, MESSAGE), width=width, indent=_INDENT)
+    yield [
+        ("    ", ""),
+        (f"{finding.severity:<{_WORD}}", str(finding.severity)),
+        (f"  {finding.rule:<8}", "aside"),
+        (first, ""),
+    ]
+    for part in rest:
+        yield [(" " * _INDENT + part, "")]
+    if finding.fix:
+        label = "fix: "
+        for number, part in enumerate(wrapped(brief(finding.fix, MESSAGE), width=width, indent=_INDENT + len(label))):
+            yield [(" " * _INDENT, ""), (label if not number else " " * len(label), "good"), (part, "")]
+
+
+def _table(values: ValueTable, width: int) -> Iterator[Line]:
+    """What becomes of one thing with each value of a parameter, a line for all values that come to the same."""
+    label = f"{Severity.WARNING:<{_WORD}}"
+    subject, parameter = brief(values.subject, LABEL), brief(values.parameter, LABEL)
+    yield [("    ", ""), (label, Severity.WARNING), (f"  {subject} with other values of {parameter}", "")]
+    rows = [(and_list(map(_value, verdicts)), _verdict(finding, values)) for finding, verdicts in values.alike]
+    indent = " " * (4 + _WORD + 2)
+    for line in table(("value", "verdict"), rows, width=width - len(indent)):
+        yield [(indent, ""), *line]
+
+
+def _value(verdict: Verdict) -> str:
+    return f"{brief(verdict.value)}{' (default)' if verdict.is_default else ''}"
+
+
+def _verdict(finding: Finding | None, values: ValueTable) -> str:
+    if finding is None:
+        return "works"
+    if finding.subject != values.subject:
+        return f"{finding.rule}, see {brief(finding.subject, LABEL)}"
+    fix = f"; fix: {brief(finding.fix, MESSAGE)}" if finding.fix else ""
+    return f"{finding.rule} {brief(finding.message, MESSAGE)}{fix}"
+
+
+def _heading(finding: Finding) -> str:
+    origin = finding.origin
+    if origin is None:
+        return brief(finding.subject, LABEL)
+    line = None if origin.line is None else f"line {origin.line}"
+    made_at = None if origin.source is None else f"{origin.source.file}:{origin.source.line}"
+    elsewhere = finding.about is not None and finding.about.resource != origin.resource
+    of_what = f"for {finding.subject}" if elsewhere else None
+    places = (line, origin.property_name, of_what, origin.construct_path, made_at)
+    details = [brief(each, LABEL) for each in places if each]
+    return f"{brief(origin.resource, LABEL)} ({', '.join(details)})" if details else brief(origin.resource, LABEL)
+
+
+def _file(finding: Finding) -> str:
+    file = finding.origin.file if finding.origin else None
+    return "(stdin)" if file == "-" else file or "(no file)"
+
+
+def _resource(finding: Finding) -> str:
+    return brief(finding.origin.resource if finding.origin else finding.subject, LABEL)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 or noun == Severity.INFO else 's'}"
+
+
+def _mood(review: Report) -> str:
+    grave = [each.severity for each in review.findings if each.severity is not Severity.INFO]
+    return min(grave, key=lambda each: each.rank, default="warning" if review.unchecked else "good")

@@ -10,8 +10,7 @@ from gpu_constructs.budget import LABEL, MESSAGE, brief
 from gpu_constructs.checking.configuration import found_configuration
 from gpu_constructs.checking.pool_answers import PoolAnswer, fix_of, found_by, names_of, pools_of_task
 from gpu_constructs.cli.inputs import add_inputs, reviewed
-from gpu_constructs.cli.output import add_format, json_text
-from gpu_constructs.cli.terminal import Line, headed, show, width_of, wrapped
+from gpu_constructs.cli.output import Line, add_format, headed, json_text, show, width_of, wrapped
 from gpu_constructs.errors import UnknownNameError
 from gpu_constructs.fleet import Fleet, Task, Unknown, Workload
 from gpu_constructs.fleet.naming import find_task

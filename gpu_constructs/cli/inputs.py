@@ -10,8 +10,7 @@ from collections.abc import Iterable, Sequence
 from gpu_constructs.budget import BYTES, HOSTS
 from gpu_constructs.checking.configuration import Configuration
 from gpu_constructs.checking.report import Report, check_files
-from gpu_constructs.cli.configuration import add_configuration
-from gpu_constructs.cli.output import say
+from gpu_constructs.cli.output import add_configuration, say
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.hardware import regions
 from gpu_constructs.hardware.catalogue import for_one_check

@@ -6,11 +6,10 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from string import ascii_lowercase
 
-from gpu_constructs.cli.model_flags import memory_facts, memory_lines
-from gpu_constructs.cli.terminal import Line, table, width_of, wrapped
+from gpu_constructs.cli.output import Line, table, width_of, wrapped
 from gpu_constructs.hardware import RECORDED, Accelerators, Choice, InstanceType, Offer
 from gpu_constructs.hardware.prices import Price
-from gpu_constructs.planning.model_memory import ModelMemory, gpus_that_hold
+from gpu_constructs.planning.model_memory import MEMORY_FRACTION, ModelMemory, gpus_that_hold
 from gpu_constructs.values import dataclass
 
 _MIB_PER_GIB = 1024
@@ -281,4 +280,54 @@ def _price_facts(offer: Offer, price: Price) -> dict[str, object]:
         "recorded": str(price.recorded),
         "dated": price.dated,
         "source": price.source,
+    }
+
+
+def memory_lines(memory: ModelMemory) -> Iterator[Line]:
+    """The memory of a model part by part, for people."""
+    shape = memory.shape
+    name = f"a model of {shape.parameters:g} billion parameters" if shape.assumed else shape.name
+    tokens = f", {memory.sequences:,} x {memory.context:,} tokens" if shape.layers else ""
+    yield [(f"memory of {name} in {memory.precision}{tokens}", "title")]
+    rows = [(each.name, f"{each.gib:.1f}", f"{each.formula} ({each.basis})") for each in memory.parts]
+    rows.append(("on one GPU", f"{memory.gib_on_each():.1f}", "all of it"))
+    yield from table(("part", "GiB", "how it is worked out"), rows, width=width_of(sys.stdout), right=("GiB",))
+    if shape.assumed:
+        yield [(f"its shape is assumed to be that of {shape.name}", "")]
+    if (longest := _too_short(memory)) is not None:
+        text = f"the longest context of {shape.name} has {longest:,} tokens"
+        yield [(text, "warning")]
+    yield [(f"a server uses {MEMORY_FRACTION:.0%} of what CUDA shows; several GPUs share weights and cache", "")]
+    yield []
+
+
+def _too_short(memory: ModelMemory) -> int | None:
+    """The longest context of a model, where another one is asked for that is longer."""
+    shape = memory.shape
+    return shape.longest if not shape.assumed and 0 < shape.longest < memory.context else None
+
+
+def memory_facts(memory: ModelMemory) -> dict[str, object]:
+    """The same for programs."""
+    return {
+        "model": None if memory.shape.assumed else memory.shape.name,
+        "shape_of": memory.shape.name,
+        "parameters_billion": memory.shape.parameters,
+        "precision": memory.precision,
+        "context": memory.context,
+        "longest_context": None if memory.shape.assumed else memory.shape.longest or None,
+        "shape_source": memory.shape.source or None,
+        "sequences": memory.sequences,
+        "parts": [
+            {
+                "name": each.name,
+                "gib": round(each.gib, 3),
+                "formula": each.formula,
+                "basis": str(each.basis),
+                "shared_by_gpus_at_most": each.copies_from,
+            }
+            for each in memory.parts
+        ],
+        "gib_on_one_gpu": round(memory.gib_on_each(), 3),
+        "memory_fraction": MEMORY_FRACTION,
     }

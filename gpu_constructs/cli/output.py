@@ -1,4 +1,4 @@
-"""In which form a report is asked for, where it goes, and the version that it is signed with."""
+"""How a report gets to a reader: in which form and file, and on a terminal as wide as that is and in its colours."""
 
 from __future__ import annotations
 
@@ -6,14 +6,130 @@ import argparse
 import json
 import os
 import re
+import shutil
 import sys
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
+from typing import TextIO, cast
 
-from gpu_constructs.budget import MESSAGE, brief
-from gpu_constructs.cli.terminal import clean
+from gpu_constructs.budget import MESSAGE, brief, clean
+from gpu_constructs.configuration_files import CONFIGURATION_FILES
 from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.hardware import InstanceType
+
+__all__ = ["Line", "clean", "headed", "show", "table", "unstyled", "width_of", "wrapped", "wrapped_fix"]
+
+Line = Sequence[tuple[str, str]]
+"""Pieces of text with their styles; an empty style is plain."""
+
+_WIDE = 100
+_NARROW = 40
+_COMMANDS = ("aws ", "gpu-constructs why ")
+_GOES_ON = " \\"
+_QUOTED, _HELD = re.compile(r"""'[^']*'|"[^"]*\""""), "\N{SYMBOL FOR SPACE}"
+_STYLES = {"error": "bold red", "warning": "yellow", "info": "cyan", "good": "green", "title": "bold", "aside": "dim"}
+
+
+def show(lines: Iterable[Line], stream: TextIO) -> None:
+    """Writes lines: coloured by rich where the stream is a terminal that wants colours and rich is installed."""
+    if not _wants_colour(stream):
+        stream.writelines(f"{unstyled(line)}\n" for line in lines)
+        return
+    try:
+        # Half of all the time that a listing takes; only who looks at a terminal pays for it.
+        console = import_module("rich.console").Console(file=stream, highlight=False, markup=False, emoji=False)
+        text = import_module("rich.text").Text
+    except ImportError:  # of the extra `cli`
+        stream.writelines(f"{unstyled(line)}\n" for line in lines)
+        return
+    for line in lines:
+        styled = ((clean(piece), _STYLES.get(style, "")) for piece, style in line)
+        console.print(text.assemble(*styled), soft_wrap=True)
+
+
+def unstyled(line: Line) -> str:
+    """A line without its styles."""
+    return clean("".join(piece for piece, _ in line))
+
+
+def width_of(stream: TextIO) -> int:
+    """Columns to fill: those of the terminal or of ``COLUMNS``, else 100."""
+    if not _is_terminal(stream) and not os.environ.get("COLUMNS"):
+        return _WIDE
+    return max(_NARROW, shutil.get_terminal_size((_WIDE, 24)).columns)
+
+
+def wrapped(text: str, *, width: int, indent: int) -> Iterator[str]:
+    """A text as lines that leave room for an indent, without the indent."""
+    room = max(_NARROW // 2, width - indent)
+    shown = clean(text).rstrip()
+    if len(shown) <= room:  # most texts, and wrapping is slow
+        return iter([shown])
+    return iter(textwrap.wrap(shown, room, break_long_words=False, break_on_hyphens=False))
+
+
+def headed(line: Line, *, width: int) -> Iterator[Line]:
+    """A heading; each piece of one that is too wide is on lines of its own."""
+    if sum(len(clean(piece)) for piece, _ in line) <= width:
+        yield line
+        return
+    for number, (piece, style) in enumerate(line):
+        indent = 2 if number else 0
+        for part in wrapped(piece.strip(" ,"), width=width, indent=indent):
+            if part:
+                yield [(f"{' ' * indent}{part}", style)]
+
+
+def wrapped_fix(text: str, *, width: int, indent: int) -> Iterator[str]:
+    """What to do as lines; a command that goes on in the next line can still be pasted.
+
+    Args:
+        text: In words, or a command.
+        width: Columns of a whole line.
+        indent: Columns before each line, which the lines are without.
+    """
+    if not text.startswith(_COMMANDS):
+        yield from wrapped(text, width=width, indent=indent)
+        return
+    held = _QUOTED.sub(lambda found: found[0].replace(" ", _HELD), text)
+    *lines, last = (each.replace(_HELD, " ") for each in wrapped(held, width=width - len(_GOES_ON), indent=indent))
+    yield from (f"{each}{_GOES_ON}" for each in lines)
+    yield last
+
+
+def table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], *, width: int, right: Sequence[str] = ()
+) -> Iterator[Line]:
+    """The lines of a table; the last column takes what room is left, on as many lines as it needs."""
+    cells = [[clean(cell) for cell in row] for row in rows]
+    widths = [max(len(row[index]) for row in [list(head), *cells]) for index in range(len(head))]
+    indent = sum(widths[:-1]) + 2 * (len(head) - 1)
+    is_right = [title in right for title in head]
+    for number, row in enumerate([list(head), *cells]):
+        *before, last = row
+        start = "".join(
+            f"{cell:>{size}}  " if numeric else f"{cell:<{size}}  "
+            for cell, size, numeric in zip(before, widths, is_right, strict=False)
+        )
+        style = "" if number else "title"
+        if is_right[-1]:
+            yield [(f"{start}{last:>{widths[-1]}}".rstrip(), style)]
+            continue
+        for index, part in enumerate(wrapped(last, width=width, indent=indent)):
+            yield [(f"{' ' * indent if index else start}{part}".rstrip(), style)]
+
+
+def _wants_colour(stream: TextIO) -> bool:
+    # https://no-color.org: any value that is not empty
+    return _is_terminal(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def _is_terminal(stream: TextIO) -> bool:
+    return stream.isatty()
+
 
 _OF_ASSEMBLY = re.compile(
     r"(asset\.|assembly-).*|(.*[/\\])?(cdk\.out|(manifest|tree|.*\.(template|assets|metadata))\.json)$"
@@ -90,3 +206,25 @@ def require_writable(path: str | None, inputs: Sequence[str]) -> None:
             raise InvalidValueError(
                 f"{shown(path)} is what is checked", argument="--output", allowed="a file that is not read"
             )
+
+
+def add_configuration(parser: argparse.ArgumentParser) -> None:
+    """Adds the argument that names a configuration."""
+    parser.add_argument(
+        "--config",
+        metavar="FILE",
+        help=f"a configuration in YAML or JSON, instead of {CONFIGURATION_FILES[0]} in the working directory; options "
+        "given here replace what it says",
+    )
+
+
+def declared_types(arguments: argparse.Namespace) -> Mapping[str, InstanceType]:
+    """The instance types that the configuration declares, by name.
+
+    Raises:
+        UnreadableError: It cannot be read, or something in it is wrong.
+    """
+    if arguments.config is None and not any(map(os.path.exists, CONFIGURATION_FILES)):
+        return {}
+    reader = import_module("gpu_constructs.checking.configuration")
+    return cast("Mapping[str, InstanceType]", reader.found_configuration(arguments.config).instance_types)

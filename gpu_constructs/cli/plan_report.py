@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from gpu_constructs import __version__
 from gpu_constructs.budget import LABEL, brief
-from gpu_constructs.cli.output import json_text
-from gpu_constructs.cli.terminal import Line, table, unstyled, wrapped
+from gpu_constructs.cli.output import Line, json_text, table, unstyled, wrapped
 from gpu_constructs.fleet import Unknown
 from gpu_constructs.hardware.prices import Price, dollars
 from gpu_constructs.placement.reasons import listed

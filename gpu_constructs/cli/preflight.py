@@ -16,10 +16,9 @@ from gpu_constructs.account.deadline import Deadline
 from gpu_constructs.account.preflight.check import Ask, Check, Result, Verdict
 from gpu_constructs.account.preflight.run import CHECKS, policy, preflight
 from gpu_constructs.checking.configuration import found_configuration
-from gpu_constructs.cli.account_part import account_part
 from gpu_constructs.cli.inputs import add_inputs, reviewed
-from gpu_constructs.cli.output import add_format, json_text, say
-from gpu_constructs.cli.terminal import Line, show, width_of, wrapped, wrapped_fix
+from gpu_constructs.cli.live_answers import account_part
+from gpu_constructs.cli.output import Line, add_format, json_text, say, show, width_of, wrapped, wrapped_fix
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.hardware.names import require_region
 

@@ -37,7 +37,7 @@ _OBJECTS = 5_000_000
 """Objects that are kept before reference cycles are looked for, some 500 MiB of them; by Python's default, 700."""
 
 # What programs read, and who writes it where nothing could be checked.
-_REPORTS = {"json": "gpu_constructs.cli.json_report", "sarif": "gpu_constructs.cli.sarif_report"}
+_REPORTS = {"json": "json_failure", "sarif": "sarif_failure"}
 
 _UNREADABLE = 2
 _INTERRUPTED = 130  # 128 + SIGINT, as a shell says it
@@ -185,7 +185,7 @@ def _dispatched(arguments: list[str]) -> int:
     # A program that asked for a report finds one, also where there is nothing to report.
     form = _option(arguments, "--format")
     if form in _REPORTS:
-        report = import_module(_REPORTS[form]).failure(problem)
+        report = getattr(import_module("gpu_constructs.cli.machine_reports"), _REPORTS[form])(problem)
         output = None if is_refused else getattr(parsed, "output", None)
         deliver_failure(report, output, [*getattr(parsed, "paths", ()), *read])
     return _UNREADABLE

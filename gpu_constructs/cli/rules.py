@@ -6,8 +6,7 @@ import argparse
 import sys
 from collections.abc import Iterator
 
-from gpu_constructs.cli.output import add_format, json_text
-from gpu_constructs.cli.terminal import Line, show, table, width_of, wrapped
+from gpu_constructs.cli.output import Line, add_format, json_text, show, table, width_of, wrapped
 from gpu_constructs.rules import RULES, Rule, find_rule, known_id
 from gpu_constructs.rules.retired import GONE, what_became_of
 

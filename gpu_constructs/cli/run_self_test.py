@@ -13,10 +13,8 @@ from threading import current_thread, main_thread
 from types import FrameType, ModuleType
 from typing import NoReturn
 
-from gpu_constructs.cli.check_lines import facts_of, lines_of
-from gpu_constructs.cli.live_answers import add_cluster, live_part
-from gpu_constructs.cli.output import add_format, json_text, say
-from gpu_constructs.cli.terminal import Line, show, width_of, wrapped
+from gpu_constructs.cli.live_answers import add_cluster, facts_of, lines_of, live_part
+from gpu_constructs.cli.output import Line, add_format, json_text, say, show, width_of, wrapped
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.live.self_test import FAMILY, IMAGE
 

@@ -9,10 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from gpu_constructs.budget import LABEL, MESSAGE, brief
-from gpu_constructs.cli.account_part import account_part
-from gpu_constructs.cli.live_answers import add_cluster, live_part
-from gpu_constructs.cli.output import add_format, json_text, say
-from gpu_constructs.cli.terminal import Line, show
+from gpu_constructs.cli.live_answers import account_part, add_cluster, live_part
+from gpu_constructs.cli.output import Line, add_format, json_text, say, show
 from gpu_constructs.errors import GpuConstructsError, InvalidValueError, shown
 
 if TYPE_CHECKING:

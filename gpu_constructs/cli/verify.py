@@ -7,10 +7,17 @@ import sys
 from collections.abc import Collection, Sequence
 from itertools import chain
 
-from gpu_constructs.cli.check_lines import facts_of, lines_of
-from gpu_constructs.cli.live_answers import Described, add_cluster, deadline, from_files, live_part, text_of
-from gpu_constructs.cli.output import add_format, json_text
-from gpu_constructs.cli.terminal import show, width_of
+from gpu_constructs.cli.live_answers import (
+    Described,
+    add_cluster,
+    deadline,
+    facts_of,
+    from_files,
+    lines_of,
+    live_part,
+    text_of,
+)
+from gpu_constructs.cli.output import add_format, json_text, show, width_of
 from gpu_constructs.hardware import instance_type
 from gpu_constructs.live.described import answers
 from gpu_constructs.live.self_test import IMAGE, judged, read_self_test, task_definition

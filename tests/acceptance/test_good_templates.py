@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gpu_constructs.cli.text_report import lines
+from gpu_constructs.cli.check import lines
 from gpu_constructs.rules import Severity
 from tests.reports import of_template
 

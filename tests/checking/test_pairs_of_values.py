@@ -9,7 +9,7 @@ import pytest
 
 from gpu_constructs.checking import other_values
 from gpu_constructs.checking.report import Report, check_files
-from gpu_constructs.cli.text_report import lines
+from gpu_constructs.cli.check import lines
 from tests.cli.templates import template, written
 from tests.properties.small_worlds import Design, Hosts, Knob, Work
 from tests.properties.written_worlds import files_of

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gpu_constructs.cli import main
-from gpu_constructs.cli.plan_diff_report import markdown
+from gpu_constructs.cli.plan import difference_markdown
 from gpu_constructs.fleet import Fleet
 from gpu_constructs.planning.fleet_plan import plan
 from gpu_constructs.planning.plan_difference import PlanDifference, Row
@@ -215,7 +215,7 @@ def test_names_are_no_links(name: str, written_as: str) -> None:
     nothing = plan(Fleet())
     total = Row(what=name, old="1", new="2", change="+1")
     found = PlanDifference(old=nothing, new=nothing, totals=(total,), pools=(), quotas=(total,))
-    assert f"| {written_as} | 1 |" in markdown(found)
+    assert f"| {written_as} | 1 |" in difference_markdown(found)
 
 
 def test_a_program_reads_both_plans(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

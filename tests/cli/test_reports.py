@@ -8,8 +8,9 @@ from dataclasses import replace
 import pytest
 
 from gpu_constructs.checking.report import Report
-from gpu_constructs.cli import json_report, text_report
-from gpu_constructs.cli.terminal import unstyled
+from gpu_constructs.cli.check import lines
+from gpu_constructs.cli.machine_reports import as_json
+from gpu_constructs.cli.output import unstyled
 from gpu_constructs.fleet import (
     Container,
     Fleet,
@@ -19,7 +20,7 @@ from tests.cli.reports import CHOSEN, FOUND, GRAVE, HERE, MADE, NOTHING, NOWHERE
 
 
 def told(report: Report, width: int = 100, *, verbose: bool = True) -> str:
-    return "\n".join(map(unstyled, text_report.lines(report, width=width, verbose=verbose)))
+    return "\n".join(map(unstyled, lines(report, width=width, verbose=verbose)))
 
 
 def test_people_read_it_by_file_and_resource() -> None:
@@ -106,7 +107,7 @@ def test_a_name_cannot_write_lines_of_its_own() -> None:
 
 
 def test_programs_get_the_fields_by_their_names() -> None:
-    report = json.loads(json_report.text(REPORT))
+    report = json.loads(as_json(REPORT))
     assert report["findings"][1] == {
         "rule": "GPU009",
         "severity": "error",
@@ -140,13 +141,13 @@ def test_programs_get_the_fields_by_their_names() -> None:
 
 
 def test_programs_get_the_subject_where_nobody_knows_the_resource() -> None:
-    (finding,) = json.loads(json_report.text(replace(REPORT, findings=(NOWHERE,))))["findings"]
+    (finding,) = json.loads(as_json(replace(REPORT, findings=(NOWHERE,))))["findings"]
     assert (finding["resource"], finding["file"], finding["line"]) == ("Hosts", None, None)
 
 
 def test_the_line_of_the_app_is_told_where_it_is_known() -> None:
     report = replace(REPORT, findings=(replace(FOUND, origin=MADE),))
-    (finding,) = json.loads(json_report.text(report))["findings"]
+    (finding,) = json.loads(as_json(report))["findings"]
     assert finding["source"] == {"file": "app/stack.ts", "line": 25, "column": 4}
     assert "Hosts (line 17, MaxSize, Demo/Hosts, app/stack.ts:25)" in told(report)
 
@@ -164,7 +165,7 @@ def test_people_see_with_which_values_something_works() -> None:
 
 
 def test_programs_get_each_value_with_what_it_brings() -> None:
-    (table,) = json.loads(json_report.text(CHOSEN))["parameter_values"]
+    (table,) = json.loads(as_json(CHOSEN))["parameter_values"]
     assert (table["parameter"], table["subject"], table["line"]) == ("Size", "Hosts", 3)
     assert [(each["value"], each["default"], each["works"]) for each in table["values"]] == [
         ("small", True, True),

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from gpu_constructs.checking.report import Report
-from gpu_constructs.cli import sarif_report
+from gpu_constructs.cli import machine_reports
 from gpu_constructs.rules import RULES, Finding, find_rule
 from tests.cli.reports import CHOSEN, FOUND, GRAVE, HERE, MADE, NOTHING, NOWHERE, REPORT, REPORT_OF_AN_APP
 
 
 def sarif(report: Report) -> dict[str, Any]:
-    (run,) = json.loads(sarif_report.text(report))["runs"]
+    (run,) = json.loads(machine_reports.as_sarif(report))["runs"]
     return dict(run)
 
 
@@ -154,7 +154,12 @@ def objects(value: Any, name: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 @pytest.mark.parametrize(
-    "log", [sarif_report.text(REPORT_OF_AN_APP), sarif_report.text(NOTHING), sarif_report.failure("why")]
+    "log",
+    [
+        machine_reports.as_sarif(REPORT_OF_AN_APP),
+        machine_reports.as_sarif(NOTHING),
+        machine_reports.sarif_failure("why"),
+    ],
 )
 def test_a_log_is_built_as_the_schema_of_sarif_2_1_0_says(log: str) -> None:
     for name, found in objects(json.loads(log)):
@@ -166,7 +171,7 @@ def test_a_log_is_built_as_the_schema_of_sarif_2_1_0_says(log: str) -> None:
 
 
 def test_a_scanner_is_told_that_nothing_could_be_checked() -> None:
-    (run,) = json.loads(sarif_report.failure("no such file"))["runs"]
+    (run,) = json.loads(machine_reports.sarif_failure("no such file"))["runs"]
     (invocation,) = run["invocations"]
     assert invocation["executionSuccessful"] is False
     assert invocation["toolExecutionNotifications"][0]["message"]["text"] == "no such file"

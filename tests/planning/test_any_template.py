@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 
 from gpu_constructs.checking.report import check_files
-from gpu_constructs.cli import plan_diff_report, plan_report
-from gpu_constructs.cli.terminal import unstyled
+from gpu_constructs.cli import plan_report
+from gpu_constructs.cli.output import unstyled
+from gpu_constructs.cli.plan import difference_lines
 from gpu_constructs.fleet import Unknown, known
 from gpu_constructs.planning import plan
 from gpu_constructs.planning.budget_verdict import verdict
@@ -36,7 +37,7 @@ def test_a_template_has_a_plan() -> None:
         json.loads(plan_report.json_report(found, held))
         for lines in (
             plan_report.lines(found, width=80, verdict=held),
-            plan_diff_report.lines(difference(plan(fleet), found), width=80, verdict=held),
+            difference_lines(difference(plan(fleet), found), width=80, verdict=held),
         ):
             shown = list(map(unstyled, lines))
             assert fills(shown), file

@@ -1,4 +1,4 @@
-"""A review for code scanners: SARIF 2.1.0.
+"""A review for programs, in JSON, whose keys are only ever added, and for code scanners, in SARIF 2.1.0.
 
 https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import asdict
 from hashlib import sha256
 from pathlib import PurePath
 from urllib.parse import quote
@@ -18,6 +19,74 @@ from gpu_constructs.cli.output import json_text
 from gpu_constructs.fleet import Origin
 from gpu_constructs.rules import RULES, Finding, Rule, Severity
 
+
+def as_json(review: Report) -> str:
+    """A review as JSON."""
+    counts = {f"{severity}s": sum(each.severity is severity for each in review.findings) for severity in Severity}
+    report = {
+        "version": __version__,
+        "files": list(review.files),
+        "findings": [_finding(each) for each in review.findings],
+        "parameter_values": [_values(each) for each in review.values],
+        "acknowledged": [{**_finding(each.finding), "reason": each.reason} for each in review.acknowledged],
+        "untried_parameters": dict(review.untried),
+        "summary": {
+            **counts,
+            "unchecked": len(review.unchecked),
+            "acknowledged": len(review.acknowledged),
+            "pools": len(review.fleet.pools),
+            "tasks": len(review.fleet.tasks),
+            "services": sum(each.is_service for each in review.fleet.workloads),
+            "runs": sum(not each.is_service for each in review.fleet.workloads),
+            "untried_parameter_values": sum(review.untried.values()),
+        },
+    }
+    return json_text(report)
+
+
+def json_failure(problem: str) -> str:
+    """What stands in its place where nothing could be checked, so that no program trips over an empty file."""
+    return json_text({"version": __version__, "error": problem, "files": [], "findings": []})
+
+
+def _values(table: ValueTable) -> dict[str, object]:
+    """With which values of a parameter something works, and what the others bring."""
+    return {
+        "parameter": table.parameter,
+        "subject": table.subject,
+        "file": table.origin.file,
+        "line": table.origin.line,
+        "values": [
+            {
+                "value": each.value,
+                "default": each.is_default,
+                "works": each.finding is None,
+                "finding": None if each.finding is None else _finding(each.finding),
+            }
+            for each in table.verdicts
+        ],
+    }
+
+
+def _finding(finding: Finding) -> dict[str, object]:
+    origin = finding.origin
+    return {
+        "rule": finding.rule,
+        "severity": str(finding.severity),
+        "resource": finding.subject if origin is None else origin.resource,
+        "file": None if origin is None else origin.file,
+        "line": None if origin is None else origin.line,
+        "subject": finding.subject,
+        "construct_path": None if origin is None else origin.construct_path,
+        "parameter": finding.parameter or None,
+        "message": finding.message,
+        "fix": finding.fix,
+        "path": [] if origin is None else list(origin.path),
+        "column": None if origin is None else origin.column,
+        "source": None if origin is None or origin.source is None else asdict(origin.source),
+    }
+
+
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 _INDEX = {each.id: number for number, each in enumerate(RULES)}
@@ -26,7 +95,7 @@ _Object = dict[str, object]
 _Tables = Mapping[tuple[Origin | None, str, str], ValueTable]
 
 
-def text(review: Report) -> str:
+def as_sarif(review: Report) -> str:
     """A review as SARIF; what was acknowledged in a template is suppressed there."""
     tables: _Tables = {(each.origin, each.parameter, each.subject): each for each in review.values}
     seen: Counter[str] = Counter()
@@ -43,7 +112,7 @@ def text(review: Report) -> str:
     return _written(run)
 
 
-def failure(problem: str) -> str:
+def sarif_failure(problem: str) -> str:
     """What stands in its place where nothing could be checked, so that no program trips over an empty file."""
     notification = {"level": "error", "message": {"text": problem}}
     invocation = {"executionSuccessful": False, "toolExecutionNotifications": [notification]}
