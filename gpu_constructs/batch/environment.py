@@ -15,7 +15,6 @@ from constructs import Construct
 from gpu_constructs.batch.environment_plan import EnvironmentPlan
 from gpu_constructs.capacity.network import NetworkResources, network_resources
 from gpu_constructs.capacity.purchase import Purchase
-from gpu_constructs.cdk.given import construct_of
 from gpu_constructs.cdk.validation import announce
 from gpu_constructs.fleet import DECLARED_IMAGE, DECLARED_TYPES, METADATA_KEY, UNKNOWN, Pool
 from gpu_constructs.hardware.declared import metadata_of
@@ -197,9 +196,7 @@ def _launch_template(
     scope: Construct, plan: EnvironmentPlan, hosts: QueueHosts, network: NetworkResources
 ) -> ec2.LaunchTemplate:
     """The launch template; image, types and profile are for the compute environment to say, which goes before it."""
-    made = construct_of(
-        ec2.LaunchTemplate,
-        ec2.LaunchTemplateProps,
+    made = ec2.LaunchTemplate(
         scope,
         "LaunchTemplate",
         user_data=ec2.UserData.custom(plan.user_data),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import TypeVar, cast
@@ -18,7 +18,6 @@ from constructs import Construct
 
 from gpu_constructs.batch.job_options import JobSettings
 from gpu_constructs.batch.job_plan import JobPlan, arguments_of
-from gpu_constructs.cdk.given import construct_of
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.refusal import require_yes
 from gpu_constructs.cdk.tokens import is_token
@@ -81,9 +80,7 @@ class BatchWork(Construct):
         self._job_queue = job_queue
         self.task: Task = plan.task
         self.share: str | None = options.get("share")
-        self.log_group: logs.ILogGroup = options.get("log_group") or construct_of(
-            logs.LogGroup,
-            logs.LogGroupProps,
+        self.log_group: logs.ILogGroup = options.get("log_group") or logs.LogGroup(
             self,
             "Logs",
             retention=options.get("log_retention", logs.RetentionDays.ONE_MONTH),
@@ -96,9 +93,7 @@ class BatchWork(Construct):
         linux = batch.LinuxParameters(self, "LinuxParameters", shared_memory_size=_mebibytes(plan.shared_memory_mib))
         if plan.devices:
             linux.add_devices(*(batch.Device(host_path=each, container_path=each) for each in plan.devices))
-        self.container: batch.EcsEc2ContainerDefinition = construct_of(
-            batch.EcsEc2ContainerDefinition,
-            batch.EcsEc2ContainerDefinitionProps,
+        self.container: batch.EcsEc2ContainerDefinition = batch.EcsEc2ContainerDefinition(
             self,
             "Container",
             image=image,
@@ -117,9 +112,9 @@ class BatchWork(Construct):
             user=options.get("user"),
         )
 
-    def _define(self, kind: type[_Definition], props: type, settings: JobSettings, **own: object) -> _Definition:
+    def _define(self, kind: Callable[..., _Definition], settings: JobSettings, **own: object) -> _Definition:
         """The job definition, with what the job needs of each GPU, which none of its properties says."""
-        definition = construct_of(kind, props, self, "Definition", **settings.definition(), **own)
+        definition = kind(self, "Definition", **settings.definition(), **own)
         needs = metadata_of(self.task)
         if needs is not None:
             cast("batch.CfnJobDefinition", definition.node.default_child).add_metadata(METADATA_KEY, needs)

@@ -9,7 +9,6 @@ from constructs import Construct
 from gpu_constructs.capacity.launch_template import instance_type_named
 from gpu_constructs.capacity.part import HostGroup
 from gpu_constructs.capacity.plan import CapacityPlan
-from gpu_constructs.cdk.given import construct_of
 from gpu_constructs.fleet import METADATA_KEY
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 
@@ -19,9 +18,7 @@ def auto_scaling_group(
 ) -> HostGroup:
     """Defines the Auto Scaling group of a capacity, and what its parts need besides it."""
     mixed = _mixed(plan, launch_template)
-    made = construct_of(
-        autoscaling.AutoScalingGroup,
-        autoscaling.AutoScalingGroupProps,
+    made = autoscaling.AutoScalingGroup(
         scope,
         "Group",
         vpc=hosts.vpc,

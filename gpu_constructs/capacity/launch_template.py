@@ -10,7 +10,6 @@ from constructs import Construct
 
 from gpu_constructs.capacity.network import NetworkResources
 from gpu_constructs.capacity.plan import CapacityPlan
-from gpu_constructs.cdk.given import construct_of
 from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.fleet import DECLARED_IMAGE, METADATA_KEY
 from gpu_constructs.hardware.own_image import image_metadata
@@ -29,9 +28,7 @@ def launch_template(
     Raises:
         IncompatibleError: The image is of Windows.
     """
-    made = construct_of(
-        ec2.LaunchTemplate,
-        ec2.LaunchTemplateProps,
+    made = ec2.LaunchTemplate(
         scope,
         "LaunchTemplate",
         machine_image=plan.machine_image.to_machine_image(),

@@ -12,7 +12,6 @@ from gpu_constructs.capacity.host_replacement import HostReplacement
 from gpu_constructs.capacity.part import Contribution, HostGroup, HostPart
 from gpu_constructs.capacity.warm_hosts import WarmHosts
 from gpu_constructs.cdk.arguments import flag, known_or, whole_number
-from gpu_constructs.cdk.given import construct_of
 from gpu_constructs.cdk.kinds import with_names_checked
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Pool, Unknown
@@ -156,9 +155,7 @@ class HostScaling(HostPart):
             pool: What the capacity can launch.
             name: Its name; None lets CloudFormation make one.
         """
-        return construct_of(
-            ecs.AsgCapacityProvider,
-            ecs.AsgCapacityProviderProps,
+        return ecs.AsgCapacityProvider(
             scope,
             "Provider",
             auto_scaling_group=group.construct,

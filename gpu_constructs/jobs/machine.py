@@ -9,7 +9,6 @@ from aws_cdk import aws_stepfunctions as sfn
 from constructs import Construct
 
 from gpu_constructs.cdk.durations import in_words, whole_seconds
-from gpu_constructs.cdk.given import construct_of
 from gpu_constructs.cdk.own_account import service_of_this_account
 from gpu_constructs.cdk.state_parts import State
 from gpu_constructs.cdk.tokens import is_token
@@ -36,17 +35,13 @@ def machine_of_tasks(
         family=task.family,
         roles=[task.task_role.role_arn, task.obtain_execution_role().role_arn],
     )
-    role = construct_of(
-        iam.Role,
-        iam.RoleProps,
+    role = iam.Role(
         scope,
         "Role",
         assumed_by=service_of_this_account("states.amazonaws.com"),
         inline_policies={"Run": iam.PolicyDocument.from_json(policy)},
     )
-    return construct_of(
-        sfn.StateMachine,
-        sfn.StateMachineProps,
+    return sfn.StateMachine(
         scope,
         "StateMachine",
         state_machine_name=name,

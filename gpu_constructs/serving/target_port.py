@@ -63,7 +63,7 @@ def target_port_of(
         )
     if container_port is not None:
         whole_number("container_port", container_port, smallest=1, largest=LARGEST_PORT, fix="container_port=8000")
-    ports = task.ports_of(_container(task, container_name), port=container_port)
+    ports = task.ports_of(_container(task, container_name))
     mapping = _mapping(ports, container_port)
     fixed = mapping.host_port
     is_dynamic = mode == "bridge" and not fixed

@@ -9,7 +9,6 @@ import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_logs as logs
 
-from gpu_constructs.cdk.given import construct_of
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.tasks.container_options import ContainerOptions, passed_on
 from gpu_constructs.tasks.container_plan import ContainerPlan
@@ -107,9 +106,7 @@ def _linux_parameters(
 ) -> ecs.LinuxParameters | None:
     if given is None and not (plan.shared_memory_mib or plan.devices or plan.capabilities):
         return None
-    parameters = given or construct_of(
-        ecs.LinuxParameters,
-        ecs.LinuxParametersProps,
+    parameters = given or ecs.LinuxParameters(
         task_definition,
         parameters_id,
         shared_memory_size=plan.shared_memory_mib,

@@ -13,7 +13,6 @@ from aws_cdk import aws_logs as logs
 from gpu_constructs.cdk.calls import require_construct_id, taken, written_if_refused
 from gpu_constructs.cdk.kinds import require_kinds
 from gpu_constructs.cdk.overrides import called_like
-from gpu_constructs.cdk.same_object import stays_itself
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.fleet import Container, Pool, Task, Unknown
 from gpu_constructs.tasks.log_router import Containers
@@ -46,9 +45,6 @@ class CountedContainers(NamedVolumes):
     _pools: Sequence[Pool]
     _so_far: Containers
     _shared_sizes: Mapping[str | Unknown, SharedSize] = MappingProxyType({})
-    _watched: Mapping[ecs.ContainerDefinition, Ports] = MappingProxyType({})
-    _has_more_ports = False
-    _has_unwatched = False
 
     @property
     def task(self) -> Task:
@@ -57,44 +53,17 @@ class CountedContainers(NamedVolumes):
 
     def task_with_ports(self) -> Task:
         """The same, with the host ports of `ecs.ContainerDefinition.add_port_mappings`, which only CDK knows."""
-        if self._has_more_ports and self.task.network_mode in {"bridge", "host"}:
+        if self.task.network_mode in {"bridge", "host"}:
             self._so_far.map_ports(self._containers)
-            self._has_more_ports = self._has_unwatched
         return self.task
 
-    def ports_of(self, container: ecs.ContainerDefinition, *, port: int | None = None) -> Ports:
-        """The ports that one of its containers maps.
+    def ports_of(self, container: ecs.ContainerDefinition) -> Ports:
+        """The ports that one of its containers maps by now; CDK's own constructs add some too.
 
         Args:
             container: One of its containers.
-            port: One that is looked for; CDK is asked where it is not known, because its own constructs add some too,
-                such as `ecs_patterns.ApplicationMultipleTargetGroupsEc2Service`. By default any.
         """
-        known = self._watched.get(container)
-        if known is not None and any(port in {None, each.container_port} for each in known.mappings):
-            return known
         return Ports(container.container_name, container.port_mappings)
-
-    def _watch(self, container: ecs.ContainerDefinition, name: str, mappings: Sequence[Any] | None) -> None:
-        """Notices ports that are added to a container later; to ask for them takes seven requests to Node each time.
-
-        A class that extends the container would be asked by Node about every port, so the method is replaced on this
-        one object. Where that would not be the object that users get, CDK is asked each time.
-        """
-        if not stays_itself(container):
-            self._has_more_ports = self._has_unwatched = True
-            return
-        add = container.add_port_mappings
-        given = [ecs.PortMapping(**each) if isinstance(each, Mapping) else each for each in mappings or ()]
-        ports = Ports(name, given)
-
-        def added(*mappings: ecs.PortMapping) -> None:
-            self._has_more_ports = True
-            add(*mappings)
-            ports.mappings.extend(mappings)
-
-        vars(container)["add_port_mappings"] = added
-        self._watched = {**self._watched, container: ports}
 
     def keep_room_for_proxy(self) -> None:
         """Gives it a size with room for its containers and the proxy of Service Connect."""
@@ -228,6 +197,5 @@ class CountedContainers(NamedVolumes):
         require_known_size(task)
         rehearse(add, self, name, options, network_mode=self.task.network_mode)
         container = add(self, name, **sizes, **options)
-        self._watch(container, task.containers[-1].name, options.get("port_mappings"))
         self._count(name, task.containers[-1], logging, is_router=is_router)
         return container

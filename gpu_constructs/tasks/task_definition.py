@@ -14,7 +14,6 @@ from constructs import Construct
 from typing_extensions import Unpack
 
 from gpu_constructs.cdk.arguments import name as require_name
-from gpu_constructs.cdk.given import construct_of, initialize
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.overrides import naming
 from gpu_constructs.cdk.own_account import trust_this_account
@@ -120,9 +119,7 @@ class GpuTaskDefinition(CountedContainers):
             require_name("family", family, fix="leave it out for a generated name")
         mode = landing.network_mode(network_mode)
         landing.require_ipc_mode(ipc_mode)
-        initialize(
-            self,
-            ecs.Ec2TaskDefinitionProps,
+        super().__init__(
             scope,
             construct_id,
             family=family,
@@ -137,9 +134,7 @@ class GpuTaskDefinition(CountedContainers):
         )
         if task_role is None:
             trust_this_account(self)
-        self.log_group: logs.ILogGroup = log_group or construct_of(
-            logs.LogGroup,
-            logs.LogGroupProps,
+        self.log_group: logs.ILogGroup = log_group or logs.LogGroup(
             self,
             "Logs",
             retention=log_retention,
@@ -378,7 +373,6 @@ class GpuTaskDefinition(CountedContainers):
             # CDK takes the first essential container, which may be a sidecar that has no port.
             self.default_container = container
         self._has_main_container = True
-        self._watch(container, plan.container.name, options.get("port_mappings"))
         default, before = plan.default_size, self._so_far.before(options.get("logging"))
         if default != DefaultSize():
             shared = SharedSize(default, has_router=before is not self._so_far.task)

@@ -166,7 +166,6 @@ class MultiNodeTraining(BatchWork):
         self.hosts: int = nodes.number
         self.job_definition: batch.MultiNodeJobDefinition = self._define(
             batch.MultiNodeJobDefinition,
-            batch.MultiNodeJobDefinitionProps,
             settings,
             instance_type=ec2.InstanceType(nodes.host.name),
             containers=[batch.MultiNodeContainer(container=self.container, start_node=0, end_node=nodes.number - 1)],

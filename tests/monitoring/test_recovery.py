@@ -14,7 +14,7 @@ from aws_cdk import aws_sns as sns
 from gpu_constructs import GpuMonitoring, InvalidValueError
 from gpu_constructs.monitoring.recovery.definition import recovery_definition
 from gpu_constructs.monitoring.recovery.recovery_run import RecoveryRun
-from tests.synthesis import Site
+from tests.synthesis import Site, unwritten
 
 RUN = RecoveryRun(
     partition="aws",
@@ -120,7 +120,7 @@ def test_nothing_is_replaced_unless_it_is_asked_for(site: Site) -> None:
 
 def test_somebody_is_told_by_topic_and_alarm(site: Site) -> None:
     monitoring = site.cluster.add_monitoring("Monitoring")
-    with pytest.raises(InvalidValueError, match="a recovery needs a topic for its messages") as refused:
+    with unwritten(), pytest.raises(InvalidValueError, match="a recovery needs a topic for its messages") as refused:
         monitoring.add_recovery()
     assert refused.value.argument == "notify"
     own = sns.Topic(site.stack, "Own")

@@ -110,16 +110,6 @@ def test_ports_are_counted_that_are_added_by_way_of_the_task(tenant: Tenant) -> 
     assert task.task_with_ports().host_ports == {(80, "tcp"), (81, "tcp")}
 
 
-def test_without_that_of_jsii_ports_are_read_back(tenant: Tenant, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gpu_constructs.cdk.same_object._register", None)
-    task = tenant.task()
-    container = task.add_gpu_container("vllm", image=tenant.image)
-    for number in range(2):
-        container.add_port_mappings(ecs.PortMapping(container_port=8000 + number, host_port=80 + number))
-        assert len(task.task_with_ports().host_ports) == number + 1
-        assert len(task.ports_of(container).mappings) == number + 1
-
-
 def test_an_image_is_not_its_name(tenant: Tenant) -> None:
     task = tenant.task()
     with pytest.raises(InvalidValueError, match="image: expects an ecs.ContainerImage, got .nvidia/cuda."):

@@ -15,7 +15,6 @@ from aws_cdk import aws_stepfunctions as sfn
 from constructs import Construct
 
 from gpu_constructs.capacity.gpu_capacity import GpuCapacity
-from gpu_constructs.cdk.given import construct_of
 from gpu_constructs.cdk.late import late_list, late_text
 from gpu_constructs.cdk.own_account import service_of_this_account
 from gpu_constructs.hardware.aws_events import HOST_HEALTH, REBALANCE_RECOMMENDATION, SPOT_WARNING
@@ -50,9 +49,7 @@ class GpuRecovery(Construct):
         end_remaining_tasks: bool,
     ) -> None:
         super().__init__(scope, construct_id)
-        self.table: dynamodb.Table = construct_of(
-            dynamodb.Table,
-            dynamodb.TableProps,
+        self.table: dynamodb.Table = dynamodb.Table(
             self,
             "Table",
             partition_key=dynamodb.Attribute(name=KEY, type=dynamodb.AttributeType.STRING),
@@ -90,9 +87,7 @@ class GpuRecovery(Construct):
             },
         )
         notify.grant_publish(role)
-        self.state_machine: sfn.StateMachine = construct_of(
-            sfn.StateMachine,
-            sfn.StateMachineProps,
+        self.state_machine: sfn.StateMachine = sfn.StateMachine(
             self,
             "StateMachine",
             role=role,
