@@ -14,13 +14,15 @@ from botocore.client import BaseClient
 from botocore.exceptions import BotoCoreError, ClientError
 
 from gpu_constructs.account.answers import InstanceTypeInfo
-from gpu_constructs.account.calls import Clients
+from gpu_constructs.account.calls import Clients, clients_of
 from gpu_constructs.account.refresh import Answers
 from gpu_constructs.budget import MESSAGE, brief
 from gpu_constructs.errors import GpuConstructsError, InvalidValueError, shown
 from gpu_constructs.hardware.aws_limits import is_region
 from gpu_constructs.hardware.image_table import IMAGES, Image
 from gpu_constructs.hardware.names import name_problem
+
+__all__ = ["Clients", "ask", "clients_of"]
 
 _PAGES = 500
 """Pages that are read of one answer; EC2 has about 1,200 types in a region, in 13 pages."""

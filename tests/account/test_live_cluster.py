@@ -126,7 +126,7 @@ def test_what_is_deleted_stops_nothing(operation: str, code: str, said: Said) ->
 def test_throttling_is_tried_again_by_the_clients_of_every_command() -> None:
     client = clients_of(None)("ecs", "us-east-1")
     assert client.meta.config.retries == {"mode": "standard", "total_max_attempts": 5}
-    assert vars(live_cluster)["clients_of"] is vars(ask)["clients_of"] is clients_of
+    assert live_cluster.clients_of is ask.clients_of is clients_of
 
 
 def test_a_profile_that_does_not_exist_is_refused() -> None:
