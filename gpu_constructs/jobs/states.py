@@ -26,7 +26,7 @@ from gpu_constructs.hardware.aws_events import LOST_HOST, NOT_STARTED
 from gpu_constructs.jobs.job_run import ATTEMPT, CHECKPOINTS, INPUT, NAME, JobRun
 from gpu_constructs.jobs.retries import JobRetries
 from gpu_constructs.jobs.task_pages import IS_OURS, OUR_GROUP, each_of_page, pages_of_tasks
-from gpu_constructs.monitoring.signals import PASSED_ITS_TIME_LIMIT, STOPPED_BY_RECOVERY
+from gpu_constructs.monitoring.metrics import PASSED_ITS_TIME_LIMIT, STOPPED_BY_RECOVERY
 
 LONGEST_EXECUTION_SECONDS = 365 * 24 * 3600
 """https://docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html"""

@@ -1,8 +1,11 @@
 """What do the GPUs of a cluster do, what waits for them, and what fails?
 
-`gpu_monitoring` is the construct that `GpuCluster.add_monitoring` makes. `daemon` measures what the table `metrics`
-lists. `cluster_events` keeps what ECS and EC2 report, and `counted_events` lists what of it is counted. `watched` is
-the cluster as plain values, from which `dashboard` and `alarms` are made. `recovery` drains and replaces hosts.
+`gpu_monitoring` is the construct that `GpuCluster.add_monitoring` makes. `metrics` lists what is measured; `events`
+keeps and counts what ECS and EC2 report. `watched` is the cluster as plain values, from which `dashboard` and `alarms`
+are made. `recovery` drains and replaces hosts: `which_host` and `draining` are parts of its state machine.
+
+`daemon_task` is the task that measures, one on each host. Its program is `readings`, `ecs_host`, `driver` and
+`collector`, one after the other, as text in the task definition.
 """
 
 __all__ = []

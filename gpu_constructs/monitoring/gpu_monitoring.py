@@ -23,14 +23,13 @@ from gpu_constructs.fleet import Unknown, Workload
 from gpu_constructs.hardware.aws_limits import MAX_PERCENT
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity
-from gpu_constructs.monitoring.alarms.alarm_limits import AlarmLimits
-from gpu_constructs.monitoring.alarms.alarm_table import alarms_of_cluster, alarms_of_pool
-from gpu_constructs.monitoring.alarms.cluster_alarms import ClusterAlarms
-from gpu_constructs.monitoring.alarms.topic import let_alarms_publish, require_topic
-from gpu_constructs.monitoring.cluster_events import ClusterEvents
-from gpu_constructs.monitoring.daemon.daemon_task import KEPT, collector_task, daemon_workload, let_privileged_run
-from gpu_constructs.monitoring.dashboard.dashboard_resource import dashboard_of
-from gpu_constructs.monitoring.recovery.gpu_recovery import GpuRecovery
+from gpu_constructs.monitoring.alarm_limits import AlarmLimits
+from gpu_constructs.monitoring.alarms import ClusterAlarms, alarms_of_cluster, alarms_of_pool
+from gpu_constructs.monitoring.daemon_task import KEPT, collector_task, daemon_workload, let_privileged_run
+from gpu_constructs.monitoring.dashboard import dashboard_of
+from gpu_constructs.monitoring.events import ClusterEvents
+from gpu_constructs.monitoring.recovery import GpuRecovery
+from gpu_constructs.monitoring.topic import let_alarms_publish, require_topic
 from gpu_constructs.monitoring.watched import GROUP_METRICS, WatchedCluster, WatchedPool
 
 # More would take a cluster down in a day.

@@ -15,8 +15,8 @@ from gpu_constructs.hosts.as_cluster import AsCluster
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.hosts.given_cluster import require_own_id
 from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity
-from gpu_constructs.monitoring.alarms.alarm_limits import AlarmLimits
-from gpu_constructs.monitoring.daemon.daemon_task import KEPT
+from gpu_constructs.monitoring.alarm_limits import AlarmLimits
+from gpu_constructs.monitoring.daemon_task import KEPT
 from gpu_constructs.monitoring.gpu_monitoring import GpuMonitoring
 from gpu_constructs.placement import FairShare
 

@@ -1,16 +1,62 @@
-"""What a monitored cluster is made of, as the dashboard and the alarms name it."""
+"""What a monitored cluster is made of, and its metrics as plain values, for the dashboard and the alarms."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from gpu_constructs.capacity.boot_check import METRIC_NAMESPACE
 from gpu_constructs.fleet import Pool, PoolKind, PurchaseOption, Unknown
-from gpu_constructs.monitoring.counted_events import BLOCK_DIMENSION, COUNTED, namespace_of_events
+from gpu_constructs.monitoring.events import BLOCK_DIMENSION, COUNTED, namespace_of_events
 from gpu_constructs.monitoring.metrics import METRICS
-from gpu_constructs.monitoring.series import Series
 from gpu_constructs.placement.destinations import carries_gpus
+
+_ITSELF = "value"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Series:
+    """One metric of CloudWatch with a statistic.
+
+    Attributes:
+        namespace: Its namespace.
+        name: Its name.
+        dimensions: Its dimensions.
+        statistic: The statistic of each period.
+    """
+
+    namespace: str
+    name: str
+    dimensions: Mapping[str, str] = field(default_factory=dict)
+    statistic: str = "Average"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Formula:
+    """A line of a graph or what an alarm watches: metric math over some series.
+
+    https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/using-metric-math.html
+
+    Attributes:
+        expression: The expression.
+        label: What it is called.
+        series: The series that it names, by the ids that it has for them; none where it searches.
+    """
+
+    expression: str
+    label: str
+    series: Mapping[str, Series] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, series: Series, label: str) -> Formula:
+        """A series as it is."""
+        return cls(expression=_ITSELF, label=label, series={_ITSELF: series})
+
+    @property
+    def itself(self) -> Series | None:
+        """The one series that it is, without any math; None for any other formula."""
+        return self.series.get(_ITSELF)
+
 
 PERIOD_SECONDS = 300
 """Of the dashboard: CloudWatch keeps such values for 63 days, those of a minute for 15.

@@ -34,7 +34,7 @@ from gpu_constructs.hardware.servers import variables_of_servers
 from gpu_constructs.jobs.data import JobData
 from gpu_constructs.jobs.gpu_job import GpuJob
 from gpu_constructs.monitoring.gpu_monitoring import GpuMonitoring
-from gpu_constructs.monitoring.recovery.gpu_recovery import GpuRecovery
+from gpu_constructs.monitoring.recovery import GpuRecovery
 from gpu_constructs.serving.load_balanced_service import LoadBalancedService
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.training.cluster_training import ClusterTraining

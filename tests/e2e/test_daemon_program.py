@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from gpu_constructs.monitoring.daemon.daemon_task import program
+from gpu_constructs.monitoring.daemon_task import program
 
 from tests.monitoring.daemon_host import ALL, GPU, Ecs, Host, served, task
 from tests.monitoring.emf import values_in

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from gpu_constructs.hardware.xid import APPLICATION_XIDS, FATAL_XIDS
-from gpu_constructs.monitoring.daemon.collector import Collector, Settings
-from gpu_constructs.monitoring.daemon.ecs_host import EcsHost
+from gpu_constructs.monitoring.collector import Collector, Settings
+from gpu_constructs.monitoring.ecs_host import EcsHost
 from gpu_constructs.monitoring.metrics import METRICS
 from tests.monitoring.test_readings import recorded
 

@@ -11,7 +11,7 @@ from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sqs as sqs
 
 from gpu_constructs import AlarmLimits, GpuJob, InvalidValueError, UnknownNameError
-from gpu_constructs.monitoring.alarms.alarm_table import ALARMS
+from gpu_constructs.monitoring.alarms import ALARMS
 from tests.synthesis import Site
 
 from .alarm_states import states_of

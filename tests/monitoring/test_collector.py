@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.monitoring.daemon.daemon_task import program
+from gpu_constructs.monitoring.daemon_task import program
 from gpu_constructs.monitoring.metrics import METRICS, DimensionSet
 from tests.monitoring.daemon_host import ALL, CLUSTER, GPU, INSTANCE, POOL, TASK, Ecs, Host, task
 from tests.monitoring.emf import Values, values_in

@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.monitoring.daemon import driver, ecs_host
-from gpu_constructs.monitoring.daemon.collector import MINUTES_GONE, MINUTES_REPEATED
-from gpu_constructs.monitoring.daemon.driver import Driver
-from gpu_constructs.monitoring.daemon.ecs_host import EcsHost
-from gpu_constructs.monitoring.daemon.readings import Reading, Unreadable
+from gpu_constructs.monitoring import driver, ecs_host
+from gpu_constructs.monitoring.collector import MINUTES_GONE, MINUTES_REPEATED
+from gpu_constructs.monitoring.driver import Driver
+from gpu_constructs.monitoring.ecs_host import EcsHost
+from gpu_constructs.monitoring.readings import Reading, Unreadable
 from tests.monitoring.daemon_host import GPU, INSTANCE, TASK, Ecs, Host, task
 from tests.monitoring.test_readings import recorded
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.monitoring.counted_events import COUNTED
-from gpu_constructs.monitoring.dashboard.body import body_of
+from gpu_constructs.monitoring.dashboard import body_of
+from gpu_constructs.monitoring.events import COUNTED
 from gpu_constructs.monitoring.metrics import METRICS, DimensionSet
 from tools.draw_dashboard import PICTURE, picture
 

@@ -6,8 +6,8 @@ import re
 
 from gpu_constructs import AlarmLimits
 from gpu_constructs.hardware.xid import FATAL_XIDS
-from gpu_constructs.monitoring.alarms.alarm_table import ALARMS
-from gpu_constructs.monitoring.counted_events import COUNTED
+from gpu_constructs.monitoring.alarms import ALARMS
+from gpu_constructs.monitoring.events import COUNTED
 from gpu_constructs.monitoring.metrics import METRICS, DimensionSet
 from tests.synthesis import ROOT
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpu_constructs.monitoring.daemon.readings import MOST_BYTES, Unreadable, gpus_of_agent, gpus_of_driver, xids_in
 from gpu_constructs.monitoring.metrics import METRICS
+from gpu_constructs.monitoring.readings import MOST_BYTES, Unreadable, gpus_of_agent, gpus_of_driver, xids_in
 from tests.examples import times
 
 RECORDED = Path(__file__).with_name("recorded")

@@ -12,8 +12,8 @@ import pytest
 from aws_cdk import aws_sns as sns
 
 from gpu_constructs import GpuMonitoring, InvalidValueError
-from gpu_constructs.monitoring.recovery.definition import recovery_definition
-from gpu_constructs.monitoring.recovery.recovery_run import RecoveryRun
+from gpu_constructs.monitoring.recovery import recovery_definition
+from gpu_constructs.monitoring.which_host import RecoveryRun
 from tests.synthesis import Site, unwritten
 
 RUN = RecoveryRun(

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpu_constructs.monitoring.daemon.readings import MOST_BYTES, Unreadable
+from gpu_constructs.monitoring.readings import MOST_BYTES, Unreadable
 
 __all__ = ["EcsHost", "TaskGpus"]
 

@@ -24,9 +24,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from gpu_constructs.monitoring.daemon.driver import Driver, DriverGone
-from gpu_constructs.monitoring.daemon.ecs_host import EcsHost
-from gpu_constructs.monitoring.daemon.readings import MOST_BYTES, Gpu, Reading, Unreadable, gpus_of_agent
+from gpu_constructs.monitoring.driver import Driver, DriverGone
+from gpu_constructs.monitoring.ecs_host import EcsHost
+from gpu_constructs.monitoring.readings import MOST_BYTES, Gpu, Reading, Unreadable, gpus_of_agent
 
 __all__ = ["Collector", "Settings"]
 

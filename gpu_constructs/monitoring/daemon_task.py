@@ -20,8 +20,7 @@ from gpu_constructs.fleet import Container, PlacementConstraint, Task, UserDataF
 from gpu_constructs.hardware.aws_limits import MAX_PERCENT
 from gpu_constructs.hardware.xid import APPLICATION_XIDS, FATAL_XIDS
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
-from gpu_constructs.monitoring.metrics import METRICS
-from gpu_constructs.monitoring.signals import FAULT_DETAIL_TYPE, FAULT_SOURCE
+from gpu_constructs.monitoring.metrics import FAULT_DETAIL_TYPE, FAULT_SOURCE, METRICS
 from gpu_constructs.placement import FairShare
 
 DEFAULT_IMAGE = "public.ecr.aws/lambda/python:3.13.2026.06.05.14"

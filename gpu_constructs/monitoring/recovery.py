@@ -1,4 +1,12 @@
-"""Hosts whose GPUs fail are drained and replaced, within a daily budget, and a topic gets a message of each step."""
+"""Hosts whose GPUs fail are drained and replaced, within a daily budget, and a topic gets a message of each step.
+
+The state machine that takes a host out of its cluster and has it replaced, in the Amazon States Language.
+
+It starts with an event: a GPU failed, or EC2 is about to take a Spot host. `which_host` reads the event, looks whether
+the host is one of ours, and takes one of the day's replacements. `draining` empties the host, and `replacement` has it
+replaced. Each execution holds its host: a second one for the same host stops the tasks on another GPU that failed, or
+ends without doing anything. One that fails lets its host go, so that the next event begins again.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +25,56 @@ from constructs import Construct
 from gpu_constructs.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.cdk.late import late_list, late_text
 from gpu_constructs.cdk.own_account import service_of_this_account
+from gpu_constructs.cdk.state_parts import State, choice_state, is_there
 from gpu_constructs.hardware.aws_events import HOST_HEALTH, REBALANCE_RECOMMENDATION, SPOT_WARNING
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
-from gpu_constructs.monitoring.recovery.definition import recovery_definition
-from gpu_constructs.monitoring.recovery.recovery_run import RecoveryRun
-from gpu_constructs.monitoring.recovery.which_host import KEY
-from gpu_constructs.monitoring.signals import FAULT_DETAIL_TYPE, FAULT_SOURCE
+from gpu_constructs.monitoring.draining import (
+    LONGEST_REPLACEMENT_SECONDS,
+    draining_states,
+    longest_drain_seconds,
+    replacement_states,
+)
+from gpu_constructs.monitoring.metrics import FAULT_DETAIL_TYPE, FAULT_SOURCE
+from gpu_constructs.monitoring.which_host import (
+    ENDS_BY_ITSELF,
+    GIVES_UP,
+    KEY,
+    RecoveryRun,
+    first_states,
+    gives_up,
+    release_host,
+    tell,
+)
+
+# What the calls take, with their retries.
+_MARGIN_SECONDS = 3600
+
+
+def recovery_definition(run: RecoveryRun) -> State:
+    """The definition of the machine."""
+    return {
+        "Comment": "Drains and replaces hosts whose GPUs failed, and hosts that EC2 takes back",
+        "StartAt": "Known",
+        "TimeoutSeconds": longest_drain_seconds(run) + LONGEST_REPLACEMENT_SECONDS + _MARGIN_SECONDS,
+        "States": {
+            **first_states(run),
+            **draining_states(run),
+            **replacement_states(run),
+            ENDS_BY_ITSELF: {"Type": "Succeed"},
+            "Failed": tell(
+                run,
+                "did not end",
+                "What was begun has to be looked after by hand: {}: {}",
+                "$.error.Error",
+                "$.error.Cause",
+                following="NotRecovered",
+            ),
+            "NotRecovered": gives_up("NotRecovered", "{}: {}", "$.error.Error", "$.error.Cause"),
+            GIVES_UP: release_host(run, following="Over"),
+            "Over": choice_state([{**is_there("$.error"), "Next": "GivenUp"}], ENDS_BY_ITSELF),
+            "GivenUp": {"Type": "Fail", "ErrorPath": "$.error.Error", "CausePath": "$.error.Cause"},
+        },
+    }
 
 
 class GpuRecovery(Construct):

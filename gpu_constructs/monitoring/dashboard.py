@@ -1,54 +1,72 @@
-"""The dashboard as one list of widgets.
+"""The dashboard of a monitored cluster, as rows of widgets.
 
-The shape of a dashboard: https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/CloudWatch-Dashboard-Body-Structure.html
-Every graph has values of five minutes, whatever time it shows (``periodOverride``), so that a sum over them, divided by
-five, is what there was in a minute.
+https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/CloudWatch-Dashboard-Body-Structure.html
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain
+from typing import NamedTuple
+
+import aws_cdk as cdk
+from aws_cdk import aws_cloudwatch as cloudwatch
+from constructs import Construct
 
 from gpu_constructs.capacity.boot_check import METRIC_NAMESPACE
+from gpu_constructs.cdk.late import late_text
 from gpu_constructs.fleet import PoolKind
 from gpu_constructs.hardware.aws_events import BLOCK_WARNINGS, LOST_HOST, NOT_STARTED, PLACEMENT_FAILURE, SPOT_WARNING
 from gpu_constructs.hardware.prices import dollars
-from gpu_constructs.monitoring.dashboard.widgets import AlarmStates, Graph, Table, Text, Widget
-from gpu_constructs.monitoring.series import Formula
-from gpu_constructs.monitoring.watched import PERIOD_SECONDS, WatchedCluster, WatchedPool
+from gpu_constructs.monitoring.watched import PERIOD_SECONDS, Formula, Series, WatchedCluster, WatchedPool
 from gpu_constructs.placement.costs import Cost, cost_of
 
-COLUMNS = 24
+_COLUMNS = 24
+_HEIGHT = 6
 _MOST_ALARMS = 100
 _MINUTES = PERIOD_SECONDS // 60
 
 
-def rows_of(cluster: WatchedCluster, alarms: Sequence[str] = ()) -> list[Sequence[Widget]]:
-    """Every widget of the dashboard, in rows that go on below where they are too long."""
-    half = COLUMNS // 2
+class _Widget(NamedTuple):
+    """A part of the dashboard: its type as CloudWatch names it, what that type has, columns of 24, and rows."""
+
+    kind: str
+    properties: dict[str, object]
+    width: int
+    height: int
+
+
+def _rows_of(cluster: WatchedCluster, alarms: Sequence[str]) -> list[Sequence[_Widget | None]]:
+    """Every widget of the dashboard, in rows that go on below where they are too long; None where one is empty."""
+    graph, table = partial(_graph, cluster), partial(_table, cluster)
+    about = _Widget("text", {"markdown": _about(cluster)}, _COLUMNS, 3 + len(cluster.pools) // 2)
+    states: dict[str, object] = {"title": "Alarms", "alarms": list(alarms[:_MOST_ALARMS])}
+    half = _COLUMNS // 2
     measured = list(cluster.measured)
     return [
-        [Text(width=COLUMNS, height=3 + len(cluster.pools) // 2, markdown=_about(cluster))],
-        [AlarmStates(title="Alarms", arns=alarms[:_MOST_ALARMS], width=COLUMNS, height=3)] if alarms else [],
-        [_gpus_of(each) for each in measured],
+        [about],
+        [_Widget("alarm", states, _COLUMNS, 3)] if alarms else [],
+        [_gpus_of(cluster, each) for each in measured],
         [
-            Graph(title="GPUs held by services", lines=_held_by_services(cluster), unit="GPUs"),
-            Graph(title="GPU use by service", lines=_by_service(cluster, "GPUUtilization"), unit="%"),
-            Graph(title="GPU memory by service", lines=_by_service(cluster, "GPUMemoryUtilization"), unit="%"),
+            graph(title="GPUs held by services", lines=_held_by_services(cluster), unit="GPUs"),
+            graph(title="GPU use by service", lines=_by_service(cluster, "GPUUtilization"), unit="%"),
+            graph(title="GPU memory by service", lines=_by_service(cluster, "GPUMemoryUtilization"), unit="%"),
         ],
         [
-            Graph(
+            graph(
                 title="Tasks of services that wait",
                 lines=[_search(cluster, "ECS/ContainerInsights", "PendingTaskCount", "Maximum")],
                 unit="tasks",
             ),
-            Graph(
+            graph(
                 title="Hosts that tasks need",
                 lines=[Formula.of(each.demand, each.title) for each in cluster.pools if each.group_name is not None],
                 unit="% of those there are",
             ),
-            Graph(
+            graph(
                 title="Tasks that do not start",
                 lines=[
                     Formula.of(cluster.events("PlacementFailures"), "not placed"),
@@ -58,11 +76,11 @@ def rows_of(cluster: WatchedCluster, alarms: Sequence[str] = ()) -> list[Sequenc
             ),
         ],
         [
-            Table(title="Why services cannot place tasks", query=_WHY_NOT_PLACED, width=half),
-            Table(title="Why tasks did not start", query=_WHY_NOT_STARTED, width=half),
+            table(title="Why services cannot place tasks", query=_WHY_NOT_PLACED, width=half),
+            table(title="Why tasks did not start", query=_WHY_NOT_STARTED, width=half),
         ],
         [
-            Graph(
+            graph(
                 title="Spot interruptions, and tasks that ended with their hosts",
                 lines=[
                     Formula.of(cluster.events("SpotInterruptions"), "Spot interruptions in the region"),
@@ -71,32 +89,32 @@ def rows_of(cluster: WatchedCluster, alarms: Sequence[str] = ()) -> list[Sequenc
                 unit="events",
                 width=half,
             ),
-            Table(title="The last interruptions and ends of Capacity Blocks", query=_INTERRUPTIONS, width=half),
+            table(title="The last interruptions and ends of Capacity Blocks", query=_INTERRUPTIONS, width=half),
         ],
         [
-            Graph(
+            graph(
                 title="Price per hour, at on-demand list prices",
                 lines=list(_prices(cluster)),
                 unit="US dollars",
                 stacked=True,
                 width=half,
             ),
-            Graph(title="Faults of GPUs", lines=_faults(cluster), unit="faults", width=half),
+            graph(title="Faults of GPUs", lines=_faults(cluster), unit="faults", width=half),
         ],
         [
-            Graph(title="GPUs that failed or are missing", lines=_lost(cluster), unit="GPUs", width=half),
-            Table(title="Hosts with faults", query=cluster.hosts_with_faults, width=half),
+            graph(title="GPUs that failed or are missing", lines=_lost(cluster), unit="GPUs", width=half),
+            table(title="Hosts with faults", query=cluster.hosts_with_faults, width=half),
         ]
         if measured
         else [],
         [
-            Graph(
+            graph(
                 title="Temperature of the hottest GPU",
                 lines=[Formula.of(each.gpu_series("GPUTemperature", "Maximum"), each.title) for each in measured],
                 unit="°C",
                 width=half,
             ),
-            Graph(title="Power of all GPUs", lines=list(map(_power_of, measured)), unit="W", width=half),
+            graph(title="Power of all GPUs", lines=list(map(_power_of, measured)), unit="W", width=half),
         ],
     ]
 
@@ -110,31 +128,79 @@ def body_of(cluster: WatchedCluster, alarms: Sequence[str] = ()) -> dict[str, ob
             "y": y,
             "width": each.width,
             "height": each.height,
-            "properties": each.properties(cluster),
+            "properties": each.properties,
         }
-        for each, (x, y) in _places(rows_of(cluster, alarms))
+        for each, (x, y) in _places(_rows_of(cluster, alarms))
     ]
     return {"start": "-PT12H", "periodOverride": "inherit", "widgets": placed}
 
 
-def _places(rows: Sequence[Sequence[Widget]]) -> Iterator[tuple[Widget, tuple[int, int]]]:
+def _places(rows: Sequence[Sequence[_Widget | None]]) -> Iterator[tuple[_Widget, tuple[int, int]]]:
     """Rows from left to right, each as high as its highest widget."""
     y = 0
     for row in rows:
         x = height = 0
-        for each in (one for one in row if one.is_shown):
-            if x + each.width > COLUMNS:
+        for each in (one for one in row if one is not None):
+            if x + each.width > _COLUMNS:
                 x, y, height = 0, y + height, 0
             yield each, (x, y)
             x, height = x + each.width, max(height, each.height)
         y += height
 
 
-def _gpus_of(pool: WatchedPool) -> Graph:
+def _graph(
+    cluster: WatchedCluster,
+    *,
+    title: str,
+    lines: Sequence[Formula],
+    unit: str,
+    stacked: bool = False,
+    width: int = _COLUMNS // 3,
+) -> _Widget | None:
+    """Lines over time; None without any."""
+    if not lines:
+        return None
+    properties: dict[str, object] = {
+        "title": title,
+        "region": cluster.region,
+        "view": "timeSeries",
+        "stacked": stacked,
+        "period": PERIOD_SECONDS,
+        "yAxis": {"left": {"min": 0, "label": unit, "showUnits": False}},
+        "metrics": [each for number, line in enumerate(lines) for each in _metrics_of(line, number)],
+    }
+    return _Widget("metric", properties, width, _HEIGHT)
+
+
+def _table(cluster: WatchedCluster, *, title: str, query: tuple[str, ...] | str, width: int) -> _Widget:
+    """What a query of CloudWatch Logs Insights finds: the whole query, or commands on the events of the cluster."""
+    whole = query if isinstance(query, str) else " | ".join((f"SOURCE '{cluster.event_log}'", *query))
+    return _Widget("log", {"title": title, "region": cluster.region, "query": whole, "view": "table"}, width, _HEIGHT)
+
+
+def _metrics_of(line: Formula, number: int) -> Iterator[list[object]]:
+    """One line as ``metrics`` has it; ids begin with a lower-case letter and are unique in a graph."""
+    if line.itself is not None:
+        yield _metric(line.itself, {"label": line.label})
+        return
+    expression = line.expression
+    for name, series in line.series.items():
+        expression = re.sub(rf"\b{name}\b", f"{name}{number}", expression)
+        yield _metric(series, {"id": f"{name}{number}", "visible": False})
+    yield [{"expression": expression, "id": f"line{number}", "label": line.label}]
+
+
+def _metric(series: Series, options: Mapping[str, object]) -> list[object]:
+    dimensions = chain.from_iterable(series.dimensions.items())
+    return [series.namespace, series.name, *dimensions, {"stat": series.statistic, **options}]
+
+
+def _gpus_of(cluster: WatchedCluster, pool: WatchedPool) -> _Widget | None:
     there = f"there / {_MINUTES}"
     series = {"there": pool.gpu_series("GPUs"), "reserved": pool.gpu_series("GPUsReserved")}
     used = {"there": series["there"], "use": pool.gpu_series("GPUUtilization")}
-    return Graph(
+    return _graph(
+        cluster,
         title=f"GPUs of {pool.title}",
         lines=[
             Formula(expression=there, label="existing", series={"there": series["there"]}),
@@ -279,3 +345,24 @@ _INTERRUPTIONS = (
     "sort @timestamp desc",
     "limit 20",
 )
+
+
+def dashboard_of(
+    scope: Construct,
+    construct_id: str,
+    *,
+    stack: cdk.Stack,
+    cluster: Callable[[], WatchedCluster],
+    alarms: Callable[[], list[str]],
+) -> cloudwatch.CfnDashboard:
+    """Defines the dashboard.
+
+    Args:
+        scope: The monitoring.
+        construct_id: Its id in that scope.
+        stack: The stack around it.
+        cluster: Asked for the cluster with all its capacities, at the end.
+        alarms: Asked for the ARNs of all alarms, at the end.
+    """
+    body = late_text(lambda: stack.to_json_string(body_of(cluster(), alarms())))
+    return cloudwatch.CfnDashboard(scope, construct_id, dashboard_body=body)

@@ -11,7 +11,7 @@ import subprocess
 from collections import Counter
 from dataclasses import dataclass
 
-from gpu_constructs.monitoring.daemon.readings import (
+from gpu_constructs.monitoring.readings import (
     MOST_BYTES,
     MOST_TEXT,
     Reading,
