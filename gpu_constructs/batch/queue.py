@@ -86,7 +86,7 @@ class GpuBatchJob(BatchWork):
         )
         self.queue: GpuBatchQueue = queue
         self.job_definition: batch.EcsJobDefinition = self._define(
-            batch.EcsJobDefinition, batch.EcsJobDefinitionProps, settings, container=self.container
+            batch.EcsJobDefinition, settings, container=self.container
         )
 
 
