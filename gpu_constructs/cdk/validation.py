@@ -28,11 +28,11 @@ from gpu_constructs.planning import plan
 from gpu_constructs.planning.budget_verdict import BUDGET, BUDGET_NOT_KNOWN, findings_of, verdict
 from gpu_constructs.planning.in_words import summary
 from gpu_constructs.rules import RULES, Finding, Severity
+from gpu_constructs.rules.files.unread_input import understood
 from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from gpu_constructs.template import UnreadableError
 
-_NOT_UNDERSTOOD = "GPU116"
-_ASKED = tuple(each for each in RULES if each.severity is not Severity.INFO or each.id in {_NOT_UNDERSTOOD, UNCHECKED})
+_ASKED = tuple(each for each in RULES if each.severity is not Severity.INFO or each.id in {understood.id, UNCHECKED})
 """What synth shows: what needs an answer, a part that was not understood, and in one line what was not checked."""
 
 _CHECKED: WeakKeyDictionary[IConstruct, GpuChecks] = WeakKeyDictionary()
@@ -200,5 +200,5 @@ def _findings_of_one(stack: cdk.PolicyValidationStack) -> tuple[Finding, ...]:
         origin = Origin(resource="", file=stack.template_path, construct_path=stack.stack_construct_path)
         text = f"the template was not checked: {error}"
         return (
-            Finding(rule=_NOT_UNDERSTOOD, severity=Severity.WARNING, subject="template", message=text, origin=origin),
+            Finding(rule=understood.id, severity=Severity.WARNING, subject="template", message=text, origin=origin),
         )

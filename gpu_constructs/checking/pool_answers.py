@@ -15,13 +15,13 @@ from gpu_constructs.placement.destinations import by_hand
 from gpu_constructs.placement.fit import fit_demand
 from gpu_constructs.placement.reach import beside
 from gpu_constructs.placement.route import Destination, Route
-from gpu_constructs.rules import Finding, check, find_rule
+from gpu_constructs.rules import Finding, Rule, check
 from gpu_constructs.rules.change import Way
 from gpu_constructs.rules.evidence.fixes import asking_less, of_types, without_type_lists
 from gpu_constructs.rules.evidence.lists import or_list
+from gpu_constructs.rules.hosts.images import drives, made_for
 
 _MOST_NAMES = 3
-_OF_IMAGES = ("GPU052", "GPU099")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +122,7 @@ def pools_of_task(fleet: Fleet, task: Task, routes: Sequence[Route]) -> list[Poo
     fits = any(each.answer is True for each in (*found.values(), *others))
     needed = {(each.pool.name, each.constraints) for route in routes for each in route.unsettled}
     about = {each.pool.name for each in (*found.values(), *others)}
-    images = {each.subject: each.ways for each in found_by(fleet, *_OF_IMAGES, about=about)}
+    images = {each.subject: each.ways for each in found_by(fleet, drives, made_for, about=about)}
     answers = [
         *(
             PoolAnswer(
@@ -144,9 +144,9 @@ def pools_of_task(fleet: Fleet, task: Task, routes: Sequence[Route]) -> list[Poo
     return sorted(answers, key=lambda each: (not each.counts, each.destination.answer is not True))
 
 
-def found_by(fleet: Fleet, *rules: str, about: Collection[str]) -> tuple[Finding, ...]:
+def found_by(fleet: Fleet, *rules: Rule, about: Collection[str]) -> tuple[Finding, ...]:
     """What rules about more than room say of a task, or of what sends it."""
-    return tuple(each for each in check(fleet, rules=tuple(map(find_rule, rules))) if each.subject in about)
+    return tuple(each for each in check(fleet, rules=rules) if each.subject in about)
 
 
 def fix_of(found: PoolAnswer) -> str:

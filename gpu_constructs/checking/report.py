@@ -33,7 +33,9 @@ from gpu_constructs.checking.other_values import (
 from gpu_constructs.fleet import METADATA_KEY, Fleet, Origin
 from gpu_constructs.hardware.names import require_region
 from gpu_constructs.rules import RULES, Finding, Rule, Severity, check
+from gpu_constructs.rules.fit.task_fits import known_task
 from gpu_constructs.rules.fit.unchecked import UNCHECKED
+from gpu_constructs.rules.purchase.availability import known_before_deploy
 from gpu_constructs.rules.retired import GONE, id_now, what_became_of
 from gpu_constructs.template import Files, Input, Inputs, Places, Stacks, files_of
 from gpu_constructs.values import dataclass
@@ -131,7 +133,7 @@ def _written(metadata: Mapping[str, object]) -> Iterator[tuple[str, object]]:
     yield from written.items() if isinstance(written, (dict, Mapping)) else ()
 
 
-_RULES_ABOUT_UNKNOWNS = frozenset({"GPU005", "GPU014", UNCHECKED})
+_RULES_ABOUT_UNKNOWNS = frozenset({known_before_deploy.id, known_task.id, UNCHECKED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

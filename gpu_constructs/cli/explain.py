@@ -20,9 +20,9 @@ from gpu_constructs.placement.reach import tasks_of
 from gpu_constructs.placement.route import Answer, Elsewhere, Route
 from gpu_constructs.rules import Finding, Severity
 from gpu_constructs.rules.evidence.lists import and_list
+from gpu_constructs.rules.scaling.hosts_from_zero import has_a_first_host
+from gpu_constructs.rules.tasks.images import recent_driver, still_compiled
 
-_NO_FIRST_HOST = "GPU218"
-_CUDA = ("GPU234", "GPU235")
 _YES, _NO, _OPEN = "fits", "does not fit", "not known"
 _STYLES = {_YES: "good", _NO: "error", _OPEN: "warning"}
 
@@ -59,8 +59,8 @@ def run(arguments: argparse.Namespace) -> int:
     task = _task_called(fleet, arguments.task)
     routes = routes_of(fleet, task)
     senders = {each.workload.name for each in routes if each.workload is not None}
-    waits = found_by(fleet, _NO_FIRST_HOST, about=senders)
-    fails = found_by(fleet, *_CUDA, about={task.name})
+    waits = found_by(fleet, has_a_first_host, about=senders)
+    fails = found_by(fleet, recent_driver, still_compiled, about={task.name})
     answer, pools = answer_of(routes), pools_of_task(fleet, task, routes)
     if arguments.format == "json":
         facts = {

@@ -25,7 +25,7 @@ class Deployment:
         extra: Those of them that are not there at the desired counts.
         beyond: Those of them that are more than there can be: than MaxSize, or than the hosts of a group that nothing
             scales.
-        stuck: Services that cannot take the first step of a deployment, as GPU010 says.
+        stuck: Services that cannot take the first step of a deployment.
         too_large: Services whose versions run side by side, and have no room for that even with the pool to themselves.
         interrupted: Services whose only copy stops before the new one starts.
         stops_first: Whether old copies of some service may stop before new ones start, where there are too few hosts.
