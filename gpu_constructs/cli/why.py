@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from gpu_constructs.budget import LABEL, MESSAGE, brief
 from gpu_constructs.cli.live_answers import Described, add_cluster, described
 from gpu_constructs.cli.output import Line, add_format, headed, json_text, show, width_of, wrapped, wrapped_fix
-from gpu_constructs.live.places import Cause
+from gpu_constructs.live.hosts import Cause
 from gpu_constructs.live.subjects import subject_called
 from gpu_constructs.live.waiting import Diagnosis, why
 

@@ -6,8 +6,7 @@ Pure: the answers come from `gpu_constructs.account.live_cluster`, or from files
 """
 
 from gpu_constructs.live.described import Answers, answers, parsed
-from gpu_constructs.live.hosts import Layer
-from gpu_constructs.live.places import Cause
+from gpu_constructs.live.hosts import Cause, Layer
 from gpu_constructs.live.subjects import Subject, subject_called
 from gpu_constructs.live.verified import Check, verify
 from gpu_constructs.live.waiting import Diagnosis, why

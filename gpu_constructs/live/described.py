@@ -1,4 +1,4 @@
-"""The answers of ``describe-*`` calls, as the AWS CLI prints them, taken together by what they are about.
+"""The answers of ``describe-*`` calls, as the AWS CLI prints them, by what they are about; and commands that mend it.
 
 Whatever is not of the shape that the API documents is as if it were not there; nothing here raises for it.
 """
@@ -6,6 +6,7 @@ Whatever is not of the shape that the API documents is as if it were not there; 
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -146,3 +147,18 @@ def thing(of: Thing, name: str) -> Thing:
 def short_name(arn: str) -> str:
     """The name at the end of an ARN; what is no ARN stays as it is."""
     return arn.rpartition("/")[2] if arn.startswith("arn:") else arn
+
+
+def aws(service: str, command: str, *words: str) -> str:
+    """A command, with every word quoted that needs it."""
+    return shlex.join(("aws", service, command, *words))
+
+
+def in_region(fix: str, region: str | None) -> str:
+    """A fix with the region in it where it is a command; other words stay as they are.
+
+    Args:
+        fix: What to do.
+        region: Where it was asked about; None for the region of the profile, which is that of the command as well.
+    """
+    return f"{fix} --region {shlex.quote(region)}" if region and fix.startswith("aws ") else fix

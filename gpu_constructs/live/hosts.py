@@ -86,16 +86,18 @@ class RegisteredHost:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refusal:
-    """Why a host does not take a task now.
+class Cause:
+    """One thing that holds a task up.
 
     Attributes:
         layer: Where it is held up.
-        text: Why, said of one host: ``has 0 of 1 GPUs free, and 1 is asked``.
+        where: The capacity provider or the hosts that it is about; empty where it is about the task or one host.
+        text: Why; of one host: ``has 0 of 1 GPUs free, and 1 is asked``.
         fix: What to do; empty where waiting does it.
     """
 
     layer: Layer
+    where: str = ""
     text: str
     fix: str = ""
 
@@ -107,7 +109,7 @@ def registered_hosts(answers: Answers) -> tuple[RegisteredHost, ...]:
 
 def refusal(
     task: Task, host: RegisteredHost, *, constraints: tuple[PlacementConstraint, ...], needed: tuple[str, ...] = ()
-) -> Refusal | None:
+) -> Cause | None:
     """The first thing that keeps a task off a host; None where it takes the task.
 
     Args:
@@ -136,16 +138,16 @@ def copies_on(task: Task, host: RegisteredHost) -> int | None:
     return min((has // wanted for has, wanted in pairs if wanted), default=None) or None
 
 
-def state_of(host: RegisteredHost) -> Refusal | None:
+def state_of(host: RegisteredHost) -> Cause | None:
     """Why a host takes no task at all; None where it takes tasks."""
     if host.status != "ACTIVE":
-        return Refusal(
+        return Cause(
             layer=Layer.NOT_JOINED,
             text=f"is {host.status or 'of no status'}",
             fix="if it is not to leave, set it ACTIVE with aws ecs update-container-instances-state",
         )
     if not host.is_connected:
-        return Refusal(
+        return Cause(
             layer=Layer.NOT_JOINED,
             text="has an ECS agent that is not connected",
             fix="restart the agent: systemctl restart ecs on the host, or replace the host",
@@ -153,13 +155,13 @@ def state_of(host: RegisteredHost) -> Refusal | None:
     return None
 
 
-def _of_gpus(demand: Demand, host: RegisteredHost) -> Iterator[Refusal]:
+def _of_gpus(demand: Demand, host: RegisteredHost) -> Iterator[Cause]:
     kind = host.instance_type
     if not (demand.gpus or demand.part) or kind is None or kind.gpus <= len(host.registered.gpus):
         return
     found = len(host.registered.gpus)
     if found < max(demand.gpus, 1):
-        yield Refusal(
+        yield Cause(
             layer=Layer.GPU_NOT_REGISTERED,
             text=f"registered {found} of its {_gpus(kind.gpus)}",
             fix="launch the hosts from the GPU image of ECS, without ECS_ENABLE_GPU_SUPPORT=false, and replace those "
@@ -167,10 +169,10 @@ def _of_gpus(demand: Demand, host: RegisteredHost) -> Iterator[Refusal]:
         )
 
 
-def _of_attributes(demand: Demand, host: RegisteredHost, needed: tuple[str, ...]) -> Iterator[Refusal]:
+def _of_attributes(demand: Demand, host: RegisteredHost, needed: tuple[str, ...]) -> Iterator[Cause]:
     missing = [each for each in needed if each not in host.attributes]
     if missing:
-        yield Refusal(
+        yield Cause(
             layer=Layer.ATTRIBUTE,
             text=f"lacks {named(missing)}, which the task definition requires",
             fix="a newer ECS agent or the configuration that brings the attribute, see "
@@ -187,14 +189,14 @@ def _of_attributes(demand: Demand, host: RegisteredHost, needed: tuple[str, ...]
         except QuerySyntaxError:
             continue
         if holds is False:
-            yield Refusal(
+            yield Cause(
                 layer=Layer.ATTRIBUTE,
                 text=f"does not satisfy the placement constraint {expression}",
                 fix="allow the host in the constraint, or launch hosts that satisfy it",
             )
 
 
-def _of_amounts(demand: Demand, host: RegisteredHost) -> Iterator[Refusal]:
+def _of_amounts(demand: Demand, host: RegisteredHost) -> Iterator[Cause]:
     whole, free = host.registered, host.remaining
     asked = {
         HostResource.GPU: (demand.gpus, len(whole.gpus), len(free.gpus)),
@@ -205,7 +207,7 @@ def _of_amounts(demand: Demand, host: RegisteredHost) -> Iterator[Refusal]:
         asked[HostResource.GPU] = (max(demand.gpus, len(whole.gpus)), len(whole.gpus), len(free.gpus))
     for resource, (wanted, has, _) in asked.items():
         if wanted > has:
-            yield Refusal(
+            yield Cause(
                 layer=Layer.NEVER_FITS,
                 text=f"registered {_amount(resource, has)}, and {resource.amount(wanted)} "
                 f"{'is' if wanted == 1 else 'are'} asked",
@@ -220,7 +222,7 @@ def _of_amounts(demand: Demand, host: RegisteredHost) -> Iterator[Refusal]:
     ]
     short += [f"port {port}/{protocol} taken" for port, protocol in sorted(demand.certain_ports & free.ports)]
     if short:
-        yield Refusal(layer=Layer.BUSY, text=f"is busy: {', '.join(short)}")
+        yield Cause(layer=Layer.BUSY, text=f"is busy: {', '.join(short)}")
 
 
 def _amount(resource: HostResource, number_of: int) -> str:

@@ -9,8 +9,7 @@ from itertools import takewhile
 
 from gpu_constructs.budget import QUOTE, brief
 from gpu_constructs.hardware import InstanceType
-from gpu_constructs.live.commands import aws
-from gpu_constructs.live.described import Answers, Thing, listed, number, text
+from gpu_constructs.live.described import Answers, Thing, aws, listed, number, text
 from gpu_constructs.live.hosts import Layer
 from gpu_constructs.values import dataclass
 
@@ -42,19 +41,6 @@ class FailedLaunch:
         return ", ".join((*often, *([f"last at {self.last}"] if self.last else [])))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Word:
-    """Words of EC2 and what they mean.
-
-    The codes are those of https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html; the messages are
-    those that Auto Scaling wraps around them.
-    """
-
-    pattern: re.Pattern[str]
-    layer: Layer
-    fix: str
-
-
 _ZONES = (
     "subnets in zones that offer the type, which aws ec2 describe-instance-type-offerings --location-type "
     "availability-zone lists, or another instance type"
@@ -65,7 +51,7 @@ _MORE_CHANCES = (
     "tries again by itself"
 )
 _WORDS = tuple(
-    _Word(pattern=re.compile("|".join(patterns), re.IGNORECASE), layer=layer, fix=fix)
+    (re.compile("|".join(patterns), re.IGNORECASE), layer, fix)
     for patterns, layer, fix in (
         (
             ("VcpuLimitExceeded", "more vCPU capacity than your current vCPU limit", "InstanceLimitExceeded"),
@@ -87,7 +73,11 @@ _WORDS = tuple(
         ),
     )
 )
+"""Words of EC2, the layer that they are about, and what to do.
 
+The codes are those of https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html; the messages are
+those that Auto Scaling wraps around them.
+"""
 
 _LIMIT = re.compile(r"current vCPU limit of ([0-9]{1,9})\b")
 
@@ -130,8 +120,7 @@ def _said(activity: Thing) -> str:
 
 def _meaning(said: str) -> tuple[Layer, str]:
     """The layer of the words of Auto Scaling, and what to do."""
-    found = next((each for each in _WORDS if each.pattern.search(said)), None)
-    return (Layer.LAUNCH, _AS_SAID) if found is None else (found.layer, found.fix)
+    return next(((layer, fix) for words, layer, fix in _WORDS if words.search(said)), (Layer.LAUNCH, _AS_SAID))
 
 
 def _of_layer(layer: Layer, activities: Sequence[Thing], group: Thing, types: tuple[InstanceType, ...]) -> FailedLaunch:

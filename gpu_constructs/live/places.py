@@ -9,28 +9,11 @@ from gpu_constructs.checking.pool_answers import PoolAnswer, fix_of
 from gpu_constructs.fleet import PlacementConstraint, Pool, Task
 from gpu_constructs.live.as_template import group_of
 from gpu_constructs.live.described import Answers, Thing, listed, number, text, thing
-from gpu_constructs.live.hosts import Layer, Refusal, RegisteredHost, copies_on, refusal
+from gpu_constructs.live.hosts import Cause, Layer, RegisteredHost, copies_on, refusal
 from gpu_constructs.live.launches import failed_launches, resumed
 from gpu_constructs.values import dataclass
 
 _MOST_HOSTS = 3
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cause:
-    """One thing that holds it up.
-
-    Attributes:
-        layer: Where.
-        where: The capacity provider or the hosts that it is about; empty where it is about the task itself.
-        text: What is there.
-        fix: What to do; empty where waiting does it.
-    """
-
-    layer: Layer
-    where: str
-    text: str
-    fix: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +42,7 @@ class Asked:
         on_one = min(filter(None, (copies_on(self.task, each) for each in like)), default=None)
         return None if on_one is None else -(-self.copies // on_one)
 
-    def refusals(self, hosts: Sequence[RegisteredHost]) -> dict[str, Refusal | None]:
+    def refusals(self, hosts: Sequence[RegisteredHost]) -> dict[str, Cause | None]:
         """Why each host takes no copy, by the name of the host."""
         return {str(each): refusal(self.task, each, constraints=self.constraints, needed=self.needed) for each in hosts}
 
@@ -113,7 +96,7 @@ def _never(place: PoolAnswer) -> Cause:
     )
 
 
-def _takes_it(where: str, refusals: dict[str, Refusal | None]) -> Cause:
+def _takes_it(where: str, refusals: dict[str, Cause | None]) -> Cause:
     free = [name for name, each in refusals.items() if each is None]
     return Cause(
         layer=Layer.STARTING,
@@ -123,9 +106,9 @@ def _takes_it(where: str, refusals: dict[str, Refusal | None]) -> Cause:
     )
 
 
-def _of_hosts(where: str, refusals: dict[str, Refusal | None]) -> Iterator[Cause]:
+def _of_hosts(where: str, refusals: dict[str, Cause | None]) -> Iterator[Cause]:
     """What keeps it off the hosts that are there, hosts with one reason together, as 3 of 4."""
-    together: dict[Refusal, list[str]] = {}
+    together: dict[Cause, list[str]] = {}
     for host, each in refusals.items():
         if each is not None:
             together.setdefault(each, []).append(host)
