@@ -34,6 +34,13 @@ GONE: Mapping[str, Gone] = {
     "GPU031": Gone("does every share of a GPU state a size that ECS takes?", into="GPU020"),
     "GPU035": Gone("does every container have memory?", into="GPU036"),
     "GPU038": Gone("does a container that is to see GPUs also ask ECS for them?", into="GPU025"),
+    "GPU041": Gone("can the placement expressions be true together?", into="GPU070"),
+    "GPU044": Gone(
+        "does ECS take the number, the types and the length of the placement constraints?",
+        said_by="Amazon ECS, when the task definition is registered or the service is created (ClientException, "
+        "InvalidParameterException); of the type also cfn-lint E3030",
+    ),
+    "GPU045": Gone("can one of the instance types that placement expressions name satisfy all of them?", into="GPU070"),
     "GPU048": Gone(
         "are the keys of the task definition and its containers spelled as ECS spells them?",
         said_by="cfn-lint E3002 (templates), the AWS CLI before it sends a task definition",
@@ -43,6 +50,15 @@ GONE: Mapping[str, Gone] = {
         said_by="cfn-lint E3002 (templates), the AWS CLI before it sends a task definition",
     ),
     "GPU056": Gone("are the hosts launched from a launch template?", into="GPU055"),
+    "GPU065": Gone("are the GPUs connected by NVLink if the task needs that?", into="GPU064"),
+    "GPU066": Gone("do the GPUs have the compute capability and the number format that the task needs?", into="GPU064"),
+    "GPU068": Gone("does one GPU have the memory that containers share through MPS?", into="GPU060"),
+    "GPU073": Gone("do the hosts have the Neuron devices that the task asks for?", into="GPU060"),
+    "GPU075": Gone("does a task fit some of these hosts, even if hosts of other files may run it?", into="GPU061"),
+    "GPU081": Gone(
+        "do all workloads of a pool have room together when service auto scaling asks for the most copies?",
+        into="GPU080",
+    ),
     "GPU090": Gone("does EC2 have the interface type?", into="GPU093"),
     "GPU091": Gone("do the instance types support EFA?", into="GPU092"),
     "GPU094": Gone("do hosts with several interfaces start without a public address?", into="GPU093"),
@@ -97,6 +113,7 @@ GONE: Mapping[str, Gone] = {
         "does a container set only kernel parameters of namespaces that its task has for itself?",
         said_by="Amazon ECS, RegisterTaskDefinition",
     ),
+    "GPU214": Gone("is there room for a deployment while the service has its maximum number of copies?", into="GPU010"),
     "GPU215": Gone("does EC2 take the user data?", into="GPU231"),
     "GPU216": Gone("is it known that hosts with EFA run in one Availability Zone?", into="GPU095"),
     "GPU232": Gone(
@@ -132,6 +149,7 @@ GONE: Mapping[str, Gone] = {
     "GPU292": Gone("are values of resource requirements written as strings?", into="GPU020"),
     "GPU293": Gone("is the timeout of a job one that AWS Batch accepts?", into="GPU350"),
     "GPU299": Gone("is the listener there before the service?", into="GPU298"),
+    "GPU303": Gone("does something give hosts the custom attributes that tasks are placed by?", into="GPU042"),
     "GPU308": Gone("does a group ask for Spot hosts once?", said_by="Amazon EC2 Auto Scaling, when it launches hosts,"),
     "GPU320": Gone("are the InfiniBand devices that the task is given those of EFA?", into="GPU132"),
     "GPU322": Gone("does something limit how often a state runs a GPU task again?", into="GPU321"),

@@ -11,8 +11,8 @@ from gpu_constructs.placement.fit import refusals
 from gpu_constructs.rules import check, find_rule
 from gpu_constructs.tasks.host_share import types_for
 
-_FIT = tuple(map(find_rule, ("GPU054", "GPU060", "GPU063", "GPU064", "GPU067", "GPU068", "GPU069", "GPU073")))
-_NEEDS = tuple(map(find_rule, ("GPU065", "GPU066")))
+_FIT = tuple(map(find_rule, ("GPU054", "GPU060", "GPU063", "GPU064", "GPU067", "GPU069")))
+_NEEDS = (find_rule("GPU064"),)
 _ARGUMENTS: Mapping[str, str] = {
     "ContainerDefinitions.ResourceRequirements": "gpus",
     "ContainerDefinitions.LinuxParameters.Devices": "devices",
@@ -58,6 +58,11 @@ def require_met(task: Task, pools: Sequence[Pool], arguments: Mapping[str, str] 
         DoesNotFitError: The GPUs of a type in a pool do not meet a need.
     """
     if any(each.needs is not None for each in task.containers):
+        without_memory = tuple(
+            each if each.needs is None else replace(each, needs=replace(each.needs, memory_mib=None))
+            for each in task.containers
+        )
+        task = replace(task, containers=without_memory)
         for pool in pools:
             raise_any(check(_alone(task, pool), rules=_NEEDS), {**_ARGUMENTS, **(arguments or {})})
 

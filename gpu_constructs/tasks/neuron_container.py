@@ -93,7 +93,7 @@ def _require_neuron(pools: Sequence[Pool]) -> None:
                 argument="capacity",
                 value=pool.name,
                 fix=f"{instead}, or capacity of a type such as inf2.xlarge",
-                rule="GPU073",
+                rule="GPU060",
             )
 
 

@@ -84,7 +84,7 @@ def _held(name: str, server: ModelServer, gpus: object, pools: Sequence[Pool]) -
                 argument="server",
                 value=server.model,
                 fix=_fix(memory, instance_type, 0),
-                rule="GPU066",
+                rule="GPU064",
             )
         most_gpus = max(most_gpus, 0 if isinstance(gpus, GpuShare) else count)
         weights, needed = memory.parts[0].gib, memory.gib_on_each(count)

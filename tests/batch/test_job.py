@@ -124,7 +124,7 @@ def test_with_efa_it_gets_the_adapters_of_its_hosts(site: Site) -> None:
         ({"memory_mib": 100_000}, "GPU061"),
         ({"vcpus": 12}, "GPU061"),
         ({"gpu_memory_gib": 40}, "GPU064"),
-        ({"precision": "fp4"}, "GPU066"),
+        ({"precision": "fp4"}, "GPU064"),
     ],
 )
 def test_a_job_that_no_environment_runs_is_refused_by_the_rule_that_check_uses(

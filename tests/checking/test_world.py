@@ -73,7 +73,7 @@ def of(kind: str, **properties: Any) -> Body:
 def said(*inputs: Any, **more: Any) -> set[tuple[str, str]]:
     """Errors, and warnings that a task does not fit."""
     findings = check_files(inputs, **more).findings
-    fit = {"GPU060", "GPU061", "GPU062", "GPU075"}
+    fit = {"GPU060", "GPU061", "GPU062"}
     return {(each.rule, str(each.severity)) for each in findings if each.rule in fit or str(each.severity) == "error"}
 
 
@@ -155,7 +155,7 @@ def test_files_that_mention_other_hosts_leave_it_open(says_that_there_is_more: C
 
 @pytest.mark.parametrize(
     ("body", "warned"),
-    [(by_launch_type, "GPU075"), (by_hand, "GPU075"), (on_hosts_without_gpus, "GPU062"), (job, "GPU075")],
+    [(by_launch_type, "GPU061"), (by_hand, "GPU061"), (on_hosts_without_gpus, "GPU062"), (job, "GPU061")],
 )
 def test_whoever_gives_a_part_says_so(body: Callable[[], Body], warned: str) -> None:
     assert said(body(), partial=True) == {(warned, "warning")}
@@ -165,7 +165,7 @@ def test_a_queue_with_an_environment_of_another_file_leaves_a_job_open() -> None
     body = job()
     order = body["Resources"]["Queue"]["Properties"]["ComputeEnvironmentOrder"]
     order.append({"Order": 2, "ComputeEnvironment": {"Fn::ImportValue": "environment"}})
-    assert said(body) == {("GPU075", "warning")}
+    assert said(body) == {("GPU061", "warning")}
 
 
 @pytest.mark.parametrize("image", ["/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-x86_64", None])

@@ -30,7 +30,7 @@ from gpu_constructs.rules.expressions.constraints import (
     satisfied_by_all_types,
     satisfied_by_hosts,
 )
-from gpu_constructs.rules.fit import gpu_needs, host_kinds, task_fits, unused_tasks
+from gpu_constructs.rules.fit import gpu_needs, task_fits, unused_tasks
 from gpu_constructs.rules.scaling import hosts_from_zero
 from gpu_constructs.rules.tasks.containers import fed
 
@@ -58,7 +58,7 @@ __all__ = [
     "unpriced",
 ]
 
-_FIT = (task_fits, gpu_needs, host_kinds, unused_tasks, hosts_from_zero)
+_FIT = (task_fits, gpu_needs, unused_tasks, hosts_from_zero)
 _OF_CONSTRAINTS = (satisfied_by_hosts, satisfied_by_all_types)
 FIT_RULES = (fed, *_OF_CONSTRAINTS, *(each for module in _FIT for each in rules_of(module)))
 GPU_TASK = Task(name="chat", containers=(Container(name="vllm", requirements=(ResourceRequirement.gpus(1),)),))

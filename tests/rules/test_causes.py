@@ -35,7 +35,7 @@ THREE_MISTAKES = {
     frozenset({"GPU034", "GPU193"}): "nothing is known of the image, so neither is its sharing",
     frozenset({"GPU034", "GPU200"}): "the agent of the release is also too old for sharing",
     frozenset({"GPU067", "GPU140"}): "the second provider has hosts of the same architecture",
-    frozenset({"GPU068", "GPU193"}): "nothing is known of the image, so neither is its sharing",
+    frozenset({"GPU060", "GPU193"}): "nothing is known of the image, so neither is its sharing",
     frozenset({"GPU083", "GPU084"}): "a port of the agent is also a port that copies take from each other",
     frozenset({"GPU083", "GPU230"}): "a port of the hosts is also a port that copies take from each other",
     frozenset({"GPU084", "GPU212"}): "the least number of copies is also more than there are hosts",

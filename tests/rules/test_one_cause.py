@@ -106,7 +106,7 @@ ON_FARGATE = replace(task(gpu()), compatibilities=("FARGATE",))
         pytest.param("GPU032", on(hosts("g6f.large"), task(mps(1000)), desired_count=1), id="a share of a part"),
         pytest.param("GPU040", on(hosts(), where("attribute:team = = ml")), id="an expression that nobody can read"),
         pytest.param(
-            "GPU041",
+            "GPU070",
             on(hosts(), where("attribute:ecs.instance-type == g6.xlarge and attribute:ecs.instance-type == g5.xlarge")),
             id="a contradiction",
         ),
@@ -144,10 +144,10 @@ ON_FARGATE = replace(task(gpu()), compatibilities=("FARGATE",))
             id="in its cluster",
         ),
         pytest.param(
-            "GPU075", on_launch_type(hosts(min_instances=4), task=FOUR, cluster="gpu"), id="in a cluster of other files"
+            "GPU061", on_launch_type(hosts(min_instances=4), task=FOUR, cluster="gpu"), id="in a cluster of other files"
         ),
         pytest.param("GPU061", Fleet(pools=(hosts(),), tasks=(FOUR,), is_whole=True), id="started by hand"),
-        pytest.param("GPU075", Fleet(pools=(hosts(),), tasks=(FOUR,)), id="started by hand, of other files"),
+        pytest.param("GPU061", Fleet(pools=(hosts(),), tasks=(FOUR,)), id="started by hand, of other files"),
         pytest.param("GPU062", Fleet(pools=(hosts("c7i.xlarge", image=PLAIN),), tasks=(FOUR,)), id="by hand, no GPUs"),
         pytest.param("GPU063", on(hosts(), NOBODY_HAS), id="GPUs that no host has"),
         pytest.param("GPU063", Fleet(pools=(hosts(),), tasks=(NOBODY_HAS,)), id="GPUs that no host has, by hand"),
@@ -162,7 +162,7 @@ ON_FARGATE = replace(task(gpu()), compatibilities=("FARGATE",))
         ),
         pytest.param("GPU084", on(hosts(), task(gpu(), host_ports=((2376, "tcp"),))), id="a port of the agent"),
         pytest.param("GPU084", on(hosts(), task(gpu(), host_ports=((80, "tcp"),)), desired_count=9), id="a port each"),
-        pytest.param("GPU068", on(hosts(), task(mps(99_999)), desired_count=1), id="a share that no GPU has"),
+        pytest.param("GPU060", on(hosts(), task(mps(99_999)), desired_count=1), id="a share that no GPU has"),
         pytest.param("GPU110", on(hosts(managed_scaling=False), task(gpu())), id="nobody starts hosts"),
     ],
 )

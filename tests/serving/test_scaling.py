@@ -98,13 +98,13 @@ def test_a_deployment_that_runs_all_tasks_twice_halves_them(sites: dict[str, Sit
 
 def test_a_number_above_what_the_hosts_hold_is_a_warning_as_it_is_in_a_template(site: Site) -> None:
     service_of(site).scale(by=[by_tokens()], max_tasks=9)
-    assert [each.split()[0] for each in site.warnings()] == ["GPU081"]
+    assert [each.split()[0] for each in site.warnings()] == ["GPU080"]
 
 
 def test_a_number_that_leaves_no_room_for_both_versions_is_a_warning(site: Site) -> None:
     strategy = ecs.DeploymentStrategy.BLUE_GREEN
     service_of(site, most=5, deployment_strategy=strategy).scale(by=[by_tokens()], max_tasks=3)
-    assert [each.split()[0] for each in site.warnings()] == ["GPU214"]
+    assert [each.split()[0] for each in site.warnings()] == ["GPU010"]
 
 
 def test_the_count_is_left_to_the_scaling(site: Site) -> None:

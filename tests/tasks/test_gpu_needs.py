@@ -47,7 +47,7 @@ def test_a_need_that_every_host_serves_passes(site: Site) -> None:
 
 
 def test_the_error_names_a_type_that_would_do(tenant: Tenant) -> None:
-    with pytest.raises(DoesNotFitError, match="fix: capacity of a type such as g6.xlarge .*GPU066"):
+    with pytest.raises(DoesNotFitError, match="fix: capacity of a type such as g6.xlarge .*GPU064"):
         tenant.task(tenant.capacity("g5.xlarge")).add_gpu_container("train", image=tenant.image, precision="fp8")
 
 

@@ -1,7 +1,7 @@
 """The ECS cluster query language: which hosts does a ``memberOf`` placement constraint accept?
 
-An expression is read from text (`parse`), printed (`render`), judged for a host (`evaluate`, and `judge` with the
-reasons of what cannot be known), and searched for parts that no host satisfies together (`contradicts`).
+An expression is read from text (`parse`), printed (`render`) and judged for a host: `evaluate`, and `judge` with the
+reasons of what cannot be known.
 ``parse(render(query)) == query`` for every expression.
 
 https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-query-language.html
@@ -23,7 +23,6 @@ from gpu_constructs.placement.query.ast import (
     instance_type_in,
     render,
 )
-from gpu_constructs.placement.query.contradiction import contradicts
 from gpu_constructs.placement.query.evaluate import (
     BUILT_IN_ATTRIBUTES,
     SUBNET,
@@ -61,7 +60,6 @@ __all__ = [
     "QuerySyntaxError",
     "Subject",
     "conditions",
-    "contradicts",
     "describe",
     "evaluate",
     "host_of",

@@ -34,6 +34,7 @@ from gpu_constructs.rules.change import Way, Ways, either
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.expressions import constrained, joined, readable, recorded_types, required_attributes
 from gpu_constructs.rules.evidence.lists import and_list, or_list
+from gpu_constructs.rules.expressions.constraints import unset_attributes
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 from gpu_constructs.values import dataclass
 
@@ -52,13 +53,21 @@ _MOST_DOUBTS = 5
 
 @error(
     "GPU042",
-    question="do the instance types and attributes of placement expressions exist?",
+    question="does something have the instance types and attributes of placement expressions?",
     because="no host has such a name, so the condition is true on no host or excludes none",
-    softer="for all but a misspelt built-in attribute, which every host would have",
+    softer="for all but a misspelt built-in attribute, which every host would have: a type may be newer than the "
+    "catalogue, and a call of PutAttributes may give a host a custom attribute",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement-constraints.html",
     changes="PlacementConstraints.Expression",
 )
 def names_exist(context: Context) -> Problems:
+    found = tuple(_unknown_names(context))
+    yield from found
+    misspelt = frozenset().union(*(each.subjects for each in found))
+    yield from (each for each in unset_attributes(context) if each.subjects.isdisjoint(misspelt))
+
+
+def _unknown_names(context: Context) -> Problems:
     named = frozenset(_newer_types(context.fleet))
     set_by_user = [pool.user_data.get(INSTANCE_ATTRIBUTES) or "" for pool in context.fleet.pools]
     for place in constrained(context):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from gpu_constructs.errors import shown
-from gpu_constructs.fleet import PlacementConstraint, Task
-from gpu_constructs.hardware.aws_limits import MAX_EXPRESSION_LENGTH, MAX_PLACEMENT_CONSTRAINTS
+from collections.abc import Iterator
+
+from gpu_constructs.fleet import INSTANCE_ATTRIBUTES, Pool, Task, Workload
 from gpu_constructs.placement import DoubtKind, ObstacleKind
-from gpu_constructs.placement.demand import MEMBER_OF
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.copies import WHILE_SPARED
 from gpu_constructs.rules.evidence.expressions import (
@@ -14,17 +13,22 @@ from gpu_constructs.rules.evidence.expressions import (
     constrained,
     contradiction,
     readable,
+    required_attributes,
     syntax_problem,
-    unsatisfiable,
 )
 from gpu_constructs.rules.evidence.fixes import own_strategies, provider_for
-from gpu_constructs.rules.evidence.lists import and_list, or_list
+from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
 _PAGE = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement-constraints.html"
 _DISTINCT = "distinctInstance"
 _SCALING = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-scaling-behavior.html"
 _MOST_NAMED = 4
+_OF_ECS = ("ecs.", "com.amazonaws.ecs.")
+"""Beginnings of attributes that ECS applies or its agent registers, such as ``ecs.capability.task-eni``.
+
+https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement-constraints.html
+"""
 
 
 @error(
@@ -51,83 +55,28 @@ def readable_by_ecs(context: Context) -> Problems:
 
 
 @error(
-    "GPU041",
-    question="can the placement expressions be true together?",
-    because="ECS places a task on a host that satisfies all its constraints; none satisfies these, so the task never "
-    "starts",
-    source=_PAGE,
-    changes="PlacementConstraints.Expression",
-)
-def consistent(context: Context) -> Problems:
-    for place in constrained(context):
-        found = _contradiction(place)
-        if found is not None:
-            yield Problem(
-                about=place.about,
-                message=f"no host can satisfy the placement constraints of {place.about.name}: {found}",
-                fix="a list of what is allowed, as in attribute:ecs.instance-type in [...]",
-            )
-
-
-@error(
-    "GPU044",
-    question="does ECS take the number, the types and the length of the placement constraints?",
-    because=f"a task has at most {MAX_PLACEMENT_CONSTRAINTS} constraints, and an expression at most "
-    f"{MAX_EXPRESSION_LENGTH} characters; memberOf needs an expression; distinctInstance takes none and cannot be in a "
-    "task definition",
-    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PlacementConstraint.html",
-    changes="PlacementConstraints",
-)
-def within_limits(context: Context) -> Problems:
-    for place in constrained(context):
-        inherited = len(place.all) - len(place.own)
-        if len(place.all) > MAX_PLACEMENT_CONSTRAINTS >= inherited:
-            yield Problem(
-                about=place.about,
-                message=f"tasks of {place.about.name} have {len(place.all)} placement constraints, including those of "
-                f"the task definition; ECS takes {MAX_PLACEMENT_CONSTRAINTS}",
-                fix="join several expressions with `and` into one",
-            )
-        for each in place.own:
-            yield from _wrong_type(place, each)
-            yield from _wrong_expression(place, each)
-
-
-@error(
-    "GPU045",
-    question="can one of the instance types that placement expressions name satisfy all of them?",
-    because="ECS places a task on a host that satisfies all its constraints; none of the instance types that they name "
-    "does, so the task never starts",
-    source=_PAGE,
-    changes="PlacementConstraints.Expression",
-)
-def satisfied_by_a_named_type(context: Context) -> Problems:
-    for place in constrained(context):
-        if _contradiction(place) is not None:
-            continue
-        types = unsatisfiable(readable(place.own))
-        if types is None and len(place.all) > len(place.own) and unsatisfiable(_inherited(place)) is None:
-            types = unsatisfiable(readable(place.all))
-        if types is not None:
-            yield Problem(
-                about=place.about,
-                message=f"the placement constraints of {place.about.name} only allow {or_list(types)}, and no such "
-                "host satisfies the rest of them",
-                fix="conditions that are true for the instance types in the list, or other types",
-            )
-
-
-@error(
     "GPU070",
-    question="can a host of the pool satisfy the placement constraints?",
-    because="if no host matches the constraints, the task remains in a pending state",
+    question="can a host satisfy the placement constraints?",
+    because="ECS places a task on a host that satisfies all its constraints; if none does, the task remains in a "
+    "pending state",
     softer=f"{WHILE_SPARED}, and for a daemon, of which ECS then wants no copy",
     source=_PAGE,
     changes="PlacementConstraints.Expression",
-    unless=("GPU041", "GPU045"),
 )
 def satisfied_by_hosts(context: Context) -> Problems:
+    on_no_host = {id(each.about): found for each in constrained(context) if (found := _contradiction(each)) is not None}
+    for place in constrained(context):
+        if id(place.about) in on_no_host:
+            yield Problem(
+                about=place.about,
+                message=f"no host can satisfy the placement constraints of {place.about.name}: "
+                f"{on_no_host[id(place.about)]}",
+                fix="a list of what is allowed, as in attribute:ecs.instance-type in [...], with conditions that are "
+                "true for all of it",
+            )
     for assignment in context.assignments:
+        if not on_no_host.keys().isdisjoint({id(assignment.task), id(assignment.workload)}):
+            continue
         barred = [(each, why) for each in assignment.stuck if (why := each.barred_by(ObstacleKind.CONSTRAINT))]
         enough_left = not assignment.every and len(barred) < len(assignment.destinations)
         if not barred or enough_left or own_strategies(context.fleet, assignment.workload):
@@ -171,6 +120,40 @@ def satisfied_by_all_types(context: Context) -> Problems:
                     )
 
 
+def unset_attributes(context: Context) -> Problems:
+    """Custom attributes that hosts lack: ECS_INSTANCE_ATTRIBUTES sets them, or a call of PutAttributes."""
+    for assignment in context.assignments:
+        pools = [each.pool for each in assignment.destinations]
+        if not pools or not assignment.is_closed:
+            continue
+        for about in (assignment.task, assignment.workload):
+            lacking = {name: [each for each in pools if _lacks(each, name)] for name in _custom_attributes(about)}
+            # Where a strategy gives each of them copies of its own, those of one wait, whatever the others have.
+            unset = [name for name, each in lacking.items() if each and (assignment.every or len(each) == len(pools))]
+            if unset:
+                without = dict.fromkeys(each.name for name in unset for each in lacking[name])
+                yield Problem(
+                    about=about,
+                    is_certain=False,
+                    message=f"{about.name} asks for hosts with the attribute {and_list(unset)}, and no user data of "
+                    f"{and_list(without)} sets it ({INSTANCE_ATTRIBUTES})",
+                    fix=f"{INSTANCE_ATTRIBUTES} in the user data of the hosts, or a constraint on "
+                    "attribute:ecs.instance-type",
+                )
+
+
+def _lacks(pool: Pool, name: str) -> bool:
+    """Whether no user data of its hosts sets an attribute; only a call of the API may then."""
+    written = pool.user_data.get(INSTANCE_ATTRIBUTES) or ""
+    return pool.user_data.complete and isinstance(written, str) and f'"{name}"' not in written
+
+
+def _custom_attributes(about: Task | Workload) -> Iterator[str]:
+    """Attributes of the user's own that every host has to have."""
+    names = dict.fromkeys(each for text in readable(about.constraints) for each in required_attributes(text))
+    return (each for each in names if not each.startswith(_OF_ECS))
+
+
 def _contradiction(place: ConstrainedThing) -> str | None:
     """A contradiction that is written here: in its own expressions, or between them and the task's."""
     expressions = readable(place.own)
@@ -185,48 +168,3 @@ def _contradiction(place: ConstrainedThing) -> str | None:
 
 def _inherited(place: ConstrainedThing) -> tuple[str, ...]:
     return readable(place.all[: len(place.all) - len(place.own)])
-
-
-def _wrong_type(place: ConstrainedThing, constraint: PlacementConstraint) -> Problems:
-    name, kind = place.about.name, constraint.type
-    if kind == "":
-        yield Problem(about=place.about, message=f"a placement constraint of {name} has no type", fix=MEMBER_OF)
-    elif isinstance(kind, str) and kind not in {MEMBER_OF, _DISTINCT}:
-        near = [each for each in (MEMBER_OF, _DISTINCT) if each.lower() == kind.lower().replace("_", "")]
-        yield Problem(
-            about=place.about,
-            message=f"{name} has a placement constraint of type {shown(kind)}; the types are memberOf and, for "
-            "services and RunTask, distinctInstance",
-            fix=near[0] if near else MEMBER_OF,
-        )
-    elif kind == _DISTINCT and isinstance(place.about, Task):
-        yield Problem(
-            about=place.about,
-            message=f"the task definition {name} has the constraint distinctInstance, which only services and RunTask "
-            "take; a task definition only takes memberOf",
-            fix="move it to the service",
-        )
-
-
-def _wrong_expression(place: ConstrainedThing, constraint: PlacementConstraint) -> Problems:
-    name, kind, expression = place.about.name, constraint.type, constraint.expression
-    if kind == _DISTINCT and expression is not None and expression != "":
-        yield Problem(
-            about=place.about,
-            message=f"{name} gives distinctInstance an expression, which it does not take",
-            fix="a separate memberOf constraint for the expression",
-        )
-    if kind == MEMBER_OF and (expression is None or (isinstance(expression, str) and not expression.strip())):
-        yield Problem(
-            about=place.about,
-            message=f"{name} has a memberOf constraint without an expression",
-            fix="an expression, such as attribute:ecs.instance-type in [...], or no constraint",
-        )
-    if isinstance(expression, str) and len(expression) > MAX_EXPRESSION_LENGTH:
-        yield Problem(
-            about=place.about,
-            message=f"a placement expression of {name} has {len(expression)} characters; ECS takes "
-            f"{MAX_EXPRESSION_LENGTH}",
-            fix=f"separate constraints for the parts that `and` joins, at most {MAX_PLACEMENT_CONSTRAINTS}",
-            value=expression,
-        )

@@ -25,14 +25,22 @@ from gpu_constructs.rules.words import Text
 
 @warning(
     "GPU010",
-    question="can a deployment take its first step on a full fleet?",
+    question="can a deployment take its first step on a full fleet, at the desired count and at the most that scaling "
+    "asks for?",
     because="a rolling deployment starts a copy above the desired count or stops one below it, as far as "
-    "MinimumHealthyPercent and MaximumPercent allow",
+    "MinimumHealthyPercent and MaximumPercent allow; one that waits for room also keeps the service from scaling in",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/deployment-type-ecs.html",
-    unless=("GPU283",),
+    unless=("GPU203", "GPU283"),
     changes="MinimumHealthyPercent",
 )
 def room_to_deploy(context: Context) -> Problems:
+    found = tuple(_at_desired_counts(context))
+    yield from found
+    stuck = frozenset().union(*(each.subjects for each in found))
+    yield from (each for each in _at_most_copies(context) if each.subjects.isdisjoint(stuck))
+
+
+def _at_desired_counts(context: Context) -> Problems:
     for each, wanted, slots, percent in _running(wanted_copies(context)):
         if not each.workload.runs_twice_to_deploy and not can_go_on(wanted, slots, percent):
             trunk = slots == wanted and is_short_of_interfaces(each, slots)
@@ -87,15 +95,13 @@ def room_for_both_versions(context: Context) -> Problems:
         )
 
 
-@warning(
-    "GPU214",
-    question="is there room for a deployment while the service has its maximum number of copies?",
-    because="a deployment that waits for room stops scaling in as well, so that a fleet that is full stays full: "
-    "Application Auto Scaling does not scale in while ECS deploys",
-    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-autoscaling-targettracking.html",
-    unless=("GPU010", "GPU203", "GPU283"),
-)
-def room_to_deploy_at_most(context: Context) -> Problems:
+def _at_most_copies(context: Context) -> Problems:
+    """The same while the service has its maximum number of copies.
+
+    A deployment that waits for room stops scaling in as well, so that a fleet that is full stays full: Application Auto
+    Scaling does not scale in while ECS deploys
+    (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-autoscaling-targettracking.html).
+    """
     for each, most, slots, percent in _running(most_copies(context)):
         room = known(total(each.possible), otherwise=2 * most)
         there = f"{with_verb(each.pool_names, 'holds', 'hold')} {slots} at {each.limit}"

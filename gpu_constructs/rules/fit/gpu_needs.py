@@ -1,6 +1,6 @@
 """What containers need of their GPUs besides the number: memory, compute capability, number format, NVLink.
 
-The author of a task states it. All of these rules are warnings, because ECS places tasks without looking at it.
+The author of a task states it. It is a warning, because ECS places tasks without looking at it.
 """
 
 from __future__ import annotations
@@ -19,44 +19,29 @@ from gpu_constructs.rules.rule import Problem, Problems, warning
 from gpu_constructs.rules.words import Text, Word
 
 _OnType = tuple[InstanceType, tuple[UnmetNeed, ...]]
-_BLIND = "ECS looks at the number of GPUs, not at their model"
+_SAID_TOGETHER: tuple[frozenset[NeedKind], ...] = (
+    frozenset({NeedKind.GPU_MEMORY}),
+    frozenset({NeedKind.NVLINK}),
+    # https://docs.nvidia.com/deeplearning/tensorrt/latest/getting-started/support-matrix.html
+    frozenset({NeedKind.COMPUTE_CAPABILITY, NeedKind.PRECISION}),
+)
 
 
 @warning(
     "GPU064",
-    question="does each GPU have as much memory as the task needs?",
-    because=f"{_BLIND}; a program that needs more than its GPU has fails with a CUDA out-of-memory error",
+    question="do the GPUs have the memory, compute capability, number format and NVLink that containers need?",
+    because="ECS looks at the number of GPUs, not at their model: a program fails with a CUDA out-of-memory error, "
+    "finds no kernel for its GPU, has its number format emulated or refused, or runs its collective operations over "
+    "PCIe at a fraction of the speed",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu-specifying.html",
     stops_work=True,
 )
-def enough_memory(context: Context) -> Problems:
-    return _unmet(context, {NeedKind.GPU_MEMORY})
+def gpus_serve_their_containers(context: Context) -> Problems:
+    for kinds in _SAID_TOGETHER:
+        yield from _unmet(context, kinds)
 
 
-@warning(
-    "GPU065",
-    question="are the GPUs connected by NVLink if the task needs that?",
-    because=f"{_BLIND}; collective operations over PCIe run at a fraction of the speed",
-    source="https://docs.aws.amazon.com/ec2/latest/instancetypes/ac.html",
-    stops_work=True,
-)
-def linked(context: Context) -> Problems:
-    return _unmet(context, {NeedKind.NVLINK})
-
-
-@warning(
-    "GPU066",
-    question="do the GPUs have the compute capability and the number format that the task needs?",
-    because=f"{_BLIND}; an image that is built for a higher compute capability finds no kernel, and a number format "
-    "that the GPU does not have is emulated or refused",
-    source="https://docs.nvidia.com/deeplearning/tensorrt/latest/getting-started/support-matrix.html",
-    stops_work=True,
-)
-def capable(context: Context) -> Problems:
-    return _unmet(context, {NeedKind.COMPUTE_CAPABILITY, NeedKind.PRECISION})
-
-
-def _unmet(context: Context, kinds: set[NeedKind]) -> Problems:
+def _unmet(context: Context, kinds: frozenset[NeedKind]) -> Problems:
     for task, pool, types in context.once(_unmet_anywhere):
         by_type = [(each, tuple(need for need in unmet if need.need in kinds)) for each, unmet in types]
         missing = [(each, unmet) for each, unmet in by_type if unmet]

@@ -18,6 +18,7 @@ from gpu_constructs.placement import (
     fit,
 )
 from gpu_constructs.placement.destinations import carries_gpus, unassigned
+from gpu_constructs.placement.pool_profile import expected_shareable_mib
 from gpu_constructs.placement.reach import pools_by_hand
 from gpu_constructs.placement.route import UNSCALED, Assignment, Destination
 from gpu_constructs.rules.change import Way, Ways, one_way
@@ -26,6 +27,7 @@ from gpu_constructs.rules.evidence.copies import WHILE_SPARED, may_find_host
 from gpu_constructs.rules.evidence.fixes import (
     LESS,
     PROPERTIES,
+    hosts_for,
     own_strategies,
     provider_for,
     ways_of,
@@ -109,6 +111,8 @@ def known_task(context: Context) -> Problems:
     unless=("GPU020", "GPU023", "GPU063"),
 )
 def fits(context: Context) -> Problems:
+    yield from _shared_memory_beyond(context)
+    yield from _without_neuron_devices(context)
     for assignment in context.assignments:
         never = assignment.stuck
         if not never:
@@ -125,6 +129,30 @@ def fits(context: Context) -> Problems:
             where = "; ".join(f"{each.pool.name}: {_joined(reasons)}" for each, reasons in short[:4])
             found = _does_not_fit(assignment, f"on any host of its cluster here ({where})", short[0][0])
             yield replace(found, is_certain=not may_find_host(context, never))
+
+
+@error(
+    "GPU067",
+    question="do the hosts have the processor that the task is built for?",
+    because="a host only runs images for its own architecture, and ECS does not place a task on it whose "
+    "RuntimePlatform names another",
+    softer=WHILE_SPARED,
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task_definition_parameters.html",
+    changes="RuntimePlatform.CpuArchitecture",
+    unless=("GPU063",),
+)
+def same_architecture(context: Context) -> Problems:
+    for assignment, each in _stuck(context):
+        task = assignment.task
+        for obstacle in each.barred_by(ObstacleKind.ARCHITECTURE):
+            yield Problem(
+                about=assignment.workload,
+                involves=(assignment.task,),
+                message=f"{task.name} cannot run on {each.pool.name}: {obstacle}",
+                fix=f"{task.architecture} hosts",
+                ways=(hosts_for(task, each.pool, f"{task.architecture} hosts,"),),
+                is_certain=not each.is_spared,
+            )
 
 
 @warning(
@@ -146,6 +174,80 @@ def fits_the_smallest(context: Context) -> Problems:
                     message=f"{assignment.task.name} may never start on {each.pool.name}: {doubt}",
                     fix=provider_for(each.fit),
                 )
+
+
+def _shared_memory_beyond(context: Context) -> Problems:
+    """One GPU without the memory that containers share through MPS: they all get the same GPU.
+
+    https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_NvidiaMpsAllocation.html
+    """
+    for assignment, each in _stuck(context):
+        for short in each.fit.shortfalls:
+            if short.resource is HostResource.SHARED_GPU_MEMORY:
+                yield Problem(
+                    about=assignment.workload,
+                    involves=(assignment.task,),
+                    message=f"{assignment.task.name} fits on no GPU of {each.pool.name}: {short}",
+                    fix="GPUs with more memory",
+                    ways=(
+                        hosts_for(assignment.task, each.pool, "GPUs with more memory,"),
+                        (_less_shared(assignment.task, expected_shareable_mib(short.available or 0)),),
+                    ),
+                    property_name=PROPERTIES[short.resource],
+                    value=short.asked,
+                    allowed=f"up to {short.resource.amount(short.available)}",
+                    is_shortage=True,
+                    is_certain=not each.is_spared,
+                )
+
+
+def _without_neuron_devices(context: Context) -> Problems:
+    """Hosts without the Neuron devices that a container is given, without which it does not start.
+
+    https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-inference-task-def.html
+    """
+    for assignment, each in _stuck(context):
+        short = [short for short in each.fit.shortfalls if short.resource is HostResource.NEURON_DEVICES]
+        none = [obstacle for obstacle in each.fit.obstacles if obstacle.kind is ObstacleKind.NEURON]
+        if short or none:
+            yield Problem(
+                about=assignment.workload,
+                involves=(assignment.task,),
+                message=f"{assignment.task.name} cannot run on {each.pool.name}: "
+                f"{'; '.join(map(str, (*short, *none)))}",
+                fix="hosts with as many Neuron devices",
+                ways=(hosts_for(assignment.task, each.pool, "hosts with as many Neuron devices,"),),
+                property_name=PROPERTIES[HostResource.NEURON_DEVICES],
+                value=short[0].asked if short else None,
+                allowed=f"up to {short[0].available}" if short else "",
+                is_shortage=bool(short),
+                is_certain=not each.is_spared,
+            )
+
+
+def _stuck(context: Context) -> Iterator[tuple[Assignment, Destination]]:
+    return ((assignment, each) for assignment in context.assignments for each in assignment.stuck)
+
+
+def _less_shared(task: Task, most: int) -> Way:
+    """Asking for no more of the memory of a GPU, tried with equal shares; how to divide it only the user knows."""
+    share = most // sum(len(each.mps) for each in task.containers)
+    containers = tuple(
+        replace(
+            container,
+            requirements=tuple(
+                each
+                if each.nvidia_mps is None
+                else replace(each, nvidia_mps=replace(each.nvidia_mps, memory_mib=share))
+                for each in container.requirements
+            ),
+        )
+        for container in task.containers
+    )
+    return Way(
+        text=Text(Word("Memory of NvidiaMps"), f" no higher than {most} for all containers together"),
+        things=(replace(task, containers=containers),),
+    )
 
 
 def _may_not_fit(task: Task, pool: Pool, doubt: Doubt) -> Problem:

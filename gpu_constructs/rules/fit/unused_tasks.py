@@ -12,7 +12,7 @@ from gpu_constructs.placement.reach import pools_by_hand
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import LESS, PROPERTIES, can_run, hosts_for, ways_of
 from gpu_constructs.rules.evidence.lists import and_list
-from gpu_constructs.rules.rule import Problem, Problems, error, warning
+from gpu_constructs.rules.rule import Problem, Problems, error
 
 _SPECIFYING = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu-specifying.html"
 _MOST_NAMED = 4
@@ -22,11 +22,14 @@ _FIX = "check the files that define its hosts together with these"
 
 @error(
     "GPU061",
-    question="does a task that no service runs fit a host?",
+    question="does a task without a capacity provider strategy, or that no service runs, fit a host?",
     because="ECS cannot place it on any of these hosts, whoever starts it",
+    softer="where hosts of other files may run it: without a capacity provider strategy a task may go to any host of "
+    "its cluster, and a task that no service runs may belong to another cluster",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html",
+    stops_work=True,
     changes="ResourceRequirements.Value",
-    unless=("GPU063",),
+    unless=("GPU063", "GPU070"),
 )
 def fits_somewhere_here(context: Context) -> Problems:
     for task, seen in fitting_none(context, closed=True):
@@ -37,6 +40,7 @@ def fits_somewhere_here(context: Context) -> Problems:
             fix=LESS,
             ways=ways_of(task, *seen[0]),
         )
+    yield from _only_elsewhere(context)
 
 
 @error(
@@ -86,17 +90,8 @@ def some_type_can_run_it(context: Context) -> Problems:
             )
 
 
-@warning(
-    "GPU075",
-    question="does a task fit some of these hosts, even if hosts of other files may run it?",
-    because="a task without a capacity provider strategy may go to any host of its cluster, and a task that no service "
-    "runs may belong to another cluster: only hosts of other files can have what these lack",
-    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html",
-    stops_work=True,
-    changes="ResourceRequirements",
-    unless=("GPU041", "GPU045", "GPU063"),
-)
-def fits_here(context: Context) -> Problems:
+def _only_elsewhere(context: Context) -> Problems:
+    """Tasks that hosts of other files may run: without a strategy, any host of the cluster."""
     for assignment in context.assignments:
         never = () if assignment.is_closed else assignment.never
         task, workload = assignment.task, assignment.workload
@@ -105,6 +100,7 @@ def fits_here(context: Context) -> Problems:
             yield Problem(
                 about=workload,
                 involves=(task,),
+                is_certain=False,
                 message=f"{task.name} fits on no host of its cluster here ({reasons}): it only starts if hosts of "
                 "other files join the cluster",
                 fix=_FIX,
@@ -113,6 +109,7 @@ def fits_here(context: Context) -> Problems:
         if reasons := _reasons(seen):
             yield Problem(
                 about=task,
+                is_certain=False,
                 message=f"{task.name} fits on none of the GPU hosts here ({reasons}), and no service here runs it: it "
                 "needs hosts of other files",
                 fix=_FIX,

@@ -35,19 +35,25 @@ _WORTH_REPORTING_USD = 10.0
 
 @error(
     "GPU080",
-    question="do all workloads of a pool have room together at their desired counts?",
+    question="do all workloads of a pool have room together, at desired counts and at the most that scaling asks for?",
     because="workloads on one capacity provider share its hosts, and a task that finds no room waits, so that its "
     "service never becomes stable",
-    softer="where another order of placement or awsvpcTrunking may make room",
+    softer="where another order of placement or awsvpcTrunking may make room, and at the most copies that service auto "
+    "scaling asks for",
     source=_PLACEMENT,
     stops_work=True,
     changes="MaxSize",
 )
-def room_at_desired_counts(context: Context) -> Problems:
+def room_together(context: Context) -> Problems:
+    yield from _at_desired_counts(context)
+    yield from _at_most_copies(context)
+
+
+def _at_desired_counts(context: Context) -> Problems:
     if len(context.fleet.workloads) < 2:  # noqa: PLR2004 - fewer than two share nothing
         return
     proof = context.proof
-    # Where scaling decides on a number, GPU081 asks about the largest.
+    # Where scaling decides on a number, the largest is asked about.
     spared = {each.workload.name for each in proof.workloads if each.unplaced or _is_open(each.workload)}
     for each in proof.pools:
         names = _with_copies(proof)[each.pool.name]
@@ -71,16 +77,11 @@ def room_at_desired_counts(context: Context) -> Problems:
         )
 
 
-@warning(
-    "GPU081",
-    question="do all workloads of a pool have room together when service auto scaling asks for the most copies?",
-    because="service auto scaling raises the desired count up to its maximum, whether or not there are hosts for the "
-    "copies",
-    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-auto-scaling.html",
-    stops_work=True,
-    changes="MaxSize",
-)
-def room_at_most_copies(context: Context) -> Problems:
+def _at_most_copies(context: Context) -> Problems:
+    """The same with as many copies as service auto scaling may ask for, whether or not there are hosts for them.
+
+    https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-auto-scaling.html
+    """
     if all(each.scaling is None for each in context.fleet.workloads):
         return
     at_desired = {each.pool.name: each for each in context.proof.pools}
@@ -97,6 +98,7 @@ def room_at_most_copies(context: Context) -> Problems:
                 message=f"at their maximum ({counts} copies) the workloads of {each.pool.name} {short}",
                 fix=f"raise {each.pool.limit}, or {_LOWER}",
                 ways=_more_hosts(each, _LOWER),
+                is_certain=False,
             )
 
 

@@ -10,7 +10,6 @@ from gpu_constructs.fleet import UNKNOWN, Fleet, StrategyItem, Unknown, UserData
 from gpu_constructs.hardware import Architecture
 from gpu_constructs.placement.query import parse, render
 from gpu_constructs.rules.expressions.attributes import names_exist, only_named_families
-from gpu_constructs.rules.expressions.custom_attributes import attributes_are_set
 from tests.rules.given import (
     a_pool,
     container,
@@ -188,15 +187,15 @@ def test_hosts_that_may_be_of_the_other_family_do_not(of_task: bool) -> None:
 def test_an_attribute_that_no_user_data_sets_is_a_warning(expression: str, data: UserData, count: int) -> None:
     task = replace(TASK, constraints=(member_of(expression),))
     fleet = replace(running_on(a_pool(user_data=data), task=task), is_whole=True)
-    assert len(said(attributes_are_set, fleet)) == count
+    assert len(said(names_exist, fleet)) == count
 
 
 def test_an_attribute_that_one_pool_of_a_strategy_lacks_is_a_warning_that_names_the_pool() -> None:
     given = UserData(agent=(("ECS_INSTANCE_ATTRIBUTES", '{"gpu-model": "l4"}'),))
     has, lacks = a_pool(name="Has", user_data=given), a_pool(name="Lacks", user_data=UserData())
     task = replace(TASK, constraints=(member_of("attribute:gpu-model == l4"),))
-    finding = only(attributes_are_set, on_strategy(task, (lacks, 1, 2), (has, 1, 0)))
+    finding = only(names_exist, on_strategy(task, (lacks, 1, 2), (has, 1, 0)))
     assert "and no user data of Lacks sets it" in finding.message
-    assert said(attributes_are_set, on_strategy(task, (lacks, 0, 0), (has, 1, 0))) == []
+    assert said(names_exist, on_strategy(task, (lacks, 0, 0), (has, 1, 0))) == []
     in_one_cluster = (replace(each, managed_scaling=False) for each in (has, lacks))
-    assert said(attributes_are_set, on_launch_type(*in_one_cluster, task=task, is_whole=True)) == []
+    assert said(names_exist, on_launch_type(*in_one_cluster, task=task, is_whole=True)) == []

@@ -1,4 +1,4 @@
-"""Placement constraints that ECS cannot read, takes no more of, or that no host satisfies."""
+"""Placement constraints that ECS cannot read, or that no host satisfies."""
 
 from __future__ import annotations
 
@@ -12,15 +12,13 @@ from gpu_constructs.fleet import UNKNOWN, Fleet, PlacementConstraint, Workload
 from gpu_constructs.rules import check, rules_of
 from gpu_constructs.rules.expressions import constraints
 from gpu_constructs.rules.expressions.constraints import (
-    consistent,
     readable_by_ecs,
-    satisfied_by_a_named_type,
-    within_limits,
+    satisfied_by_hosts,
 )
 from gpu_constructs.rules.finding import Severity
 from tests.rules.given import container, fleet_of, gpu, member_of, only, said, task_of
 
-RULES = tuple(each for each in rules_of(constraints) if each.id < "GPU070")
+RULES = tuple(each for each in rules_of(constraints) if each.id <= "GPU070")
 
 TYPE = "attribute:ecs.instance-type"
 TASK = task_of(container(gpu()))
@@ -86,25 +84,25 @@ def test_any_text_gets_an_answer_and_never_a_traceback(text: str) -> None:
 
 
 def test_an_expression_that_excludes_itself_is_an_error() -> None:
-    finding = only(consistent, expressed(f"{TYPE} == g5.xlarge and {TYPE} == p5.48xlarge"))
-    assert finding.rule == "GPU041"
+    finding = only(satisfied_by_hosts, expressed(f"{TYPE} == g5.xlarge and {TYPE} == p5.48xlarge"))
+    assert finding.rule == "GPU070"
     assert "g5.xlarge" in finding.message
     assert "p5.48xlarge" in finding.message
 
 
 def test_two_constraints_that_exclude_each_other_are_an_error_said_once() -> None:
-    finding = only(consistent, expressed(f"{TYPE} == g5.xlarge", f"{TYPE} in [p5.48xlarge]"))
+    finding = only(satisfied_by_hosts, expressed(f"{TYPE} == g5.xlarge", f"{TYPE} in [p5.48xlarge]"))
     assert finding.subject == "train"
 
 
 def test_a_service_that_excludes_what_its_task_asks_for_is_an_error_of_the_service() -> None:
     fleet = service_of(expressed(f"{TYPE} == g5.xlarge"), member_of(f"{TYPE} == g6.xlarge"))
-    assert only(consistent, fleet).subject == "web"
+    assert only(satisfied_by_hosts, fleet).subject == "web"
 
 
 def test_a_service_is_not_blamed_for_its_task() -> None:
     fleet = expressed(f"{TYPE} == g5.xlarge and {TYPE} == p5.48xlarge")
-    assert only(consistent, service_of(fleet, member_of(f"{TYPE} == g5.xlarge"))).subject == "train"
+    assert only(satisfied_by_hosts, service_of(fleet, member_of(f"{TYPE} == g5.xlarge"))).subject == "train"
 
 
 @pytest.mark.parametrize(
@@ -117,67 +115,21 @@ def test_a_service_is_not_blamed_for_its_task() -> None:
     ],
 )
 def test_what_some_host_may_satisfy_is_silent(expressions: tuple[str, ...]) -> None:
-    assert said(consistent, expressed(*expressions)) == []
+    assert said(satisfied_by_hosts, expressed(*expressions)) == []
 
 
 @pytest.mark.parametrize(
-    ("constraint", "words", "fix"),
+    "expressions",
     [
-        (PlacementConstraint(type="distinctInstance"), "only takes memberOf", "move it to the service"),
-        (PlacementConstraint(type="memberOf"), "without an expression", TYPE),
-        (PlacementConstraint(type="memberOf", expression="  "), "without an expression", TYPE),
-        (PlacementConstraint(type="MemberOf", expression=f"{TYPE} == g5.xlarge"), "'MemberOf'", "memberOf"),
-        (PlacementConstraint(type="affinity", expression=f"{TYPE} == g5.xlarge"), "'affinity'", "memberOf"),
-        (PlacementConstraint(type="", expression=f"{TYPE} == g5.xlarge"), "has no type", "memberOf"),
-        (member_of(f"{TYPE} == {'x' * 2000}"), "2031 characters; ECS takes 2000", "`and`"),
+        (f"{TYPE} in [g5g.xlarge, g5g.2xlarge] and attribute:ecs.cpu-architecture == x86_64",),
+        (f"{TYPE} == g5g.xlarge", "attribute:ecs.cpu-architecture == x86_64"),
+        (f"{TYPE} == g5.xlarge", f"{TYPE} =~ p5.*"),
+        (f"({TYPE} == g5.xlarge or {TYPE} == g6.xlarge) and {TYPE} !~ g.*",),
     ],
 )
-def test_a_constraint_that_ecs_does_not_take_is_an_error(constraint: PlacementConstraint, words: str, fix: str) -> None:
-    finding = only(within_limits, constrained(constraint))
-    assert finding.rule == "GPU044"
-    assert words in finding.message
-    assert fix in finding.fix
-
-
-def test_distinct_instance_with_an_expression_is_an_error_of_the_service() -> None:
-    constraint = PlacementConstraint(type="distinctInstance", expression=f"{TYPE} == g5.xlarge")
-    finding = only(within_limits, service_of(fleet_of(TASK), constraint))
-    assert "gives distinctInstance an expression" in finding.message
-
-
-def test_eleven_constraints_of_task_and_service_together_are_one_too_many() -> None:
-    ten = expressed(*([f"{TYPE} == g5.xlarge"] * 10))
-    assert said(within_limits, ten) == []
-    finding = only(within_limits, service_of(ten, PlacementConstraint(type="distinctInstance")))
-    assert (finding.subject, "have 11 placement constraints" in finding.message) == ("web", True)
-
-
-@pytest.mark.parametrize(
-    "constraint",
-    [
-        PlacementConstraint(type="distinctInstance"),
-        PlacementConstraint(type=UNKNOWN, expression=UNKNOWN),
-        PlacementConstraint(type="memberOf", expression=UNKNOWN),
-        member_of(f"{TYPE} == g5.xlarge"),
-    ],
-)
-def test_a_constraint_of_a_service_that_ecs_takes_is_silent(constraint: PlacementConstraint) -> None:
-    assert said(within_limits, service_of(fleet_of(TASK), constraint)) == []
-
-
-@pytest.mark.parametrize(
-    ("rule", "expressions"),
-    [
-        ("GPU045", (f"{TYPE} in [g5g.xlarge, g5g.2xlarge] and attribute:ecs.cpu-architecture == x86_64",)),
-        ("GPU045", (f"{TYPE} == g5g.xlarge", "attribute:ecs.cpu-architecture == x86_64")),
-        ("GPU041", (f"{TYPE} == g5.xlarge", f"{TYPE} =~ p5.*")),
-        ("GPU041", (f"({TYPE} == g5.xlarge or {TYPE} == g6.xlarge) and {TYPE} !~ g.*",)),
-    ],
-)
-def test_types_that_satisfy_nothing_else_that_is_asked_are_one_error(rule: str, expressions: tuple[str, ...]) -> None:
-    fleet = expressed(*expressions)
-    (finding,) = (*said(satisfied_by_a_named_type, fleet), *said(consistent, fleet))
-    assert finding.rule == rule
+def test_types_that_satisfy_nothing_else_that_is_asked_are_one_error(expressions: tuple[str, ...]) -> None:
+    finding = only(satisfied_by_hosts, expressed(*expressions))
+    assert finding.rule == "GPU070"
     assert "g5" in finding.message
 
 
@@ -194,17 +146,17 @@ def test_types_that_satisfy_nothing_else_that_is_asked_are_one_error(rule: str, 
     ],
 )
 def test_what_an_instance_type_may_satisfy_is_silent(expression: str) -> None:
-    assert said(satisfied_by_a_named_type, expressed(expression)) == []
+    assert said(satisfied_by_hosts, expressed(expression)) == []
 
 
 def test_a_service_whose_types_do_not_go_with_its_task_is_an_error_of_the_service() -> None:
     fleet = service_of(expressed("attribute:ecs.cpu-architecture == x86_64"), member_of(f"{TYPE} == g5g.xlarge"))
-    finding = only(satisfied_by_a_named_type, fleet)
-    assert (finding.rule, finding.subject) == ("GPU045", "web")
+    finding = only(satisfied_by_hosts, fleet)
+    assert (finding.rule, finding.subject) == ("GPU070", "web")
     assert "only allow g5g.xlarge" in finding.message
 
 
 def test_a_service_is_not_blamed_for_types_of_its_task() -> None:
     fleet = expressed(f"{TYPE} == g5g.xlarge and attribute:ecs.cpu-architecture == x86_64")
-    findings = said(satisfied_by_a_named_type, service_of(fleet, member_of("attribute:stack == prod")))
+    findings = said(satisfied_by_hosts, service_of(fleet, member_of("attribute:stack == prod")))
     assert [each.subject for each in findings] == ["train"]

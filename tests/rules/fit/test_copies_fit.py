@@ -170,7 +170,7 @@ def found(workload: Workload) -> list[Finding]:
         ),
         pytest.param(
             service(task(2), pool(), copies=UNKNOWN, scaling=ServiceScaling(most=4)),
-            "GPU214",
+            "GPU010",
             [
                 "asked for 4 tasks",
                 "its first step",
@@ -182,7 +182,7 @@ def found(workload: Workload) -> list[Finding]:
         ),
         pytest.param(
             service(task(2), pool(), copies=1, scaling=ServiceScaling(most=3), deployment_strategy="BLUE_GREEN"),
-            "GPU214",
+            "GPU010",
             ["asked for 3 tasks", "never ends: it runs them twice", "a MaxCapacity of 2"],
             id="a fleet that scaling fills with two versions",
         ),

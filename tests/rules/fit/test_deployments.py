@@ -45,7 +45,7 @@ def named(name: str, gpus: int = 1, copies: int | Unknown = 4, **changes: Any) -
         ([named("a"), named("b", copies=UNKNOWN)], set(), []),
         (
             [named("a", copies=2), named("b", **SCALED)],
-            {"GPU214"},
+            {"GPU010"},
             ["once scaling has asked for the most", "2 tasks run, b"],
         ),
         ([named("a", copies=1), named("b", **SCALED)], set(), []),

@@ -48,25 +48,25 @@ def test_needs_that_are_served_have_no_finding(task: Task, pool: Pool) -> None:
         (
             needing("4", nvlink=True),
             a_pool("g6.12xlarge"),
-            "GPU065",
+            "GPU064",
             "needs NVLink between its GPUs, and g6.12xlarge of Hosts has PCIe",
             "a type such as p3dn.24xlarge",
         ),
         (
             needing(precision="bf16"),
             a_pool("g4dn.xlarge"),
-            "GPU066",
+            "GPU064",
             "needs bf16, which takes compute capability 8.0, of its GPUs, and g4dn.xlarge of Hosts has 7.5 (T4)",
             "a type such as g5.xlarge",
         ),
         (
             needing(compute_capability=(9, 0)),
             a_pool(),
-            "GPU066",
+            "GPU064",
             "needs 9.0 or higher (CUDA compute capability), and g6.xlarge of Hosts has 8.9 (L4)",
             "a type such as",
         ),
-        (needing(precision="fp3"), a_pool(), "GPU066", "'fp3', which is not a known number format,", ""),
+        (needing(precision="fp3"), a_pool(), "GPU064", "'fp3', which is not a known number format,", ""),
     ],
 )
 def test_a_need_that_is_not_served_is_a_warning_with_both_values(

@@ -28,7 +28,7 @@ BATCH = a_pool("g5.xlarge", name="Queue", kind=PoolKind.BATCH)
 
 def test_a_service_that_fits_no_host_of_its_cluster_here_is_a_warning() -> None:
     finding = only(FIT_RULES, on_launch_type(CPU, task=a_task("1")))
-    assert (finding.rule, finding.severity, finding.subject) == ("GPU075", Severity.WARNING, "service")
+    assert (finding.rule, finding.severity, finding.subject) == ("GPU061", Severity.WARNING, "service")
     assert finding.message == (
         "train fits on no host of its cluster here (Cpu: GPUs: 1 asked, m6i.large has 0): it only starts if "
         "hosts of other files join the cluster"
@@ -43,7 +43,7 @@ def test_a_service_that_fits_no_host_of_its_cluster_here_is_a_warning() -> None:
 )
 def test_a_task_that_nothing_here_runs_is_a_warning(task: Task, pool: Pool) -> None:
     finding = only(FIT_RULES, Fleet(pools=(pool,), tasks=(task,)))
-    assert (finding.rule, finding.severity, finding.subject) == ("GPU075", Severity.WARNING, "train")
+    assert (finding.rule, finding.severity, finding.subject) == ("GPU061", Severity.WARNING, "train")
     assert "GPUs: 8 asked, g5.xlarge has 1" in finding.message
     assert finding.message.endswith("no service here runs it: it needs hosts of other files")
 
@@ -59,7 +59,7 @@ def test_a_task_that_nothing_here_runs_is_a_warning(task: Task, pool: Pool) -> N
 )
 def test_every_reason_is_told_by_it(task: Task, word: str) -> None:
     finding = only(FIT_RULES, on_launch_type(SMALL, task=task))
-    assert finding.rule == "GPU075"
+    assert finding.rule == "GPU061"
     assert word in finding.message
 
 
@@ -84,7 +84,7 @@ CONTRADICTION = "attribute:ecs.instance-type == g6.xlarge and attribute:ecs.inst
         (a_task("1", constraints=(member_of(CONTRADICTION),)), SMALL),
         (NEURON, a_pool("inf2.xlarge", managed_scaling=False)),
     ],
-    ids=["GPU063", "GPU028", "GPU041", "GPU027"],
+    ids=["GPU063", "GPU028", "GPU070", "GPU027"],
 )
 def test_what_no_host_anywhere_can_run_is_left_to_the_rule_that_says_so(task: Task, pool: Pool) -> None:
-    assert "GPU075" not in {each.rule for each in said(FIT_RULES, on_launch_type(pool, task=task))}
+    assert "GPU061" not in {each.rule for each in said(FIT_RULES, on_launch_type(pool, task=task))}
