@@ -35,11 +35,7 @@ GONE: Mapping[str, Gone] = {
     "GPU035": Gone("does every container have memory?", into="GPU036"),
     "GPU038": Gone("does a container that is to see GPUs also ask ECS for them?", into="GPU025"),
     "GPU041": Gone("can the placement expressions be true together?", into="GPU070"),
-    "GPU044": Gone(
-        "does ECS take the number, the types and the length of the placement constraints?",
-        said_by="Amazon ECS, when the task definition is registered or the service is created (ClientException, "
-        "InvalidParameterException); of the type also cfn-lint E3030",
-    ),
+    "GPU044": Gone("does ECS take the number, the types and the length of the placement constraints?", into="GPU040"),
     "GPU045": Gone("can one of the instance types that placement expressions name satisfy all of them?", into="GPU070"),
     "GPU048": Gone(
         "are the keys of the task definition and its containers spelled as ECS spells them?",

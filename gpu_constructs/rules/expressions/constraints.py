@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_constructs.fleet import INSTANCE_ATTRIBUTES, Pool, Task, Workload
+from gpu_constructs.errors import shown
+from gpu_constructs.fleet import INSTANCE_ATTRIBUTES, PlacementConstraint, Pool, Task, Workload
 from gpu_constructs.placement import DoubtKind, ObstacleKind
+from gpu_constructs.placement.demand import MEMBER_OF
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.copies import WHILE_SPARED
 from gpu_constructs.rules.evidence.expressions import (
@@ -33,14 +35,15 @@ https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement-const
 
 @error(
     "GPU040",
-    question="can ECS read every placement expression?",
-    because="ECS refuses an expression that is not in the cluster query language",
+    question="can ECS read every placement constraint?",
+    because="ECS refuses an expression that is not in the cluster query language, and a type that it does not know",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-query-language.html",
     changes="PlacementConstraints.Expression",
 )
 def readable_by_ecs(context: Context) -> Problems:
     for place in constrained(context):
         for each in place.own:
+            yield from _wrong_type(place, each)
             if each.type == _DISTINCT or not isinstance(each.expression, str) or not each.expression.strip():
                 continue
             found = syntax_problem(each.expression)
@@ -152,6 +155,27 @@ def _custom_attributes(about: Task | Workload) -> Iterator[str]:
     """Attributes of the user's own that every host has to have."""
     names = dict.fromkeys(each for text in readable(about.constraints) for each in required_attributes(text))
     return (each for each in names if not each.startswith(_OF_ECS))
+
+
+def _wrong_type(place: ConstrainedThing, constraint: PlacementConstraint) -> Problems:
+    name, kind = place.about.name, constraint.type
+    if kind == "":
+        yield Problem(about=place.about, message=f"a placement constraint of {name} has no type", fix=MEMBER_OF)
+    elif isinstance(kind, str) and kind not in {MEMBER_OF, _DISTINCT}:
+        near = [each for each in (MEMBER_OF, _DISTINCT) if each.lower() == kind.lower().replace("_", "")]
+        yield Problem(
+            about=place.about,
+            message=f"{name} has a placement constraint of type {shown(kind)}; the types are memberOf and, for "
+            "services and RunTask, distinctInstance",
+            fix=near[0] if near else MEMBER_OF,
+        )
+    elif kind == _DISTINCT and isinstance(place.about, Task):
+        yield Problem(
+            about=place.about,
+            message=f"the task definition {name} has the constraint distinctInstance, which only services and RunTask "
+            "take; a task definition only takes memberOf",
+            fix="move it to the service",
+        )
 
 
 def _contradiction(place: ConstrainedThing) -> str | None:

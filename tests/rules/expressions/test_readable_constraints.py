@@ -68,7 +68,7 @@ def test_a_long_expression_is_quoted_around_the_column() -> None:
     [
         expressed(f"{TYPE} in [g5.xlarge, g5.2xlarge]"),
         constrained(PlacementConstraint(type="memberOf", expression=UNKNOWN)),
-        constrained(PlacementConstraint(type="distinctInstance", expression="((")),
+        service_of(fleet_of(TASK), PlacementConstraint(type="distinctInstance", expression="((")),
         expressed("x" * 2001),
         fleet_of(TASK),
     ],
@@ -116,6 +116,21 @@ def test_a_service_is_not_blamed_for_its_task() -> None:
 )
 def test_what_some_host_may_satisfy_is_silent(expressions: tuple[str, ...]) -> None:
     assert said(satisfied_by_hosts, expressed(*expressions)) == []
+
+
+@pytest.mark.parametrize(
+    ("constraint", "words", "fix"),
+    [
+        (PlacementConstraint(type="distinctInstance"), "only takes memberOf", "move it to the service"),
+        (PlacementConstraint(type="MemberOf", expression=f"{TYPE} == g5.xlarge"), "'MemberOf'", "memberOf"),
+        (PlacementConstraint(type="affinity", expression=f"{TYPE} == g5.xlarge"), "'affinity'", "memberOf"),
+        (PlacementConstraint(type="", expression=f"{TYPE} == g5.xlarge"), "has no type", "memberOf"),
+    ],
+)
+def test_a_type_that_ecs_does_not_take_is_an_error(constraint: PlacementConstraint, words: str, fix: str) -> None:
+    finding = only(readable_by_ecs, constrained(constraint))
+    assert words in finding.message
+    assert fix in finding.fix
 
 
 @pytest.mark.parametrize(
