@@ -11,6 +11,7 @@ from datetime import date
 from enum import Enum
 
 from gpu_constructs.hardware.model import Architecture, InstanceType, Vendor
+from gpu_constructs.hardware.records import DATA, parsed
 from gpu_constructs.values import dataclass
 
 
@@ -143,26 +144,18 @@ https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-ami-storage-conf
 _X86 = Architecture.X86_64
 _ARM = Architecture.ARM64
 
-# Of the 30 regions whose public SSM parameters moto 5.2.5 records, 28 publish each of these releases. The release notes
-# of aws/amazon-ecs-ami go on to 20261113.
-_AL2023_RELEASE = "2023.0.20260922"
-_AL2_RELEASE = "2.0.20260924"
-# The two other regions, with the day of their newest release; it is the same for every image of Amazon Linux.
-_STOPPED = {"me-central-1": "20260226", "me-south-1": "20260226"}
+# The releases that the images are pinned to. They belong to the release of this library, and no newer catalogue changes
+# them: a pin moves when the library is updated.
+_PINNED = parsed(DATA / "pinned_images.json")
+# Regions with no newer release than that of a day, which is the same for every image of Amazon Linux.
+_STOPPED: Mapping[str, str] = _PINNED["stopped"]
 
 RELEASE_DAY = re.compile(r"20\d{6}")
 """The day in the name of an Amazon Linux AMI."""
-_AGENT = "1.107.0"
-# The release notes of 20260918 and 20260929 both give it, so 20260922 between them has it too.
-_AL2023_DRIVER = "580.178.04"
-_AL2_DRIVER = "550.163.01"
 _KERNEL = "kernel-5.10"  # the other kernel of Amazon Linux 2, whose first one stands in no name
 _AL2_END = date(2026, 6, 30)
 _AL2023_END = date(2029, 6, 30)  # https://docs.aws.amazon.com/linux/al2023/ug/release-cadence.html
-# 1.68.0, with the same driver, was still a pre-release in some regions when it was last looked at.
-_BOTTLEROCKET_RELEASE = "1.66.0"
 _FIRST_FIPS = 2  # variants 2 and 3 are published in a form for FIPS 140-3 as well
-_BOTTLEROCKET_DRIVER = "580.178.04"
 
 _ECS_AMI = "https://github.com/aws/amazon-ecs-ami/releases"
 _BOTTLEROCKET_DRIVERS = "https://bottlerocket.dev/en/os/1.66.x/version-information/gpu-drivers/1.66.0/"
@@ -175,13 +168,14 @@ _DEVICES = {"gpu": Vendor.NVIDIA, "inf": Vendor.NEURON, "neuron": Vendor.NEURON}
 def _amazon_linux(system: OperatingSystem, kind: str = "", kernel: str = "") -> Image:
     """An image whose name, parameter and AMI are made of the same parts; a kind is a device or ``arm64``."""
     device, architecture = kind if kind in _DEVICES else "", _ARM if kind == "arm64" else _X86
+    pinned = _PINNED[system]
+    release, driver = pinned["release"], pinned["driver"]
     if system is _AL2:
-        short, driver = "al2", _AL2_DRIVER
-        ami = _joined("-", "amzn2-ami-ecs", kernel, device, "hvm", _AL2_RELEASE, architecture, "ebs")
+        short, ami = "al2", _joined("-", "amzn2-ami-ecs", kernel, device, "hvm", release, architecture, "ebs")
     else:
-        short, driver = "al2023", _AL2023_DRIVER
         end = "ebs" if device == "gpu" else ""
-        ami = _joined("-", "al2023-ami-ecs", device, "hvm", _AL2023_RELEASE, "kernel-6.1", architecture, end)
+        short = "al2023"
+        ami = _joined("-", "al2023-ami-ecs", device, "hvm", release, "kernel-6.1", architecture, end)
     parameter = _joined("/", "/aws/service/ecs/optimized-ami", system, kernel, kind)
     return Image(
         name=_joined("-", short, kernel, kind),
@@ -193,7 +187,7 @@ def _amazon_linux(system: OperatingSystem, kind: str = "", kernel: str = "") -> 
         known_release=ami,
         driver_branch=int(driver.partition(".")[0]) if device == "gpu" else None,
         driver_version=driver if device == "gpu" else None,
-        agent_version=_AGENT,
+        agent_version=pinned["agent"],
         end_of_life=_AL2_END if system is _AL2 else _AL2023_END,
         root_device=ROOT_DEVICE,
         image_device=IMAGE_VOLUMES[system].device,
@@ -209,6 +203,7 @@ def _joined(separator: str, *parts: object) -> str:
 
 def _bottlerocket(variant: int, architecture: Architecture, accelerator: Vendor | None, fips: str = "") -> Image:
     suffix = f"{'-nvidia' if accelerator else ''}{fips}"
+    pinned = _PINNED[_BOTTLEROCKET]
     parameter = f"/aws/service/bottlerocket/aws-ecs-{variant}{suffix}/{architecture}"
     return Image(
         name=f"bottlerocket-ecs-{variant}{suffix}-{architecture}",
@@ -217,9 +212,9 @@ def _bottlerocket(variant: int, architecture: Architecture, accelerator: Vendor 
         accelerator=accelerator,
         ssm_parameter=f"{parameter}/latest/image_id",
         pinned_ssm_parameter=f"{parameter}/{{release}}/image_id",
-        known_release=_BOTTLEROCKET_RELEASE,
-        driver_branch=580 if accelerator else None,
-        driver_version=_BOTTLEROCKET_DRIVER if accelerator else None,
+        known_release=pinned["release"],
+        driver_branch=int(pinned["driver"].partition(".")[0]) if accelerator else None,
+        driver_version=pinned["driver"] if accelerator else None,
         agent_version=None,
         end_of_life=None,
         root_device=ROOT_DEVICE,
