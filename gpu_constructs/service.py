@@ -179,7 +179,8 @@ class GpuService(ScaledService):
         }
         require_interfaces(workload, of_interfaces, _ARGUMENTS)
         if has_address:
-            require_yes(replace(workload, assigns_public_ip=True), "GPU278", arguments=_ARGUMENTS)
+            addressed = replace(workload, network_configuration=True, assigns_public_ip=True)
+            require_yes(addressed, "GPU126", arguments=_ARGUMENTS)
         super().__init__(
             scope,
             construct_id,

@@ -9,10 +9,10 @@ from functools import cache
 from pathlib import Path
 
 from gpu_constructs.checking.report import Report, check_files
-from gpu_constructs.rules import RULES
+from gpu_constructs.rules import RULES, Finding
 from tools.rule_examples import Example, example_of
 
-__all__ = ["examples", "given", "of_right", "of_template", "of_wrong"]
+__all__ = ["examples", "given", "of_part", "of_right", "of_template", "of_wrong"]
 
 
 @cache
@@ -31,6 +31,11 @@ def of_wrong(rule: str) -> Report:
 def of_right(rule: str) -> Report:
     """Of the same example as it should be."""
     return _of_text(examples()[rule].file(examples()[rule].right))
+
+
+def of_part(rule: str, part: str) -> list[Finding]:
+    """What a rule finds in the templates of its example with another part."""
+    return [each for each in _of_text(example_of(rule).file(part)).findings if each.rule == rule]
 
 
 @cache

@@ -135,7 +135,7 @@ def test_capacity_of_another_cluster_is_refused(site: Site) -> None:
     other = GpuCluster(site.stack, "Other", vpc=site.vpc)
     with pytest.raises(
         IncompatibleError,
-        match=r"capacity: .* names Capacity, a capacity provider of the cluster Stack/Cluster/.*GPU143",
+        match=r"capacity: .* names Capacity, a capacity provider of the cluster Stack/Cluster/.*GPU217",
     ):
         GpuService(site.stack, "Service", cluster=other, task_definition=chat(site))
 

@@ -185,10 +185,6 @@ class Pool(HostSetup):
         zones_are_open: Whether the zones of its subnets are only known at deploy time; only the constructs know.
         associated: Whether a cluster's list of capacity providers names its provider; unknown where the files have no
             list of its cluster, or not all of it.
-        listed_at: Where a list of capacity providers names its provider, of Managed Instances alone; None where none
-            does.
-        passes_host_role: Whether ECS may start Managed Instances with their role, as far as the files say.
-        trusts_ecs: Whether ECS may assume the infrastructure role of Managed Instances, as far as the files say.
         told_cluster: The cluster that its user data names where that is not `cluster`, the default one by its name;
             unknown where that is not known, or where user data names none and the deploy names `cluster`, which may be
             the default one. None where it is the same, or user data names none.
@@ -223,9 +219,6 @@ class Pool(HostSetup):
     public_subnets: bool | Unknown = field(default=UNKNOWN, compare=False)
     zones_are_open: bool = field(default=False, compare=False)
     associated: bool | Unknown = field(default=UNKNOWN, compare=False)
-    listed_at: Origin | None = field(default=None, compare=False, repr=False)
-    passes_host_role: bool | Unknown = field(default=UNKNOWN, compare=False)
-    trusts_ecs: bool | Unknown = field(default=UNKNOWN, compare=False)
     told_cluster: str | Unknown | None = field(default=None, compare=False)
     max_vcpus: int | Unknown | None = field(default=None, compare=False)
     min_vcpus: int | Unknown | None = field(default=None, compare=False)

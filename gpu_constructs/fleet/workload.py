@@ -70,7 +70,6 @@ class Workload:
         name: How the user calls it; unique in a fleet.
         task: What it runs, with what it overrides; None where the files that were read do not define it.
         starter: What starts the copies.
-        service_name: Its name in ECS, where the files give one and certainly create it; only templates say so.
         cluster: The cluster it runs in, as `Pool.cluster` names it; None if it is the default one.
         strategy: Where its tasks go, as written, also with a launch type, which ECS refuses. That of the cluster where
             the service has neither a strategy nor a launch type.
@@ -93,18 +92,10 @@ class Workload:
         subnets: Where its network configuration has network interfaces of tasks, empty where that is not known; only
             templates say so.
         assigns_public_ip: Whether its network configuration gives tasks a public address; only templates say so.
-        lacks_namespace: Whether it is in Service Connect, and certainly neither it nor its cluster names a namespace.
-        connect_ports: Names of ports that Service Connect makes known, as far as they are known.
-        has_default_strategy: Whether `strategy` is that of the cluster; only templates say so.
-        may_precede_providers: Whether CloudFormation may create it before its cluster has the capacity providers.
-        execute_command: Whether ECS Exec is on; only templates say so.
-        lacks_role: Whether it certainly names no role with which EventBridge may run the task.
         overrides_others: Names in its overrides that certainly no container of its task has, with where each was
             written; only templates say so.
         variables: What its overrides set: the container, the variable and its value, which is the part that is known
             where a state of Step Functions adds to it; only templates say so.
-        missing_providers: Capacity providers of its strategy that its cluster certainly does not have; only templates
-            say so.
         origin: Where it was written.
     """
 
@@ -126,17 +117,9 @@ class Workload:
     network_configuration: bool | Unknown = field(default=UNKNOWN, compare=False)
     subnets: tuple[Subnet, ...] = field(default=(), compare=False)
     assigns_public_ip: bool = field(default=False, compare=False)
-    lacks_namespace: bool = field(default=False, compare=False)
-    service_name: str | Unknown | None = field(default=None, compare=False)
-    connect_ports: tuple[str, ...] = field(default=(), compare=False)
-    has_default_strategy: bool = field(default=False, compare=False)
-    may_precede_providers: bool = field(default=False, compare=False)
-    execute_command: bool | Unknown = field(default=False, compare=False)
     follows_cluster: bool = field(default=False, compare=False)
-    lacks_role: bool = field(default=False, compare=False)
     overrides_others: tuple[tuple[str, Origin], ...] = field(default=(), compare=False)
     variables: tuple[tuple[str, str, str], ...] = field(default=(), compare=False)
-    missing_providers: tuple[str, ...] = field(default=(), compare=False)
     origin: Origin | None = field(default=None, compare=False, repr=False)
 
     @property

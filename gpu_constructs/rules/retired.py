@@ -71,6 +71,8 @@ GONE: Mapping[str, Gone] = {
         "are all counts and sizes zero or more?",
         said_by="cfn-lint E3034 and the APIs of Amazon ECS and EC2 Auto Scaling, when they are called",
     ),
+    "GPU120": Gone("does the service have either a launch type or a capacity provider strategy?", into="GPU089"),
+    "GPU121": Gone("is every capacity provider of a strategy associated with the cluster?", into="GPU217"),
     "GPU133": Gone("does a job ask AWS Batch for whole GPUs?", into="GPU020"),
     "GPU134": Gone(
         "does a GPU job set its vCPUs and its memory?",
@@ -81,8 +83,10 @@ GONE: Mapping[str, Gone] = {
         "do instance requirements either allow instance types or exclude some?",
         said_by="Amazon EC2 Auto Scaling, when it creates the group,",
     ),
+    "GPU139": Gone("do services for ECS Managed Instances have a capacity provider strategy?", into="GPU218"),
     "GPU141": Gone("does AWS publish the SSM parameter of the machine image?", into="GPU130"),
     "GPU142": Gone("is the machine image of GPU tasks made for ECS on Linux?", into="GPU309"),
+    "GPU143": Gone("do the capacity providers of a strategy belong to the cluster of the service?", into="GPU217"),
     "GPU161": Gone("does a mixed instances policy with a Capacity Block have distribution segments?", into="GPU104"),
     "GPU167": Gone("can the schedule of a Capacity Block remove hosts with tasks?", into="GPU165"),
     "GPU168": Gone(
@@ -91,11 +95,16 @@ GONE: Mapping[str, Gone] = {
     ),
     "GPU169": Gone("is the zone of the hosts of a Capacity Block known?", into="GPU104"),
     "GPU180": Gone("can MPS limit what a container takes of these GPUs?", into="GPU032"),
+    "GPU186": Gone(
+        "do reserved Managed Instances name their Capacity Reservations?",
+        said_by="the page of CapacityReservationRequest of Amazon ECS",
+    ),
     "GPU189": Gone(
         "are the instance types of ECS Managed Instances either allowed or excluded?",
         said_by="Amazon ECS, when it creates the capacity provider,",
     ),
     "GPU194": Gone("do hosts that count their GPUs at boot also boot when they leave the warm pool?", into="GPU193"),
+    "GPU196": Gone("does each cluster have one list of capacity providers?", into="GPU195"),
     "GPU201": Gone("is it recorded whether the region has the release of the machine image?", into="GPU200"),
     "GPU202": Gone(
         "is the maximum price of Spot hosts at least the price on demand?",
@@ -105,6 +114,7 @@ GONE: Mapping[str, Gone] = {
         "does the task have the container and the port that load balancers send requests to?",
         into="GPU204",
     ),
+    "GPU207": Gone("does a task in Service Connect set its memory, with room for the proxy?", into="GPU230"),
     "GPU209": Gone(
         "does a container set only kernel parameters of namespaces that its task has for itself?",
         said_by="Amazon ECS, RegisterTaskDefinition",
@@ -112,6 +122,10 @@ GONE: Mapping[str, Gone] = {
     "GPU214": Gone("is there room for a deployment while the service has its maximum number of copies?", into="GPU010"),
     "GPU215": Gone("does EC2 take the user data?", into="GPU231"),
     "GPU216": Gone("is it known that hosts with EFA run in one Availability Zone?", into="GPU095"),
+    "GPU219": Gone(
+        "does a run start at most as many tasks at once as RunTask takes?",
+        said_by="cfn-lint E3034 (schedules), cdk-preflight pf-events-target-ecs-parameters (rules), RunTask itself",
+    ),
     "GPU232": Gone(
         "does the task definition have a container?",
         said_by="cdk-preflight pf-ecs-container-definitions-empty, cfn-lint E3042 (an empty list)",
@@ -130,11 +144,18 @@ GONE: Mapping[str, Gone] = {
     "GPU272": Gone("does the variable that names the cluster have a value?", into="GPU098"),
     "GPU274": Gone("is the size set on the volume that holds container images?", into="GPU268"),
     "GPU276": Gone("may the task execution role read the secrets of the task?", into="GPU257"),
+    "GPU278": Gone("do only tasks on Fargate ask for a public address?", into="GPU126"),
+    "GPU279": Gone("does a service in Service Connect have a namespace?", into="GPU262"),
     "GPU280": Gone(
         "are the ports of host and container the same in network modes awsvpc and host?",
         said_by="cfn-lint E3053 (awsvpc), cdk-preflight pf-ecs-host-network-host-port-mismatch (host)",
     ),
     "GPU282": Gone("is a group of hosts in a cluster placement group in one Availability Zone?", into="GPU095"),
+    "GPU283": Gone(
+        "does ECS take the percentages of a deployment?",
+        said_by="cdk-preflight pf-ecs-service-deployment-percent, Amazon ECS when it creates the service",
+    ),
+    "GPU284": Gone("does a service in Service Connect run elsewhere than on Managed Instances?", into="GPU230"),
     "GPU285": Gone(
         "do load balancers say between what a deployment shifts their traffic?",
         said_by="Amazon ECS, when it creates the service (advancedConfiguration field is required)",
@@ -145,8 +166,14 @@ GONE: Mapping[str, Gone] = {
     "GPU292": Gone("are values of resource requirements written as strings?", into="GPU020"),
     "GPU293": Gone("is the timeout of a job one that AWS Batch accepts?", into="GPU350"),
     "GPU299": Gone("is the listener there before the service?", into="GPU298"),
+    "GPU302": Gone("has the only provider of a strategy a weight above 0?", into="GPU089"),
     "GPU303": Gone("does something give hosts the custom attributes that tasks are placed by?", into="GPU042"),
     "GPU308": Gone("does a group ask for Spot hosts once?", said_by="Amazon EC2 Auto Scaling, when it launches hosts,"),
+    "GPU314": Gone("may ECS assume the infrastructure role of Managed Instances?", into="GPU190"),
+    "GPU318": Gone(
+        "has each service of a cluster a name of its own?",
+        said_by="Amazon ECS, when it creates the second service",
+    ),
     "GPU320": Gone("are the InfiniBand devices that the task is given those of EFA?", into="GPU132"),
     "GPU322": Gone("does something limit how often a state runs a GPU task again?", into="GPU321"),
     "GPU330": Gone("is the retry strategy of a job one that AWS Batch accepts?", into="GPU350"),

@@ -223,7 +223,7 @@ def _require_usable(
                 argument="capacity",
                 value=each.pool.name,
                 fix="capacity of the cluster of the service",
-                rule="GPU143",
+                rule="GPU217",
             )
         _require_off_gpu_hosts(each, "capacity", off_gpu_hosts=off_gpu_hosts)
 

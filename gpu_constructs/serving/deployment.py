@@ -15,8 +15,6 @@ from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.placement import rollout_percentages, slots_taken
 from gpu_constructs.placement.rollout import PoolNeed, percent_for_one_less
 
-_PERCENTAGES = "GPU283"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Percentages:
@@ -152,5 +150,5 @@ def _percent(argument: str, value: int | None) -> int | Unknown | None:
         return None
     fix = "leave it out for one that lets a deployment go on"
     if argument.startswith("max"):
-        return whole_number(argument, value, smallest=MAX_PERCENT, unit="percent", fix=fix, rule=_PERCENTAGES)
-    return whole_number(argument, value, smallest=0, largest=MAX_PERCENT, unit="percent", fix=fix, rule=_PERCENTAGES)
+        return whole_number(argument, value, smallest=MAX_PERCENT, unit="percent", fix=fix)
+    return whole_number(argument, value, smallest=0, largest=MAX_PERCENT, unit="percent", fix=fix)

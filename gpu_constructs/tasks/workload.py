@@ -111,7 +111,7 @@ def require_home(
         for item, each in zip(workload.strategy, used, strict=True)
     )
     at_home = replace(workload, cluster=cluster.node.path, strategy=strategy)
-    require_yes(at_home, "GPU143", arguments=arguments)
+    require_yes(at_home, "GPU217", arguments=arguments)
 
 
 def keep_exported(used: Sequence[Capacity], scope: Construct) -> None:

@@ -205,7 +205,7 @@ def test_a_misspelt_option_gets_the_nearest_name(ground: Ground) -> None:
         ({"assign_public_ip": True}, r"assign_public_ip: .* has network mode bridge, .*\(GPU126"),
         (
             {"assign_public_ip": True, "mode": ecs.NetworkMode.AWS_VPC},
-            r"assign_public_ip: .* Fargate only.*\(GPU278",
+            r"assign_public_ip: .* Fargate only.*\(GPU126",
         ),
         ({"lifecycle_hooks": [object()]}, "a value has a type that CDK cannot take"),
     ],

@@ -39,13 +39,22 @@ _DEFAULT = _Part(
 
 
 @error(
-    "GPU121",
-    question="is every capacity provider of a strategy associated with the cluster?",
-    because="a strategy can use capacity providers that are associated with the cluster; ECS refuses a service whose "
-    "strategy has another",
+    "GPU217",
+    question="does the cluster of a service or a run have every capacity provider of its strategy?",
+    because="a strategy can use capacity providers that are associated with the cluster; ECS refuses a service or a "
+    "run whose strategy names another",
+    softer="where only the deploy knows whether two names of clusters mean one",
     source=_STRATEGY,
 )
-def associated(workload: Workload) -> Problems:
+def of_the_cluster(context: Context) -> Problems:
+    for workload in context.fleet.workloads:
+        missing = () if context.files is None else context.files.missing_providers(workload)
+        found = tuple(_not_listed(workload)) or tuple(_missing(context, workload, missing))
+        yield from found or _of_another_cluster(workload)
+
+
+def _not_listed(workload: Workload) -> Problems:
+    """Providers that a list of capacity providers of the cluster does not name."""
     names = [
         pool.name
         for pool in _pools_with_known_cluster(workload)
@@ -53,6 +62,7 @@ def associated(workload: Workload) -> Problems:
     ]
     if names:
         yield Problem(
+            about=workload,
             property_name="CapacityProviderStrategy",
             value=names if len(names) > 1 else names[0],
             message=f"the strategy of {workload.name} names {and_list(names)}, which "
@@ -62,28 +72,35 @@ def associated(workload: Workload) -> Problems:
         )
 
 
-@error(
-    "GPU217",
-    question="does the cluster have every capacity provider of a strategy?",
-    because="a strategy can use capacity providers that are associated with the cluster; ECS refuses a service or a "
-    "run whose strategy names another",
-    source=_STRATEGY,
-    unless=("GPU121",),
-)
-def of_the_cluster(context: Context) -> Problems:
-    for workload in context.fleet.workloads:
-        by_fix: dict[str, list[str]] = {}
-        for name in workload.missing_providers:
-            by_fix.setdefault(_meant(context, workload, name), []).append(name)
-        for fix, names in by_fix.items():
+def _missing(context: Context, workload: Workload, missing: Iterable[str]) -> Problems:
+    """Providers that no list associates with the cluster."""
+    by_fix: dict[str, list[str]] = {}
+    for name in missing:
+        by_fix.setdefault(_meant(context, workload, name), []).append(name)
+    for fix, names in by_fix.items():
+        yield Problem(
+            about=workload,
+            property_name="CapacityProviderStrategy",
+            value=names if len(names) > 1 else names[0],
+            message=f"the strategy of {workload.name} names {and_list(map(brief, names))}, which no list of "
+            f"capacity providers associates with the cluster {_named(workload.cluster)}",
+            fix=fix or _association(workload, names),
+            involves=tuple(item.pool for item in workload.strategy if item.pool is not None),
+        )
+
+
+def _of_another_cluster(workload: Workload) -> Problems:
+    for pool in _pools_with_known_cluster(workload):
+        if pool.cluster != workload.cluster and (pool.associated is True or pool.kind is PoolKind.MANAGED_INSTANCES):
+            here, there = _named(workload.cluster), _named(pool.cluster)
             yield Problem(
                 about=workload,
                 property_name="CapacityProviderStrategy",
-                value=names if len(names) > 1 else names[0],
-                message=f"the strategy of {workload.name} names {and_list(map(brief, names))}, which no list of "
-                f"capacity providers associates with the cluster {_named(workload.cluster)}",
-                fix=fix or _association(workload, names),
-                involves=tuple(item.pool for item in workload.strategy if item.pool is not None),
+                value=pool.name,
+                message=f"the strategy of {workload.name} names {pool.name}, a capacity provider of the cluster "
+                f"{there}, and {workload.name} runs in {here}",
+                fix=f"run {workload.name} in {there}, or use a capacity provider of {here}",
+                is_certain=False,
             )
 
 
@@ -117,27 +134,6 @@ def _providers_of_clusters(context: Context) -> dict[str | Unknown | None, list[
     for provider, cluster in context.once(_clusters_of_providers).items():
         found.setdefault(cluster, []).append(provider)
     return found
-
-
-@warning(
-    "GPU143",
-    question="do the capacity providers of a strategy belong to the cluster of the service?",
-    because="a capacity provider belongs to one cluster, and ECS refuses a service of another cluster whose strategy "
-    "has it; whether two names mean one cluster may only be known at deploy time",
-    source=_STRATEGY,
-    unless=("GPU217",),
-)
-def of_same_cluster(workload: Workload) -> Problems:
-    for pool in _pools_with_known_cluster(workload):
-        if pool.cluster != workload.cluster and (pool.associated is True or pool.kind is PoolKind.MANAGED_INSTANCES):
-            here, there = _named(workload.cluster), _named(pool.cluster)
-            yield Problem(
-                property_name="CapacityProviderStrategy",
-                value=pool.name,
-                message=f"the strategy of {workload.name} names {pool.name}, a capacity provider of the cluster "
-                f"{there}, and {workload.name} runs in {here}",
-                fix=f"run {workload.name} in {there}, or use a capacity provider of {here}",
-            )
 
 
 @error(
@@ -190,12 +186,14 @@ def one_provider(context: Context) -> Problems:
 
 @warning(
     "GPU195",
-    question="is the list of capacity providers in the same files as its cluster?",
-    because="a list replaces the whole list of the cluster, and its default strategy; ECS disassociates a provider "
-    "that is left out, Fargate included, and the deployment fails while tasks use it",
+    question="is a list of capacity providers the only one of its cluster?",
+    because="a list replaces the whole list of the cluster, and its default strategy, so the list that is deployed "
+    "last wins; ECS disassociates a provider that is left out, Fargate included, and the deployment fails while tasks "
+    "use it",
     source=_LISTS,
 )
-def of_a_cluster_that_was_read(context: Context) -> Problems:
+def the_only_list(context: Context) -> Problems:
+    yield from _second_lists(context)
     for each in context.fleet.provider_lists:
         parts = [part for kept, part in ((each.keeps_providers, _LIST), (each.keeps_strategy, _DEFAULT)) if not kept]
         if parts and not each.cluster_is_defined:
@@ -211,13 +209,7 @@ def of_a_cluster_that_was_read(context: Context) -> Problems:
             )
 
 
-@warning(
-    "GPU196",
-    question="does each cluster have one list of capacity providers?",
-    because="a list replaces the whole list of the cluster, so the list that is deployed last wins",
-    source=_LISTS,
-)
-def one_for_each_cluster(context: Context) -> Problems:
+def _second_lists(context: Context) -> Problems:
     first: dict[tuple[str | None, str], ProviderList] = {}
     for each in context.fleet.provider_lists:
         if not (each.is_certain and isinstance(each.cluster, str)):

@@ -5,9 +5,10 @@ from __future__ import annotations
 from gpu_constructs.fleet import Pool, PoolKind, PurchaseOption, Unknown, Workload
 from gpu_constructs.hardware.managed_instances import may_be_managed
 from gpu_constructs.placement.query import Attribute, conditions
+from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.expressions import joined, readable
 from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
-from gpu_constructs.rules.rule import Problem, Problems, error, info, warning
+from gpu_constructs.rules.rule import Problem, Problems, warning
 
 _TYPES = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-instance-types.html"
 
@@ -44,26 +45,6 @@ def launched(pool: Pool) -> Problems:
             message=f"whether Managed Instances launch {or_list(pool.instance_types)} is in doubt: "
             f"{and_list(each for each in doubts if each)}",
             fix="use an Auto Scaling group, or another family",
-        )
-
-
-@info(
-    "GPU186",
-    question="do reserved Managed Instances name their Capacity Reservations?",
-    because="with CapacityOptionType RESERVED, Managed Instances launch into Capacity Reservations; the resource group "
-    "is optional, and without it hosts can use only open reservations that match",
-    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityReservationRequest.html",
-    unless=("GPU187",),
-)
-def reservations_are_named(pool: Pool) -> Problems:
-    if pool.kind is not PoolKind.MANAGED_INSTANCES or pool.bought.option is not PurchaseOption.RESERVED:
-        return
-    if pool.bought.reservation is None or pool.bought.reservation.group is None:
-        yield Problem(
-            property_name="CapacityReservations",
-            message="CapacityOptionType is RESERVED, and CapacityReservations does not name a resource group, so that "
-            "the hosts depend on open Capacity Reservations",
-            fix="CapacityReservations with ReservationGroupArn, where the reservations are in a group",
         )
 
 
@@ -123,39 +104,6 @@ def supported_attributes(workload: Workload) -> Problems:
         )
 
 
-@error(
-    "GPU190",
-    question="may ECS pass the role of the hosts to Managed Instances?",
-    because="AmazonECSInfrastructureRolePolicyForManagedInstances passes roles whose names begin with ecsInstanceRole; "
-    "any other name, such as one that CloudFormation makes, is an authorization error when a task is launched",
-    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-instance-profile.html",
-)
-def may_pass_role(pool: Pool) -> Problems:
-    if pool.kind is PoolKind.MANAGED_INSTANCES and pool.passes_host_role is False:
-        yield Problem(
-            property_name="InfrastructureRoleArn",
-            message="the infrastructure role has only the policy of AWS, which does not pass the role of the instance "
-            "profile, because its name does not begin with ecsInstanceRole",
-            fix="give that role a RoleName that begins with ecsInstanceRole, or allow the infrastructure role "
-            "iam:PassRole for its ARN",
-        )
-
-
-@error(
-    "GPU314",
-    question="may ECS assume the infrastructure role of Managed Instances?",
-    because="ECS starts and ends Managed Instances with the infrastructure role, which has to trust ecs.amazonaws.com",
-    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/infrastructure_IAM_role.html",
-)
-def trusts_ecs(pool: Pool) -> Problems:
-    if pool.kind is PoolKind.MANAGED_INSTANCES and pool.trusts_ecs is False:
-        yield Problem(
-            property_name="InfrastructureRoleArn",
-            message=f"ECS may not assume the infrastructure role of {pool.name}, so that it cannot start hosts",
-            fix="Principal: {Service: ecs.amazonaws.com} in the AssumeRolePolicyDocument of the role",
-        )
-
-
 @warning(
     "GPU301",
     question="does only the capacity provider of Managed Instances name its cluster?",
@@ -165,12 +113,18 @@ def trusts_ecs(pool: Pool) -> Problems:
     "(github.com/hashicorp/terraform-provider-aws/issues/45693, github.com/pulumi/pulumi-aws/issues/6061)",
     source="https://github.com/hashicorp/terraform-provider-aws/issues/44783",
 )
-def not_listed(pool: Pool) -> Problems:
-    if pool.kind is PoolKind.MANAGED_INSTANCES and pool.listed_at is not None:
-        yield Problem(
-            property_name="CapacityProviders",
-            origin=pool.listed_at,
-            message=f"a list of capacity providers names {pool.name}, which ECS associates with its cluster by "
-            "ClusterName: it may refuse the list, at least while the provider is not ACTIVE",
-            fix=f"leave {pool.name} out of CapacityProviders; a strategy may name it all the same",
-        )
+def not_listed(context: Context) -> Problems:
+    for pool in context.fleet.pools if context.files is not None else ():
+        resource = None if context.files is None else context.files.resource(pool)
+        if resource is None or context.files is None or pool.kind is not PoolKind.MANAGED_INSTANCES:
+            continue
+        listed_at = context.files.clusters.association_of(resource.reference)
+        if listed_at is not None:
+            yield Problem(
+                about=pool,
+                property_name="CapacityProviders",
+                origin=listed_at,
+                message=f"a list of capacity providers names {pool.name}, which ECS associates with its cluster by "
+                "ClusterName: it may refuse the list, at least while the provider is not ACTIVE",
+                fix=f"leave {pool.name} out of CapacityProviders; a strategy may name it all the same",
+            )

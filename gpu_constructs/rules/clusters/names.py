@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from gpu_constructs.budget import LABEL, brief
+from gpu_constructs.budget import LABEL
 from gpu_constructs.errors import shown
-from gpu_constructs.fleet import Container, Pool, Scheduler, Task, Unknown, Workload
+from gpu_constructs.fleet import Container, Pool, Scheduler, Task
 from gpu_constructs.hardware.aws_limits import ECS_NAME_FORM, is_ecs_name, reserved_prefix
 from gpu_constructs.rules.change import Way, Ways, one_way
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.accelerated import accelerated_workloads
 from gpu_constructs.rules.evidence.fixes import with_container
 from gpu_constructs.rules.rule import Problem, Problems, error
 
@@ -45,32 +44,6 @@ def accepted(context: Context) -> Problems:
             yield from _of_task(task, task.family, f"the family of {task.name} is")
         for container in task.containers:
             yield from _of_task(task, container.name, f"a container of {task.name} is called", container)
-
-
-@error(
-    "GPU318",
-    question="has each service of a cluster a name of its own?",
-    because="the names of services are unique within a cluster, and ECS refuses the second service of a name",
-    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CreateService.html",
-)
-def unique(context: Context) -> Problems:
-    first: dict[tuple[str | None, str | None, str], Workload] = {}
-    for workload in context.once(accelerated_workloads):
-        name, cluster = workload.service_name, workload.cluster
-        if not isinstance(name, str) or isinstance(cluster, Unknown):
-            continue
-        # Another file may be for another account, with a cluster of the same name.
-        file = None if workload.origin is None else workload.origin.file
-        other = first.setdefault((file, cluster, name), workload)
-        if other is not workload:
-            yield Problem(
-                about=workload,
-                involves=(other,),
-                property_name="ServiceName",
-                value=name,
-                message=f"{workload.name} has the name {brief(name)}, which {other.name} has in the same cluster",
-                fix=f"another ServiceName, or {_NONE}",
-            )
 
 
 def _of_task(task: Task, name: str, what: str, container: Container | None = None) -> Problems:

@@ -9,9 +9,7 @@ from gpu_constructs.budget import brief
 from gpu_constructs.fleet import Pool, PoolKind, StrategyItem, Task, Unknown, Workload, known
 from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS, MAX_BASE, MAX_STRATEGY_PROVIDERS, MAX_WEIGHT
 from gpu_constructs.placement.memo import by_identity
-from gpu_constructs.placement.reach import pools_of
 from gpu_constructs.rules.change import one_way
-from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
@@ -23,9 +21,9 @@ _WITHIN = "values within these limits"
 @error(
     "GPU089",
     question="does ECS accept the capacity provider strategy?",
-    because=f"a strategy has at most {MAX_STRATEGY_PROVIDERS} providers, weights of 0 to {MAX_WEIGHT}, at least one of "
-    f"them above 0 if there are several, one base of 0 to {MAX_BASE}, and providers of either Fargate or Auto Scaling "
-    "groups",
+    because=f"a strategy has at most {MAX_STRATEGY_PROVIDERS} providers, of either Fargate or Auto Scaling groups, "
+    f"weights of 0 to {MAX_WEIGHT}, at least one of them above 0, and one base of 0 to {MAX_BASE}; ECS refuses any "
+    "other, and a strategy beside a launch type",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityProviderStrategyItem.html",
 )
 def accepted_by_ecs(workload: Workload) -> Problems:
@@ -36,23 +34,13 @@ def accepted_by_ecs(workload: Workload) -> Problems:
             fix=_WITHIN if better else fix,
             ways=one_way(fix, replace(workload, strategy=better)) if better else (),
         )
-
-
-@warning(
-    "GPU302",
-    question="has the only provider of a strategy a weight above 0?",
-    because="a provider with weight 0, which is the default, and no base can't be used to place tasks, says the page "
-    "of strategies with several providers; it does not say whether that holds for one",
-    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityProviderStrategyItem.html",
-)
-def weighs_something(workload: Workload) -> Problems:
-    if len(workload.strategy) == 1 and workload.strategy[0].weight == 0 and workload.strategy[0].base == 0:
+    if workload.strategy and isinstance(workload.launch_type, str):
         yield Problem(
-            property_name="CapacityProviderStrategy",
-            value=0,
-            message=f"the only provider of {workload.name}, {workload.strategy[0].provider}, has weight 0 and no base, "
-            "with which a provider may get no tasks",
-            fix="Weight: 1",
+            property_name="LaunchType",
+            value=workload.launch_type,
+            message=f"{workload.name} has the launch type {brief(workload.launch_type)} and a capacity provider "
+            f"strategy ({and_list(brief(str(item.provider)) for item in workload.strategy)}); ECS accepts one of them",
+            fix="remove LaunchType",
         )
 
 
@@ -78,33 +66,6 @@ def compatible_with_capacity(workload: Workload) -> Problems:
                 f"it on {pool.name} ({pool.kind.value})",
                 fix=f"{asks} in RequiresCompatibilities",
                 is_certain=pool.kind is PoolKind.MANAGED_INSTANCES,
-            )
-
-
-@warning(
-    "GPU139",
-    question="do services for ECS Managed Instances have a capacity provider strategy?",
-    because="Managed Instances run only tasks that a capacity provider strategy sends; with a launch type, a task "
-    "needs hosts that something else registers",
-    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CreateService.html",
-)
-def by_strategy(context: Context) -> Problems:
-    all_managed: dict[str | Unknown | None, list[Pool]] = {}
-    for each in context.fleet.pools:
-        if each.kind is PoolKind.MANAGED_INSTANCES:
-            all_managed.setdefault(each.cluster, []).append(each)
-    for workload in context.fleet.workloads if all_managed else ():
-        if workload.strategy or workload.launch_type != "EC2" or isinstance(workload.cluster, Unknown):
-            continue
-        managed = all_managed.get(workload.cluster)
-        if managed and not pools_of(context.fleet, workload):
-            yield Problem(
-                about=workload,
-                property_name="LaunchType",
-                value=workload.launch_type,
-                message=f"{workload.name} has the launch type EC2, and its cluster has only ECS Managed Instances "
-                f"({and_list(each.name for each in managed)}), which run tasks of a capacity provider strategy only",
-                fix=f"use a CapacityProviderStrategy with {managed[0].name}, and remove LaunchType",
             )
 
 
@@ -156,6 +117,12 @@ def _found(strategy: tuple[StrategyItem, ...]) -> Iterator[tuple[str, str, tuple
                     f"{name}={most}",
                     tuple(new if each is item else each for each in strategy),
                 )
+    if len(strategy) == 1 and strategy[0].weight == 0 and strategy[0].base == 0:
+        yield (
+            f"gives its only provider, {strategy[0].provider}, a weight of 0 and no base",
+            "Weight: 1",
+            (replace(strategy[0], weight=1),),
+        )
     if len(strategy) > 1 and all(item.weight == 0 for item in strategy):
         yield (
             f"gives all of its {len(strategy)} providers a weight of 0, and at least one of several must have more",

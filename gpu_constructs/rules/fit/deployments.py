@@ -30,7 +30,7 @@ from gpu_constructs.rules.words import Text
     because="a rolling deployment starts a copy above the desired count or stops one below it, as far as "
     "MinimumHealthyPercent and MaximumPercent allow; one that waits for room also keeps the service from scaling in",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/deployment-type-ecs.html",
-    unless=("GPU203", "GPU283"),
+    unless=("GPU203",),
     changes="MinimumHealthyPercent",
 )
 def room_to_deploy(context: Context) -> Problems:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from gpu_constructs.fleet import Pool, PoolKind, StrategyItem, Unknown, Workload
 from gpu_constructs.placement import demand_of
 from gpu_constructs.placement.destinations import started_by_strategies
-from gpu_constructs.placement.reach import EC2_LAUNCH_TYPES
+from gpu_constructs.placement.reach import EC2_LAUNCH_TYPES, pools_of
 from gpu_constructs.placement.route import Assignment, Destination
 from gpu_constructs.rules.change import Way, Ways, one_way
 from gpu_constructs.rules.context import Context
@@ -49,9 +49,11 @@ def makes_hosts_scale_out(context: Context) -> Problems:
 @error(
     "GPU218",
     question="is there a host, or something that starts one, for tasks without a capacity provider strategy?",
-    because="only a task with a capacity provider strategy makes a capacity provider scale out, and nothing starts "
-    "hosts in a group without one; without a host in the cluster RunTask fails at once, and a service waits",
-    softer="where other files may give the cluster a default strategy",
+    because="only a task with a capacity provider strategy makes a capacity provider scale out or runs on Managed "
+    "Instances, and nothing starts hosts in a group without one; without a host in the cluster RunTask fails at once, "
+    "and a service waits",
+    softer="where other files may give the cluster a default strategy, or something else may register hosts beside "
+    "Managed Instances",
     source=_SCALING,
     unless=("GPU060", "GPU070"),
 )
@@ -66,6 +68,29 @@ def has_a_first_host(context: Context) -> Problems:
             continue
         if started.isdisjoint(each.name for each in pools):
             yield replace(_without_host(workload, pools), is_certain=not has_default)
+    yield from _on_managed_instances(context)
+
+
+def _on_managed_instances(context: Context) -> Problems:
+    """Services with a launch type on a cluster that has only Managed Instances."""
+    managed_of: dict[str | Unknown | None, list[Pool]] = {}
+    for each in context.fleet.pools:
+        if each.kind is PoolKind.MANAGED_INSTANCES:
+            managed_of.setdefault(each.cluster, []).append(each)
+    for workload in context.fleet.workloads if managed_of else ():
+        if workload.strategy or workload.launch_type != "EC2" or isinstance(workload.cluster, Unknown):
+            continue
+        managed = managed_of.get(workload.cluster)
+        if managed and not pools_of(context.fleet, workload):
+            yield Problem(
+                about=workload,
+                property_name="LaunchType",
+                value=workload.launch_type,
+                message=f"{workload.name} has the launch type EC2, and its cluster has only ECS Managed Instances "
+                f"({and_list(each.name for each in managed)}), which run tasks of a capacity provider strategy only",
+                fix=f"use a CapacityProviderStrategy with {managed[0].name}, and remove LaunchType",
+                is_certain=False,
+            )
 
 
 def _landing(assignment: Assignment) -> tuple[Destination, ...]:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from gpu_constructs.fleet import Fleet, Pool, Remark, Task, Workload
-from gpu_constructs.hardware.aws_limits import is_region
+from gpu_constructs.fleet import Fleet, Pool, PoolKind, Remark, Task, Workload
+from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS, is_region
 from gpu_constructs.hardware.catalogue import for_one_check
 from gpu_constructs.template.model import STATE_MACHINES, Resource, Stack
 from gpu_constructs.template.resources.batch_hosts import batch_pools, other_environments
 from gpu_constructs.template.resources.batch_jobs import batch_tasks
-from gpu_constructs.template.resources.clusters import Clusters
+from gpu_constructs.template.resources.clusters import CAPACITY_PROVIDER, Clusters, provider_key
 from gpu_constructs.template.resources.declarations import declared_in
 from gpu_constructs.template.resources.gangs import gangs_of
+from gpu_constructs.template.resources.groups import AUTO_SCALING_GROUP
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.job_queues import job_queues
 from gpu_constructs.template.resources.json_texts import JsonTexts
@@ -47,6 +48,7 @@ class Files:
         clusters: The clusters, and the lists of their capacity providers.
         names: What resources are called.
         resources: The resources that define pools, tasks and workloads, by the kind of thing and its name.
+        calls: What calls of ``RunTask`` are given, by the name of the workload.
     """
 
     fleet: Fleet
@@ -54,15 +56,44 @@ class Files:
     clusters: Clusters
     names: Names
     resources: Mapping[tuple[type[Pool | Task | Workload], str], Resource]
+    calls: Mapping[str, Section]
 
     def resource(self, thing: Pool | Task | Workload) -> Resource | None:
         """The resource that defines a thing of the fleet; None where no file that was read does."""
         return self.resources.get((type(thing), thing.name))
 
     def section(self, thing: Pool | Task | Workload) -> Section | None:
-        """The properties of that resource. What is odd about them was noted when the fleet was read."""
+        """The properties of that resource, or what it gives ``RunTask``.
+
+        What is odd about them was noted when the fleet was read.
+        """
+        if isinstance(thing, Workload) and thing.name in self.calls:
+            return self.calls[thing.name]
         found = self.resource(thing)
         return None if found is None else Section.of(found, [])
+
+    def group(self, pool: Pool) -> Resource | None:
+        """The Auto Scaling group of a pool; None where it has none, or no file that was read defines it."""
+        found = self.resource(pool)
+        if found is None or found.type != CAPACITY_PROVIDER:
+            return found if found is not None and found.type == AUTO_SCALING_GROUP else None
+        arn = Section.of(found, []).section("AutoScalingGroupProvider").get("AutoScalingGroupArn")
+        return self.index.find(arn, AUTO_SCALING_GROUP, found.origin.place)
+
+    def missing_providers(self, workload: Workload) -> tuple[str, ...]:
+        """Capacity providers that the strategy of a workload names, and that its cluster certainly does not have."""
+        section = self.section(workload)
+        written = () if section is None else section.sections("CapacityProviderStrategy")
+        found: dict[str, None] = {}
+        for each, item in zip(written, workload.strategy, strict=False):
+            key, pool = provider_key(each.get("CapacityProvider"), self.index, each.resource.place), item.pool
+            # Those of Managed Instances name their cluster themselves, and references to what is no provider are open.
+            is_known = isinstance(key, str) if pool is None else pool.kind is not PoolKind.MANAGED_INSTANCES
+            if key is None or not is_known or key in FARGATE_PROVIDERS:
+                continue
+            if self.clusters.lacks(key, workload.cluster):
+                found[str(key) if pool is None else pool.provider_name] = None
+        return tuple(found)
 
 
 def fleet_of(stacks: Sequence[Stack], *, tasks: Sequence[Resource] = (), remarks: Sequence[Remark] = ()) -> Fleet:
@@ -164,7 +195,8 @@ def _read(stacks: Sequence[Stack], tasks: Sequence[Resource], remarks: Sequence[
         submissions=all_submissions,
         remarks=(*remarks, *dict.fromkeys(notes)),
     )
-    return Files(fleet=fleet, index=index, clusters=clusters, names=names, resources=resources)
+    parameters = {name: each.parameters for each, name in zip(found_runs, run_names, strict=True)}
+    return Files(fleet=fleet, index=index, clusters=clusters, names=names, resources=resources, calls=parameters)
 
 
 def _called(task: Task, name: str) -> Task:

@@ -14,7 +14,6 @@ from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.launch import Launch, Launches
 from gpu_constructs.template.resources.managed import managed_pool
 from gpu_constructs.template.resources.networks import Networks
-from gpu_constructs.template.resources.roles import roles_with_policies
 from gpu_constructs.template.resources.section import Notes, Section
 from gpu_constructs.template.resources.subnets import subnets_of
 from gpu_constructs.template.resources.user_data import CLUSTER
@@ -46,12 +45,11 @@ def ecs_pools(index: Index, clusters: Clusters, launches: Launches, notes: Notes
     """
     networks = Networks(index)
     groups = Groups(index, launches, networks, notes)
-    with_policies = roles_with_policies(index)
     provided: set[Reference] = set()
     for resource in index.all(CAPACITY_PROVIDER):
         properties = Section.of(resource, notes)
         if properties.get("ManagedInstancesProvider") is not None:
-            pool = managed_pool(properties, resource, clusters, networks, index, with_policies=with_policies)
+            pool = managed_pool(properties, resource, clusters, networks, index)
         else:
             arn = properties.section("AutoScalingGroupProvider").get("AutoScalingGroupArn")
             group = index.find(arn, AUTO_SCALING_GROUP, resource.origin.place)

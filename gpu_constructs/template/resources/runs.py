@@ -50,7 +50,6 @@ class Run:
         count: The property that says how many copies there are.
         overrides: What it changes about the task.
         is_off: Whether it is turned off.
-        lacks_role: Whether it certainly names no role, which EventBridge needs.
         call: The state that it is; None where it is none.
     """
 
@@ -63,7 +62,6 @@ class Run:
     count: str
     overrides: Section
     is_off: bool = False
-    lacks_role: bool = False
     call: StateCall | None = None
 
 
@@ -131,7 +129,6 @@ class Runs:
             count="TaskCount",
             overrides=self._input(target),
             is_off=properties.text("State") in _OFF,
-            lacks_role=not any(each.is_unknown or each.has("RoleArn") for each in (target, properties)),
         )
 
     def _universal(self, resource: Resource, properties: Section, target: Section) -> Iterator[Run]:
@@ -176,8 +173,6 @@ def workload_of(run: Run, name: str, services: Services) -> Workload:
         launch_type=parameters.text("LaunchType") or None,
         desired_count=0 if run.is_off else given(parameters.integer(run.count), 1),
         constraints=constraints_of(parameters),
-        lacks_role=run.lacks_role,
-        missing_providers=services.missing_providers(parameters, cluster),
         network_configuration=UNKNOWN if network.is_unknown else configured,
         subnets=subnets_of(written.get("Subnets"), None, services.index),
         origin=parameters.origin,

@@ -7,15 +7,10 @@ from typing import Any
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, PoolKind, StrategyItem, UserData
-from gpu_constructs.rules import Finding, Severity, rules_of
+from gpu_constructs.rules import Severity, rules_of
 from gpu_constructs.rules.clusters import cluster_membership
-from gpu_constructs.rules.clusters.cluster_membership import (
-    associated,
-    joins_cluster_of_provider,
-    of_same_cluster,
-    of_the_cluster,
-    one_provider,
-)
+from gpu_constructs.rules.clusters.cluster_membership import joins_cluster_of_provider, of_the_cluster, one_provider
+from tests.reports import of_part
 from tests.rules.given import GPU_TASK, a_pool, managed_pool, only, running_on, said, service
 
 RULES = rules_of(cluster_membership)
@@ -30,20 +25,20 @@ def managed(cluster: str) -> Pool:
 
 
 def test_a_provider_that_the_cluster_does_not_list_is_refused() -> None:
-    finding = only(associated, running_on(hosts(associated=False), cluster="gpu"))
-    assert (finding.rule, finding.severity, finding.subject) == ("GPU121", Severity.ERROR, "chat-service")
+    finding = only(of_the_cluster, running_on(hosts(associated=False), cluster="gpu"))
+    assert (finding.rule, finding.severity, finding.subject) == ("GPU217", Severity.ERROR, "chat-service")
     assert "names Hosts, which is not among the capacity providers of the cluster gpu" in finding.message
     assert finding.fix == "add Hosts to CapacityProviders of AWS::ECS::ClusterCapacityProviderAssociations"
 
 
 def test_a_provider_that_a_strategy_names_twice_is_told_once() -> None:
     item = StrategyItem(provider="Hosts", pool=hosts(associated=False), weight=1)
-    assert len(said(associated, running_on(cluster="gpu", strategy=(item, item)))) == 1
+    assert len(said(of_the_cluster, running_on(cluster="gpu", strategy=(item, item)))) == 1
 
 
 def test_all_providers_that_an_association_lacks_are_one_finding() -> None:
     one, other = hosts(associated=False), hosts(associated=False, name="Others")
-    finding = only(associated, running_on(one, other, cluster="gpu"))
+    finding = only(of_the_cluster, running_on(one, other, cluster="gpu"))
     assert "names Hosts and Others, which are not among the capacity providers" in finding.message
     assert finding.fix.startswith("add Hosts and Others to CapacityProviders")
 
@@ -58,7 +53,7 @@ def test_all_providers_that_an_association_lacks_are_one_finding() -> None:
 )
 def test_a_provider_of_another_cluster_is_a_warning(pool: Pool, cluster: str | None, words: str) -> None:
     finding = only(RULES, running_on(pool, cluster=cluster))
-    assert (finding.rule, finding.severity) == ("GPU143", Severity.WARNING)
+    assert (finding.rule, finding.severity) == ("GPU217", Severity.WARNING)
     assert words in finding.message
     assert finding.fix.startswith("run chat-service in gpu, or use a capacity provider of ")
 
@@ -77,7 +72,7 @@ def test_a_provider_of_another_cluster_is_a_warning(pool: Pool, cluster: str | N
     ],
 )
 def test_the_same_cluster_and_what_nobody_knows_are_silent(pool: Pool, cluster: Any) -> None:
-    assert said((associated, of_same_cluster), running_on(pool, cluster=cluster)) == []
+    assert said(of_the_cluster, running_on(pool, cluster=cluster)) == []
 
 
 @pytest.mark.parametrize(
@@ -131,29 +126,34 @@ def test_managed_instances_of_a_strategy_are_of_no_group() -> None:
     assert said(one_provider, Fleet(pools=pools, workloads=(service(GPU_TASK, *pools),))) == []
 
 
-class TestProvidersThatTheClusterDoesNotHave:
-    def of(self, *names: str, **changes: Any) -> list[Finding]:
-        pool = a_pool(provider="gpu-l4", **{"cluster": "prod", "associated": True, **changes})
-        fleet = running_on(pool, cluster="prod", missing_providers=names)
-        return said(of_the_cluster, fleet)
+_OF_ANOTHER = """
+  Other: {Type: AWS::ECS::Cluster, Properties: {}}
+  Elsewhere:
+    Type: AWS::ECS::CapacityProvider
+    Properties: {Name: elsewhere-l4, AutoScalingGroupProvider: {AutoScalingGroupArn: arn}}
+  OfOther:
+    Type: AWS::ECS::ClusterCapacityProviderAssociations
+    Properties: {Cluster: !Ref Other, CapacityProviders: [!Ref Elsewhere], DefaultCapacityProviderStrategy: []}
+"""
 
-    def test_are_refused(self) -> None:
-        (finding,) = self.of("Other", associated=UNKNOWN)
-        assert finding.severity is Severity.ERROR
-        assert "names Other, which no list of capacity providers associates with the cluster prod" in finding.message
-        assert finding.fix == (
-            "add Other to CapacityProviders of AWS::ECS::ClusterCapacityProviderAssociations of prod"
-        )
 
-    def test_are_said_together_where_one_change_mends_them(self) -> None:
-        first, second = self.of("Other", "gpu-14", "Third")
-        assert "names Other and Third, which" in first.message
-        assert (first.value, first.fix.partition(" to ")[0]) == (["Other", "Third"], "add Other and Third")
-        assert second.fix == "gpu-l4"
-
-    def test_may_be_misspelt(self) -> None:
-        assert self.of("gpu-14")[0].fix == "gpu-l4"
-
-    def test_may_belong_to_another_cluster(self) -> None:
-        fix = "run chat-service in the cluster test, or use a capacity provider of prod"
-        assert self.of("gpu-l4", cluster="test")[0].fix == fix
+@pytest.mark.parametrize(
+    ("names", "fixes"),
+    [
+        (["Other"], ["add Other to CapacityProviders of AWS::ECS::ClusterCapacityProviderAssociations of Cluster"]),
+        (["Other", "gpu-14", "Third"], ["add Other and Third to CapacityProviders", "gpu-l4"]),
+        (["gpu-14"], ["gpu-l4"]),
+        (["elsewhere-l4"], ["run Service in the cluster Other, or use a capacity provider of Cluster"]),
+        (["gpu-l4"], []),
+    ],
+)
+def test_providers_that_the_cluster_does_not_have_are_refused(names: list[str], fixes: list[str]) -> None:
+    strategy = ", ".join(f"{{CapacityProvider: {each}, Weight: 1}}" for each in names)
+    findings = of_part(
+        "GPU217",
+        "Resources:\n  Provider: {Properties: {Name: gpu-l4}}\n"
+        f"  Service: {{Properties: {{CapacityProviderStrategy: [{strategy}]}}}}{_OF_ANOTHER}",
+    )
+    assert [each.severity for each in findings] == [Severity.ERROR] * len(fixes)
+    assert all(expected in each.fix for each, expected in zip(findings, fixes, strict=True))
+    assert all("which no list of capacity providers associates" in each.message for each in findings)

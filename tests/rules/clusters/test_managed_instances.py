@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Fleet, Origin, Pool, PoolKind, PurchaseOption, Reservation
+from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, PoolKind, PurchaseOption, Reservation
 from gpu_constructs.rules import Severity, rules_of
 from gpu_constructs.rules.clusters import managed_instances
-from gpu_constructs.rules.clusters.managed_instances import not_listed
-from tests.rules.given import GPU_TASK, a_pool, asked, managed_pool, member_of, only, running_on, said
+from tests.rules.given import GPU_TASK, a_pool, asked, member_of, only, running_on
 
 RULES = rules_of(managed_instances)
 
@@ -55,16 +53,12 @@ def test_a_type_that_is_too_small(name: str) -> None:
         pool(purchase=RESERVED, reservation=Reservation(group=UNKNOWN)),
         pool(purchase=UNKNOWN, reservation=Reservation(group=GROUP)),
         a_pool(purchase=RESERVED),
+        pool(purchase=RESERVED),
         pool(),
     ],
 )
 def test_what_managed_instances_do(good: Pool) -> None:
     assert asked(RULES, good) == {}
-
-
-@pytest.mark.parametrize("reservation", [None, Reservation(preference="RESERVATIONS_ONLY")])
-def test_reserved_without_reservations(reservation: Reservation | None) -> None:
-    assert set(asked(RULES, pool(purchase=RESERVED, reservation=reservation))) == {"GPU186"}
 
 
 @pytest.mark.parametrize("purchase", [PurchaseOption.ON_DEMAND, PurchaseOption.SPOT])
@@ -104,15 +98,3 @@ def test_an_attribute_that_managed_instances_do_not_support() -> None:
 )
 def test_constraints_that_are_supported(expression: str, where: Pool) -> None:
     assert asked(RULES, placed(expression, where)) == {}
-
-
-@pytest.mark.parametrize(("passes", "rules"), [(False, {"GPU190"}), (True, set()), (UNKNOWN, set())])
-def test_a_role_that_ecs_may_not_pass(passes: Any, rules: set[str]) -> None:
-    assert set(asked(RULES, pool(passes_host_role=passes))) == rules
-
-
-def test_a_list_of_capacity_providers_names_no_managed_instances() -> None:
-    listed = replace(managed_pool(), listed_at=Origin(resource="Association"))
-    finding = only(not_listed, running_on(listed))
-    assert (finding.origin, finding.severity) == (listed.listed_at, Severity.WARNING)
-    assert said(not_listed, running_on(managed_pool())) == []

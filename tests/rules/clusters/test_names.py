@@ -6,22 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from gpu_constructs.checking.report import check_files
 from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, Scheduler, Task
 from gpu_constructs.rules.clusters.names import accepted
 from tests.rules.given import a_pool, container, fleet_of, only, said, task_of
-from tools.rule_examples import example_of
-
-_OTHER = """
-Parameters: {Other: {Type: String}}
-Conditions: {Chosen: !Equals [!Ref Other, x], Otherwise: !Not [!Condition Chosen]}
-Resources:
-  Service: {%s Properties: {ServiceName: chat}}"""
-_SECOND = """
-  Second:
-    Type: AWS::ECS::Service
-    Properties: {ServiceName: chat, Cluster: !Ref Cluster, TaskDefinition: !Ref Task}
-"""
 
 
 @pytest.mark.parametrize(
@@ -83,18 +70,3 @@ def test_a_family_or_container_that_ecs_refuses_is_an_error(task: Task, words: s
 )
 def test_a_family_or_container_that_ecs_takes_is_silent(task: Task) -> None:
     assert said(accepted, fleet_of(task)) == []
-
-
-@pytest.mark.parametrize(
-    ("second", "rules"),
-    [
-        (_SECOND, ["GPU318"]),
-        (_SECOND.replace("!Ref Cluster", "another"), []),
-        (_SECOND.replace("chat", "!Ref Other"), []),
-        (_SECOND.replace("Type", "Condition: Otherwise\n    Type", 1), []),  # one or the other
-    ],
-)
-def test_two_services_of_one_name_in_one_cluster_are_an_error(second: str, rules: list[str]) -> None:
-    template = example_of("GPU318").file(_OTHER % ("Condition: Chosen," if "Otherwise" in second else "") + second)
-    findings = check_files(["-"], stdin=template.encode()).findings
-    assert [each.rule for each in findings if each.rule == "GPU318"] == rules

@@ -8,7 +8,8 @@ import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, StrategyItem
 from gpu_constructs.rules import Severity
-from gpu_constructs.rules.clusters.strategies import by_strategy, compatible_with_capacity, one_kind
+from gpu_constructs.rules.clusters.strategies import compatible_with_capacity, one_kind
+from gpu_constructs.rules.scaling.hosts_from_zero import has_a_first_host
 from tests.rules.given import GPU_TASK, a_pool, managed_pool, on_launch_type, only, running_on, said
 
 GROUP, MANAGED = a_pool(), managed_pool("g6.xlarge")
@@ -56,8 +57,8 @@ def test_a_task_for_this_kind_is_silent(pool: Pool, compatibilities: tuple[str, 
 
 
 def test_managed_instances_take_no_task_by_a_launch_type() -> None:
-    finding = only(by_strategy, on_launch_type(MANAGED, task=GPU_TASK))
-    assert (finding.rule, finding.severity) == ("GPU139", Severity.WARNING)
+    finding = only(has_a_first_host, on_launch_type(MANAGED, task=GPU_TASK))
+    assert (finding.rule, finding.severity) == ("GPU218", Severity.WARNING)
     assert "has the launch type EC2, and its cluster has only ECS Managed Instances (managed)" in (finding.message)
     assert finding.fix == "use a CapacityProviderStrategy with managed, and remove LaunchType"
 
@@ -75,7 +76,7 @@ def test_managed_instances_take_no_task_by_a_launch_type() -> None:
     ],
 )
 def test_other_hosts_and_other_ways_are_silent(fleet: Fleet) -> None:
-    assert said(by_strategy, fleet) == []
+    assert said(has_a_first_host, fleet) == []
 
 
 def test_managed_instances_beside_a_group_are_a_warning() -> None:

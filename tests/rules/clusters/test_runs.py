@@ -3,38 +3,15 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from gpu_constructs.checking import check_files
-from gpu_constructs.fleet import UNKNOWN, Starter, Unknown
+from gpu_constructs.fleet import Starter
 from gpu_constructs.rules import RULES, Severity
-from gpu_constructs.rules.clusters.runs import few_at_once, may_run
 from tests.cli.templates import template, written
-from tests.rules.given import GPU_TASK, a_pool, fleet_of, only, running_on, said, service
-
-
-@pytest.mark.parametrize(("starter", "name"), [(Starter.SCHEDULE, "TaskCount"), (Starter.STATE_MACHINE, "Count")])
-def test_more_tasks_than_one_call_starts_are_refused(starter: Starter, name: str) -> None:
-    finding = only(few_at_once, running_on(a_pool(), starter=starter, desired_count=11))
-    assert (finding.rule, finding.severity, finding.property_name) == ("GPU219", Severity.ERROR, name)
-    assert finding.message == "chat-service starts 11 tasks at once, and RunTask takes 10"
-
-
-@pytest.mark.parametrize(
-    ("starter", "count"),
-    [
-        (Starter.SCHEDULE, 10),
-        (Starter.SCHEDULE, UNKNOWN),
-        (Starter.RULE, 11),
-        (Starter.PIPE, 11),
-        (Starter.SERVICE, 11),
-    ],
-)
-def test_what_has_no_such_limit_may_start_more(starter: Starter, count: int | Unknown) -> None:
-    assert said(few_at_once, running_on(a_pool(), starter=starter, desired_count=count)) == []
+from tests.rules.given import a_pool, running_on, said
 
 
 def test_tasks_that_end_leave_room_for_those_that_wait() -> None:
@@ -45,13 +22,6 @@ def test_tasks_that_end_leave_room_for_those_that_wait() -> None:
     )
     assert not of_a_run & rooms
     assert of_a_service & rooms
-
-
-def test_a_run_without_a_role_is_an_error() -> None:
-    run = service(GPU_TASK, a_pool(), starter=Starter.RULE, lacks_role=True)
-    fleet = replace(fleet_of(GPU_TASK), workloads=(run,))
-    assert "without a role" in only(may_run, fleet).message
-    assert said(may_run, replace(fleet, workloads=(replace(run, lacks_role=False),))) == []
 
 
 @pytest.mark.parametrize("expression", [None, "attribute:ecs.instance-type == g6.xlarge"])

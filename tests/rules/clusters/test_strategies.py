@@ -8,6 +8,8 @@ from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, StrategyItem, Unknown, Wo
 from gpu_constructs.hardware import instance_type
 from gpu_constructs.rules import Severity, check, rules_of
 from gpu_constructs.rules.clusters import strategies
+from gpu_constructs.rules.clusters.strategies import accepted_by_ecs
+from tests.rules.given import GPU_TASK, a_pool, on_launch_type, only, running_on, said
 
 RULES = rules_of(strategies)
 
@@ -33,6 +35,7 @@ def found(*strategy: StrategyItem) -> list[tuple[str, Severity, str]]:
         ([item(weight=1001)], "gives L4 a weight of 1001, and 0 to 1000 are allowed"),
         ([item(base=100_001)], "gives L4 a base of 100001, and 0 to 100000 are allowed"),
         ([item(weight=-1)], "a weight of -1"),
+        ([item(weight=0)], "gives its only provider, L4, a weight of 0 and no base"),
         ([item("A", 0), item("B", 0)], "gives all of its 2 providers a weight of 0"),
         ([item("A", base=1), item("B", base=2)], "gives A and B a base, and only one provider can have one"),
         ([item("A"), item("FARGATE", fargate=True)], "has FARGATE and A"),
@@ -63,6 +66,21 @@ def test_what_ecs_takes_or_may_take_is_silent(strategy: list[StrategyItem]) -> N
     assert found(*strategy) == []
 
 
-def test_the_only_provider_with_weight_zero_may_get_no_tasks() -> None:
-    ((rule, severity, _),) = found(item(weight=0))
-    assert (rule, severity) == ("GPU302", Severity.WARNING)
+@pytest.mark.parametrize("launch_type", ["EC2", "FARGATE"])
+def test_a_launch_type_beside_a_strategy_is_refused(launch_type: str) -> None:
+    finding = only(accepted_by_ecs, running_on(a_pool(), launch_type=launch_type))
+    assert f"has the launch type {launch_type} and a capacity provider strategy (Hosts)" in finding.message
+    assert finding.fix == "remove LaunchType"
+
+
+@pytest.mark.parametrize(
+    "fleet",
+    [
+        running_on(a_pool()),
+        running_on(a_pool(), launch_type=UNKNOWN),
+        on_launch_type(a_pool(), task=GPU_TASK),
+        on_launch_type(a_pool(), task=GPU_TASK, launch_type=None),
+    ],
+)
+def test_one_of_both_and_what_nobody_knows_are_silent(fleet: Fleet) -> None:
+    assert said(accepted_by_ecs, fleet) == []

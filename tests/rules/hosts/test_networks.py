@@ -66,28 +66,3 @@ def test_an_internet_gateway_is_for_hosts_with_a_public_address(
     properties: dict[str, Any], route: dict[str, Any], expected: list[str]
 ) -> None:
     assert severities("GPU228", properties, **_public(**route)) == expected
-
-
-@pytest.mark.parametrize(
-    ("properties", "expected"),
-    [
-        ({}, ["error"]),
-        ({"Cluster": {"ServiceConnectDefaults": {"Namespace": "chat"}}}, []),
-        ({"Service": {"Cluster": "production"}}, []),
-        ({"Service": {"ServiceConnectConfiguration": {"Enabled": False}}}, []),
-    ],
-)
-def test_service_connect_has_a_namespace(properties: dict[str, Any], expected: list[str]) -> None:
-    assert severities("GPU279", properties) == expected
-
-
-@pytest.mark.parametrize(
-    ("properties", "expected"),
-    [
-        ({"Service": {"LaunchType": "EC2", "CapacityProviderStrategy": None}}, ["error"]),
-        ({"Service": {"CapacityProviderStrategy": [{"CapacityProvider": "FARGATE", "Weight": 1}]}}, []),
-        ({"Task": {"RequiresCompatibilities": ["EC2", "FARGATE"]}}, []),
-    ],
-)
-def test_a_public_address_of_a_task_is_for_fargate(properties: dict[str, Any], expected: list[str]) -> None:
-    assert severities("GPU278", properties) == expected

@@ -8,10 +8,11 @@ from typing import Any
 from gpu_constructs.fleet import UNKNOWN, Fleet, Origin, Pool, Task, Workload
 from gpu_constructs.template.evaluation.stack import depends_on_of
 from gpu_constructs.template.model import Reference, Resource, Stack, Text
-from gpu_constructs.template.resources.fleet import fleet_of
+from gpu_constructs.template.resources.fleet import Files, files_of, fleet_of
 
 __all__ = [
     "declared",
+    "files",
     "fleet",
     "fleet_of_data",
     "joined",
@@ -54,6 +55,10 @@ def _init(metadata: Any, stack: str) -> Any:
 
 def joined(*pieces: Any, stack: str = "Stack") -> Text:
     return Text(tuple(_value(each, stack) for each in pieces))
+
+
+def files(resources: Mapping[str, Any]) -> Files:
+    return files_of([declared(resources)])
 
 
 def fleet(resources: Mapping[str, Any], **arguments: Any) -> Fleet:

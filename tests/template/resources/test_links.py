@@ -8,7 +8,7 @@ import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Pool, Workload
 from gpu_constructs.template.model import DynamicReference, Placeholder, Text
-from tests.template.resources.declared import fleet, joined, only_pool, only_workload
+from tests.template.resources.declared import files, fleet, joined, only_pool, only_workload
 
 CLUSTER = {"Type": "AWS::ECS::Cluster", "Properties": {"ClusterName": "prod"}}
 OTHER = {"Type": "AWS::ECS::Cluster", "Properties": {"ClusterName": "test"}}
@@ -149,7 +149,8 @@ def service(provider_name: Any = None, cluster: Any = None) -> dict[str, Any]:
 
 def missing_providers(others: dict[str, Any] | None = None, provider_name: Any = None) -> tuple[str, ...]:
     found = {"Cluster": CLUSTER, **hosts(), "Provider": provider(), "Service": service(provider_name)}
-    return only_workload({**found, **(others or {})}).missing_providers
+    read = files({**found, **(others or {})})
+    return read.missing_providers(read.fleet.workloads[0])
 
 
 def custom(**properties: Any) -> dict[str, Any]:
@@ -186,8 +187,8 @@ def test_a_name_that_no_list_has_is_lacking(named: Any, expected: tuple[str, ...
 
 
 def test_a_cluster_of_other_files_may_have_any_provider() -> None:
-    found = {**hosts(), "Provider": provider(), "Service": service(cluster="elsewhere")}
-    assert only_workload(found).missing_providers == ()
+    found = files({**hosts(), "Provider": provider(), "Service": service(cluster="elsewhere")})
+    assert found.missing_providers(found.fleet.workloads[0]) == ()
 
 
 STACK_NAME = Placeholder("Stack", "AWS::StackName")

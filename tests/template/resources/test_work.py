@@ -10,6 +10,7 @@ from gpu_constructs.budget import one_call
 from gpu_constructs.fleet import UNKNOWN, Fleet
 from gpu_constructs.rules import Finding, check
 from gpu_constructs.rules.clusters.load_balancers import a_way_for_requests
+from gpu_constructs.rules.clusters.roles import may_start_managed_instances
 from gpu_constructs.template import files_of, mentions
 from gpu_constructs.template.model import Reference, Resource
 from gpu_constructs.template.resources import schedules
@@ -153,7 +154,8 @@ def test_policies_are_read_once_for_all_managed_instances(looked_up: list[str]) 
         **{f"Policy{each}": _resource("IAM::Policy", Roles=[{"Ref": "Passed"}]) for each in range(number)},
         **{f"P{each}": _resource("ECS::CapacityProvider", ManagedInstancesProvider=provider) for each in range(number)},
     }
-    assert {each.passes_host_role for each in fleet(resources).pools} == {False}
+    read = files_of([declared(resources)])
+    assert len(check(read.fleet, rules=[may_start_managed_instances], files=read)) == number
     assert looked_up.count("AWS::IAM::Role") < 5 * number  # not the square, 900
 
 

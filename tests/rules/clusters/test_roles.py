@@ -1,4 +1,4 @@
-"""Whether ECS may start Managed Instances and pass their role, read from the roles of a template."""
+"""What roles allow: to start Managed Instances and pass their role, to open a shell, to run a task."""
 
 from __future__ import annotations
 
@@ -6,16 +6,20 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Pool
-from tests.template.resources.declared import joined, only_pool
+from gpu_constructs.fleet import UNKNOWN
+from gpu_constructs.rules import check
+from gpu_constructs.rules.clusters.roles import may_start_managed_instances
+from gpu_constructs.template import files_of
+from tests.reports import of_part
+from tests.template.resources.declared import declared, joined
 
 AWS_POLICY = "arn:aws:iam::aws:policy/AmazonECSInfrastructureRolePolicyForManagedInstances"
 PASSES = {"PolicyName": "Pass", "PolicyDocument": {"Statement": [{"Effect": "Allow", "Action": "iam:PassRole"}]}}
 
 
-def managed(host: dict[str, Any], infrastructure: dict[str, Any], others: dict[str, Any] | None = None) -> Pool:
-    """What is read of a provider whose roles have these properties."""
-    return only_pool(
+def said(host: dict[str, Any], infrastructure: dict[str, Any], others: dict[str, Any] | None = None) -> list[str]:
+    """What is said of a provider whose roles have these properties."""
+    stack = declared(
         {
             "Host": {"Type": "AWS::IAM::Role", "Properties": host},
             "Profile": {"Type": "AWS::IAM::InstanceProfile", "Properties": {"Roles": [{"Ref": "Host"}]}},
@@ -33,10 +37,19 @@ def managed(host: dict[str, Any], infrastructure: dict[str, Any], others: dict[s
             **(others or {}),
         }
     )
+    files = files_of([stack])
+    return [each.message for each in check(files.fleet, rules=[may_start_managed_instances], files=files)]
 
 
-def passes(host: dict[str, Any], infrastructure: dict[str, Any], others: dict[str, Any] | None = None) -> Any:
-    return managed(host, infrastructure, others).passes_host_role
+def passes(host: dict[str, Any], infrastructure: dict[str, Any], others: dict[str, Any] | None = None) -> bool:
+    """Whether nothing is said of the role that is passed."""
+    return not any("does not pass the role" in each for each in said(host, infrastructure, others))
+
+
+def trusted(*statements: Any) -> bool:
+    """Whether nothing is said of who may assume the infrastructure role."""
+    found = said({}, {"AssumeRolePolicyDocument": {"Statement": list(statements)}})
+    return not any("ECS may not assume" in each for each in found)
 
 
 def policy(role: Any) -> dict[str, Any]:
@@ -61,14 +74,14 @@ ALONE = {"ManagedPolicyArns": [AWS_POLICY]}
     ],
 )
 def test_aws_policy_alone_passes_names_of_one_beginning(host: dict[str, Any], expected: Any) -> None:
-    assert passes(host, ALONE) is expected
+    assert passes(host, ALONE) is (expected is not False)
 
 
 def test_the_partition_may_be_open() -> None:
     arn = joined(
         "arn:", {"Ref": "AWS::Partition"}, ":iam::aws:policy/AmazonECSInfrastructureRolePolicyForManagedInstances"
     )
-    assert passes({}, {"ManagedPolicyArns": [arn]}) is False
+    assert not passes({}, {"ManagedPolicyArns": [arn]})
 
 
 @pytest.mark.parametrize(
@@ -83,12 +96,12 @@ def test_the_partition_may_be_open() -> None:
     ],
 )
 def test_any_other_policy_may_pass_the_role(infrastructure: dict[str, Any]) -> None:
-    assert passes({}, infrastructure) is UNKNOWN
+    assert passes({}, infrastructure)
 
 
 @pytest.mark.parametrize(("role", "expected"), [("Infrastructure", UNKNOWN), ("Nowhere", UNKNOWN), ("Other", False)])
 def test_a_policy_elsewhere_in_the_template(role: str, expected: Any) -> None:
-    assert passes({}, ALONE, policy({"Ref": role})) is expected
+    assert passes({}, ALONE, policy({"Ref": role})) is (expected is not False)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +123,7 @@ def test_a_policy_elsewhere_in_the_template(role: str, expected: Any) -> None:
 )
 def test_ecs_has_to_be_trusted_with_the_infrastructure_role(principal: Any, expected: Any) -> None:
     statement = {"Effect": "Allow", "Principal": principal, "Action": "sts:AssumeRole"}
-    assert managed({}, {"AssumeRolePolicyDocument": {"Statement": [statement]}}).trusts_ecs is expected
+    assert trusted(statement) is (expected is not False)
 
 
 ALLOWED = {"Effect": "Allow", "Principal": {"Service": "ecs.amazonaws.com"}, "Action": "sts:AssumeRole"}
@@ -132,4 +145,25 @@ ALLOWED = {"Effect": "Allow", "Principal": {"Service": "ecs.amazonaws.com"}, "Ac
     ],
 )
 def test_every_statement_of_a_trust_policy_counts(statements: list[Any], expected: Any) -> None:
-    assert managed({}, {"AssumeRolePolicyDocument": {"Statement": statements}}).trusts_ecs is expected
+    assert trusted(*statements) is (expected is not False)
+
+
+@pytest.mark.parametrize(
+    ("on", "role", "is_refused"),
+    [("true", "null", True), ("true", "arn", False), ("false", "null", False), ("!Ref On", "null", False)],
+)
+def test_ecs_exec_needs_a_task_role(on: str, role: str, is_refused: bool) -> None:
+    task = f"  Task: {{Properties: {{TaskRoleArn: {role}}}}}\n"
+    service = f"  Service: {{Properties: {{EnableExecuteCommand: {on}}}}}\n"
+    assert bool(of_part("GPU258", f"Resources:\n{task}{service}")) is is_refused
+
+
+@pytest.mark.parametrize(
+    ("of_rule", "of_target", "is_refused"),
+    [("", "", True), ("RoleArn: arn, ", "", False), ("", "RoleArn: arn, ", False), ("", "RoleArn: !Ref Role, ", False)],
+)
+def test_eventbridge_runs_nothing_without_a_role(of_rule: str, of_target: str, is_refused: bool) -> None:
+    parameters = "EcsParameters: {TaskDefinitionArn: !Ref Task}"
+    targets = f"[{{Id: a, Arn: x, RoleArn: y}}, {{Id: b, Arn: !GetAtt Cluster.Arn, {of_target}{parameters}}}]"
+    rule = f"  Nightly: {{Type: AWS::Events::Rule, Properties: {{{of_rule}Targets: {targets}}}}}\n"
+    assert bool(of_part("GPU300", f"Resources:\n{rule}")) is is_refused
