@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +14,7 @@ from cfnlint.config import ConfigMixIn
 from cfnlint.runner import Runner
 
 from tests.checked_templates import BAD, GOOD
+from tests.cli.templates import template, written
 from tests.synthesis import ROOT
 
 PACK = "gpu_constructs.lint"
@@ -50,3 +53,27 @@ def test_a_configuration_file_may_name_the_pack(tmp_path: Path, monkeypatch: pyt
     (tmp_path / "template.yaml").write_text(BAD)
     monkeypatch.chdir(tmp_path)
     assert "E9560" in {each.rule.id for each in Runner(ConfigMixIn(["template.yaml"])).run()}
+
+
+def test_the_line_of_the_page_says_what_each_of_the_two_leaves_to_the_other(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "checking.md").read_text()
+    (line,) = re.findall(r"^gpu-constructs check cdk\.out; cfn-lint .*$", page, re.MULTILINE)
+    folder = tmp_path / "cdk.out"
+    folder.mkdir()
+    artifact = {"type": "aws:cloudformation:stack", "properties": {"templateFile": "Demo.template.json"}}
+    (folder / "manifest.json").write_text(json.dumps({"version": "1", "artifacts": {"Demo": artifact}}))
+    body = template(gpus="8")
+    body["Resources"]["Cluster"]["Properties"] = {"ClusterNam": "gpu"}
+    written(body, folder / "Demo.template.json")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    ended = subprocess.run(
+        ["bash", "-c", line],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    ours, _, theirs = ended.stdout.partition("looked at\n")
+    assert ("GPU060" in ours, "ClusterNam" in ours) == (True, False)
+    assert ("ClusterNam" in theirs, "GPU" in theirs) == (True, False)
