@@ -57,8 +57,8 @@ if TYPE_CHECKING:
     from gpu_constructs.managed.storage import ManagedStorage as ManagedStorage
     from gpu_constructs.models.model_cache import ModelCache as ModelCache
     from gpu_constructs.models.model_server import ModelServer as ModelServer
-    from gpu_constructs.monitoring.alarm_limits import AlarmLimits as AlarmLimits
     from gpu_constructs.monitoring.gpu_monitoring import GpuMonitoring as GpuMonitoring
+    from gpu_constructs.monitoring.options import AlarmLimits as AlarmLimits
     from gpu_constructs.security.aws_solutions import acknowledge_aws_solutions as acknowledge_aws_solutions
     from gpu_constructs.security.host_endpoints import HostEndpoints as HostEndpoints
     from gpu_constructs.service import GpuService as GpuService
@@ -76,7 +76,7 @@ __version__ = "0.1.0"
 
 # Loaded when first asked for: importing aws_cdk starts a Node process, which the pure rooms do without.
 _HOME = {
-    "AlarmLimits": "monitoring.alarm_limits",
+    "AlarmLimits": "monitoring.options",
     "BatchRetries": "batch.job_options",
     "CapacityChoice": "capacity.choice",
     "ClusterTraining": "training.cluster_training",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
@@ -23,6 +24,7 @@ from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.overrides import naming
 from gpu_constructs.cdk.validation import GpuChecks
 from gpu_constructs.errors import InvalidValueError
+from gpu_constructs.hosts.as_cluster import AsCluster
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.hosts.given_cluster import NewClusterOptions, network_of, options_of_new, require_own_id
 from gpu_constructs.hosts.providers import require_strategy
@@ -32,10 +34,13 @@ from gpu_constructs.managed.operation import ManagedOperation
 from gpu_constructs.managed.plan import plan_managed
 from gpu_constructs.managed.purchase import ManagedPurchase
 from gpu_constructs.managed.storage import ManagedStorage
-from gpu_constructs.monitoring.monitored_cluster import MonitoredCluster
+from gpu_constructs.monitoring.options import KEPT, MonitoringOptions, room_of
+
+if TYPE_CHECKING:
+    from gpu_constructs.monitoring.gpu_monitoring import GpuMonitoring
 
 
-class GpuCluster(MonitoredCluster):
+class GpuCluster(AsCluster):
     """Defines an ECS cluster with enhanced Container Insights, and what all its hosts share.
 
     Underneath: the cluster, an instance role with the permissions of the ECS agent and Session Manager and no others,
@@ -114,6 +119,7 @@ class GpuCluster(MonitoredCluster):
         )
         self.cluster = self.hosts.cluster
         self._capacities: list[GpuCapacity | ManagedGpuCapacity] = []
+        self._monitoring: GpuMonitoring | None = None
         GpuChecks.add_to(self)
 
     @property
@@ -303,6 +309,62 @@ class GpuCluster(MonitoredCluster):
             IncompatibleError: The choices have different architectures, or one of them is impossible.
         """
         return FallbackCapacity(self._make_all(plan_order(construct_id, order, self.hosts)))
+
+    @property
+    def monitoring(self) -> GpuMonitoring | None:
+        """What `add_monitoring` added; None before."""
+        return self._monitoring
+
+    @naming(MonitoringOptions)
+    @checked
+    def add_monitoring(self, construct_id: str, **options: Unpack[MonitoringOptions]) -> GpuMonitoring:
+        """Measures the GPUs of all hosts in Auto Scaling groups, before and after this line, by a daemon.
+
+        One small task on each host with NVIDIA GPUs, which takes no GPU. Its CPU and memory are taken off the share of
+        a host that containers get by default, wherever this line stands. On ECS Managed Instances there is none:
+        Container Insights, enhanced by default, measures GPUs there. On a cluster of another stack or an imported one,
+        it runs on the hosts of this library alone, which say in an attribute that they have NVIDIA GPUs; where all of
+        them are of `GpuCapacity.from_attributes`, there is none either, and the stack of the hosts measures them.
+
+        Args:
+            construct_id: Its id under the cluster.
+            **options: Who is told, when, and what the daemon may do, explained at `MonitoringOptions`.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself, or the cluster has monitoring.
+            IncompatibleError: The topic is a FIFO topic, or of another region.
+        """
+        from gpu_constructs.monitoring.gpu_monitoring import GpuMonitoring  # noqa: PLC0415 - for those who call this
+
+        if self._monitoring is not None:
+            raise InvalidValueError(
+                "the cluster has monitoring already",
+                argument="construct_id",
+                value=construct_id,
+                fix="cluster.monitoring",
+            )
+        require_own_id(construct_id)
+        self._monitoring = GpuMonitoring(
+            self, construct_id, hosts=self.hosts, capacities=lambda: self._capacities, **options
+        )
+        return self._monitoring
+
+    @checked
+    def leave_room_for_daemons(self, *, cpu: int = KEPT.cpu, memory_mib: int = KEPT.memory_mib) -> None:
+        """Takes what a daemon needs off the share of a host that containers get by default, wherever this line stands.
+
+        For daemons of your own on hosts with NVIDIA GPUs. The daemon of `add_monitoring` leaves itself room; before
+        monitoring is taken away, this line takes its place for one deploy, because CloudFormation deletes the daemon
+        last, after larger tasks have started.
+
+        Args:
+            cpu: CPU units that the daemon asks for; by default those of the daemon that measures GPUs.
+            memory_mib: Its memory in MiB; by default likewise. Each call adds to what is kept.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself, or nothing of the share of a host would be left.
+        """
+        self.hosts.room_for_daemons(room_of(cpu=cpu, memory_mib=memory_mib))()
 
     def _make_all(self, plans: Sequence[CapacityPlan]) -> list[GpuCapacity]:
         made = [GpuCapacity(self, plan.pool.name, hosts=self.hosts, plan=plan) for plan in plans]

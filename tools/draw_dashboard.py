@@ -13,9 +13,9 @@ from math import ceil, log10
 from pathlib import Path
 from typing import Any
 
-from gpu_constructs.monitoring.alarm_limits import AlarmLimits
 from gpu_constructs.monitoring.alarms import PlannedAlarm, alarms_of_cluster, alarms_of_pool
 from gpu_constructs.monitoring.dashboard import body_of
+from gpu_constructs.monitoring.options import AlarmLimits
 from tests.monitoring.alarm_states import states_of
 from tests.monitoring.log_queries import answer_of
 from tests.monitoring.metric_math import Line, Samples, lines_of

@@ -11,7 +11,7 @@ from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
 from enum import Enum
 from functools import cache, wraps
-from inspect import Parameter, signature
+from inspect import Parameter, signature, unwrap
 from typing import ParamSpec, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from aws_cdk import aws_logs as logs
@@ -131,13 +131,14 @@ def _nearest(argument: str, function: Callable[..., object]) -> tuple[str, ...]:
 def _kinds_of(function: Callable[..., object]) -> Mapping[str, tuple[object, ...]]:
     """The kinds of each argument; what may be left out may be None as well."""
     hints: dict[str, object] = {}
+    arguments = {name: each for name, each in function.__annotations__.items() if name != "return"}
     try:
-        found = get_type_hints(function)
+        found = get_type_hints(types.SimpleNamespace(__annotations__=arguments), unwrap(function).__globals__)
     except NameError:  # a class that is imported for type checkers alone, since it imports this one
         found = dict.fromkeys(signature(function).parameters, object)
     for name, hint in found.items():
         hints |= get_type_hints(get_args(hint)[0]) if get_origin(hint) is Unpack else {name: hint}
-    return {name: _alternatives(hint) for name, hint in hints.items() if name != "return"}
+    return {name: _alternatives(hint) for name, hint in hints.items()}
 
 
 def _alternatives(hint: object) -> tuple[object, ...]:

@@ -15,8 +15,8 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from gpu_constructs.errors import UnknownNameError
-from gpu_constructs.monitoring.alarm_limits import IDLE_PERIOD_MINUTES, AlarmLimits
 from gpu_constructs.monitoring.events import COUNTED
+from gpu_constructs.monitoring.options import IDLE_PERIOD_MINUTES, AlarmLimits
 from gpu_constructs.monitoring.watched import Formula, Series, WatchedCluster, WatchedPool
 
 _PAGE = "docs/monitoring.md"

@@ -21,15 +21,10 @@ from gpu_constructs.hardware.aws_limits import MAX_PERCENT
 from gpu_constructs.hardware.xid import APPLICATION_XIDS, FATAL_XIDS
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.monitoring.metrics import FAULT_DETAIL_TYPE, FAULT_SOURCE, METRICS
-from gpu_constructs.placement import FairShare
+from gpu_constructs.monitoring.options import KEPT
 
 DEFAULT_IMAGE = "public.ecr.aws/lambda/python:3.13.2026.06.05.14"
 """Python with boto3, for x86 and arm64: https://docs.aws.amazon.com/lambda/latest/dg/python-image.html"""
-
-KEPT = FairShare(cpu=64, memory_mib=256)
-"""What it keeps of its host: a sixteenth of a vCPU, and memory for Python with boto3 (52 MiB when measured) and, once a
-minute, nvidia-smi.
-"""
 
 _CONTAINER = "collector"
 _PARTS = ("readings", "ecs_host", "driver", "collector")

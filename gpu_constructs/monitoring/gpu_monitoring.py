@@ -10,6 +10,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from aws_cdk import aws_sns as sns
 from constructs import Construct
@@ -18,24 +19,25 @@ from gpu_constructs.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.cdk.arguments import flag, known_number, of_kind
 from gpu_constructs.cdk.durations import whole_seconds
 from gpu_constructs.cdk.kinds import checked
-from gpu_constructs.errors import InvalidValueError
+from gpu_constructs.cdk.same_place import require_same_place
+from gpu_constructs.errors import IncompatibleError, InvalidValueError
 from gpu_constructs.fleet import Unknown, Workload
 from gpu_constructs.hardware.aws_limits import MAX_PERCENT
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity
-from gpu_constructs.monitoring.alarm_limits import AlarmLimits
 from gpu_constructs.monitoring.alarms import ClusterAlarms, alarms_of_cluster, alarms_of_pool
-from gpu_constructs.monitoring.daemon_task import KEPT, collector_task, daemon_workload, let_privileged_run
+from gpu_constructs.monitoring.daemon_task import collector_task, daemon_workload, let_privileged_run
 from gpu_constructs.monitoring.dashboard import dashboard_of
 from gpu_constructs.monitoring.events import ClusterEvents
+from gpu_constructs.monitoring.options import KEPT, AlarmLimits
 from gpu_constructs.monitoring.recovery import GpuRecovery
-from gpu_constructs.monitoring.topic import let_alarms_publish, require_topic
 from gpu_constructs.monitoring.watched import GROUP_METRICS, WatchedCluster, WatchedPool
 
 # More would take a cluster down in a day.
 _MOST_REPLACEMENTS = 100
 # As long as managed draining waits for the tasks of a host.
 _LONGEST_DRAIN_SECONDS = 48 * 3600
+_ALARMS = "cloudwatch.amazonaws.com"
 
 _Capacities: TypeAlias = Callable[[], Sequence[GpuCapacity | ManagedGpuCapacity]]
 
@@ -287,3 +289,59 @@ def _watched_pool(capacity: GpuCapacity | ManagedGpuCapacity, cluster_name: str)
         provider_name=capacity.capacity_provider_name,
         group_name=capacity.auto_scaling_group.auto_scaling_group_name if isinstance(capacity, GpuCapacity) else None,
     )
+
+
+def require_topic(argument: str, topic: sns.ITopic | None, stack: cdk.Stack) -> None:
+    """Refuses a topic that the alarms of a stack cannot use.
+
+    A topic of another region: PutMetricAlarm answers ``Invalid region ca-central-1 specified. Only us-west-2 is
+    supported.`` (https://github.com/cds-snc/notification-terraform/pull/128). A FIFO topic delivers to queues alone
+    (https://docs.aws.amazon.com/sns/latest/dg/fifo-message-delivery.html), and wants a message group of each message
+    (https://docs.aws.amazon.com/sns/latest/api/API_Publish.html), which the messages of a recovery do not have.
+
+    Raises:
+        IncompatibleError: It is a FIFO topic, or certain to be in another region.
+    """
+    if topic is None:
+        return
+    if topic.fifo:
+        raise IncompatibleError(
+            "a FIFO topic sends nothing to people: no mail, no text message, no HTTPS",
+            argument=argument,
+            fix="sns.Topic(self, 'Operators', enforce_ssl=True)",
+        )
+    why = "and alarms publish in their own region alone"
+    require_same_place(stack, argument, region=topic.env.region, what="topic", why=why)
+
+
+def let_alarms_publish(scope: Construct, topic: sns.ITopic, hosts: ClusterHosts) -> None:
+    """Lets the alarms of an account publish to a topic, and use its key.
+
+    The policy that a topic has by itself lets the alarms of its account publish. Any other policy, such as that of
+    ``enforce_ssl=True``, replaces it (https://repost.aws/knowledge-center/cloudwatch-receive-sns-for-alarm-trigger).
+
+    Args:
+        scope: Where a warning is shown for a topic that CDK does not change, since it is imported.
+        topic: The topic.
+        hosts: The hosts of the cluster, which are where the alarms are.
+    """
+    partition, region, account = hosts.place
+    alarms = f"arn:{partition}:cloudwatch:{region}:{account}:alarm:*"
+    added = topic.add_to_resource_policy(
+        iam.PolicyStatement(
+            sid="AlarmsPublish",
+            principals=[iam.ServicePrincipal(_ALARMS)],
+            actions=["sns:Publish"],
+            resources=[topic.topic_arn],
+            conditions={"ArnLike": {"aws:SourceArn": alarms}},
+        )
+    )
+    if not added.statement_added:
+        cdk.Annotations.of(scope).add_warning_v2(
+            "gpu-constructs:GpuMonitoring.notify",
+            f"the policy of topic {topic.node.id} is not changed, since the topic is imported; alarms reach it where "
+            f"that policy allows sns:Publish to {_ALARMS}, or is the one that SNS makes",
+        )
+    if topic.master_key is not None:
+        # https://repost.aws/knowledge-center/cloudwatch-configure-alarm-sns
+        topic.master_key.grant(iam.ServicePrincipal(_ALARMS), "kms:Decrypt", "kms:GenerateDataKey*")

@@ -1,13 +1,20 @@
-"""From when on the alarms of a monitored cluster go off, and which of them it has."""
+"""What monitoring is told: from when on alarms go off, who hears of them, and what the daemon may do and keep."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpu_constructs.cdk.arguments import flag, whole_number
+import aws_cdk as cdk
+from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_logs as logs
+from aws_cdk import aws_sns as sns
+from typing_extensions import TypedDict
+
+from gpu_constructs.cdk.arguments import flag, known_number, whole_number
 from gpu_constructs.cdk.kinds import with_names_checked
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.fleet import Unknown
+from gpu_constructs.placement import FairShare
 
 _DAY_MINUTES = 24 * 60
 """What an alarm looks at, at most: https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_PutMetricAlarm.html
@@ -100,3 +107,60 @@ class AlarmLimits:
                 allowed=f"multiples of {IDLE_PERIOD_MINUTES}",
                 fix=f"idle_minutes={minutes - minutes % IDLE_PERIOD_MINUTES}",
             )
+
+
+class MonitoringOptions(TypedDict, total=False):
+    """Arguments of `GpuCluster.add_monitoring`.
+
+    Attributes:
+        notify: Who is told of alarms, those of jobs and trainings on the cluster included: a standard topic of the same
+            region, which the alarms of the account may then publish to. An imported topic has to allow it itself. By
+            default alarms only change their color.
+        alarms: From when on alarms go off, and which there are: ``AlarmLimits(idle_minutes=None)``. By default all of
+            them.
+        per_gpu: Whether each GPU of each host has metrics of its own, which CloudWatch bills one by one. By default
+            they are in the log alone.
+        privileged: Whether the daemon asks the driver, with ``nvidia-smi`` and the kernel log of the host: it is then
+            privileged, and sees the files of the host, read-only. By default it does. Without, it reads what the ECS
+            agent of a GPU image of Amazon Linux 2023 writes to ``/var/run/ecs/gpu`` (amazon-ecs-agent pull requests
+            5040 and 5052): no source says which release of the image was the first to do so, it has no ECC errors, and
+            of a fault it has the Xid without the GPU. On Bottlerocket neither way is confirmed. What cannot be read is
+            said in the log.
+        image: Another image for the daemon, with Python 3 and boto3, such as a copy in a registry of your own. By
+            default that of AWS Lambda for Python, from the public registry of AWS.
+        log_retention: How long measurements and events are kept. By default a month.
+        log_removal_policy: What becomes of them when the monitoring goes. By default they are deleted.
+    """
+
+    notify: sns.ITopic | None
+    alarms: AlarmLimits | None
+    per_gpu: bool
+    privileged: bool
+    image: ecs.ContainerImage | None
+    log_retention: logs.RetentionDays
+    log_removal_policy: cdk.RemovalPolicy
+
+
+KEPT = FairShare(cpu=64, memory_mib=256)
+"""What the daemon keeps of its host: a sixteenth of a vCPU, and memory for Python with boto3 (52 MiB when measured) and
+nvidia-smi, once a minute.
+"""
+
+
+def room_of(*, cpu: int, memory_mib: int) -> FairShare:
+    """What a daemon takes of its host.
+
+    Args:
+        cpu: CPU units.
+        memory_mib: Memory in MiB.
+
+    Raises:
+        InvalidValueError: One is no number of 0 or more, or only known at deploy time.
+    """
+    why = "cannot be taken off the share of a host"
+    return FairShare(
+        cpu=known_number("cpu", cpu, smallest=0, unit="CPU units", fix=f"cpu={KEPT.cpu}", why=why),
+        memory_mib=known_number(
+            "memory_mib", memory_mib, smallest=0, unit="MiB", fix=f"memory_mib={KEPT.memory_mib}", why=why
+        ),
+    )
