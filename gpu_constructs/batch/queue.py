@@ -27,7 +27,7 @@ from gpu_constructs.cdk.overrides import naming
 from gpu_constructs.cdk.refusal import raise_first
 from gpu_constructs.cdk.validation import GpuChecks
 from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.fleet import Fleet, JobQueue, Pool, QueuedEnvironment
+from gpu_constructs.fleet import Fleet, JobQueue, Pool
 from gpu_constructs.hardware.aws_limits import MAX_JOB_QUEUE_PRIORITY
 from gpu_constructs.hosts.subnets import HostSubnets
 from gpu_constructs.hosts.vpcs import require_hosts_here
@@ -285,17 +285,10 @@ class GpuBatchQueue(Construct):
 
 
 def _require_together(plans: Sequence[EnvironmentPlan]) -> None:
-    environments = tuple(
-        QueuedEnvironment(
-            name=each.name,
-            platform="EC2",
-            architectures=frozenset(one.architecture for one in each.pool.instance_types),
-        )
-        for each in plans
-    )
     pools = tuple(each.pool for each in plans)
-    alone = Fleet(pools=pools, queues=(JobQueue(name="the queue", environments=environments),))
-    raise_first(check(alone, rules=[find_rule("GPU357")]), {"ComputeEnvironmentOrder": "environments"})
+    queue = JobQueue(name="the queue", environments=tuple(each.name for each in pools))
+    found = check(Fleet(pools=pools, queues=(queue,)), rules=[find_rule("GPU357")])
+    raise_first(found, {"ComputeEnvironmentOrder": "environments"})
 
 
 def _plans(

@@ -10,8 +10,7 @@ from enum import Enum
 
 from gpu_constructs.fleet.origin import Origin
 from gpu_constructs.fleet.task import Task
-from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
-from gpu_constructs.hardware import Architecture
+from gpu_constructs.fleet.unknown import Unknown
 from gpu_constructs.values import dataclass
 
 
@@ -91,34 +90,19 @@ class Gang:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QueuedEnvironment:
-    """A compute environment in the order of a queue.
-
-    Attributes:
-        name: How its pool is called, or the user calls it.
-        platform: What its jobs run on, ``EC2``, ``Fargate``, ``EKS`` or ``Managed Instances``.
-        architectures: Those of its instance types, as far as all of them are known; else none.
-    """
-
-    name: str
-    platform: str | Unknown = UNKNOWN
-    architectures: frozenset[Architecture] = frozenset()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class JobQueue:
     """A queue of AWS Batch.
 
     Attributes:
         name: How the user calls it.
-        environments: Its compute environments, as far as the files that were read define them.
+        environments: Names of its compute environments, as far as the files that were read define them.
         has_shares: Whether it has a fair-share scheduling policy.
         wait_seconds: After how long each of its time limits cancels a job that waits for its hosts; none without.
         origin: Where it was written.
     """
 
     name: str
-    environments: tuple[QueuedEnvironment, ...] = ()
+    environments: tuple[str, ...] = ()
     has_shares: bool | Unknown = False
     wait_seconds: tuple[int | Unknown, ...] = ()
     origin: Origin | None = field(default=None, compare=False, repr=False)

@@ -191,8 +191,6 @@ class Pool(HostSetup):
         max_vcpus: vCPUs at most, of a compute environment of AWS Batch; None for other pools.
         min_vcpus: vCPUs that are always there, likewise.
         allocation: Its allocation strategy, of one as well; only templates say so.
-        lacks_fleet_role: Whether it certainly names no Spot Fleet role, likewise.
-        is_managed_environment: Whether it is a compute environment of ECS Managed Instances; only templates say so.
         scaling_numbers: Numbers of ``ManagedScaling``, such as ``TargetCapacity``, as far as they are known; only
             templates say so.
         has_no_route_out: Whether its subnets certainly have no route, as far as the files show their network.
@@ -223,8 +221,6 @@ class Pool(HostSetup):
     max_vcpus: int | Unknown | None = field(default=None, compare=False)
     min_vcpus: int | Unknown | None = field(default=None, compare=False)
     allocation: str | Unknown = field(default=UNKNOWN, compare=False)
-    lacks_fleet_role: bool = field(default=False, compare=False)
-    is_managed_environment: bool = field(default=False, compare=False)
     scaling_numbers: tuple[tuple[str, int], ...] = field(default=(), compare=False)
     has_no_route_out: bool = field(default=False, compare=False)
     missing_endpoints: tuple[str, ...] = field(default=(), compare=False)

@@ -21,23 +21,6 @@ class Scheduler(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RetryStrategy:
-    """How often AWS Batch runs a job again, and after what.
-
-    Attributes:
-        attempts: Attempts altogether; None if nothing was written, which is one.
-        conditions: Conditions that say what ends a job and what repeats it.
-        repeats_chosen: Whether one of them repeats a job after a chosen cause.
-        names_the_rest: Whether one of them is met by whatever meets no other.
-    """
-
-    attempts: int | Unknown | None = None
-    conditions: int | Unknown = 0
-    repeats_chosen: bool = False
-    names_the_rest: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PlacementConstraint:
     """One placement constraint of a task definition or a service.
 
@@ -262,7 +245,6 @@ class Task:
         is_part: Whether its containers are known alone, and its own settings are written elsewhere.
         is_api_request: Whether it is written as the API of ECS takes it, outside of a template.
         attempt_seconds: Seconds after which AWS Batch ends an attempt; None for no limit.
-        retries: How often AWS Batch runs it again; None without a word about it. Only templates say so.
         environments: Names of the compute environments that AWS Batch may place it on; none of a queue of other files,
             None where any may be meant.
         submissions: The jobs that states of state machines and events submit from it, each with its sizes and queue;
@@ -270,10 +252,6 @@ class Task:
         nodes: Hosts that a multi-node parallel job of AWS Batch has at once, each with one copy; None for other tasks.
         node_types: Instance types that the nodes of such a job name, all its ranges together; empty where they name
             none, and on ranges that do not stand for all.
-        missed_node: A node of such a job that none of its ranges names, or its main node where there are not so many;
-            None where there is none. Only templates say so.
-        ranged_nodes: How many nodes the ranges of such a job go up to, each with an upper end, so that no submission
-            can change their number; None where one is open. Only templates say so.
         scheduler: Who places it; an AWS Batch job definition is a task as well.
         origin: Where it was written.
     """
@@ -301,13 +279,10 @@ class Task:
     is_part: bool = field(default=False, compare=False)
     is_api_request: bool = field(default=False, compare=False)
     attempt_seconds: int | Unknown | None = field(default=None, compare=False)
-    retries: RetryStrategy | None = field(default=None, compare=False)
     environments: frozenset[str] | None = field(default=None, compare=False)
     submissions: tuple[Task, ...] = field(default=(), compare=False)
     nodes: int | Unknown | None = None
     node_types: tuple[str | Unknown, ...] = ()
-    missed_node: int | None = field(default=None, compare=False)
-    ranged_nodes: int | None = field(default=None, compare=False)
     scheduler: Scheduler = Scheduler.ECS
     origin: Origin | None = field(default=None, compare=False, repr=False)
 

@@ -71,7 +71,7 @@ class Context:
 
     def gpu_pools(self, queue: JobQueue) -> tuple[Pool, ...]:
         """The hosts of a queue of AWS Batch that have GPUs."""
-        found = (self._gpu_pools.get(each.name) for each in queue.environments)
+        found = (self._gpu_pools.get(each) for each in queue.environments)
         return tuple([each for each in found if each is not None])
 
     def routed(self, suspect: Callable[[Task], bool]) -> Iterator[Route]:

@@ -5,19 +5,26 @@ A job that is submitted with other nodes than its definition has is judged with 
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from gpu_constructs.budget import brief
-from gpu_constructs.fleet import Pool, PurchaseOption, Task
+from gpu_constructs.fleet import Origin, Pool, PurchaseOption, Task
 from gpu_constructs.hardware import known_type
 from gpu_constructs.rules.change import first_of, one_way
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.accelerated import gangs, has_several_gpu_nodes
+from gpu_constructs.rules.evidence.accelerated import gangs, has_several_gpu_nodes, is_managed
 from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 from gpu_constructs.rules.words import Word
 
+if TYPE_CHECKING:
+    from gpu_constructs.template.resources.section import Section
+
 _A_DAY = 86_400
+_RANGE = re.compile(r"([0-9]{0,6}):([0-9]{0,6})")
 _TYPES = {"Spot": "SPOT", "of ECS Managed Instances": "ECS_MANAGED_INSTANCES"}
 
 
@@ -29,7 +36,7 @@ _TYPES = {"Spot": "SPOT", "of ECS Managed Instances": "ECS_MANAGED_INSTANCES"}
 )
 def nodes_stay(context: Context) -> Problems:
     for task, pools in gangs(context):
-        kinds = [_without_gangs(each) for each in pools]
+        kinds = [_without_gangs(context, each) for each in pools]
         if all(kinds):
             yield Problem(
                 about=pools[0],
@@ -49,9 +56,9 @@ def _on_demand(pool: Pool) -> str:
     return "Type EC2 with AllocationStrategy BEST_FIT_PROGRESSIVE" if is_for_spot else "Type EC2"
 
 
-def _without_gangs(pool: Pool) -> str:
+def _without_gangs(context: Context, pool: Pool) -> str:
     """Why AWS Batch runs no multi-node job there; empty where it does."""
-    if pool.is_managed_environment:
+    if is_managed(context, pool):
         return "of ECS Managed Instances"
     return "Spot" if pool.bought.option is PurchaseOption.SPOT else ""
 
@@ -104,28 +111,58 @@ def has_one_type(context: Context) -> Problems:
     "definition otherwise",
     source="https://docs.aws.amazon.com/batch/latest/APIReference/API_NodeRangeProperty.html",
 )
-def names_its_nodes(task: Task) -> Problems:
-    nodes, missed, ends = task.nodes, task.missed_node, task.ranged_nodes
-    if not isinstance(nodes, int) or not task.wants_gpu:
+def names_its_nodes(context: Context) -> Problems:
+    said: set[Origin] = set()
+    for task in context.fleet.tasks:
+        properties = context.section(task) if task.is_multi_node and task.wants_gpu else None
+        if properties is not None and properties.resource not in said:
+            said.add(properties.resource)  # of all its ranges
+            yield from _misnamed(task, properties.section("NodeProperties"))
+
+
+def _misnamed(task: Task, properties: Section) -> Problems:
+    nodes, main = properties.integer("NumNodes"), properties.integer("MainNode")
+    if not isinstance(nodes, int):
         return
     counted = f"{task.name} has {nodes} nodes, counted from 0, and"
-    if missed is not None:
-        exists = missed < nodes
+    ranges = _ranges(properties)
+    missed, ends = _first_missed(nodes, ranges), [last for _, last in ranges]
+    if isinstance(main, int) and main >= nodes:
+        message = f"{counted} its main node is {main}"
+        yield Problem(about=task, property_name="MainNode", message=message, fix="MainNode 0")
+    elif ranges and missed < nodes:
         yield Problem(
-            property_name="TargetNodes" if exists else "MainNode",
-            message=f"{counted} none of its ranges names node {missed}"
-            if exists
-            else f"{counted} its main node is {missed}",
-            fix='a range up to the last node, such as "0:"' if exists else "MainNode 0",
-        )
-    elif ends is not None and ends > nodes:
-        yield Problem(
+            about=task,
             property_name="TargetNodes",
-            value=ends - 1,
-            message=f"{counted} a range of them ends with node {ends - 1}",
-            allowed=f"0 to {nodes - 1}",
-            fix=f'a range up to node {nodes - 1}, such as "0:", or NumNodes {ends}',
+            message=f"{counted} none of its ranges names node {missed}",
+            fix='a range up to the last node, such as "0:"',
         )
+    elif ends and None not in ends and (end := max(filter(None, ends), default=0)) >= nodes:
+        yield Problem(
+            about=task,
+            property_name="TargetNodes",
+            value=end,
+            message=f"{counted} a range of them ends with node {end}",
+            allowed=f"0 to {nodes - 1}",
+            fix=f'a range up to node {nodes - 1}, such as "0:", or NumNodes {end + 1}',
+        )
+
+
+def _ranges(properties: Section) -> list[tuple[int, int | None]]:
+    """The first and the last node of each range, None for an open end; empty where not all are known."""
+    ranges = [_RANGE.fullmatch(str(each.text("TargetNodes"))) for each in properties.sections("NodeRangeProperties")]
+    read = [(int(each[1] or 0), int(each[2]) if each[2] else None) for each in ranges if each is not None]
+    return read if len(read) == len(ranges) else []
+
+
+def _first_missed(nodes: int, ranges: Iterable[tuple[int, int | None]]) -> int:
+    node = 0
+    # From the lowest, each range goes on where the one before it ends, or overrides a part of it.
+    for first, last in sorted((first, nodes - 1 if last is None else last) for first, last in ranges):
+        if first > node:
+            break
+        node = max(node, last + 1)
+    return node
 
 
 @warning(

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from gpu_constructs.budget import brief
-from gpu_constructs.fleet import JobQueue, Submission, Task, Unknown
+from gpu_constructs.fleet import JobQueue, Scheduler, Submission, Task, Unknown
 from gpu_constructs.hardware.aws_limits import JOB_ARRAY_SIZE, MAX_JOB_ATTEMPTS, MIN_JOB_TIMEOUT_SECONDS
-from gpu_constructs.rules.change import one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 
+if TYPE_CHECKING:
+    from gpu_constructs.template.resources.section import Section
+
 _SUBMIT = "https://docs.aws.amazon.com/batch/latest/APIReference/API_SubmitJob.html"
+_PATTERNS = ("OnExitCode", "OnReason", "OnStatusReason")
 _THE_REST = '{"OnReason": "*", "Action": "EXIT"}'
 _SIZE, _ATTEMPTS, _SECONDS = "ArrayProperties.Size", "RetryStrategy.Attempts", "Timeout.AttemptDurationSeconds"
 _NUMBERS = {
@@ -30,20 +33,32 @@ _NUMBERS = {
     "attempts",
     source="https://docs.aws.amazon.com/batch/latest/APIReference/API_RetryStrategy.html",
 )
-def ends(task: Task) -> Problems:
-    retries = task.retries
-    if retries is None or not task.wants_gpu or retries.names_the_rest or not retries.repeats_chosen:
-        return
-    if isinstance(retries.attempts, int) and retries.attempts > 1 and isinstance(retries.conditions, int):
-        yield Problem(
-            property_name="RetryStrategy.EvaluateOnExit",
-            message=f"the job {task.name} is run again after chosen causes, and after every other one as well, up to "
-            f"{retries.attempts} times",
-            fix=f"{_THE_REST} as the last condition",
-            ways=one_way(
-                f"{_THE_REST} as the last condition", replace(task, retries=replace(retries, names_the_rest=True))
-            ),
-        )
+def ends(context: Context) -> Problems:
+    for task in context.fleet.tasks:
+        strategy = _strategy(context, task)
+        attempts = None if strategy is None else strategy.integer("Attempts")
+        if strategy is None or not isinstance(attempts, int) or attempts <= 1:
+            continue
+        conditions = strategy.sections("EvaluateOnExit")
+        patterns = [[each.text(key) for key in _PATTERNS if each.has(key)] for each in conditions]
+        # A pattern that is not known may be met by anything.
+        names_the_rest = any(all(one == "*" or isinstance(one, Unknown) for one in each) for each in patterns)
+        repeats_chosen = any(str(each.text("Action")).upper() == "RETRY" for each in conditions)
+        if repeats_chosen and not names_the_rest and not any(each.is_unknown for each in conditions):
+            yield Problem(
+                about=task,
+                property_name="RetryStrategy.EvaluateOnExit",
+                message=f"the job {task.name} is run again after chosen causes, and after every other one as well, up "
+                f"to {attempts} times",
+                fix=f"{_THE_REST} as the last condition",
+            )
+
+
+def _strategy(context: Context, task: Task) -> Section | None:
+    """The retry strategy of a GPU job; None for other tasks, and where no file that was read defines it."""
+    is_job = task.scheduler is Scheduler.BATCH and task.wants_gpu
+    properties = context.section(task) if is_job else None
+    return None if properties is None else properties.section("RetryStrategy")
 
 
 @error(
@@ -74,7 +89,8 @@ def _numbers(context: Context) -> Iterator[tuple[Task | Submission, Task, str, s
     """The numbers of GPU jobs: whose it is, of which job, what it says, the property and the value."""
     for task in context.tasks:
         if task.wants_gpu:
-            seconds, attempts = task.attempt_seconds, None if task.retries is None else task.retries.attempts
+            strategy = _strategy(context, task)
+            seconds, attempts = task.attempt_seconds, None if strategy is None else strategy.integer("Attempts")
             takes = f"{MIN_JOB_TIMEOUT_SECONDS} or more"
             text = f"the job {task.name} times out after {seconds} seconds, and AWS Batch takes {takes}"
             yield task, task, text, _SECONDS, seconds

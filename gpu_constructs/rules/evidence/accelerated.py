@@ -78,6 +78,12 @@ def gangs(context: Context) -> Iterator[tuple[Task, tuple[Pool, ...]]]:
             yield task, pools_by_hand(context.fleet, task)
 
 
+def is_managed(context: Context, pool: Pool) -> bool:
+    """Whether a compute environment of AWS Batch has ECS Managed Instances."""
+    properties = context.section(pool)
+    return properties is not None and properties.section("ComputeResources").has("ManagedInstancesProvider")
+
+
 def has_several_gpu_nodes(task: Task) -> bool:
     """Whether a job certainly runs on more than one host, with GPUs."""
     return isinstance(task.nodes, int) and task.nodes > 1 and task.wants_gpu

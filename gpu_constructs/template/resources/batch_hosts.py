@@ -129,8 +129,6 @@ def _pool(resource: Resource, section: Section, launches: Launches, networks: Ne
         min_vcpus=section.integer("MinvCpus") or 0,
         tenancy=tenancy_in(subnets, launch.tenancy if launch else None, index),
         allocation=UNKNOWN if is_managed else given(section.text("AllocationStrategy"), "BEST_FIT"),
-        lacks_fleet_role=not section.is_unknown and not section.has("SpotIamFleetRole"),
-        is_managed_environment=is_managed,
         user_data=launch.user_data if launch else NO_USER_DATA,
         origin=resource.origin,
         **values_of(choice, TypeChoice),

@@ -5,12 +5,11 @@ https://docs.aws.amazon.com/batch/latest/APIReference/API_RegisterJobDefinition.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
 
-from gpu_constructs.fleet import UNKNOWN, Container, Relations, RetryStrategy, Scheduler, Task, Unknown
+from gpu_constructs.fleet import UNKNOWN, Container, Relations, Scheduler, Task, Unknown
 from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU
 from gpu_constructs.template.model import Resource
 from gpu_constructs.template.resources.containers import (
@@ -26,9 +25,7 @@ from gpu_constructs.template.resources.section import Notes, Section, given
 from gpu_constructs.template.resources.tasks import amount_of, architecture_of, needs_in
 
 JOB_DEFINITION = "AWS::Batch::JobDefinition"
-_RANGE = re.compile(r"([0-9]{0,6}):([0-9]{0,6})")
 _GENERAL = frozenset({"MEMORY", "VCPU"})
-_PATTERNS = ("OnExitCode", "OnReason", "OnStatusReason")
 _ONLY_CONTAINER = "default"  # what Batch calls the container of a job that has one
 
 
@@ -50,13 +47,11 @@ def batch_tasks(index: Index, notes: Notes) -> Iterator[tuple[Resource, str, Tas
             compatibilities=platforms,
             scheduler=Scheduler.BATCH,
             attempt_seconds=properties.section("Timeout").integer("AttemptDurationSeconds"),
-            retries=_retries(properties.section("RetryStrategy")) if properties.has("RetryStrategy") else None,
             nodes=_nodes(properties),
             origin=resource.origin,
         )
         ranges = properties.section("NodeProperties").sections("NodeRangeProperties")
         read = [(each, _task(each, "Container", common, index)) for each in ranges]
-        types = tuple(dict.fromkeys(chain.from_iterable(map(_node_types, ranges))))
         types = tuple(dict.fromkeys(chain.from_iterable(map(_node_types, ranges))))
         # What is true of all ranges is said of one of them.
         speaker = next((number for number, (_, task) in enumerate(read) if task is not None and task.wants_gpu), 0)
@@ -72,8 +67,6 @@ def batch_tasks(index: Index, notes: Notes) -> Iterator[tuple[Resource, str, Tas
                     replace(
                         _with_needs(task, resource, notes),
                         node_types=types if speaks else (),
-                        missed_node=_missed_node(properties.section("NodeProperties")) if speaks else None,
-                        ranged_nodes=_ranged_nodes(properties.section("NodeProperties")) if speaks else None,
                         origin=each.origin,
                     ),
                 )
@@ -89,38 +82,6 @@ def _nodes(properties: Section) -> int | Unknown | None:
     return UNKNOWN if number is None else number
 
 
-def _missed_node(section: Section) -> int | None:
-    """The first node that no range names, or a main node that does not exist; None where that is not certain."""
-    count, main = section.integer("NumNodes"), section.integer("MainNode")
-    if not isinstance(count, int):
-        return None
-    if isinstance(main, int) and main >= count:
-        return main
-    node = 0
-    ranges = _ranges(section)
-    # From the lowest, each range goes on where the one before it ends, or overrides a part of it.
-    for first, last in sorted((first, count - 1 if last is None else last) for first, last in ranges):
-        if first > node:
-            break
-        node = max(node, last + 1)
-    return node if ranges and node < count else None
-
-
-def _ranged_nodes(section: Section) -> int | None:
-    """How many nodes all ranges go up to; None where one is open, or not known."""
-    ends = [last for _, last in _ranges(section)]
-    return None if not ends or None in ends else 1 + max(each for each in ends if each is not None)
-
-
-def _ranges(section: Section) -> list[tuple[int, int | None]]:
-    """The first and the last node of each range, None for an open end; empty where not all are known."""
-    ranges = [_RANGE.fullmatch(str(each)) for each in section.known_texts("NodeRangeProperties", "TargetNodes")]
-    if len(ranges) < len(section.sections("NodeRangeProperties")):
-        return []
-    read = [(int(each[1] or 0), int(each[2]) if each[2] else None) for each in ranges if each is not None]
-    return read if len(read) == len(ranges) else []
-
-
 def _with_needs(task: Task, resource: Resource, notes: Notes) -> Task:
     needs = needs_in(resource, notes)
     containers = tuple(replace(each, needs=needs.get(each.name)) for each in task.containers)
@@ -131,19 +92,6 @@ def _node_types(section: Section) -> tuple[str | Unknown, ...]:
     """The types that a range of nodes names: its own, which go with EcsProperties, or the one of its container."""
     older = section.section("Container").text("InstanceType")
     return section.texts("InstanceTypes") or (() if older is None else (older,))
-
-
-def _retries(section: Section) -> RetryStrategy:
-    conditions = section.sections("EvaluateOnExit")
-    patterns = [[each.text(key) for key in _PATTERNS if each.has(key)] for each in conditions]
-    are_known = not any(each.is_unknown for each in conditions)
-    return RetryStrategy(
-        attempts=section.integer("Attempts"),
-        conditions=len(conditions) if are_known else UNKNOWN,
-        repeats_chosen=any(str(each.text("Action")).upper() == "RETRY" for each in conditions),
-        # A pattern that is not known may be met by anything.
-        names_the_rest=any(all(one == "*" or isinstance(one, Unknown) for one in each) for each in patterns),
-    )
 
 
 def _task(section: Section, container_key: str, common: Task, index: Index) -> Task | None:

@@ -162,9 +162,7 @@ def _read(stacks: Sequence[Stack], tasks: Sequence[Resource], remarks: Sequence[
     service_names, run_names = called[: len(found_services)], called[len(found_services) :]
     runs = tuple(workload_of(run, name, services) for run, name in zip(found_runs, run_names, strict=True))
     workloads = (*map(services.workload, found_services, service_names), *runs)
-    queues = dict(
-        job_queues(index, names, {each.resource.reference: each.pool for each in found_pools}, names_of_pools)
-    )
+    queues = dict(job_queues(index, names, names_of_pools))
     all_submissions = tuple(submissions.all(services.tasks, queues))
     stray = [each for each in found if each.is_stray]
     resources: dict[tuple[type[Pool | Task | Workload], str], Resource] = {

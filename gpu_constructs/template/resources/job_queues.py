@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from gpu_constructs.fleet import UNKNOWN, JobQueue, Pool, QueuedEnvironment, Unknown
-from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS
+from gpu_constructs.fleet import UNKNOWN, JobQueue, Unknown
 from gpu_constructs.template.model import Reference, Resource
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.names import Names
@@ -17,7 +16,6 @@ from gpu_constructs.template.resources.section import Section, given
 ENVIRONMENT = "AWS::Batch::ComputeEnvironment"
 QUEUE = "AWS::Batch::JobQueue"
 _POLICY = "AWS::Batch::SchedulingPolicy"
-_PLATFORMS = {"EC2": "EC2", "SPOT": "EC2", "ECS_MANAGED_INSTANCES": "Managed Instances"}
 
 
 def environments_of(queue: Resource, index: Index) -> list[Resource | None]:
@@ -32,20 +30,19 @@ def is_managed(environment: Resource) -> bool:
 
 
 def job_queues(
-    index: Index, names: Names, pools: Mapping[Reference, Pool], names_of_pools: Mapping[Reference, str]
+    index: Index, names: Names, names_of_pools: Mapping[Reference, str]
 ) -> Iterator[tuple[Reference, JobQueue]]:
     """Reads every queue."""
     queues = tuple(index.all(QUEUE))
     for resource, name in zip(queues, names.unique([(each, "") for each in queues]), strict=True):
         properties = Section.of(resource, [])
-        found = environments_of(resource, index)
         yield (
             resource.reference,
             JobQueue(
                 name=name,
                 environments=tuple(
-                    _queued(each, pools.get(each.reference), names_of_pools.get(each.reference, each.logical_id))
-                    for each in found
+                    names_of_pools.get(each.reference, each.logical_id)
+                    for each in environments_of(resource, index)
                     if each is not None
                 ),
                 has_shares=_has_shares(properties, index),
@@ -56,22 +53,6 @@ def job_queues(
                 origin=resource.origin,
             ),
         )
-
-
-def _queued(resource: Resource, pool: Pool | None, name: str) -> QueuedEnvironment:
-    properties = Section.of(resource, [])
-    kind = properties.section("ComputeResources").text("Type")
-    platform: str | Unknown = _PLATFORMS.get(kind, UNKNOWN) if isinstance(kind, str) else UNKNOWN
-    if properties.has("EksConfiguration"):
-        platform = "EKS"
-    elif kind in FARGATE_PROVIDERS:
-        platform = "Fargate"
-    types = pool.instance_types if pool is not None and pool.types_are_known else ()
-    return QueuedEnvironment(
-        name=name,
-        platform=platform,
-        architectures=frozenset(each.architecture for each in types),
-    )
 
 
 def _policy(properties: Section, index: Index) -> Resource | None:

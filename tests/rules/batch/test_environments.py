@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -17,16 +16,14 @@ from gpu_constructs.fleet import (
     Pool,
     PoolKind,
     PurchaseOption,
-    QueuedEnvironment,
     Task,
     Unknown,
     UserData,
     UserDataFormat,
 )
-from gpu_constructs.hardware import Architecture
 from gpu_constructs.rules import Severity, rules_of
 from gpu_constructs.rules.batch import environments
-from gpu_constructs.rules.batch.environments import allocates, go_together, has_gpus, has_room
+from gpu_constructs.rules.batch.environments import go_together, has_gpus, has_room
 from gpu_constructs.rules.batch.gangs import nodes_stay
 from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from gpu_constructs.rules.hosts import images
@@ -35,9 +32,10 @@ from tests.rules.given import a_pool, asked, gpu, of_image, only, said
 from tools.rule_examples import example_of
 
 OF_BATCH = (*rules_of(environments), *(each for each in rules_of(images) if each.id == "GPU003"))
-HOSTS = QueuedEnvironment(name="Hosts", platform="EC2", architectures=frozenset({Architecture.X86_64}))
-ARM = QueuedEnvironment(name="Arm", platform="EC2", architectures=frozenset({Architecture.ARM64}))
-FARGATE = QueuedEnvironment(name="Small", platform="Fargate")
+HOSTS = a_pool("g6.xlarge", name="Hosts", kind=PoolKind.BATCH)
+ARM = a_pool("g5g.xlarge", name="Arm", kind=PoolKind.BATCH)
+FARGATE = ComputeEnvironment(name="Small", lacks_gpus="is on Fargate, which has none", has_hosts=False)
+EKS = ComputeEnvironment(name="other")
 
 NODES = replace(GPU_JOB, nodes=2)
 ON_FARGATE = ComputeEnvironment(name="jobs", lacks_gpus="is on Fargate, which has none")
@@ -101,9 +99,11 @@ def test_one_job_may_not_ask_for_more_than_the_maximum() -> None:
     assert said(has_room, replace(_fleet(GPU_JOB, _hosts(3)), is_whole=False)) == []
 
 
-def _queue(*environments: QueuedEnvironment, **changes: Any) -> Fleet:
-    queue = JobQueue(name="Queue", environments=environments or (HOSTS,), **changes)
-    return Fleet(pools=(a_pool(),), queues=(queue,))
+def _queue(*there: Pool | ComputeEnvironment) -> Fleet:
+    pools = tuple(dict.fromkeys(each for each in there if isinstance(each, Pool)))
+    others = tuple(each for each in there if isinstance(each, ComputeEnvironment))
+    queue = JobQueue(name="Queue", environments=tuple(each.name for each in there))
+    return Fleet(pools=pools, environments=others, queues=(queue,))
 
 
 @pytest.mark.parametrize(
@@ -114,15 +114,15 @@ def _queue(*environments: QueuedEnvironment, **changes: Any) -> Fleet:
         ((HOSTS, HOSTS, HOSTS, HOSTS), "4 compute environments, and AWS Batch takes 3"),
     ],
 )
-def test_environments_of_a_queue_go_together(there: tuple[QueuedEnvironment, ...], words: str) -> None:
+def test_environments_of_a_queue_go_together(there: tuple[Pool | ComputeEnvironment, ...], words: str) -> None:
     assert words in only(go_together, _queue(*there)).message
 
 
 @pytest.mark.parametrize(
     "there",
-    [(HOSTS, HOSTS, HOSTS), (FARGATE, ARM), (HOSTS, QueuedEnvironment(name="other")), (HOSTS,)],
+    [(HOSTS, HOSTS, HOSTS), (FARGATE,), (HOSTS, EKS), (HOSTS,)],
 )
-def test_environments_that_may_go_together_are_fine(there: tuple[QueuedEnvironment, ...]) -> None:
+def test_environments_that_may_go_together_are_fine(there: tuple[Pool | ComputeEnvironment, ...]) -> None:
     assert said(go_together, _queue(*there)) == []
 
 
@@ -138,30 +138,22 @@ def test_instance_types_of_an_environment_have_one_architecture() -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "allocation", "fix"),
+    ("kind", "allocation", "fixes"),
     [
-        (PurchaseOption.ON_DEMAND, "SPOT_CAPACITY_OPTIMIZED", "BEST_FIT_PROGRESSIVE"),
-        (PurchaseOption.SPOT, "BEST_FIT", "SPOT_PRICE_CAPACITY_OPTIMIZED"),
-        (PurchaseOption.SPOT, "BEST_FIT_PROGRESSIVE_ORDERED", "SPOT_PRICE_CAPACITY_OPTIMIZED"),
+        ("EC2", "SPOT_CAPACITY_OPTIMIZED", ["BEST_FIT_PROGRESSIVE"]),
+        ("SPOT", "BEST_FIT", ["SPOT_PRICE_CAPACITY_OPTIMIZED"]),
+        ("SPOT", "BEST_FIT, SpotIamFleetRole: role", []),
+        ("SPOT", "BEST_FIT_PROGRESSIVE_ORDERED", ["SPOT_PRICE_CAPACITY_OPTIMIZED"]),
+        ("SPOT", "BEST_FIT_PROGRESSIVE", []),
+        ("SPOT", "!Ref Strategy", []),
+        ("EC2", "BEST_FIT", []),
     ],
 )
-def test_an_allocation_strategy_goes_with_the_purchase(option: PurchaseOption, allocation: str, fix: str) -> None:
-    pool = a_pool(purchase=option, kind=PoolKind.BATCH, allocation=allocation, lacks_fleet_role=True)
-    assert only(allocates, Fleet(pools=(pool,))).fix == fix
-
-
-@pytest.mark.parametrize(
-    ("option", "allocation", "lacks_role"),
-    [
-        (PurchaseOption.ON_DEMAND, "BEST_FIT", True),
-        (PurchaseOption.SPOT, "BEST_FIT", False),
-        (PurchaseOption.SPOT, "BEST_FIT_PROGRESSIVE", True),
-        (PurchaseOption.SPOT, UNKNOWN, True),
-    ],
-)
-def test_other_strategies_are_taken(option: PurchaseOption, allocation: Any, lacks_role: bool) -> None:
-    pool = a_pool(purchase=option, kind=PoolKind.BATCH, allocation=allocation, lacks_fleet_role=lacks_role)
-    assert said(allocates, Fleet(pools=(pool,))) == []
+def test_an_allocation_strategy_goes_with_the_purchase(kind: str, allocation: str, fixes: list[str]) -> None:
+    resources = f"ComputeResources: {{Type: {kind}, AllocationStrategy: {allocation}}}"
+    part = f"Parameters: {{Strategy: {{Type: String}}}}\nResources:\n  Environment:\n    Properties: {{{resources}}}\n"
+    findings = check_files(["-"], stdin=example_of("GPU358").file(part).encode()).findings
+    assert [each.fix for each in findings if each.rule == "GPU358"] == fixes
 
 
 _RESERVED = """

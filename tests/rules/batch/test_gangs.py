@@ -10,21 +10,19 @@ import pytest
 
 from gpu_constructs.checking.report import check_files
 from gpu_constructs.fleet import UNKNOWN
-from gpu_constructs.rules.batch.gangs import has_one_type, names_its_nodes
+from gpu_constructs.rules.batch.gangs import has_one_type
 from tests.rules.batch.test_jobs import GPU_JOB
-from tests.rules.given import container, fleet_of, only, said
+from tests.rules.given import fleet_of, only, said
 from tests.template.resources.declared import fleet
 from tools.rule_examples import example_of
 
 _DEFAULT = "!GetAtt Vpc.DefaultSecurityGroup"
 _OPEN = f'{{Type: "AWS::EC2::SecurityGroupIngress", Properties: {{GroupId: {_DEFAULT}, IpProtocol: "-1"}}}}'
 _NEAR = """
-  Near: {Type: AWS::EC2::PlacementGroup, Properties: {Strategy: cluster}}
   SubnetA: {Type: AWS::EC2::Subnet, Properties: {VpcId: vpc-1, AvailabilityZone: us-east-1a, CidrBlock: 10.0.0.0/24}}
   SubnetB: {Type: AWS::EC2::Subnet, Properties: {VpcId: vpc-1, AvailabilityZone: us-east-1b, CidrBlock: 10.0.1.0/24}}
 """
 GANG = replace(GPU_JOB, nodes=4)
-MISSED = replace(GANG, missed_node=3)
 _SUBMIT = {"JobName": "x", "JobQueue": "${Queue}", "JobDefinition": "${Job}"}
 
 
@@ -71,7 +69,6 @@ def test_what_is_not_known_is_not_called_a_missing_limit() -> None:
     ("subnets", "is_found"),
     [
         ("[!Ref SubnetA, !Ref SubnetB]", True),
-        ("[!Ref SubnetA, !Ref SubnetB], PlacementGroup: !Ref Near", False),
         ("[!Ref SubnetA, subnet-12345678]", False),
         ("[!Ref SubnetA]", False),
     ],
@@ -154,48 +151,33 @@ def test_the_type_that_nodes_name_is_one_of_a_compute_environment(types: str, na
     assert ["nodes of Job are to be g5.xlarge, and Environment has" in each for each in messages] == [True] * is_found
 
 
-def test_each_node_is_named() -> None:
-    assert "none of its ranges names node 3" in only(names_its_nodes, fleet_of(MISSED)).message
-    assert "its main node is 4" in only(names_its_nodes, fleet_of(replace(MISSED, missed_node=4))).message
-    for other in ({"missed_node": None}, {"nodes": UNKNOWN}, {"containers": (container(),)}):
-        assert said(names_its_nodes, fleet_of(replace(MISSED, **other))) == []
-
-
 @pytest.mark.parametrize(
-    ("ranges", "main", "missed", "ranged"),
+    ("ranges", "main", "words"),
     [
-        (["0:"], 0, None, None),
-        ([":3"], 0, None, 4),
-        (["0:3"], 3, None, 4),
-        (["0:4"], 3, None, 5),
-        (["2:", "0:1"], 0, None, None),
-        (["2:", "0:7"], 0, None, None),  # for submissions of more nodes
-        (["0:3", "1:2"], 0, None, 4),  # a nested range overrides a part
-        (["0:2"], 0, 3, 3),
-        (["1:3"], 0, 0, 4),
-        (["0:0", "2:3"], 0, 1, 4),
-        (["0:"], 4, 4, None),
-        ([], 0, None, None),
-        (["odd"], 0, None, None),
-        (["0:4", "odd"], 0, None, None),
-        ([{"Unknown": 0}], 0, None, None),
+        (["0:"], 0, ""),
+        ([":3"], 0, ""),
+        (["0:3"], 3, ""),
+        (["0:4"], 3, "a range of them ends with node 4"),  # counted from 1
+        (["2:", "0:1"], 0, ""),
+        (["2:", "0:7"], 0, ""),  # for submissions of more nodes
+        (["0:3", "1:2"], 0, ""),  # a nested range overrides a part
+        (["0:2"], 0, "none of its ranges names node 3"),
+        (["1:3"], 0, "none of its ranges names node 0"),
+        (["0:0", "2:3"], 0, "none of its ranges names node 1"),
+        (["0:"], 4, "its main node is 4"),
+        (["odd"], 0, ""),
+        (["0:4", "odd"], 0, ""),
+        (["!Ref Nodes"], 0, ""),
     ],
 )
-def test_ranges_are_read_together(ranges: list[Any], main: int, missed: int | None, ranged: int | None) -> None:
-    written = [{"TargetNodes": each, "Container": {"Image": "x"}} for each in ranges] or [{"Container": {"Image": "x"}}]
-    nodes = {"NumNodes": 4, "MainNode": main, "NodeRangeProperties": written}
-    tasks = fleet({"Job": {"Type": "AWS::Batch::JobDefinition", "Properties": {"NodeProperties": nodes}}}).tasks
-    read = [(each.missed_node, each.ranged_nodes) for each in tasks]
-    assert read == [(missed, ranged), *[(None, None)] * (len(tasks) - 1)]
-
-
-def test_a_range_that_was_counted_from_one_is_said() -> None:
-    long = replace(MISSED, missed_node=None, ranged_nodes=5)
-    finding = only(names_its_nodes, fleet_of(long))
-    assert "has 4 nodes, counted from 0, and a range of them ends with node 4" in finding.message
-    assert 'such as "0:", or NumNodes 5' in finding.fix
-    for other in ({"ranged_nodes": 4}, {"ranged_nodes": None}, {"nodes": UNKNOWN}, {"containers": (container(),)}):
-        assert said(names_its_nodes, fleet_of(replace(long, **other))) == []
+def test_ranges_name_all_nodes_and_no_others(ranges: list[str], main: int, words: str) -> None:
+    named = [each if each.startswith("!") else f'"{each}"' for each in ranges]
+    container = '{Image: x, ResourceRequirements: [{Type: GPU, Value: "1"}]}'
+    written = "".join(f"{{TargetNodes: {each}, Container: {container}}}, " for each in named)
+    nodes = f"{{NumNodes: 4, MainNode: {main}, NodeRangeProperties: [{written}]}}"
+    job = f"Resources:\n  Job: {{Properties: {{ContainerProperties: null, NodeProperties: {nodes}}}}}\n"
+    messages = found("GPU355", f"Parameters: {{Nodes: {{Type: String}}}}\n{job}")
+    assert [f"has 4 nodes, counted from 0, and {words}" in each for each in messages] == [True] * bool(words)
 
 
 def errors_of(**overrides: Any) -> list[tuple[str, str]]:
