@@ -18,6 +18,8 @@ from gpu_constructs.cli.output import (
     Line,
     add_format,
     deliver,
+    fix_lines,
+    pieces,
     require_writable,
     say,
     show,
@@ -172,13 +174,10 @@ def _unchecked(findings: Sequence[Finding], width: int) -> Iterator[Line]:
     """What was not judged: a line for each task, as far as a reader wants to see them, and one for all that helps."""
     shown = findings[:_MOST_UNCHECKED]
     for each in shown:
-        first, *rest = wrapped(brief(each.message, MESSAGE), width=width, indent=len(_NOT_CHECKED))
-        yield [(_NOT_CHECKED, "warning"), (first, "")]
-        yield from ([(" " * len(_NOT_CHECKED) + part, "")] for part in rest)
+        yield from pieces(_NOT_CHECKED, brief(each.message, MESSAGE), width, mark="warning")
     if len(findings) > len(shown):
         yield [(_NOT_CHECKED, "warning"), (f"and {len(findings) - len(shown)} more tasks", "")]
-    for number, part in enumerate(wrapped(findings[0].fix, width=width, indent=5) if findings else ()):
-        yield [("fix: " if not number else " " * 5, "good"), (part, "")]
+    yield from fix_lines(0, findings[0].fix if findings else "", width)
 
 
 def _lines(finding: Finding, width: int) -> Iterator[Line]:
@@ -191,10 +190,7 @@ def _lines(finding: Finding, width: int) -> Iterator[Line]:
     ]
     for part in rest:
         yield [(" " * _INDENT + part, "")]
-    if finding.fix:
-        label = "fix: "
-        for number, part in enumerate(wrapped(brief(finding.fix, MESSAGE), width=width, indent=_INDENT + len(label))):
-            yield [(" " * _INDENT, ""), (label if not number else " " * len(label), "good"), (part, "")]
+    yield from fix_lines(_INDENT, brief(finding.fix, MESSAGE), width)
 
 
 def _table(values: ValueTable, width: int) -> Iterator[Line]:

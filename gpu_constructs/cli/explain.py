@@ -10,7 +10,7 @@ from gpu_constructs.budget import LABEL, MESSAGE, brief
 from gpu_constructs.checking.configuration import found_configuration
 from gpu_constructs.checking.pool_answers import PoolAnswer, fix_of, found_by, names_of, pools_of_task
 from gpu_constructs.cli.inputs import add_inputs, reviewed
-from gpu_constructs.cli.output import Line, add_format, headed, json_text, show, width_of, wrapped
+from gpu_constructs.cli.output import Line, add_format, fix_lines, headed, json_text, pieces, show, width_of, wrapped
 from gpu_constructs.errors import UnknownNameError
 from gpu_constructs.fleet import Fleet, Task, Unknown, Workload
 from gpu_constructs.fleet.naming import find_task
@@ -128,9 +128,8 @@ def _lines(
             yield [(f"  {each.why}", "")]
     for finding in (*waits, *fails):
         yield []
-        yield from ([(part, "")] for part in wrapped(brief(finding.message, MESSAGE), width=width, indent=0))
-        for number, part in enumerate(wrapped(finding.fix, width=width, indent=7)):
-            yield [("  fix: " if not number else " " * 7, "good"), (part, "")]
+        yield from pieces("", brief(finding.message, MESSAGE), width)
+        yield from fix_lines(2, finding.fix, width)
     yield []
     if waits and all(each.destination.answer is True for each in pools if each.counts):
         yield [("it fits, and nothing starts a host for it", "error")]
@@ -167,7 +166,7 @@ def _of_pool(found: PoolAnswer, width: int) -> Iterator[Line]:
     yield from headed([(name, "title"), (f"{where}{aside}: ", "aside"), (word, _STYLES[word])], width=width)
     if found.is_aside and found.destination.answer is not True:
         first = next(iter(found.destination.reasons), "")
-        yield from ([(f"  {part}", "aside")] for part in wrapped(brief(first), width=width, indent=2) if part)
+        yield from pieces("  ", brief(first), width, style="aside")
         return
     column = max((len(each.instance_type.label) for each in hosts), default=0)
     for host in hosts:
@@ -179,10 +178,8 @@ def _of_pool(found: PoolAnswer, width: int) -> Iterator[Line]:
         yield [(start, ""), (answer, _STYLES[answer]), (f"{gap}{first}", "")]
         yield from ([(" " * indent + part, "")] for part in rest)
     for reason in found.reasons:
-        yield from ([(f"  {part}", "")] for part in wrapped(brief(reason, MESSAGE), width=width, indent=2))
-    for number, part in enumerate(wrapped(fix_of(found), width=width, indent=7)):
-        if part:
-            yield [("  fix: " if not number else " " * 7, "good"), (part, "")]
+        yield from pieces("  ", brief(reason, MESSAGE), width)
+    yield from fix_lines(2, fix_of(found), width)
 
 
 def _asked(task: Task) -> str:

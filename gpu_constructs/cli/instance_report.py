@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from string import ascii_lowercase
 
-from gpu_constructs.cli.output import Line, table, width_of, wrapped
+from gpu_constructs.cli.output import Line, pieces, table, width_of
 from gpu_constructs.hardware import RECORDED, Accelerators, Choice, InstanceType, Offer
 from gpu_constructs.hardware.prices import Price
 from gpu_constructs.planning.model_memory import MEMORY_FRACTION, ModelMemory, gpus_that_hold
@@ -83,7 +83,7 @@ def as_lines(found: Found, *, wide: bool) -> Iterator[Line]:
 def _remarks(found: Found) -> Iterator[Line]:
     if found.similar:
         text = f"similar means {' '.join(found.similar)}"
-        yield from ([(each, "aside")] for each in wrapped(text, width=width_of(sys.stdout), indent=0))
+        yield from pieces("", text, width_of(sys.stdout), style="aside")
     yield from _of_gigabytes(found)
     if any(each.usd_per_hour is None for each in found.offers):
         yield [("without a price: none of the lists that are shipped has one", "aside")]
@@ -99,7 +99,7 @@ def _of_gigabytes(found: Found) -> Iterator[Line]:
     if found.just_missed:
         names = ", ".join(found.just_missed)
         text = f"left out by {found.written('gpu_memory_mib')}: {names}, sold with so many GB, which are fewer GiB"
-        yield from ([(each, "aside")] for each in wrapped(text, width=width_of(sys.stdout), indent=0))
+        yield from pieces("", text, width_of(sys.stdout), style="aside")
 
 
 def _nothing(found: Found) -> Iterator[Line]:

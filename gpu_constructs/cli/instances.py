@@ -12,15 +12,7 @@ from functools import partial
 from gpu_constructs.budget import NAME
 from gpu_constructs.cli.instance_flags import add_flags, as_written, needs_from, written
 from gpu_constructs.cli.instance_report import Found, as_facts, as_lines
-from gpu_constructs.cli.output import (
-    add_configuration,
-    add_format,
-    declared_types,
-    json_text,
-    show,
-    table,
-    width_of,
-)
+from gpu_constructs.cli.output import add_configuration, add_format, declared_types, json_text, show, table, width_of
 from gpu_constructs.errors import GpuConstructsError, InvalidValueError, UnknownNameError, argument_named, shown
 from gpu_constructs.hardware import InstanceNeeds, accelerated, choose, instance_type
 from gpu_constructs.hardware.catalogue import for_one_check

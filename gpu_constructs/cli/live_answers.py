@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from gpu_constructs.budget import BYTES, LABEL, MESSAGE, brief
-from gpu_constructs.cli.output import Line, say, wrapped, wrapped_fix
+from gpu_constructs.cli.output import Line, fix_lines, pieces, say
 from gpu_constructs.errors import GpuConstructsError, InvalidValueError, shown
 from gpu_constructs.live.described import Answers, answers, parsed
 from gpu_constructs.live.verified import Check
@@ -56,8 +56,10 @@ class Described:
     denied: tuple[str, ...] = ()
 
 
-def add_cluster(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments that say which cluster is asked about, and with which credentials."""
+def add_cluster(parser: argparse.ArgumentParser, *, of_stack: bool = False) -> None:
+    """Adds the arguments that say which cluster is asked about, or the clusters of which stack, and by whom."""
+    if of_stack:
+        parser.add_argument("stack", metavar="STACK", nargs="?", help="a CloudFormation stack that has a cluster")
     parser.add_argument("--cluster", help="name or ARN of the cluster; default: default")
     parser.add_argument("--region", help="where it is; default: the region of the profile")
     parser.add_argument("--profile", help="the AWS profile whose credentials are used")
@@ -80,6 +82,20 @@ def described(arguments: argparse.Namespace, *, name: str) -> Described:
         deadline=deadline(),
     )
     return Described(answers=live.answers, denied=(*live.denied, *live.cut))
+
+
+def clusters_named(arguments: argparse.Namespace, clients: object, **limits: object) -> Sequence[str]:
+    """The cluster that the arguments name, or those of the stack that they name.
+
+    Args:
+        arguments: Those of `add_cluster`.
+        clients: What asks AWS.
+        **limits: A ``deadline``.
+    """
+    if arguments.stack is None or arguments.cluster:
+        return [arguments.cluster or "default"]
+    found: Sequence[str] = live_part().clusters_of(clients, stack=arguments.stack, region=arguments.region, **limits)
+    return found
 
 
 def deadline() -> object:
@@ -145,12 +161,9 @@ def lines_of(
             continue
         word, style = _WORDS[check.passed]
         yield [(f"  {word:<11} ", style), (f"{check.name}: {brief(check.about, LABEL)}", "")]
-        for part in wrapped(brief(check.text, MESSAGE), width=width, indent=14):
-            yield [(" " * 14 + part, "aside")]
-        for number, part in enumerate(wrapped_fix(check.fix, width=width, indent=19) if check.fix else ()):
-            yield [(" " * 14 + "fix: " if not number else " " * 19, "good"), (part, "")]
-    for part in wrapped(f"not looked at: {', '.join(denied)}", width=width, indent=2) if denied else ():
-        yield [(f"  {part}", "warning")]
+        yield from pieces(" " * 14, brief(check.text, MESSAGE), width, style="aside")
+        yield from fix_lines(14, check.fix, width)
+    yield from pieces("  ", f"not looked at: {', '.join(denied)}" if denied else "", width, style="warning")
     failed = sum(each.passed is False for each in checks)
     unknown = sum(each.passed is None for each in checks)
     summary = f"{len(checks)} check{'' if len(checks) == 1 else 's'}, {failed} failed, {unknown} not checked"

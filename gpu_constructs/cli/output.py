@@ -20,8 +20,6 @@ from gpu_constructs.configuration_files import CONFIGURATION_FILES
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.hardware import InstanceType
 
-__all__ = ["Line", "clean", "headed", "show", "table", "unstyled", "width_of", "wrapped", "wrapped_fix"]
-
 Line = Sequence[tuple[str, str]]
 """Pieces of text with their styles; an empty style is plain."""
 
@@ -81,6 +79,30 @@ def headed(line: Line, *, width: int) -> Iterator[Line]:
         for part in wrapped(piece.strip(" ,"), width=width, indent=indent):
             if part:
                 yield [(f"{' ' * indent}{part}", style)]
+
+
+def pieces(start: str, text: str, width: int, *, style: str = "", mark: str = "") -> Iterator[Line]:
+    """A text on as many lines as it needs, under its own beginning; empty where there is none.
+
+    Args:
+        start: What stands before the first line, and as many blanks before the others.
+        text: The text.
+        width: Columns of a whole line.
+        style: Style of the text.
+        mark: Style of what stands before it.
+    """
+    yield from _behind(start, wrapped(text, width=width, indent=len(start)) if text else (), style, mark)
+
+
+def fix_lines(indent: int, fix: str, width: int) -> Iterator[Line]:
+    """What to do, behind a label; a command that goes on in the next line can still be pasted."""
+    start = f"{' ' * indent}fix: "
+    yield from _behind(start, wrapped_fix(fix, width=width, indent=len(start)) if fix else (), "", "good")
+
+
+def _behind(start: str, parts: Iterable[str], style: str, mark: str) -> Iterator[Line]:
+    for place, part in enumerate(parts):
+        yield [(" " * len(start) if place else start, mark), (part, style)]
 
 
 def wrapped_fix(text: str, *, width: int, indent: int) -> Iterator[str]:

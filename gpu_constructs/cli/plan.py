@@ -11,30 +11,22 @@ from dataclasses import asdict
 from itertools import chain
 
 from gpu_constructs import __version__
-from gpu_constructs.budget import LABEL, brief
+from gpu_constructs.budget import LABEL, brief, clean
 from gpu_constructs.checking.configuration import Configuration, found_configuration
 from gpu_constructs.checking.report import Report
 from gpu_constructs.cli.inputs import add_inputs, reviewed
 from gpu_constructs.cli.output import (
     Line,
     add_format,
-    clean,
     deliver,
     json_text,
+    pieces,
     require_writable,
     show,
     unstyled,
     width_of,
 )
-from gpu_constructs.cli.plan_report import (
-    budget_facts,
-    budget_lines,
-    facts_of,
-    json_report,
-    lines,
-    numbers_table,
-    pieces,
-)
+from gpu_constructs.cli.plan_report import budget_facts, budget_lines, facts_of, json_report, lines, numbers_table
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.planning import FleetPlan, plan
 from gpu_constructs.planning.budget_verdict import BudgetVerdict, verdict

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from gpu_constructs import __version__
 from gpu_constructs.budget import LABEL, brief
-from gpu_constructs.cli.output import Line, json_text, table, unstyled, wrapped
+from gpu_constructs.cli.output import Line, json_text, pieces, table, unstyled
 from gpu_constructs.fleet import Unknown
 from gpu_constructs.hardware.prices import Price, dollars
 from gpu_constructs.placement.reasons import listed
@@ -161,12 +161,6 @@ def numbers_table(head: Sequence[str], rows: Sequence[Sequence[str]], width: int
     for name, *cells in rows:
         values = (f"{title} {cell}" for title, cell in zip(head[1:], cells, strict=True))
         yield from pieces(f"{name}: ", "; ".join(values), width)
-
-
-def pieces(start: str, text: str, width: int, *, style: str = "") -> Iterator[Line]:
-    """A text on as many lines as it needs, under its own beginning."""
-    for place, part in enumerate(wrapped(text, width=width, indent=len(start))):
-        yield [(" " * len(start) if place else start, ""), (part, style)]
 
 
 def json_report(plan: FleetPlan, verdict: BudgetVerdict | None = None) -> str:

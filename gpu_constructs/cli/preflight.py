@@ -18,7 +18,7 @@ from gpu_constructs.account.preflight.run import CHECKS, policy, preflight
 from gpu_constructs.checking.configuration import found_configuration
 from gpu_constructs.cli.inputs import add_inputs, reviewed
 from gpu_constructs.cli.live_answers import account_part
-from gpu_constructs.cli.output import Line, add_format, json_text, say, show, width_of, wrapped, wrapped_fix
+from gpu_constructs.cli.output import Line, add_format, fix_lines, json_text, pieces, say, show, width_of
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.hardware.names import require_region
 
@@ -30,8 +30,6 @@ _PASSED = {Verdict.OK: True, Verdict.SHORT: False, Verdict.NOT_CHECKED: None, Ve
 _WIDEST = len(Verdict.NOT_CHECKED.value)
 _NOTHING = Verdict.NOTHING_TO_CHECK
 _INDENT = 4
-# Within quotes no line ends: a backslash there is part of the value.
-_FIX = "fix: "
 _ON_REQUEST = [each.id for each in CHECKS if each.on_request]
 _COULD_NOT = 2
 
@@ -167,8 +165,7 @@ def _lines(results: Sequence[Result], *, width: int) -> Iterator[Line]:
         for _, same in groupby(asked, key=lambda each: (each.word, each.text, each.fix)):
             yield from _of(list(same), width)
         if without := [f"{each.check} ({each.text})" for each in of_region if each.verdict is _NOTHING]:
-            for number, line in enumerate(wrapped(f"{_NOTHING}: {', '.join(without)}", width=width, indent=_INDENT)):
-                yield [(f"{' ' * (_INDENT if number else 2)}{line}", "aside")]
+            yield from pieces("  ", f"{_NOTHING}: {', '.join(without)}", width, style="aside")
     counts = Counter(each.word for each in sorted(results, key=_rank) if each.verdict is not _NOTHING)
     yield [(", ".join(f"{count} {word}" for word, count in counts.items()) or "nothing was checked", "title")]
 
@@ -182,9 +179,5 @@ def _of(same: Sequence[Result], width: int) -> Iterator[Line]:
     for each in same:
         yield [(f"  {each.word:<{_WIDEST}}", _STYLES[each.verdict]), (f"  {each.check}: {each.subject}", "")]
     result = same[0]
-    for line in wrapped(result.text, width=width, indent=_INDENT):
-        yield [(f"{' ' * _INDENT}{line}", "")]
-    if result.fix:
-        indent = _INDENT + len(_FIX)
-        for number, line in enumerate(wrapped_fix(result.fix, width=width, indent=indent)):
-            yield [(f"{' ' * indent if number else ' ' * _INDENT + _FIX}{line}", "aside")]
+    yield from pieces(" " * _INDENT, result.text, width)
+    yield from fix_lines(_INDENT, result.fix, width)

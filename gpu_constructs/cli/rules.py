@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Iterator
 
-from gpu_constructs.cli.output import Line, add_format, json_text, show, table, width_of, wrapped
+from gpu_constructs.cli.output import Line, add_format, json_text, pieces, show, table, width_of
 from gpu_constructs.rules import RULES, Rule, find_rule, known_id
 from gpu_constructs.rules.retired import GONE, what_became_of
 
@@ -49,14 +49,13 @@ def _everything(id_: str, width: int) -> Iterator[Line]:
     gone = GONE.get(id_)
     if gone is not None:
         for text in (*what_became_of([id_]), f"it asked: {gone.question}"):
-            yield from ([(part, "")] for part in wrapped(text, width=width, indent=0))
+            yield from pieces("", text, width)
         if not gone.into:
             return
     rule = find_rule(id_ if gone is None else gone.into)
     yield [(rule.id, "title"), (" ", ""), (str(rule.severity), str(rule.severity))]
     for text in (rule.question, rule.reason):
-        for part in wrapped(text, width=width, indent=2):
-            yield [(f"  {part}", "")]
+        yield from pieces("  ", text, width)
     yield [(f"  {rule.source}", "aside")]
 
 

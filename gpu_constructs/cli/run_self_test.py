@@ -13,8 +13,8 @@ from threading import current_thread, main_thread
 from types import FrameType, ModuleType
 from typing import NoReturn
 
-from gpu_constructs.cli.live_answers import add_cluster, facts_of, lines_of, live_part
-from gpu_constructs.cli.output import Line, add_format, json_text, say, show, width_of, wrapped
+from gpu_constructs.cli.live_answers import add_cluster, clusters_named, facts_of, lines_of, live_part
+from gpu_constructs.cli.output import Line, add_format, json_text, pieces, say, show, width_of
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.live.self_test import FAMILY, IMAGE
 
@@ -43,7 +43,6 @@ exit codes:
 def define(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
     parser.epilog = _EXAMPLES
-    parser.add_argument("stack", metavar="STACK", nargs="?", help="a CloudFormation stack that has a cluster")
     parser.add_argument(
         "--capacity",
         action="append",
@@ -72,7 +71,7 @@ def define(parser: argparse.ArgumentParser) -> None:
         "--minutes", type=float, default=_MINUTES, help=f"minutes to wait for all tests together; default: {_MINUTES}"
     )
     parser.add_argument("--policy", action="store_true", help="print the least IAM policy that it needs")
-    add_cluster(parser)
+    add_cluster(parser, of_stack=True)
     add_format(parser)
 
 
@@ -89,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     clients = account.clients_of(arguments.profile)
     with _stopped_as_interrupted():
-        cluster = _cluster(arguments, account, clients)
+        cluster = _cluster(arguments, clients)
         end = part.run_self_test(clients, _request(part, arguments, cluster), tell=say)
     if arguments.format == "json":
         facts = {"clusters": [facts_of(cluster, end.checks)], "left_behind": list(end.left)}
@@ -101,10 +100,8 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if end.succeeded else 1
 
 
-def _cluster(arguments: argparse.Namespace, account: ModuleType, clients: object) -> str:
-    if arguments.stack is None or arguments.cluster:
-        return arguments.cluster or "default"
-    names = account.clusters_of(clients, stack=arguments.stack, region=arguments.region)
+def _cluster(arguments: argparse.Namespace, clients: object) -> str:
+    names = clusters_named(arguments, clients)
     if len(names) > 1:
         raise InvalidValueError(
             f"the stack has {len(names)} clusters",
@@ -129,8 +126,7 @@ def _request(part: ModuleType, arguments: argparse.Namespace, cluster: str) -> o
 
 def _left(left: Sequence[str], width: int) -> Iterator[Line]:
     for each in left:
-        for number, part in enumerate(wrapped(each, width=width, indent=17)):
-            yield [("  left behind:   " if not number else " " * 17, "aside"), (part, "")]
+        yield from pieces("  left behind:   ", each, width, mark="aside")
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from gpu_constructs.budget import LABEL, MESSAGE, brief
-from gpu_constructs.cli.live_answers import account_part, add_cluster, live_part
+from gpu_constructs.cli.live_answers import account_part, add_cluster, clusters_named, live_part
 from gpu_constructs.cli.output import Line, add_format, json_text, say, show
 from gpu_constructs.errors import GpuConstructsError, InvalidValueError, shown
 
@@ -38,7 +38,6 @@ exit codes:
 def define(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
     parser.epilog = _EXAMPLES
-    parser.add_argument("stack", metavar="STACK", nargs="?", help="a CloudFormation stack that has a cluster")
     parser.add_argument("--yes", action="store_true", help="stop them; without it they are only listed")
     parser.add_argument(
         "--capacity",
@@ -51,7 +50,7 @@ def define(parser: argparse.ArgumentParser) -> None:
         "--minutes", type=float, default=_MINUTES, help=f"minutes to wait for their ends; default: {_MINUTES}"
     )
     parser.add_argument("--policy", action="store_true", help="print the least IAM policy that it needs")
-    add_cluster(parser)
+    add_cluster(parser, of_stack=True)
     add_format(parser)
 
 
@@ -70,9 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     if bool(arguments.stack) is bool(arguments.cluster):
         raise InvalidValueError("a stack or a cluster is needed", argument="STACK", allowed="STACK, or --cluster NAME")
     clients, region = account.clients_of(arguments.profile), arguments.region
-    clusters = (
-        [arguments.cluster] if arguments.cluster else account.clusters_of(clients, stack=arguments.stack, region=region)
-    )
+    clusters = clusters_named(arguments, clients)
     parts = [
         part.StopTasks(clients=clients, cluster=each, region=region, capacity=tuple(arguments.capacity))
         for each in clusters

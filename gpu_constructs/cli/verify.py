@@ -10,6 +10,7 @@ from itertools import chain
 from gpu_constructs.cli.live_answers import (
     Described,
     add_cluster,
+    clusters_named,
     deadline,
     facts_of,
     from_files,
@@ -42,7 +43,6 @@ exit codes:
 def define(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
     parser.epilog = _EXAMPLES
-    parser.add_argument("stack", metavar="STACK", nargs="?", help="a CloudFormation stack that has a cluster")
     parser.add_argument(
         "--answers",
         action="append",
@@ -68,7 +68,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--failed", action="store_true", help="as text, leave out the checks that pass")
     parser.add_argument("--strict", action="store_true", help="what could not be checked is 1 as well")
-    add_cluster(parser)
+    add_cluster(parser, of_stack=True)
     add_format(parser)
 
 
@@ -118,9 +118,6 @@ def _described(arguments: argparse.Namespace) -> dict[str, Described]:
         return {"as described": from_files(arguments.answers)}
     account = live_part()
     clients, by_when = account.clients_of(arguments.profile), deadline()
-    if arguments.stack is None or arguments.cluster:
-        names: Sequence[str] = [arguments.cluster or "default"]
-    else:
-        names = account.clusters_of(clients, stack=arguments.stack, region=arguments.region, deadline=by_when)
+    names = clusters_named(arguments, clients, deadline=by_when)
     lives = {name: account.about(clients, cluster=name, region=arguments.region, deadline=by_when) for name in names}
     return {name: Described(answers=each.answers, denied=(*each.denied, *each.cut)) for name, each in lives.items()}

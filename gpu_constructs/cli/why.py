@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from gpu_constructs.budget import LABEL, MESSAGE, brief
 from gpu_constructs.cli.live_answers import Described, add_cluster, described
-from gpu_constructs.cli.output import Line, add_format, headed, json_text, show, width_of, wrapped, wrapped_fix
+from gpu_constructs.cli.output import Line, add_format, fix_lines, headed, json_text, pieces, show, width_of
 from gpu_constructs.live.hosts import Cause
 from gpu_constructs.live.subjects import subject_called
 from gpu_constructs.live.waiting import Diagnosis, why
@@ -68,29 +68,23 @@ def _lines(diagnosis: Diagnosis, found: Described, *, width: int) -> Iterator[Li
         yield from _of_cause(each, width)
     if diagnosis.waits and not diagnosis.causes:
         yield []
-        yield from _indented("no cause in what was given", width=width, style="warning", indent=0)
+        yield from pieces("", "no cause in what was given", width, style="warning")
     if diagnosis.events:
         yield []
         yield [("ECS says:", "title")]
         for event in diagnosis.events:
-            yield from _indented(event, width=width, style="aside")
+            yield from pieces("  ", brief(event, MESSAGE), width, style="aside")
     missing = (*diagnosis.not_looked_at, *found.denied)
     if diagnosis.waits and missing:
         yield []
-        yield from _indented(f"not looked at: {', '.join(missing)}", width=width, style="warning", indent=0)
+        yield from pieces("", brief(f"not looked at: {', '.join(missing)}", MESSAGE), width, style="warning")
 
 
 def _of_cause(cause: Cause, width: int) -> Iterator[Line]:
     where = f" {brief(cause.where, LABEL)}" if cause.where else ""
     yield from headed([(f"{cause.layer.value}{where and ':'}", "error"), (where, "title")], width=width)
-    yield from _indented(cause.text, width=width)
-    for number, part in enumerate(wrapped_fix(brief(cause.fix, MESSAGE), width=width, indent=7) if cause.fix else ()):
-        yield [("  fix: " if not number else " " * 7, "good"), (part, "")]
-
-
-def _indented(text: str, *, width: int, style: str = "", indent: int = 2) -> Iterator[Line]:
-    for part in wrapped(brief(text, MESSAGE), width=width, indent=indent):
-        yield [(" " * indent + part, style)]
+    yield from pieces("  ", brief(cause.text, MESSAGE), width)
+    yield from fix_lines(2, brief(cause.fix, MESSAGE), width)
 
 
 def _facts(diagnosis: Diagnosis, found: Described) -> dict[str, object]:
