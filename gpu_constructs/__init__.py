@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from gpu_constructs.hardware.declared import declare_instance_types as declare_instance_types
     from gpu_constructs.jobs.data import JobData as JobData
     from gpu_constructs.jobs.gpu_job import GpuJob as GpuJob
-    from gpu_constructs.jobs.retries import JobRetries as JobRetries
+    from gpu_constructs.jobs.job_run import JobRetries as JobRetries
     from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity as ManagedGpuCapacity
     from gpu_constructs.managed.need import HostNeed as HostNeed
     from gpu_constructs.managed.operation import ManagedOperation as ManagedOperation
@@ -111,7 +111,7 @@ _HOME = {
     "IncompatibleError": "errors",
     "InvalidValueError": "errors",
     "JobData": "jobs.data",
-    "JobRetries": "jobs.retries",
+    "JobRetries": "jobs.job_run",
     "ManagedGpuCapacity": "managed.managed_gpu_capacity",
     "ManagedOperation": "managed.operation",
     "ManagedPurchase": "managed.purchase",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_iam as iam
@@ -16,9 +18,60 @@ from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Unknown
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.jobs.job_run import NAME_FORM
-from gpu_constructs.jobs.permissions import permissions_of
 from gpu_constructs.jobs.states import LONGEST_EXECUTION_SECONDS, longest_seconds
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
+
+
+def permissions_of(
+    *, partition: str, region: str, account: str, cluster_arn: str, cluster_name: str, family: str, roles: Sequence[str]
+) -> dict[str, object]:
+    """The policy of the machine's role.
+
+    Narrower than https://docs.aws.amazon.com/step-functions/latest/dg/connect-ecs.html, which takes every task. Any
+    revision of the family may be run, so that an attempt that begins during a deployment may begin.
+    """
+    here = f"arn:{partition}:ecs:{region}:{account}"
+    in_cluster = {"ArnEquals": {"ecs:cluster": cluster_arn}}
+    rule = f"arn:{partition}:events:{region}:{account}:rule/StepFunctionsGetEventsForECSTaskRule"
+    return {
+        "Version": "2012-10-17",
+        "Statement": [
+            {
+                "Sid": "RunTheTask",
+                "Effect": "Allow",
+                "Action": "ecs:RunTask",
+                "Resource": f"{here}:task-definition/{family}:*",
+                "Condition": in_cluster,
+            },
+            {
+                "Sid": "TagItAsItsDefinition",
+                "Effect": "Allow",
+                "Action": "ecs:TagResource",
+                "Resource": f"{here}:task/{cluster_name}/*",
+                "Condition": {"StringEquals": {"ecs:CreateAction": "RunTask"}},
+            },
+            {
+                "Sid": "WatchAndStopIt",
+                "Effect": "Allow",
+                "Action": ["ecs:DescribeTasks", "ecs:ListTasks", "ecs:StopTask"],
+                "Resource": "*",
+                "Condition": in_cluster,
+            },
+            {
+                "Sid": "HearOfItsEnd",
+                "Effect": "Allow",
+                "Action": ["events:DescribeRule", "events:PutRule", "events:PutTargets"],
+                "Resource": rule,
+            },
+            {
+                "Sid": "HandOverItsRoles",
+                "Effect": "Allow",
+                "Action": "iam:PassRole",
+                "Resource": list(roles),
+                "Condition": {"StringEquals": {"iam:PassedToService": "ecs-tasks.amazonaws.com"}},
+            },
+        ],
+    }
 
 
 def machine_of_tasks(

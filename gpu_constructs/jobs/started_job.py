@@ -30,10 +30,9 @@ from gpu_constructs.errors import IncompatibleError, shown
 from gpu_constructs.hosts.alarms import AlarmsOfTasks
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.jobs.data import JobData, JobPlaces, require_key
-from gpu_constructs.jobs.job_input import require_input_fits, text_of
 from gpu_constructs.jobs.job_run import JobRun
 from gpu_constructs.jobs.machine import alarm_of, machine_of_tasks
-from gpu_constructs.jobs.schedules import like_time_zone, require_schedule
+from gpu_constructs.jobs.starts import like_time_zone, require_input_fits, require_schedule, text_of
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 
 # A job that could not even be started is tried again for an hour, and then kept for two weeks.

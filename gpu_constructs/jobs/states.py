@@ -4,6 +4,11 @@ One attempt is one ``ecs:runTask.sync``. Step Functions takes a task for failed 
 than 0, and puts the description of the task into the cause
 (https://docs.aws.amazon.com/step-functions/latest/dg/connect-ecs.html); of a task that was interrupted it may say
 either, so both ends are read in the same way. Each cause has a counter of its own, and a budget.
+
+ECS lists tasks by family and not by group, so other executions' tasks are among them, with the whole of what each was
+given. Step Functions takes 256 KiB from an answer and from a state
+(https://docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html), and ends an execution that has more. So a
+page is short, and of each task only its ARN and its group are kept.
 """
 
 from __future__ import annotations
@@ -23,10 +28,87 @@ from gpu_constructs.cdk.state_parts import (
     text_matches,
 )
 from gpu_constructs.hardware.aws_events import LOST_HOST, NOT_STARTED
-from gpu_constructs.jobs.job_run import ATTEMPT, CHECKPOINTS, INPUT, NAME, JobRun
-from gpu_constructs.jobs.retries import JobRetries
-from gpu_constructs.jobs.task_pages import IS_OURS, OUR_GROUP, each_of_page, pages_of_tasks
+from gpu_constructs.jobs.job_run import ATTEMPT, CHECKPOINTS, INPUT, NAME, JobRetries, JobRun
 from gpu_constructs.monitoring.metrics import PASSED_ITS_TIME_LIMIT, STOPPED_BY_RECOVERY
+
+OUR_GROUP = "States.Format('job:{}', $$.Execution.Name)"
+"""The group of all tasks of one execution."""
+
+IS_OURS = {"Variable": "$.group", "StringEqualsPath": "$.ours"}
+"""A rule of a choice in `each_of_page`: the task is one of this execution."""
+
+# A task's description has some 3 KB, and up to 8,192 characters of overrides, with quotes that are escaped again.
+_TASKS = 16
+
+
+def pages_of_tasks(
+    run: JobRun,
+    name: str,
+    *,
+    found: str,
+    rest: str,
+    groups: str = "$.Tasks[*].Group",
+    guard: State | None = None,
+) -> State:
+    """States, from ``Find<name>`` on, that look for tasks of this execution which are meant to run.
+
+    Args:
+        run: What it runs.
+        name: The end of their names.
+        found: The state after a page with such tasks; it goes on with ``Rest<name>`` for the next page.
+        rest: The state after the last page.
+        groups: The groups of the tasks of a page that count.
+        guard: What the states that ask ECS have as well.
+    """
+    listed = {"Cluster": run.cluster, "Family": run.family, "DesiredStatus": "RUNNING", "MaxResults": _TASKS}
+    described = {"Cluster": run.cluster, "Tasks.$": "$.page.TaskArns"}
+    token = "$.page.NextToken"  # noqa: S105 - where a list goes on
+    after = {"ResultPath": "$.page", **(guard or {}), "Next": f"Any{name}"}
+    seen = {"arns.$": "$.Tasks[*].TaskArn", "groups.$": groups}
+    return {
+        f"Find{name}": {**call_ecs(run.partition, "listTasks", listed), **after},
+        f"More{name}": {**call_ecs(run.partition, "listTasks", {**listed, "NextToken.$": token}), **after},
+        f"Any{name}": choice_state([{**is_there("$.page.TaskArns[0]"), "Next": f"Read{name}"}], f"Rest{name}"),
+        f"Read{name}": {
+            **call_ecs(run.partition, "describeTasks", described),
+            "ResultSelector": seen,
+            "ResultPath": "$.seen",
+            **(guard or {}),
+            "Next": f"Ours{name}",
+        },
+        f"Ours{name}": pass_state(
+            {"found.$": f"States.ArrayContains($.seen.groups, {OUR_GROUP})"}, "$.ours", f"AnyOurs{name}"
+        ),
+        f"AnyOurs{name}": choice_state(
+            [{"Variable": "$.ours.found", "BooleanEquals": True, "Next": found}], f"Rest{name}"
+        ),
+        f"Rest{name}": choice_state(
+            [{"And": [is_there(token), text_matches(token, "*")], "Next": f"More{name}"}], rest
+        ),
+    }
+
+
+def each_of_page(states: State, *, start: str, result: str) -> State:
+    """A state that looks at each task of a page, by its ARN in ``$.arn`` and its group in ``$.group``.
+
+    Args:
+        states: What it does with one.
+        start: The first of them.
+        result: Where the results go. Without a place they would be the output: CDK leaves out a ``ResultPath`` of null.
+    """
+    item: Mapping[str, str] = {
+        "arn.$": "$$.Map.Item.Value",
+        "group.$": "States.ArrayGetItem($.seen.groups, $$.Map.Item.Index)",
+        "ours.$": OUR_GROUP,
+    }
+    return {
+        "Type": "Map",
+        "ItemsPath": "$.seen.arns",
+        "ItemSelector": item,
+        "ItemProcessor": {"ProcessorConfig": {"Mode": "INLINE"}, "StartAt": start, "States": states},
+        "ResultPath": result,
+    }
+
 
 LONGEST_EXECUTION_SECONDS = 365 * 24 * 3600
 """https://docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html"""
@@ -71,21 +153,18 @@ class Cause:
     pause: str = "Pause"
     of_task: bool = True
 
-    def again(self) -> State:
-        """The rule while its budget lasts."""
-        left = {"Variable": f"$.retries.{self.name}", "NumericLessThan": self.retries}
-        return {"And": [self.when, left], "Next": f"{self.name}Again"}
-
-    def last(self) -> State:
-        """The rule after that."""
-        return {**self.when, "Next": self.name}
+    def rules(self) -> Iterator[State]:
+        """Rules of a choice: while its budget lasts, and after that."""
+        if self.retries:
+            left = {"Variable": f"$.retries.{self.name}", "NumericLessThan": self.retries}
+            yield {"And": [self.when, left], "Next": f"{self.name}Again"}
+        yield {**self.when, "Next": self.name}
 
     def fails(self) -> State:
         """The end of the execution."""
-        again = f" {self.retries + 1} times" if self.retries else ""
-        words, task = self.words.replace("<times>", again), f"{_TASK}.TaskArn"
+        words = self.words.replace("<times>", f" {self.retries + 1} times" if self.retries else "")
         if self.of_task:
-            return fail_state(self.name, f"{words} (task {{}})", *self.values, task)
+            return fail_state(self.name, f"{words} (task {{}})", *self.values, f"{_TASK}.TaskArn")
         return fail_state(self.name, words, *self.values)
 
 
@@ -144,14 +223,14 @@ def machine_of(
             "Parameters": {"retries": dict.fromkeys(("Attempt", *counters), 0)},
             "Next": "Run",
         },
-        "Why": choice_state([*rules, *_rules(of_error)], "NotAccepted"),
+        "Why": choice_state([*rules, *(rule for each in of_error for rule in each.rules())], "NotAccepted"),
         "Read": pass_state({"task.$": "States.StringToJson($.error.Cause)"}, "$.ended", "ExitCode"),
         "ExitCode": pass_state(
             {"task.$": _TASK, "codes.$": f"{_TASK}.Containers[?(@.Name == '{run.container}')].ExitCode"},
             "$.ended",
             "Judge",
         ),
-        "Judge": choice_state(_rules(of_task), "Ended"),
+        "Judge": choice_state([rule for each in of_task for rule in each.rules()], "Ended"),
         "Pause": {"Type": "Wait", "Seconds": _PAUSE_SECONDS, "Next": "Run"},
         "LongPause": {"Type": "Wait", "Seconds": _LONG_PAUSE_SECONDS, "Next": "Run"},
         "Succeeded": {"Type": "Pass", "InputPath": _TASK, "End": True},
@@ -166,8 +245,9 @@ def machine_of(
         if each.name != "Succeeded":
             all_states[each.name] = each.fails()
         if each.retries:
-            counted = {f"{name}.$": _counted(name, each.name) for name in ("Attempt", *counters)}
-            all_states[f"{each.name}Again"] = pass_state(counted, "$.retries", each.pause)
+            kept = {f"{name}.$": f"$.retries.{name}" for name in counters}
+            counted = {f"{name}.$": f"States.MathAdd($.retries.{name}, 1)" for name in ("Attempt", each.name)}
+            all_states[f"{each.name}Again"] = pass_state({"Attempt.$": "", **kept, **counted}, "$.retries", each.pause)
     return {
         "Comment": f"Runs {run.container} on GPUs, up to {attempts} times",
         "StartAt": "Begin",
@@ -227,7 +307,6 @@ def run_task(run: JobRun, more: Mapping[str, str]) -> State:
 
 
 def _causes_of_errors(retries: JobRetries) -> Iterator[Cause]:
-    """What ECS answers to RunTask itself."""
     for errors, name, times, words, pause in (
         (_NO_ROOM, "NoRoom", retries.no_host, "ECS did not take the task<times>: {}", "LongPause"),
         (_OF_AWS, "EcsFailed", retries.not_started, "ECS failed to start the task<times>: {}", "Pause"),
@@ -243,7 +322,6 @@ def _causes_of_tasks(run: JobRun, retries: JobRetries) -> Iterator[Cause]:
     stop, reason = f"{_TASK}.StopCode", f"{_TASK}.StoppedReason"
     not_started = {"And": [is_there(stop), text_is(stop, NOT_STARTED)]}
     never_placed = {"And": [*not_started["And"], is_there(f"{_TASK}.ContainerInstanceArn", there=False)]}
-    container = run.container
     yield Cause(
         name="NoHost", when=never_placed, retries=retries.no_host, words="no host came<times>: {}", values=(reason,)
     )
@@ -270,9 +348,9 @@ def _causes_of_tasks(run: JobRun, retries: JobRetries) -> Iterator[Cause]:
     )
     yield Cause(name="Succeeded", when=_has_code(0), retries=0, words="")
     for code, times in retries.exit_codes.items():
-        words = f"the container {container} ended<times> with exit code {code}"
+        words = f"the container {run.container} ended<times> with exit code {code}"
         yield Cause(name=f"ExitCode{code}", when=_has_code(code), retries=times, words=words)
-    words = f"the container {container} ended with exit code {{}}"
+    words = f"the container {run.container} ended with exit code {{}}"
     yield Cause(name="OtherExitCode", when=is_there(_CODE), retries=0, words=words, values=(_CODE,))
 
 
@@ -285,10 +363,6 @@ def host_is_lost(task: str) -> State:
     stop, reason = f"{task}.StopCode", f"{task}.StoppedReason"
     gone = {"And": [is_there(stop), {"Or": [text_is(stop, each) for each in LOST_HOST]}]}
     return {"Or": [gone, {"And": [is_there(reason), text_matches(reason, f"{STOPPED_BY_RECOVERY}*")]}]}
-
-
-def _rules(causes: Sequence[Cause]) -> list[State]:
-    return [rule for each in causes for rule in ([each.again()] if each.retries else []) + [each.last()]]
 
 
 def stop_tasks(run: JobRun, reason: str, *, following: str, failed: tuple[str, str]) -> State:
@@ -319,11 +393,6 @@ def stop_tasks(run: JobRun, reason: str, *, following: str, failed: tuple[str, s
         "FindOthers": {"Type": "Wait", "Seconds": _SOON_SECONDS, "Next": "FindTasks"},
         name: fail_state(name, f"{words}, and its tasks could not be stopped: {{}}", "$.notStopped.Cause"),
     }
-
-
-def _counted(name: str, cause: str) -> str:
-    path = f"$.retries.{name}"
-    return f"States.MathAdd({path}, 1)" if name in {"Attempt", cause} else path
 
 
 def _has_code(code: int) -> State:

@@ -28,9 +28,8 @@ from gpu_constructs.fleet import Gang as GangOfTasks
 from gpu_constructs.fleet import GangMember, Starter, StrategyItem, Workload
 from gpu_constructs.hosts.given_cluster import require_gpu_cluster
 from gpu_constructs.jobs.data import DataOptions, JobPlaces
-from gpu_constructs.jobs.job_run import CHECKPOINTS, VARIABLES, JobRun
+from gpu_constructs.jobs.job_run import CHECKPOINTS, VARIABLES, JobRetries, JobRun
 from gpu_constructs.jobs.machine import attempt_seconds, require_machine_name
-from gpu_constructs.jobs.retries import JobRetries
 from gpu_constructs.jobs.started_job import StartedJob
 from gpu_constructs.tasks.gpu_needs import GpuNeedOptions, needs_among
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition

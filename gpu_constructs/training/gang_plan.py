@@ -15,7 +15,7 @@ from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet.purchase import PARTLY_SPOT
 from gpu_constructs.hardware import Vendor
 from gpu_constructs.hardware.aws_limits import MAX_INLINE_ITERATIONS
-from gpu_constructs.jobs.retries import JobRetries
+from gpu_constructs.jobs.job_run import JobRetries
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.training.gang_states import attempts_of
 

@@ -20,10 +20,18 @@ from gpu_constructs.cdk.state_parts import (
     text_is,
     text_matches,
 )
-from gpu_constructs.jobs.job_run import JobRun
-from gpu_constructs.jobs.retries import JobRetries
-from gpu_constructs.jobs.states import Cause, host_is_lost, machine_of, run_task, stop_tasks, time_limit
-from gpu_constructs.jobs.task_pages import IS_OURS, each_of_page, pages_of_tasks
+from gpu_constructs.jobs.job_run import JobRetries, JobRun
+from gpu_constructs.jobs.states import (
+    IS_OURS,
+    Cause,
+    each_of_page,
+    host_is_lost,
+    machine_of,
+    pages_of_tasks,
+    run_task,
+    stop_tasks,
+    time_limit,
+)
 
 _LOOK_SECONDS = 15
 # So often at most within the time that hosts may take, because an execution has room for 25,000 events.
