@@ -8,6 +8,12 @@ from enum import Enum
 from gpu_constructs.fleet.unknown import Unknown
 from gpu_constructs.values import dataclass
 
+NAME_OF_DEPLOY = "…"
+"""Stands in the text of user data for a name or an id that the deploy makes."""
+
+PIECE = "\ue000"
+"""Stands in the text of user data for a piece of which nothing is known."""
+
 _OFF = frozenset({"false", "0", "f"})
 
 
@@ -48,14 +54,9 @@ class UserData:
             written in: ``(("ECS_CLUSTER", "gpu"), ("ECS_RESERVED_MEMORY", "256"))``.
         complete: Whether all of the text was known, so that a setting that is missing is not there.
         local_disks: What it prepares the instance store for, as far as its text says so.
-        least_bytes: Bytes that it certainly has, before it is encoded; only templates say so.
-        not_toml: The first line of TOML that certainly is none, such as a command; only templates say so.
-        not_run: Why cloud-init runs no script of it, such as a blank line before ``#!``; only templates say so.
+        text: What is written in it, with `NAME_OF_DEPLOY` and `PIECE` for what only the deploy knows; only templates
+            have it.
         is_encoded: Whether it may be in base64, as EC2 takes it; only templates say so.
-        ends_early: Whether its script certainly ends before it comes to a cluster that it names; only templates say so.
-        without_value: The variable that its script takes for the name of the cluster and certainly gives no value;
-            only templates say so.
-        waits_for_agent: The command of its script that starts the ECS agent and waits for it; only templates say so.
         actions_never_taken: What its hosts certainly do not do; only templates say so.
     """
 
@@ -63,13 +64,8 @@ class UserData:
     agent: tuple[tuple[str, str | Unknown], ...] = ()
     complete: bool = True
     local_disks: LocalDiskUse = LocalDiskUse.NONE
-    least_bytes: int = field(default=0, compare=False)
-    not_toml: str = field(default="", compare=False)
-    not_run: str = field(default="", compare=False)
+    text: str = field(default="", compare=False, repr=False)
     is_encoded: bool = field(default=True, compare=False)
-    ends_early: bool = field(default=False, compare=False)
-    without_value: str = field(default="", compare=False)
-    waits_for_agent: str = field(default="", compare=False)
     actions_never_taken: frozenset[HostAction] = field(default=frozenset(), compare=False)
 
     def get(self, variable: str) -> str | Unknown | None:

@@ -11,6 +11,7 @@ from gpu_constructs.live.as_template import group_of
 from gpu_constructs.live.described import Answers, Thing, listed, number, text, thing
 from gpu_constructs.live.hosts import Cause, Layer, RegisteredHost, copies_on, refusal
 from gpu_constructs.live.launches import failed_launches, resumed
+from gpu_constructs.rules.evidence.scripts import not_run
 from gpu_constructs.values import dataclass
 
 _MOST_HOSTS = 3
@@ -209,10 +210,8 @@ def _joining(pool: Pool, answers: Answers) -> str:
     """What to look at on a host that runs and has not joined."""
     named = pool.user_data.get("ECS_CLUSTER")
     names = {text(each, "clusterName") for each in answers.of("clusters")}
-    if pool.user_data.not_run:
-        return (
-            f"cloud-init runs no script of their user data, which {pool.user_data.not_run}; begin it with #!/bin/bash"
-        )
+    if why := not_run(pool.user_data):
+        return f"cloud-init runs no script of their user data, which {why}; begin it with #!/bin/bash"
     if isinstance(named, str) and names and named not in names:
         return f"their user data names the cluster {brief(named)}; write ECS_CLUSTER={min(names)}"
     if named is None and pool.user_data.complete and names and "default" not in names:

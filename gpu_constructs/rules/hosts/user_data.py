@@ -25,6 +25,14 @@ from gpu_constructs.placement.reach import EC2_LAUNCH_TYPES
 from gpu_constructs.rules.change import Way, one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list, with_verb
+from gpu_constructs.rules.evidence.scripts import (
+    ends_early,
+    least_bytes,
+    not_run,
+    not_toml,
+    waits_for_agent,
+    without_value,
+)
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 from gpu_constructs.rules.words import Text, Word
 
@@ -57,10 +65,9 @@ def readable(pool: Pool) -> Problems:
             fix='[settings.ecs] and cluster = "…" in TOML',
             property_name="UserData",
         )
-    if bottlerocket and pool.user_data.not_toml:
+    if bottlerocket and (line := not_toml(pool.user_data)):
         yield Problem(
-            message=f"{pool.image.image.name} reads TOML only, and the user data has the line "
-            f"{shown(pool.user_data.not_toml)}",
+            message=f"{pool.image.image.name} reads TOML only, and the user data has the line {shown(line)}",
             fix="settings in TOML; a bootstrap container of [settings.bootstrap-containers] runs commands",
             property_name="UserData",
         )
@@ -84,11 +91,11 @@ def readable(pool: Pool) -> Problems:
 )
 def run_at_boot(pool: Pool) -> Problems:
     data = pool.user_data
-    if data.least_bytes > MAX_USER_DATA_BYTES:
+    if (size := least_bytes(data)) > MAX_USER_DATA_BYTES:
         yield Problem(
             property_name="UserData",
-            value=data.least_bytes,
-            message=f"the user data has {data.least_bytes} bytes or more, and EC2 takes {MAX_USER_DATA_BYTES}",
+            value=size,
+            message=f"the user data has {size} bytes or more, and EC2 takes {MAX_USER_DATA_BYTES}",
             allowed=f"{MAX_USER_DATA_BYTES} bytes or less",
             fix="put the script into a bucket or an image, and fetch or call it",
         )
@@ -98,9 +105,9 @@ def run_at_boot(pool: Pool) -> Problems:
             fix="Fn::Base64 around it",
             property_name="UserData",
         )
-    elif data.not_run and pool.has_provider and isinstance(pool.cluster, str) and _is_of_cloud_init(pool):
+    elif (why := not_run(data)) and pool.has_provider and isinstance(pool.cluster, str) and _is_of_cloud_init(pool):
         yield Problem(
-            message=f"the user data {data.not_run}, so that the hosts do not run it and never join {pool.cluster}",
+            message=f"the user data {why}, so that the hosts do not run it and never join {pool.cluster}",
             fix="#!/bin/bash as the first characters",
             property_name="UserData",
         )
@@ -166,10 +173,10 @@ def joins(pool: Pool) -> Problems:
         return
     if _says_nothing_about(pool, "ECS_CLUSTER"):
         yield _without_cluster(pool, pool.cluster, (), is_certain=pool.told_cluster is None)
-    elif pool.user_data.without_value and _is_of_cloud_init(pool):
+    elif (variable := without_value(pool.user_data)) and _is_of_cloud_init(pool):
         # https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intrinsic-function-reference-sub.html
         yield Problem(
-            message=f"the user data takes the cluster from ${{{pool.user_data.without_value}}}, and nothing gives this "
+            message=f"the user data takes the cluster from ${{{variable}}}, and nothing gives this "
             f"variable of the shell a value, so that its hosts never join {pool.cluster}",
             fix="Fn::Sub in Fn::Base64",
             property_name="UserData",
@@ -184,9 +191,9 @@ def joins(pool: Pool) -> Problems:
     source="https://github.com/aws/amazon-ecs-agent/issues/1707",
 )
 def waits_for_nothing(pool: Pool) -> Problems:
-    if pool.user_data.waits_for_agent and _is_of_cloud_init(pool):
+    if (command := waits_for_agent(pool.user_data)) and _is_of_cloud_init(pool):
         yield Problem(
-            message=f"{pool.user_data.waits_for_agent} waits for the agent, which waits for the user data to end",
+            message=f"{command} waits for the agent, which waits for the user data to end",
             fix="leave the command out, or systemctl enable --now --no-block ecs.service",
             property_name="UserData",
         )
@@ -261,7 +268,7 @@ def can_count(pool: Pool) -> Problems:
         what = "no GPUs" if vendor is None else f"{vendor} devices, which nvidia-smi does not count"
         yield Problem(message=f"its hosts have {what}", fix=_LEAVE_OUT, property_name=_HOOKS, value=True)
     elif not isinstance(pool.image, Unknown) and (why := _NO_SCRIPT.get(pool.image.image.operating_system)):
-        in_shell = replace(pool.user_data, format=UserDataFormat.SHELL, not_toml="")
+        in_shell = replace(pool.user_data, format=UserDataFormat.SHELL, text="")
         yield Problem(
             message=f"{why}, so hosts of image {pool.image.image.name} cannot count their GPUs at boot",
             fix=_LEAVE_OUT,
@@ -296,7 +303,7 @@ def can_count(pool: Pool) -> Problems:
 
 
 def _without_cluster(pool: Pool, cluster: str, waiting: Iterable[Workload], *, is_certain: bool) -> Problem:
-    what = "ends with exit before it names a cluster" if pool.user_data.ends_early else "names no cluster"
+    what = "ends with exit before it names a cluster" if ends_early(pool.user_data) else "names no cluster"
     return Problem(
         about=pool,
         message=f"the user data {what}, so its hosts join the cluster default and not {cluster}",

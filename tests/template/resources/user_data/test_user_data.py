@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gpu_constructs.fleet import NO_USER_DATA, UNKNOWN, HostAction, LocalDiskUse, Unknown, UserData, UserDataFormat
 from gpu_constructs.template.model import Reference, Text
-from gpu_constructs.template.resources.user_data.settings import NOT_KNOWN, AgentSettings, agent_settings
+from gpu_constructs.template.resources.user_data import NOT_KNOWN, AgentSettings, agent_settings
 
 CLUSTER = Reference("Stack", "Cluster")
 

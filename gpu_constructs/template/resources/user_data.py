@@ -7,16 +7,19 @@ https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resou
 from __future__ import annotations
 
 import base64
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from email import message_from_string
 from email.errors import MessageError
-from typing import Any
 
 from gpu_constructs.budget import DEPTH, LABEL, USER_DATA
 from gpu_constructs.fleet import (
+    INSTANCE_ATTRIBUTES,
+    NAME_OF_DEPLOY,
     NO_USER_DATA,
+    PIECE,
     UNKNOWN,
     HostAction,
     LocalDiskUse,
@@ -26,32 +29,26 @@ from gpu_constructs.fleet import (
     is_resolved_later,
 )
 from gpu_constructs.template.model import Encoded, Placeholder, Reference, Resource, Text, Value
-from gpu_constructs.template.resources.user_data.agent import (
+from gpu_constructs.template.resources.agent_script import (
     Settings,
-    not_toml,
+    is_configuration,
     put,
-    settings_of_toml,
+    settings_in,
+    settings_of_script,
+    unquoted,
     with_mentioned,
     without_comments,
-)
-from gpu_constructs.template.resources.user_data.script import (
-    ends_before_mentioned,
-    settings_of_lines,
-    settings_of_script,
 )
 from gpu_constructs.values import dataclass
 
 CLUSTER = "ECS_CLUSTER"
 
-HOLE = "\ue000"
+HOLE = PIECE
 """Stands on both sides of a number in a text for a piece that is not text."""
 
 # One repetition for each character, so that a text of any size is looked at once.
 _BASE64 = re.compile(r"[A-Za-z0-9+/\s]{8,}={0,2}")
 _NOT_BASE64 = re.compile(r"[^A-Za-z0-9+/=\s]")
-# What cloud-init knows a part by, and in how much of the text it looks for the header of a message.
-_STARTS = ("#!", "#cloud-", "#include", "#part-handler", "#upstart-job", "## template:")
-_HEADER = 4096
 _LONGEST_HOLE = len(f"{HOLE}9999{HOLE}")
 _HOLE = re.compile(f"{HOLE}([0-9]{{1,4}}){HOLE}")
 _OPENS_LINE = re.compile(rf"(?:^|\n)[ \t]*{HOLE}([0-9]{{1,4}}){HOLE}")
@@ -66,17 +63,6 @@ _HOLDS_PARTS = re.compile(r"(?:multipart|message)/", re.IGNORECASE)
 _IMAGES = re.compile(r"/var/lib/(?:docker|containerd)\b|\bdata-root\b")
 _SHELL = re.compile(r"#![ \t]*/[a-z/]{0,40}(?:env[ \t]+)?(?:ba|da|k|z|a)?sh\b|#cloud-boothook")
 
-# The only word behind the name, such as ${Cluster} or ${AWS::StackName}, which the shell takes for variables.
-_FROM_VARIABLE = re.compile(
-    rf"^[^#\n]*\b{CLUSTER}=[\"']?\$\{{?([A-Za-z_][\w.]*(?:::\w+)?)\}}?[\"']?(?=[\s;>|\"']|$)", re.MULTILINE
-)
-# Commands that give variables values which the script does not show.
-_SETS_VARIABLES = re.compile(r"(?:^|[\s;&|(])(?:\.|source|eval|read|readarray|mapfile|set[ \t]+-a|envsubst|sed)\s")
-_SET_ANYWAY = frozenset({"", "HOME", "HOSTNAME", "INSTANCE_ID", "PATH", "PWD", "SHELL", "USER"})
-_STARTS_AGENT = re.compile(
-    r"^[ \t]*((?:sudo[ \t]+)?systemctl[ \t]+(?:re)?start[ \t]+(?:ecs|amazon-ecs)(?:\.service)?)[ \t]*$", re.MULTILINE
-)
-
 # Words of commands for each action. User data that has none of them, and runs no other program, does not perform it.
 # Commands that start an installed program count as commands that install one.
 _DONE_BY = {
@@ -87,6 +73,22 @@ _DONE_BY = {
         r"|systemctl|yum)\b"
     ),
 }
+
+# Bottlerocket's names for the variables that a rule asks for.
+_VARIABLES = {
+    "awsvpc-block-imds": "ECS_AWSVPC_BLOCK_IMDS",
+    "cluster": "ECS_CLUSTER",
+    "enable-spot-instance-draining": "ECS_ENABLE_SPOT_INSTANCE_DRAINING",
+    "image-pull-behavior": "ECS_IMAGE_PULL_BEHAVIOR",
+    "reserved-memory": "ECS_RESERVED_MEMORY",
+}
+_ATTRIBUTES = "instance-attributes."
+_TABLE = re.compile(r"\[([^\[\]]+)\]\s*(?:#.*)?")
+_PAIR = re.compile(r"([\w.\"-]+)\s*=\s*(.*)", re.ASCII)
+_VALUE = re.compile(r"(?:\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|([^\s\"'#\[\]{}]+))\s*(?:#.*)?")
+_PATH = re.compile(r"(?:-\s+)?path:\s*(\S+)")
+_LAST_OF_LIST = re.compile(r"\"((?:[^\"\\]|\\.)*)\"\s*\]$")
+
 
 ClusterNamed = Callable[[Value], "str | Unknown | None"]
 
@@ -123,8 +125,6 @@ def agent_settings(value: Value, cluster_named: ClusterNamed) -> AgentSettings:
     text, pieces = flat
     plain = _from_base64(text, otherwise=text) if _BASE64.fullmatch(text.strip()) else text
     form, settings, fetches = _read(plain)
-    # What the deploy puts in the place of a reference is a name or an id, and never in quotes.
-    named = _HOLE.sub(lambda hole: "…" if isinstance(pieces[int(hole[1])], Reference) else hole[0], plain)
     begins_unknown = any(
         isinstance(pieces[int(hole[1])], (Placeholder, Unknown)) for hole in _OPENS_LINE.finditer(text)
     )
@@ -134,10 +134,7 @@ def agent_settings(value: Value, cluster_named: ClusterNamed) -> AgentSettings:
         complete=complete,
         actions_never_taken=_never_done(plain) if complete else frozenset(),
         local_disks=_local_disks(plain),
-        least_bytes=len(_HOLE.sub("", plain).encode(errors="replace")),
-        not_run=_not_run(plain, form),
-        not_toml="" if form is not UserDataFormat.TOML or begins_unknown else _HOLE.sub("…", not_toml(named)),
-        **(_of_script(plain) if form is UserDataFormat.SHELL else {}),
+        text=_HOLE.sub(lambda hole: NAME_OF_DEPLOY if isinstance(pieces[int(hole[1])], Reference) else PIECE, plain),
     )
     return _agent_settings(data, settings, pieces, cluster_named)
 
@@ -145,33 +142,6 @@ def agent_settings(value: Value, cluster_named: ClusterNamed) -> AgentSettings:
 def _never_done(text: str) -> frozenset[HostAction]:
     text = without_comments(text)
     return frozenset(each for each, words in _DONE_BY.items() if not words.search(text))
-
-
-def _not_run(text: str, form: UserDataFormat) -> str:
-    """Why cloud-init does not run a text as a script; empty if it does, or may.
-
-    It looks for what a part begins with behind blanks, writes it into a file as it is, and has the kernel run that
-    (https://github.com/canonical/cloud-init, handlers/__init__.py and shell_script.py). Old releases do not look behind
-    blanks, and run nothing. Line ends of Windows are replaced.
-    """
-    if form is UserDataFormat.SHELL and text[:1].isspace() and text.lstrip().startswith("#!"):
-        return "has a blank before #!"
-    start = text.lstrip().lower()
-    is_known = start.startswith((*_STARTS, HOLE)) or "mime-version:" in start[:_HEADER]
-    return "" if form is not UserDataFormat.OTHER or is_known else "does not begin with #!"
-
-
-def _of_script(text: str) -> dict[str, Any]:
-    """What is odd about a script that a shell runs."""
-    named, plain = _FROM_VARIABLE.findall(text), without_comments(text)
-    variable = named[0] if len(named) == 1 == plain.count(f"{CLUSTER}=") and not _SETS_VARIABLES.search(plain) else ""
-    is_set = re.search(rf"\b{re.escape(variable)}\b(?!\}})", plain.replace(f"${variable}", ""))
-    waits = _STARTS_AGENT.search(plain)
-    return {
-        "ends_early": ends_before_mentioned(text, CLUSTER),
-        "without_value": "" if variable in _SET_ANYWAY or is_set else variable,
-        "waits_for_agent": "" if waits is None else " ".join(waits[1].split()),
-    }
 
 
 def is_refused(value: Value) -> bool:
@@ -187,7 +157,7 @@ def with_init_metadata(found: AgentSettings, resource: Resource, cluster_named: 
     own, agent = dict(found.data.agent), dict[str, "str | Unknown"]()
     cluster: str | Unknown | None = None
     for text, pieces in filter(None, map(_flat, _texts(resource.init))):
-        more = _agent_settings(found.data, settings_of_lines(text), pieces, cluster_named)
+        more = _agent_settings(found.data, _settings_of_lines(text), pieces, cluster_named)
         agent |= dict(more.data.agent)
         cluster = more.cluster if more.data.get(CLUSTER) is not None else cluster
     return AgentSettings(
@@ -285,9 +255,9 @@ def _read_part(text: str) -> tuple[UserDataFormat, Settings, bool]:
         # A program in another language, which is not read.
         return UserDataFormat.SHELL, with_mentioned({}, text), True
     if start.startswith("#cloud-config"):
-        return UserDataFormat.CLOUD_CONFIG, settings_of_lines(text), template or bool(_RUNS_OTHERS.search(text))
+        return UserDataFormat.CLOUD_CONFIG, _settings_of_lines(text), template or bool(_RUNS_OTHERS.search(text))
     if _TOML.search(text):
-        return UserDataFormat.TOML, settings_of_toml(text), False
+        return UserDataFormat.TOML, _settings_of_toml(text), False
     # An empty script sets nothing; anything else is in a form that is not known here.
     return (UserDataFormat.OTHER if start else UserDataFormat.NONE), {}, bool(start)
 
@@ -321,3 +291,57 @@ def _filled(setting: str | Unknown, pieces: Sequence[Value]) -> Value:
         return known[0]
     is_whole = len(known) == sum(each != "" for each in parts)
     return Text(known) if is_whole and len(known) > 1 else UNKNOWN
+
+
+def _settings_of_lines(text: str) -> Settings:
+    """Settings in cloud-config, a command or the content of a file, and all else that it mentions as unknown.
+
+    https://cloudinit.readthedocs.io/en/latest/reference/modules.html
+    """
+    settings: Settings = {}
+    commands: list[str] = []
+    is_certain = True
+    for line in map(str.strip, text.splitlines()):
+        path = _PATH.fullmatch(line)
+        found = list(settings_in([line]))
+        if path:
+            is_certain = is_configuration(unquoted(path[1]))
+        elif not found:
+            commands.append(_item(line))
+        put(settings, found, certain=is_certain)
+    put(settings, settings_of_script("\n".join(commands))[0].items())
+    return with_mentioned(settings, text)
+
+
+def _item(line: str) -> str:
+    """An item of ``runcmd`` as a command: a text, or a list of which the last word is given to a shell."""
+    item = line.removeprefix("- ").strip()
+    last = _LAST_OF_LIST.search(item) if item.startswith("[") else None
+    return last[1] if last else unquoted(item)
+
+
+def _settings_of_toml(text: str) -> Settings:
+    """Settings by the names of the agent's variables.
+
+    Python 3.10 reads no TOML, and these few tables need no more than their lines.
+    """
+    settings: Settings = {}
+    attributes: Settings = {}
+    table = ""
+    for line in map(str.strip, text.splitlines()):
+        header, pair = _TABLE.fullmatch(line), _PAIR.fullmatch(line)
+        if header:
+            table = header[1].strip() + "."
+        elif pair:
+            key = (table + pair[1]).replace('"', "").removeprefix("settings.ecs.")
+            found = _VALUE.fullmatch(pair[2])
+            value = UNKNOWN if found is None else next(each for each in found.groups() if each is not None)
+            if key in _VARIABLES:
+                settings[_VARIABLES[key]] = value
+            elif key.startswith(_ATTRIBUTES):
+                attributes[key.removeprefix(_ATTRIBUTES)] = value
+    if attributes:
+        settings[INSTANCE_ATTRIBUTES] = (
+            UNKNOWN if UNKNOWN in attributes.values() else json.dumps(attributes, sort_keys=True, separators=(",", ":"))
+        )
+    return settings

@@ -1,0 +1,280 @@
+"""What a shell script writes into the configuration of the ECS agent, in the forms that AWS documents.
+
+``echo`` and ``printf`` with ``>>`` or ``| tee -a``, and here-documents, each on a path that every host takes. A setting
+in a branch, a loop or a function, behind a command that may fail, or that is written twice with different values is
+unknown, and so is every setting that a script mentions in any other form. A script is complete if each of its commands
+is known to do nothing else to the agent. Nothing is executed, and each character is looked at once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from gpu_constructs.budget import LABEL
+from gpu_constructs.fleet import UNKNOWN, Unknown
+
+Settings = dict[str, "str | Unknown"]
+"""Agent variables and their values; one that is written with two values is unknown."""
+
+# Variables: https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-agent-config.html. Files: the unit file of
+# amazon-ecs-init (https://github.com/aws/amazon-ecs-agent, packaging).
+_FILE = re.compile(r"/+(?:etc|var/+lib)/+ecs/+ecs\.config")
+_NAME = r"ECS_[A-Z0-9_]{1,60}"
+_LINE = re.compile(rf"\s*(?:export\s+)?({_NAME})\s*=(.*)")
+_MENTIONED = re.compile(rf"(?<![A-Z0-9_${{])({_NAME})=(?!=)")
+_COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
+
+_TOKEN = re.compile(
+    r"[ \t\r]+|(?<![^\s;&|(])#[^\n]*|(?P<redirect>[0-9]?(?:&>>?|>>|>\||[<>]&|<<<|<<-?|[<>](?!\()))"
+    r"|(?P<operator>&&|\|\||\|&|;;|[;&|()\n])"
+    r"|(?P<word>(?:'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\.|[$<>]\([^()]*\)|`[^`]*`|[^\s;&|()<>'\"`\\])+)",
+    re.DOTALL,
+)
+_UNQUOTED = re.compile(r"'([^']*)'|\"((?:[^\"\\]|\\.)*)\"|\\(.)|\$\([^()]*\)|`[^`]*`", re.DOTALL)
+_ESCAPED = re.compile(r"\\([\\\"`$])")
+_VARIABLE = re.compile(r"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})", re.ASCII)
+_ASSIGNED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.ASCII | re.DOTALL)
+
+_OPENS = frozenset({"(", "case", "for", "function", "if", "select", "until", "while", "{"})
+_CLOSES = frozenset({")", "done", "esac", "fi", "}"})
+_HEADERS = frozenset({"case", "for", "function", "select"})  # words follow, no command
+_CONTINUES = frozenset({"!", "do", "elif", "else", "sudo", "then", "time"})
+# What stands before "&&" without making the rest depend on anything.
+_SUCCEEDS = frozenset({":", "cat", "cd", "echo", "export", "mkdir", "printf", "set", "sleep", "true", "touch"})
+# Commands that do nothing to the agent's configuration but what their redirections say.
+_HARMLESS = frozenset(
+    """
+    : [ [[ amazon-linux-extras apt apt-get cat cd chkconfig chmod chown cut date declare dnf echo env exec exit export
+    false grep groupadd head hostname hostnamectl ip ip6tables iptables iptables-save jq let ln local logger ls lsblk
+    lsmod lspci mkdir mkfs mkfs.ext4 mkfs.xfs mkswap modprobe mount nproc ntpdate nvidia-ctk nvidia-modprobe
+    nvidia-persistenced nvidia-smi printenv printf pwd read readonly restart return rpm sed service set setenforce shift
+    shopt sleep sort start stat stop swapon sync sysctl systemctl tail tee test timedatectl touch tr trap true tune2fs
+    typeset ulimit umask uname unset update-alternatives useradd usermod wait wc which yum yum-config-manager
+    """.split()  # noqa: SIM905 - a hundred words, not a hundred lines
+)
+_DECLARES = frozenset({"declare", "export", "local", "readonly", "typeset"})
+_EDITS = frozenset({"ln", "sed"})
+_DEPENDS = frozenset({"&&", "||", "|", "|&"})
+
+
+def settings_of_script(text: str) -> tuple[Settings, bool]:
+    """Settings by name, and whether the script certainly makes no other."""
+    reader = _Reader()
+    reader.read(_commands(text.replace("\\\n", "")))
+    if reader.depth:  # of something that nothing closes
+        return dict.fromkeys([*reader.settings, *mentioned(text)], UNKNOWN), False
+    # Whatever else runs may put what is in other files, or in the environment, into the configuration.
+    return (reader.settings, True) if reader.is_complete else (with_mentioned(reader.settings, text), False)
+
+
+def is_configuration(file: str) -> bool:
+    """Whether a file is the agent's configuration."""
+    return _FILE.fullmatch(file) is not None
+
+
+def settings_in(lines: Iterable[str]) -> Iterator[tuple[str, str | Unknown]]:
+    """Settings that are lines of a file; one with a ``$`` is unknown, as something else is put in its place."""
+    for found in filter(None, map(_LINE.fullmatch, lines)):
+        value = unquoted(found[2].strip())
+        yield found[1], UNKNOWN if "$" in value or "`" in value else value
+
+
+def mentioned(text: str) -> list[str]:
+    """The agent variables that a text gives a value in any way, outside of comments."""
+    return _MENTIONED.findall(without_comments(text))
+
+
+def without_comments(text: str) -> str:
+    """A text without the lines that are comments."""
+    return _COMMENT.sub("", text)
+
+
+def with_mentioned(settings: Settings, text: str) -> Settings:
+    """The settings, and every other variable that a text mentions as unknown."""
+    return dict.fromkeys(mentioned(text), UNKNOWN) | settings
+
+
+def put(settings: Settings, found: Iterable[tuple[str, str | Unknown]], *, certain: bool = True) -> None:
+    """Adds settings; one that is not certain, or is there with another value, becomes unknown."""
+    for name, value in found:
+        settings[name] = value if certain and settings.get(name, value) == value else UNKNOWN
+
+
+def unquoted(value: str) -> str:
+    """A value without the quotes around it."""
+    return value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"" else value
+
+
+@dataclass(slots=True)
+class _Command:
+    """A command: the operator before it, its words, where its output goes, and the lines of its here-documents."""
+
+    before: str = ""
+    words: list[str] = field(default_factory=list)
+    files: list[tuple[str, bool]] = field(default_factory=list)  # each with whether it is written anew
+    lines: list[str] = field(default_factory=list)
+
+    def take(self, word: str, redirect: str) -> None:
+        if redirect.lstrip("1&") in {">", ">>", ">|"}:
+            self.files.append((word, ">>" not in redirect))
+        elif not redirect:
+            self.words.append(word)
+
+
+def _commands(text: str) -> Iterator[_Command]:
+    """The commands of a script in order, brackets among them; a quote that nothing closes is an open bracket."""
+    here, position, redirect, brackets = _Command(), 0, "", 0
+    waiting: list[tuple[_Command, str, bool]] = []
+    while found := _TOKEN.match(text, position):
+        position = found.end()
+        if found.lastgroup == "redirect":
+            redirect = found[0]
+        elif found.lastgroup == "word":
+            if redirect in {"<<", "<<-"}:
+                waiting.append((here, re.sub(r"['\"\\]", "", found[0]), redirect == "<<-"))
+            here.take(found[0], redirect)
+            redirect = ""
+        elif found.lastgroup == "operator":
+            redirect, operator = "", found[0]
+            if operator == "\n":
+                position = _documents(text, position, waiting)
+                if here.before in _DEPENDS and not here.words:
+                    continue  # an operator at the end of a line is for the next one
+            if operator != ")" or brackets:  # else a pattern of "case"
+                yield here
+            here = _Command(operator)
+            if operator == "(" or (operator == ")" and brackets):
+                brackets += 1 if operator == "(" else -1
+                here = _Command(words=[operator])
+    yield here if position == len(text) else _Command(words=["("])
+
+
+def _documents(text: str, position: int, waiting: list[tuple[_Command, str, bool]]) -> int:
+    """Gives commands of a line their here-documents, which follow it; where these end."""
+    for command, mark, strips in waiting:
+        line = ""
+        while position < len(text) and (line.lstrip("\t") if strips else line) != mark:
+            stop = text.find("\n", position)
+            stop = len(text) if stop < 0 else stop
+            line = text[position:stop].rstrip("\r")
+            position = min(stop + 1, len(text))
+            command.lines.append(line)
+    waiting.clear()
+    return position
+
+
+class _Reader:
+    """Follows commands one after the other."""
+
+    def __init__(self) -> None:
+        self.settings: Settings = {}
+        self.variables: dict[str, str] = {}
+        self.is_complete = True
+        self.may_have_ended = self.is_trapped = False
+        self.depth = 0  # of branches, loops, functions and brackets
+        self.is_sure = self.succeeds = True  # that hosts come to the last command, and that it does not fail
+
+    def read(self, commands: Iterable[_Command]) -> None:
+        """Reads commands up to the ``exit`` that every host comes to."""
+        pipeline: list[_Command] = []
+        for each in commands:
+            if pipeline and each.before not in {"|", "|&"}:
+                if self._ends(pipeline, behind=each.before):
+                    return
+                pipeline = []
+            pipeline.append(each)
+        self._ends(pipeline)
+
+    def _ends(self, pipeline: Sequence[_Command], *, behind: str = "") -> bool:
+        """Takes a pipeline into account; whether the script ends with it."""
+        before, was_branch = pipeline[0].before, self.depth
+        self.is_sure = before not in {"&&", "||"} or (before == "&&" and self.is_sure and self.succeeds)
+        words = [self._words(each) for each in pipeline]
+        certain = self.is_sure and not self.depth and not was_branch and not self.may_have_ended
+        for each in words:
+            self._simple(each, certain=certain)
+        self._write(pipeline, words, certain=certain)
+        self.succeeds = not words[-1] or words[-1][0] in _SUCCEEDS
+        is_reached = self.is_sure and not self.depth and not was_branch and behind not in {"&", "|", "|&"}
+        self.may_have_ended |= words[0] in (["exit"], ["exit", "0"])
+        return words[0][:1] == ["exit"] and len(words) == 1 and is_reached and not self.is_trapped
+
+    def _words(self, command: _Command) -> list[str]:
+        """The words of a command without its quotes and without what opens and closes branches."""
+        words = list(command.words)
+        while words:
+            opens, closes = words[0] in _OPENS, words[0] in _CLOSES
+            self.depth = max(0, self.depth + opens - closes)
+            if words[0] in _HEADERS:
+                self.is_complete &= words[0] != "function" and not mentioned(" ".join(words))
+                return []
+            if not opens and not closes and words[0] not in _CONTINUES and not _ASSIGNED.fullmatch(words[0]):
+                break
+            if _ASSIGNED.fullmatch(words[0]) and all(map(_ASSIGNED.fullmatch, words)):
+                break
+            words.pop(0)
+            while words and words[0].startswith("-") and not opens and not closes:
+                words.pop(0)  # options of sudo
+        return list(map(self._text, words))
+
+    def _simple(self, words: Sequence[str], *, certain: bool) -> None:
+        head = words[0] if words else ""
+        variables = list(filter(None, map(_ASSIGNED.fullmatch, words)))
+        if variables and (
+            head in {"declare", "export", "local", "readonly", "typeset"} or len(variables) == len(words)
+        ):
+            for each in variables:
+                # A long one is unknown, so that no text grows by writing variables into it.
+                self.variables[each[1]] = each[2] if certain and len(each[2]) <= LABEL else "$"
+            return
+        self.is_complete &= not head or (head in _HARMLESS and (head != "exec" or len(words) == 1))
+        self.may_have_ended |= head == "exec" and len(words) > 1
+        self.is_trapped |= head == "trap"
+        if any("ecs.config" in each for each in words) and (head not in _HARMLESS or head in _EDITS):
+            self._is_edited(words)
+
+    def _write(self, pipeline: Sequence[_Command], words: Sequence[list[str]], *, certain: bool) -> None:
+        files = [(self._text(file), is_new) for each in pipeline for file, is_new in each.files]
+        for _, *rest in (each for each in words if each[:1] == ["tee"]):
+            appends = not {"-a", "--append"}.isdisjoint(rest)
+            files += [(file, not appends) for file in rest if not file.startswith("-")]
+        known = [is_new for file, is_new in files if is_configuration(file)]
+        if not known and not any("$" in file or ("ecs.config" in file and file[0] != "/") for file, _ in files):
+            return
+        head, *rest = words[0] or [""]
+        if any(known):
+            self.settings = {} if certain else dict.fromkeys(self.settings, UNKNOWN)
+        if head in {"echo", "printf"}:
+            text = re.sub(r"^(?:-[neE]+ )+", "", " ".join(rest)).replace("\\n", "\n")
+            text = text.replace("%", "$") if head == "printf" else text  # a piece that is not known
+        else:
+            text = "\n".join(map(self._expanded, pipeline[0].lines))
+        is_plain = head in {"echo", "printf"} or ((head == "tee" or words[0] == ["cat"]) and pipeline[0].lines)
+        if not is_plain or any(each[:1] not in (["cat"], ["tee"]) for each in words[1:]):
+            self._is_edited([*words[0], text])
+            return
+        put(self.settings, settings_in(text.splitlines()), certain=certain and bool(known))
+        # A line that begins with a variable may set anything.
+        self.is_complete &= bool(known) and not re.search(r"^\s*[$`]", text, re.MULTILINE)
+
+    def _is_edited(self, words: Iterable[str]) -> None:
+        """The configuration is edited in a way that is not understood."""
+        self.is_complete = False
+        self.settings |= dict.fromkeys(mentioned("\n".join(words)) or self.settings, UNKNOWN)
+
+    def _text(self, word: str) -> str:
+        """A word without its quotes and with the values of variables; ``$`` stands for what is not known."""
+        if word[:2] in {"<(", ">("}:
+            return "/dev/fd/63"
+        return _UNQUOTED.sub(self._piece, word) if re.search(r"['\"\\`]|\$\(", word) else self._expanded(word)
+
+    def _piece(self, found: re.Match[str]) -> str:
+        single, double, escaped = found.groups()
+        if double is not None:
+            return _ESCAPED.sub(r"\1", self._expanded(_UNQUOTED.sub("$", double) if "$(" in double else double))
+        return (single if single is not None else escaped) if single is not None or escaped else "$"
+
+    def _expanded(self, text: str) -> str:
+        return _VARIABLE.sub(lambda found: self.variables.get(found[1] or found[2], found[0]), text)
