@@ -116,11 +116,6 @@ def test_a_rule_is_ignored_in_the_metadata_of_a_resource() -> None:
     assert "E9560" in ids(with_metadata("Cluster", ignore))
 
 
-def test_what_is_acknowledged_with_a_reason_is_not_reported() -> None:
-    accepted = {"gpu-constructs": {"Acknowledge": {"GPU060": "the hosts come from elsewhere"}}}
-    assert "E9560" not in ids(with_metadata("Service", accepted))
-
-
 def test_an_error_with_another_allowed_value_is_a_warning_that_names_the_value() -> None:
     template = BAD.replace("Default: g5.xlarge", "Default: g6.48xlarge").replace(
         "[g5.xlarge", "[g6.48xlarge, g6.xlarge"

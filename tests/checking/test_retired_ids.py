@@ -105,8 +105,3 @@ def test_programs_get_what_became_of_them(capsys: pytest.CaptureFixture[str]) ->
     assert main(["rules", MOVED, "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found == {"id": MOVED, "question": "is a number a number?", "part_of": "", "said_by": "cfn-lint E3601"}
-
-
-def test_an_id_that_no_rule_ever_had_is_refused(wrong: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["check", wrong, "--ignore", "GPU999"]) == 2
-    assert "no rule 'GPU999'" in capsys.readouterr().err

@@ -27,21 +27,13 @@ def _bomb() -> bytes:
 
 
 UNREADABLE: dict[str, Callable[[], bytes]] = {
-    "empty": lambda: b"",
-    "blank": lambda: b" \n\t",
     "truncated": lambda: json.dumps(template()).encode()[:700],
     "binary": lambda: bytes(range(256)) * 8,
-    "ELF": lambda: b"\x7fELF\x02\x01\x01" + b"\0" * 200,
-    "UTF-16": lambda: json.dumps(template()).encode("utf-16"),
-    "NUL": lambda: b'{"Resources": {}}\0',
     "deep JSON": lambda: _deep_json(100_000),
     "deep YAML": lambda: b"Resources:\n  a: " + b"[" * 50_000,
     "aliases that multiply": _bomb,
     "a YAML value that contains itself": lambda: b"Resources: &a\n  b: *a\n",
     "a YAML tag that would run code": lambda: b"Resources: !!python/object/apply:os.system ['true']\n",
-    "a text": lambda: b"hello\n",
-    "a number": lambda: b"42",
-    "a list": lambda: b"[1, 2]",
     "an object of nothing": lambda: b"{}",
     "a number of many digits": lambda: b"[" + b"9" * 5_000 + b"]",
     "too large": lambda: b'{"Resources": {"a": "' + b"x" * (21 * 1024 * 1024) + b'"}}',
@@ -78,30 +70,6 @@ def test_a_path_that_leads_nowhere_is_2(path: str, capsys: pytest.CaptureFixture
     message = capsys.readouterr().err
     assert message.startswith("gpu-constructs: ")
     assert "internal error" not in message
-
-
-def test_a_directory_that_is_no_assembly_is_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["check", str(tmp_path)]) == 2
-    assert str(tmp_path) in capsys.readouterr().err
-
-
-def test_stacks_that_import_from_each_other_come_to_an_end(tmp_path: Path) -> None:
-    def importing(own: str, other: str) -> dict[str, object]:
-        imported = {"Fn::ImportValue": other}
-        body = template(instance_type=imported)
-        return {**body, "Outputs": {"Type": {"Value": imported, "Export": {"Name": own}}}}
-
-    files = [
-        written(importing("a", "b"), tmp_path / "a.json"),
-        written(importing("b", "a"), tmp_path / "b.json"),
-    ]
-    assert main(["check", *files, "--fail-on", "never"]) == 0
-
-
-def test_a_condition_that_depends_on_itself_comes_to_an_end(tmp_path: Path) -> None:
-    body = template(Conditions={"A": {"Fn::Not": [{"Condition": "B"}]}, "B": {"Fn::Not": [{"Condition": "A"}]}})
-    body["Resources"]["Hosts"]["Condition"] = "A"
-    assert main(["check", written(body, tmp_path / "t.json"), "--fail-on", "never"]) == 0
 
 
 def test_a_parameter_with_thousands_of_values_is_bounded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
