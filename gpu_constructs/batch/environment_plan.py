@@ -179,7 +179,6 @@ def _require_of_batch(choice: CapacityChoice) -> None:
 
 
 def _types(choice: CapacityChoice) -> tuple[tuple[str, ...], tuple[InstanceType, ...]]:
-    """The instance types, by name and as the catalogue has them."""
     names, chosen = types_of(choice.instance_types, image_is_given=choice.image is not None)
     if chosen.has_unknown_types or chosen.unknown_type_names:
         raise InvalidValueError(
@@ -192,7 +191,6 @@ def _types(choice: CapacityChoice) -> tuple[tuple[str, ...], tuple[InstanceType,
 
 
 def _vcpus(low: int, high: int, types: Sequence[InstanceType]) -> tuple[int, int]:
-    """How many vCPUs are always there, and how many at most."""
     smallest, largest = (of(each.vcpus for each in types) for of in (min, max))
     least, most = low * largest, high * smallest
     if least > most:
@@ -219,7 +217,6 @@ def _require_one_shape(pool: Pool) -> None:
 
 
 def _with_parts(pool: Pool, parts: CapacityParts, reservation: Reservation | None) -> Pool:
-    """The pool with what its parts add to it."""
     for part in parts:
         pool = part.applied_to(pool)
     for part in parts:
@@ -235,7 +232,6 @@ def _with_parts(pool: Pool, parts: CapacityParts, reservation: Reservation | Non
 
 
 def _set_up(pool: Pool, parts: CapacityParts, image: HostImage) -> tuple[Pool, str]:
-    """The pool with what its hosts are told as they boot, and the user data that says so."""
     storage, system = parts.storage.contribution(pool), image.image.operating_system
     settings = {**settings_of_image(image), **storage.agent}
     told = what_hosts_are_told(system, "", settings)

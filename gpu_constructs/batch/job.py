@@ -22,7 +22,8 @@ from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.refusal import require_yes
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.fleet import METADATA_KEY, UNKNOWN, Task
+from gpu_constructs.fleet import METADATA_KEY, UNKNOWN, Task, Unknown, known
+from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU
 from gpu_constructs.tasks.gpu_needs import metadata_of
 
 # https://docs.aws.amazon.com/batch/latest/APIReference/API_SubmitJob.html
@@ -90,17 +91,18 @@ class BatchWork(Construct):
         self.job_role: iam.IRole = options.get("job_role") or iam.Role(
             self, "JobRole", assumed_by=iam.ServicePrincipal("ecs-tasks.amazonaws.com")
         )
-        linux = batch.LinuxParameters(self, "LinuxParameters", shared_memory_size=_mebibytes(plan.shared_memory_mib))
-        if plan.devices:
-            linux.add_devices(*(batch.Device(host_path=each, container_path=each) for each in plan.devices))
+        asked = plan.asked
+        linux = batch.LinuxParameters(self, "LinuxParameters", shared_memory_size=_mebibytes(asked.shared_memory_mib))
+        if asked.devices:
+            linux.add_devices(*(batch.Device(host_path=each, container_path=each) for each in asked.devices))
         self.container: batch.EcsEc2ContainerDefinition = batch.EcsEc2ContainerDefinition(
             self,
             "Container",
             image=image,
             command=None if command is None else list(command),
-            cpu=plan.vcpus,
-            memory=_mebibytes(plan.memory_mib),
-            gpu=plan.gpus,
+            cpu=known(asked.cpu) // CPU_UNITS_PER_VCPU,
+            memory=_mebibytes(asked.memory_limit_mib),
+            gpu=known(asked.gpus),
             environment=plan.environment,
             secrets=None if secrets is None else dict(secrets),
             linux_parameters=linux,
@@ -155,8 +157,8 @@ class BatchWork(Construct):
 
 
 @cache  # nothing changes it, and it costs a call into Node
-def _mebibytes(number: int) -> cdk.Size:
-    return cdk.Size.mebibytes(number)
+def _mebibytes(number: int | Unknown | None) -> cdk.Size:
+    return cdk.Size.mebibytes(known(number or 0))
 
 
 def require_name(argument: str, name: str | None) -> None:
@@ -191,7 +193,7 @@ def _require_user(user: str | None) -> None:
 
 def _require_left_to_ecs(plan: JobPlan, secrets: Mapping[str, batch.Secret]) -> None:
     """Refuses a job that chooses its GPUs itself, in a variable or in a secret."""
-    (container,) = plan.task.containers
+    container = plan.asked
     every = (*container.environment, *((name, UNKNOWN) for name in secrets))
     task = replace(plan.task, containers=(replace(container, environment=every),))
     arguments = {**arguments_of(task.name), "Environment": "secrets" if _VISIBLE in secrets else "environment"}

@@ -84,21 +84,16 @@ class JobPlan:
 
     Attributes:
         task: The job as the value that every check reads.
-        gpus: Its whole GPUs.
-        vcpus: Its vCPUs.
-        memory_mib: Its memory in MiB.
-        shared_memory_mib: Size of its ``/dev/shm`` in MiB.
         environment: Environment variables with the defaults.
-        devices: Paths of devices of the host, the same in the container.
     """
 
     task: Task
-    gpus: int
-    vcpus: int
-    memory_mib: int
-    shared_memory_mib: int
     environment: dict[str, str]
-    devices: tuple[str, ...]
+
+    @property
+    def asked(self) -> Container:
+        """What its one container asks for; all its numbers are known."""
+        return self.task.containers[0]
 
 
 def plan_job(
@@ -192,15 +187,7 @@ def plan_job(
     task = replace(task, containers=(asked,))
     with argument_named("vcpus and memory_mib"):
         _require_possible(task, pools, words)
-    return JobPlan(
-        task=task,
-        gpus=gpus,
-        vcpus=vcpus,
-        memory_mib=memory,
-        shared_memory_mib=shared,
-        environment=every,
-        devices=devices,
-    )
+    return JobPlan(task=task, environment=every)
 
 
 def arguments_of(name: str) -> Mapping[str, str]:
@@ -229,7 +216,6 @@ def _able(task: Task, pools: Sequence[Pool]) -> list[Pool]:
 
 
 def _require_possible(task: Task, pools: Sequence[Pool], words: Mapping[str, str] | None = None) -> None:
-    """Refuses a job that no environment of its queue can run."""
     # A multi-node job has to work on each of them.
     for each in [[one] for one in pools] if task.is_multi_node else [pools]:
         raise_first(

@@ -184,14 +184,12 @@ class ComputeEnvironment:
     Attributes:
         name: How the user calls it.
         lacks_gpus: Why it certainly has no GPUs, in words; empty where that is not known.
-        property_name: The property of its compute resources that says so.
         has_hosts: Whether its jobs run on hosts of EC2, of which the template does not say the types.
         origin: Where its compute resources were written.
     """
 
     name: str
     lacks_gpus: str = ""
-    property_name: str = ""
     has_hosts: bool = True
     origin: Origin | None = field(default=None, compare=False, repr=False)
 

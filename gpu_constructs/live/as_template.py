@@ -73,7 +73,6 @@ def launch_templates_of(answers: Answers) -> Mapping[str, frozenset[str]]:
 
 
 def _specification(group: Thing) -> Thing:
-    """The launch template of a group, with its version."""
     of_policy = thing(thing(group, "MixedInstancesPolicy"), "LaunchTemplate")
     return thing(of_policy, "LaunchTemplateSpecification") or thing(group, "LaunchTemplate")
 

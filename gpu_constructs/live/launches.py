@@ -119,7 +119,6 @@ def _said(activity: Thing) -> str:
 
 
 def _meaning(said: str) -> tuple[Layer, str]:
-    """The layer of the words of Auto Scaling, and what to do."""
     return next(((layer, fix) for words, layer, fix in _WORDS if words.search(said)), (Layer.LAUNCH, _AS_SAID))
 
 

@@ -264,7 +264,6 @@ def progress_of(service: Thing) -> Progress:
 
 
 def _desired(newest: Thing) -> str:
-    """Where a deployment says how many tasks it wants, and a task set."""
     return _COMPUTED if _COMPUTED in newest else "desiredCount"
 
 

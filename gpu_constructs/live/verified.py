@@ -267,7 +267,6 @@ def _services(seen: _Seen) -> Iterator[Check]:
 
 
 def _why(seen: _Seen, service: Thing) -> str:
-    """The command that says why a service waits."""
     cluster, region = cluster_of(seen.answers, service), seen.region or ""
     options = [*(["--cluster", cluster] if cluster else []), *(["--region", region] if region else [])]
     return shlex.join(["gpu-constructs", "why", text(service, "serviceName"), *options])

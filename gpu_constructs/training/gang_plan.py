@@ -18,6 +18,7 @@ from gpu_constructs.hardware.aws_limits import MAX_INLINE_ITERATIONS
 from gpu_constructs.jobs.job_run import JobRetries
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.training.gang_states import attempts_of
+from gpu_constructs.training.training_checks import require_one_zone
 
 _LEAST_HOSTS = 2
 
@@ -96,14 +97,7 @@ def hosts_of(capacity: GpuCapacity, hosts: int) -> Hosts:
             value=list(capacity.instance_type_names),
             fix="capacity of one instance type with GPUs",
         )
-    zones = capacity.subnets.zones
-    if zones is not None and zones > 1:
-        raise IncompatibleError(
-            f"the hosts of a training are in one Availability Zone, and the subnets of {pool.name} are in {zones}",
-            argument="capacity",
-            value=zones,
-            fix="vpc_subnets=ec2.SubnetSelection(availability_zones=[…]) in add_capacity",
-        )
+    require_one_zone(capacity.subnets, pool.name, argument="capacity")
     return Hosts(
         number=number,
         gpus=first.count,

@@ -21,7 +21,7 @@ from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.overrides import naming
 from gpu_constructs.cdk.same_place import require_same_place
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
-from gpu_constructs.fleet import Pool, Unknown
+from gpu_constructs.fleet import Pool, Unknown, known
 from gpu_constructs.hardware.aws_limits import MAX_JOB_NODES
 from gpu_constructs.jobs.data import DataOptions, JobData, JobPlaces
 from gpu_constructs.jobs.job_run import CHECKPOINTS
@@ -29,6 +29,7 @@ from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.training.training_checks import (
     require_launch,
     require_mounted,
+    require_one_zone,
     require_reached,
     require_time,
     words_of,
@@ -148,9 +149,10 @@ class MultiNodeTraining(BatchWork):
             words=_gang_words(queue.pools, nodes),
         )
         seconds = settings.attempt_seconds
-        require_launch(chosen, gpus=plan.gpus, attempt_seconds=seconds, exit_codes=settings.retries.exit_codes)
-        _require_place(queue.environments)
+        gpus = known(plan.asked.gpus)
+        require_launch(chosen, gpus=gpus, attempt_seconds=seconds, exit_codes=settings.retries.exit_codes)
         for each in queue.environments:
+            require_one_zone(each.subnets, each.pool.name, argument="queue")
             require_time(each.pool.name, each.purchase.block, seconds)
         super().__init__(
             scope,
@@ -159,7 +161,7 @@ class MultiNodeTraining(BatchWork):
             encryption_key=queue.hosts.encryption_key,
             plan=plan,
             image=image,
-            command=chosen.command(words, gpus=plan.gpus),
+            command=chosen.command(words, gpus=gpus),
             settings=settings,
         )
         self.queue: GpuBatchQueue = queue
@@ -176,7 +178,6 @@ class MultiNodeTraining(BatchWork):
 
 
 def _nodes_of(environments: Sequence[BatchEnvironment], hosts: int) -> Nodes:
-    """The hosts of a gang, which are all of one type."""
     number = known_number(
         "hosts",
         hosts,
@@ -218,17 +219,3 @@ def _gang_words(pools: Sequence[Pool], nodes: Nodes) -> Mapping[str, str]:
         f"MaxvCpus {nodes.number * nodes.host.vcpus}": f"max_instances={nodes.number}",
         **{f"NumNodes {most}": f"hosts={most}" for most in largest if not isinstance(most, Unknown)},
     }
-
-
-def _require_place(environments: Sequence[BatchEnvironment]) -> None:
-    """Refuses environments whose hosts may be far from each other."""
-    for each in environments:
-        zones = each.subnets.zones
-        if zones is not None and zones > 1:
-            raise IncompatibleError(
-                f"the hosts of a training are in one Availability Zone, and the subnets of {each.pool.name} are in "
-                f"{zones}",
-                argument="queue",
-                value=zones,
-                fix="vpc_subnets=ec2.SubnetSelection(availability_zones=[…]) with the zone that has the hosts",
-            )

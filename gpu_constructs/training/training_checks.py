@@ -15,6 +15,7 @@ from gpu_constructs.cdk.durations import in_words
 from gpu_constructs.cdk.tokens import is_list_token, is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import Block, Unknown
+from gpu_constructs.hosts.subnets import HostSubnets
 from gpu_constructs.hosts.vpcs import require_storage_in
 from gpu_constructs.jobs.data import JobData
 from gpu_constructs.training.training_launcher import Tool, TrainingLauncher
@@ -161,6 +162,27 @@ def require_reached(volumes: Sequence[batch.EcsVolume] | None, vpc: ec2.IVpc) ->
     for each in volumes or ():
         if isinstance(each, batch.EfsVolume):
             require_storage_in(vpc.vpc_id, each.file_system.connections, argument="volumes")
+
+
+def require_one_zone(subnets: HostSubnets, hosts: str, *, argument: str) -> None:
+    """Refuses hosts that may be far from each other.
+
+    Args:
+        subnets: Where they run.
+        hosts: What they are called.
+        argument: Which argument has them, ``queue`` or ``capacity``.
+
+    Raises:
+        IncompatibleError: The subnets are in several Availability Zones.
+    """
+    if subnets.zones is not None and subnets.zones > 1:
+        where = "in add_capacity" if argument == "capacity" else "with the zone that has the hosts"
+        raise IncompatibleError(
+            f"the hosts of a training are in one Availability Zone, and the subnets of {hosts} are in {subnets.zones}",
+            argument=argument,
+            value=subnets.zones,
+            fix=f"vpc_subnets=ec2.SubnetSelection(availability_zones=[…]) {where}",
+        )
 
 
 def require_time(name: str, block: Block | None, seconds: int | Unknown) -> None:

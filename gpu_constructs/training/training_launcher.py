@@ -122,7 +122,6 @@ _SCRIPTS = {Tool.TORCHRUN: _TORCHRUN, Tool.DEEPSPEED: _DEEPSPEED, Tool.JAX: _JAX
 
 
 def _script_of(tool: Tool, *, processes: int, port: int, join_seconds: int) -> str:
-    """The script of one tool; its arguments are what the user wants to run."""
     values = {"PROCESSES": processes, "PORT": port, "JOIN_SECONDS": join_seconds}
     used = {name: value for name, value in values.items() if f"${name}" in _SCRIPTS[tool] or name in _SCRIPTS[tool]}
     head = "".join(f"{name}={value}\n" for name, value in used.items())
@@ -289,7 +288,6 @@ class TrainingLauncher:
 
 
 def _require_used(launcher: TrainingLauncher) -> None:
-    """Refuses what the tool would leave out of account."""
     tool = launcher.tool
     if launcher.join_within is not None and tool not in (Tool.TORCHRUN, Tool.MPI):
         raise InvalidValueError(

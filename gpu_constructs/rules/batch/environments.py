@@ -51,7 +51,7 @@ def has_gpus(context: Context) -> Problems:
             yield Problem(
                 about=task,
                 origin=environments[0].origin,
-                property_name=environments[0].property_name,
+                property_name="InstanceTypes" if environments[0].has_hosts else "Type",
                 message=f"{task.name} asks for GPUs, and no compute environment here has any: {named}",
                 fix="a compute environment of Type EC2 with InstanceTypes that have GPUs",
             )

@@ -79,7 +79,6 @@ def other_environments(index: Index) -> Iterator[ComputeEnvironment]:
             yield ComputeEnvironment(
                 name=resource.logical_id,
                 lacks_gpus="is on Fargate, which has none",
-                property_name="Type",
                 has_hosts=False,
                 origin=resources.origin,
             )
@@ -88,7 +87,6 @@ def other_environments(index: Index) -> Iterator[ComputeEnvironment]:
             yield ComputeEnvironment(
                 name=resource.logical_id,
                 lacks_gpus=f"has InstanceTypes {words}, which is of families without GPUs",
-                property_name="InstanceTypes",
                 origin=resources.origin,
             )
 

@@ -16,7 +16,6 @@ from gpu_constructs.template.resources.declarations import declared_in
 from gpu_constructs.template.resources.gangs import gangs_of
 from gpu_constructs.template.resources.groups import AUTO_SCALING_GROUP
 from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.job_queues import job_queues
 from gpu_constructs.template.resources.json_texts import JsonTexts
 from gpu_constructs.template.resources.launch import Launches
 from gpu_constructs.template.resources.names import Names
@@ -29,7 +28,7 @@ from gpu_constructs.template.resources.services import Services
 from gpu_constructs.template.resources.state_machines import StateMachines
 from gpu_constructs.template.resources.steps import steps_of
 from gpu_constructs.template.resources.strays import strays_of
-from gpu_constructs.template.resources.submissions import Submissions, submitted_by_events
+from gpu_constructs.template.resources.submissions import Submissions, job_queues, submitted_by_events
 from gpu_constructs.template.resources.task_roles import TaskRoles
 from gpu_constructs.template.resources.tasks import TASK_DEFINITION, task_of
 from gpu_constructs.values import dataclass

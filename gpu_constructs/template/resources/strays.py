@@ -12,8 +12,8 @@ from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, Unknown, Workload
 from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS
 from gpu_constructs.template.resources.clusters import Clusters, ProviderKey
 from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.job_queues import ENVIRONMENT, QUEUE, environments_of, is_managed
 from gpu_constructs.template.resources.pools import FoundPool
+from gpu_constructs.template.resources.submissions import ENVIRONMENT, QUEUE, environments_of, is_managed
 
 _FLEETS = ("AWS::EC2::SpotFleet", "AWS::EC2::EC2Fleet")
 _OTHER = ""

@@ -1,6 +1,6 @@
-"""Jobs that something submits to a queue of AWS Batch: on which compute environments, and with which sizes.
+"""Queues of AWS Batch, and the jobs that something submits to them: on which compute environments, with which sizes.
 
-https://docs.aws.amazon.com/batch/latest/APIReference/API_SubmitJob.html
+https://docs.aws.amazon.com/batch/latest/APIReference/API_CreateJobQueue.html and API_SubmitJob.html
 """
 
 from __future__ import annotations
@@ -13,11 +13,14 @@ from gpu_constructs.fleet import UNKNOWN, Container, JobQueue, Starter, Submissi
 from gpu_constructs.template.model import Reference, Resource, Value, end_of
 from gpu_constructs.template.resources.batch_jobs import JOB_DEFINITION, job_container
 from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.job_queues import QUEUE, environments_of, is_managed
 from gpu_constructs.template.resources.json_texts import JsonTexts
+from gpu_constructs.template.resources.names import Names
 from gpu_constructs.template.resources.section import Notes, Section, given
 from gpu_constructs.template.resources.state_machines import SUBMIT_JOB, StateCall, before_event
 
+ENVIRONMENT = "AWS::Batch::ComputeEnvironment"
+QUEUE = "AWS::Batch::JobQueue"
+_POLICY = "AWS::Batch::SchedulingPolicy"
 _RULE = "AWS::Events::Rule"
 _PIPE = "AWS::Pipes::Pipe"
 _SCHEDULE = "AWS::Scheduler::Schedule"
@@ -53,6 +56,55 @@ def submitted_by_events(index: Index, texts: JsonTexts, notes: Notes) -> Iterato
 def _submission(resource: Resource, name: str, parameters: Section, queue: Value) -> StateCall:
     request = replace(parameters, values={**parameters.values, "JobQueue": queue})
     return StateCall(resource=resource, state=name, action=SUBMIT_JOB, request=request)
+
+
+def environments_of(queue: Resource, index: Index) -> list[Resource | None]:
+    """The compute environments of a queue, in order; None for each that is not among the files."""
+    order = Section.of(queue, []).sections("ComputeEnvironmentOrder")
+    return [index.find(each.get("ComputeEnvironment"), ENVIRONMENT, each.resource.place) for each in order]
+
+
+def is_managed(environment: Resource) -> bool:
+    """Whether AWS Batch certainly launches the hosts of a compute environment."""
+    return str(environment.properties.get("Type")).upper() == "MANAGED"
+
+
+def job_queues(
+    index: Index, names: Names, names_of_pools: Mapping[Reference, str]
+) -> Iterator[tuple[Reference, JobQueue]]:
+    """Reads every queue."""
+    queues = tuple(index.all(QUEUE))
+    for resource, name in zip(queues, names.unique([(each, "") for each in queues]), strict=True):
+        properties = Section.of(resource, [])
+        yield (
+            resource.reference,
+            JobQueue(
+                name=name,
+                environments=tuple(
+                    names_of_pools.get(each.reference, each.logical_id)
+                    for each in environments_of(resource, index)
+                    if each is not None
+                ),
+                has_shares=_has_shares(properties, index),
+                wait_seconds=tuple(
+                    given(each.integer("MaxTimeSeconds"), UNKNOWN)
+                    for each in properties.sections("JobStateTimeLimitActions")
+                ),
+                origin=resource.origin,
+            ),
+        )
+
+
+def _policy(properties: Section, index: Index) -> Resource | None:
+    return index.find(properties.get("SchedulingPolicyArn"), _POLICY, properties.resource.place)
+
+
+def _has_shares(properties: Section, index: Index) -> bool | Unknown:
+    """Whether its policy is one of fair shares; there are others."""
+    if not properties.has("SchedulingPolicyArn"):
+        return False
+    policy = _policy(properties, index)
+    return True if policy is not None and "FairsharePolicy" in policy.properties else UNKNOWN
 
 
 class Submissions:
