@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
-from gpu_constructs.rules import ROOMS, Rule, rules_of
+from gpu_constructs.rules import Rule, rooms, rules_of
 from tools.rule_examples import BASES, Example, example_of
 
 __all__ = ["PAGE", "page"]
@@ -36,13 +36,13 @@ that the rule is about, and a test checks both; the templates around them are li
 
 def page() -> str:
     """The page."""
-    return "\n".join([_INTRODUCTION, *_contents(), *(line for room in ROOMS for line in _room(room)), ""])
+    return "\n".join([_INTRODUCTION, *_contents(), *(line for room in rooms() for line in _room(room)), ""])
 
 
 def _contents() -> Iterator[str]:
     yield "| subject | what is asked | rules |"
     yield "|---|---|---|"
-    for room in ROOMS:
+    for room in rooms():
         subject, question = _subject(room)
         yield f"| [{subject}](#{_anchor(subject)}) | {question} | {len(rules_of(room))} |"
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from gpu_constructs.batch.job_options import JobOptions
 from gpu_constructs.cdk.arguments import flag, known_number, variables
-from gpu_constructs.cdk.refusal import ARGUMENTS, raise_first
+from gpu_constructs.cdk.refusal import ARGUMENTS, is_error, raise_first
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named
 from gpu_constructs.fleet import (
     Container,
@@ -22,7 +22,7 @@ from gpu_constructs.hardware import InstanceType
 from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU, MIN_JOB_MEMORY_MIB
 from gpu_constructs.hardware.declared import MOST_DEVICES
 from gpu_constructs.placement.fit import refusals
-from gpu_constructs.rules import RULES, Severity, check
+from gpu_constructs.rules import check
 from gpu_constructs.tasks.container_plan import known_variables
 from gpu_constructs.tasks.efa_container import efa_devices, efa_variables
 from gpu_constructs.tasks.fit import require_fit, require_met
@@ -32,7 +32,6 @@ from gpu_constructs.tasks.host_share import default_shared_memory_mib, share_of_
 ONLY_CONTAINER = "default"
 """What AWS Batch calls the container of a job that has one."""
 
-_ERRORS = tuple(each for each in RULES if each.severity is Severity.ERROR)
 _DRIVER_CAPABILITIES = {"NVIDIA_DRIVER_CAPABILITIES": "compute,utility"}
 NCCL_OF_TASKS: Mapping[str, str] = {"NCCL_SOCKET_IFNAME": "^lo,docker,ecs"}
 """In network mode ``awsvpc`` a container also has the interface ecs-eth0, which leads nowhere but to its host."""
@@ -219,7 +218,7 @@ def _require_possible(task: Task, pools: Sequence[Pool], words: Mapping[str, str
     # A multi-node job has to work on each of them.
     for each in [[one] for one in pools] if task.is_multi_node else [pools]:
         raise_first(
-            check(Fleet(pools=tuple(each), tasks=(task,), is_whole=True), rules=_ERRORS),
+            check(Fleet(pools=tuple(each), tasks=(task,), is_whole=True), rules=is_error),
             {**arguments_of(task.name), **(words or {})},
         )
     if not any(not refusals(task, one, pool) for pool in pools for one in types_for(task, pool)):

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from gpu_constructs.errors import DoesNotFitError, GpuConstructsError, IncompatibleError, InvalidValueError
 from gpu_constructs.fleet import Fleet, Pool, StrategyItem, Task, Workload
-from gpu_constructs.rules import RULES, Finding, Severity, check, check_alone, find_rule, rules_of
+from gpu_constructs.rules import Finding, Rule, Severity, check, check_alone, rules_of
 from gpu_constructs.rules import tasks as rules_of_tasks
 from gpu_constructs.rules.words import in_arguments
 
@@ -45,10 +45,10 @@ ARGUMENTS: Mapping[str, str] = {
 }
 """Properties of templates and words of rules, and what the constructs call them."""
 
-# Findings that no constructor raises are not looked for.
-_ERRORS = tuple(each for each in RULES if each.severity is Severity.ERROR)
-_ALONE = {kind: tuple(each.id for each in _ERRORS if each.about is kind) for kind in (Pool, Task, Workload)}
-_OF_TASKS = tuple(each for each in _ERRORS if each.about is Task or each in rules_of(rules_of_tasks))
+
+def is_error(rule: Rule) -> bool:
+    """Whether a constructor raises what the rule finds; nothing else is looked for."""
+    return rule.severity is Severity.ERROR
 
 
 def require_allowed(thing: Pool | Task | Workload, arguments: Mapping[str, str] | None = None) -> None:
@@ -62,7 +62,7 @@ def require_allowed(thing: Pool | Task | Workload, arguments: Mapping[str, str] 
         InvalidValueError: One value is wrong by itself.
         IncompatibleError: Two values cannot work together.
     """
-    raise_first(check_alone(thing, rules=_ALONE[type(thing)]), arguments)
+    raise_first(check_alone(thing, rules=is_error), arguments)
 
 
 def require_yes(thing: Pool | Task | Workload, *rules: str, arguments: Mapping[str, str] | None = None) -> None:
@@ -121,8 +121,12 @@ def require_served(
     strategy = tuple(StrategyItem(provider=name, pool=pool, weight=1) for name, pool in by_name.items())
     workload = Workload(name=task.name, task=task, strategy=strategy)
     fleet = Fleet(pools=tuple(by_name.values()), tasks=(task,), workloads=(workload,))
-    rules = (*_OF_TASKS, *map(find_rule, also))
-    raise_first(check(fleet, rules=rules), arguments, given=given, also=also)
+    of_tasks = rules_of(rules_of_tasks)
+
+    def is_asked(rule: Rule) -> bool:
+        return rule.id in also or (is_error(rule) and (rule.about is Task or rule in of_tasks))
+
+    raise_first(check(fleet, rules=is_asked), arguments, given=given, also=also)
 
 
 def raise_first(

@@ -27,13 +27,16 @@ from gpu_constructs.fleet import METADATA_KEY, Fleet, Origin
 from gpu_constructs.planning import plan
 from gpu_constructs.planning.budget_verdict import BUDGET, BUDGET_NOT_KNOWN, findings_of, verdict
 from gpu_constructs.planning.in_words import summary
-from gpu_constructs.rules import RULES, Finding, Severity
+from gpu_constructs.rules import Finding, Rule, Severity, catalogue
 from gpu_constructs.rules.files.unread_input import understood
 from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from gpu_constructs.template import UnreadableError
 
-_ASKED = tuple(each for each in RULES if each.severity is not Severity.INFO or each.id in {understood.id, UNCHECKED})
-"""What synth shows: what needs an answer, a part that was not understood, and in one line what was not checked."""
+
+def _is_shown(rule: Rule) -> bool:
+    """What synth shows: what needs an answer, a part that was not understood, and in one line what was not checked."""
+    return rule.severity is not Severity.INFO or rule.id in {understood.id, UNCHECKED}
+
 
 _CHECKED: WeakKeyDictionary[IConstruct, GpuChecks] = WeakKeyDictionary()
 """The check of each app."""
@@ -102,7 +105,7 @@ class GpuChecks:
     @property
     def rule_ids(self) -> list[str]:
         """Ids of all rules, and of the budget."""
-        return [*(each.id for each in RULES), BUDGET, BUDGET_NOT_KNOWN]
+        return [*(each.id for each in catalogue.RULES), BUDGET, BUDGET_NOT_KNOWN]
 
     def validate(self, context: cdk.IPolicyValidationContext) -> cdk.PolicyValidationPluginReport:
         """Called by CDK when the templates are written.
@@ -111,7 +114,7 @@ class GpuChecks:
             context: Where the templates are.
         """
         try:
-            report = report_in(self._directories(context), rules=_ASKED)
+            report = report_in(self._directories(context), rules=_is_shown)
             if report.unchecked_line:
                 _say(f"{METADATA_KEY}: {report.unchecked_line}")
             for note in report.notes:
@@ -195,7 +198,7 @@ def _violation(finding: Finding) -> cdk.PolicyViolation:
 
 def _findings_of_one(stack: cdk.PolicyValidationStack) -> tuple[Finding, ...]:
     try:
-        return check_files([stack.template_path], rules=_ASKED).findings
+        return check_files([stack.template_path], rules=_is_shown).findings
     except UnreadableError as error:
         origin = Origin(resource="", file=stack.template_path, construct_path=stack.stack_construct_path)
         text = f"the template was not checked: {error}"

@@ -32,7 +32,8 @@ from gpu_constructs.checking.other_values import (
 )
 from gpu_constructs.fleet import METADATA_KEY, Fleet, Origin
 from gpu_constructs.hardware.names import require_region
-from gpu_constructs.rules import RULES, Finding, Rule, Severity, check
+from gpu_constructs.rules import Choice, Finding, Rule, Severity, check, narrowed
+from gpu_constructs.rules.catalogue import every
 from gpu_constructs.rules.fit.task_fits import known_task
 from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from gpu_constructs.rules.purchase.availability import known_before_deploy
@@ -185,7 +186,7 @@ def check_files(
     region: str | None = None,
     partial: bool = False,
     hosts: Mapping[str, int] | None = None,
-    rules: Iterable[Rule] = RULES,
+    rules: Choice = every,
 ) -> Report:
     """Checks CloudFormation templates, cloud assemblies and task definitions.
 
@@ -210,12 +211,12 @@ def check_files(
     """
     if region is not None:
         require_region(region)
-    asked = _Asked(rules=tuple(rules), given=dict(parameters or {}), hosts=dict(hosts or {}))
+    asked = _Asked(rules=rules, given=dict(parameters or {}), hosts=dict(hosts or {}))
     with one_call(STEPS):
         return _reported(Inputs(inputs, stdin=stdin, region=region, partial=partial), asked)
 
 
-def report_in(directories: Sequence[str | Path], *, rules: Iterable[Rule] = RULES) -> Report:
+def report_in(directories: Sequence[str | Path], *, rules: Choice = every) -> Report:
     """What cloud assemblies define, and what is found in them.
 
     What is accepted in a template is left out, what in an app is not: CDK reports that itself.
@@ -224,7 +225,7 @@ def report_in(directories: Sequence[str | Path], *, rules: Iterable[Rule] = RULE
         UnreadableError: A file cannot be read.
     """
     with one_call(STEPS):
-        seen = _reported(Inputs(directories), _Asked(rules=tuple(rules)))
+        seen = _reported(Inputs(directories), _Asked(rules=rules))
     accepted = (each.finding for each in seen.acknowledged if each.in_app and each.finding.rule != UNCHECKED)
     return replace(seen, findings=(*seen.findings, *accepted))
 
@@ -233,7 +234,7 @@ def report_in(directories: Sequence[str | Path], *, rules: Iterable[Rule] = RULE
 class _Asked:
     """What is asked about the files, and with which values and hosts."""
 
-    rules: tuple[Rule, ...]
+    rules: Choice
     given: Mapping[str, str] = field(default_factory=dict)
     hosts: Mapping[str, int] = field(default_factory=dict)
 
@@ -282,6 +283,11 @@ def _now() -> dt.datetime:
     return dt.datetime.fromtimestamp(int(epoch), dt.timezone.utc) if is_given else dt.datetime.now(dt.timezone.utc)
 
 
+def _is_tried(rule: Rule) -> bool:
+    """Whether a rule is asked about other values of parameters."""
+    return rule.severity is not Severity.INFO or rule.id == UNCHECKED
+
+
 def _found(
     stacks: Stacks, inputs: Inputs, files: Files, asked: _Asked
 ) -> tuple[list[Finding], list[Trial], Mapping[str, int]]:
@@ -289,8 +295,7 @@ def _found(
     places = Places(stacks)
     found = [_located(each, places) for each in check(files.fleet, rules=asked.rules, now=_now(), files=files)]
     known = {place(each) for each in found if each.is_grave}
-    grave = tuple(each for each in asked.rules if each.severity is not Severity.INFO)
-    rules = (*grave, *(each for each in asked.rules if each.id == UNCHECKED))
+    rules = narrowed(asked.rules, _is_tried)
 
     def tried(other: OtherValue) -> Trial:
         there = other.read(inputs, asked.given)
@@ -302,7 +307,9 @@ def _found(
         new = tuple(each for each in now if place(each) not in known)
         return Trial(tried=other, found=now, new=new, left_open=left_open)
 
-    trials, untried = in_time(stacks, other_values(stacks, asked.given) if grave else [], tried)
+    trials, untried = in_time(
+        stacks, other_values(stacks, asked.given) if callable(rules) or tuple(rules) else [], tried
+    )
     kept = [each for each in found if each.rule not in _RULES_ABOUT_UNKNOWNS or not is_settled(each, trials, untried)]
     of_both, left_out = in_time(stacks, pairs(trials), tried, already=len(trials))
     return kept, [*trials, *of_both], {**untried, **left_out}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from gpu_constructs.budget import BYTES, HOSTS
 from gpu_constructs.checking.configuration import Configuration
@@ -15,7 +15,7 @@ from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.hardware import regions
 from gpu_constructs.hardware.catalogue import for_one_check
 from gpu_constructs.hardware.names import REGIONS
-from gpu_constructs.rules import Rule
+from gpu_constructs.rules import Choice
 from gpu_constructs.template import UnreadableError
 
 _STDIN = "-"
@@ -51,7 +51,7 @@ def add_inputs(parser: argparse.ArgumentParser, *, nargs: str = "+") -> None:
     )
 
 
-def reviewed(arguments: argparse.Namespace, configuration: Configuration, *, rules: Iterable[Rule]) -> Report:
+def reviewed(arguments: argparse.Namespace, configuration: Configuration, *, rules: Choice) -> Report:
     """Reads what the arguments name, and asks the rules.
 
     Args:

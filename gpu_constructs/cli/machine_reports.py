@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import cache
 from hashlib import sha256
 from pathlib import PurePath
 from urllib.parse import quote
@@ -17,7 +18,7 @@ from gpu_constructs.checking.other_values import ValueTable
 from gpu_constructs.checking.report import Report
 from gpu_constructs.cli.output import json_text
 from gpu_constructs.fleet import Origin
-from gpu_constructs.rules import RULES, Finding, Rule, Severity
+from gpu_constructs.rules import Finding, Rule, Severity, catalogue
 
 
 def as_json(review: Report) -> str:
@@ -89,10 +90,15 @@ def _finding(finding: Finding) -> dict[str, object]:
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
-_INDEX = {each.id: number for number, each in enumerate(RULES)}
 
 _Object = dict[str, object]
 _Tables = Mapping[tuple[Origin | None, str, str], ValueTable]
+
+
+@cache
+def _places() -> Mapping[str, int]:
+    """The place of each rule in the list of a report."""
+    return {each.id: place for place, each in enumerate(catalogue.RULES)}
 
 
 def as_sarif(review: Report) -> str:
@@ -104,7 +110,7 @@ def as_sarif(review: Report) -> str:
         suppression = {"kind": "inSource", "justification": each.reason}
         results.append({**_result(each.finding, {}, seen), "suppressions": [suppression]})
     run: _Object = {
-        "tool": _tool(rules=[_rule(each) for each in RULES]),
+        "tool": _tool(rules=[_rule(each) for each in catalogue.RULES]),
         "invocations": [{"executionSuccessful": True}],
         "columnKind": "unicodeCodePoints",
         "results": results,
@@ -148,8 +154,8 @@ def _result(finding: Finding, tables: _Tables, seen: Counter[str]) -> _Object:
         "message": {"text": f"{finding.message}{fix}"},
         "partialFingerprints": {"ruleAndProperty/v1": _fingerprint(finding, seen)},
     }
-    if finding.rule in _INDEX:
-        result["ruleIndex"] = _INDEX[finding.rule]
+    if finding.rule in _places():
+        result["ruleIndex"] = _places()[finding.rule]
     if finding.origin is not None:
         result["locations"] = [_location(finding.origin)]
         if finding.origin.source is not None and finding.origin.file is not None:

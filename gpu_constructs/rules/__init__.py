@@ -11,13 +11,15 @@ them. `check` asks all of them::
 Each room below holds the rules of one subject; `catalogue` finds them. `evidence` holds what several of them look at.
 """
 
+from gpu_constructs.rules import catalogue
 from gpu_constructs.rules.catalogue import (
-    ROOMS,
-    RULES,
+    Choice,
     check,
     check_alone,
     find_rule,
     known_id,
+    narrowed,
+    rooms,
     rules_of,
     rules_without,
 )
@@ -26,8 +28,8 @@ from gpu_constructs.rules.finding import Finding, Severity
 from gpu_constructs.rules.rule import Problem, Rule, error, info, warning
 
 __all__ = [
-    "ROOMS",
     "RULES",
+    "Choice",
     "Context",
     "Finding",
     "Problem",
@@ -39,7 +41,18 @@ __all__ = [
     "find_rule",
     "info",
     "known_id",
+    "narrowed",
+    "rooms",
     "rules_of",
     "rules_without",
     "warning",
 ]
+
+RULES: tuple[Rule, ...]
+"""Every rule, in the order of the ids; all of them are loaded where it is asked for."""
+
+
+def __getattr__(name: str) -> tuple[Rule, ...]:
+    if name == "RULES":
+        return catalogue.RULES
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

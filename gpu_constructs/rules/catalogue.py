@@ -5,31 +5,19 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
+from functools import cache
 from importlib import import_module
 from itertools import islice
 from pkgutil import iter_modules
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from gpu_constructs.budget import FOUND, NAME, Work, one_call
 from gpu_constructs.errors import UnknownNameError
-from gpu_constructs.fleet import Fleet, Pool, Task, Workload
-from gpu_constructs.rules import (
-    batch,
-    clusters,
-    expressions,
-    files,
-    fit,
-    hosts,
-    jobs,
-    monitoring,
-    purchase,
-    scaling,
-    tasks,
-)
+from gpu_constructs.fleet import Fleet, Pool, PoolKind, Scheduler, Task, Workload
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.finding import Finding, Severity
 from gpu_constructs.rules.retired import GONE, id_now
@@ -40,8 +28,77 @@ from gpu_constructs.rules.words import Text, Word, parts_of
 if TYPE_CHECKING:
     from gpu_constructs.template import Files
 
-ROOMS = (tasks, fit, expressions, hosts, purchase, scaling, clusters, jobs, batch, monitoring, files)
-"""The rooms of rules by subject, in the order of ``docs/rules.md``."""
+Choice: TypeAlias = "Iterable[Rule] | Callable[[Rule], bool]"
+"""Rules to ask: these, or of all those for which a function says yes."""
+
+
+def _has_things(context: Context) -> bool:
+    fleet = context.fleet
+    return bool(fleet.pools or fleet.tasks or fleet.workloads)
+
+
+def _is_constrained(context: Context) -> bool:
+    things: tuple[Task | Workload, ...] = (*context.tasks, *context.fleet.workloads)
+    return any(each.constraints for each in things)
+
+
+def _has_hosts(context: Context) -> bool:
+    return bool(context.fleet.pools or context.fleet.strays)
+
+
+def _is_run(context: Context) -> bool:
+    return _has_hosts(context) or bool(context.fleet.workloads or context.fleet.provider_lists)
+
+
+def _has_work(context: Context) -> bool:
+    fleet = context.fleet
+    return bool(fleet.workloads or fleet.gangs or fleet.steps or fleet.submissions)
+
+
+def _is_of_batch(context: Context) -> bool:
+    fleet = context.fleet
+    return (
+        bool(fleet.queues or fleet.environments or fleet.steps or fleet.submissions)
+        or any(each.kind is PoolKind.BATCH for each in (*fleet.pools, *fleet.strays))
+        or any(each.scheduler is Scheduler.BATCH for each in context.tasks)
+    )
+
+
+def _was_read(context: Context) -> bool:
+    return context.files is not None or bool(context.fleet.remarks)
+
+
+_ASKED_WHERE: Mapping[str, Callable[[Context], bool]] = {
+    "tasks": _has_things,
+    "fit": _has_things,
+    "expressions": _is_constrained,
+    "hosts": _has_hosts,
+    "purchase": _has_hosts,
+    "scaling": _is_run,
+    "clusters": _is_run,
+    "jobs": _has_work,
+    "batch": _is_of_batch,
+    "monitoring": _was_read,
+    "files": _was_read,
+}
+"""The rooms of rules by subject, in the order of ``docs/rules.md``, with where one of their rules may find something.
+
+What is not asked is not loaded: a check of one task takes less time than to load rules about hosts.
+"""
+
+RULES: tuple[Rule, ...]
+"""Every rule, in the order of the ids; all of them are loaded where it is asked for."""
+
+
+def __getattr__(name: str) -> tuple[Rule, ...]:
+    if name == "RULES":
+        return _all_rules()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def rooms() -> tuple[ModuleType, ...]:
+    """The rooms of rules by subject, in the order of ``docs/rules.md``."""
+    return tuple(import_module(f"gpu_constructs.rules.{each}") for each in _ASKED_WHERE)
 
 
 def rules_of(module: ModuleType) -> tuple[Rule, ...]:
@@ -56,8 +113,38 @@ def rules_of(module: ModuleType) -> tuple[Rule, ...]:
     return tuple(each for each in vars(module).values() if isinstance(each, Rule))
 
 
-RULES: tuple[Rule, ...] = tuple(sorted((each for room in ROOMS for each in rules_of(room)), key=lambda each: each.id))
-"""Every rule, in the order of the ids."""
+@cache
+def _all_rules() -> tuple[Rule, ...]:
+    return _rules_in(tuple(_ASKED_WHERE))
+
+
+@cache
+def _rules_in(names: tuple[str, ...]) -> tuple[Rule, ...]:
+    found = (each for name in names for each in rules_of(import_module(f"gpu_constructs.rules.{name}")))
+    return tuple(sorted(dict.fromkeys(found), key=lambda each: each.id))
+
+
+def _rules_about(context: Context) -> tuple[Rule, ...]:
+    """Those that may find something."""
+    return _rules_in(tuple(name for name, may_find in _ASKED_WHERE.items() if may_find(context)))
+
+
+def narrowed(rules: Choice, also: Callable[[Rule], bool]) -> Choice:
+    """Some rules, without those for which a function says no.
+
+    Args:
+        rules: The rules.
+        also: What says so.
+    """
+    if callable(rules):
+        return lambda each: rules(each) and also(each)
+    return tuple(filter(also, rules))
+
+
+def every(_: Rule) -> bool:
+    """The choice of all rules."""
+    return True
+
 
 _UNREAD = "GPU116"
 """The rule that says what was not looked at."""
@@ -65,14 +152,11 @@ _UNREAD = "GPU116"
 # As measured: to find it, and to write what is wrong.
 _STEPS_OF_PROBLEM = 100
 
-_BY_ID = {each.id: each for each in RULES}
-_ABOUT = {kind: tuple(each for each in RULES if each.about is kind) for kind in (Pool, Task, Workload)}
-
 
 def check(
     fleet: Fleet,
     *,
-    rules: Iterable[Rule] = RULES,
+    rules: Choice = every,
     fixes: bool = True,
     now: dt.datetime | None = None,
     files: Files | None = None,
@@ -84,14 +168,16 @@ def check(
 
     Args:
         fleet: What was asked for.
-        rules: Which rules to ask; by default all.
+        rules: Which rules to ask; by default all that may find something.
         fixes: Whether fixes with values are tried and shown.
         now: The time of the check, for rules about what may have ended; without one they are silent.
         files: What the fleet was read from, for rules about how resources refer to each other; without it they are
             silent.
     """
     with one_call() as work:
-        return _checked(Context(fleet, now, files), tuple(rules), work, fixes=fixes)
+        context = Context(fleet, now, files)
+        asked = tuple(filter(rules, _rules_about(context))) if callable(rules) else tuple(rules)
+        return _checked(context, asked, work, fixes=fixes)
 
 
 def _checked(context: Context, asked: tuple[Rule, ...], work: Work, *, fixes: bool) -> tuple[Finding, ...]:
@@ -102,12 +188,14 @@ def _checked(context: Context, asked: tuple[Rule, ...], work: Work, *, fixes: bo
     work.spend(_STEPS_OF_PROBLEM * sum(map(len, found.values())))
     yielding = [each for each in asked if each.unless and found[each.id]]
     preferred = {id_ for each in yielding for id_ in each.unless}
-    found |= {id_: tuple(islice(_BY_ID[id_].problems(context), FOUND)) for id_ in preferred - found.keys()}
-    causes = {id_: Causes(found[id_]) for id_ in preferred}
+    # A rule of a room that is not asked has found nothing.
+    others = [each for each in _rules_about(context) if each.id in preferred - found.keys()] if preferred else []
+    found |= {each.id: tuple(islice(each.problems(context), FOUND)) for each in others}
+    causes = {id_: Causes(found.get(id_, ())) for id_ in preferred}
     trials = Trials(fleet, _grave)
     if beyond := [id_ for id_, problems in found.items() if len(problems) == FOUND]:
         found[_UNREAD] = (*found.get(_UNREAD, ()), *map(_cut, beyond))
-        asked = tuple(dict.fromkeys((*asked, _BY_ID[_UNREAD])))
+        asked = tuple(dict.fromkeys((*asked, find_rule(_UNREAD))))
     findings = (
         each.signed(problem, trials.working(each, problem) if fixes and problem.ways else ())
         for each in asked
@@ -148,25 +236,32 @@ def _grave(fleet: Fleet, also: str) -> Counter[tuple[str, str]]:
         fleet: What was asked for.
         also: Id of a rule of which everything counts.
     """
-    asked = [each for each in RULES if each.severity is not Severity.INFO or each.id == also]
-    found = check(fleet, rules=asked, fixes=False)
+
+    def is_grave(rule: Rule) -> bool:
+        return rule.severity is not Severity.INFO or rule.id == also
+
+    found = check(fleet, rules=is_grave, fixes=False)
     return Counter((each.rule, each.subject) for each in found if each.is_grave or each.rule == also)
 
 
-def check_alone(thing: Pool | Task | Workload, *, rules: Iterable[str] | None = None) -> tuple[Finding, ...]:
+def check_alone(
+    thing: Pool | Task | Workload, *, rules: Iterable[str] | Callable[[Rule], bool] = every
+) -> tuple[Finding, ...]:
     """What rules find in one thing, whatever else is in its fleet: what a constructor can ask.
 
     Args:
         thing: A pool, a task or a workload.
-        rules: Ids of the rules to ask, those about a whole fleet among them; by default all rules about such a thing.
+        rules: Ids of the rules to ask, those about a whole fleet among them; or of all rules about such a thing those
+            for which a function says yes.
     """
     alone = Fleet(
         pools=(thing,) if isinstance(thing, Pool) else (),
         tasks=(thing,) if isinstance(thing, Task) else (),
         workloads=(thing,) if isinstance(thing, Workload) else (),
     )
-    asked = _ABOUT[type(thing)] if rules is None else map(find_rule, rules)
-    return check(alone, rules=asked)
+    if callable(rules):
+        return check(alone, rules=lambda each: each.about is type(thing) and rules(each))
+    return check(alone, rules=map(find_rule, rules))
 
 
 def find_rule(id: str) -> Rule:  # noqa: A002 - the word of the data
@@ -179,10 +274,11 @@ def find_rule(id: str) -> Rule:  # noqa: A002 - the word of the data
         UnknownNameError: No rule has this id; carries the nearest ids.
     """
     wanted = id.strip().upper()
-    if wanted not in _BY_ID:
-        nearest = tuple(get_close_matches(wanted[:NAME], _BY_ID, n=3, cutoff=0.6))
+    by_id = {each.id: each for each in _all_rules()}
+    if wanted not in by_id:
+        nearest = tuple(get_close_matches(wanted[:NAME], by_id, n=3, cutoff=0.6))
         raise UnknownNameError(f"no rule {id!r}", value=id, nearest=nearest)
-    return _BY_ID[wanted]
+    return by_id[wanted]
 
 
 def known_id(id: str) -> str:  # noqa: A002 - the word of the data
@@ -198,11 +294,11 @@ def known_id(id: str) -> str:  # noqa: A002 - the word of the data
     return wanted if wanted in GONE else find_rule(wanted).id
 
 
-def rules_without(ids: Iterable[str]) -> tuple[Rule, ...]:
+def rules_without(ids: Iterable[str]) -> Choice:
     """All rules but some.
 
     Args:
         ids: Ids of those that are left out. One that is part of another rule now stands for that rule.
     """
     left_out = set(map(id_now, ids))
-    return tuple(each for each in RULES if each.id not in left_out)
+    return lambda each: each.id not in left_out

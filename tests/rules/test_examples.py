@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpu_constructs.checking.report import check_files
 from gpu_constructs.rules import RULES, Severity
 from tests.reports import examples, of_right, of_wrong
 from tools.rule_examples import BASES, EXAMPLES, example_of
@@ -29,3 +30,9 @@ def test_no_rule_objects_to_the_right_example() -> None:
         if each.severity is not Severity.INFO or each.rule == rule
     ]
     assert not objections
+
+
+def test_rules_that_are_not_loaded_would_find_nothing() -> None:
+    for rule, example in examples().items():
+        text = example.file(example.wrong).encode()
+        assert (rule, check_files(["-"], stdin=text, rules=RULES).findings) == (rule, of_wrong(rule).findings)
