@@ -18,8 +18,11 @@ from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Unknown
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.jobs.job_run import NAME_FORM
-from gpu_constructs.jobs.states import LONGEST_EXECUTION_SECONDS, longest_seconds
+from gpu_constructs.jobs.states import longest_seconds
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
+
+# https://docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html
+_LONGEST_EXECUTION_SECONDS = 365 * 24 * 3600
 
 
 def permissions_of(
@@ -146,7 +149,7 @@ def attempt_seconds(argument: str, timeout: cdk.Duration, attempts: int) -> int:
     Raises:
         InvalidValueError: It is less than a minute, too long, or only known at deploy time.
     """
-    largest = (LONGEST_EXECUTION_SECONDS - longest_seconds(0, attempts)) // attempts
+    largest = (_LONGEST_EXECUTION_SECONDS - longest_seconds(0, attempts)) // attempts
     seconds = whole_seconds(argument, timeout, smallest=60)
     if isinstance(seconds, Unknown):
         raise InvalidValueError(

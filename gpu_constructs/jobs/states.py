@@ -110,13 +110,9 @@ def each_of_page(states: State, *, start: str, result: str) -> State:
     }
 
 
-LONGEST_EXECUTION_SECONDS = 365 * 24 * 3600
-"""https://docs.aws.amazon.com/step-functions/latest/dg/service-quotas.html"""
-
 _SOON_SECONDS = 5
-_PAUSE_SECONDS = 60
-# Where the cluster has no room for one more task that waits: 500 may (quota L-B7718569).
-_LONG_PAUSE_SECONDS = 600
+# The long one where the cluster has no room for one more task that waits: 500 may (quota L-B7718569).
+_PAUSES = {"Pause": 60, "LongPause": 600}
 # Stopping the task, and the states in between.
 _MARGIN_SECONDS = 600
 
@@ -231,8 +227,12 @@ def machine_of(
             "Judge",
         ),
         "Judge": choice_state([rule for each in of_task for rule in each.rules()], "Ended"),
-        "Pause": {"Type": "Wait", "Seconds": _PAUSE_SECONDS, "Next": "Run"},
-        "LongPause": {"Type": "Wait", "Seconds": _LONG_PAUSE_SECONDS, "Next": "Run"},
+        # Step Functions refuses a state that nothing leads to.
+        **{
+            name: {"Type": "Wait", "Seconds": seconds, "Next": "Run"}
+            for name, seconds in _PAUSES.items()
+            if any(each.retries and each.pause == name for each in every)
+        },
         "Succeeded": {"Type": "Pass", "InputPath": _TASK, "End": True},
         "NotAccepted": fail_state(
             "NotAccepted", "ECS did not accept the task: {}: {}", "$.error.Error", "$.error.Cause"
@@ -263,7 +263,7 @@ def time_limit(run: JobRun) -> str:
 
 def longest_seconds(timeout_seconds: int, attempts: int) -> int:
     """How long an execution may take with every retry, after which Step Functions ends it."""
-    return attempts * (timeout_seconds + _LONG_PAUSE_SECONDS) + _MARGIN_SECONDS
+    return attempts * (timeout_seconds + _PAUSES["LongPause"]) + _MARGIN_SECONDS
 
 
 def run_task(run: JobRun, more: Mapping[str, str]) -> State:
