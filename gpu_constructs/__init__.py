@@ -51,10 +51,10 @@ if TYPE_CHECKING:
     from gpu_constructs.jobs.gpu_job import GpuJob as GpuJob
     from gpu_constructs.jobs.job_run import JobRetries as JobRetries
     from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity as ManagedGpuCapacity
-    from gpu_constructs.managed.need import HostNeed as HostNeed
-    from gpu_constructs.managed.operation import ManagedOperation as ManagedOperation
-    from gpu_constructs.managed.purchase import ManagedPurchase as ManagedPurchase
-    from gpu_constructs.managed.storage import ManagedStorage as ManagedStorage
+    from gpu_constructs.managed.options import HostNeed as HostNeed
+    from gpu_constructs.managed.options import ManagedOperation as ManagedOperation
+    from gpu_constructs.managed.options import ManagedPurchase as ManagedPurchase
+    from gpu_constructs.managed.options import ManagedStorage as ManagedStorage
     from gpu_constructs.models.model_cache import ModelCache as ModelCache
     from gpu_constructs.models.model_server import ModelServer as ModelServer
     from gpu_constructs.monitoring.gpu_monitoring import GpuMonitoring as GpuMonitoring
@@ -102,7 +102,7 @@ _HOME = {
     "GpuTaskDefinition": "tasks.task_definition",
     "HostEndpoints": "security.host_endpoints",
     "HostMount": "capacity.host_mounts",
-    "HostNeed": "managed.need",
+    "HostNeed": "managed.options",
     "HostNetwork": "capacity.network",
     "HostReplacement": "capacity.host_replacement",
     "HostScaling": "capacity.scaling",
@@ -113,9 +113,9 @@ _HOME = {
     "JobData": "jobs.data",
     "JobRetries": "jobs.job_run",
     "ManagedGpuCapacity": "managed.managed_gpu_capacity",
-    "ManagedOperation": "managed.operation",
-    "ManagedPurchase": "managed.purchase",
-    "ManagedStorage": "managed.storage",
+    "ManagedOperation": "managed.options",
+    "ManagedPurchase": "managed.options",
+    "ManagedStorage": "managed.options",
     "ModelCache": "models.model_cache",
     "ModelServer": "models.model_server",
     "MultiNodeTraining": "training.multi_node_training",

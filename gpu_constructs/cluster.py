@@ -28,12 +28,8 @@ from gpu_constructs.hosts.as_cluster import AsCluster
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.hosts.given_cluster import NewClusterOptions, network_of, options_of_new, require_own_id
 from gpu_constructs.hosts.providers import require_strategy
-from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity
-from gpu_constructs.managed.need import HostNeed
-from gpu_constructs.managed.operation import ManagedOperation
-from gpu_constructs.managed.plan import plan_managed
-from gpu_constructs.managed.purchase import ManagedPurchase
-from gpu_constructs.managed.storage import ManagedStorage
+from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity, plan_managed
+from gpu_constructs.managed.options import HostNeed, ManagedOperation, ManagedPurchase, ManagedStorage
 from gpu_constructs.monitoring.options import KEPT, MonitoringOptions, room_of
 
 if TYPE_CHECKING:

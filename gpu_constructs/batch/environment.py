@@ -19,10 +19,8 @@ from gpu_constructs.cdk.validation import announce
 from gpu_constructs.fleet import DECLARED_IMAGE, DECLARED_TYPES, METADATA_KEY, UNKNOWN, Pool
 from gpu_constructs.hardware.declared import metadata_of
 from gpu_constructs.hardware.own_image import image_metadata
-from gpu_constructs.hosts.encryption import let_key_be_used
-from gpu_constructs.hosts.host_permissions import host_permissions
-from gpu_constructs.hosts.subnets import HostSubnets
-from gpu_constructs.hosts.vpcs import require_storage_in
+from gpu_constructs.hosts.network import HostSubnets, require_storage_in
+from gpu_constructs.hosts.permissions import host_permissions, let_key_be_used
 from gpu_constructs.rules import check_alone
 
 # BEST_FIT, the default of the API, never updates its hosts in place:

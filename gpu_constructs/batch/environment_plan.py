@@ -30,7 +30,7 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.hardware import Architecture, InstanceType, OperatingSystem, Vendor
 from gpu_constructs.hardware.aws_limits import BATCH_TYPE_WORDS
-from gpu_constructs.hosts.subnets import HostSubnets
+from gpu_constructs.hosts.network import HostSubnets
 
 # What an environment of AWS Batch is asked as well, because everything in it is written by this library.
 _OF_THE_IMAGE = ("GPU052", "GPU099", "GPU106", "GPU117")

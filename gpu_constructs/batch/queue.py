@@ -29,8 +29,7 @@ from gpu_constructs.cdk.validation import GpuChecks
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Fleet, JobQueue, Pool
 from gpu_constructs.hardware.aws_limits import MAX_JOB_QUEUE_PRIORITY
-from gpu_constructs.hosts.subnets import HostSubnets
-from gpu_constructs.hosts.vpcs import require_hosts_here
+from gpu_constructs.hosts.network import HostSubnets, require_hosts_here
 from gpu_constructs.rules import check, find_rule
 
 # https://docs.aws.amazon.com/batch/latest/APIReference/API_JobStateTimeLimitAction.html

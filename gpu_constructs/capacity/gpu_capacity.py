@@ -33,8 +33,8 @@ from gpu_constructs.fleet import UNKNOWN, Pool
 from gpu_constructs.hardware import Architecture
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.hosts.given_cluster import require_gpu_cluster
+from gpu_constructs.hosts.network import HostSubnets
 from gpu_constructs.hosts.providers import strategy_item
-from gpu_constructs.hosts.subnets import HostSubnets
 from gpu_constructs.rules import check_alone
 
 if TYPE_CHECKING:

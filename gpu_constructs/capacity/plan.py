@@ -19,8 +19,8 @@ from gpu_constructs.fleet import DECLARED_TYPES, UNKNOWN, Bought, Distribution, 
 from gpu_constructs.hardware import Architecture, InstanceType, instance_type, may_exist
 from gpu_constructs.hardware.declared import metadata_of
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
+from gpu_constructs.hosts.network import HostSubnets
 from gpu_constructs.hosts.providers import known_provider_name
-from gpu_constructs.hosts.subnets import HostSubnets
 
 # Other hosts of a template may serve other tasks; this library lets every task run on every host of a capacity.
 _OF_THE_TYPES = ("GPU053",)

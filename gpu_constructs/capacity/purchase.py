@@ -30,7 +30,7 @@ from gpu_constructs.fleet import (
     Reservation,
     Unknown,
 )
-from gpu_constructs.hosts.reservations import require_group_arn, require_reservation_id
+from gpu_constructs.hosts.providers import require_group_arn, require_reservation_id
 
 _PRICE_CAPACITY = "price-capacity-optimized"
 

@@ -1,8 +1,7 @@
 """What do all hosts of one cluster share? Network, roles, and a place in the cluster's list of capacity providers.
 
-`cluster_hosts` puts it together: `subnets`, `managed_roles`, and `association`, the list of capacity providers. What
-users give is checked by `given_cluster`, `providers`, `reservations` and `vpcs`; `encryption` adds to the policy of
-their key.
+`cluster_hosts` puts it together: `network`, `permissions`, and `association`, the list of capacity providers. What
+users give is checked by `given_cluster`, `providers` and `network`.
 """
 
 __all__ = []

@@ -21,11 +21,8 @@ from gpu_constructs.cdk.tokens import is_token, known_text
 from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, Unknown
 from gpu_constructs.hosts.alarms import AlarmsOfTasks
 from gpu_constructs.hosts.association import ClusterAssociation
-from gpu_constructs.hosts.encryption import let_key_be_used
-from gpu_constructs.hosts.host_permissions import host_permissions
-from gpu_constructs.hosts.managed_roles import ManagedRoles
-from gpu_constructs.hosts.subnets import HostSubnets
-from gpu_constructs.hosts.vpcs import require_hosts_here, require_storage_in
+from gpu_constructs.hosts.network import HostSubnets, require_hosts_here, require_storage_in
+from gpu_constructs.hosts.permissions import ManagedRoles, host_permissions, let_key_be_used
 from gpu_constructs.placement import NOTHING_KEPT, FairShare
 from gpu_constructs.placement.destinations import carries_gpus
 

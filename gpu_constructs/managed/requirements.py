@@ -18,7 +18,7 @@ from gpu_constructs.hardware.aws_limits import NO_PRICE_THRESHOLD_PERCENT
 from gpu_constructs.hardware.catalogue import declared_types
 from gpu_constructs.hardware.managed_instances import is_managed_size, may_be_managed
 from gpu_constructs.hardware.names import ECS_VALUES, MANUFACTURERS, accelerator_name
-from gpu_constructs.managed.need import HostNeed, generation_of, model_of
+from gpu_constructs.managed.options import HostNeed, generation_of, model_of
 from gpu_constructs.placement.reasons import listed
 
 _HANDED_OUT = frozenset({Vendor.NVIDIA, Vendor.NEURON})  # accelerators that ECS knows as resources

@@ -14,7 +14,7 @@ from gpu_constructs.cdk.arguments import whole_number
 from gpu_constructs.cdk.calls import translated
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named
 from gpu_constructs.hardware.aws_limits import LARGEST_PORT
-from gpu_constructs.hosts.subnets import selected_subnets
+from gpu_constructs.hosts.network import selected_subnets
 from gpu_constructs.serving.listener_use import ports_of, require_free_priority
 
 # An Availability Zone; in a Local Zone, such as us-west-2-lax-1a, one is enough.

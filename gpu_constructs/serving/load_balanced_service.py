@@ -15,7 +15,7 @@ from constructs import Construct
 
 from gpu_constructs.cdk.durations import whole_seconds
 from gpu_constructs.cdk.kinds import checked
-from gpu_constructs.hosts.vpcs import require_balancer_in
+from gpu_constructs.hosts.network import require_balancer_in
 from gpu_constructs.serving.endpoint import (
     TLS,
     NetworkEndpoint,

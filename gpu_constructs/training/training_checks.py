@@ -15,8 +15,7 @@ from gpu_constructs.cdk.durations import in_words
 from gpu_constructs.cdk.tokens import is_list_token, is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import Block, Unknown
-from gpu_constructs.hosts.subnets import HostSubnets
-from gpu_constructs.hosts.vpcs import require_storage_in
+from gpu_constructs.hosts.network import HostSubnets, require_storage_in
 from gpu_constructs.jobs.data import JobData
 from gpu_constructs.training.training_launcher import Tool, TrainingLauncher
 

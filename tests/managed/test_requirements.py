@@ -11,7 +11,7 @@ from gpu_constructs.fleet import PurchaseOption, satisfies
 from gpu_constructs.hardware import Architecture, DeclaredInstanceType, Vendor, accelerated, instance_type
 from gpu_constructs.hardware.catalogue import for_one_check
 from gpu_constructs.hardware.declared import instance_types_of_declarations
-from gpu_constructs.managed.need import HostNeed
+from gpu_constructs.managed.options import HostNeed
 from gpu_constructs.managed.requirements import ManagedChoice, choice_of_need, choice_of_types
 
 
