@@ -30,7 +30,7 @@ from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Fleet, JobQueue, Pool
 from gpu_constructs.hardware.aws_limits import MAX_JOB_QUEUE_PRIORITY
 from gpu_constructs.hosts.network import HostSubnets, require_hosts_here
-from gpu_constructs.rules import check, find_rule
+from gpu_constructs.rules import check, one_of
 
 # https://docs.aws.amazon.com/batch/latest/APIReference/API_JobStateTimeLimitAction.html
 _SHORTEST_WAIT, _LONGEST_WAIT = 600, 86_400
@@ -286,7 +286,7 @@ class GpuBatchQueue(Construct):
 def _require_together(plans: Sequence[EnvironmentPlan]) -> None:
     pools = tuple(each.pool for each in plans)
     queue = JobQueue(name="the queue", environments=tuple(each.name for each in pools))
-    found = check(Fleet(pools=pools, queues=(queue,)), rules=[find_rule("GPU357")])
+    found = check(Fleet(pools=pools, queues=(queue,)), rules=one_of("GPU357"))
     raise_first(found, {"ComputeEnvironmentOrder": "environments"})
 
 

@@ -34,7 +34,7 @@ Choice: TypeAlias = "Iterable[Rule] | Callable[[Rule], bool]"
 
 def _has_things(context: Context) -> bool:
     fleet = context.fleet
-    return bool(fleet.pools or fleet.tasks or fleet.workloads)
+    return bool(fleet.tasks or fleet.workloads)
 
 
 def _is_constrained(context: Context) -> bool:
@@ -139,6 +139,15 @@ def narrowed(rules: Choice, also: Callable[[Rule], bool]) -> Choice:
     if callable(rules):
         return lambda each: rules(each) and also(each)
     return tuple(filter(also, rules))
+
+
+def one_of(*ids: str) -> Callable[[Rule], bool]:
+    """The choice of some rules by their ids, so that only the rooms are loaded that may find something.
+
+    Args:
+        ids: Such as ``GPU001``.
+    """
+    return lambda each: each.id in ids
 
 
 def every(_: Rule) -> bool:
@@ -261,7 +270,7 @@ def check_alone(
     )
     if callable(rules):
         return check(alone, rules=lambda each: each.about is type(thing) and rules(each))
-    return check(alone, rules=map(find_rule, rules))
+    return check(alone, rules=one_of(*rules))
 
 
 def find_rule(id: str) -> Rule:  # noqa: A002 - the word of the data

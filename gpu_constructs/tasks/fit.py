@@ -8,11 +8,11 @@ from dataclasses import replace
 from gpu_constructs.cdk.refusal import raise_any
 from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, StrategyItem, Task, Workload
 from gpu_constructs.placement.fit import refusals
-from gpu_constructs.rules import check, find_rule
+from gpu_constructs.rules import check, one_of
 from gpu_constructs.tasks.host_share import types_for
 
-_FIT = tuple(map(find_rule, ("GPU054", "GPU060", "GPU063", "GPU064", "GPU067", "GPU069")))
-_NEEDS = (find_rule("GPU064"),)
+_FIT = one_of("GPU054", "GPU060", "GPU063", "GPU064", "GPU067", "GPU069")
+_NEEDS = one_of("GPU064")
 _ARGUMENTS: Mapping[str, str] = {
     "ContainerDefinitions.ResourceRequirements": "gpus",
     "ContainerDefinitions.LinuxParameters.Devices": "devices",

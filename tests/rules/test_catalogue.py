@@ -47,6 +47,14 @@ def test_a_rule_is_found_by_its_id_in_any_case() -> None:
     assert find_rule(" gpu001 ") is RULES[0]
 
 
+def test_ids_that_others_name_are_those_of_rules() -> None:
+    package = Path(str(rules.__file__)).parents[1]
+    texts = {file: file.read_text() for file in package.rglob("*.py") if file.name != "retired.py"}
+    named = {(file.name, each) for file, text in texts.items() for each in re.findall(r"\bGPU[0-9]{3}\b", text)}
+    ids = {each.id for each in RULES}
+    assert {each for each in named if each[1] not in ids} == {("lint.py", "GPU000")}
+
+
 def test_errors_come_first() -> None:
     vague = a_pool("g6.xlarge", "g6.12xlarge", purchase=PurchaseOption.SPOT, max_instances=UNKNOWN)
     ranks = [each.severity.rank for each in check(running_on(vague, task=a_task("4")))]
