@@ -26,7 +26,7 @@ from gpu_constructs.hosts.providers import known_provider_name
 _OF_THE_TYPES = ("GPU053",)
 _OF_THE_IMAGE = ("GPU052", "GPU099", "GPU117")
 # What other resources or a custom image may set right for a template; this library writes all of it.
-_OF_THE_PARTS = ("GPU046", "GPU097", "GPU104", "GPU111", "GPU162", "GPU164", "GPU170", "GPU175", "GPU223")
+_OF_THE_PARTS = ("GPU046", "GPU097", "GPU104", "GPU162", "GPU164", "GPU170", "GPU175", "GPU222")
 _OF_USER_DATA = ("GPU171",)
 
 
@@ -81,6 +81,14 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
         mount.require_near(hosts)
     low = whole_number("min_instances", choice.min_instances, smallest=0, unit="hosts", fix="min_instances=0")
     high = whole_number("max_instances", choice.max_instances, smallest=1, unit="hosts", fix="max_instances=1")
+    if isinstance(low, int) and isinstance(high, int) and low > high:
+        raise InvalidValueError(
+            f"min_instances is {low} and max_instances is {high}",
+            argument="min_instances",
+            value=low,
+            allowed=f"0 to {high}",
+            fix=f"raise max_instances of {choice.construct_id} to {low}, or min_instances={high}",
+        )
     pool = Pool(
         name=choice.construct_id,
         instance_types=known,

@@ -56,7 +56,7 @@ class WarmHosts:
                 value=self.state,
                 allowed=" or ".join(map(repr, _STATES)),
                 fix="leave it out, and the hosts are stopped",
-                rule="GPU176",
+                rule="GPU170" if self.state == "Hibernated" else None,
             )
         if self.max_prepared is None:
             return

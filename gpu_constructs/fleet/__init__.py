@@ -18,7 +18,7 @@ from gpu_constructs.fleet.calls import (
     Step,
     Submission,
 )
-from gpu_constructs.fleet.group import GroupSettings, HostUpdate, LaunchHook, UpdateMethod, WarmPool
+from gpu_constructs.fleet.group import GroupSettings, HostUpdate, UpdateMethod, WarmPool
 from gpu_constructs.fleet.host import (
     GPU_SUPPORT,
     INSTANCE_ATTRIBUTES,
@@ -130,7 +130,6 @@ __all__ = [
     "InstanceRequirements",
     "JobQueue",
     "LaunchDetails",
-    "LaunchHook",
     "LocalDiskUse",
     "NetworkInterface",
     "NvidiaMps",

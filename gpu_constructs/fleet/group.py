@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import field
 from enum import Enum
 
-from gpu_constructs.fleet.origin import Origin
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
 from gpu_constructs.values import dataclass
 
@@ -65,21 +64,6 @@ class HostUpdate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LaunchHook:
-    """A lifecycle hook that keeps new hosts waiting until something completes the action.
-
-    Attributes:
-        name: Its name, or its logical id where CloudFormation makes one.
-        seconds: How long a host waits.
-        origin: Where it was written.
-    """
-
-    name: str
-    seconds: int | Unknown
-    origin: Origin
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class GroupSettings:
     """What only an Auto Scaling group says about its hosts.
 
@@ -97,13 +81,8 @@ class GroupSettings:
             unknown where that depends on its type. Only templates have others than 1.
         scale_in_protection: Whether it protects new hosts from scale-in, which managed termination protection needs;
             only templates say so.
-        awaits_signals: The attribute with which CloudFormation waits for a signal of each host: ``CreationPolicy``, or
-            ``UpdatePolicy`` where only an update waits; empty where nothing does, and where something else than the
-            hosts may send the signals. Only templates say so.
         may_be_started_by_others: Whether something else than ECS may start hosts in it, as far as the files say: a
             scheduled action, a scaling policy, or whoever may call Auto Scaling.
-        launch_hooks: Lifecycle hooks that end the launch of a host where nothing completes it, and that nothing but the
-            host itself may complete, as far as the files say; only templates say so.
     """
 
     warm_pool: WarmPool | None = None
@@ -116,6 +95,4 @@ class GroupSettings:
     has_weights: bool = field(default=False, compare=False)
     capacity_of_a_host: int | Unknown = field(default=1, compare=False)
     scale_in_protection: bool | Unknown = field(default=UNKNOWN, compare=False)
-    awaits_signals: str = field(default="", compare=False)
     may_be_started_by_others: bool = field(default=False, compare=False)
-    launch_hooks: tuple[LaunchHook, ...] = field(default=(), compare=False)

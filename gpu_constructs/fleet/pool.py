@@ -191,8 +191,6 @@ class Pool(HostSetup):
         max_vcpus: vCPUs at most, of a compute environment of AWS Batch; None for other pools.
         min_vcpus: vCPUs that are always there, likewise.
         allocation: Its allocation strategy, of one as well; only templates say so.
-        scaling_numbers: Numbers of ``ManagedScaling``, such as ``TargetCapacity``, as far as they are known; only
-            templates say so.
         has_no_route_out: Whether its subnets certainly have no route, as far as the files show their network.
         missing_endpoints: Services of AWS that its hosts need and cannot reach, as far as the files show their network.
         has_emptied_group: Whether it names no security groups for the interfaces of containers, and the default one of
@@ -221,7 +219,6 @@ class Pool(HostSetup):
     max_vcpus: int | Unknown | None = field(default=None, compare=False)
     min_vcpus: int | Unknown | None = field(default=None, compare=False)
     allocation: str | Unknown = field(default=UNKNOWN, compare=False)
-    scaling_numbers: tuple[tuple[str, int], ...] = field(default=(), compare=False)
     has_no_route_out: bool = field(default=False, compare=False)
     missing_endpoints: tuple[str, ...] = field(default=(), compare=False)
     has_emptied_group: bool = field(default=False, compare=False)

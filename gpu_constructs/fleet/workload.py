@@ -50,15 +50,14 @@ class ServiceScaling:
             policy, such as ``StepScaling``, or `STEPS_IN_PERCENT`.
         scheduled: The least and the most copies that scheduled actions set, None for one that they leave; only
             templates say so.
-        metrics: The predefined metrics of `by`, with where each was written, likewise.
-        misnamed: Where scalable targets name the service in another form than service/cluster/service, likewise.
+        misnamed: Where scalable targets name the service in another form than service/cluster/service; only
+            templates say so.
     """
 
     most: int | Unknown
     least: int | Unknown | None = None
     by: tuple[str | Unknown, ...] = ()
     scheduled: tuple[tuple[int | Unknown | None, int | Unknown | None], ...] = field(default=(), compare=False)
-    metrics: tuple[tuple[str, Origin], ...] = field(default=(), compare=False)
     misnamed: tuple[Origin, ...] = field(default=(), compare=False)
 
 

@@ -66,6 +66,10 @@ GONE: Mapping[str, Gone] = {
     "GPU105": Gone("does a new compute environment use another system than Amazon Linux 2?", into="GPU003"),
     "GPU108": Gone("does every allowed pattern match an instance type?", into="GPU051"),
     "GPU109": Gone("does an instance type of the catalogue satisfy the requirements?", into="GPU100"),
+    "GPU111": Gone(
+        "is MinSize at most MaxSize, and MinvCpus at most MaxvCpus?",
+        said_by="cfn-lint E3706 (Auto Scaling groups), cdk-preflight pf-batch-ce-vcpus-order (AWS Batch)",
+    ),
     "GPU118": Gone("does every instance type of the pool take the interfaces of the launch template?", into="GPU092"),
     "GPU119": Gone(
         "are all counts and sizes zero or more?",
@@ -73,6 +77,10 @@ GONE: Mapping[str, Gone] = {
     ),
     "GPU120": Gone("does the service have either a launch type or a capacity provider strategy?", into="GPU089"),
     "GPU121": Gone("is every capacity provider of a strategy associated with the cluster?", into="GPU217"),
+    "GPU129": Gone(
+        "is DesiredCapacity within MinSize and MaxSize?",
+        said_by="cdk-preflight pf-asg-desired-capacity-range, EC2 Auto Scaling when it creates the group",
+    ),
     "GPU133": Gone("does a job ask AWS Batch for whole GPUs?", into="GPU020"),
     "GPU134": Gone(
         "does a GPU job set its vCPUs and its memory?",
@@ -94,6 +102,12 @@ GONE: Mapping[str, Gone] = {
         said_by="Amazon EC2, when it creates the launch template or the group,",
     ),
     "GPU169": Gone("is the zone of the hosts of a Capacity Block known?", into="GPU104"),
+    "GPU172": Gone("do hosts that leave the group stay out of the warm pool?", into="GPU170"),
+    "GPU173": Gone(
+        "do prepared hosts keep the container images that they have pulled?",
+        said_by="the page of EC2 about the lifetime of instance stores",
+    ),
+    "GPU176": Gone("can the hosts wait in the state that the warm pool asks for?", into="GPU170"),
     "GPU180": Gone("can MPS limit what a container takes of these GPUs?", into="GPU032"),
     "GPU186": Gone(
         "do reserved Managed Instances name their Capacity Reservations?",
@@ -126,6 +140,15 @@ GONE: Mapping[str, Gone] = {
         "does a run start at most as many tasks at once as RunTask takes?",
         said_by="cfn-lint E3034 (schedules), cdk-preflight pf-events-target-ecs-parameters (rules), RunTask itself",
     ),
+    "GPU223": Gone(
+        "is there a reserved host for each host that an instance refresh launches before it ends an old one?",
+        into="GPU222",
+    ),
+    "GPU224": Gone("is scaling suspended during a rolling update?", into="GPU221"),
+    "GPU225": Gone(
+        "does a change reach the hosts that always run?",
+        said_by="the page of CloudFormation about the UpdatePolicy attribute",
+    ),
     "GPU232": Gone(
         "does the task definition have a container?",
         said_by="cdk-preflight pf-ecs-container-definitions-empty, cfn-lint E3042 (an empty list)",
@@ -141,6 +164,7 @@ GONE: Mapping[str, Gone] = {
     "GPU255": Gone("does the task have the containers whose volumes and log routing others use?", into="GPU127"),
     "GPU256": Gone("can each container reach the state that another one waits for?", into="GPU127"),
     "GPU265": Gone("can the agent read the metadata of its host?", into="GPU264"),
+    "GPU270": Gone("does ECS alone decide how many hosts there are?", into="GPU210"),
     "GPU272": Gone("does the variable that names the cluster have a value?", into="GPU098"),
     "GPU274": Gone("is the size set on the volume that holds container images?", into="GPU268"),
     "GPU276": Gone("may the task execution role read the secrets of the task?", into="GPU257"),
@@ -150,6 +174,7 @@ GONE: Mapping[str, Gone] = {
         "are the ports of host and container the same in network modes awsvpc and host?",
         said_by="cfn-lint E3053 (awsvpc), cdk-preflight pf-ecs-host-network-host-port-mismatch (host)",
     ),
+    "GPU281": Gone("does service auto scaling have the predefined metric?", said_by="cfn-lint E3030"),
     "GPU282": Gone("is a group of hosts in a cluster placement group in one Availability Zone?", into="GPU095"),
     "GPU283": Gone(
         "does ECS take the percentages of a deployment?",
@@ -165,11 +190,13 @@ GONE: Mapping[str, Gone] = {
     "GPU291": Gone("do containers with links share the bridge of their host?", into="GPU127"),
     "GPU292": Gone("are values of resource requirements written as strings?", into="GPU020"),
     "GPU293": Gone("is the timeout of a job one that AWS Batch accepts?", into="GPU350"),
+    "GPU297": Gone("are the numbers of managed scaling within the limits of ECS?", said_by="cfn-lint E3034"),
     "GPU299": Gone("is the listener there before the service?", into="GPU298"),
     "GPU302": Gone("has the only provider of a strategy a weight above 0?", into="GPU089"),
     "GPU303": Gone("does something give hosts the custom attributes that tasks are placed by?", into="GPU042"),
     "GPU308": Gone("does a group ask for Spot hosts once?", said_by="Amazon EC2 Auto Scaling, when it launches hosts,"),
     "GPU314": Gone("may ECS assume the infrastructure role of Managed Instances?", into="GPU190"),
+    "GPU315": Gone("does the scalable target of a service name the cluster and the service?", into="GPU212"),
     "GPU318": Gone(
         "has each service of a cluster a name of its own?",
         said_by="Amazon ECS, when it creates the second service",

@@ -10,7 +10,6 @@ __all__ = ["KNOWN_WARNINGS", "NOT_OFFERED"]
 
 KNOWN_WARNINGS: Mapping[str, str] = MappingProxyType(
     {
-        "GPU173": "images on local disks are lost when a host waits stopped: it works, and the pull is done again",
         "GPU253": "hosts of a reservation that was made outside the placement group may be far from each other",
         "GPU177": "a warm pool beside a Capacity Block has hosts outside its schedule: it works, and they cost",
     }

@@ -31,7 +31,7 @@ def test_readers_of_files_get_the_words_of_the_file() -> None:
 
 def test_a_name_like_a_property_stays_in_the_error_of_a_constructor() -> None:
     found = Finding(
-        rule="GPU111",
+        rule="GPU009",
         severity=Severity.ERROR,
         subject="MaxSize",
         message=Text("MaxSize is too large: ", Word("MaxSize"), " is 5"),

@@ -6,14 +6,12 @@ from collections import Counter
 from dataclasses import replace
 
 from gpu_constructs.fleet import Fleet, Pool, PoolKind, Unknown, known
-from gpu_constructs.hardware.aws_limits import MANAGED_SCALING, MAX_CLUSTER_PROVIDERS
+from gpu_constructs.hardware.aws_limits import MAX_CLUSTER_PROVIDERS
 from gpu_constructs.placement.reach import pools_of, unjudged
-from gpu_constructs.rules.change import Way, one_way
+from gpu_constructs.rules.change import one_way
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.fixes import larger
 from gpu_constructs.rules.evidence.lists import and_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, error, info, warning
-from gpu_constructs.rules.words import Text, Word
 
 
 @info(
@@ -71,55 +69,6 @@ def without_weights(pool: Pool) -> Problems:
             "provider",
             fix="overrides without WeightedCapacity",
         )
-
-
-@warning(
-    "GPU270",
-    question="does ECS alone decide how many hosts there are?",
-    because="a deployment sets the group back to DesiredCapacity, which starts hosts that nothing asked for or ends "
-    "hosts with tasks",
-    source="https://github.com/aws/aws-cdk/issues/5215",
-    unless=("GPU129",),
-)
-def size_is_left_to_ecs(pool: Pool) -> Problems:
-    desired = pool.group.desired_instances
-    if pool.is_scaled_by_ecs and isinstance(desired, int) and desired != pool.min_instances:
-        yield Problem(
-            property_name="DesiredCapacity",
-            value=desired,
-            message=f"managed scaling moves the size of {pool.name}, and each deployment that changes the group sets "
-            f"it to {desired} again",
-            fix="leave DesiredCapacity out; MinSize keeps hosts that should always run",
-        )
-
-
-@error(
-    "GPU297",
-    question="are the numbers of managed scaling within the limits of ECS?",
-    because="ECS takes a target capacity of 1 to 100 percent, steps of 1 to 10000 hosts and a warm-up of 0 to 10000 "
-    "seconds, and refuses the capacity provider otherwise",
-    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ManagedScaling.html",
-)
-def numbers_within_limits(pool: Pool) -> Problems:
-    for key, number in pool.scaling_numbers:
-        low, high = MANAGED_SCALING[key]
-        allowed = low if number < low and key != "TargetCapacity" else high
-        if not low <= number <= high:
-            numbers = tuple((each, allowed if each == key else old) for each, old in pool.scaling_numbers)
-            yield Problem(
-                property_name=f"ManagedScaling.{key}",
-                value=number,
-                message=f"{key} of {pool.name} is {number}, and ECS takes {low} to {high}",
-                allowed=f"{low} to {high}",
-                one_value=True,
-                fix=f"a {key} that ECS takes",
-                ways=one_way(
-                    f"a {key} of {allowed}"
-                    if key != "TargetCapacity"
-                    else "a TargetCapacity of 1 to 100; 100 keeps no spare hosts",
-                    replace(pool, scaling_numbers=numbers),
-                ),
-            )
 
 
 @error(
@@ -214,81 +163,28 @@ def _workloads_by_pool(fleet: Fleet) -> dict[str, list[str]]:
 
 
 @error(
-    "GPU111",
-    question="is MinSize at most MaxSize, and MinvCpus at most MaxvCpus?",
-    because="EC2 Auto Scaling and AWS Batch refuse a minimum above the maximum",
-    source="https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_CreateAutoScalingGroup.html",
-)
-def sizes_in_order(pool: Pool) -> Problems:
-    low, high = pool.min_instances, pool.max_instances
-    if isinstance(low, Unknown) or isinstance(high, Unknown) or low <= high or high < 0:
-        return
-    if pool.kind is PoolKind.BATCH:  # which says it in vCPUs
-        yield Problem(message="MinvCpus is larger than MaxvCpus", fix="raise MaxvCpus, or lower MinvCpus")
-        return
-    yield Problem(
-        property_name="MinSize",
-        value=low,
-        message=Text(Word("MinSize"), f" is {low} and ", Word("MaxSize"), f" is {high}"),
-        one_value=True,
-        allowed=f"0 to {high}",
-        fix=Text("raise ", Word("MaxSize"), ", or lower ", Word("MinSize")),
-        ways=(
-            larger(pool, low),
-            (Way(text=Text("a ", Word("MinSize"), f" of {high}"), things=(replace(pool, min_instances=high),)),),
-        ),
-    )
-
-
-@warning(
     "GPU123",
     question="can ECS manage termination protection as it is asked to?",
-    because="managed termination protection does not work without managed scaling; ECS has refused capacity providers "
-    "with the first alone, and protects new hosts from scale-in itself",
-    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_AutoScalingGroupProvider.html",
+    because="ECS refuses managed termination protection for a group that does not protect new hosts from scale-in, as "
+    "it did in a deploy of 2026-09-08; and the protection does not work without managed scaling",
+    softer="where only managed scaling is missing",
+    source="https://github.com/badmintoncryer/cdk-preflight/blob/main/rules/ecs/"
+    "pf-ecs-cp-managed-termination-scale-in-protection/meta.yaml",
 )
 def protection_works(pool: Pool) -> Problems:
-    # The API page also asks for a group that protects new hosts. A maintainer wrote in 2024 that ECS turns this on by
-    # itself (https://github.com/aws/containers-roadmap/issues/860).
-    is_protected = pool.managed_termination_protection is True and pool.kind is PoolKind.AUTO_SCALING_GROUP
-    if is_protected and pool.managed_scaling is False:
+    if pool.managed_termination_protection is not True or pool.kind is not PoolKind.AUTO_SCALING_GROUP:
+        return
+    if pool.managed_scaling is False:
         yield Problem(
             property_name="ManagedTerminationProtection",
             message="managed termination protection is on and managed scaling is off, and the first needs the second",
             fix="ManagedScaling with Status ENABLED, or turn managed termination protection off",
+            is_certain=False,
         )
-
-
-@error(
-    "GPU129",
-    question="is DesiredCapacity within MinSize and MaxSize?",
-    because="EC2 Auto Scaling refuses a desired capacity outside MinSize and MaxSize",
-    source="https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_CreateAutoScalingGroup.html",
-    changes="MaxSize",
-    unless=("GPU111",),
-)
-def desired_within_sizes(pool: Pool) -> Problems:
-    desired = pool.group.desired_instances
-    if desired is None or isinstance(desired, Unknown):
-        return
-    low, high = pool.min_instances, pool.max_instances
-    if not isinstance(high, Unknown) and desired > high:
+    elif pool.group.scale_in_protection is False:
         yield Problem(
-            message=f"DesiredCapacity is {desired} and MaxSize is {high}",
-            fix="remove DesiredCapacity",
-            ways=(larger(pool, desired), _without_desired(pool)),
+            property_name="ManagedTerminationProtection",
+            message=f"managed termination protection is on, and the group of {pool.name} does not protect new hosts "
+            "from scale-in, without which ECS refuses it",
+            fix="NewInstancesProtectedFromScaleIn: true in the group, or turn managed termination protection off",
         )
-    elif not isinstance(low, Unknown) and desired < low:
-        yield Problem(
-            message=f"DesiredCapacity is {desired} and MinSize is {low}",
-            fix="remove DesiredCapacity",
-            ways=(
-                (Way(text=f"a MinSize of {desired}", things=(replace(pool, min_instances=desired),)),),
-                _without_desired(pool),
-            ),
-        )
-
-
-def _without_desired(pool: Pool) -> tuple[Way, ...]:
-    text = "remove DesiredCapacity, which managed scaling sets anyway"
-    return (Way(text=text, things=(replace(pool, group=replace(pool.group, desired_instances=None)),)),)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TypeAlias
 
-from gpu_constructs.budget import brief
 from gpu_constructs.fleet import STEPS_IN_PERCENT, ServiceScaling, Unknown, Workload
 from gpu_constructs.rules.change import Way, either, one_way
+from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 from gpu_constructs.rules.words import Text, Word
 
@@ -17,37 +17,40 @@ _REQUESTS = "ALBRequestCountPerTarget"
 _OF_RUNNING_TASKS = frozenset(
     {_REQUESTS, STEPS_IN_PERCENT, "ECSServiceAverageCPUUtilization", "ECSServiceAverageMemoryUtilization"}
 )
-# MetricType of the API, those of ECS.
-_METRICS = frozenset(
-    {
-        _REQUESTS,
-        "ECSServiceAverageCPUUtilization",
-        "ECSServiceAverageCPUUtilizationHighResolution",
-        "ECSServiceAverageMemoryUtilization",
-        "ECSServiceAverageMemoryUtilizationHighResolution",
-    }
-)
 _API = "https://docs.aws.amazon.com/autoscaling/application/APIReference/API_RegisterScalableTarget.html"
 
 
 @warning(
     "GPU210",
-    question="does a deployment leave the number of copies to what scales the service?",
-    because="CloudFormation sets DesiredCount again whenever it updates the service; where none is written, it leaves "
+    question="does a deployment leave the numbers of copies and hosts to what scales them?",
+    because="CloudFormation sets DesiredCount and DesiredCapacity again whenever it updates the service or the group, "
+    "which starts copies and hosts that nothing asked for or ends hosts with tasks; where none is written, it leaves "
     "the number as it is, and starts a new service with one copy",
     source="https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-ecs-service.html",
 )
-def count_is_left(workload: Workload) -> Problems:
-    desired = workload.desired_count
-    if workload.scaling is None or isinstance(desired, Unknown):
-        return
-    yield Problem(
-        property_name="DesiredCount",
-        value=desired,
-        message=f"service auto scaling sets the number of copies, and every update of the service sets it to {desired} "
-        "again",
-        fix="remove DesiredCount",
-    )
+def numbers_are_left(context: Context) -> Problems:
+    for workload in context.fleet.workloads:
+        count = workload.desired_count
+        if workload.scaling is not None and not isinstance(count, Unknown):
+            yield Problem(
+                about=workload,
+                property_name="DesiredCount",
+                value=count,
+                message="service auto scaling sets the number of copies, and every update of the service sets it to "
+                f"{count} again",
+                fix="remove DesiredCount",
+            )
+    for pool in context.fleet.pools:
+        desired = pool.group.desired_instances
+        if pool.is_scaled_by_ecs and isinstance(desired, int) and desired != pool.min_instances:
+            yield Problem(
+                about=pool,
+                property_name="DesiredCapacity",
+                value=desired,
+                message=f"managed scaling moves the size of {pool.name}, and each deployment that changes the group "
+                f"sets it to {desired} again",
+                fix="leave DesiredCapacity out; MinSize keeps hosts that should always run",
+            )
 
 
 @warning(
@@ -75,50 +78,29 @@ def woken(workload: Workload) -> Problems:
         )
 
 
-@error(
-    "GPU281",
-    question="does service auto scaling have the predefined metric?",
-    because="Application Auto Scaling refuses a policy with a predefined metric that services do not have; there is "
-    "none of GPUs",
-    source="https://docs.aws.amazon.com/autoscaling/application/APIReference/API_PredefinedMetricSpecification.html",
-)
-def metric_exists(workload: Workload) -> Problems:
-    for metric, origin in () if workload.scaling is None else workload.scaling.metrics:
-        if metric not in _METRICS:
+def _misnamed(context: Context) -> Problems:
+    """Scalable targets that name a service in another form than service/cluster/service."""
+    for workload in context.fleet.workloads:
+        for origin in () if workload.scaling is None else workload.scaling.misnamed:
             yield Problem(
-                property_name="PredefinedMetricType",
-                value=metric,
-                allowed=", ".join(sorted(_METRICS)),
-                message=f"{workload.name} is scaled by the predefined metric {brief(metric)}, which no service has",
-                fix="ECSServiceAverageCPUUtilization, or a customized metric, such as one of GPUs that hosts send",
+                about=workload,
+                property_name="ResourceId",
+                allowed="service/ClusterName/ServiceName",
+                message=f"the ResourceId of the scalable target of {workload.name} does not name its cluster and "
+                "itself",
+                fix="service/ClusterName/ServiceName",
                 origin=origin,
             )
 
 
 @error(
-    "GPU315",
-    question="does the scalable target of a service name the cluster and the service?",
-    because="the ResourceId of a service is service/, the name of the cluster, a slash and the name of the service; "
-    "Application Auto Scaling refuses one without the cluster, and one with ARNs",
-    source=_API,
-)
-def names_cluster(workload: Workload) -> Problems:
-    for origin in () if workload.scaling is None else workload.scaling.misnamed:
-        yield Problem(
-            property_name="ResourceId",
-            allowed="service/ClusterName/ServiceName",
-            message=f"the ResourceId of the scalable target of {workload.name} does not name its cluster and itself",
-            fix="service/ClusterName/ServiceName",
-            origin=origin,
-        )
-
-
-@error(
     "GPU212",
-    question="is MinCapacity at most MaxCapacity?",
-    because="Application Auto Scaling takes no range whose minimum is above its maximum",
+    question="does Application Auto Scaling accept what scales a service?",
+    because="it takes no range whose minimum is above its maximum, and no ResourceId of a service but service/, the "
+    "name of the cluster, a slash and the name of the service",
     softer="for a scheduled action, which sets one or both when it runs",
     source=_API,
+    in_fleet=_misnamed,
 )
 def range_in_order(workload: Workload) -> Problems:
     if workload.scaling is None:

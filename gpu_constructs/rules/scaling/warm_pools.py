@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gpu_constructs.errors import shown
-from gpu_constructs.fleet import PARTLY_SPOT, LocalDiskUse, Pool, PurchaseOption, Unknown, WarmPool, known
+from gpu_constructs.fleet import PARTLY_SPOT, Pool, PurchaseOption, Unknown, known
 from gpu_constructs.hardware import OperatingSystem
 from gpu_constructs.hardware.aws_limits import MAX_PERCENT
 from gpu_constructs.rules.change import one_way
@@ -20,25 +20,46 @@ _ON = frozenset({"true", "1", "t"})
 _STATES = ("Stopped", "Running", "Hibernated")
 
 
-@warning(
+@error(
     "GPU170",
-    question="is every warm pool on a group without Spot?",
-    because="the page of PutWarmPool once refused groups with Spot Instances; it no longer says so, and no page says "
-    "that they are accepted",
-    source="https://aws.amazon.com/about-aws/whats-new/2025/11/ec2-auto-scaling-warm-pool-mixed-instances-policies/",
+    question="do EC2 Auto Scaling and ECS support the warm pool?",
+    because="PutWarmPool refuses a group that requests Spot Instances, as it did in a deploy of 2026-09-09, EC2 "
+    "hibernates no type with accelerators, and ECS supports no warm pool that takes hosts back on scale-in",
+    softer="for hosts that are taken back",
+    source=_PUT,
 )
-def without_spot(pool: Pool) -> Problems:
-    policy = pool.bought.distribution
+def is_supported(pool: Pool) -> Problems:
+    warm, policy = pool.group.warm_pool, pool.bought.distribution
+    if warm is None:
+        return
     # A policy that is all On-Demand over a launch template that requests Spot is refused for that alone (GPU160).
     is_of_template = policy is not None and policy.on_demand_percentage == MAX_PERCENT
-    if pool.group.warm_pool is not None and pool.bought.option in PARTLY_SPOT and not is_of_template:
+    if pool.bought.option in PARTLY_SPOT and not is_of_template:
         yield Problem(
             property_name="WarmPool",
             value=pool.bought.option,
-            message="PutWarmPool is not known to accept a group that requests Spot Instances, and these hosts are "
+            message="PutWarmPool refuses a group that requests Spot Instances, and these hosts are "
             f"{pool.bought.option}",
             allowed="On-Demand hosts, of one type or several",
             fix=Text("remove ", Word("the warm pool"), ", or move it to an On-Demand group"),
+        )
+    never = [each.name for each in pool.instance_types if each.accelerators is not None]
+    if warm.state == "Hibernated" and never:
+        yield Problem(
+            property_name="PoolState",
+            value=warm.state,
+            message=f"the hosts of the warm pool hibernate, and EC2 does not hibernate {and_list(never)}",
+            allowed="Stopped or Running",
+            fix="a state that they can wait in",
+            ways=one_way("Stopped", replace(pool, group=replace(pool.group, warm_pool=replace(warm, state="Stopped")))),
+        )
+    if warm.reuse_on_scale_in is True:
+        yield Problem(
+            property_name="ReuseOnScaleIn",
+            value=True,
+            message="hosts return to the warm pool on scale-in, which ECS does not support",
+            fix="remove ReuseOnScaleIn",
+            is_certain=False,
         )
 
 
@@ -73,47 +94,12 @@ def wait(pool: Pool) -> Problems:
 
 
 @warning(
-    "GPU172",
-    question="do hosts that leave the group stay out of the warm pool?",
-    because="ECS does not support a warm pool that takes hosts back on scale-in",
-    source=_ECS,
-)
-def not_reused(pool: Pool) -> Problems:
-    if pool.group.warm_pool is not None and pool.group.warm_pool.reuse_on_scale_in is True:
-        yield Problem(
-            property_name="ReuseOnScaleIn",
-            value=True,
-            message="hosts return to the warm pool on scale-in, which ECS does not support",
-            fix="remove ReuseOnScaleIn",
-        )
-
-
-@warning(
-    "GPU173",
-    question="do prepared hosts keep the container images that they have pulled?",
-    because="a stop empties the instance store, and with it what Docker kept there; user data, which runs at the first "
-    "boot only, does not prepare it again",
-    source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instance-store-lifetime.html",
-)
-def keep_images(pool: Pool) -> Problems:
-    warm = pool.group.warm_pool
-    if warm is not None and warm.state == "Stopped" and pool.user_data.local_disks is LocalDiskUse.IMAGES:
-        yield Problem(
-            property_name="PoolState",
-            value=warm.state,
-            message="the hosts wait stopped and keep container images on local disks, which a stop empties: they pull "
-            "every image again",
-            fix="keep images on the root volume, or let the hosts wait running",
-        )
-
-
-@warning(
     "GPU175",
     question="are no more hosts prepared than can be in service?",
     because="a warm pool may be larger than the group, and hosts above MaxSize are paid for and never used; those that "
     "always run are in service already",
     source=_PUT,
-    unless=("GPU111",),
+    unless=(),
     changes="WarmPool.MinSize",
 )
 def within_group(pool: Pool) -> Problems:
@@ -141,37 +127,6 @@ def within_group(pool: Pool) -> Problems:
             return
 
 
-@error(
-    "GPU176",
-    question="can the hosts wait in the state that the warm pool asks for?",
-    because="PutWarmPool accepts Stopped, Running and Hibernated, and EC2 hibernates no type with accelerators",
-    source=_PUT,
-)
-def possible_state(pool: Pool) -> Problems:
-    warm = pool.group.warm_pool
-    if warm is None or isinstance(warm.state, Unknown):
-        return
-    never = [each.name for each in pool.instance_types if each.accelerators is not None]
-    if warm.state not in _STATES:
-        yield Problem(
-            property_name="PoolState",
-            value=warm.state,
-            message=f"a warm pool has no state {shown(warm.state)}",
-            allowed=and_list(_STATES),
-            fix="a state that they can wait in",
-            ways=one_way("Stopped", _stopped(pool, warm)),
-        )
-    elif warm.state == "Hibernated" and never:
-        yield Problem(
-            property_name="PoolState",
-            value=warm.state,
-            message=f"the hosts of the warm pool hibernate, and EC2 does not hibernate {and_list(never)}",
-            allowed="Stopped or Running",
-            fix="a state that they can wait in",
-            ways=one_way("Stopped", _stopped(pool, warm)),
-        )
-
-
 @warning(
     "GPU177",
     question="is every warm pool on a group outside a Capacity Block?",
@@ -186,10 +141,6 @@ def outside_blocks(pool: Pool) -> Problems:
             message="the hosts run in a Capacity Block, and a warm pool starts hosts outside the schedule of the block",
             fix="remove the warm pool",
         )
-
-
-def _stopped(pool: Pool, warm: WarmPool) -> Pool:
-    return replace(pool, group=replace(pool.group, warm_pool=replace(warm, state="Stopped")))
 
 
 def _certainly_joins_early(pool: Pool) -> bool:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import field, replace
-from functools import cached_property, reduce
+from functools import reduce
 from typing import Any
 
 from gpu_constructs.fleet import (
@@ -23,12 +23,10 @@ from gpu_constructs.fleet import (
     values_of,
 )
 from gpu_constructs.hardware import InstanceType
-from gpu_constructs.template.mentions import mentioned
 from gpu_constructs.template.model import Reference, Resource
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.instance_types import and_also, types_asked_for
 from gpu_constructs.template.resources.launch import UNKNOWN_LAUNCH, Launch, Launches
-from gpu_constructs.template.resources.lifecycle_hooks import LifecycleHooks
 from gpu_constructs.template.resources.networks import Networks
 from gpu_constructs.template.resources.purchases import bought_by_group, bought_by_policy, own_metadata
 from gpu_constructs.template.resources.schedules import Schedules
@@ -38,7 +36,7 @@ from gpu_constructs.values import dataclass
 
 AUTO_SCALING_GROUP = "AWS::AutoScaling::AutoScalingGroup"
 _WARM_POOL = "AWS::AutoScaling::WarmPool"
-_CREATION, _UPDATE = "CreationPolicy", "UpdatePolicy"
+_UPDATE = "UpdatePolicy"
 _WEIGHT = "WeightedCapacity"
 _HOSTS = "units"
 _OF_A_HOST: Mapping[str, Callable[[InstanceType], int]] = {
@@ -75,7 +73,6 @@ class Groups:
         self._networks = networks
         self._notes = notes
         self._schedules = Schedules(index, notes)
-        self._hooks = LifecycleHooks(index, notes)
         self._ids = Counter(each.logical_id for each in index.all(AUTO_SCALING_GROUP))
         self._known: dict[Reference, Group] = {}  # capacity providers may share a group
         self._warm_pools: dict[Reference, WarmPool] = {}
@@ -119,37 +116,20 @@ class Groups:
 
     def _settings(self, resource: Resource, properties: Section, setup: TypeChoice) -> GroupSettings:
         is_only = self._ids[resource.logical_id] == 1
-        desired, has_weights = properties.integer("DesiredCapacity"), _has_weights(properties)
+        desired = properties.integer("DesiredCapacity")
         settings = GroupSettings(
             name=resource.logical_id if is_only else f"{resource.stack}/{resource.logical_id}",
             has_subnets=any(properties.get(each) is not None for each in ("VPCZoneIdentifier", "AvailabilityZones")),
             subnets=len(subnets) if is_list(subnets := properties.get("VPCZoneIdentifier")) else 0,
-            has_weights=has_weights,
+            has_weights=_has_weights(properties),
             capacity_of_a_host=_capacity_of_a_host(properties, setup),
             scale_in_protection=properties.flag("NewInstancesProtectedFromScaleIn") or False,
             checks_gpus=own_metadata(resource).get(CHECKS_GPUS) is True,
             warm_pool=self._warm_pools.get(resource.reference),
             update=self._update(resource, properties),
-            awaits_signals=self._awaits_signals(resource),
-            launch_hooks=self._hooks.unanswered(resource, properties),
             may_be_started_by_others=self._schedules.may_start(resource),
         )
         return settings if desired is None else replace(settings, desired_instances=_hosts(desired, settings))
-
-    def _awaits_signals(self, resource: Resource) -> str:
-        signal = Section(resource.creation_policy, resource.origin, (_CREATION,), []).section("ResourceSignal")
-        rolling = Section(resource.update_policy, resource.origin, (_UPDATE,), []).section(str(UpdateMethod.ROLLING))
-        # https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-attribute-creationpolicy.html
-        count = given(signal.integer("Count"), 1) if signal.keys else 0
-        waits = _CREATION if isinstance(count, int) and count > 0 else ""
-        waits = waits or (_UPDATE if rolling.flag("WaitOnResourceSignals") is True else "")
-        return "" if waits and self._may_be_signalled_otherwise else waits
-
-    @cached_property
-    def _may_be_signalled_otherwise(self) -> bool:
-        """Whether a program with that permission may send the signals of hosts."""
-        policies = self._index.all("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy", "AWS::IAM::Role")
-        return any("signalresource" in mentioned(each)[0].lower() for each in policies)
 
     def _update(self, resource: Resource, properties: Section) -> HostUpdate | None:
         policy = Section(resource.update_policy, resource.origin, (_UPDATE,), self._notes)

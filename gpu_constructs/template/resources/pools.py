@@ -22,7 +22,6 @@ _INSTANCE = "AWS::EC2::Instance"
 # https://docs.aws.amazon.com/systems-manager/latest/userguide/parameter-store-public-parameters-ami.html
 _WITHOUT_AGENT = ("/aws/service/ami-", "/aws/service/canonical/", "/aws/service/debian/")
 # https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_AutoScalingGroupProvider.html
-_SCALING_NUMBERS = ("InstanceWarmupPeriod", "MaximumScalingStepSize", "MinimumScalingStepSize", "TargetCapacity")
 _STATUS = {"DISABLED": False, "ENABLED": True}
 
 
@@ -82,7 +81,6 @@ def _provided_pool(properties: Section, resource: Resource, group: Group, cluste
     # (TestAccECSCapacityProvider_basic), and no page says otherwise.
     scaling = provider.section("ManagedScaling")
     status = scaling.text("Status") if provider.get("ManagedScaling") is not None else "DISABLED"
-    numbers = {each: scaling.integer(each) for each in _SCALING_NUMBERS}
     protection = provider.looked_up("ManagedTerminationProtection", _STATUS)
     draining = provider.looked_up("ManagedDraining", _STATUS)
     listed = clusters.of_provider(resource.reference)
@@ -91,7 +89,6 @@ def _provided_pool(properties: Section, resource: Resource, group: Group, cluste
     return replace(
         pool,
         managed_scaling=UNKNOWN if status is None or isinstance(status, Unknown) else _STATUS.get(status, UNKNOWN),
-        scaling_numbers=tuple((key, number) for key, number in numbers.items() if isinstance(number, int)),
         managed_termination_protection=protection or False,
         managed_draining=True if draining is None else draining,
         cluster=cluster,

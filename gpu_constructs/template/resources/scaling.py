@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from gpu_constructs.fleet import STEPS_IN_PERCENT, UNKNOWN, Origin, ServiceScaling, Unknown
+from gpu_constructs.fleet import STEPS_IN_PERCENT, UNKNOWN, ServiceScaling, Unknown
 from gpu_constructs.template.model import Reference, Resource, Text, Value
 from gpu_constructs.template.resources.clusters import CLUSTER
 from gpu_constructs.template.resources.index import Index, last_step
@@ -32,7 +32,6 @@ def scaled_services(index: Index, notes: Notes) -> Mapping[Reference, ServiceSca
     """The scaling of each service that is scaled; of several targets of one service, the widest range."""
     found: dict[Reference, ServiceScaling] = {}
     by: dict[Reference, list[str | Unknown]] = defaultdict(list)
-    metrics: dict[Reference, list[tuple[str, Origin]]] = defaultdict(list)
     of_target: dict[Reference, Resource] = {}
     for resource in index.all(_TARGET):
         properties = Section.of(resource, notes)
@@ -54,13 +53,7 @@ def scaled_services(index: Index, notes: Notes) -> Mapping[Reference, ServiceSca
         service = _scaled(properties, index) if target is None else of_target.get(target.reference)
         if service is not None and service.reference in found:
             by[service.reference].append(_followed(properties))
-            tracked = _predefined(properties).text(_METRIC)
-            if isinstance(tracked, str):
-                metrics[service.reference].append((tracked, resource.origin))
-    return {
-        each: replace(scaling, by=tuple(sorted(by[each], key=str)), metrics=tuple(metrics[each]))
-        for each, scaling in found.items()
-    }
+    return {each: replace(scaling, by=tuple(sorted(by[each], key=str))) for each, scaling in found.items()}
 
 
 def _both(one: ServiceScaling, other: ServiceScaling) -> ServiceScaling:

@@ -44,20 +44,6 @@ def test_a_cluster_placement_group_is_in_one_zone(properties: dict[str, Any], ex
     assert severities("GPU095", changed) == expected
 
 
-@pytest.mark.parametrize(
-    ("metric", "expected"),
-    [
-        ("ECSServiceAverageGPUUtilization", ["error"]),
-        ("ALBRequestCountPerTarget", []),
-        ("ECSServiceAverageMemoryUtilizationHighResolution", []),
-        ({"Fn::ImportValue": "Metric"}, []),
-    ],
-)
-def test_a_predefined_metric_exists(metric: Any, expected: list[str]) -> None:
-    tracking = {"PredefinedMetricSpecification": {"PredefinedMetricType": metric}}
-    assert severities("GPU281", {"Policy": {"TargetTrackingScalingPolicyConfiguration": tracking}}) == expected
-
-
 @pytest.mark.parametrize("name", ["g6.xlarge", "p5.48xlarge", "inf2.xlarge", "p6-b200.48xlarge", "g6f.large"])
 def test_a_type_that_is_newer_than_2022_is_refused(name: str) -> None:
     found = asked(launch_template, a_pool(name, "g5.xlarge", launch_configuration=True))

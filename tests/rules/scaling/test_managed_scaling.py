@@ -11,7 +11,8 @@ from gpu_constructs.fleet import UNKNOWN, Fleet, PoolKind
 from gpu_constructs.hardware.aws_limits import MAX_CLUSTER_PROVIDERS
 from gpu_constructs.rules import Severity, find_rule, rules_of
 from gpu_constructs.rules.scaling import managed_scaling
-from tests.rules.given import a_pool, a_task, asked, running_on, said
+from gpu_constructs.rules.scaling.managed_scaling import protection_works
+from tests.rules.given import a_pool, a_task, asked, only, running_on, said
 
 RULES = rules_of(managed_scaling)
 
@@ -53,13 +54,6 @@ def test_that_is_an_error_where_nothing_else_can_start_hosts(changes: dict[str, 
     assert asked(RULES, fleet)["GPU110"].severity is severity
 
 
-@pytest.mark.parametrize(("key", "number"), [("TargetCapacity", 101), ("MinimumScalingStepSize", 0)])
-def test_numbers_beyond_the_limits_of_ecs_are_refused(key: str, number: int) -> None:
-    finding = asked(RULES, replace(a_pool(), scaling_numbers=((key, number),)))["GPU297"]
-    assert (finding.property_name, finding.value) == (f"ManagedScaling.{key}", number)
-    assert asked(RULES, replace(a_pool(), scaling_numbers=((key, 100),))) == {}
-
-
 @pytest.mark.parametrize(
     "changes",
     [
@@ -83,26 +77,6 @@ def test_an_empty_pool_that_no_service_waits_for_is_fine() -> None:
     assert asked(RULES, running_on(pool, desired_count=0)) == {}
 
 
-def test_more_hosts_at_least_than_at_most_are_refused() -> None:
-    found = asked(RULES, a_pool(min_instances=5, max_instances=2))
-    assert list(found) == ["GPU111"]
-    assert found["GPU111"].message == "MinSize is 5 and MaxSize is 2"
-    assert "raise MaxSize of Hosts to 5" in found["GPU111"].fix
-
-
-def test_batch_has_other_words_for_them() -> None:
-    finding = asked(RULES, a_pool(min_instances=5, max_instances=2, kind=PoolKind.BATCH))["GPU111"]
-    assert (finding.message, finding.fix) == (
-        "MinvCpus is larger than MaxvCpus",
-        "raise MaxvCpus, or lower MinvCpus",
-    )
-
-
-@pytest.mark.parametrize(("low", "high"), [(2, 2), (0, 0), (UNKNOWN, 1), (9, UNKNOWN)])
-def test_numbers_in_order_or_unknown_are_fine(low: Any, high: Any) -> None:
-    assert asked(RULES, a_pool(min_instances=low, max_instances=high)) == {}
-
-
 @pytest.mark.parametrize(
     ("changes", "rules"),
     [
@@ -121,3 +95,32 @@ def test_hosts_that_nothing_starts_do_not_count(changes: dict[str, Any], rules: 
     findings = said(find_rule("GPU110"), fleet)
     assert [each.rule for each in findings] == rules
     assert all(each.severity is Severity.WARNING and "needs 3 hosts of Hosts" in each.message for each in findings)
+
+
+@pytest.mark.parametrize(
+    ("changes", "severity", "words"),
+    [
+        ({"managed_scaling": False}, Severity.WARNING, "managed scaling is off"),
+        ({"managed_scaling": False, "scale_in_protection": False}, Severity.WARNING, "managed scaling is off"),
+        ({"scale_in_protection": False}, Severity.ERROR, "does not protect new hosts from scale-in"),
+    ],
+)
+def test_protection_that_does_not_work(changes: dict[str, Any], severity: Severity, words: str) -> None:
+    finding = only(protection_works, a_pool(managed_termination_protection=True, **changes))
+    assert finding.severity is severity
+    assert words in finding.message
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"managed_termination_protection": True},
+        {"managed_termination_protection": True, "scale_in_protection": True},
+        {"managed_termination_protection": True, "managed_scaling": UNKNOWN},
+        {"managed_termination_protection": False, "managed_scaling": False},
+        {"managed_termination_protection": UNKNOWN, "managed_scaling": False, "scale_in_protection": False},
+        {"managed_termination_protection": True, "managed_scaling": False, "kind": PoolKind.BATCH},
+    ],
+)
+def test_protection_that_works_or_is_off_is_silent(changes: dict[str, Any]) -> None:
+    assert said(protection_works, a_pool(**changes)) == []

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.checking.report import check_files
 from gpu_constructs.fleet import STEPS_IN_PERCENT, UNKNOWN, ServiceScaling
 from gpu_constructs.rules import rules_of
 from gpu_constructs.rules.scaling import service_scaling
-from tests.rules.given import a_pool, running_on, said
-from tools.rule_examples import example_of
+from gpu_constructs.rules.scaling.service_scaling import numbers_are_left
+from tests.reports import of_part
+from tests.rules.given import a_pool, only, running_on, said
 
 RULES = rules_of(service_scaling)
 REQUESTS = "ALBRequestCountPerTarget"
@@ -54,6 +54,13 @@ def test_nothing_but_scaling_sets_the_number_of_copies() -> None:
     assert found(None, desired_count=2) == []
 
 
+def test_nothing_but_managed_scaling_sets_the_number_of_hosts() -> None:
+    assert "sets it to 2 again" in only(numbers_are_left, running_on(a_pool(desired_instances=2))).message
+    in_order: list[dict[str, Any]] = [{"desired_instances": 0}, {"desired_instances": UNKNOWN}]
+    for fine in (*in_order, {"desired_instances": 2, "has_provider": False}):
+        assert said(numbers_are_left, running_on(a_pool(**fine))) == []
+
+
 @pytest.mark.parametrize(
     ("resource_id", "count"),
     [
@@ -73,9 +80,9 @@ def test_nothing_but_scaling_sets_the_number_of_copies() -> None:
     ],
 )
 def test_what_scales_a_service_names_its_cluster(resource_id: str, count: int) -> None:
-    example = example_of("GPU315")
-    written = example.wrong.replace("!Sub service/${Service.Name}", resource_id)
-    changes = written.replace("DesiredCount: null", "DesiredCount: null, ServiceName: chat")
-    text = example.file(f"Parameters: {{Scaled: {{Type: String}}}}\n{changes}")
-    found = [each for each in check_files(["-"], stdin=text.encode()).findings if each.rule == "GPU315"]
-    assert len(found) == count
+    part = (
+        "Parameters: {Scaled: {Type: String}}\nResources:\n"
+        "  Service: {Properties: {ServiceName: chat}}\n"
+        f"  Scaling: {{Properties: {{ResourceId: {resource_id}}}}}\n"
+    )
+    assert len(of_part("GPU212", part)) == count

@@ -1,12 +1,11 @@
-"""New hosts wait for lifecycle hooks until something completes the action."""
+"""New hosts wait for lifecycle hooks until something completes the action, and CloudFormation for their signals."""
 
 from __future__ import annotations
 
 import pytest
 
-from gpu_constructs.checking.report import check_files
+from tests.reports import of_part
 from tests.rules.changed import USER_DATA
-from tools.rule_examples import example_of
 
 _HOOK = "LifecycleTransition: autoscaling:EC2_INSTANCE_LAUNCHING"
 _BESIDE = """  Hook:
@@ -22,6 +21,13 @@ _ROLE = """  May:
     Type: AWS::IAM::Role
     Properties: {Policies: [{PolicyDocument: {Statement: [{Action: ['autoscaling:CompleteLifecycleAction']}]}}]}
 """
+_WAITS = "  Hosts: {CreationPolicy: {ResourceSignal: {Timeout: PT15M}}}\n"
+_UPDATES = "  Hosts: {UpdatePolicy: {AutoScalingRollingUpdate: {WaitOnResourceSignals: true, PauseTime: PT5M}}}\n"
+_DATA = "  Template: {{Properties: {{LaunchTemplateData: {{UserData: {{'Fn::Base64': {}}}}}}}}}\n"
+_CLOUD_CONFIG = (
+    '{"Fn::Sub": "#cloud-config\\nbootcmd:\\n  - echo ECS_CLUSTER=${Cluster} >> /etc/ecs/ecs.config\\n'
+    'runcmd:\\n  - /opt/aws/bin/cfn-signal --resource Hosts\\n"}'
+)
 
 
 @pytest.mark.parametrize(
@@ -44,6 +50,21 @@ _ROLE = """  May:
 )
 def test_a_launch_hook_that_nothing_completes_is_named(part: str, count: int) -> None:
     parameters = "Parameters: {Answering: {Type: String}, Result: {Type: String}}\n"
-    text = example_of("GPU316").file(f"{parameters}Resources:\n{part}")
-    found = [each for each in check_files(["-"], stdin=text.encode()).findings if each.rule == "GPU316"]
-    assert len(found) == count
+    assert len(of_part("GPU316", f"{parameters}Resources:\n{part}")) == count
+
+
+@pytest.mark.parametrize(
+    ("part", "severities"),
+    [
+        (_WAITS, ["error"]),
+        (_UPDATES, ["warning"]),
+        ("  Hosts: {CreationPolicy: {ResourceSignal: {Count: 0}}}\n", []),
+        ("  Hosts: {CreationPolicy: {ResourceSignal: {Count: !Ref Many}}}\n", []),
+        ("  Hosts: {CreationPolicy: {AutoScalingCreationPolicy: {MinSuccessfulInstancesPercent: 50}}}\n", []),
+        (_WAITS + _DATA.format(_CLOUD_CONFIG), []),
+        (_WAITS + "  Runs: {Type: AWS::SSM::Association, Properties: {Name: AWS-RunShellScript}}\n", []),
+        (_WAITS + "  May: {Type: AWS::IAM::Policy, Properties: {Action: ['cloudformation:SignalResource']}}\n", []),
+    ],
+)
+def test_hosts_that_send_no_signal_are_named_where_cloudformation_waits(part: str, severities: list[str]) -> None:
+    assert [str(each.severity) for each in of_part("GPU306", f"Resources:\n{part}")] == severities

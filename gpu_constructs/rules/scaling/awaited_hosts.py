@@ -1,0 +1,144 @@
+"""New hosts: does what waits for them hear from them?
+
+Signals and lifecycle hooks are in files alone, so these rules read the properties of the resources.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpu_constructs.budget import brief
+from gpu_constructs.fleet import HostAction, Pool, Unknown
+from gpu_constructs.rules.context import Context
+from gpu_constructs.rules.rule import Problem, Problems, error, warning
+from gpu_constructs.template.mentions import mentioned
+from gpu_constructs.template.model import Reference, Resource
+from gpu_constructs.template.resources.section import Section, given
+
+_HOOK = "AWS::AutoScaling::LifecycleHook"
+_GROUP = "AWS::AutoScaling::AutoScalingGroup"
+_LAUNCHING = "autoscaling:EC2_INSTANCE_LAUNCHING"
+_DEFAULT_SECONDS = 3600
+# Resources that may complete lifecycle actions; one that does has one of `_COMPLETES`.
+_MAY_COMPLETE = (
+    "AWS::Events::Rule",
+    "AWS::IAM::ManagedPolicy",
+    "AWS::IAM::Policy",
+    "AWS::IAM::Role",
+    "AWS::IAM::RolePolicy",
+    "AWS::Lambda::Function",
+    "AWS::Serverless::Function",
+)
+_COMPLETES = ("lifecycle", "aws.autoscaling", "autoscaling:*", "autoscalingfullaccess")
+_MAY_SIGNAL = ("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy", "AWS::IAM::Role")
+_CREATION, _UPDATE = "CreationPolicy", "UpdatePolicy"
+
+
+@error(
+    "GPU306",
+    question="does every host send the signal that CloudFormation waits for?",
+    because="with a ResourceSignal, or WaitOnResourceSignals in an update, CloudFormation waits for a signal of each "
+    "host; the deploy fails after the timeout and is rolled back if nothing sends it",
+    softer="where only an update of the group waits",
+    source="https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-attribute-creationpolicy.html",
+    changes="UserData",
+)
+def sends_signals(context: Context) -> Problems:
+    for pool, group in _groups(context, HostAction.SIGNALS):
+        waits = _awaits_signals(group)
+        # A program with that permission may send the signals of hosts.
+        if waits and not _any_says(context, _MAY_SIGNAL, ("signalresource",)):
+            yield Problem(
+                about=pool,
+                message=f"CloudFormation waits for a signal of the hosts of {pool.name} ({waits}), and their user data "
+                "sends none",
+                fix=f"cfn-signal at the end of the user data, or leave the signals out of {waits}",
+                property_name="UserData",
+                is_certain=waits == _CREATION,
+            )
+
+
+@warning(
+    "GPU316",
+    question="does something complete the lifecycle hook that new hosts wait for?",
+    because="a new host waits until something completes the action of each launch hook; after the timeout the default "
+    "result ABANDON ends the host, and the group launches the next one, which waits as well",
+    source="https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_PutLifecycleHook.html",
+    stops_work=True,
+)
+def launch_is_completed(context: Context) -> Problems:
+    separate = context.once(_separate_hooks)
+    for pool, group in _groups(context, HostAction.COMPLETES_HOOKS):
+        listed = Section.of(group, []).sections("LifecycleHookSpecificationList")
+        hooks = [
+            *((str(each.path[-1]), each) for each in listed),
+            *((each.logical_id, Section.of(each, [])) for each in separate.get(group.reference, ())),
+        ]
+        for otherwise, hook in hooks:
+            if not _ends_launch(hook) or _any_says(context, _MAY_COMPLETE, _COMPLETES):
+                continue
+            name, seconds = hook.text("LifecycleHookName"), given(hook.integer("HeartbeatTimeout"), _DEFAULT_SECONDS)
+            waits = "" if isinstance(seconds, Unknown) else f" after {seconds} seconds"
+            yield Problem(
+                about=pool,
+                message=f"new hosts of {pool.name} wait for the lifecycle hook "
+                f"{brief(name if isinstance(name, str) else otherwise)}, which nothing in these files completes: the "
+                f"default result ABANDON ends them{waits}",
+                fix="aws autoscaling complete-lifecycle-action at the end of the user data, a function that completes "
+                "the action, or DefaultResult: CONTINUE",
+                property_name="DefaultResult",
+                origin=hook.origin,
+            )
+
+
+def _groups(context: Context, action: HostAction) -> Iterator[tuple[Pool, Resource]]:
+    """Pools whose hosts certainly do not take an action themselves, with their Auto Scaling groups."""
+    for pool in context.fleet.pools if context.files is not None else ():
+        if pool.has_image_of_aws and action in pool.user_data.actions_never_taken:
+            group = None if context.files is None else context.files.group(pool)
+            if group is not None:
+                yield pool, group
+
+
+def _awaits_signals(group: Resource) -> str:
+    """The attribute with which CloudFormation waits for a signal of each host; empty where none does."""
+    signal = Section(group.creation_policy, group.origin, (_CREATION,), []).section("ResourceSignal")
+    update = Section(group.update_policy, group.origin, (_UPDATE,), []).section("AutoScalingRollingUpdate")
+    count = given(signal.integer("Count"), 1) if signal.keys else 0
+    if isinstance(count, int) and count > 0:
+        return _CREATION
+    return _UPDATE if update.flag("WaitOnResourceSignals") is True else ""
+
+
+def _separate_hooks(context: Context) -> dict[Reference, list[Resource]]:
+    """Hooks that are resources of their own, by their group."""
+    found: dict[Reference, list[Resource]] = {}
+    for each in () if context.files is None else context.files.index.all(_HOOK):
+        name = each.properties.get("AutoScalingGroupName")
+        group = None if context.files is None else context.files.index.find(name, _GROUP, each.origin.place)
+        if group is not None:
+            found.setdefault(group.reference, []).append(each)
+    return found
+
+
+def _any_says(context: Context, types: tuple[str, ...], words: tuple[str, ...]) -> bool:
+    """Whether a resource of these types has one of these words, so that something else may do what hosts do not."""
+    texts = context.once(_texts)
+    return any(word in text for kind in types for text in texts.get(kind, ()) for word in words)
+
+
+def _texts(context: Context) -> dict[str, list[str]]:
+    """What resources that may act in the place of hosts say, in small letters, by their type."""
+    found: dict[str, list[str]] = {}
+    for each in () if context.files is None else context.files.index.all(*{*_MAY_COMPLETE, *_MAY_SIGNAL}):
+        found.setdefault(each.type, []).append(mentioned(each)[0].lower())
+    return found
+
+
+def _ends_launch(hook: Section) -> bool:
+    """Whether the hook holds a launch, abandons it by default and notifies no target."""
+    return (
+        hook.text("LifecycleTransition") == _LAUNCHING
+        and hook.text("DefaultResult") in {None, "ABANDON"}
+        and not hook.has("NotificationTargetARN")
+    )
