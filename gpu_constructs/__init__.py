@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from gpu_constructs.serving.cpu_service import CpuService as CpuService
     from gpu_constructs.serving.scaling import ScaleBy as ScaleBy
     from gpu_constructs.tasks.container_options import ContainerOptions as ContainerOptions
-    from gpu_constructs.tasks.gpu_share import GpuShare as GpuShare
+    from gpu_constructs.tasks.gpu_ask import GpuShare as GpuShare
     from gpu_constructs.tasks.task_definition import GpuTaskDefinition as GpuTaskDefinition
     from gpu_constructs.training.cluster_training import ClusterTraining as ClusterTraining
     from gpu_constructs.training.multi_node_training import MultiNodeTraining as MultiNodeTraining
@@ -98,7 +98,7 @@ _HOME = {
     "GpuMachineImage": "capacity.images",
     "GpuMonitoring": "monitoring.gpu_monitoring",
     "GpuService": "service",
-    "GpuShare": "tasks.gpu_share",
+    "GpuShare": "tasks.gpu_ask",
     "GpuTaskDefinition": "tasks.task_definition",
     "HostEndpoints": "security.host_endpoints",
     "HostMount": "capacity.host_mounts",

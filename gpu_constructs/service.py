@@ -30,8 +30,7 @@ from gpu_constructs.serving.service_options import (
     with_defaults,
     write_past_cdk,
 )
-from gpu_constructs.tasks.model_container import connect_caches
-from gpu_constructs.tasks.proxy_room import require_room_for_proxy, with_proxy
+from gpu_constructs.tasks.room_beside import require_room_for_proxy, with_proxy
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.tasks.task_target import Capacity
 from gpu_constructs.tasks.workload import (
@@ -136,7 +135,7 @@ class GpuService(ScaledService):
         used = capacity_used(capacity, task_definition.capacity)
         pools = [each.pool for each in used]
         connects = options.get("service_connect_configuration") is not None
-        given_task = task_definition.task_with_ports()
+        given_task = task_definition.counted.with_ports()
         task = with_proxy(given_task) if connects else given_task
         is_managed = used[0].pool.kind is PoolKind.MANAGED_INSTANCES
         constraints = constraints_of(options.get("placement_constraints"))
@@ -206,11 +205,11 @@ class GpuService(ScaledService):
         keep_exported(used, scope)
         # A provider cannot leave the cluster while a service uses it, so the service has to go first
         # (containers-roadmap issue 631).
-        self._node.add_dependency(cluster.hosts.association.services_depend_on, *connect_caches(self, task_definition))
+        self._node.add_dependency(cluster.hosts.association.services_depend_on, *task_definition.caches.connect(self))
         write_rules_once(self, scope, cluster.hosts)
         self.service_connect_ports = connect(self, cluster.hosts, options.get("service_connect_configuration"))
         if connects:
-            task_definition.keep_room_for_proxy()
+            task_definition.counted.keep_room_for_proxy()
         self._server, self._gpu_task = task_definition.server, task_definition
         self._used, self._hosts = used, cluster.hosts
         self._grace_is_chosen = health_check_grace_period is not None

@@ -24,7 +24,7 @@ from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import METADATA_KEY, UNKNOWN, Task, Unknown, known
 from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU
-from gpu_constructs.tasks.gpu_needs import metadata_of
+from gpu_constructs.tasks.gpu_ask import metadata_of
 
 # https://docs.aws.amazon.com/batch/latest/APIReference/API_SubmitJob.html
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")

@@ -19,7 +19,7 @@ from gpu_constructs.cdk.kinds import require_kinds, with_names_checked
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Unknown
 from gpu_constructs.hardware.aws_limits import MAX_JOB_ATTEMPTS, MAX_JOB_CONDITIONS, MIN_JOB_TIMEOUT_SECONDS
-from gpu_constructs.tasks.gpu_needs import GpuNeedOptions
+from gpu_constructs.tasks.gpu_ask import GpuNeedOptions
 
 DAY_SECONDS = 86_400
 """How long an attempt may take by default."""

@@ -24,10 +24,16 @@ from gpu_constructs.hardware.declared import MOST_DEVICES
 from gpu_constructs.placement.fit import refusals
 from gpu_constructs.rules import check
 from gpu_constructs.tasks.container_plan import known_variables
-from gpu_constructs.tasks.efa_container import efa_devices, efa_variables
-from gpu_constructs.tasks.fit import require_fit, require_met
-from gpu_constructs.tasks.gpu_needs import plan_needs
-from gpu_constructs.tasks.host_share import default_shared_memory_mib, share_of_host, types_for
+from gpu_constructs.tasks.gpu_ask import plan_needs
+from gpu_constructs.tasks.host_share import (
+    default_shared_memory_mib,
+    efa_devices,
+    efa_variables,
+    require_fit,
+    require_met,
+    share_of_host,
+    types_for,
+)
 
 ONLY_CONTAINER = "default"
 """What AWS Batch calls the container of a job that has one."""

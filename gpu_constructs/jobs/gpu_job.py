@@ -25,8 +25,6 @@ from gpu_constructs.jobs.machine import attempt_seconds, require_machine_name
 from gpu_constructs.jobs.started_job import StartedJob
 from gpu_constructs.jobs.states import definition_of
 from gpu_constructs.placement import demand_of, task_slots
-from gpu_constructs.tasks.by_hand import run_task_line
-from gpu_constructs.tasks.model_container import connect_caches
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.tasks.task_target import Capacity
 from gpu_constructs.tasks.workload import (
@@ -36,6 +34,7 @@ from gpu_constructs.tasks.workload import (
     require_accelerators,
     require_home,
     require_interfaces,
+    run_task_line,
     shares_of,
 )
 
@@ -117,7 +116,7 @@ class GpuJob(StartedJob):
         cluster.hosts.require_same_region(scope)
         places.require_names(stack_of(scope))
         used = capacity_used(capacity, task_definition.capacity)
-        task = task_definition.task_with_ports()
+        task = task_definition.counted.with_ports()
         shares = shares_of(used, [task_slots(task, each.pool) for each in used])
         workload = _workload(construct_id, task, shares)
         require_home(workload, used, cluster.cluster, _ARGUMENTS)
@@ -127,7 +126,7 @@ class GpuJob(StartedJob):
         require_interfaces(workload, of_interfaces, _ARGUMENTS)
         super().__init__(scope, construct_id)
         groups = self._groups(cluster, security_groups) if task.interfaces else []
-        mounted = [ready for each in groups[:1] for ready in connect_caches(each, task_definition)]
+        mounted = [ready for each in groups[:1] for ready in task_definition.caches.connect(each)]
         hosts = cluster.hosts
         self._run: JobRun = JobRun(
             partition=hosts.place[0],

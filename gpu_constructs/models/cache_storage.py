@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import count
 from typing import TypeAlias
 
 import aws_cdk as cdk
@@ -20,7 +21,7 @@ from gpu_constructs.capacity.host_mounts import HostMount
 from gpu_constructs.capacity.imported_capacity import ImportedGpuCapacity, require_known_groups
 from gpu_constructs.capacity.local_disks import SCRATCH_PATH
 from gpu_constructs.cdk.tokens import is_token
-from gpu_constructs.errors import IncompatibleError
+from gpu_constructs.errors import IncompatibleError, InvalidValueError
 from gpu_constructs.fleet import LocalDiskUse
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity
@@ -28,7 +29,8 @@ from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity
 Runner: TypeAlias = ecs.Ec2Service | ec2.ISecurityGroup
 """What has the connections of tasks with network interfaces: a service, or the group of a job."""
 
-_Capacity = GpuCapacity | ImportedGpuCapacity | ManagedGpuCapacity
+Capacity: TypeAlias = GpuCapacity | ImportedGpuCapacity | ManagedGpuCapacity
+"""Where a task may run."""
 
 _WEIGHTS = "/models"
 # By itself, sync keeps files that left the bucket, and files of an equal size that are newer there: "compare_time" in
@@ -89,14 +91,14 @@ class CacheStorage:
         """What fills it before the server starts; None where nothing does."""
         return None
 
-    def require_on(self, capacity: Sequence[_Capacity]) -> None:
+    def require_on(self, capacity: Sequence[Capacity]) -> None:
         """Refuses capacity whose hosts cannot have it.
 
         Raises:
             IncompatibleError: A capacity does not mount it, or is of ECS Managed Instances, which take no such volume.
         """
 
-    def volume(self, capacity: Sequence[_Capacity], name: str) -> Volume:
+    def volume(self, capacity: Sequence[Capacity], name: str) -> Volume:
         """Its volume in a task definition."""
         raise NotImplementedError
 
@@ -107,14 +109,14 @@ class CacheStorage:
     def grant(self, task: ecs.TaskDefinition) -> None:
         """Lets the role of a task use it."""
 
-    def require_near(self, capacity: Sequence[_Capacity]) -> None:
+    def require_near(self, capacity: Sequence[Capacity]) -> None:
         """Refuses capacity of another VPC.
 
         Raises:
             IncompatibleError: The cache is certain to be in another VPC than the hosts.
         """
 
-    def require_way_from(self, capacity: Sequence[_Capacity]) -> None:
+    def require_way_from(self, capacity: Sequence[Capacity]) -> None:
         """Refuses capacity whose hosts could not be let into it.
 
         Raises:
@@ -146,7 +148,7 @@ class EfsStorage(CacheStorage):
         return self.file_system.mount_targets_available
 
     @override
-    def volume(self, capacity: Sequence[_Capacity], name: str) -> Volume:
+    def volume(self, capacity: Sequence[Capacity], name: str) -> Volume:
         point = self.access_point
         return Volume(
             efs=ecs.EfsVolumeConfiguration(
@@ -167,12 +169,12 @@ class EfsStorage(CacheStorage):
             self.file_system.grant_read_write(task.task_role)
 
     @override
-    def require_near(self, capacity: Sequence[_Capacity]) -> None:
+    def require_near(self, capacity: Sequence[Capacity]) -> None:
         for hosts in dict.fromkeys(each.hosts for each in capacity):
             hosts.require_same_vpc(self.file_system, argument="cache")
 
     @override
-    def require_way_from(self, capacity: Sequence[_Capacity]) -> None:
+    def require_way_from(self, capacity: Sequence[Capacity]) -> None:
         require_known_groups(capacity)
 
     @override
@@ -209,7 +211,7 @@ class MountedStorage(CacheStorage):
         return self.mount.bucket is not None
 
     @override
-    def require_on(self, capacity: Sequence[_Capacity]) -> None:
+    def require_on(self, capacity: Sequence[Capacity]) -> None:
         call = "fsx_lustre(file_system, …)" if self.mount.bucket is None else "s3(bucket, …)"
         for each in capacity:
             if isinstance(each, ManagedGpuCapacity):
@@ -223,7 +225,7 @@ class MountedStorage(CacheStorage):
                 )
 
     @override
-    def volume(self, capacity: Sequence[_Capacity], name: str) -> Volume:
+    def volume(self, capacity: Sequence[Capacity], name: str) -> Volume:
         return Volume(host=ecs.Host(source_path=self.mount.path))
 
 
@@ -238,13 +240,13 @@ class HostDisk(CacheStorage):
     name: str
 
     @override
-    def require_on(self, capacity: Sequence[_Capacity]) -> None:
+    def require_on(self, capacity: Sequence[Capacity]) -> None:
         for each in capacity:
             if isinstance(each, ManagedGpuCapacity):
                 raise _not_managed(each)
 
     @override
-    def volume(self, capacity: Sequence[_Capacity], name: str) -> Volume:
+    def volume(self, capacity: Sequence[Capacity], name: str) -> Volume:
         if any(each.pool.user_data.local_disks is LocalDiskUse.SCRATCH for each in capacity):
             return Volume(host=ecs.Host(source_path=f"{SCRATCH_PATH}/{self.name}"))
         # Docker keeps it with its images, which may be on local disks, and on Bottlerocket where containers may write.
@@ -281,7 +283,7 @@ class BucketCopy(CacheStorage):
         return WeightsCopy(image=self.image, command=("s3", "sync", *_SYNC, source, _WEIGHTS))
 
     @override
-    def volume(self, capacity: Sequence[_Capacity], name: str) -> Volume:
+    def volume(self, capacity: Sequence[Capacity], name: str) -> Volume:
         if any(isinstance(each, ManagedGpuCapacity) for each in capacity):
             return Volume()
         return HostDisk(name=name).volume(capacity, name)
@@ -297,6 +299,87 @@ class BucketCopy(CacheStorage):
     @override
     def grant(self, task: ecs.TaskDefinition) -> None:
         self.bucket.grant_read(task.task_role, f"{self.prefix}*" if self.prefix else None)
+
+
+class CacheVolumes:
+    """The volumes that the caches of a task definition become, each defined once, and the names of all its volumes.
+
+    Args:
+        task: The task definition.
+        capacity: Where its tasks may run.
+        network_mode: Its network mode.
+
+    Attributes:
+        names: Names of volumes that it has; ECS refuses two of one name, and CDK writes both.
+    """
+
+    def __init__(self, task: ecs.TaskDefinition, capacity: Sequence[Capacity], *, network_mode: object) -> None:
+        self.names: set[str] = set()
+        self._task = task
+        self._capacity = capacity
+        # The agent mounts from the network of such a task ("netns" in GetDriverOptions of amazon-ecs-agent).
+        self._mounts_from_task = network_mode == "awsvpc"
+        self._volumes: dict[CacheStorage, str] = {}
+        self._services: list[Runner] = []
+
+    def free_name(self, name: str) -> str:
+        """This name, or with a number after it where a volume has it."""
+        if name not in self.names:
+            return name
+        return next(each for each in (f"{name}-{number}" for number in count(2)) if each not in self.names)
+
+    def require_new(self, name: str) -> None:
+        """Refuses the name of another volume.
+
+        Raises:
+            InvalidValueError: A volume has it.
+        """
+        if name in self.names:
+            raise InvalidValueError(
+                "the task has a volume of this name already",
+                argument="name",
+                value=name,
+                fix=f"another name, such as {self.free_name(name)!r}; a cache of add_model_server has its own",
+            )
+
+    def volume_of(self, cache: CacheStorage) -> str:
+        """The name of the volume of a cache, with permission and a way to it."""
+        if cache not in self._volumes:
+            name = self.free_name(cache.volume_name(self._task))
+            volume = cache.volume(self._capacity, name)
+            self._task.add_volume(
+                name=name,
+                efs_volume_configuration=volume.efs,
+                docker_volume_configuration=volume.docker,
+                host=volume.host,
+            )
+            cache.grant(self._task)
+            if not self._mounts_from_task:
+                for hosts in dict.fromkeys(each.hosts for each in self._capacity):
+                    cache.reach_from_hosts(hosts, self._task)
+            self._volumes[cache] = name
+            for service in self._services:
+                ready = self._connected(service, cache)
+                if ready is not None:
+                    service.node.add_dependency(ready)
+        return self._volumes[cache]
+
+    def connect(self, service: Runner) -> list[IDependable]:
+        """Lets the tasks of a service or a job reach the caches; those that are added later are connected as well.
+
+        Args:
+            service: The service, or the security group of a job.
+
+        Returns:
+            What it has to wait for, until they can be mounted.
+        """
+        self._services.append(service)
+        return [ready for cache in self._volumes if (ready := self._connected(service, cache)) is not None]
+
+    def _connected(self, service: Runner, cache: CacheStorage) -> IDependable | None:
+        if self._mounts_from_task:
+            cache.reach_from_tasks(service)
+        return cache.ready
 
 
 def _root_stack(task: ecs.TaskDefinition) -> cdk.Stack:

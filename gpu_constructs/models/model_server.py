@@ -7,13 +7,32 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from aws_cdk import aws_ecs as ecs
+from typing_extensions import TypedDict, Unpack
 
 from gpu_constructs.cdk.arguments import texts, variables, whole_number
 from gpu_constructs.cdk.kinds import checked
-from gpu_constructs.errors import InvalidValueError
+from gpu_constructs.cdk.overrides import naming
+from gpu_constructs.cdk.tokens import is_token
+from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.hardware.aws_limits import LARGEST_PORT
 from gpu_constructs.hardware.cuda import Cuda, cuda_image
 from gpu_constructs.hardware.servers import ServerFacts, server_facts
-from gpu_constructs.models.server_arguments import require_path, require_port, require_text
+
+
+class ServerOptions(TypedDict, total=False):
+    """Arguments of the class methods of `ModelServer` that make a server.
+
+    Attributes:
+        tag: Tag of the image. By default one that is recent when this version of the library is released.
+        image: An image of your own, such as a copy in ECR, instead of the published one.
+        port: Where it listens. By default where the server listens by itself.
+        arguments: What is added to its command, such as ``["--max-model-len", "8192"]``.
+    """
+
+    tag: str | None
+    image: ecs.ContainerImage | None
+    port: int | None
+    arguments: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,15 +82,15 @@ class ModelServer:
     load_metric: str | None = None
 
     def __post_init__(self) -> None:
-        require_text("name", self.name, example="'mine'")
+        _require_text("name", self.name, example="'mine'")
         if self.model is not None:
-            require_text("model", self.model, example="'Qwen/Qwen2.5-7B-Instruct'")
+            _require_text("model", self.model, example="'Qwen/Qwen2.5-7B-Instruct'")
         if self.image_name is not None:
-            require_text("image_name", self.image_name, example="'registry/name:tag'")
+            _require_text("image_name", self.image_name, example="'registry/name:tag'")
         for argument in ("port", "metrics_port"):
-            require_port(argument, getattr(self, argument))
+            _require_port(argument, getattr(self, argument))
         for argument in ("health_path", "metrics_path", "cache_directory"):
-            require_path(argument, getattr(self, argument))
+            _require_path(argument, getattr(self, argument))
         if self.health_check_grace_seconds is not None:
             whole_number(
                 "health_check_grace_seconds",
@@ -94,112 +113,74 @@ class ModelServer:
             )
 
     @classmethod
+    @naming(ServerOptions)
     @checked
-    def vllm(
-        cls,
-        model: str,
-        *,
-        tag: str | None = None,
-        image: ecs.ContainerImage | None = None,
-        port: int | None = None,
-        arguments: Sequence[str] = (),
-    ) -> ModelServer:
+    def vllm(cls, model: str, **options: Unpack[ServerOptions]) -> ModelServer:
         """Serves with vLLM from ``vllm/vllm-openai``, the API of OpenAI on port 8000.
 
-        Several GPUs become ``--tensor-parallel-size``, unless `arguments` say how they are used.
+        Several GPUs become ``--tensor-parallel-size``, unless `arguments` say how they are used. By default it has CUDA
+        13; a tag that ends with ``-cu129`` is for older drivers.
 
         Args:
             model: A name on Hugging Face, or a directory in the container.
-            tag: Tag of the image. By default one that is recent when this version of the library is released, with CUDA
-                13; one that ends with ``-cu129`` is for older drivers.
-            image: An image of your own, such as a copy in ECR, instead of the published one.
-            port: Where it listens. By default 8000.
-            arguments: What is added to its command, such as ``["--max-model-len", "8192"]``.
+            **options: See `ServerOptions`.
 
         Raises:
             InvalidValueError: An argument is wrong by itself.
         """
-        return _preset("vllm", model=model, tag=tag, image=image, port=port, arguments=arguments)
+        return _preset("vllm", model=model, **options)
 
     @classmethod
+    @naming(ServerOptions)
     @checked
-    def sglang(
-        cls,
-        model: str,
-        *,
-        tag: str | None = None,
-        image: ecs.ContainerImage | None = None,
-        port: int | None = None,
-        arguments: Sequence[str] = (),
-    ) -> ModelServer:
+    def sglang(cls, model: str, **options: Unpack[ServerOptions]) -> ModelServer:
         """Serves with SGLang from ``lmsysorg/sglang``, on port 30000, with its metrics switched on.
 
-        Several GPUs become ``--tp``. The arguments are those of `vllm`.
+        Several GPUs become ``--tp``.
 
         Args:
             model: A name on Hugging Face, or a directory in the container.
-            tag: Tag of the image.
-            image: An image of your own.
-            port: Where it listens. By default 30000.
-            arguments: What is added to its command.
+            **options: See `ServerOptions`.
 
         Raises:
             InvalidValueError: An argument is wrong by itself.
         """
-        return _preset("sglang", model=model, tag=tag, image=image, port=port, arguments=arguments)
+        return _preset("sglang", model=model, **options)
 
     @classmethod
+    @naming(ServerOptions)
     @checked
-    def tgi(
-        cls,
-        model: str,
-        *,
-        tag: str | None = None,
-        image: ecs.ContainerImage | None = None,
-        port: int | None = None,
-        arguments: Sequence[str] = (),
-    ) -> ModelServer:
+    def tgi(cls, model: str, **options: Unpack[ServerOptions]) -> ModelServer:
         """Serves with Text Generation Inference of Hugging Face, on port 80.
 
         It has been in maintenance mode since December 2025. Several GPUs become ``--num-shard``.
 
         Args:
             model: A name on Hugging Face, or a directory in the container.
-            tag: Tag of the image.
-            image: An image of your own.
-            port: Where it listens. By default 80.
-            arguments: What is added to its command.
+            **options: See `ServerOptions`.
 
         Raises:
             InvalidValueError: An argument is wrong by itself.
         """
-        return _preset("tgi", model=model, tag=tag, image=image, port=port, arguments=arguments)
+        return _preset("tgi", model=model, **options)
 
     @classmethod
+    @naming(ServerOptions)
     @checked
-    def triton(
-        cls,
-        model_repository: str | None = None,
-        *,
-        tag: str | None = None,
-        image: ecs.ContainerImage | None = None,
-        port: int | None = None,
-        arguments: Sequence[str] = (),
-    ) -> ModelServer:
+    def triton(cls, model_repository: str | None = None, **options: Unpack[ServerOptions]) -> ModelServer:
         """Serves with NVIDIA Triton Inference Server, HTTP on port 8000. Models say themselves how many GPUs they use.
+
+        It takes a `tag` of ``nvcr.io/nvidia/tritonserver``, such as ``25.12-py3``, or an `image`.
 
         Args:
             model_repository: Its repository of models, a directory or an ``s3://`` address. By default ``/models``,
                 where a `ModelCache` puts it.
-            tag: Tag of ``nvcr.io/nvidia/tritonserver``, such as ``25.12-py3``. This or `image`.
-            image: An image of your own.
-            port: Where it listens for HTTP. By default 8000.
-            arguments: What is added to its command.
+            **options: See `ServerOptions`.
 
         Raises:
             InvalidValueError: An argument is wrong by itself, or neither `tag` nor `image` is given.
         """
-        return _preset("triton", model=model_repository, tag=tag, image=image, port=port, arguments=arguments)
+        return _preset("triton", model=model_repository, **options)
 
     @classmethod
     @checked
@@ -236,56 +217,36 @@ class ModelServer:
         return _preset("ollama", tag=tag, image=image, port=port)
 
     @classmethod
+    @naming(ServerOptions)
     @checked
-    def dlc_vllm(
-        cls,
-        model: str,
-        *,
-        tag: str | None = None,
-        image: ecs.ContainerImage | None = None,
-        port: int | None = None,
-        arguments: Sequence[str] = (),
-    ) -> ModelServer:
-        """Serves with vLLM of the AWS Deep Learning Containers, with EFA and a fallback for older drivers.
+    def dlc_vllm(cls, model: str, **options: Unpack[ServerOptions]) -> ModelServer:
+        """Serves with vLLM of the AWS Deep Learning Containers on port 8000, with EFA and a fallback for older drivers.
 
-        The arguments are those of `vllm`.
+        For a model in S3 its `arguments` are ``["--load-format", "runai_streamer"]``.
 
         Args:
             model: A name on Hugging Face, an ``s3://`` address, or a directory in the container.
-            tag: Tag of the image.
-            image: An image of your own, such as AWS's own copy in your region.
-            port: Where it listens. By default 8000.
-            arguments: What is added to its command; ``["--load-format", "runai_streamer"]`` for a model in S3.
+            **options: See `ServerOptions`.
 
         Raises:
             InvalidValueError: An argument is wrong by itself.
         """
-        return _preset("dlc_vllm", model=model, tag=tag, image=image, port=port, arguments=arguments)
+        return _preset("dlc_vllm", model=model, **options)
 
     @classmethod
+    @naming(ServerOptions)
     @checked
-    def dlc_sglang(
-        cls,
-        model: str,
-        *,
-        tag: str | None = None,
-        image: ecs.ContainerImage | None = None,
-        port: int | None = None,
-        arguments: Sequence[str] = (),
-    ) -> ModelServer:
-        """Serves with SGLang of the AWS Deep Learning Containers. The arguments are those of `vllm`.
+    def dlc_sglang(cls, model: str, **options: Unpack[ServerOptions]) -> ModelServer:
+        """Serves with SGLang of the AWS Deep Learning Containers, on port 30000.
 
         Args:
             model: A name on Hugging Face, or a directory in the container.
-            tag: Tag of the image.
-            image: An image of your own.
-            port: Where it listens. By default 30000.
-            arguments: What is added to its command.
+            **options: See `ServerOptions`.
 
         Raises:
             InvalidValueError: An argument is wrong by itself.
         """
-        return _preset("dlc_sglang", model=model, tag=tag, image=image, port=port, arguments=arguments)
+        return _preset("dlc_sglang", model=model, **options)
 
     @classmethod
     @checked
@@ -352,9 +313,9 @@ def _preset(
     facts = server_facts(name)
     if model is not None or "{model}" in "".join(facts.command):
         model = facts.model if model is None else model
-        require_text("model", model, example="'Qwen/Qwen2.5-7B-Instruct'")
+        _require_text("model", model, example="'Qwen/Qwen2.5-7B-Instruct'")
     if port is not None:
-        require_port("port", port)
+        _require_port("port", port)
     added = texts("arguments", arguments, example="['--max-model-len', '8192']")
     image_name = _image_name(name, facts, tag, image)
     return ModelServer(
@@ -381,7 +342,7 @@ def _preset(
 def _image_name(name: str, facts: ServerFacts, tag: str | None, image: ecs.ContainerImage | None) -> str | None:
     """The published image; with an image of the user's own, its tag alone says what that is made of."""
     if tag is not None:
-        require_text("tag", tag, example=repr(facts.tag or "1.2.3"))
+        _require_text("tag", tag, example=repr(facts.tag or "1.2.3"))
     chosen = tag or (None if image is not None else facts.tag)
     if facts.repository is None or (image is not None and chosen is None):
         return None
@@ -392,3 +353,35 @@ def _image_name(name: str, facts: ServerFacts, tag: str | None, image: ecs.Conta
             fix=f"tag='…', one that {facts.repository} has, or image=… for an image of your own ({name})",
         )
     return f"{facts.repository}:{chosen}"
+
+
+def _require_text(argument: str, value: object, *, example: str) -> None:
+    if not isinstance(value, str) or not value.strip() or " " in value or not value.isprintable():
+        raise InvalidValueError(
+            f"expects text without spaces, got {shown(value)}",
+            argument=argument,
+            value=value,
+            fix=f"{argument}={example}",
+        )
+
+
+def _require_port(argument: str, value: object) -> None:
+    if value is None:
+        return
+    if is_token(value):
+        raise InvalidValueError(
+            "the command of the server needs a port that is known at synth",
+            argument=argument,
+            fix=f"{argument}=8000",
+        )
+    whole_number(argument, value, smallest=1, largest=LARGEST_PORT, fix=f"{argument}=8000")
+
+
+def _require_path(argument: str, value: object) -> None:
+    if value is not None and (not isinstance(value, str) or not value.startswith("/")):
+        raise InvalidValueError(
+            f"expects a path that begins with /, got {shown(value)}",
+            argument=argument,
+            value=value,
+            fix=f"{argument}='/health'",
+        )

@@ -9,16 +9,13 @@ from typing import Any, cast
 import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
 
-from gpu_constructs.capacity.gpu_capacity import GpuCapacity
-from gpu_constructs.capacity.imported_capacity import ImportedGpuCapacity
 from gpu_constructs.cdk.calls import require_construct_id
 from gpu_constructs.cdk.refusal import raise_first
 from gpu_constructs.cdk.tokens import is_token
-from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import Container, Fleet, Pool, ResourceRequirement, StrategyItem, Task, Workload
 from gpu_constructs.hardware.aws_limits import LARGEST_INTEGER
-from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity
-from gpu_constructs.models.cache_storage import CacheStorage
+from gpu_constructs.models.cache_storage import CacheStorage, Capacity
 from gpu_constructs.models.model_cache import ModelCache
 from gpu_constructs.models.model_server import ModelServer
 from gpu_constructs.rules import check
@@ -27,6 +24,7 @@ from gpu_constructs.rules.tasks.images import still_compiled
 # "startTimeout" of the container that is waited for; the agent's own 3 minutes end before a large model is copied.
 _LONGEST_COPY_MINUTES = 60
 _COPY_MEMORY_MIB = 512
+_NONE = "none"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,14 +86,44 @@ class ServedContainer:
             "start_timeout": cdk.Duration.minutes(_LONGEST_COPY_MINUTES),
         }
 
-    def mount_in(self, container: ecs.ContainerDefinition, volume: str, *, is_copy: bool = False) -> None:
-        """Mounts the cache."""
-        read_only = self.cache is not None and (
-            self.cache.is_read_only or (self.cache.copy is not None and not is_copy)
-        )
-        container.add_mount_points(
-            ecs.MountPoint(source_volume=volume, container_path=self.directory, read_only=read_only)
-        )
+    def require_network(self, capacity: Sequence[Capacity], network_mode: object) -> None:
+        """Refuses a task that has no way to the server or its cache.
+
+        Raises:
+            IncompatibleError: The task has no network, and one of them needs it; or the cache is elsewhere.
+        """
+        if self.cache is not None:
+            self.cache.require_near(capacity)
+            if network_mode != "awsvpc":
+                self.cache.require_way_from(capacity)
+        is_filled = self.cache is not None and self.cache.copy is not None
+        if network_mode == _NONE and (self.server.port is not None or is_filled):
+            raise IncompatibleError(
+                f"{'nothing copies from the bucket' if is_filled else 'the server gets no requests'} in network mode "
+                "none",
+                argument="network_mode",
+                value=_NONE,
+                allowed="bridge, awsvpc, host",
+                fix="leave network_mode out of the task definition",
+            )
+
+    def mount_in(self, container: ecs.ContainerDefinition, copier: ecs.ContainerDefinition | None, volume: str) -> None:
+        """Mounts the cache.
+
+        Args:
+            container: The server.
+            copier: What fills the cache before the server starts; None where nothing does.
+            volume: The volume of the cache.
+        """
+        is_read_only = copier is not None or (self.cache is not None and self.cache.is_read_only)
+        for each, read_only in ((container, is_read_only), (copier, False)):
+            if each is not None:
+                each.add_mount_points(
+                    ecs.MountPoint(source_volume=volume, container_path=self.directory, read_only=read_only)
+                )
+        if copier is not None:
+            condition = ecs.ContainerDependencyCondition.SUCCESS
+            container.add_container_dependencies(ecs.ContainerDependency(container=copier, condition=condition))
 
 
 def served_container(
@@ -104,7 +132,7 @@ def served_container(
     server: ModelServer,
     cache: ModelCache | None,
     gpus: object,
-    capacity: Sequence[GpuCapacity | ImportedGpuCapacity | ManagedGpuCapacity],
+    capacity: Sequence[Capacity],
 ) -> ServedContainer:
     """Checks a server and a cache against the capacity of its task.
 

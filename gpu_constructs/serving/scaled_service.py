@@ -166,7 +166,7 @@ class ScaledService(LoadBalancedService):
 
     def _room(self) -> int | Unknown:
         """Tasks that all hosts hold at their maximum; unknown of Managed Instances, which have none."""
-        task, constraints = self._gpu_task.task_with_ports(), self._workload.constraints
+        task, constraints = self._gpu_task.counted.with_ports(), self._workload.constraints
         pools = [each.pool for each in self._workload.strategy if each.pool is not None]
         return total(task_slots(task, pool, constraints=constraints) for pool in pools)
 

@@ -12,7 +12,7 @@ from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 from gpu_constructs.cdk.arguments import whole_number
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.hardware.aws_limits import DYNAMIC_PORTS, LARGEST_PORT
-from gpu_constructs.tasks.counted_containers import CountedContainers, Ports
+from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,7 @@ class TargetPort:
 
 
 def target_port_of(
-    task: CountedContainers, *, container_name: str | None = None, container_port: int | None = None
+    task: GpuTaskDefinition, *, container_name: str | None = None, container_port: int | None = None
 ) -> TargetPort:
     """The port of a task that requests are sent to.
 
@@ -63,13 +63,13 @@ def target_port_of(
         )
     if container_port is not None:
         whole_number("container_port", container_port, smallest=1, largest=LARGEST_PORT, fix="container_port=8000")
-    ports = task.ports_of(_container(task, container_name))
-    mapping = _mapping(ports, container_port)
+    container = _container(task, container_name)
+    mapping = _mapping(container, container_port)
     fixed = mapping.host_port
     is_dynamic = mode == "bridge" and not fixed
     port = fixed or mapping.container_port
     return TargetPort(
-        container_name=ports.name,
+        container_name=container.container_name,
         container_port=mapping.container_port,
         host_ports=DYNAMIC_PORTS if is_dynamic else (port, port),
         target_type=elbv2.TargetType.IP if mode == "awsvpc" else elbv2.TargetType.INSTANCE,
@@ -88,11 +88,11 @@ def _container(task: ecs.TaskDefinition, name: str | None) -> ecs.ContainerDefin
     return found
 
 
-def _mapping(ports: Ports, port: int | None) -> ecs.PortMapping:
-    mappings = [each for each in ports.mappings if each.protocol is not ecs.Protocol.UDP]
+def _mapping(container: ecs.ContainerDefinition, port: int | None) -> ecs.PortMapping:
+    mappings = [each for each in container.port_mappings if each.protocol is not ecs.Protocol.UDP]
     if not mappings:
         raise InvalidValueError(
-            f"container {ports.name} maps no TCP port, so no load balancer can reach it",
+            f"container {container.container_name} maps no TCP port, so no load balancer can reach it",
             argument="container_port",
             value=port,
             fix=f"container.add_port_mappings(ecs.PortMapping(container_port={port or 8000})) before this line",
@@ -100,7 +100,7 @@ def _mapping(ports: Ports, port: int | None) -> ecs.PortMapping:
     found = next((each for each in mappings if port in {None, each.container_port}), None)
     if found is None:
         raise InvalidValueError(
-            f"container {ports.name} does not map this port",
+            f"container {container.container_name} does not map this port",
             argument="container_port",
             value=port,
             allowed=_listed(mappings),

@@ -16,7 +16,7 @@ from gpu_constructs.hardware.aws_limits import MAX_TARGET_GROUPS
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.models.model_server import ModelServer
 from gpu_constructs.serving.target_port import TargetPort, target_port_of
-from gpu_constructs.tasks.counted_containers import CountedContainers
+from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 
 # Seven minutes were measured for 7 billion parameters in 4 bits on a host that had to start first
 # (aws-samples/sample-ecs-inference-pipeline).
@@ -31,7 +31,7 @@ class TargetedService(ecs.Ec2Service):
     _server: ModelServer | None = None
     _used: Sequence[Construct] = ()
     _hosts: ClusterHosts
-    _gpu_task: CountedContainers
+    _gpu_task: GpuTaskDefinition
     _target_groups = 0
 
     @cached_property

@@ -15,17 +15,21 @@ from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import UNKNOWN, Container, Pool, PoolKind, Task, Unknown, total
 from gpu_constructs.hardware.aws_limits import LARGEST_INTEGER, MIN_CONTAINER_MEMORY_MIB
 from gpu_constructs.placement import NOTHING_KEPT, FairShare
-from gpu_constructs.tasks.container_options import ContainerOptions
-from gpu_constructs.tasks.container_values import (
+from gpu_constructs.tasks.container_options import (
     REFUSED_ON_MANAGED,
+    ContainerOptions,
     host_ports,
     refused_on_managed,
     require_own_namespaces,
     require_values,
 )
-from gpu_constructs.tasks.efa_container import efa_devices, efa_variables
-from gpu_constructs.tasks.fit import require_fit
-from gpu_constructs.tasks.host_share import default_shared_memory_mib, share_of_host
+from gpu_constructs.tasks.host_share import (
+    default_shared_memory_mib,
+    efa_devices,
+    efa_variables,
+    require_fit,
+    share_of_host,
+)
 
 _ARGUMENTS: Mapping[str, str] = {
     **REFUSED_ON_MANAGED,

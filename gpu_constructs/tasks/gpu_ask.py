@@ -1,22 +1,74 @@
-"""What a container asks of the GPUs of its host: whole ones, all of them, the part that there is, or a share of one.
+"""What a container asks of the GPUs of its host, and what it needs of each of them.
 
-https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu-specifying.html
+It asks ECS for whole ones, all of them, the part that there is, or a share of one
+(https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu-specifying.html). For what it needs of them ECS has
+no setting: it is kept in the template's metadata, and because ECS places by the number of GPUs alone, every host that
+the task may be placed on has to meet it.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, cast
 
 import aws_cdk as cdk
+from typing_extensions import TypedDict
 
-from gpu_constructs.cdk.arguments import whole_number
+from gpu_constructs.budget import NAME
+from gpu_constructs.cdk.arguments import flag, gpu_memory_mib, known_or, whole_number
+from gpu_constructs.cdk.kinds import with_names_checked
 from gpu_constructs.cdk.tokens import is_list_token, is_token
-from gpu_constructs.errors import IncompatibleError
-from gpu_constructs.fleet import GPU, UNKNOWN, Container, NvidiaMps, Pool, ResourceRequirement, Task, Unknown
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
+from gpu_constructs.fleet import GPU, UNKNOWN, Container, GpuNeeds, NvidiaMps, Pool, ResourceRequirement, Task, Unknown
+from gpu_constructs.hardware.aws_limits import MAX_PERCENT
+from gpu_constructs.hardware.cuda import is_target
+from gpu_constructs.hardware.gpu_features import precision as number_format
 from gpu_constructs.placement import alternatives
-from gpu_constructs.tasks.gpu_share import GpuShare
+
+_RULE = "GPU020"
+
+
+@with_names_checked
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GpuShare:
+    """A share of one GPU through NVIDIA MPS, for ``add_gpu_container(gpus=GpuShare(memory_mib=4096))``.
+
+    ECS places it by memory alone, on a GPU that it hands to other shares only; all shares of one task are on the same
+    GPU. A container that has a share fails with its neighbours: a fatal fault of one, such as an illegal memory access,
+    restarts the others.
+    https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_NvidiaMpsAllocation.html
+
+    Args:
+        memory_mib: GPU memory in MiB that the container may take and that is kept for it.
+        max_compute_percent: Part of the GPU's compute that it may use, 1 to 100 percent; a limit, not a reservation. By
+            default none: it may use what its neighbours leave.
+
+    Raises:
+        InvalidValueError: A number is wrong by itself.
+    """
+
+    memory_mib: int
+    max_compute_percent: int | None = None
+
+    def __post_init__(self) -> None:
+        memory = whole_number(
+            "memory_mib", self.memory_mib, smallest=1, unit="MiB of one GPU", fix="memory_mib=4096", rule=_RULE
+        )
+        object.__setattr__(self, "memory_mib", known_or(self.memory_mib, memory))
+        if self.max_compute_percent is not None:
+            percent = whole_number(
+                "max_compute_percent",
+                self.max_compute_percent,
+                smallest=1,
+                largest=MAX_PERCENT,
+                unit="percent",
+                fix="leave it out for no limit",
+                rule=_RULE,
+            )
+            object.__setattr__(self, "max_compute_percent", known_or(self.max_compute_percent, percent))
+
 
 Gpus: TypeAlias = float | Literal["ALL"] | GpuShare
 
@@ -91,3 +143,98 @@ def require_gpu_pools(pools: Sequence[Pool], asked: Container, *, efa: bool) -> 
                 fix=f"add_container for a container without GPUs, or capacity of a type {such_as}",
                 rule="GPU060",
             )
+
+
+# "10.0a", "sm_100a", "compute_100f"
+_OF_ONE_ARCHITECTURE = re.compile(r"(?:sm_|compute_)?([1-9][0-9]?)\.?([0-9])([af])")
+# "8.9", "sm_89"
+_OF_A_NUMBER = re.compile(r"(?:sm_?|compute_)?([1-9][0-9]?)\.?([0-9])")
+_MOST = 100
+
+
+class GpuNeedOptions(TypedDict, total=False):
+    """What a container, a job or a training may need of each of its GPUs.
+
+    Attributes:
+        gpu_memory_gib: Memory in GiB that each of its GPUs must have, measured by what EC2 reports: an L4 has 22.3 GiB,
+            not 24. By default any GPU will do.
+        min_compute_capability: CUDA compute capability that its GPUs must have, as (major, minor). Code for ``sm_100a``
+            runs on 10.0 alone and code for ``sm_100f`` on 10.x: say so with ``"10.0a"`` or ``"10.0f"``. By default any.
+        precision: The narrowest number format that it computes in, such as ``bf16`` or ``fp8``; GPUs that only emulate
+            it are refused. Where weights alone are in a format, name that: ``awq``, ``bitsandbytes``, ``fp8-weights``,
+            ``gptq`` or ``mxfp4``. By default any GPU will do.
+        nvlink: Whether its GPUs must be joined by NVLink, as tensor parallelism over several wants it. By default not.
+    """
+
+    gpu_memory_gib: float | None
+    min_compute_capability: tuple[int, int] | str | None
+    precision: str | None
+    nvlink: bool
+
+
+def needs_among(options: GpuNeedOptions) -> GpuNeedOptions:
+    """Those of some arguments that are needs."""
+    given = {name: value for name, value in options.items() if name in GpuNeedOptions.__annotations__}
+    return cast("GpuNeedOptions", given)
+
+
+def plan_needs(options: GpuNeedOptions) -> GpuNeeds | None:
+    """The needs of a container, None where it has none.
+
+    Raises:
+        InvalidValueError: One is wrong by itself, or only known at deploy time.
+        UnknownNameError: There is no such number format.
+    """
+    nvlink, precision = options.get("nvlink", False), options.get("precision")
+    memory_gib, capability = options.get("gpu_memory_gib"), options.get("min_compute_capability")
+    flag("nvlink", nvlink, fix="nvlink=True")
+    with argument_named("precision"):
+        known = None if precision is None else number_format(precision).name
+    target = (None, "") if capability is None else _target(capability)
+    needs = GpuNeeds(
+        memory_mib=None if memory_gib is None else gpu_memory_mib(memory_gib),
+        compute_capability=target[0],
+        compute_features=target[1],
+        precision=known,
+        nvlink=nvlink,
+    )
+    return None if needs == GpuNeeds() else needs
+
+
+def metadata_of(task: Task) -> dict[str, object] | None:
+    """The needs of all containers as the metadata of the task definition; None where no container needs anything."""
+    written = {each.name: _written(each) for each in task.containers if each.needs is not None}
+    return {"Containers": written} if written else None
+
+
+def _written(container: Container) -> dict[str, object]:
+    needs = container.needs or GpuNeeds()
+    entry: dict[str, object] = {}
+    if needs.memory_mib is not None:
+        entry["GpuMemoryMib"] = needs.memory_mib
+    if needs.compute_capability is not None:
+        entry["ComputeCapability"] = "{}.{}".format(*needs.compute_capability) + needs.compute_features
+    if needs.precision is not None:
+        entry["Precision"] = needs.precision
+    if needs.nvlink:
+        entry["Nvlink"] = True
+    return entry
+
+
+def _target(value: object) -> tuple[tuple[int, int], str]:
+    match value:
+        case (int(major), int(minor)) if not isinstance(major, bool) and 0 < major < _MOST and minor in range(10):
+            return (major, minor), ""
+    text = str(value)[:NAME] if isinstance(value, (str, float)) else ""
+    found = _OF_ONE_ARCHITECTURE.fullmatch(text)
+    if found and is_target((int(found[1]), int(found[2])), found[3]):
+        return (int(found[1]), int(found[2])), found[3]
+    written = _OF_A_NUMBER.fullmatch(text.rstrip("af"))
+    raise InvalidValueError(
+        f"expects major and minor, got {shown(value)}",
+        argument="min_compute_capability",
+        value=value,
+        allowed="two whole numbers, the second of one digit, or text such as '10.0a' or 'sm_100a' for code of one "
+        "architecture alone, with a from 9.0 and f from 10.0",
+        fix=f"min_compute_capability=({', '.join(written.groups() if written else ('8', '0'))})",
+    )

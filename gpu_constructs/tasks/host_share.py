@@ -1,21 +1,23 @@
-"""The hosts that a task may get, and the CPU and memory of them that go with what it asks of their accelerators."""
+"""What the hosts of a task have for it: room, the CPU and memory that go with accelerators, EFA devices.
+
+A task with EFA is best in network mode ``host``: ranks connect over the address of their host. ``awsvpc`` works at the
+price of an interface for each task; in ``bridge`` they have no address that another host can reach (GPU150).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
-from gpu_constructs.errors import InvalidValueError
-from gpu_constructs.fleet import Pool, PoolKind, Task, Unknown
+from gpu_constructs.cdk.refusal import raise_any
+from gpu_constructs.errors import IncompatibleError, InvalidValueError
+from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, PoolKind, StrategyItem, Task, Unknown, Workload
+from gpu_constructs.fleet.efa import efa_layout
 from gpu_constructs.hardware import InstanceType
-from gpu_constructs.placement import (
-    NOTHING_KEPT,
-    Demand,
-    FairShare,
-    demand_of,
-    share_of,
-)
+from gpu_constructs.placement import NOTHING_KEPT, Demand, FairShare, demand_of, share_of
 from gpu_constructs.placement.fit import refusals
+from gpu_constructs.rules import check, one_of
 
 _LARGEST_DEFAULT_SHARED_MEMORY_MIB = 65536  # it counts as the container's memory as it is used
 _FITTING = frozenset({PoolKind.BATCH, PoolKind.MANAGED_INSTANCES})
@@ -119,3 +121,118 @@ def default_shared_memory_mib(memory_mib: int | Unknown) -> int:
     """Size of ``/dev/shm`` in MiB where none is given: half of the container's memory, 64 GiB at most."""
     largest = _LARGEST_DEFAULT_SHARED_MEMORY_MIB
     return largest if isinstance(memory_mib, Unknown) else max(1, min(memory_mib // 2, largest))
+
+
+_FIT = one_of("GPU054", "GPU060", "GPU063", "GPU064", "GPU067", "GPU069")
+_NEEDS = one_of("GPU064")
+_ARGUMENTS: Mapping[str, str] = {
+    "ContainerDefinitions.ResourceRequirements": "gpus",
+    "ContainerDefinitions.LinuxParameters.Devices": "devices",
+    "ContainerDefinitions.Cpu": "cpu",
+    "ContainerDefinitions.Memory": "memory_mib",
+    "InstanceType": "capacity",
+    "NetworkMode": "network_mode",
+    "GpuMemoryMib": "gpu_memory_gib",
+    "ComputeCapability": "min_compute_capability",
+    "Precision": "precision",
+    "Nvlink": "nvlink",
+    "Memory of NvidiaMps": "memory_mib of the shares",
+    "hosts of a type such as": "capacity of a type such as",
+    "a separate capacity provider for": "separate capacity for",
+}
+
+# Only a task in Service Connect has a size here.
+_WITH_PROXY: Mapping[str, str] = {"asked": "asked with the proxy of Service Connect"}
+
+
+def require_fit(task: Task, pools: Sequence[Pool], arguments: Mapping[str, str] | None = None) -> None:
+    """Refuses a task that a host of a pool is certain not to run.
+
+    Raises:
+        DoesNotFitError: A host of a pool has less of something than the task asks for.
+        IncompatibleError: Its accelerators are of another kind.
+    """
+    for pool in pools:
+        types = types_for(task, pool)
+        if any(refusals(task, each, pool) for each in types):
+            # As it starts: from zero hosts, of which the smallest type decides.
+            starting = replace(pool, instance_types=types, min_instances=0, managed_scaling=True)
+            words = {} if task.memory_limit_mib is None else _WITH_PROXY
+            raise_any(check(_alone(task, starting), rules=_FIT), {**_ARGUMENTS, **words, **(arguments or {})})
+
+
+def require_met(task: Task, pools: Sequence[Pool], arguments: Mapping[str, str] | None = None) -> None:
+    """Refuses a task with a need that the GPUs of a host do not meet on which it may be placed.
+
+    Memory is a question of `require_fit`, because ECS Managed Instances launch a host that has enough.
+
+    Raises:
+        DoesNotFitError: The GPUs of a type in a pool do not meet a need.
+    """
+    if any(each.needs is not None for each in task.containers):
+        without_memory = tuple(
+            each if each.needs is None else replace(each, needs=replace(each.needs, memory_mib=None))
+            for each in task.containers
+        )
+        task = replace(task, containers=without_memory)
+        for pool in pools:
+            raise_any(check(_alone(task, pool), rules=_NEEDS), {**_ARGUMENTS, **(arguments or {})})
+
+
+def _alone(task: Task, pool: Pool) -> Fleet:
+    strategy = (StrategyItem(provider=pool.provider or UNKNOWN, pool=pool),)
+    return Fleet(pools=(pool,), tasks=(task,), workloads=(Workload(name=task.name, task=task, strategy=strategy),))
+
+
+def efa_devices(pools: Sequence[Pool]) -> tuple[str, ...]:
+    """Paths of the devices that a container gets on the hosts of all these pools, the same on both sides.
+
+    Each adapter of a host is one device, and a container that is given one its host does not have does not start.
+
+    Raises:
+        IncompatibleError: A pool's hosts have no EFA, or two pools' hosts have different numbers of them.
+    """
+    by_number: dict[int, list[str]] = {}
+    for pool in pools:
+        number = sum(each.is_efa for each in pool.interfaces)
+        if number == 0:
+            raise IncompatibleError(
+                f"the hosts of {pool.name} have no Elastic Fabric Adapter",
+                argument="efa",
+                value=pool.name,
+                fix=_with_efa(pool),
+            )
+        by_number.setdefault(number, []).append(pool.name)
+    if len(by_number) > 1:
+        sides = ", ".join(f"{', '.join(names)}: {number}" for number, names in by_number.items())
+        raise IncompatibleError(
+            f"a task definition lists its devices once, and the hosts of its capacities have different numbers of "
+            f"Elastic Fabric Adapters ({sides})",
+            argument="efa",
+            value=[pool.name for pool in pools],
+            fix="one task definition for each number",
+        )
+    return tuple(f"/dev/infiniband/uverbs{index}" for number in by_number for index in range(number))
+
+
+def efa_variables(pools: Sequence[Pool]) -> dict[str, str]:
+    """Environment variables that a container gets with the devices; what the user gives goes before them.
+
+    None of NCCL's own: its defaults pass over the loopback and Docker interfaces, which leaves the one that carries IP,
+    and AWS's plugin sets the rest for each instance type.
+    """
+    # FI_PROVIDER: libfabric goes to TCP in silence where it finds no EFA. FI_EFA_USE_DEVICE_RDMA=1: libfabric before
+    # 1.18 leaves RDMA off without it, and any libfabric aborts the process with it where the device has none, so it is
+    # left out where a type is not known to have it (fi_efa(7), https://ofiwg.github.io/libfabric/main/man/fi_efa.7.html
+    # and github.com/aws-samples/awsome-distributed-training 1.architectures/efa-cheatsheet.md, read 2026-11-21).
+    everywhere = all(
+        pool.types_are_known and all(each.network.device_rdma for each in pool.instance_types) for pool in pools
+    )
+    return {**({"FI_EFA_USE_DEVICE_RDMA": "1"} if everywhere else {}), "FI_PROVIDER": "efa"}
+
+
+def _with_efa(pool: Pool) -> str:
+    if any(efa_layout(each) for each in pool.instance_types):
+        return "the capacity with network=HostNetwork.efa()"
+    types = ", ".join(each.name for each in pool.instance_types) or pool.name
+    return f"capacity of a type with EFA, such as p5en.48xlarge, with network=HostNetwork.efa(): {types} has none"

@@ -24,7 +24,7 @@ from gpu_constructs.planning.model_memory import (
 from gpu_constructs.planning.model_shapes import model_named
 from gpu_constructs.rules import Finding, Severity
 from gpu_constructs.tasks.container_options import GpuContainerOptions
-from gpu_constructs.tasks.gpu_share import GpuShare
+from gpu_constructs.tasks.gpu_ask import GpuShare
 
 _RULE = "GPU064"
 _VLLM = frozenset({"vllm", "dlc_vllm"})

@@ -12,15 +12,15 @@ from gpu_constructs.errors import DoesNotFitError, IncompatibleError, InvalidVal
 from gpu_constructs.fleet import UNKNOWN, Container, Pool, Task, Unknown
 from gpu_constructs.rules.evidence.accelerated import asks_for_accelerator
 from gpu_constructs.rules.evidence.lists import and_list
-from gpu_constructs.tasks.container_plan import known_variables, require_container_name, with_container
-from gpu_constructs.tasks.container_values import (
+from gpu_constructs.tasks.container_options import (
     REFUSED_ON_MANAGED,
     host_ports,
     refused_on_managed,
     require_own_namespaces,
     require_values,
 )
-from gpu_constructs.tasks.fit import require_fit
+from gpu_constructs.tasks.container_plan import known_variables, require_container_name, with_container
+from gpu_constructs.tasks.host_share import require_fit
 
 _ARGUMENTS: Mapping[str, str] = {
     **REFUSED_ON_MANAGED,

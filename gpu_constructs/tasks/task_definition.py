@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Sequence
+from typing import Any, cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
@@ -14,48 +14,31 @@ from constructs import Construct
 from typing_extensions import Unpack
 
 from gpu_constructs.cdk.arguments import name as require_name
+from gpu_constructs.cdk.calls import require_construct_id, written_if_refused
 from gpu_constructs.cdk.kinds import checked
-from gpu_constructs.cdk.overrides import naming
+from gpu_constructs.cdk.overrides import called_like, naming
 from gpu_constructs.cdk.own_account import trust_this_account
-from gpu_constructs.cdk.refusal import require_yes
 from gpu_constructs.cdk.validation import announce
-from gpu_constructs.fleet import DECLARED_TYPES, METADATA_KEY, Workload
-from gpu_constructs.hardware.declared import metadata_of as types_written
-from gpu_constructs.models.cache_storage import CacheStorage, Runner
+from gpu_constructs.errors import InvalidValueError
+from gpu_constructs.fleet import Task
+from gpu_constructs.models.cache_storage import CacheVolumes
 from gpu_constructs.models.model_cache import ModelCache
 from gpu_constructs.models.model_server import ModelServer
 from gpu_constructs.models.served_container import served_container
-from gpu_constructs.placement import NOTHING_KEPT, FairShare, task_slots
-from gpu_constructs.tasks.accelerated_container import define_container, write_requirement
-from gpu_constructs.tasks.by_hand import run_task_line
+from gpu_constructs.tasks.accelerated_container import NeuronDevices
 from gpu_constructs.tasks.container_options import ContainerOptions, GpuContainerOptions
-from gpu_constructs.tasks.container_plan import ContainerPlan, DefaultSize
 from gpu_constructs.tasks.counted_containers import CountedContainers
 from gpu_constructs.tasks.gpu_ask import Gpus
-from gpu_constructs.tasks.gpu_container import plan_gpu_container
-from gpu_constructs.tasks.gpu_needs import metadata_of, plan_needs
-from gpu_constructs.tasks.log_router import Containers
-from gpu_constructs.tasks.model_container import add_served_container
-from gpu_constructs.tasks.neuron_container import NeuronDevices, plan_neuron_container
-from gpu_constructs.tasks.proxy_room import require_known_size, with_proxy
-from gpu_constructs.tasks.room_for_daemons import SharedSize, beside_daemons
+from gpu_constructs.tasks.room_beside import with_proxy
 from gpu_constructs.tasks.served_memory import with_memory
-from gpu_constructs.tasks.task_target import Capacity, Landing, encryption_key_of, landing_on
-from gpu_constructs.tasks.workload import (
-    capacity_used,
-    require_accelerators,
-    require_home,
-    require_interfaces,
-    shares_of,
-)
+from gpu_constructs.tasks.sidecar import require_no_gpus
+from gpu_constructs.tasks.task_target import Capacity, encryption_key_of, landing_on, write_landing
+from gpu_constructs.tasks.workload import capacity_used, require_accelerators, started_by_hand
 
-_ARGUMENTS: Mapping[str, str] = {
-    "CapacityProviderStrategy": "capacity",
-    "NetworkMode awsvpc": "network_mode=ecs.NetworkMode.AWS_VPC",
-}
+_DEFAULT_RESERVATION_MIB = 128
 
 
-class GpuTaskDefinition(CountedContainers):
+class GpuTaskDefinition(ecs.Ec2TaskDefinition):
     """Defines a task definition that only runs on the given capacity, and a log group for its containers.
 
     Its placement constraint lists the instance types of that capacity one by one. Network mode is ``bridge`` unless
@@ -90,11 +73,10 @@ class GpuTaskDefinition(CountedContainers):
 
     Attributes:
         capacity: Where its tasks may run.
-        landing: How it is written for that.
         log_group: Where the containers' logs go.
+        counted: Its containers so far, as they are counted on those hosts.
+        caches: The caches of its servers.
         server: The first server of `add_model_server`, which says where requests go; None without.
-        volumes_of_caches: The caches of its servers, and the volumes that they became.
-        services: The services that run it, and the security groups of jobs that do, so far.
     """
 
     @checked
@@ -141,24 +123,113 @@ class GpuTaskDefinition(CountedContainers):
             encryption_key=encryption_key_of(capacity),
             removal_policy=cdk.RemovalPolicy.DESTROY,
         )
-        for name, value in landing.properties().items():
-            setattr(self._resource, name, value)
-        declared = types_written([instance_type for each in capacity for instance_type in each.pool.instance_types])
-        if declared:
-            # Its placement constraint names them, and their hosts may be in no template of the app.
-            self._resource.add_override(f"Metadata.{METADATA_KEY}.{DECLARED_TYPES}", declared)
+        write_landing(self._resource, landing, capacity)
         self.capacity: tuple[Capacity, ...] = tuple(capacity)
-        self._pools = [each.pool for each in capacity]
-        self.landing: Landing = landing
         task = landing.task(construct_id, family=family, network_mode=mode, ipc_mode=ipc_mode)
-        self._so_far = Containers(with_proxy(task) if service_connect else task)
-        hosts = {id(each.hosts): each.hosts for each in capacity}
-        for each in hosts.values():
-            each.tasks.append(self)
-        self._has_main_container = False
+        self.counted = CountedContainers(
+            self, with_proxy(task) if service_connect else task, capacity=self.capacity, log_group=self.log_group
+        )
+        self.caches = CacheVolumes(self, self.capacity, network_mode=task.network_mode)
         self.server: ModelServer | None = None
-        self.volumes_of_caches: dict[CacheStorage, str] = {}
-        self.services: list[Runner] = []
+        for hosts in {id(each.hosts): each.hosts for each in capacity}.values():
+            hosts.tasks.append(self.counted)
+
+    @property
+    def task(self) -> Task:
+        """What it asks of a host so far, as the value that every check reads."""
+        return self.counted.task
+
+    @called_like(ecs.TaskDefinition.add_container)
+    @written_if_refused
+    def add_container(
+        self,
+        id: str,  # noqa: A002 - CDK's own name for it
+        *,
+        cpu: float | None = None,
+        gpu_count: float | None = None,
+        memory_limit_mib: float | None = None,
+        memory_reservation_mib: float | None = None,
+        logging: ecs.LogDriver | None = None,
+        **options: Any,  # noqa: ANN401 - the other 40 arguments are CDK's and stay as they are
+    ) -> ecs.ContainerDefinition:
+        """Adds a container without GPUs, such as a sidecar, and counts what it takes of the host.
+
+        What is added before `add_gpu_container` is taken off the share that the GPU container gets by default.
+
+        Args:
+            id: The container's name.
+            cpu: CPU units, 1024 to a vCPU.
+            gpu_count: Not here: GPUs are asked for with `add_gpu_container`.
+            memory_limit_mib: Memory in MiB; the container is stopped if it takes more.
+            memory_reservation_mib: Memory in MiB that is kept for it; it may take more. By default 128 without a limit.
+            logging: Where its logs go. By default where those of the GPU containers go.
+            **options: Every other argument of `ecs.TaskDefinition.add_container`.
+
+        Raises:
+            InvalidValueError: `gpu_count` was given, or an argument is wrong by itself.
+            DoesNotFitError: The smallest host of a capacity has less of something than the task asks for.
+        """
+        require_construct_id(id)
+        require_no_gpus(id, gpu_count)
+        if memory_limit_mib is None and memory_reservation_mib is None:
+            memory_reservation_mib = _DEFAULT_RESERVATION_MIB
+        sizes = {"cpu": cpu, "memory_limit_mib": memory_limit_mib, "memory_reservation_mib": memory_reservation_mib}
+        driver = logging or ecs.LogDrivers.aws_logs(stream_prefix=id, log_group=self.log_group)
+        return self.counted.add_sidecar(ecs.TaskDefinition.add_container, id, sizes, {**options, "logging": driver})
+
+    @called_like(ecs.TaskDefinition.add_firelens_log_router)
+    @written_if_refused
+    def add_firelens_log_router(
+        self,
+        id: str,  # noqa: A002 - CDK's own name for it
+        *,
+        cpu: float | None = None,
+        memory_limit_mib: float | None = None,
+        memory_reservation_mib: float | None = None,
+        **options: Any,  # noqa: ANN401 - the other arguments are CDK's and stay as they are
+    ) -> ecs.FirelensLogRouter:
+        """Adds a container that routes the logs of the others, and counts what it takes of the host.
+
+        Added before `add_gpu_container`, it is taken off the share that the GPU container gets by default. Where a
+        container logs with FireLens and there is no log router, CDK adds one of 50 MiB at synth, which is taken off the
+        share of that container and of those after it.
+
+        Args:
+            id: The container's name.
+            cpu: CPU units, 1024 to a vCPU.
+            memory_limit_mib: Memory in MiB; the container is stopped if it takes more.
+            memory_reservation_mib: Memory in MiB that is kept for it; it may take more.
+            **options: Every other argument of `ecs.TaskDefinition.add_firelens_log_router`.
+
+        Raises:
+            InvalidValueError: There is a log router already, or an argument is wrong by itself.
+            DoesNotFitError: The smallest host of a capacity has less of something than the task asks for.
+        """
+        if self.counted.have_router:
+            raise InvalidValueError("the task has a log router already", argument="id", value=id, fix="leave it out")
+        sizes = {"cpu": cpu, "memory_limit_mib": memory_limit_mib, "memory_reservation_mib": memory_reservation_mib}
+        return self.counted.add_sidecar(ecs.TaskDefinition.add_firelens_log_router, id, sizes, options, is_router=True)
+
+    @called_like(ecs.TaskDefinition.add_volume)
+    @written_if_refused
+    def add_volume(
+        self,
+        *,
+        name: str,
+        **options: Any,  # noqa: ANN401 - the other arguments are CDK's and stay as they are
+    ) -> None:
+        """Adds a volume.
+
+        Args:
+            name: Its name, which no other volume of the task has.
+            **options: Every other argument of `ecs.TaskDefinition.add_volume`.
+
+        Raises:
+            InvalidValueError: Another volume has the name.
+        """
+        self.caches.require_new(name)
+        ecs.TaskDefinition.add_volume(self, name=name, **options)
+        self.caches.names.add(name)
 
     @naming(GpuContainerOptions)
     @checked
@@ -193,18 +264,7 @@ class GpuTaskDefinition(CountedContainers):
             IncompatibleError: The capacity has no such GPUs, or cannot share them.
             DoesNotFitError: The smallest host of a capacity has less of something than the task asks for.
         """
-        needs = plan_needs(options)
-        self._require_new(construct_id)
-        plan = plan_gpu_container(
-            options.get("container_name") or construct_id,
-            task=self._so_far.before(options.get("logging")),
-            pools=self._pools,
-            gpus=gpus,
-            needs=needs,
-            options=options,
-            kept=self.kept_by_daemons,
-        )
-        return self._define(construct_id, image, plan, options)
+        return self.counted.add_gpu(construct_id, image, gpus, options)
 
     @naming(GpuContainerOptions)
     @checked
@@ -240,9 +300,18 @@ class GpuTaskDefinition(CountedContainers):
                 have less memory than the weights of the model.
         """
         served = served_container(construct_id, server=server, cache=cache, gpus=gpus, capacity=self.capacity)
-        given, finding = with_memory(construct_id, server, gpus, self._pools, options)
+        pools = [each.pool for each in self.capacity]
+        given, finding = with_memory(construct_id, server, gpus, pools, options)
+        served.require_network(self.capacity, self.task.network_mode)
+        self.counted.require_new(construct_id)
+        copying = served.copying()
+        copier = None if copying is None else self.add_container(f"{construct_id}Copy", **copying)
         arguments = served.arguments(given, network_mode=self.task.network_mode)
-        container = add_served_container(self, construct_id, served, gpus=gpus, arguments=arguments)
+        container = self.add_gpu_container(construct_id, gpus=gpus, **arguments)
+        if copier is not None:
+            self.counted.limit_copy()
+        if served.cache is not None:
+            served.mount_in(container, copier, self.caches.volume_of(served.cache))
         self.server = self.server or server
         if finding is not None:
             announce(container, [finding])
@@ -279,15 +348,7 @@ class GpuTaskDefinition(CountedContainers):
             IncompatibleError: The capacity has no Neuron devices, or different numbers of them.
             DoesNotFitError: The smallest host of a capacity has less of something than the task asks for.
         """
-        self._require_new(construct_id)
-        plan = plan_neuron_container(
-            options.get("container_name") or construct_id,
-            task=self._so_far.before(options.get("logging")),
-            pools=self._pools,
-            devices=devices,
-            options=options,
-        )
-        return self._define(construct_id, image, plan, options)
+        return self.counted.add_neuron(construct_id, image, devices, options)
 
     @checked
     def run_task_command(
@@ -315,19 +376,9 @@ class GpuTaskDefinition(CountedContainers):
                 for tasks that have no network interface.
         """
         require_accelerators(self, instead="aws ecs run-task")
-        used, task = capacity_used(capacity, self.capacity), self.task_with_ports()
-        hosts, shares = used[0].hosts, shares_of(used, [task_slots(task, each.pool) for each in used])
-        workload = Workload(name=self.node.id, task=task, strategy=tuple(each.item for each in shares))
-        require_home(workload, used, hosts.cluster, _ARGUMENTS)
-        require_yes(workload, "GPU140", arguments=_ARGUMENTS)
-        require_interfaces(workload, {"security_groups": security_groups, "vpc_subnets": vpc_subnets}, _ARGUMENTS)
-        groups = {"SecurityGroups": [each.security_group_id for each in security_groups]} if security_groups else {}
-        return run_task_line(
-            cluster_name=hosts.cluster_name,
-            family=self.family,
-            strategy=[each.as_api for each in shares],
-            network={"Subnets": hosts.subnets_of(vpc_subnets).ids, **groups} if task.interfaces else None,
-        )
+        used = capacity_used(capacity, self.capacity)
+        interfaces = {"security_groups": security_groups, "vpc_subnets": vpc_subnets}
+        return started_by_hand(self, self.counted.with_ports(), used, interfaces)
 
     def keep_old_revisions(self) -> None:
         """Keeps the revisions that deploys replace, which something that runs goes on to start tasks of.
@@ -340,48 +391,5 @@ class GpuTaskDefinition(CountedContainers):
         self._resource.add_override("DeletionPolicy", "Delete")
 
     @property
-    def kept_by_daemons(self) -> FairShare:
-        """What daemons keep of the hosts that its tasks may get, before they share it."""
-        return next((each.hosts.kept for each in self.capacity if each.hosts.runs_daemons_on(each.pool)), NOTHING_KEPT)
-
-    def room_for_daemons(self, share: FairShare) -> Callable[[], None]:
-        """Makes room for daemons on its hosts in sizes that were not given.
-
-        Args:
-            share: What daemons keep of each host with NVIDIA GPUs.
-
-        Returns:
-            What does so, and can no longer fail.
-
-        Raises:
-            InvalidValueError: Its other containers take all of the share of a host that is left.
-        """
-        task = self._so_far.task
-        if any(each.hosts.runs_daemons_on(each.pool) for each in self.capacity):
-            task = beside_daemons(task, self._shared_sizes, pools=self._pools, kept=share)
-        return partial(self.resize, task)
-
-    def _define(
-        self, construct_id: str, image: ecs.ContainerImage, plan: ContainerPlan, options: ContainerOptions
-    ) -> ecs.ContainerDefinition:
-        require_known_size(plan.task)
-        has_sidecars = bool(self._so_far.ids)
-        container = define_container(
-            self, construct_id, image=image, plan=plan, options=options, log_group=self.log_group
-        )
-        if has_sidecars and not self._has_main_container:
-            # CDK takes the first essential container, which may be a sidecar that has no port.
-            self.default_container = container
-        self._has_main_container = True
-        default, before = plan.default_size, self._so_far.before(options.get("logging"))
-        if default != DefaultSize():
-            shared = SharedSize(default, has_router=before is not self._so_far.task)
-            self._shared_sizes = {**self._shared_sizes, plan.container.name: shared}
-        self._count(construct_id, plan.container, options.get("logging"))
-        needs = metadata_of(plan.task)
-        if plan.container.needs is not None and needs is not None:
-            self._resource.add_metadata(METADATA_KEY, needs)
-        if plan.requirement is not None:
-            # CDK numbers the containers of a template in this order.
-            write_requirement(self._resource, len(self._containers) - 1, plan.requirement)
-        return container
+    def _resource(self) -> ecs.CfnTaskDefinition:
+        return cast("ecs.CfnTaskDefinition", self.node.default_child)

@@ -13,8 +13,9 @@ from gpu_constructs.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.capacity.imported_capacity import ImportedGpuCapacity
 from gpu_constructs.cdk.tokens import is_token, known_text
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
-from gpu_constructs.fleet import PlacementConstraint, PoolKind, Task
+from gpu_constructs.fleet import DECLARED_TYPES, METADATA_KEY, PlacementConstraint, PoolKind, Task
 from gpu_constructs.hardware import Architecture
+from gpu_constructs.hardware.declared import metadata_of as types_written
 from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity
 from gpu_constructs.placement.query import instance_type_in, render
 
@@ -135,6 +136,16 @@ class Landing:
             cpu_architecture=_SPELLED[self.architecture], operating_system_family=_LINUX
         )
         return {"requires_compatibilities": list(self.compatibilities), "runtime_platform": platform}
+
+
+def write_landing(resource: ecs.CfnTaskDefinition, landing: Landing, capacity: Sequence[Capacity]) -> None:
+    """Writes what `ecs.Ec2TaskDefinition` has no argument for into a task definition for some capacity."""
+    for name, value in landing.properties().items():
+        setattr(resource, name, value)
+    declared = types_written([instance_type for each in capacity for instance_type in each.pool.instance_types])
+    if declared:
+        # Its placement constraint names them, and their hosts may be in no template of the app.
+        resource.add_override(f"Metadata.{METADATA_KEY}.{DECLARED_TYPES}", declared)
 
 
 def landing_on(capacity: Sequence[Capacity]) -> Landing:

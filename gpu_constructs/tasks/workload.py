@@ -2,36 +2,46 @@
 
 from __future__ import annotations
 
+import json
 import math
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
+import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 
 from gpu_constructs.cdk.refusal import require_yes
 from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.fleet import UNKNOWN, StrategyItem, Unknown, Workload
+from gpu_constructs.fleet import UNKNOWN, StrategyItem, Task, Unknown, Workload
 from gpu_constructs.hardware.aws_limits import MAX_BASE, MAX_WEIGHT
-from gpu_constructs.placement import demand_of
+from gpu_constructs.placement import demand_of, task_slots
 from gpu_constructs.tasks.counted_containers import CountedContainers
 from gpu_constructs.tasks.task_target import Capacity, require_capacities
 
+_BY_HAND: Mapping[str, str] = {
+    "CapacityProviderStrategy": "capacity",
+    "NetworkMode awsvpc": "network_mode=ecs.NetworkMode.AWS_VPC",
+}
 
-def require_accelerators(task_definition: CountedContainers, *, instead: str) -> None:
+
+def require_accelerators(task_definition: object, *, instead: str) -> None:
     """Refuses anything but a task definition with accelerators.
 
     Raises:
         InvalidValueError: It is something else.
     """
-    if not isinstance(task_definition, CountedContainers):
+    counted = getattr(task_definition, "counted", None)
+    if not isinstance(counted, CountedContainers):
         raise InvalidValueError(
             f"expects a GpuTaskDefinition, got {shown(task_definition)}",
             argument="task_definition",
             value=task_definition,
             fix=f"a GpuTaskDefinition, or {instead} for a task without GPUs",
         )
-    if not demand_of(task_definition.task).wants_accelerator:
+    if not demand_of(counted.task).wants_accelerator:
         raise InvalidValueError(
             "the task definition has no container with GPUs or Neuron devices",
             argument="task_definition",
@@ -158,3 +168,73 @@ def _weights(slots: Sequence[int | Unknown]) -> list[int]:
         return [1] * len(slots)
     divisor = max(math.gcd(*sizes), -(-max(sizes) // MAX_WEIGHT))
     return [max(1, each // divisor) for each in sizes]
+
+
+def started_by_hand(
+    definition: ecs.TaskDefinition,
+    task: Task,
+    used: Sequence[Capacity],
+    interfaces: Mapping[str, Any],
+) -> str:
+    """The ``aws ecs run-task`` line of a task definition.
+
+    Args:
+        definition: The task definition.
+        task: What it asks of a host.
+        used: Its capacity that the task may get.
+        interfaces: Its ``security_groups`` and ``vpc_subnets`` in network mode ``awsvpc``.
+
+    Raises:
+        IncompatibleError: The capacities are of two clusters or of both kinds, or security groups or subnets are for
+            tasks that have no network interface.
+    """
+    hosts, shares = used[0].hosts, shares_of(used, [task_slots(task, each.pool) for each in used])
+    workload = Workload(name=definition.node.id, task=task, strategy=tuple(each.item for each in shares))
+    require_home(workload, used, hosts.cluster, _BY_HAND)
+    require_yes(workload, "GPU140", arguments=_BY_HAND)
+    require_interfaces(workload, interfaces, _BY_HAND)
+    groups = interfaces["security_groups"]
+    of_groups = {"SecurityGroups": [each.security_group_id for each in groups]} if groups else {}
+    subnets = {"Subnets": hosts.subnets_of(interfaces["vpc_subnets"]).ids} if task.interfaces else None
+    return run_task_line(
+        cluster_name=hosts.cluster_name,
+        family=definition.family,
+        strategy=[each.as_api for each in shares],
+        network=None if subnets is None else {**subnets, **of_groups},
+    )
+
+
+def run_task_line(
+    *,
+    cluster_name: str,
+    family: str,
+    strategy: Sequence[Mapping[str, object]],
+    network: Mapping[str, Sequence[str]] | None,
+    overrides: Mapping[str, object] | None = None,
+) -> str:
+    """``aws ecs run-task``; its strategy is what makes managed scaling start a host.
+
+    Args:
+        cluster_name: The cluster.
+        family: The family of the task definition, of which its latest revision runs.
+        strategy: Items of the capacity provider strategy, as the API has them.
+        network: The configuration of ``awsvpc``, as the API has it; None in other modes.
+        overrides: What the containers get besides, as the API has it.
+    """
+    items = (",".join(f"{_written(key)}={value}" for key, value in each.items()) for each in strategy)
+    line = (
+        f"aws ecs run-task --cluster {cluster_name} --task-definition {family} "
+        f"--capacity-provider-strategy {' '.join(items)} --propagate-tags TASK_DEFINITION"
+    )
+    if overrides is not None:
+        line += f" --overrides {shlex.quote(json.dumps(overrides))}"
+    if network is None:
+        return line
+    # A list may be one token, of which no item is known.
+    parts = ",".join(f"{_written(key)}=[{cdk.Fn.join(',', list(values))}]" for key, values in network.items())
+    return f"{line} --network-configuration 'awsvpcConfiguration={{{parts}}}'"
+
+
+def _written(name: str) -> str:
+    """The name of a field as the AWS CLI writes it."""
+    return f"{name[:1].lower()}{name[1:]}"

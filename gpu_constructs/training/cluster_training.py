@@ -31,7 +31,7 @@ from gpu_constructs.jobs.data import DataOptions, JobPlaces
 from gpu_constructs.jobs.job_run import CHECKPOINTS, VARIABLES, JobRetries, JobRun
 from gpu_constructs.jobs.machine import attempt_seconds, require_machine_name
 from gpu_constructs.jobs.started_job import StartedJob
-from gpu_constructs.tasks.gpu_needs import GpuNeedOptions, needs_among
+from gpu_constructs.tasks.gpu_ask import GpuNeedOptions, needs_among
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.tasks.workload import keep_exported, require_home
 from gpu_constructs.training.gang_plan import Hosts, hosts_of, long_history, mount_volumes, require_room

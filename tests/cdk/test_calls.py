@@ -30,7 +30,7 @@ SWALLOWED: list[tuple[Callable[[Site], object], str, str]] = [
     (
         lambda site: site.task().add_container("side", image=site.image, memory_limit_mib=10**6),
         "Stack/Task",
-        "CountedContainers.add_container was refused: memory_limit_mib: ",
+        "GpuTaskDefinition.add_container was refused: memory_limit_mib: ",
     ),
     (
         lambda site: site.l4.strategy(weight=-1),

@@ -139,25 +139,6 @@ def test_a_copy_ends_before_the_server_starts(site: Site) -> None:
     assert [each for each in allowed(site, "TaskTaskRole") if "s3:GetObject*" in each]
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"memory_mib": 15900},
-        {"port_mappings": [ecs.PortMapping(container_port=80, container_port_range="1-2")]},
-        {"credential_specs": [ecs.DomainlessCredentialSpec("arn:aws:s3:::specs/a.json")] * 2},
-        {"environment_files": [ecs.EnvironmentFile.from_asset("/nonexistent")]},
-    ],
-    ids=lambda wrong: next(iter(wrong)),
-)
-def test_a_copy_whose_server_is_refused_leaves_nothing_behind(ground: Ground, wrong: Any) -> None:
-    task, cache = ground.task(), ModelCache.s3_copy(bucket_of(ground))
-    before = ground.children()
-    with pytest.raises(GpuConstructsError):
-        task.add_model_server("Vllm", server=ModelServer.vllm("/models"), cache=cache, **wrong)
-    assert ground.children() == before
-    serve(task, cache)
-
-
 def volumes_of_copies(stack_name: str, *, bucket: str | None, prefix: str = "") -> str:
     """The name of the volume of a copy in an app of its own, with paths that all such apps have."""
     site = Site(cdk.App())
@@ -165,7 +146,7 @@ def volumes_of_copies(stack_name: str, *, bucket: str | None, prefix: str = "") 
     weights = s3.Bucket(stack, "W") if bucket is None else s3.Bucket.from_bucket_name(stack, "W", bucket)
     task = GpuTaskDefinition(stack, "Task", capacity=[site.capacity("g6.xlarge")])
     serve(task, ModelCache.s3_copy(weights, prefix=prefix))
-    return next(iter(task.volumes_of_caches.values()))
+    return next(iter(task.caches.names))
 
 
 def test_only_copies_of_the_same_part_of_the_same_bucket_share_a_volume() -> None:

@@ -14,8 +14,8 @@ from gpu_constructs.errors import GpuConstructsError
 from gpu_constructs.fleet import Pool, PoolKind, Task
 from gpu_constructs.hardware import Vendor, accelerated
 from gpu_constructs.placement import fit, task_slots
+from gpu_constructs.tasks.accelerated_container import plan_neuron_container
 from gpu_constructs.tasks.container_options import ContainerOptions
-from gpu_constructs.tasks.neuron_container import plan_neuron_container
 from tests.rules.given import a_pool, of_image
 from tests.synthesis import Site, Tenant, unwritten
 

@@ -22,7 +22,7 @@ from gpu_constructs.capacity.family import plan_family
 from gpu_constructs.fleet import Task
 from gpu_constructs.hardware import Vendor, accelerated
 from gpu_constructs.placement import NOTHING_KEPT, fit
-from gpu_constructs.tasks.gpu_container import plan_gpu_container
+from gpu_constructs.tasks.accelerated_container import plan_gpu_container
 from tests.synthesis import Landlord, Site, Tenant, unwritten
 
 
@@ -103,11 +103,11 @@ def test_it_is_a_task_definition_like_any_other(tenant: Tenant) -> None:
 def test_ports_are_counted_that_are_added_by_way_of_the_task(tenant: Tenant) -> None:
     task = tenant.task()
     task.add_gpu_container("vllm", image=tenant.image)
-    assert task.task_with_ports().host_ports == frozenset()
+    assert task.counted.with_ports().host_ports == frozenset()
     for number, found in enumerate((task.default_container, task.find_container("vllm"))):
         assert found is not None
         found.add_port_mappings(ecs.PortMapping(container_port=8000 + number, host_port=80 + number))
-    assert task.task_with_ports().host_ports == {(80, "tcp"), (81, "tcp")}
+    assert task.counted.with_ports().host_ports == {(80, "tcp"), (81, "tcp")}
 
 
 def test_an_image_is_not_its_name(tenant: Tenant) -> None:

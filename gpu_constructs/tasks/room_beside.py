@@ -1,4 +1,4 @@
-"""The size of a task with the proxy of Service Connect, which ECS takes from what the containers leave of it.
+"""Sizes of a task that leave room for what ECS runs beside its containers: the proxy of Service Connect, and daemons.
 
 "You must set the CPU and memory parameters": ECS gives the proxy what the task has above its containers, and "on Amazon
 EC2, task definition memory is required".
@@ -7,19 +7,24 @@ https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-connect-conc
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
+from typing import NamedTuple
 
 from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs.errors import DoesNotFitError, InvalidValueError
-from gpu_constructs.fleet import Pool, Task, Unknown, known
+from gpu_constructs.fleet import UNKNOWN, Container, Pool, Task, Unknown, known, total
 from gpu_constructs.hardware.aws_limits import PROXY_CPU, PROXY_MEMORY_MIB
-from gpu_constructs.placement import task_slots
+from gpu_constructs.placement import FairShare, task_slots
 from gpu_constructs.placement.fit import refusals
-from gpu_constructs.tasks.container_plan import with_container
-from gpu_constructs.tasks.host_share import types_for
+from gpu_constructs.tasks.container_plan import DefaultSize, share_for, with_container
+from gpu_constructs.tasks.host_share import default_shared_memory_mib, types_for
+
+# What CDK adds at synth where a container logs with FireLens and there is no log router (``renderContainers`` of
+# aws-cdk-lib 2.275).
+LOG_ROUTER = Container(name="log-router", memory_reservation_mib=50)
 
 
 def with_proxy(task: Task) -> Task:
@@ -74,3 +79,67 @@ def require_room_for_proxy(task: Task, sized: Task, pools: Sequence[Pool]) -> No
 def write_size(resource: ecs.CfnTaskDefinition, task: Task) -> None:
     """Writes the size of a task into the template, for which `ecs.Ec2TaskDefinition` has no argument."""
     resource.cpu, resource.memory = str(task.cpu_limit), str(task.memory_limit_mib)
+
+
+class SharedSize(NamedTuple):
+    """What of a container's size was not given, and what it was shared with.
+
+    Attributes:
+        default: What was not given.
+        has_router: Whether the log router that CDK adds was taken off before.
+    """
+
+    default: DefaultSize
+    has_router: bool
+
+
+def beside_daemons(
+    task: Task, sizes: Mapping[str | Unknown, SharedSize], *, pools: Sequence[Pool], kept: FairShare
+) -> Task:
+    """The task if daemons keep so much of its hosts: sizes that were not given become smaller.
+
+    Args:
+        task: What it asks of a host so far.
+        sizes: The containers whose size, or a part of it, was not given, by name.
+        pools: Where it may run.
+        kept: What daemons keep of every host.
+
+    Raises:
+        InvalidValueError: Its other containers take all of the share of a host that is left.
+    """
+    sized = _without_containers(task)
+    for container in task.containers:
+        shared = sizes.get(container.name)
+        resized = container
+        if shared is not None:
+            before = with_container(sized, LOG_ROUTER) if shared.has_router else sized
+            resized = _with_share(container, shared.default, share_for(container, task=before, pools=pools, kept=kept))
+        sized = with_container(sized, resized)
+    return sized
+
+
+def _with_share(container: Container, default: DefaultSize, share: FairShare) -> Container:
+    sized = replace(
+        container,
+        cpu=share.cpu if default.cpu else container.cpu,
+        memory_limit_mib=share.memory_mib if default.memory else container.memory_limit_mib,
+    )
+    shared = default_shared_memory_mib(sized.memory_mib) if default.shared_memory else container.shared_memory_mib
+    return replace(sized, shared_memory_mib=shared)
+
+
+def _without_containers(task: Task) -> Task:
+    """The task with none of its containers, which a size of the task shrinks by."""
+    limits = (each.memory_mib if each.memory_limit_mib is None else each.memory_limit_mib for each in task.containers)
+    return replace(
+        task,
+        containers=(),
+        cpu_limit=_less(task.cpu_limit, total(each.cpu for each in task.containers)),
+        memory_limit_mib=_less(task.memory_limit_mib, total(limits)),
+    )
+
+
+def _less(size: int | Unknown | None, containers: int | Unknown) -> int | Unknown | None:
+    if size is None:
+        return None
+    return UNKNOWN if isinstance(size, Unknown) or isinstance(containers, Unknown) else size - containers
