@@ -19,7 +19,7 @@ from gpu_constructs.account.self_test import run as run_module
 from gpu_constructs.account.self_test.request import targets_of
 from gpu_constructs.cli.program import main
 from gpu_constructs.errors import GpuConstructsError, UnknownNameError
-from gpu_constructs.live import answers
+from gpu_constructs.live.described import answers
 from tests.account.modelled import error_codes
 from tests.account.recorded import Recorded
 from tests.live.given import cluster

@@ -15,7 +15,10 @@ from hypothesis import strategies as st
 
 from gpu_constructs.cli.program import main
 from gpu_constructs.errors import GpuConstructsError
-from gpu_constructs.live import answers, parsed, subject_called, verify, why
+from gpu_constructs.live.described import answers, parsed
+from gpu_constructs.live.subjects import subject_called
+from gpu_constructs.live.verified import verify
+from gpu_constructs.live.waiting import why
 
 from .given import VCPUS, Answer, cluster
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 import pytest
 
 from gpu_constructs.errors import GpuConstructsError
-from gpu_constructs.live import Layer, answers, subject_called, verify, why
+from gpu_constructs.live.described import answers
+from gpu_constructs.live.hosts import Layer
+from gpu_constructs.live.subjects import subject_called
+from gpu_constructs.live.verified import verify
+from gpu_constructs.live.waiting import why
 
 from .given import Answer, cluster
 

@@ -11,7 +11,8 @@ import pytest
 from botocore.stub import Stubber
 
 from gpu_constructs.cli.program import main
-from gpu_constructs.live import Check, answers, verify
+from gpu_constructs.live.described import answers
+from gpu_constructs.live.verified import Check, verify
 
 from .given import Answer, cluster
 

@@ -11,7 +11,11 @@ import pytest
 
 from gpu_constructs.cli.program import main
 from gpu_constructs.errors import GpuConstructsError
-from gpu_constructs.live import Cause, Layer, answers, parsed, subject_called, verify, why
+from gpu_constructs.live.described import answers, parsed
+from gpu_constructs.live.hosts import Cause, Layer
+from gpu_constructs.live.subjects import subject_called
+from gpu_constructs.live.verified import verify
+from gpu_constructs.live.waiting import why
 
 from .given import VCPUS, Answer, cluster
 
