@@ -65,26 +65,20 @@ class EnvironmentPlan:
     """A compute environment that may be made.
 
     Attributes:
-        name: Its construct id.
         instance_types: Names of its instance types, each once.
         pool: What it can launch.
         machine_image: The image of its hosts.
         parts: Its parts.
         subnets: Where its hosts run.
-        min_vcpus: vCPUs that are always there.
-        max_vcpus: vCPUs at most.
         launch_template: Properties of ``LaunchTemplateData`` that CDK's launch template has no argument for.
         user_data: The user data of its hosts.
     """
 
-    name: str
     instance_types: tuple[str, ...]
     pool: Pool
     machine_image: GpuMachineImage
     parts: CapacityParts
     subnets: HostSubnets
-    min_vcpus: int
-    max_vcpus: int
     launch_template: Mapping[str, object]
     user_data: str
 
@@ -139,6 +133,7 @@ def plan_environment(choice: CapacityChoice, *, subnets: HostSubnets, region: st
         subnets=subnets.known,
         public_subnets=subnets.has_public,
         has_provider=False,
+        min_vcpus=min_vcpus,
         max_vcpus=max_vcpus,
     )
     _require_one_shape(pool)
@@ -150,14 +145,11 @@ def plan_environment(choice: CapacityChoice, *, subnets: HostSubnets, region: st
     require_yes(pool, *_OF_THE_PARTS, arguments=_ARGUMENTS)
     require_allowed(pool, _ARGUMENTS)
     return EnvironmentPlan(
-        name=choice.construct_id,
         instance_types=names,
         pool=pool,
         machine_image=image,
         parts=parts,
         subnets=subnets,
-        min_vcpus=min_vcpus,
-        max_vcpus=max_vcpus,
         launch_template=launch_template,
         user_data=user_data,
     )
