@@ -21,22 +21,9 @@ import jsii
 from constructs import IConstruct
 
 from gpu_constructs import __version__
-from gpu_constructs.checking.report import check_files, report_in
 from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.fleet import METADATA_KEY, Fleet, Origin
-from gpu_constructs.planning import plan
-from gpu_constructs.planning.budget_verdict import BUDGET, BUDGET_NOT_KNOWN, findings_of, verdict
-from gpu_constructs.planning.in_words import summary
-from gpu_constructs.rules import Finding, Rule, Severity, catalogue
-from gpu_constructs.rules.files.unread_input import understood
-from gpu_constructs.rules.fit.unchecked import UNCHECKED
-from gpu_constructs.template import UnreadableError
-
-
-def _is_shown(rule: Rule) -> bool:
-    """What synth shows: what needs an answer, a part that was not understood, and in one line what was not checked."""
-    return rule.severity is not Severity.INFO or rule.id in {understood.id, UNCHECKED}
-
+from gpu_constructs.fleet import METADATA_KEY
+from gpu_constructs.rules import Finding, Severity
 
 _CHECKED: WeakKeyDictionary[IConstruct, GpuChecks] = WeakKeyDictionary()
 """The check of each app."""
@@ -105,7 +92,9 @@ class GpuChecks:
     @property
     def rule_ids(self) -> list[str]:
         """Ids of all rules, and of the budget."""
-        return [*(each.id for each in catalogue.RULES), BUDGET, BUDGET_NOT_KNOWN]
+        from gpu_constructs.cdk.synth_report import rule_ids  # noqa: PLC0415 - for apps that are checked
+
+        return rule_ids()
 
     def validate(self, context: cdk.IPolicyValidationContext) -> cdk.PolicyValidationPluginReport:
         """Called by CDK when the templates are written.
@@ -113,26 +102,12 @@ class GpuChecks:
         Args:
             context: Where the templates are.
         """
-        try:
-            report = report_in(self._directories(context), rules=_is_shown)
-            if report.unchecked_line:
-                _say(f"{METADATA_KEY}: {report.unchecked_line}")
-            for note in report.notes:
-                _say(f"{METADATA_KEY}: {note}")
-            findings = (*report.findings, *self._planned(report.fleet))
-        except UnreadableError:
-            # One template that cannot be read keeps none of the others from being checked.
-            findings = tuple(each for stack in context.stack_templates for each in _findings_of_one(stack))
-        return cdk.PolicyValidationPluginReport(
-            success=not any(each.severity is Severity.ERROR for each in findings),
-            violations=[_violation(each) for each in findings if each.rule != UNCHECKED],
-        )
+        from gpu_constructs.cdk.synth_report import report_of  # noqa: PLC0415 - for apps that are checked
 
-    def _planned(self, fleet: Fleet) -> tuple[Finding, ...]:
-        """What the hosts have against the budget; what they cost is said on stderr."""
-        found = plan(fleet)
-        _say(summary(found, start=f"{METADATA_KEY}: "))
-        return () if self._budget is None else findings_of(verdict(found, self._budget))
+        report, lines = report_of(self._directories(context), context.stack_templates, self._budget)
+        for each in lines:
+            _say(each)
+        return report
 
     def _directories(self, context: cdk.IPolicyValidationContext) -> list[str]:
         """A whole assembly says more than its templates: regions, stack names, what was acknowledged where."""
@@ -174,34 +149,3 @@ def announce(construct: IConstruct, findings: Iterable[Finding]) -> None:
             cdk.Annotations.of(construct).add_info(text)
             continue
         cdk.Validations.of(construct).add_warning(f"{METADATA_KEY}::{each.rule}", text)
-
-
-def _violation(finding: Finding) -> cdk.PolicyViolation:
-    origin = finding.origin
-    return cdk.PolicyViolation(
-        rule_name=finding.rule,
-        description=finding.message,
-        fix=finding.fix or None,
-        severity=finding.severity.value,
-        violating_resources=[]
-        if origin is None
-        else [
-            cdk.PolicyViolatingResource(
-                resource_logical_id=origin.resource or None,
-                construct_path=None if origin.resource else origin.construct_path,
-                template_path=origin.file,
-                locations=["/".join(map(str, origin.path[2:]))],
-            )
-        ],
-    )
-
-
-def _findings_of_one(stack: cdk.PolicyValidationStack) -> tuple[Finding, ...]:
-    try:
-        return check_files([stack.template_path], rules=_is_shown).findings
-    except UnreadableError as error:
-        origin = Origin(resource="", file=stack.template_path, construct_path=stack.stack_construct_path)
-        text = f"the template was not checked: {error}"
-        return (
-            Finding(rule=understood.id, severity=Severity.WARNING, subject="template", message=text, origin=origin),
-        )

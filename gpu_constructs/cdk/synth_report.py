@@ -1,0 +1,87 @@
+"""What synth says of an app: its templates are read and judged, and its hosts held against a budget.
+
+Only apps that are checked load it, when their templates are written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import aws_cdk as cdk
+
+from gpu_constructs.checking.report import check_files, report_in
+from gpu_constructs.fleet import METADATA_KEY, Origin
+from gpu_constructs.planning import plan
+from gpu_constructs.planning.budget_verdict import BUDGET, BUDGET_NOT_KNOWN, findings_of, verdict
+from gpu_constructs.planning.in_words import summary
+from gpu_constructs.rules import Finding, Rule, Severity, catalogue
+from gpu_constructs.rules.files.unread_input import understood
+from gpu_constructs.rules.fit.unchecked import UNCHECKED
+from gpu_constructs.template import UnreadableError
+
+
+def rule_ids() -> list[str]:
+    """Ids of all rules, and of the budget."""
+    return [*(each.id for each in catalogue.RULES), BUDGET, BUDGET_NOT_KNOWN]
+
+
+def report_of(
+    directories: Sequence[str], templates: Sequence[cdk.PolicyValidationStack], budget: float | None
+) -> tuple[cdk.PolicyValidationPluginReport, tuple[str, ...]]:
+    """What is found in the templates of an app, and lines about hosts, prices and what was not checked.
+
+    Args:
+        directories: The cloud assemblies.
+        templates: The templates in them, for where not all can be read together.
+        budget: US dollars an hour that the hosts may cost; None for any.
+    """
+    lines: tuple[str, ...] = ()
+    try:
+        report = report_in(directories, rules=_is_shown)
+    except UnreadableError:
+        # One template that cannot be read keeps none of the others from being checked.
+        findings = tuple(each for stack in templates for each in _findings_of_one(stack))
+    else:
+        notes = (*([report.unchecked_line] if report.unchecked_line else []), *report.notes)
+        found = plan(report.fleet)
+        lines = (*(f"{METADATA_KEY}: {each}" for each in notes), summary(found, start=f"{METADATA_KEY}: "))
+        findings = (*report.findings, *(() if budget is None else findings_of(verdict(found, budget))))
+    violations = [_violation(each) for each in findings if each.rule != UNCHECKED]
+    success = not any(each.severity is Severity.ERROR for each in findings)
+    return cdk.PolicyValidationPluginReport(success=success, violations=violations), lines
+
+
+def _is_shown(rule: Rule) -> bool:
+    """What synth shows: what needs an answer, a part that was not understood, and in one line what was not checked."""
+    return rule.severity is not Severity.INFO or rule.id in {understood.id, UNCHECKED}
+
+
+def _violation(finding: Finding) -> cdk.PolicyViolation:
+    origin = finding.origin
+    return cdk.PolicyViolation(
+        rule_name=finding.rule,
+        description=finding.message,
+        fix=finding.fix or None,
+        severity=finding.severity.value,
+        violating_resources=[]
+        if origin is None
+        else [
+            cdk.PolicyViolatingResource(
+                resource_logical_id=origin.resource or None,
+                construct_path=None if origin.resource else origin.construct_path,
+                template_path=origin.file,
+                locations=["/".join(map(str, origin.path[2:]))],
+            )
+        ],
+    )
+
+
+def _findings_of_one(stack: cdk.PolicyValidationStack) -> tuple[Finding, ...]:
+    try:
+        return check_files([stack.template_path], rules=_is_shown).findings
+    except UnreadableError as error:
+        origin = Origin(resource="", file=stack.template_path, construct_path=stack.stack_construct_path)
+        text = f"the template was not checked: {error}"
+        return (
+            Finding(rule=understood.id, severity=Severity.WARNING, subject="template", message=text, origin=origin),
+        )
