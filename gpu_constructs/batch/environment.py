@@ -16,7 +16,7 @@ from gpu_constructs.batch.environment_plan import EnvironmentPlan
 from gpu_constructs.capacity.network import NetworkResources, network_resources
 from gpu_constructs.capacity.purchase import Purchase
 from gpu_constructs.cdk.validation import announce
-from gpu_constructs.fleet import DECLARED_IMAGE, DECLARED_TYPES, METADATA_KEY, UNKNOWN, Pool
+from gpu_constructs.fleet import DECLARED_IMAGE, DECLARED_TYPES, METADATA_KEY, UNKNOWN, Pool, known
 from gpu_constructs.hardware.declared import metadata_of
 from gpu_constructs.hardware.own_image import image_metadata
 from gpu_constructs.hosts.network import HostSubnets, require_storage_in
@@ -128,7 +128,7 @@ class BatchEnvironment(Construct):
     """
 
     def __init__(self, scope: Construct, *, plan: EnvironmentPlan, hosts: QueueHosts, update_minutes: float) -> None:
-        super().__init__(scope, plan.name)
+        super().__init__(scope, plan.pool.name)
         self.pool: Pool = plan.pool
         self.purchase: Purchase = plan.parts.purchase
         self.subnets: HostSubnets = plan.subnets
@@ -153,8 +153,8 @@ class BatchEnvironment(Construct):
                 type="SPOT" if plan.is_spot else "EC2",
                 allocation_strategy=_SPOT if plan.is_spot else _ON_DEMAND,
                 instance_types=list(plan.instance_types),
-                minv_cpus=plan.min_vcpus,
-                maxv_cpus=plan.max_vcpus,
+                minv_cpus=known(plan.pool.min_vcpus or 0),
+                maxv_cpus=known(plan.pool.max_vcpus or 0),
                 instance_role=hosts.instance_profile.instance_profile_arn,
                 subnets=plan.subnets.ids,
                 # Multi-node jobs have interfaces of their own in these groups. AWS Batch refuses groups here where the
