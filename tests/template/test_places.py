@@ -169,7 +169,7 @@ def test_an_app_with_stack_traces_has_the_line_that_made_the_construct(
             SourceLine(file="/srv/a.py", line=9),
         ),
         (
-            ["defined (/srv/gpu-constructs/gpu_constructs/cdk/given.py:42)", "main (/srv/gpu_constructs/app.py:9)"],
+            ["defined (/srv/gpu-constructs/gpu_constructs/errors.py:42)", "main (/srv/gpu_constructs/app.py:9)"],
             SourceLine(file="/srv/gpu_constructs/app.py", line=9),
         ),
         (["new Stack (/srv/node_modules/aws-cdk-lib/core/lib/stack.js:1:2)"], None),

@@ -13,10 +13,9 @@ from gpu_constructs.hardware.aws_limits import USUAL_DYNAMIC_PORTS
 from gpu_constructs.rules.context import Context
 from gpu_constructs.template.mentions import mentioned
 from gpu_constructs.template.model import Reference, Resource
-from gpu_constructs.template.resources.clusters import CAPACITY_PROVIDER
+from gpu_constructs.template.resources.clusters import CAPACITY_PROVIDER, Order
 from gpu_constructs.template.resources.groups import AUTO_SCALING_GROUP
 from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.order import Order
 from gpu_constructs.template.resources.section import Section
 from gpu_constructs.template.resources.security_groups import EGRESS, INGRESS, Groups, Ports, SecurityGroups
 from gpu_constructs.values import dataclass

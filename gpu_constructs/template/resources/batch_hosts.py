@@ -26,14 +26,12 @@ from gpu_constructs.fleet import (
 from gpu_constructs.hardware import Architecture, InstanceType, Vendor, families, family, image, known_type
 from gpu_constructs.hardware.aws_limits import BATCH_TYPE_WORDS, FARGATE_PROVIDERS
 from gpu_constructs.template.model import Resource
-from gpu_constructs.template.resources.images import image_of
 from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.launch import Launches
+from gpu_constructs.template.resources.launch import Launches, image_of
 from gpu_constructs.template.resources.managed import managed_purchase, managed_types
-from gpu_constructs.template.resources.networks import Networks
+from gpu_constructs.template.resources.networks import Networks, subnets_of, tenancy_in, zones_of
 from gpu_constructs.template.resources.pools import FoundPool
 from gpu_constructs.template.resources.section import Notes, Section, given
-from gpu_constructs.template.resources.subnets import subnets_of, tenancy_in, zones_of
 
 _ENVIRONMENT = "AWS::Batch::ComputeEnvironment"
 

@@ -19,10 +19,9 @@ from gpu_constructs.template.resources.containers import (
     mount_paths_of,
     requirements_of,
 )
-from gpu_constructs.template.resources.efs_volumes import efs_volumes_of
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.section import Notes, Section, given
-from gpu_constructs.template.resources.tasks import amount_of, architecture_of, needs_in
+from gpu_constructs.template.resources.tasks import amount_of, architecture_of, efs_volumes_of, needs_in
 
 JOB_DEFINITION = "AWS::Batch::JobDefinition"
 _GENERAL = frozenset({"MEMORY", "VCPU"})

@@ -1,19 +1,65 @@
-"""Clusters: what each is called, which capacity providers it has, and where its tasks go by default."""
+"""Clusters: what each is called, which capacity providers it has, and where its tasks go by default.
+
+And the order of resources: CloudFormation creates one after those that it refers to or depends on, and the others at
+the same time: https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-attribute-dependson.html
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from gpu_constructs.fleet import KEEPS_PROVIDERS, KEEPS_STRATEGY, UNKNOWN, Origin, Place, ProviderList, Unknown
-from gpu_constructs.template.mentions import mentioned
+from gpu_constructs.template.mentions import mentioned, references_in
 from gpu_constructs.template.model import Reference, Resource, Value, is_open
 from gpu_constructs.template.resources.index import Index, place_of_arn
 from gpu_constructs.template.resources.names import Names
-from gpu_constructs.template.resources.order import Order
 from gpu_constructs.template.resources.purchases import own_metadata
 from gpu_constructs.template.resources.section import Notes, Section, is_list
 from gpu_constructs.values import dataclass
+
+# Resources whose properties are looked at; of the others, only what they depend on is.
+_LOOKED_AT = "AWS::ECS::"
+
+
+class Order:
+    """What comes after one of some resources."""
+
+    def __init__(self, index: Index, goals: Collection[Reference]) -> None:
+        self._index = index
+        self._found: dict[Reference, bool] = dict.fromkeys(goals, True)
+
+    def puts_after(self, resource: Resource) -> bool:
+        """Whether a resource is created after one of the goals."""
+        first = resource.reference
+        if first in self._found:
+            return self._found[first]
+        waiting, opened = [(first, self._before(first))], {first}
+        while waiting:
+            at, earlier = waiting[-1]
+            for each in earlier:
+                known = self._found.get(each)
+                if known:  # whatever led here comes after it too
+                    self._found.update((later, True) for later, _ in waiting)
+                    return True
+                if known is None and each not in opened:
+                    opened.add(each)
+                    waiting.append((each, self._before(each)))
+                    break
+            else:
+                self._found[at] = False
+                waiting.pop()
+        return False
+
+    def _before(self, reference: Reference) -> Iterator[Reference]:
+        resource = self._index.at(reference)
+        if resource is None:
+            return
+        for each in resource.depends_on:
+            yield Reference(resource.stack, each)
+        if resource.type.startswith(_LOOKED_AT):
+            yield from references_in(resource.properties)
+
 
 CLUSTER = "AWS::ECS::Cluster"
 CAPACITY_PROVIDER = "AWS::ECS::CapacityProvider"

@@ -1,37 +1,123 @@
-"""From the resources of templates to the fleet that they ask for."""
+"""From the resources of templates to the fleet that they ask for.
+
+A template declares instance types in the metadata of whatever launches them::
+
+    Metadata:
+      gpu-constructs:
+        InstanceTypes:
+          g9.xlarge: {Vcpus: 4, MemoryMib: 16384, Gpus: 1, GpuModel: R200}
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
-from gpu_constructs.fleet import Fleet, Pool, PoolKind, Remark, Task, Workload
+from gpu_constructs.budget import ENTRIES, work
+from gpu_constructs.errors import GpuConstructsError
+from gpu_constructs.fleet import (
+    DECLARED_TYPES,
+    METADATA_KEY,
+    UNKNOWN,
+    Fleet,
+    PlacementConstraint,
+    Pool,
+    PoolKind,
+    Remark,
+    RemarkKind,
+    Task,
+    Workload,
+)
+from gpu_constructs.hardware import InstanceType
 from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS, is_region
 from gpu_constructs.hardware.catalogue import for_one_check
+from gpu_constructs.hardware.declared import declared_type_of, instance_types_of_declarations
 from gpu_constructs.template.model import STATE_MACHINES, Resource, Stack
 from gpu_constructs.template.resources.batch_hosts import batch_pools, other_environments
 from gpu_constructs.template.resources.batch_jobs import batch_tasks
 from gpu_constructs.template.resources.clusters import CAPACITY_PROVIDER, Clusters, provider_key
-from gpu_constructs.template.resources.declarations import declared_in
 from gpu_constructs.template.resources.gangs import gangs_of
 from gpu_constructs.template.resources.groups import AUTO_SCALING_GROUP
 from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.json_texts import JsonTexts
 from gpu_constructs.template.resources.launch import Launches
 from gpu_constructs.template.resources.names import Names
-from gpu_constructs.template.resources.patterns import within_patterns
 from gpu_constructs.template.resources.pools import ecs_pools
+from gpu_constructs.template.resources.purchases import own_metadata
 from gpu_constructs.template.resources.runs import Runs, workload_of
 from gpu_constructs.template.resources.scaling import SERVICE, scaled_services
 from gpu_constructs.template.resources.section import Notes, Section
 from gpu_constructs.template.resources.services import Services
-from gpu_constructs.template.resources.state_machines import StateMachines
+from gpu_constructs.template.resources.state_machines import JsonTexts, StateMachines
 from gpu_constructs.template.resources.steps import steps_of
 from gpu_constructs.template.resources.strays import strays_of
 from gpu_constructs.template.resources.submissions import Submissions, job_queues, submitted_by_events
-from gpu_constructs.template.resources.task_roles import TaskRoles
-from gpu_constructs.template.resources.tasks import TASK_DEFINITION, task_of
+from gpu_constructs.template.resources.tasks import TASK_DEFINITION, TaskRoles, task_of
 from gpu_constructs.values import dataclass
+
+
+def declared_in(stacks: Sequence[Stack], notes: Notes) -> dict[str, InstanceType]:
+    """The types that templates declare, by name; what is wrong is noted, and so is what differs from another."""
+    found: dict[str, InstanceType] = {}
+    for stack in stacks:
+        for resource in stack.resources.values():
+            written = own_metadata(resource).get(DECLARED_TYPES)
+            if written is not None:
+                section = Section({}, resource.origin, ("Metadata", METADATA_KEY, DECLARED_TYPES), notes)
+                _add_declared(written, section, found)
+    return found
+
+
+def _add_declared(written: object, section: Section, found: dict[str, InstanceType]) -> None:
+    if not isinstance(written, Mapping):
+        section.note("expects instance types by name", written)
+        return
+    if len(found) + len(written) > ENTRIES:
+        section.note(f"expects {ENTRIES} instance types at most", written)
+        return
+    for name, facts in written.items():
+        keys = {str(key): value for key, value in facts.items()} if isinstance(facts, Mapping) else {}
+        try:
+            declared = declared_type_of(str(name), keys)
+            with for_one_check(found):
+                found.update(instance_types_of_declarations([declared]))
+        except GpuConstructsError as error:
+            section.note(str(error), facts, str(name), *(key for key in keys if key == error.argument))
+
+
+STEPS_OF_CONSTRAINT, STEPS_OF_PATTERN = 1_800, 60
+"""To ask a constraint for every instance type, and to compare each of its patterns, as measured."""
+
+_Holder = TypeVar("_Holder", Task, Workload)
+_MARK = "~"  # of `=~` and `!~`
+
+
+def within_patterns(fleet: Fleet) -> Fleet:
+    """The same fleet; with more patterns than there is work left for, expressions with some are unknown, as noted."""
+    asked = [each.task for each in fleet.workloads if each.task is not None]
+    written: list[Task | Workload] = [*fleet.tasks, *fleet.workloads]
+    counts = [count for holder in written for each in holder.constraints if (count := _patterns(each))]
+    count = sum(counts)
+    if work().takes(STEPS_OF_CONSTRAINT * len(counts) + STEPS_OF_PATTERN * count):
+        return fleet
+    origin = next(each.origin for each in written if each.origin and any(map(_patterns, each.constraints)))
+    text = f"{count} patterns in placement constraints are more than are judged: none of them is"
+    tasks = {id(each): _unknown(each) for each in (*fleet.tasks, *asked)}
+    return replace(
+        fleet,
+        tasks=tuple(tasks[id(each)] for each in fleet.tasks),
+        workloads=tuple(replace(_unknown(each), task=tasks.get(id(each.task))) for each in fleet.workloads),
+        remarks=(*fleet.remarks, Remark(kind=RemarkKind.NOT_READ, text=text, origin=origin)),
+    )
+
+
+def _patterns(constraint: PlacementConstraint) -> int:
+    return constraint.expression.count(_MARK) if isinstance(constraint.expression, str) else 0
+
+
+def _unknown(holder: _Holder) -> _Holder:
+    known = (replace(each, expression=UNKNOWN) if _patterns(each) else each for each in holder.constraints)
+    return replace(holder, constraints=tuple(known))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

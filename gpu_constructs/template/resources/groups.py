@@ -27,11 +27,10 @@ from gpu_constructs.template.model import Reference, Resource
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.instance_types import and_also, types_asked_for
 from gpu_constructs.template.resources.launch import UNKNOWN_LAUNCH, Launch, Launches
-from gpu_constructs.template.resources.networks import Networks
+from gpu_constructs.template.resources.networks import Networks, subnets_of, tenancy_in, zones_of
 from gpu_constructs.template.resources.purchases import bought_by_group, bought_by_policy, own_metadata
 from gpu_constructs.template.resources.schedules import Schedules
 from gpu_constructs.template.resources.section import Notes, Section, given, is_list
-from gpu_constructs.template.resources.subnets import subnets_of, tenancy_in, zones_of
 from gpu_constructs.values import dataclass
 
 AUTO_SCALING_GROUP = "AWS::AutoScaling::AutoScalingGroup"

@@ -1,30 +1,47 @@
-"""A launch template, a launch configuration or a single instance: what one host is made from."""
+"""A launch template, a launch configuration or a single instance: what one host is made from.
+
+Its machine image is known by the SSM parameter of an ECS image, or because the metadata of what names it declares it::
+
+    Metadata:
+      gpu-constructs:
+        MachineImage: {DriverVersion: 580.95.05, AgentVersion: 1.107.0, HasMpsService: true}
+
+https://docs.aws.amazon.com/AmazonECS/latest/developerguide/retrieve-ecs-optimized_AMI.html,
+https://bottlerocket.dev/en/os/latest/install/quickstart/aws/ecs/
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from typing import Final
 
+from gpu_constructs.errors import GpuConstructsError
 from gpu_constructs.fleet import (
+    DECLARED_IMAGE,
+    METADATA_KEY,
     NOTHING_SAID,
     UNKNOWN,
     Bought,
     HostImage,
     HostSetup,
+    LaunchDetails,
     NetworkInterface,
     Place,
     TypeChoice,
     Unknown,
+    Volume,
     values_of,
 )
-from gpu_constructs.hardware import Architecture
-from gpu_constructs.template.model import Reference, Resource, Text, Value
-from gpu_constructs.template.resources.images import image_of, image_written
+from gpu_constructs.hardware import Architecture, images_by_folder
+from gpu_constructs.hardware.own_image import own_image_of
+from gpu_constructs.template.model import DynamicReference, Reference, Resource, Text, Value
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.instance_types import types_asked_for
-from gpu_constructs.template.resources.launch_details import LaunchReader
-from gpu_constructs.template.resources.purchases import bought_by_configuration, bought_by_template
-from gpu_constructs.template.resources.section import Notes, Section, given
+from gpu_constructs.template.resources.purchases import bought_by_configuration, bought_by_template, own_metadata
+from gpu_constructs.template.resources.roles import Permission, Roles, trusts
+from gpu_constructs.template.resources.section import Notes, Section, given, is_list, is_off
 from gpu_constructs.template.resources.security_groups import EGRESS, INGRESS, SecurityGroups
 from gpu_constructs.template.resources.user_data import (
     NOT_KNOWN,
@@ -36,6 +53,145 @@ from gpu_constructs.template.resources.user_data import (
     with_init_metadata,
 )
 from gpu_constructs.values import dataclass
+
+# A dynamic reference, or the form that only the ImageId of a launch template takes; either may name a version of the
+# parameter, which says nothing about a public one.
+_RESOLVE = re.compile(r"(?:\{\{)?resolve:ssm(?:-secure)?:(/?[A-Za-z0-9_./-]{1,1024})(?::[0-9]{1,9})?(?:\}\})?")
+_LEAF = "/image_id"
+
+
+def image_of(resource: Resource, image_id: Value, notes: Notes) -> HostImage | Unknown:
+    """What is known about the image that a resource names, in its properties or its metadata."""
+    found = host_image(image_id)
+    written = own_metadata(resource).get(DECLARED_IMAGE)
+    if image_id is None or written is None or not isinstance(found, Unknown):
+        return found
+    section = Section({}, resource.origin, ("Metadata", METADATA_KEY, DECLARED_IMAGE), notes)
+    if not isinstance(written, Mapping):
+        section.note("expects facts by name", written)
+        return UNKNOWN
+    facts = {str(key): value for key, value in written.items()}
+    try:
+        return HostImage.own(own_image_of(facts))
+    except GpuConstructsError as error:
+        section.note(str(error), written, *(key for key in facts if key == error.argument))
+        return UNKNOWN
+
+
+def host_image(image_id: Value) -> HostImage | Unknown:
+    """What is known about the image."""
+    text = _text(image_id)
+    found = _RESOLVE.fullmatch(text.strip()) if text is not None and len(text) < 1200 else None  # noqa: PLR2004 - see the pattern
+    return _of_parameter(found[1]) if found else UNKNOWN
+
+
+def image_written(image_id: Value) -> str | None:
+    """An image that is written out and of which nothing is known; None where it is known, or a value of the deploy."""
+    return _text(image_id) if isinstance(host_image(image_id), Unknown) else None
+
+
+def _text(image_id: Value) -> str | None:
+    """The text of an ``ImageId``; a dynamic reference, unknown elsewhere, says here which image it stands for."""
+    return image_id.text if isinstance(image_id, DynamicReference) else image_id if isinstance(image_id, str) else None
+
+
+def _of_parameter(name: str) -> HostImage | Unknown:
+    """What is known about the image whose AMI id is in an SSM parameter.
+
+    Such as ``/aws/service/ecs/optimized-ami/amazon-linux-2023/gpu/recommended/image_id``; what ``.../recommended``
+    holds is a JSON document, and no AMI id.
+    """
+    folder, _, release = name.removesuffix(_LEAF).rpartition("/")
+    image = images_by_folder().get(folder)
+    if image is None or not release or not name.endswith(_LEAF):
+        return UNKNOWN
+    return HostImage(image=image, release=None if name == image.ssm_parameter else release)
+
+
+_ROLE_ARN = re.compile(r"(?:arn:[\w-]*:iam::[0-9]*)?:role/")
+_HTTPS = 443
+_EC2 = "ec2.amazonaws.com"
+_REGISTERS: Final = Permission(
+    action="ecs:RegisterContainerInstance",
+    given_by=frozenset({"AmazonEC2ContainerServiceforEC2Role", "AmazonECS_FullAccess", "AdministratorAccess"}),
+    not_given_by=frozenset(
+        {
+            "AmazonEC2ContainerRegistryPullOnly",
+            "AmazonEC2ContainerRegistryReadOnly",
+            "AmazonECSTaskExecutionRolePolicy",
+            "AmazonS3FullAccess",
+            "AmazonS3ReadOnlyAccess",
+            "AmazonSSMManagedInstanceCore",
+            "CloudWatchAgentServerPolicy",
+        }
+    ),
+)
+
+
+class LaunchReader:
+    """Reads what launch templates, launch configurations and instances say."""
+
+    def __init__(self, index: Index, security: SecurityGroups) -> None:
+        self._security = security
+        self._roles = Roles(index)
+
+    def of(self, data: Section) -> LaunchDetails:
+        """What ``LaunchTemplateData``, a launch configuration or an instance's properties say."""
+        if data.is_unknown or data.has("InstanceId"):
+            return LaunchDetails()  # a launch configuration may be made like an instance that is there
+        profile = data.get("IamInstanceProfile")
+        if isinstance(profile, Mapping):
+            profile = profile.get("Arn") or profile.get("Name")
+        role = self._roles.of_profile(profile)
+        options = data.section("MetadataOptions")
+        return LaunchDetails(
+            names_image=data.has("ImageId"),
+            names_profile=data.has("IamInstanceProfile"),
+            profile_is_role=self._is_role(profile),
+            trusts_ec2=UNKNOWN if role is None else trusts(role, _EC2),
+            may_register=UNKNOWN if role is None else self._roles.allow(role, _REGISTERS),
+            may_have_address=not is_off(data.get("AssociatePublicIpAddress"))
+            or any(not is_off(each.get("AssociatePublicIpAddress")) for each in data.sections("NetworkInterfaces")),
+            lets_nothing_out=self._closed_group(data),
+            metadata_is_off=options.text("HttpEndpoint") == "disabled",
+            names_groups_and_interfaces=any(_is_full(data.get(each)) for each in ("SecurityGroupIds", "SecurityGroups"))
+            and _is_full(data.get("NetworkInterfaces")),
+            volumes=tuple(_volumes(data)),
+        )
+
+    def _closed_group(self, data: Section) -> str:
+        """A security group of hosts that let nothing out at the port of AWS's services."""
+        interfaces = data.sections("NetworkInterfaces")
+        lists = [self._security.listed(each, "Groups") for each in interfaces] or [
+            self._security.listed(data, "SecurityGroupIds") or self._security.listed(data, "SecurityGroups")
+        ]
+        groups = self._security.together(lists)
+        return "" if not groups or self._security.may_let_out(groups, _HTTPS) else groups[0].logical_id
+
+    def _is_role(self, profile: Value) -> bool:
+        """Whether the ARN of a role stands where that of an instance profile belongs; their names may be the same."""
+        if isinstance(profile, Reference):
+            return profile.attribute == "Arn" and self._roles.named(profile) is not None
+        pieces = profile.pieces if isinstance(profile, Text) else (profile,)
+        return any(isinstance(each, str) and _ROLE_ARN.match(each) for each in pieces)
+
+
+def _is_full(value: Value) -> bool:
+    return is_list(value) and bool(value) and not any(isinstance(each, Unknown) for each in value)
+
+
+def _volumes(data: Section) -> Iterator[Volume]:
+    for each in data.sections("BlockDeviceMappings"):
+        if each.has("Ebs") and not each.is_unknown:
+            volume = each.section("Ebs")
+            yield Volume(
+                device=each.text("DeviceName") or "",
+                size_gib=UNKNOWN if volume.has("SnapshotId") else volume.integer("VolumeSize"),
+                type=volume.text("VolumeType"),
+                iops=volume.integer("Iops"),
+                throughput_mib_per_second=volume.integer("Throughput"),
+            )
+
 
 _LAUNCH_TEMPLATE = "AWS::EC2::LaunchTemplate"
 _LAUNCH_CONFIGURATION = "AWS::AutoScaling::LaunchConfiguration"

@@ -20,9 +20,8 @@ from gpu_constructs.template.model import Resource
 from gpu_constructs.template.resources.clusters import Clusters
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.instance_types import instance_types_of
-from gpu_constructs.template.resources.networks import Networks
+from gpu_constructs.template.resources.networks import Networks, subnets_of, zones_of
 from gpu_constructs.template.resources.section import Section
-from gpu_constructs.template.resources.subnets import subnets_of, zones_of
 
 _PREFERENCES = ("RESERVATIONS_ONLY", "RESERVATIONS_FIRST", "RESERVATIONS_EXCLUDED")
 _OPTIONS = {"ON_DEMAND": PurchaseOption.ON_DEMAND, "RESERVED": PurchaseOption.RESERVED, "SPOT": PurchaseOption.SPOT}

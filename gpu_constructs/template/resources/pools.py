@@ -13,9 +13,8 @@ from gpu_constructs.template.resources.groups import AUTO_SCALING_GROUP, Group, 
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.launch import Launch, Launches
 from gpu_constructs.template.resources.managed import managed_pool
-from gpu_constructs.template.resources.networks import Networks
+from gpu_constructs.template.resources.networks import Networks, subnets_of
 from gpu_constructs.template.resources.section import Notes, Section
-from gpu_constructs.template.resources.subnets import subnets_of
 from gpu_constructs.template.resources.user_data import CLUSTER
 
 _INSTANCE = "AWS::EC2::Instance"

@@ -24,8 +24,8 @@ from gpu_constructs.fleet import (
 from gpu_constructs.hardware.aws_limits import MAX_PERCENT
 from gpu_constructs.template.model import Reference, Resource, Value
 from gpu_constructs.template.resources.index import Index
+from gpu_constructs.template.resources.networks import in_zone
 from gpu_constructs.template.resources.section import Section, given
-from gpu_constructs.template.resources.subnets import in_zone
 
 _RESERVATION = "AWS::EC2::CapacityReservation"
 _SPECIFICATION = "CapacityReservationSpecification"

@@ -15,11 +15,10 @@ from gpu_constructs.fleet import UNKNOWN, Container, Origin, Starter, Task, Work
 from gpu_constructs.template.model import Resource, Text, Value, end_of
 from gpu_constructs.template.resources.containers import requirements_of
 from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.json_texts import JsonTexts
+from gpu_constructs.template.resources.networks import subnets_of
 from gpu_constructs.template.resources.section import Notes, Section, given, is_list
 from gpu_constructs.template.resources.services import Services
-from gpu_constructs.template.resources.state_machines import RUN_TASK, StateCall, before_event
-from gpu_constructs.template.resources.subnets import subnets_of
+from gpu_constructs.template.resources.state_machines import RUN_TASK, JsonTexts, StateCall, before_event
 from gpu_constructs.template.resources.tasks import constraints_of, task_size_of
 from gpu_constructs.values import dataclass
 

@@ -12,8 +12,8 @@ from gpu_constructs.fleet import UNKNOWN, Place, Pool, ServiceScaling, StrategyI
 from gpu_constructs.template.model import Reference, Resource, Value
 from gpu_constructs.template.resources.clusters import Clusters, ProviderKey, provider_key
 from gpu_constructs.template.resources.index import Index
+from gpu_constructs.template.resources.networks import subnets_of
 from gpu_constructs.template.resources.section import Notes, Section
-from gpu_constructs.template.resources.subnets import subnets_of
 from gpu_constructs.template.resources.tasks import TASK_DEFINITION, constraints_of
 from gpu_constructs.values import dataclass
 

@@ -13,10 +13,9 @@ from gpu_constructs.fleet import UNKNOWN, Container, JobQueue, Starter, Submissi
 from gpu_constructs.template.model import Reference, Resource, Value, end_of
 from gpu_constructs.template.resources.batch_jobs import JOB_DEFINITION, job_container
 from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.json_texts import JsonTexts
 from gpu_constructs.template.resources.names import Names
 from gpu_constructs.template.resources.section import Notes, Section, given
-from gpu_constructs.template.resources.state_machines import SUBMIT_JOB, StateCall, before_event
+from gpu_constructs.template.resources.state_machines import SUBMIT_JOB, JsonTexts, StateCall, before_event
 
 ENVIRONMENT = "AWS::Batch::ComputeEnvironment"
 QUEUE = "AWS::Batch::JobQueue"

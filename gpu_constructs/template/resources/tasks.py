@@ -8,26 +8,36 @@ What CloudFormation has no property for travels in the resource's metadata::
       gpu-constructs:
         Containers:
           vllm: {GpuMemoryMib: 16384, ComputeCapability: "8.0", Precision: bf16, Nvlink: true}
+
+Its volumes that are file systems of Amazon EFS, as jobs have them too:
+https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_EFSVolumeConfiguration.html and
+https://docs.aws.amazon.com/batch/latest/APIReference/API_EFSVolumeConfiguration.html. And its roles: may tasks assume
+them, and do they let ECS read the secrets of the containers?
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
+from typing import Final
 
 from gpu_constructs.fleet import (
     METADATA_KEY,
     UNKNOWN,
     DockerVolume,
+    EfsVolume,
     GpuNeeds,
     PlacementConstraint,
+    SecretRead,
     Task,
+    TaskRole,
     Unknown,
 )
 from gpu_constructs.hardware import Architecture
 from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU
 from gpu_constructs.hardware.managed_instances import TASK_SETTINGS_REFUSED, VOLUME_SETTINGS_REFUSED
-from gpu_constructs.template.model import Resource
+from gpu_constructs.template.model import Resource, Value
 from gpu_constructs.template.resources.containers import (
     container_name,
     container_of,
@@ -35,10 +45,134 @@ from gpu_constructs.template.resources.containers import (
     used_settings,
     words_for_gpus,
 )
-from gpu_constructs.template.resources.efs_volumes import efs_volumes_of
 from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.section import Notes, Section, given
-from gpu_constructs.template.resources.task_roles import TaskRoles
+from gpu_constructs.template.resources.roles import Permission, Roles, trusts
+from gpu_constructs.template.resources.section import Notes, Section, given, is_list
+
+_FILE_SYSTEM = "AWS::EFS::FileSystem"
+_MOUNT = "elasticfilesystem:clientmount"
+
+
+def efs_volumes_of(section: Section, index: Index) -> Iterator[EfsVolume]:
+    """The volumes of a task definition or a container of a job, in whose names some letters are small."""
+    for volume in section.sections("Volumes"):
+        for key, file_system, iam in (
+            ("EFSVolumeConfiguration", "FilesystemId", "IAM"),
+            ("EfsVolumeConfiguration", "FileSystemId", "Iam"),
+        ):
+            if volume.has(key):
+                settings = volume.section(key)
+                authorization = settings.section("AuthorizationConfig")
+                name = volume.text("Name")
+                found = index.find(settings.get(file_system), _FILE_SYSTEM)
+                yield EfsVolume(
+                    name=name if isinstance(name, str) else "",
+                    root_directory=settings.text("RootDirectory"),
+                    transit_encryption=settings.text("TransitEncryption"),
+                    access_point=authorization.text("AccessPointId"),
+                    iam=authorization.text(iam),
+                    wants_iam=found is not None and _wants_iam(found.properties.get("FileSystemPolicy")),
+                    origin=settings.origin,
+                )
+
+
+def _wants_iam(policy: Value) -> bool:
+    """Whether a policy is written out, and none of its statements lets everyone mount the file system."""
+    written = policy.get("Statement") if isinstance(policy, Mapping) else None
+    statements = written if is_list(written) else (written,)
+    return all(isinstance(each, Mapping) and _is_known(each) and not _lets_everyone_mount(each) for each in statements)
+
+
+def _is_known(statement: Mapping[str, Value]) -> bool:
+    """Whether its effect and its actions are written out."""
+    return isinstance(statement.get("Effect"), str) and all(isinstance(each, str) for each in _actions(statement))
+
+
+def _lets_everyone_mount(statement: Mapping[str, Value]) -> bool:
+    """Whether it may let a client mount that names no role; a condition is taken to let it through."""
+    if statement.get("Effect") != "Allow":
+        return False
+    actions = [str(each).lower() for each in _actions(statement)]
+    mounts = not actions or any(fnmatchcase(_MOUNT, each) for each in actions)  # without any there is NotAction
+    return mounts and _may_be_everyone(statement.get("Principal"))
+
+
+def _actions(statement: Mapping[str, Value]) -> tuple[Value, ...]:
+    written = statement.get("Action")
+    return tuple(written) if is_list(written) else () if written is None else (written,)
+
+
+def _may_be_everyone(principal: Value) -> bool:
+    """Whether it is ``*``, or not known; a reference is a role or an account."""
+    if isinstance(principal, Mapping):
+        written = principal.get("AWS")
+        return any(each == "*" for each in (written if is_list(written) else (written,)))
+    return True
+
+
+_TASKS = "ecs-tasks.amazonaws.com"
+_EXECUTION = "ExecutionRoleArn"
+_SECRET = "AWS::SecretsManager::Secret"  # noqa: S105 - a type of resource
+_SECRET_POLICY = "AWS::SecretsManager::ResourcePolicy"  # noqa: S105 - a type of resource
+_NOT_GIVEN_BY = frozenset(
+    {
+        "AmazonEC2ContainerRegistryReadOnly",
+        "AmazonECSTaskExecutionRolePolicy",
+        "AmazonS3ReadOnlyAccess",
+        "CloudWatchLogsFullAccess",
+    }
+)
+_GIVEN_BY_ALL = frozenset({"AdministratorAccess", "PowerUserAccess"})
+_READS_SECRET: Final = Permission(
+    action="secretsmanager:GetSecretValue",
+    given_by=_GIVEN_BY_ALL | {"SecretsManagerReadWrite"},
+    not_given_by=_NOT_GIVEN_BY,
+)
+_READS_PARAMETER: Final = Permission(
+    action="ssm:GetParameters",
+    given_by=_GIVEN_BY_ALL | {"AmazonSSMFullAccess", "AmazonSSMReadOnlyAccess"},
+    not_given_by=_NOT_GIVEN_BY,
+)
+
+
+class TaskRoles:
+    """Reads the roles of task definitions."""
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self._roles = Roles(index)
+
+    def of(self, properties: Section) -> tuple[TaskRole, ...]:
+        """Those of the roles that the files define."""
+        return tuple(self._read(properties))
+
+    def _read(self, properties: Section) -> Iterator[TaskRole]:
+        for name in (_EXECUTION, "TaskRoleArn"):
+            role = self._roles.named(properties.get(name))
+            if role is not None:
+                unreadable = tuple(self._unreadable(properties, role)) if name == _EXECUTION else ()
+                yield TaskRole(property_name=name, trusts_tasks=trusts(role, _TASKS), unreadable_secrets=unreadable)
+
+    def _unreadable(self, properties: Section, role: Resource) -> Iterator[SecretRead]:
+        for container in properties.sections("ContainerDefinitions"):
+            for each in container.sections("Secrets"):
+                source, name = each.get("ValueFrom"), each.text("Name")
+                needed, is_certain = self._needed(source)
+                if needed is not None and isinstance(name, str) and self._roles.allow(role, needed) is False:
+                    yield SecretRead(
+                        container=container_name(container), name=name, action=needed.action, is_certain=is_certain
+                    )
+
+    def _needed(self, source: Value) -> tuple[Permission | None, bool]:
+        """What reads a secret, and whether nothing but the role may allow it."""
+        if self._index.find(source, _SECRET) is not None:
+            return _READS_SECRET, not any(True for _ in self._index.all(_SECRET_POLICY))
+        if not isinstance(source, str) or not source:
+            return None, False
+        if ":secretsmanager:" in source:
+            return _READS_SECRET, False
+        return (_READS_PARAMETER if ":ssm:" in source or not source.startswith("arn:") else None), False
+
 
 TASK_DEFINITION = "AWS::ECS::TaskDefinition"
 

@@ -14,8 +14,8 @@ from gpu_constructs.rules.clusters.roles import may_start_managed_instances
 from gpu_constructs.template import files_of, mentions
 from gpu_constructs.template.model import Reference, Resource
 from gpu_constructs.template.resources import schedules
+from gpu_constructs.template.resources.fleet import STEPS_OF_CONSTRAINT, STEPS_OF_PATTERN, within_patterns
 from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.patterns import STEPS_OF_CONSTRAINT, STEPS_OF_PATTERN, within_patterns
 from tests.template.resources.declared import declared, fleet, joined
 
 _CONTAINER = {"Name": "server", "Image": "x", "Memory": 100, "PortMappings": [{"ContainerPort": 8000}]}
