@@ -63,8 +63,6 @@ class AlarmKind:
         is_of_hosts: Whether the log of the daemon has the hosts that it goes off for.
         of_cluster: When it goes off, as an alarm of the cluster; None where each capacity has one.
         of_pool: The same for a capacity; None where the cluster has one, or this capacity needs none.
-        source: Where AWS describes what it watches.
-        doubt: What no page of AWS promises; empty where nothing is open.
     """
 
     id: str
@@ -72,8 +70,6 @@ class AlarmKind:
     runbook: str
     of_cluster: Callable[[WatchedCluster, AlarmLimits], AlarmCondition | None] | None = None
     of_pool: Callable[[WatchedPool, AlarmLimits], AlarmCondition | None] | None = None
-    source: str
-    doubt: str = ""
     is_of_hosts: bool = False
 
     @property
@@ -234,48 +230,36 @@ def _counts(
     return condition
 
 
-_ECS_EVENTS = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs_service_events.html"
-_GROUPS = "https://docs.aws.amazon.com/autoscaling/ec2/userguide/ec2-auto-scaling-metrics.html"
-_XIDS = "https://docs.nvidia.com/deploy/xid-errors/index.html"
-
 ALARMS: tuple[AlarmKind, ...] = (
     AlarmKind(
         id="TasksWait",
         says="Tasks wait longer than hosts need to start",
         runbook="Look at the activity of the Auto Scaling group: EC2 may have no capacity, or the hosts do not join.",
         of_pool=_tasks_wait,
-        source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-auto-scaling.html",
-        doubt="ECS asks for no host where no type of the capacity fits the task, and the alarm stays silent then",
     ),
     AlarmKind(
         id="CannotPlace",
         says="A service cannot place tasks",
         runbook="Read the reason in the dashboard: RESOURCE:GPU, an attribute or a constraint.",
         of_cluster=_counts("PlacementFailures", lambda limits: limits.placement_failures),
-        source=_ECS_EVENTS,
     ),
     AlarmKind(
         id="IdleGpus",
         says="GPUs are held and idle",
         runbook="Find the service in the dashboard, and scale it in or move it to a smaller host.",
         of_pool=_idle,
-        source="https://docs.nvidia.com/deploy/nvidia-smi/index.html",
-        doubt="the GPUs of a capacity count together, so that one idle GPU next to busy ones raises no alarm",
     ),
     AlarmKind(
         id="AtMaximum",
         says="Tasks wait for a capacity that has all its hosts",
         runbook="Raise max_instances, or look for what holds hosts that it does not need.",
         of_pool=_at_maximum,
-        source=_GROUPS,
     ),
     AlarmKind(
         id="Unmeasured",
         says="GPUs of a host are not measured",
         runbook="Read lines with problem in the log of the daemon: its driver may be gone, or no daemon runs there.",
         of_pool=_unmeasured,
-        source=_GROUPS,
-        doubt="a host that starts for longer than the limit counts as well",
     ),
     AlarmKind(
         id="GpuFailed",
@@ -283,7 +267,6 @@ ALARMS: tuple[AlarmKind, ...] = (
         runbook="Drain the host and end it, unless recovery already does.",
         of_cluster=_failed,
         is_of_hosts=True,
-        source=_XIDS,
     ),
     AlarmKind(
         id="MissingGpus",
@@ -291,34 +274,27 @@ ALARMS: tuple[AlarmKind, ...] = (
         runbook="Drain the host and end it; check_gpus_at_boot keeps such hosts away from the start.",
         of_cluster=_missing,
         is_of_hosts=True,
-        source=_XIDS,
     ),
     AlarmKind(
         id="Interruptions",
         says="Tasks are lost with their hosts",
         runbook="Give the capacity more instance types or an on-demand base, and jobs checkpoints.",
         of_cluster=_counts("LostTasks", lambda limits: limits.interruptions_per_hour, 3600),
-        source=COUNTED["LostTasks"].source,
-        doubt=COUNTED["LostTasks"].doubt,
     ),
     AlarmKind(
         id="JobsOverTime",
         says="A job was ended by its time limit",
         runbook="Read its log: it hangs, or it needs more time or a checkpoint to resume from.",
         of_cluster=_counts("JobsOverTime", lambda limits: limits.jobs_over_time),
-        source=COUNTED["JobsOverTime"].source,
-        doubt=COUNTED["JobsOverTime"].doubt,
     ),
     AlarmKind(
         id="BlockEnds",
         says="A Capacity Block is about to end",
         runbook="Its hosts end 30 minutes before the block does: let jobs write checkpoints now.",
         of_pool=_block_ends,
-        source=COUNTED["BlockWarnings"].source,
-        doubt=COUNTED["BlockWarnings"].doubt,
     ),
 )
-"""Every alarm, in the order in which the guide has them."""
+"""Every alarm, in the order of the guide, which says where AWS describes what they watch, and what is not certain."""
 
 
 class ClusterAlarms(Construct):

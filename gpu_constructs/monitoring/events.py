@@ -47,8 +47,6 @@ class CountedEvent:
         dimensions: Dimensions of the metric, each with the field that its value is in. A metric without them counts
             every event.
         detail: Values that fields of ``detail`` have, one of those listed; ``*`` at the end stands for anything.
-        source: Where AWS describes them.
-        doubt: What no page of AWS promises; empty where nothing is open.
     """
 
     metric: str
@@ -56,8 +54,6 @@ class CountedEvent:
     detail_types: tuple[str, ...]
     detail: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     dimensions: Mapping[str, str] = field(default_factory=dict)
-    source: str
-    doubt: str = ""
 
     @property
     def filter_pattern(self) -> str:
@@ -80,60 +76,56 @@ def _any_of(path: str, values: tuple[str, ...]) -> str:
     return f"({' || '.join(each)})"
 
 
-_TASKS = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs_task_events.html"
-_STOP_CODES = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_Task.html"
-
 COUNTED: Mapping[str, CountedEvent] = MappingProxyType(
     {
         each.metric: each
         for each in (
+            # https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs_service_events.html
             CountedEvent(
                 metric="PlacementFailures",
                 says="a service could not place a task",
                 detail_types=(SERVICE_ACTION,),
                 detail={"eventName": (PLACEMENT_FAILURE,)},
-                source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs_service_events.html",
             ),
+            # https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs_task_events.html
             CountedEvent(
                 metric="TasksNotStarted",
                 says="a task ended before its containers ran, for want of a host or of an image",
                 detail_types=(TASK_STATE,),
                 detail={"lastStatus": ("STOPPED",), "stopCode": (NOT_STARTED,)},
-                source=_TASKS,
             ),
+            # No page says which of these stop codes a Spot host of EC2 causes, so all of them count:
+            # https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_Task.html
             CountedEvent(
                 metric="LostTasks",
                 says="a task ended with its host",
                 detail_types=(TASK_STATE,),
                 detail={"lastStatus": ("STOPPED",), "stopCode": LOST_HOST},
-                source=_STOP_CODES,
-                doubt="no page says which of these stop codes a Spot host of EC2 causes, so all of them count",
             ),
+            # Where Step Functions stops the task first, ECS has its reason instead of that of the job, and a training
+            # on several hosts stops its tasks for another reason; the alarm of the job or of the training itself goes
+            # off in any case. https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_StopTask.html
             CountedEvent(
                 metric="JobsOverTime",
                 says="a job was ended by its time limit",
                 detail_types=(TASK_STATE,),
                 detail={"lastStatus": ("STOPPED",), "stoppedReason": (f"{PASSED_ITS_TIME_LIMIT}*",)},
-                source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_StopTask.html",
-                doubt="where Step Functions stops the task first, ECS has its reason instead of that of the job, and a "
-                "training on several hosts stops its tasks for another reason; the alarm of the job or of the training "
-                "itself goes off in any case",
             ),
+            # The event has no cluster in it: Spot instances of the account that are in no cluster, or in another one of
+            # the region, count as well.
+            # https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-instance-termination-notices.html
             CountedEvent(
                 metric="SpotInterruptions",
                 says="EC2 takes a Spot host back within two minutes",
                 detail_types=(SPOT_WARNING,),
-                source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-instance-termination-notices.html",
-                doubt="the event has no cluster in it: Spot instances of the account that are in no cluster, or in "
-                "another one of the region, count as well",
             ),
+            # Editions of the page differ in the name of the event:
+            # https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-monitor.html
             CountedEvent(
                 metric="BlockWarnings",
                 says="a Capacity Block ends within 40 minutes",
                 detail_types=BLOCK_WARNINGS,
                 dimensions={BLOCK_DIMENSION: "$.detail.capacity-reservation-id"},
-                source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-monitor.html",
-                doubt="editions of that page differ in the name of the event",
             ),
         )
     }

@@ -216,5 +216,5 @@ def _of_daemon(name: str, statistic: str | None, dimensions: Mapping[str, str]) 
         namespace=METRIC_NAMESPACE,
         name=name,
         dimensions=dimensions,
-        statistic=statistic or METRICS[name].statistic.value,
+        statistic=statistic or METRICS[name].statistic,
     )

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from gpu_constructs.monitoring.daemon_task import program
-from gpu_constructs.monitoring.metrics import METRICS, DimensionSet
 from tests.monitoring.daemon_host import ALL, CLUSTER, GPU, INSTANCE, POOL, TASK, Ecs, Host, task
-from tests.monitoring.emf import Values, values_in
+from tests.monitoring.emf import OF_ONE_GPU, SERVICE, SETS, Values, values_in
 from tests.monitoring.test_readings import recorded
 
 
@@ -62,12 +61,7 @@ def test_every_metric_of_the_table_is_printed_under_its_dimensions_and_no_other(
     printed: dict[str, set[tuple[str, ...]]] = {}
     for name, dimensions in metrics(said):
         printed.setdefault(name, set()).add(tuple(each for each, _ in dimensions))
-    of_one = {DimensionSet.GPU.value}
-    assert printed == {
-        each.name: {of.value for of in each.dimension_sets}
-        | (of_one if DimensionSet.SERVICE in each.dimension_sets else set())
-        for each in METRICS.values()
-    }
+    assert printed == {name: {*sets, *([OF_ONE_GPU] if SERVICE in sets else [])} for name, sets in SETS.items()}
 
 
 def test_a_gpu_that_services_share_counts_for_each_of_them_once(folder: Path) -> None:

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from gpu_constructs.monitoring.events import BLOCK_DIMENSION, COUNTED
-from gpu_constructs.monitoring.metrics import METRICS
 from gpu_constructs.monitoring.watched import GROUP_METRICS
 
+from .emf import SETS
 from .watched_site import Watched, watched
 
 SENT: dict[tuple[str, str], set[tuple[str, ...]]] = {
-    **{("GpuConstructs", each.name): {one.value for one in each.dimension_sets} for each in METRICS.values()},
+    **{("GpuConstructs", name): set(sets) for name, sets in SETS.items()},
     **{(f"GpuConstructs/{watched().cluster}", each): {()} for each in COUNTED},
     (f"GpuConstructs/{watched().cluster}", "BlockWarnings"): {(BLOCK_DIMENSION,)},
     **{("AWS/AutoScaling", each): {("AutoScalingGroupName",)} for each in GROUP_METRICS},

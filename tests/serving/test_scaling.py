@@ -15,7 +15,7 @@ from emulator.step_scaling import Minute, Scaled
 from gpu_constructs import ScaleBy
 from gpu_constructs.capacity.boot_check import METRIC_NAMESPACE
 from gpu_constructs.fleet import UNKNOWN, ServiceScaling
-from gpu_constructs.monitoring.metrics import METRICS, DimensionSet
+from gpu_constructs.monitoring.metrics import METRICS
 from gpu_constructs.placement import Rollout, can_go_on
 from gpu_constructs.template import fleet_of, read_stacks
 from tests.serving.scaled_services import behind, by_tokens, managed, queue_of, service_of, tokens
@@ -194,11 +194,10 @@ def test_gpus_of_auto_scaling_groups_are_measured_on_a_monitored_cluster(site: S
         for each in site.properties(_POLICY)
     ]
     assert [(each["Namespace"], each["MetricName"], each["Statistic"]) for each in metrics] == [
-        (METRIC_NAMESPACE, name, METRICS[name].statistic.value) for name in ("GPUUtilization", "GPUMemoryUtilization")
+        (METRIC_NAMESPACE, name, METRICS[name].statistic) for name in ("GPUUtilization", "GPUMemoryUtilization")
     ]
     for each in metrics:
-        assert tuple(one["Name"] for one in each["Dimensions"]) == DimensionSet.SERVICE.value
-        assert DimensionSet.SERVICE in METRICS[each["MetricName"]].dimension_sets
+        assert [one["Name"] for one in each["Dimensions"]] == ["ClusterName", "ServiceName"]
     assert site.warnings() == []
 
 
