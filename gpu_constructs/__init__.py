@@ -18,6 +18,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from gpu_constructs.errors import __version__ as __version__
+
 if TYPE_CHECKING:
     from gpu_constructs.batch.job_options import BatchRetries as BatchRetries
     from gpu_constructs.batch.job_options import FairShares as FairShares
@@ -70,9 +72,6 @@ if TYPE_CHECKING:
     from gpu_constructs.training.cluster_training import ClusterTraining as ClusterTraining
     from gpu_constructs.training.multi_node_training import MultiNodeTraining as MultiNodeTraining
     from gpu_constructs.training.training_launcher import TrainingLauncher as TrainingLauncher
-
-__version__ = "0.1.0"
-"""The release, as ``pyproject.toml`` has it. Reading installed metadata takes as long as a whole first check."""
 
 # Loaded when first asked for: importing aws_cdk starts a Node process, which the pure rooms do without.
 _HOME = {

@@ -9,7 +9,6 @@ import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_kms as kms
 from constructs import Construct
 from typing_extensions import Unpack
 
@@ -28,11 +27,13 @@ from gpu_constructs.hosts.as_cluster import AsCluster
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.hosts.given_cluster import NewClusterOptions, network_of, options_of_new, require_own_id
 from gpu_constructs.hosts.providers import require_strategy
-from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity, plan_managed
-from gpu_constructs.managed.options import HostNeed, ManagedOperation, ManagedPurchase, ManagedStorage
 from gpu_constructs.monitoring.options import KEPT, MonitoringOptions, room_of
 
 if TYPE_CHECKING:
+    from aws_cdk import aws_kms as kms
+
+    from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity
+    from gpu_constructs.managed.options import HostNeed, ManagedOperation, ManagedPurchase, ManagedStorage
     from gpu_constructs.monitoring.gpu_monitoring import GpuMonitoring
 
 
@@ -240,8 +241,10 @@ class GpuCluster(AsCluster):
             IncompatibleError: The types differ in architecture or vendor, ECS has no use for their accelerators, or no
                 type has what is needed.
         """
+        from gpu_constructs.managed import managed_gpu_capacity  # noqa: PLC0415 - for those who call this
+
         require_own_id(construct_id)
-        plan = plan_managed(
+        plan = managed_gpu_capacity.plan_managed(
             construct_id,
             instance_types=instance_types,
             need=need,
@@ -253,7 +256,7 @@ class GpuCluster(AsCluster):
             region=self.hosts.region,
         )
         self.hosts.association.require_free_name(capacity_provider_name)
-        capacity = ManagedGpuCapacity(self, construct_id, hosts=self.hosts, plan=plan)
+        capacity = managed_gpu_capacity.ManagedGpuCapacity(self, construct_id, hosts=self.hosts, plan=plan)
         self._has_now([capacity])
         return capacity
 

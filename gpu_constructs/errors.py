@@ -22,6 +22,9 @@ from contextlib import contextmanager
 
 from gpu_constructs.budget import brief
 
+__version__ = "0.1.0"
+"""The release, as ``pyproject.toml`` has it. Reading installed metadata takes as long as a whole first check."""
+
 # How Python writes an object without its own text, a class, and a member of an enumeration.
 _OBJECT = re.compile(r"<(?:\w+\.)*(?:<locals>\.)?(\w+) object at 0x[0-9a-f]+>")
 _CLASS = re.compile(r"<class '(?:\w+\.)*(\w+)'>")

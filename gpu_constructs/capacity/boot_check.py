@@ -15,12 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import TYPE_CHECKING, cast
 from weakref import WeakKeyDictionary
 
 import aws_cdk as cdk
 from aws_cdk import aws_autoscaling as autoscaling
-from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
@@ -28,6 +27,9 @@ from gpu_constructs.capacity.part import NO_CONTRIBUTION, Contribution, HostGrou
 from gpu_constructs.cdk.arguments import flag
 from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.fleet import CHECKS_GPUS, Pool
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_cloudwatch as cloudwatch
 
 HOOK_NAME = "gpu-check"
 
@@ -210,6 +212,8 @@ class BootCheck(Construct):
     """
 
     def __init__(self, scope: Construct, construct_id: str, *, role: iam.Role, group: HostGroup) -> None:
+        from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - few hosts count their GPUs
+
         super().__init__(scope, construct_id)
         _may_answer(role, group.resource)
         self.alarm: cloudwatch.Alarm = cloudwatch.Alarm(

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
-from aws_cdk import aws_kms as kms
 from constructs import Construct
 
 from gpu_constructs.capacity.auto_scaling_group import auto_scaling_group
@@ -38,6 +37,8 @@ from gpu_constructs.hosts.providers import strategy_item
 from gpu_constructs.rules import check_alone
 
 if TYPE_CHECKING:
+    from aws_cdk import aws_kms as kms
+
     from gpu_constructs.cluster import GpuCluster
 
 

@@ -16,17 +16,19 @@ import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from aws_cdk import aws_ec2 as ec2
-from aws_cdk import aws_fsx as fsx
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_s3 as s3
 
 from gpu_constructs.capacity.local_disks import MOUNT_POINT
 from gpu_constructs.cdk.kinds import names_checked, require_kinds, with_names_checked
 from gpu_constructs.cdk.tokens import is_token, known_parts
 from gpu_constructs.errors import InvalidValueError, shown
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_fsx as fsx
+    from aws_cdk import aws_s3 as s3
 
 _PATH = re.compile(r"/mnt(?:/[A-Za-z0-9][A-Za-z0-9._-]{0,63}){1,4}")
 _MOUNT_NAME = re.compile(r"[A-Za-z0-9_-]{1,8}")
@@ -162,7 +164,7 @@ class HostMount:
     def _of_file_system(self) -> str:
         system, name = cast("fsx.LustreFileSystem", self.file_system), self.mount_name
         if name is None:
-            if not isinstance(system, fsx.LustreFileSystem):
+            if not hasattr(type(system), "mount_name"):
                 raise InvalidValueError(
                     "a file system that was imported does not say its mount name",
                     argument="mount_name",

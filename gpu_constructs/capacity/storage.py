@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import permutations
 from math import ceil
+from typing import TYPE_CHECKING
 
 from aws_cdk import aws_ec2 as ec2
-from aws_cdk import aws_kms as kms
 from constructs import Construct
 
 from gpu_constructs.capacity.host_mounts import HostMount, prepare_mounts
@@ -30,6 +30,9 @@ from gpu_constructs.hardware.aws_limits import (
     GP3_MIN_MIB_PER_SECOND,
 )
 from gpu_constructs.hardware.image_table import IMAGE_VOLUMES
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_kms as kms
 
 # EC2 refuses a volume that is smaller than the snapshot of its image.
 _MIN_ROOT_VOLUME_GIB = IMAGE_VOLUMES[OperatingSystem.AMAZON_LINUX_2023].gib

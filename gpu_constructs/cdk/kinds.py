@@ -11,11 +11,9 @@ from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
 from enum import Enum
 from functools import cache, wraps
+from importlib import import_module
 from inspect import Parameter, signature, unwrap
 from typing import ParamSpec, TypeVar, Union, cast, get_args, get_origin, get_type_hints
-
-from aws_cdk import aws_logs as logs
-from typing_extensions import Unpack
 
 from gpu_constructs.cdk.arguments import flag, texts, variables
 from gpu_constructs.cdk.calls import called, require_construct_id, written_if_refused
@@ -26,6 +24,7 @@ from gpu_constructs.cdk.kind_tables import (
     LISTS_OF_TEXT,
     MADE_FROM,
     MEANT_BY,
+    MODULES,
     OTHER_NAMES,
 )
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
@@ -97,15 +96,17 @@ def require_kinds(function: Callable[..., object], named: Mapping[str, object]) 
         InvalidValueError: An argument is of another kind.
     """
     _require_names(function, named)
-    kinds = _kinds_of(function)
+    hints = _hints_of(function)
     for argument, value in named.items():
-        if argument in kinds and MEANT_BY.get(argument) not in kinds:
-            _require(argument, value, kinds[argument])
+        if argument not in hints or MEANT_BY.get(argument) in hints:
+            continue
+        if value is not None or "None" not in str(hints[argument]):
+            _require(argument, value, _kinds_of(function, argument))
 
 
 def _require_names(function: Callable[..., object], named: Mapping[str, object]) -> None:
     for argument, value in named.items():
-        if argument not in _BOUND and argument not in _kinds_of(function):
+        if argument not in _BOUND and argument not in _hints_of(function):
             nearest = _nearest(argument, function)
             raise UnknownNameError(
                 f"{called(function)} has no such argument", argument=argument, value=value, nearest=nearest
@@ -114,31 +115,61 @@ def _require_names(function: Callable[..., object], named: Mapping[str, object])
 
 def _nearest(argument: str, function: Callable[..., object]) -> tuple[str, ...]:
     """Where an argument belongs that a function does not have: to one of its values, to another function, or near."""
-    kinds = _kinds_of(function)
+    kinds = _hints_of(function)
     if OTHER_NAMES.get(argument) in kinds:
         return (OTHER_NAMES[argument],)
-    for name, alternatives in kinds.items():
-        for kind in alternatives:
+    for name in kinds:
+        for kind in _kinds_of(function, name):
             if is_dataclass(kind) and argument in {each.name for each in fields(kind) if each.init}:
                 return (f"{name}={getattr(kind, '__name__', name)}({argument}=…)",)
     if longer := tuple(each for each in kinds if argument in each.split("_") or each.startswith(f"{argument}_")):
         return longer[:_MOST_PLACES]
-    elsewhere = tuple(f"{called(each)}({argument}=…)" for each in _CHECKED if argument in _kinds_of(each))
+    elsewhere = tuple(f"{called(each)}({argument}=…)" for each in _CHECKED if argument in _hints_of(each))
     return elsewhere[:_MOST_PLACES] or tuple(get_close_matches(argument, kinds, n=_MOST_PLACES, cutoff=0.6))
 
 
 @cache
-def _kinds_of(function: Callable[..., object]) -> Mapping[str, tuple[object, ...]]:
-    """The kinds of each argument; what may be left out may be None as well."""
+def _hints_of(function: Callable[..., object]) -> Mapping[str, object]:
+    """What the signature says of each argument, as text where it is text: a call resolves what it gives."""
     hints: dict[str, object] = {}
-    arguments = {name: each for name, each in function.__annotations__.items() if name != "return"}
+    for name, hint in unwrap(function).__annotations__.items():
+        if isinstance(hint, str) and hint.startswith("Unpack["):
+            (options,) = get_args(_resolved(function, hint))
+            hints |= _evaluated(options, None, {})
+        elif name != "return":
+            hints[name] = hint
+    return hints
+
+
+@cache
+def _kinds_of(function: Callable[..., object], argument: str) -> tuple[object, ...]:
+    """The kinds of an argument; what may be left out may be None as well."""
+    return _alternatives(_resolved(function, _hints_of(function)[argument]))
+
+
+def _resolved(function: Callable[..., object], hint: object) -> object:
+    def resolved() -> None: ...
+
+    resolved.__annotations__ = {"hint": hint}
+    return _evaluated(resolved, unwrap(function).__globals__, {})["hint"]
+
+
+def _evaluated(
+    hinted: Callable[..., object], names: Mapping[str, object] | None, more: Mapping[str, object]
+) -> Mapping[str, object]:
     try:
-        found = get_type_hints(types.SimpleNamespace(__annotations__=arguments), unwrap(function).__globals__)
-    except NameError:  # a class that is imported for type checkers alone, since it imports this one
-        found = dict.fromkeys(signature(function).parameters, object)
-    for name, hint in found.items():
-        hints |= get_type_hints(get_args(hint)[0]) if get_origin(hint) is Unpack else {name: hint}
-    return {name: _alternatives(hint) for name, hint in hints.items()}
+        return get_type_hints(hinted, dict(names) if names else None, dict(more))
+    except NameError as error:
+        missing = str(error.name)
+        return _evaluated(hinted, names, {**more, missing: _known_to_type_checkers(missing)})
+
+
+def _known_to_type_checkers(name: str) -> object:
+    """A module of CDK that is imported for type checkers alone, since it takes long to load; of others, anything."""
+    try:
+        return import_module(f"aws_cdk.aws_{MODULES.get(name, name)}")
+    except ModuleNotFoundError:
+        return object
 
 
 def _alternatives(hint: object) -> tuple[object, ...]:
@@ -173,7 +204,7 @@ def _require_mapping(argument: str, value: object, of: object) -> None:
     if not isinstance(value, Mapping):
         _refuse(argument, value, "a mapping", f"{argument}={{'NAME': …}}")
     elif isinstance(of, type):
-        example = repr("value") if of is str else EXAMPLES.get(of, f"{_written(of)}(…)")
+        example = repr("value") if of is str else EXAMPLES.get(_written(of), f"{_written(of)}(…)")
         variables(argument, value, of=of, example=f"{{'NAME': {example}}}")
 
 
@@ -181,12 +212,12 @@ def _require_list(argument: str, value: object, of: object) -> None:
     """Refuses what is not a list of one kind; texts and numbers are left to others."""
     if of is str and argument in LISTS_OF_TEXT:
         texts(argument, cast("Sequence[str]", value), example=LISTS_OF_TEXT[argument])
-    kinds = [each for each in _alternatives(of) if isinstance(each, type) and each in EXAMPLES]
+    kinds = [each for each in _alternatives(of) if isinstance(each, type) and _written(each) in EXAMPLES]
     if len(kinds) != 1:
         return
     (kind,) = kinds
     if not isinstance(value, (list, tuple)) or not all(_is_of(each, kind) for each in value):
-        _refuse(argument, value, f"a list of {_written(kind)}", f"{argument}=[{EXAMPLES[kind]}]")
+        _refuse(argument, value, f"a list of {_written(kind)}", f"{argument}=[{EXAMPLES[_written(kind)]}]")
 
 
 def _is_generic(kind: object, of: type) -> bool:
@@ -202,9 +233,9 @@ def _is_of(value: object, kind: type) -> bool:
         return False
     # An imported construct and a struct that Node has made are proxies, with an object for each of their interfaces.
     answering = vars(value).get("_delegates", ()) if type(value).__module__.startswith("jsii.") else (value,)
-    if kind in ATTRIBUTES:
+    attribute = ATTRIBUTES.get(_written(kind))
+    if attribute is not None:
         # isinstance says nothing about an interface, and a proxy answers by asking Node; a class of CDK's does at once.
-        attribute = ATTRIBUTES[kind]
         return any(hasattr(type(each), attribute) for each in answering) or hasattr(value, attribute)
     if isinstance(value, Mapping):
         return _makes(kind, value)
@@ -231,7 +262,7 @@ def _is_broken(text: str) -> bool:
 
 def _is_known(kind: type) -> bool:
     is_enum_of_cdk = issubclass(kind, Enum) and kind.__module__.startswith("aws_cdk")
-    return kind in EXAMPLES or kind in ATTRIBUTES or is_enum_of_cdk or _is_struct(kind)
+    return _written(kind) in EXAMPLES or _written(kind) in ATTRIBUTES or is_enum_of_cdk or _is_struct(kind)
 
 
 def _is_struct(kind: type) -> bool:
@@ -254,19 +285,21 @@ def _fix(argument: str, value: object, kind: type) -> str:
     if issubclass(kind, Enum):
         wanted = _plain(value)
         return f"{_written(kind)}.{next((each.name for each in kind if _plain(each.name) == wanted), _first(kind))}"
-    made = next((form for (made, given), form in MADE_FROM.items() if made is kind and type(value) is given), None)
+    made = next(
+        (form for (made, given), form in MADE_FROM.items() if made == _written(kind) and type(value) is given), None
+    )
     return _example(kind) if made is None else made.format(shown(value))
 
 
 def _example(kind: type) -> str:
-    if kind in EXAMPLES:
-        return EXAMPLES[kind]
+    if _written(kind) in EXAMPLES:
+        return EXAMPLES[_written(kind)]
     needed = (each.name for each in signature(kind).parameters.values() if each.default is Parameter.empty)
     return f"{_written(kind)}({', '.join(f'{each}=…' for each in needed) or '…'})"
 
 
 def _first(kind: type[Enum]) -> str:
-    return "ONE_MONTH" if kind is logs.RetentionDays else next(iter(kind)).name
+    return "ONE_MONTH" if kind.__name__ == "RetentionDays" else next(iter(kind)).name
 
 
 def _members(kind: type) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar
 
 _Override = TypeVar("_Override", bound=Callable[..., Any])
 
@@ -39,9 +39,14 @@ def naming(
         own = [each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
         named = [
             defaults.get(name, inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=hint))
-            for name, hint in get_type_hints(options).items()
+            for name, hint in _texts_of(options).items()
         ]
         method.__signature__ = signature.replace(parameters=[*own, *named])  # type: ignore[attr-defined] # of any callable
         return method
 
     return shown_by_name
+
+
+def _texts_of(options: type[Mapping[str, object]]) -> Mapping[str, object]:
+    """The annotations as they are written; to resolve them loads modules of CDK that few apps use."""
+    return {name: getattr(hint, "__forward_arg__", hint) for name, hint in options.__annotations__.items()}

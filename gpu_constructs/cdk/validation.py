@@ -20,8 +20,7 @@ import aws_cdk as cdk
 import jsii
 from constructs import IConstruct
 
-from gpu_constructs import __version__
-from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.errors import InvalidValueError, __version__, shown
 from gpu_constructs.fleet import METADATA_KEY
 from gpu_constructs.rules import Finding, Severity
 

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from itertools import chain
 
-from gpu_constructs import __version__
 from gpu_constructs.budget import LABEL, brief, clean
 from gpu_constructs.checking.configuration import Configuration, found_configuration
 from gpu_constructs.checking.report import Report
@@ -27,7 +26,7 @@ from gpu_constructs.cli.output import (
     width_of,
 )
 from gpu_constructs.cli.plan_report import budget_facts, budget_lines, facts_of, json_report, lines, numbers_table
-from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.errors import InvalidValueError, __version__, shown
 from gpu_constructs.planning import FleetPlan, plan
 from gpu_constructs.planning.budget_verdict import BudgetVerdict, verdict
 from gpu_constructs.planning.in_words import about_prices

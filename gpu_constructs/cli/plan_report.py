@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gpu_constructs import __version__
 from gpu_constructs.budget import LABEL, brief
 from gpu_constructs.cli.output import Line, json_text, pieces, table, unstyled
+from gpu_constructs.errors import __version__
 from gpu_constructs.fleet import Unknown
 from gpu_constructs.hardware.prices import Price, dollars
 from gpu_constructs.placement.reasons import listed

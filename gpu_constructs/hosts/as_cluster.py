@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import aws_cdk as cdk
 import jsii
 from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
-from aws_cdk import aws_servicediscovery as cloudmap
 from aws_cdk.interfaces import ResourceEnvironment
 from aws_cdk.interfaces import aws_ecs as references
 from constructs import Construct
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_servicediscovery as cloudmap
 
 
 @jsii.implements(ecs.ICluster)

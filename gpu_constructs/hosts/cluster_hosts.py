@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
-from aws_cdk import aws_efs as efs
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_kms as kms
 from constructs import Construct, IConstruct
 
 from gpu_constructs.cdk.arguments import name as require_name
@@ -25,6 +23,10 @@ from gpu_constructs.hosts.network import HostSubnets, require_hosts_here, requir
 from gpu_constructs.hosts.permissions import ManagedRoles, host_permissions, let_key_be_used
 from gpu_constructs.placement import NOTHING_KEPT, FairShare
 from gpu_constructs.placement.destinations import carries_gpus
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_efs as efs
+    from aws_cdk import aws_kms as kms
 
 _NO_CONTROLLER = "@aws-cdk/aws-ecs:disableExplicitDeploymentControllerForCircuitBreaker"
 

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from aws_cdk import aws_ec2 as ec2
-from aws_cdk import aws_kms as kms
 from constructs import IDependable
 
 from gpu_constructs.cdk.calls import translated
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from aws_cdk import aws_elasticloadbalancingv2 as elbv2
+    from aws_cdk import aws_kms as kms
 import aws_cdk as cdk
 
 _FIX = "a VPC with PRIVATE_WITH_EGRESS subnets, or vpc_subnets=… and HostEndpoints(…)"

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from aws_cdk import aws_ecs as ecs
-from aws_cdk import aws_kms as kms
 from constructs import Construct
 
 from gpu_constructs.cdk.arguments import of_kind
@@ -23,6 +22,9 @@ from gpu_constructs.hosts.network import HostSubnets
 from gpu_constructs.hosts.providers import known_provider_name, strategy_item
 from gpu_constructs.managed.options import HostNeed, ManagedOperation, ManagedPurchase, ManagedStorage
 from gpu_constructs.managed.requirements import ManagedChoice, choice_of_need, choice_of_types
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_kms as kms
 
 _PROVIDER = "ManagedInstancesProvider"
 _LAUNCH_TEMPLATE = "InstanceLaunchTemplate"

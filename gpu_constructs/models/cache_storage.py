@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import count
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_efs as efs
-from aws_cdk import aws_s3 as s3
 from constructs import IDependable
 from typing_extensions import override
 
@@ -25,6 +24,9 @@ from gpu_constructs.errors import IncompatibleError, InvalidValueError
 from gpu_constructs.fleet import LocalDiskUse
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_s3 as s3
 
 Runner: TypeAlias = ecs.Ec2Service | ec2.ISecurityGroup
 """What has the connections of tasks with network interfaces: a service, or the group of a job."""

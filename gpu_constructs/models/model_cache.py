@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-
-from aws_cdk import aws_efs as efs
-from aws_cdk import aws_fsx as fsx
-from aws_cdk import aws_s3 as s3
+from typing import TYPE_CHECKING
 
 from gpu_constructs.capacity.host_mounts import HostMount, folder
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.models.cache_storage import BucketCopy, CacheStorage, EfsStorage, HostDisk, MountedStorage
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_efs as efs
+    from aws_cdk import aws_fsx as fsx
+    from aws_cdk import aws_s3 as s3
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 # The newest release of https://gallery.ecr.aws/aws-cli/aws-cli that other public projects pinned by 2026-11-21.

@@ -7,17 +7,20 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import Enum
 from functools import cache
+from typing import TYPE_CHECKING
 
 import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_cloudwatch_actions as actions
-from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from gpu_constructs.errors import UnknownNameError
 from gpu_constructs.monitoring.events import COUNTED
 from gpu_constructs.monitoring.options import IDLE_PERIOD_MINUTES, AlarmLimits
 from gpu_constructs.monitoring.watched import Formula, Series, WatchedCluster, WatchedPool
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_sns as sns
 
 _PAGE = "docs/monitoring.md"
 _FIVE_MINUTES = 300

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from gpu_constructs.capacity.boot_check import METRIC_NAMESPACE
@@ -22,6 +22,9 @@ from gpu_constructs.hardware.xid import APPLICATION_XIDS, FATAL_XIDS
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.monitoring.metrics import FAULT_DETAIL_TYPE, FAULT_SOURCE, METRICS
 from gpu_constructs.monitoring.options import KEPT
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_logs as logs
 
 DEFAULT_IMAGE = "public.ecr.aws/lambda/python:3.13.2026.06.05.14"
 """Python with boto3, for x86 and arm64: https://docs.aws.amazon.com/lambda/latest/dg/python-image.html"""

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_autoscaling as autoscaling
-from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
-from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from gpu_constructs.capacity.gpu_capacity import GpuCapacity
@@ -32,6 +30,10 @@ from gpu_constructs.monitoring.events import ClusterEvents
 from gpu_constructs.monitoring.options import KEPT, AlarmLimits
 from gpu_constructs.monitoring.recovery import GpuRecovery
 from gpu_constructs.monitoring.watched import GROUP_METRICS, WatchedCluster, WatchedPool
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_cloudwatch as cloudwatch
+    from aws_cdk import aws_sns as sns
 
 # More would take a cluster down in a day.
 _MOST_REPLACEMENTS = 100
@@ -68,7 +70,7 @@ class GpuMonitoring(Construct):
         image: ecs.ContainerImage | None = None,
         per_gpu: bool = False,
         privileged: bool = True,
-        log_retention: logs.RetentionDays = logs.RetentionDays.ONE_MONTH,
+        log_retention: logs.RetentionDays | None = None,
         log_removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.DESTROY,
     ) -> None:
         limits = of_kind("alarms", alarms, AlarmLimits, example="AlarmLimits(idle_minutes=None)")
@@ -80,7 +82,7 @@ class GpuMonitoring(Construct):
         self._pools: list[WatchedPool] = []
         self._capacities = capacities
         self._is_privileged = privileged
-        self._log_retention = log_retention
+        self._log_retention = log_retention or logs.RetentionDays.ONE_MONTH
         self._log_removal_policy = log_removal_policy
         self.log_group: logs.LogGroup = self._make_log_group("Logs")
         self.events: ClusterEvents = ClusterEvents(

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
-from aws_cdk import aws_logs as logs
-from aws_cdk import aws_sns as sns
 from typing_extensions import TypedDict
 
 from gpu_constructs.cdk.arguments import flag, known_number, whole_number
@@ -15,6 +14,10 @@ from gpu_constructs.cdk.kinds import with_names_checked
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.fleet import Unknown
 from gpu_constructs.placement import FairShare
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_logs as logs
+    from aws_cdk import aws_sns as sns
 
 _DAY_MINUTES = 24 * 60
 """What an alarm looks at, at most: https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_PutMetricAlarm.html

@@ -11,6 +11,7 @@ ends without doing anything. One that fails lets its host go, so that the next e
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -18,7 +19,6 @@ from aws_cdk import aws_cloudwatch_actions as actions
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_events as events
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_sns as sns
 from aws_cdk import aws_stepfunctions as sfn
 from constructs import Construct
 
@@ -45,6 +45,9 @@ from gpu_constructs.monitoring.which_host import (
     release_host,
     tell,
 )
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_sns as sns
 
 # What the calls take, with their retries.
 _MARGIN_SECONDS = 3600

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import aws_cdk as cdk
-from aws_cdk import aws_certificatemanager as acm
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_elasticloadbalancingv2 as elbv2
@@ -16,6 +15,9 @@ from constructs import Construct
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.serving.listener_choice import NewListener
 from gpu_constructs.serving.listener_use import take_ports
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_certificatemanager as acm
 
 TLS = elbv2.SslPolicy.TLS13_12_RES_PQ
 """TLS 1.3 and 1.2, which AWS recommends and its console chooses.

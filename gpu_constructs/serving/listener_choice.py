@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from aws_cdk import aws_certificatemanager as acm
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 
@@ -16,6 +16,9 @@ from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument
 from gpu_constructs.hardware.aws_limits import LARGEST_PORT
 from gpu_constructs.hosts.network import selected_subnets
 from gpu_constructs.serving.listener_use import ports_of, require_free_priority
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_certificatemanager as acm
 
 # An Availability Zone; in a Local Zone, such as us-west-2-lax-1a, one is enough.
 _ZONE = re.compile(r"[a-z]{2}(-gov|-iso[a-z]?)?-[a-z]+-[0-9][a-z]")

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import aws_cdk as cdk
-from aws_cdk import aws_certificatemanager as acm
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_elasticloadbalancingv2 as elbv2
-from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from gpu_constructs.cdk.durations import whole_seconds
@@ -38,6 +36,10 @@ from gpu_constructs.serving.listener_choice import (
 )
 from gpu_constructs.serving.listener_use import take_priority
 from gpu_constructs.serving.targeted_service import TargetedService
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_certificatemanager as acm
+    from aws_cdk import aws_s3 as s3
 
 _HTTP = elbv2.ApplicationProtocol.HTTP
 _TCP, _TLS = elbv2.Protocol.TCP, elbv2.Protocol.TLS

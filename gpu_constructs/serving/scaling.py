@@ -6,13 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import chain, count
-from typing import ClassVar, TypedDict, cast
+from typing import TYPE_CHECKING, ClassVar, TypedDict, cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_applicationautoscaling as appscaling
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ecs as ecs
-from aws_cdk import aws_sqs as sqs
 
 from gpu_constructs.capacity.boot_check import METRIC_NAMESPACE
 from gpu_constructs.cdk.arguments import whole_number
@@ -24,6 +23,9 @@ from gpu_constructs.monitoring.metrics import METRICS
 from gpu_constructs.serving.endpoint import ServiceEndpoint
 from gpu_constructs.serving.metrics import names_in, require_direct
 from gpu_constructs.serving.step_adjustments import steps_of
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_sqs as sqs
 
 _MINUTE = cdk.Duration.minutes(1)
 # As long as target tracking waits, whose alarm for scaling in needs 15 low minutes.

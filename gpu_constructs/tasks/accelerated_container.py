@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 from weakref import WeakKeyDictionary
 
 import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
-from aws_cdk import aws_logs as logs
 
 from gpu_constructs.cdk.arguments import whole_number
 from gpu_constructs.cdk.tokens import is_token
@@ -25,6 +24,9 @@ from gpu_constructs.tasks.container_options import ContainerOptions, passed_on
 from gpu_constructs.tasks.container_plan import ContainerPlan, finish_plan, require_container_name, with_container
 from gpu_constructs.tasks.gpu_ask import Gpus, ask_for, require_gpu_pools
 from gpu_constructs.tasks.host_share import require_met
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_logs as logs
 
 NeuronDevices: TypeAlias = int | Literal["ALL"]
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from aws_cdk import aws_ecs as ecs
-from aws_cdk import aws_logs as logs
 
 from gpu_constructs.cdk.calls import require_construct_id, taken
 from gpu_constructs.cdk.kinds import require_kinds
@@ -34,6 +33,9 @@ from gpu_constructs.tasks.room_beside import (
 )
 from gpu_constructs.tasks.sidecar import plan_sidecar
 from gpu_constructs.tasks.task_target import Capacity
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_logs as logs
 
 _Container = TypeVar("_Container", bound=ecs.ContainerDefinition)
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from aws_cdk import aws_ecs as ecs
-from aws_cdk import aws_kms as kms
 
 from gpu_constructs.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.capacity.imported_capacity import ImportedGpuCapacity
@@ -18,6 +17,9 @@ from gpu_constructs.hardware import Architecture
 from gpu_constructs.hardware.declared import metadata_of as types_written
 from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity
 from gpu_constructs.placement.query import instance_type_in, render
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_kms as kms
 
 Capacity: TypeAlias = GpuCapacity | ImportedGpuCapacity | ManagedGpuCapacity
 

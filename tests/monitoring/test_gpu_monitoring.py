@@ -12,7 +12,8 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_logs as logs
 
 from gpu_constructs import GpuCapacity, GpuCluster, GpuTaskDefinition, IncompatibleError, InvalidValueError
-from gpu_constructs.monitoring.daemon_task import KEPT, program
+from gpu_constructs.monitoring.daemon_task import program
+from gpu_constructs.monitoring.options import KEPT
 from tests.synthesis import Properties, Site, app_in, user_data
 
 CLUSTER = {"Ref": "ClusterC2E21B66"}

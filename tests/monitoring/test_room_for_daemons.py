@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from gpu_constructs import GpuJob, GpuService, GpuShare, InvalidValueError
 from gpu_constructs.fleet import Fleet, Task, known
 from gpu_constructs.hardware import Vendor, accelerated
-from gpu_constructs.monitoring.daemon_task import KEPT
+from gpu_constructs.monitoring.options import KEPT
 from gpu_constructs.placement import cpu_units, demand_of, expected_memory_mib, prove, share_of
 from gpu_constructs.template import fleet_of, read_stacks
 from tests.examples import times
