@@ -70,7 +70,7 @@ class GpuMonitoring(Construct):
         image: ecs.ContainerImage | None = None,
         per_gpu: bool = False,
         privileged: bool = True,
-        log_retention: logs.RetentionDays | None = None,
+        log_retention: logs.RetentionDays = logs.RetentionDays.ONE_MONTH,
         log_removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.DESTROY,
     ) -> None:
         limits = of_kind("alarms", alarms, AlarmLimits, example="AlarmLimits(idle_minutes=None)")
@@ -82,7 +82,7 @@ class GpuMonitoring(Construct):
         self._pools: list[WatchedPool] = []
         self._capacities = capacities
         self._is_privileged = privileged
-        self._log_retention = log_retention or logs.RetentionDays.ONE_MONTH
+        self._log_retention = log_retention
         self._log_removal_policy = log_removal_policy
         self.log_group: logs.LogGroup = self._make_log_group("Logs")
         self.events: ClusterEvents = ClusterEvents(
