@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
-from aws_cdk import aws_kms as kms
 from constructs import Construct
 
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_kms as kms
 
 
 def host_permissions(cluster_arn: str) -> dict[str, object]:
@@ -159,8 +163,8 @@ def let_key_be_used(key: kms.IKey) -> None:
         InvalidValueError: It is not symmetric, which volumes and logs cannot be encrypted with
             (https://docs.aws.amazon.com/kms/latest/developerguide/symmetric-asymmetric.html).
     """
-    resource = key.node.default_child if isinstance(key, kms.Key) else None
-    spec = resource.key_spec if isinstance(resource, kms.CfnKey) else None
+    # An imported key has no resource.
+    spec = getattr(key.node.default_child, "key_spec", None)
     if spec not in {None, _SYMMETRIC} and not is_token(spec):
         raise InvalidValueError(
             "volumes and logs are encrypted with a symmetric key",
