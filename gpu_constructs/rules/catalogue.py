@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import cache
@@ -86,6 +86,11 @@ _ASKED_WHERE: Mapping[str, Callable[[Context], bool]] = {
 What is not asked is not loaded: a check of one task takes less time than to load rules about hosts.
 """
 
+_READ_SECTIONS = frozenset(
+    {"clusters.balancing", "clusters.load_balancers", "clusters.roles", "monitoring.metrics", "scaling.awaited_hosts"}
+)
+"""Modules whose rules read the sections of files: without files they find nothing, and constructors have none."""
+
 RULES: tuple[Rule, ...]
 """Every rule, in the order of the ids; all of them are loaded where it is asked for."""
 
@@ -108,25 +113,33 @@ def rules_of(module: ModuleType) -> tuple[Rule, ...]:
         module: A module of rules, or a room of them.
     """
     if hasattr(module, "__path__"):
-        parts = (import_module(f"{module.__name__}.{each.name}") for each in iter_modules(module.__path__))
+        parts = (import_module(f"{module.__name__}.{each}") for each in _modules_of(module))
         return tuple(each for part in parts for each in rules_of(part))
     return tuple(each for each in vars(module).values() if isinstance(each, Rule))
 
 
+def _modules_of(room: ModuleType) -> Iterator[str]:
+    return (each.name for each in iter_modules(room.__path__))
+
+
 @cache
 def _all_rules() -> tuple[Rule, ...]:
-    return _rules_in(tuple(_ASKED_WHERE))
+    return _rules_in(tuple(_ASKED_WHERE), with_files=True)
 
 
 @cache
-def _rules_in(names: tuple[str, ...]) -> tuple[Rule, ...]:
-    found = (each for name in names for each in rules_of(import_module(f"gpu_constructs.rules.{name}")))
+def _rules_in(names: tuple[str, ...], *, with_files: bool) -> tuple[Rule, ...]:
+    rooms_of_names = ((name, import_module(f"gpu_constructs.rules.{name}")) for name in names)
+    modules = (f"{name}.{each}" for name, room in rooms_of_names for each in _modules_of(room))
+    asked = (each for each in modules if with_files or each not in _READ_SECTIONS)
+    found = (rule for each in asked for rule in rules_of(import_module(f"gpu_constructs.rules.{each}")))
     return tuple(sorted(dict.fromkeys(found), key=lambda each: each.id))
 
 
 def _rules_about(context: Context) -> tuple[Rule, ...]:
     """Those that may find something."""
-    return _rules_in(tuple(name for name, may_find in _ASKED_WHERE.items() if may_find(context)))
+    names = tuple(name for name, may_find in _ASKED_WHERE.items() if may_find(context))
+    return _rules_in(names, with_files=context.files is not None)
 
 
 def narrowed(rules: Choice, also: Callable[[Rule], bool]) -> Choice:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gpu_constructs import rules
 from gpu_constructs.fleet import UNKNOWN, PurchaseOption
-from gpu_constructs.rules import RULES, Severity
+from gpu_constructs.rules import RULES, Severity, catalogue
 from gpu_constructs.rules.catalogue import check, find_rule
 from tests.rules.given import a_pool, a_task, running_on
 
@@ -53,6 +53,16 @@ def test_ids_that_others_name_are_those_of_rules() -> None:
     named = {(file.name, each) for file, text in texts.items() for each in re.findall(r"\bGPU[0-9]{3}\b", text)}
     ids = {each.id for each in RULES}
     assert {each for each in named if each[1] not in ids} == {("lint.py", "GPU000")}
+
+
+def test_what_reads_sections_is_asked_where_there_are_files() -> None:
+    room = Path(str(rules.__file__)).parent
+    reads = {
+        ".".join(file.relative_to(room).with_suffix("").parts)
+        for file in room.glob("*/*.py")
+        if re.search(r"^from gpu_constructs\.template", file.read_text(), re.MULTILINE)
+    }
+    assert {each for each in reads if not each.startswith("evidence.")} == catalogue._READ_SECTIONS
 
 
 def test_errors_come_first() -> None:
