@@ -23,10 +23,6 @@ from gpu_constructs.hosts.network import HostSubnets, require_storage_in
 from gpu_constructs.hosts.permissions import host_permissions, let_key_be_used
 from gpu_constructs.rules import check_alone
 
-# BEST_FIT, the default of the API, never updates its hosts in place:
-# https://docs.aws.amazon.com/batch/latest/userguide/infrastructure-updates.html
-_ON_DEMAND = "BEST_FIT_PROGRESSIVE"
-_SPOT = "SPOT_PRICE_CAPACITY_OPTIMIZED"
 # AWS Batch makes a cluster for each compute environment, and may itself use none of other names: statement 11 of
 # https://docs.aws.amazon.com/aws-managed-policy/latest/reference/BatchServiceRolePolicy.html
 _CLUSTERS = "AWSBatch*"
@@ -151,7 +147,7 @@ class BatchEnvironment(Construct):
             ),
             compute_resources=batch.CfnComputeEnvironment.ComputeResourcesProperty(
                 type="SPOT" if plan.is_spot else "EC2",
-                allocation_strategy=_SPOT if plan.is_spot else _ON_DEMAND,
+                allocation_strategy=str(plan.pool.allocation),
                 instance_types=list(plan.instance_types),
                 minv_cpus=known(plan.pool.min_vcpus or 0),
                 maxv_cpus=known(plan.pool.max_vcpus or 0),

@@ -51,6 +51,9 @@ _NOT_OF_BATCH: Mapping[str, str] = {
     "capacity_provider_name": "a compute environment of AWS Batch has no capacity provider",
 }
 
+# BEST_FIT, the default of the API, never updates its hosts in place:
+# https://docs.aws.amazon.com/batch/latest/userguide/infrastructure-updates.html
+_ON_DEMAND, _ON_SPOT = "BEST_FIT_PROGRESSIVE", "SPOT_PRICE_CAPACITY_OPTIMIZED"
 # https://docs.aws.amazon.com/batch/latest/APIReference/API_Ec2Configuration.html
 _IMAGE_TYPES: Mapping[Vendor | None, str] = {Vendor.NVIDIA: "ECS_AL2023_NVIDIA"}
 _PLAIN = "ECS_AL2023"
@@ -218,6 +221,7 @@ def _with_parts(pool: Pool, parts: CapacityParts, reservation: Reservation | Non
     return replace(
         pool,
         bought=Bought(option=parts.purchase.option, reservation=reservation),
+        allocation=_ON_SPOT if parts.purchase.option is PurchaseOption.SPOT else _ON_DEMAND,
         # Of one plain interface, the launch template says nothing.
         interfaces=pool.interfaces if parts.network.has_efa else (),
     )

@@ -190,7 +190,7 @@ class Pool(HostSetup):
             the default one. None where it is the same, or user data names none.
         max_vcpus: vCPUs at most, of a compute environment of AWS Batch; None for other pools.
         min_vcpus: vCPUs that are always there, likewise.
-        allocation: Its allocation strategy, of one as well; only templates say so.
+        allocation: Its allocation strategy, likewise.
         has_no_route_out: Whether its subnets certainly have no route, as far as the files show their network.
         missing_endpoints: Services of AWS that its hosts need and cannot reach, as far as the files show their network.
         has_emptied_group: Whether it names no security groups for the interfaces of containers, and the default one of
@@ -216,9 +216,9 @@ class Pool(HostSetup):
     zones_are_open: bool = field(default=False, compare=False)
     associated: bool | Unknown = field(default=UNKNOWN, compare=False)
     told_cluster: str | Unknown | None = field(default=None, compare=False)
-    max_vcpus: int | Unknown | None = field(default=None, compare=False)
-    min_vcpus: int | Unknown | None = field(default=None, compare=False)
-    allocation: str | Unknown = field(default=UNKNOWN, compare=False)
+    max_vcpus: int | Unknown | None = None
+    min_vcpus: int | Unknown | None = None
+    allocation: str | Unknown = UNKNOWN
     has_no_route_out: bool = field(default=False, compare=False)
     missing_endpoints: tuple[str, ...] = field(default=(), compare=False)
     has_emptied_group: bool = field(default=False, compare=False)

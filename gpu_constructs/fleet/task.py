@@ -278,7 +278,7 @@ class Task:
     roles: tuple[TaskRole, ...] = field(default=(), compare=False)
     is_part: bool = field(default=False, compare=False)
     is_api_request: bool = field(default=False, compare=False)
-    attempt_seconds: int | Unknown | None = field(default=None, compare=False)
+    attempt_seconds: int | Unknown | None = None
     environments: frozenset[str] | None = field(default=None, compare=False)
     submissions: tuple[Task, ...] = field(default=(), compare=False)
     nodes: int | Unknown | None = None

@@ -36,6 +36,9 @@ from gpu_constructs.training.training_checks import (
 )
 from gpu_constructs.training.training_launcher import TrainingLauncher
 
+# As GPU294 says it.
+_ON_DEMAND = "Type EC2 with AllocationStrategy BEST_FIT_PROGRESSIVE, in a compute environment for these jobs"
+
 
 class TrainingOptions(JobOptions, DataOptions, total=False):
     """Arguments of `MultiNodeTraining` that are those of a job of AWS Batch, and its places."""
@@ -215,7 +218,7 @@ def _gang_words(pools: Sequence[Pool], nodes: Nodes) -> Mapping[str, str]:
     largest = (each.max_instances for each in pools)
     return {
         "Type EC2": "hosts on demand or bought in advance",
-        "Type EC2, in a compute environment for these jobs": "a CapacityChoice without Spot hosts",
+        _ON_DEMAND: "a CapacityChoice without Spot hosts",
         f"MaxvCpus {nodes.number * nodes.host.vcpus}": f"max_instances={nodes.number}",
         **{f"NumNodes {most}": f"hosts={most}" for most in largest if not isinstance(most, Unknown)},
     }
