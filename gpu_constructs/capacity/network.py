@@ -15,7 +15,7 @@ from gpu_constructs.cdk.kinds import names_checked, with_names_checked
 from gpu_constructs.cdk.refusal import ARGUMENTS, require_yes
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, UNKNOWN, NetworkInterface, Pool, PurchaseOption, Unknown
-from gpu_constructs.fleet.efa import require_one_efa_layout
+from gpu_constructs.fleet.host import require_one_efa_layout
 
 _ARGUMENT = "network"
 _ONE_ADAPTER = (NetworkInterface(), NetworkInterface(device=1, type="efa-only"))

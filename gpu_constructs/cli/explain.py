@@ -13,7 +13,7 @@ from gpu_constructs.cli.inputs import add_inputs, reviewed
 from gpu_constructs.cli.output import Line, add_format, fix_lines, headed, json_text, pieces, show, width_of, wrapped
 from gpu_constructs.errors import UnknownNameError
 from gpu_constructs.fleet import Fleet, Task, Unknown, Workload
-from gpu_constructs.fleet.naming import find_task
+from gpu_constructs.fleet.workload import find_task
 from gpu_constructs.placement import alternatives
 from gpu_constructs.placement.destinations import answer_of, routes_of
 from gpu_constructs.placement.reach import tasks_of

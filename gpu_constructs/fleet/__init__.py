@@ -4,10 +4,9 @@ The constructs build these values and keep them, and `gpu_constructs.template` r
 CloudFormation; everything that decides whether something fits reads them. Nothing in this room knows CDK, and importing
 it starts no Node process.
 
-Where things are: `pool`, `host` and `subnet` say what can be launched and where, `task` and `requirement` what is to
-run, `workload` how many of it and where, `origin` where each was written, `unknown` what is only known at deploy time.
-`purchase` and `group` say how hosts are bought and scaled, and `naming` finds a pool or a task by the name that a user
-gives.
+Where things are: `pool` and `host` say what can be launched, `purchase` and `group` how hosts are bought and scaled,
+`task` and `requirement` what is to run, `workload` how many of it and where, and which pool or task a name means,
+`origin` where each was written, `unknown` what is only known at deploy time.
 """
 
 from gpu_constructs.fleet.calls import (
@@ -34,7 +33,6 @@ from gpu_constructs.fleet.host import (
     UserData,
     UserDataFormat,
 )
-from gpu_constructs.fleet.instance_requirements import InstanceRequirements, satisfies
 from gpu_constructs.fleet.keys import (
     CHECKS_GPUS,
     DECLARED_IMAGE,
@@ -45,7 +43,7 @@ from gpu_constructs.fleet.keys import (
     RESERVED_INSTANCES,
 )
 from gpu_constructs.fleet.launch_details import NOTHING_SAID, LaunchDetails, Volume
-from gpu_constructs.fleet.origin import Origin, Place, SourceLine
+from gpu_constructs.fleet.origin import Origin, Place, SourceLine, Subnet, written_subnet_id, written_zone
 from gpu_constructs.fleet.pool import HostImage, HostSetup, Pool, PoolKind, Shape, TypeChoice, values_of
 from gpu_constructs.fleet.purchase import (
     BOUGHT_IN_ADVANCE,
@@ -55,12 +53,20 @@ from gpu_constructs.fleet.purchase import (
     Block,
     Bought,
     Distribution,
+    InstanceRequirements,
     PurchaseOption,
     Reservation,
+    satisfies,
 )
-from gpu_constructs.fleet.requirement import GPU, NEURON_DEVICE, GpuNeeds, NvidiaMps, ResourceRequirement
-from gpu_constructs.fleet.role import SecretRead, TaskRole
-from gpu_constructs.fleet.subnet import Subnet, written_subnet_id, written_zone
+from gpu_constructs.fleet.requirement import (
+    GPU,
+    NEURON_DEVICE,
+    GpuNeeds,
+    NvidiaMps,
+    ResourceRequirement,
+    SecretRead,
+    TaskRole,
+)
 from gpu_constructs.fleet.task import (
     Container,
     Dependency,

@@ -8,11 +8,9 @@ from typing import Any
 
 from gpu_constructs.fleet.group import GroupSettings
 from gpu_constructs.fleet.host import NO_USER_DATA, NetworkInterface, UserData
-from gpu_constructs.fleet.instance_requirements import InstanceRequirements
 from gpu_constructs.fleet.launch_details import NOTHING_SAID, LaunchDetails
-from gpu_constructs.fleet.origin import Origin
-from gpu_constructs.fleet.purchase import Bought
-from gpu_constructs.fleet.subnet import Subnet
+from gpu_constructs.fleet.origin import Origin, Subnet
+from gpu_constructs.fleet.purchase import Bought, InstanceRequirements
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
 from gpu_constructs.hardware import (
     Architecture,

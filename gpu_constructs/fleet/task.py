@@ -6,8 +6,7 @@ from dataclasses import field
 from enum import Enum
 
 from gpu_constructs.fleet.origin import Origin
-from gpu_constructs.fleet.requirement import GPU, GpuNeeds, NvidiaMps, ResourceRequirement
-from gpu_constructs.fleet.role import TaskRole
+from gpu_constructs.fleet.requirement import GPU, GpuNeeds, NvidiaMps, ResourceRequirement, TaskRole
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown, known, total
 from gpu_constructs.hardware import Architecture
 from gpu_constructs.values import dataclass

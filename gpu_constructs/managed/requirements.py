@@ -12,7 +12,7 @@ from gpu_constructs.cdk.arguments import texts
 from gpu_constructs.cdk.tokens import is_list_token, is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
 from gpu_constructs.fleet import InstanceRequirements, PurchaseOption
-from gpu_constructs.fleet.instance_requirements import satisfies, selected_types
+from gpu_constructs.fleet.purchase import satisfies, selected_types
 from gpu_constructs.hardware import Architecture, InstanceType, Vendor, accelerated, instance_type
 from gpu_constructs.hardware.aws_limits import NO_PRICE_THRESHOLD_PERCENT
 from gpu_constructs.hardware.catalogue import declared_types

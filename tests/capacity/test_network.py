@@ -11,7 +11,7 @@ from aws_cdk import aws_ec2 as ec2
 from gpu_constructs import GpuCapacity, GpuCluster, IncompatibleError, InvalidValueError, Purchase
 from gpu_constructs.capacity.network import HostNetwork, interfaces_data, network_resources
 from gpu_constructs.fleet import UNKNOWN, NetworkInterface, Pool, PurchaseOption
-from gpu_constructs.fleet.efa import efa_layout
+from gpu_constructs.fleet.host import efa_layout
 from gpu_constructs.hardware import instance_type
 from gpu_constructs.template import fleet_of, read_stacks
 from tests.rules.given import a_pool

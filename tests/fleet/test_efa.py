@@ -9,7 +9,7 @@ import pytest
 
 from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.fleet import NetworkInterface
-from gpu_constructs.fleet.efa import efa_layout, require_one_efa_layout
+from gpu_constructs.fleet.host import efa_layout, require_one_efa_layout
 from gpu_constructs.hardware import accelerated, general, instance_type
 from tests.hardware.dumps import instance_types
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Origin, Pool
-from gpu_constructs.fleet.naming import all_called, most_alike
+from gpu_constructs.fleet.workload import all_called, most_alike
 
 
 def pool(name: str, resource: str = "R", provider: str | None = None) -> Pool:

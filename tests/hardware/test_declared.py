@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gpu_constructs.errors import GpuConstructsError, InvalidValueError, UnknownNameError
 from gpu_constructs.fleet import InstanceRequirements
-from gpu_constructs.fleet.instance_requirements import selected_types
+from gpu_constructs.fleet.purchase import selected_types
 from gpu_constructs.hardware import (
     DeclaredInstanceType,
     Vendor,

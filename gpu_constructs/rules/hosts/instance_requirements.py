@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from gpu_constructs.fleet import InstanceRequirements, Pool, PoolKind, satisfies
-from gpu_constructs.fleet.instance_requirements import selected_types
+from gpu_constructs.fleet.purchase import selected_types
 from gpu_constructs.hardware import RECORDED, InstanceType, Vendor, accelerated, general
 from gpu_constructs.hardware.names import EC2_VALUES
 from gpu_constructs.rules.change import either

@@ -6,7 +6,7 @@ from typing import Any
 
 from gpu_constructs.budget import ENTRIES, NAME
 from gpu_constructs.fleet import InstanceRequirements, TypeChoice, Unknown
-from gpu_constructs.fleet.instance_requirements import selected_types
+from gpu_constructs.fleet.purchase import selected_types
 from gpu_constructs.hardware import Architecture, known_type
 from gpu_constructs.template.resources.section import Section
 

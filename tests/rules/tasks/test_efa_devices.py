@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Fleet, NetworkInterface, Pool, PoolKind, Scheduler, Task
-from gpu_constructs.fleet.efa import efa_layout
+from gpu_constructs.fleet.host import efa_layout
 from gpu_constructs.hardware import instance_type
 from gpu_constructs.rules import Rule, Severity
 from gpu_constructs.rules.tasks.devices import given_efa, reachable, sees_efa
