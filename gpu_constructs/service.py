@@ -17,11 +17,9 @@ from gpu_constructs.cluster import GpuCluster
 from gpu_constructs.fleet import PoolKind, Workload, total
 from gpu_constructs.hosts.given_cluster import require_gpu_cluster
 from gpu_constructs.placement import pool_needs, task_slots
-from gpu_constructs.serving.deployment import Sharer, sharers_on
-from gpu_constructs.serving.first_capacity import Filling
-from gpu_constructs.serving.rules_once import write_rules_once
+from gpu_constructs.serving.deployment import Filling, Sharer, sharers_on
 from gpu_constructs.serving.scaled_service import ScaledService
-from gpu_constructs.serving.service_connect import connect
+from gpu_constructs.serving.security_rules import connect, write_rules_once
 from gpu_constructs.serving.service_options import (
     ServiceOptions,
     constraints_of,

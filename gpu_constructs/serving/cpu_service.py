@@ -20,8 +20,7 @@ from gpu_constructs.hardware.aws_limits import DEFAULT_MAX_HEALTHY_PERCENT, FARG
 from gpu_constructs.hosts.given_cluster import require_gpu_cluster
 from gpu_constructs.hosts.providers import require_strategy
 from gpu_constructs.serving.deployment import given_percentages
-from gpu_constructs.serving.rules_once import write_rules_once
-from gpu_constructs.serving.service_connect import connect
+from gpu_constructs.serving.security_rules import connect, write_rules_once
 from gpu_constructs.serving.service_options import Ec2ServiceOptions, known_count, require_together
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.tasks.task_target import Capacity, require_capacities

@@ -13,8 +13,7 @@ from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 from constructs import Construct
 
 from gpu_constructs.errors import InvalidValueError
-from gpu_constructs.serving.listener_choice import NewListener
-from gpu_constructs.serving.listener_use import take_ports
+from gpu_constructs.serving.listener_choice import NewListener, take_ports
 
 if TYPE_CHECKING:
     from aws_cdk import aws_certificatemanager as acm

@@ -1,11 +1,12 @@
-"""What was chosen for a listener or for its rule, and which arguments go together."""
+"""What was chosen for a listener or for its rule, which arguments go together, and which ports are taken."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
+from weakref import WeakKeyDictionary
 
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_elasticloadbalancingv2 as elbv2
@@ -15,7 +16,6 @@ from gpu_constructs.cdk.calls import translated
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named
 from gpu_constructs.hardware.aws_limits import LARGEST_PORT
 from gpu_constructs.hosts.network import selected_subnets
-from gpu_constructs.serving.listener_use import ports_of, require_free_priority
 
 if TYPE_CHECKING:
     from aws_cdk import aws_certificatemanager as acm
@@ -260,3 +260,40 @@ def require_zones(vpc: ec2.IVpc, chosen: ec2.SubnetSelection | None, *, internet
             value=sorted(zones),
             fix="subnets of two zones, or add_network_load_balancer",
         )
+
+
+# Ports of load balancers and priorities of listeners that services of this app have, which CDK does not say.
+_PORTS: WeakKeyDictionary[elbv2.IApplicationLoadBalancer, frozenset[int]] = WeakKeyDictionary()
+_PRIORITIES: WeakKeyDictionary[elbv2.IApplicationListener, frozenset[int]] = WeakKeyDictionary()
+
+
+def ports_of(balancer: elbv2.IApplicationLoadBalancer) -> frozenset[int]:
+    """Where a load balancer listens for services of this app."""
+    return _PORTS.get(balancer, frozenset())
+
+
+def take_ports(balancer: elbv2.IApplicationLoadBalancer, ports: Iterable[int]) -> None:
+    """Notes where a load balancer listens."""
+    _PORTS[balancer] = ports_of(balancer).union(ports)
+
+
+def require_free_priority(listener: object, priority: object) -> None:
+    """Refuses a priority that a rule of a listener has already.
+
+    Raises:
+        InvalidValueError: A rule of a service of this app has it.
+    """
+    taken = _PRIORITIES.get(cast("elbv2.IApplicationListener", listener), frozenset())
+    if priority in taken:
+        raise InvalidValueError(
+            f"the listener has a rule of priority {priority} already",
+            argument="priority",
+            value=priority,
+            allowed=f"a number that no rule of the listener has; in use: {', '.join(map(str, sorted(taken)))}",
+            fix=f"priority={max(taken) + 1}",
+        )
+
+
+def take_priority(listener: elbv2.IApplicationListener, priority: int) -> None:
+    """Notes that a rule of a listener has this priority."""
+    _PRIORITIES[listener] = _PRIORITIES.get(listener, frozenset()) | {priority}

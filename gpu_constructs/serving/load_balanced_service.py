@@ -33,9 +33,9 @@ from gpu_constructs.serving.listener_choice import (
     require_port,
     require_together,
     require_zones,
+    take_priority,
 )
-from gpu_constructs.serving.listener_use import take_priority
-from gpu_constructs.serving.targeted_service import TargetedService
+from gpu_constructs.serving.target import TargetedService
 
 if TYPE_CHECKING:
     from aws_cdk import aws_certificatemanager as acm

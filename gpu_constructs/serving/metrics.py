@@ -1,14 +1,16 @@
-"""Metrics that users give: which of them the number of tasks can follow."""
+"""What the number of tasks can follow: metrics that users give, and the steps of how many tasks are needed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
 
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError
+from gpu_constructs.hardware.aws_limits import MAX_STEP_ADJUSTMENTS
 
 _STATISTICS = ("Average", "Minimum", "Maximum", "SampleCount", "Sum")
 
@@ -73,3 +75,34 @@ def require_direct(metric: cloudwatch.IMetric) -> None:
             allowed=", ".join(_STATISTICS),
             fix="metric.with_(statistic='Average')",
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One step adjustment.
+
+    Attributes:
+        lower: Where it begins, above the threshold of its alarm.
+        upper: Where the next begins; None for the last.
+        tasks: Tasks that there are then.
+    """
+
+    lower: int
+    upper: int | None
+    tasks: int
+
+
+def steps_of(least: int, most: int) -> list[Step]:
+    """The steps of an alarm on the tasks that are needed, whose threshold is the least.
+
+    Up to 20 numbers of tasks have a step each. Of more, a step is for several, and has the largest of them, so that
+    there are never too few.
+    """
+    count = min(most - least, MAX_STEP_ADJUSTMENTS)
+    numbers = [least - -(most - least) * step // count for step in range(1, count + 1)]
+    # A step includes its lower bound.
+    begins = [0, *(number - least + 1 for number in numbers[:-1])]
+    return [
+        Step(lower=lower, upper=upper, tasks=tasks)
+        for lower, upper, tasks in zip(begins, [*begins[1:], None], numbers, strict=True)
+    ]

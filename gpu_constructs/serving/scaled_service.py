@@ -18,8 +18,7 @@ from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import UNKNOWN, PoolKind, ServiceScaling, Unknown, Workload, total
 from gpu_constructs.placement import task_slots
-from gpu_constructs.serving.deployment import Percentages, Sharer, sharers_on
-from gpu_constructs.serving.first_capacity import Filling
+from gpu_constructs.serving.deployment import Filling, Percentages, Sharer, sharers_on
 from gpu_constructs.serving.load_balanced_service import LoadBalancedService
 from gpu_constructs.serving.metrics import require_here
 from gpu_constructs.serving.scaling import Average, Backlog, GpuUse, Requests, ScaleBy, Scaling

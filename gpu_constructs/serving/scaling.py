@@ -21,8 +21,7 @@ from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.hardware.aws_limits import LARGEST_INTEGER
 from gpu_constructs.monitoring.metrics import METRICS
 from gpu_constructs.serving.endpoint import ServiceEndpoint
-from gpu_constructs.serving.metrics import names_in, require_direct
-from gpu_constructs.serving.step_adjustments import steps_of
+from gpu_constructs.serving.metrics import names_in, require_direct, steps_of
 
 if TYPE_CHECKING:
     from aws_cdk import aws_sqs as sqs

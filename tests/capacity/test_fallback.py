@@ -21,7 +21,7 @@ from gpu_constructs import (
     UnknownNameError,
 )
 from gpu_constructs.fleet import UNKNOWN, PurchaseOption
-from gpu_constructs.serving.first_capacity import Filling, bases_of
+from gpu_constructs.serving.deployment import Filling, bases_of
 from gpu_constructs.tasks.task_target import Capacity
 from gpu_constructs.tasks.workload import CapacityShare
 from tests.serving.scaled_services import queue_of

@@ -15,7 +15,7 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from gpu_constructs import IncompatibleError, InvalidValueError, RefusedByCdkError
-from gpu_constructs.serving.target_port import target_port_of
+from gpu_constructs.serving.target import target_port_of
 from tests.serving.chat import PORT, certificate_of, chat
 from tests.synthesis import Ground, Site
 

@@ -1,4 +1,10 @@
-"""Rules of security groups that several services would write, written once.
+"""Rules of security groups: services in Service Connect reach one another, and what several need is written once.
+
+Clients in Service Connect connect to the proxy in the task of a server, so its port has to be open to them. In network
+mode ``awsvpc`` that is the port of the container, or `ingressPortOverride`; in ``bridge`` a port of the host that
+Docker chooses, or `ingressPortOverride`:
+https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ServiceConnectService.html and `dockerPortMap` of
+https://github.com/aws/amazon-ecs-agent/blob/master/agent/api/task/task.go
 
 In network mode ``bridge`` and ``host`` CDK imports the groups of the hosts once for each service of another stack, and
 writes the rules of that service beside its import (aws-cdk-lib 2.275, ``securityGroupsInThisStack``). EC2 refuses the
@@ -14,6 +20,7 @@ not take for the rule that CDK writes: the one may come while the other is there
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TypeAlias, cast
 from weakref import WeakKeyDictionary
 
@@ -35,6 +42,13 @@ _FIRST_IMPORT = "SecurityGroup1"
 
 _DYNAMIC = ("tcp", *DYNAMIC_PORTS)
 _PARTS = (USUAL_DYNAMIC_PORTS, (USUAL_DYNAMIC_PORTS[1] + 1, DYNAMIC_PORTS[1]))
+
+
+_SIDES: Mapping[type[_Rule], Sequence[str]] = {
+    kind: ("group_id", f"{other}_security_group_id", f"{other}_prefix_list_id", "cidr_ip", "cidr_ipv6")
+    for kind, other in ((ec2.CfnSecurityGroupIngress, "source"), (ec2.CfnSecurityGroupEgress, "destination"))
+}
+"""The properties that say whom a rule is between, by its direction."""
 
 
 @jsii.implements(cdk.IAspect)
@@ -106,11 +120,7 @@ def _alike(constructs: Iterable[IConstruct], homes: _Homes) -> list[Sequence[_Ru
 
 def _sides(rule: _Rule) -> tuple[str | None, ...]:
     """The group of a rule, and the group, the prefix list or the addresses on its other side."""
-    if isinstance(rule, ec2.CfnSecurityGroupIngress):
-        others = rule.source_security_group_id, rule.source_prefix_list_id
-    else:
-        others = rule.destination_security_group_id, rule.destination_prefix_list_id
-    return rule.group_id, *others, rule.cidr_ip, rule.cidr_ipv6
+    return tuple(getattr(rule, each) for each in _SIDES[type(rule)])
 
 
 def _names_a_service(rule: _Rule, homes: _Homes) -> bool:
@@ -122,36 +132,12 @@ def _names_a_service(rule: _Rule, homes: _Homes) -> bool:
 def _write_by_sides(rule: _Rule) -> None:
     """Writes a rule in parts, with ids that say nothing but its sides, its direction and its ports."""
     stack = cdk.Stack.of(rule)
+    kind = type(rule)
     sides = " ".join(_called(each, stack) for each in _sides(rule) if each is not None).replace("/", " ")
+    same = {each: getattr(rule, each) for each in (*_SIDES[kind], "ip_protocol", "description")}
     for first, last in _PARTS:
-        if isinstance(rule, ec2.CfnSecurityGroupIngress):
-            ec2.CfnSecurityGroupIngress(
-                stack,
-                f"Ingress {sides} {first}",
-                group_id=rule.group_id,
-                source_security_group_id=rule.source_security_group_id,
-                source_prefix_list_id=rule.source_prefix_list_id,
-                cidr_ip=rule.cidr_ip,
-                cidr_ipv6=rule.cidr_ipv6,
-                ip_protocol=rule.ip_protocol,
-                from_port=first,
-                to_port=last,
-                description=rule.description,
-            )
-        else:
-            ec2.CfnSecurityGroupEgress(
-                stack,
-                f"Egress {sides} {first}",
-                group_id=rule.group_id,
-                destination_security_group_id=rule.destination_security_group_id,
-                destination_prefix_list_id=rule.destination_prefix_list_id,
-                cidr_ip=rule.cidr_ip,
-                cidr_ipv6=rule.cidr_ipv6,
-                ip_protocol=rule.ip_protocol,
-                from_port=first,
-                to_port=last,
-                description=rule.description,
-            )
+        name = "Ingress" if kind is ec2.CfnSecurityGroupIngress else "Egress"
+        kind(stack, f"{name} {sides} {first}", from_port=first, to_port=last, **same)
     _remove(rule)
 
 
@@ -216,3 +202,117 @@ def _come_after(stack: cdk.Stack, other: cdk.Stack) -> None:
         around = around.nested_stack_parent
     if around is None:
         stack.add_stack_dependency(other, "a rule of a security group that services of both need is written there")
+
+
+_WHY = "Service Connect"
+_GROUPS = "NetworkConfiguration.AwsvpcConfiguration.SecurityGroups"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Server:
+    """What clients are let into.
+
+    Attributes:
+        groups: Security groups of the tasks or of their hosts.
+        ports: Where the proxy listens.
+    """
+
+    groups: Sequence[ec2.ISecurityGroup]
+    ports: Sequence[ec2.Port]
+
+    def let_in(self, client: ec2.ISecurityGroup) -> None:
+        for group in self.groups:
+            for port in self.ports:
+                group.connections.allow_from(client, port, _WHY)
+
+
+@dataclass(slots=True)
+class _Members:
+    """The services of a cluster that are in Service Connect, as far as they are defined.
+
+    Attributes:
+        servers: Those that have names.
+        clients: Security groups by which servers know all of them.
+    """
+
+    servers: list[_Server] = field(default_factory=list)
+    clients: dict[ec2.ISecurityGroup, None] = field(default_factory=dict)
+
+    def add_client(self, client: ec2.ISecurityGroup) -> None:
+        if client not in self.clients:
+            self.clients[client] = None
+            for server in self.servers:
+                server.let_in(client)
+
+    def add_server(self, server: _Server) -> None:
+        self.servers.append(server)
+        for client in self.clients:
+            server.let_in(client)
+
+
+_MEMBERS: WeakKeyDictionary[ClusterHosts, _Members] = WeakKeyDictionary()
+
+
+def connect(service: ecs.Ec2Service, hosts: ClusterHosts, configuration: object) -> tuple[ec2.Port, ...]:
+    """Lets the services of a cluster that are in Service Connect reach one another, whichever stacks they are in.
+
+    Args:
+        service: One of them, which was just made.
+        hosts: Those of its cluster.
+        configuration: Its `ecs.ServiceConnectProps`; None where it is not in Service Connect.
+
+    Returns:
+        Where its proxy listens.
+    """
+    if configuration is None:
+        return ()
+    members = _MEMBERS.setdefault(hosts, _Members())
+    task, services = service.task_definition, cast("Sequence[object]", _of(configuration, "services") or ())
+    has_interface = task.network_mode is ecs.NetworkMode.AWS_VPC
+    ports = tuple(_port(task, each, has_interface=has_interface) for each in services)
+    groups = _groups_here(service) if has_interface else hosts.cluster.connections.security_groups
+    for each in [_join(service, hosts)] if has_interface else groups:
+        members.add_client(each)
+    if ports:
+        members.add_server(_Server(groups=groups, ports=ports))
+    return ports
+
+
+def _join(service: ecs.Ec2Service, hosts: ClusterHosts) -> ec2.ISecurityGroup:
+    """The group of all tasks of a cluster that are in Service Connect and have interfaces; a service gets it as well.
+
+    It is in the stack of the hosts, on which every service depends, so that no two services depend on each other.
+    """
+    group = hosts.connect_group
+    ids = [each.security_group_id for each in (*service.connections.security_groups, group)]
+    cast("ecs.CfnService", service.node.find_child("Service")).add_property_override(_GROUPS, ids)
+    return group
+
+
+def _groups_here(service: ecs.Ec2Service) -> Sequence[ec2.ISecurityGroup]:
+    """The groups of its tasks; those of other stacks as its own stack sees them, which writes their rules."""
+    stack = cdk.Stack.of(service)
+    found, shared = list[ec2.ISecurityGroup](), list[ec2.ISecurityGroup]()
+    for number, each in enumerate(service.connections.security_groups, 1):
+        here = each
+        if each.node.scope is not service:
+            if cdk.Stack.of(each) != stack:
+                here = ec2.SecurityGroup.from_security_group_id(service, f"Given{number}", each.security_group_id)
+            shared.append(here)
+        found.append(here)
+    if shared:
+        write_rules_once_in(service, shared)
+    return found
+
+
+def _port(task: ecs.TaskDefinition, service: object, *, has_interface: bool) -> ec2.Port:
+    override = _of(service, "ingress_port_override")
+    if override is not None:
+        return ec2.Port.tcp(cast("float", override))
+    mapping = task.find_port_mapping_by_name(str(_of(service, "port_mapping_name"))) if has_interface else None
+    return ec2.Port.tcp_range(*DYNAMIC_PORTS) if mapping is None else ec2.Port.tcp(mapping.container_port)
+
+
+def _of(struct: object, name: str) -> object:
+    """A value of a struct of CDK, which users may write as a dictionary."""
+    return struct.get(name) if isinstance(struct, Mapping) else getattr(struct, name, None)
