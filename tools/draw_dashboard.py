@@ -71,7 +71,6 @@ def picture() -> str:
 
 def _as_resource(alarm: PlannedAlarm) -> dict[str, Any]:
     """An alarm as CloudFormation has it, whose states the evaluator of the tests knows."""
-    condition = alarm.condition
     stats = [
         {
             "Id": name,
@@ -82,17 +81,17 @@ def _as_resource(alarm: PlannedAlarm) -> dict[str, Any]:
                     "Dimensions": [{"Name": key, "Value": value} for key, value in each.dimensions.items()],
                 },
                 "Stat": each.statistic,
-                "Period": condition.period_seconds,
+                "Period": alarm.period_seconds,
             },
         }
-        for name, each in condition.formula.series.items()
+        for name, each in alarm.formula.series.items()
     ]
     return {
-        "Metrics": [*stats, {"Id": "watched", "Expression": condition.formula.expression}],
-        "ComparisonOperator": condition.comparison.value.title().replace("_", ""),
-        "Threshold": condition.threshold,
-        "EvaluationPeriods": condition.periods,
-        "DatapointsToAlarm": condition.bad_periods,
+        "Metrics": [*stats, {"Id": "watched", "Expression": alarm.formula.expression}],
+        "ComparisonOperator": alarm.comparison.title().replace("_", ""),
+        "Threshold": alarm.threshold,
+        "EvaluationPeriods": alarm.periods,
+        "DatapointsToAlarm": alarm.bad_periods,
         "TreatMissingData": "notBreaching",
     }
 

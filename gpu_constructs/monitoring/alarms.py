@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from enum import Enum
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -26,119 +25,89 @@ _PAGE = "docs/monitoring.md"
 _FIVE_MINUTES = 300
 
 
-class Comparison(Enum):
-    """How a bad value compares with the threshold, by the names that CDK has for it."""
-
-    ABOVE = "GREATER_THAN_THRESHOLD"
-    AT_LEAST = "GREATER_THAN_OR_EQUAL_TO_THRESHOLD"
-    BELOW = "LESS_THAN_THRESHOLD"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlarmCondition:
-    """When an alarm goes off.
-
-    Attributes:
-        formula: What it watches.
-        threshold: What the value of a period is compared with.
-        comparison: How a bad value compares with it.
-        period_seconds: How long a period is.
-        periods: How many periods it looks at.
-        bad_periods: How many of these have to be bad.
-    """
-
-    formula: Formula
-    threshold: float
-    comparison: Comparison = Comparison.AT_LEAST
-    period_seconds: int = 60
-    periods: int = 1
-    bad_periods: int = 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlarmKind:
-    """An alarm.
-
-    Attributes:
-        id: Its construct id; of the alarm of a capacity, what follows the id of that.
-        says: What is the case when it goes off.
-        runbook: What to do then, in a line.
-        is_of_hosts: Whether the log of the daemon has the hosts that it goes off for.
-        of_cluster: When it goes off, as an alarm of the cluster; None where each capacity has one.
-        of_pool: The same for a capacity; None where the cluster has one, or this capacity needs none.
-    """
-
-    id: str
-    says: str
-    runbook: str
-    of_cluster: Callable[[WatchedCluster, AlarmLimits], AlarmCondition | None] | None = None
-    of_pool: Callable[[WatchedPool, AlarmLimits], AlarmCondition | None] | None = None
-    is_of_hosts: bool = False
-
-    @property
-    def page(self) -> str:
-        """Where the guide says more."""
-        return f"{_PAGE}#{self.says.lower().replace(' ', '-').replace(',', '')}"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedAlarm:
     """One alarm to define.
 
     Attributes:
-        id: Its construct id.
-        description: What people read when it goes off.
-        condition: When it does.
+        id: Its construct id; that of a capacity begins with the id of that.
+        says: What is the case when it goes off.
+        runbook: What to do then, in a line.
+        formula: What it watches.
+        threshold: What the value of a period is compared with.
+        comparison: How a bad value compares with it, by the name that CDK has for that.
+        period_seconds: How long a period is.
+        periods: How many periods it looks at.
+        bad_periods: How many of these have to be bad.
+        whose: What it is an alarm of.
+        where: Where the hosts or the events are that it goes off for.
     """
 
     id: str
-    description: str
-    condition: AlarmCondition
+    says: str
+    runbook: str
+    formula: Formula
+    threshold: float
+    comparison: str = "GREATER_THAN_OR_EQUAL_TO_THRESHOLD"
+    period_seconds: int = 60
+    periods: int = 1
+    bad_periods: int = 1
+    whose: str = ""
+    where: str = ""
+
+    @property
+    def description(self) -> str:
+        """What people read when it goes off."""
+        page = f"{_PAGE}#{self.says.lower().replace(' ', '-').replace(',', '')}"
+        return f"{self.says} ({self.whose}). {self.runbook} More: gpu_constructs, {page}.{self.where}"
 
 
 def alarms_of_cluster(cluster: WatchedCluster, limits: AlarmLimits) -> Iterator[PlannedAlarm]:
-    """The alarms that a cluster has for all of its capacities together."""
-    for kind in ALARMS:
-        condition = kind.of_cluster and kind.of_cluster(cluster, limits)
-        if condition is not None:
-            yield PlannedAlarm(id=kind.id, description=_of_cluster(kind, cluster), condition=condition)
+    """The alarms that a cluster has for all of its capacities together, in the order of the guide.
+
+    The guide says where AWS describes what they watch, and what is not certain.
+    """
+    whose = f"cluster {cluster.name}"
+    hosts = f" The hosts, by CloudWatch Logs Insights: {cluster.hosts_with_faults}"
+    events = f" The events: log group {cluster.event_log}"
+    for where, each in (
+        (events, _cannot_place(cluster, limits)),
+        (hosts, _failed(cluster, limits)),
+        (hosts, _missing(cluster, limits)),
+        (events, _interruptions(cluster, limits)),
+        (events, _jobs_over_time(cluster, limits)),
+    ):
+        if each is not None:
+            yield replace(each, whose=whose, where=where)
 
 
 def alarms_of_pool(pool: WatchedPool, limits: AlarmLimits) -> Iterator[PlannedAlarm]:
-    """The alarms of one capacity."""
-    for kind in ALARMS:
-        condition = kind.of_pool and kind.of_pool(pool, limits)
-        if condition is not None:
+    """The alarms of one capacity, in the order of the guide."""
+    for alarm in (_tasks_wait, _idle, _at_maximum, _unmeasured, _block_ends):
+        each = alarm(pool, limits)
+        if each is not None:
             whose = f"capacity {pool.title} of {pool.cluster_name}"
-            yield PlannedAlarm(id=f"{pool.title}{kind.id}", description=_description(kind, whose), condition=condition)
+            yield replace(each, id=f"{pool.title}{each.id}", whose=whose)
 
 
-def _of_cluster(kind: AlarmKind, cluster: WatchedCluster) -> str:
-    text = _description(kind, f"cluster {cluster.name}")
-    if kind.is_of_hosts:
-        return f"{text} The hosts, by CloudWatch Logs Insights: {cluster.hosts_with_faults}"
-    return f"{text} The events: log group {cluster.event_log}"
-
-
-def _description(kind: AlarmKind, whose: str) -> str:
-    return f"{kind.says} ({whose}). {kind.runbook} More: gpu_constructs, {kind.page}."
-
-
-def _tasks_wait(pool: WatchedPool, limits: AlarmLimits) -> AlarmCondition | None:
+def _tasks_wait(pool: WatchedPool, limits: AlarmLimits) -> PlannedAlarm | None:
     minutes = limits.tasks_wait_minutes
     if minutes is None or pool.group_name is None:
         return None
-    # With a target below 100, ECS keeps the value there; above 100, tasks need hosts that are not there yet.
-    return AlarmCondition(
+    return PlannedAlarm(
+        id="TasksWait",
+        says="Tasks wait longer than hosts need to start",
+        runbook="Look at the activity of the Auto Scaling group: EC2 may have no capacity, or the hosts do not join.",
+        # With a target below 100, ECS keeps the value there; above 100, tasks need hosts that are not there yet.
         formula=Formula.of(pool.demand, "Hosts needed, of those there are"),
         threshold=100,
-        comparison=Comparison.ABOVE,
+        comparison="GREATER_THAN_THRESHOLD",
         periods=minutes,
         bad_periods=minutes,
     )
 
 
-def _idle(pool: WatchedPool, limits: AlarmLimits) -> AlarmCondition | None:
+def _idle(pool: WatchedPool, limits: AlarmLimits) -> PlannedAlarm | None:
     if limits.idle_minutes is None or not pool.is_measured:
         return None
     periods = limits.idle_minutes // IDLE_PERIOD_MINUTES
@@ -148,17 +117,20 @@ def _idle(pool: WatchedPool, limits: AlarmLimits) -> AlarmCondition | None:
         "reserved": pool.gpu_series("GPUsReserved"),
         "use": pool.gpu_series("GPUUtilization"),
     }
-    return AlarmCondition(
+    return PlannedAlarm(
+        id="IdleGpus",
+        says="GPUs are held and idle",
+        runbook="Find the service in the dashboard, and scale it in or move it to a smaller host.",
         formula=Formula(expression="IF(reserved > 0, there * use / reserved)", label="Use of held GPUs", series=series),
         threshold=limits.idle_percent,
-        comparison=Comparison.BELOW,
+        comparison="LESS_THAN_THRESHOLD",
         period_seconds=IDLE_PERIOD_MINUTES * 60,
         periods=periods,
         bad_periods=periods,
     )
 
 
-def _at_maximum(pool: WatchedPool, limits: AlarmLimits) -> AlarmCondition | None:
+def _at_maximum(pool: WatchedPool, limits: AlarmLimits) -> PlannedAlarm | None:
     minutes = limits.at_maximum_minutes
     if minutes is None or pool.group_name is None or pool.is_fixed:
         return None
@@ -169,7 +141,10 @@ def _at_maximum(pool: WatchedPool, limits: AlarmLimits) -> AlarmCondition | None
     }
     # A group that a schedule has taken to none is not full.
     expression = "IF((most > 0 AND wanted >= most) AND demand > 100, 1, 0)"
-    return AlarmCondition(
+    return PlannedAlarm(
+        id="AtMaximum",
+        says="Tasks wait for a capacity that has all its hosts",
+        runbook="Raise max_instances, or look for what holds hosts that it does not need.",
         formula=Formula(expression=expression, label="Is at its maximum, and tasks wait", series=series),
         threshold=1,
         periods=minutes,
@@ -177,7 +152,7 @@ def _at_maximum(pool: WatchedPool, limits: AlarmLimits) -> AlarmCondition | None
     )
 
 
-def _unmeasured(pool: WatchedPool, limits: AlarmLimits) -> AlarmCondition | None:
+def _unmeasured(pool: WatchedPool, limits: AlarmLimits) -> PlannedAlarm | None:
     minutes = limits.unmeasured_minutes
     if minutes is None or pool.group_name is None or not pool.is_measured:
         return None
@@ -186,7 +161,10 @@ def _unmeasured(pool: WatchedPool, limits: AlarmLimits) -> AlarmCondition | None
         "hosts": pool.group_series("GroupInServiceInstances"),
         "measured": pool.gpu_series("GPUs", "SampleCount"),
     }
-    return AlarmCondition(
+    return PlannedAlarm(
+        id="Unmeasured",
+        says="GPUs of a host are not measured",
+        runbook="Read lines with problem in the log of the daemon: its driver may be gone, or no daemon runs there.",
         formula=Formula(expression="hosts - FILL(measured, 0)", label="Hosts that are not measured", series=series),
         threshold=1,
         # All are bad: FILL makes the last minute bad until its values come.
@@ -195,109 +173,88 @@ def _unmeasured(pool: WatchedPool, limits: AlarmLimits) -> AlarmCondition | None
     )
 
 
-def _failed(cluster: WatchedCluster, limits: AlarmLimits) -> AlarmCondition | None:
-    if limits.failed_gpus is None or not cluster.is_measured:
-        return None
-    series = {"xids": cluster.gpu_series("FatalXids"), "unhealthy": cluster.gpu_series("UnhealthyGPUs")}
-    formula = Formula(expression="MAX([xids, unhealthy])", label="Faults of GPUs", series=series)
-    return AlarmCondition(formula=formula, threshold=limits.failed_gpus)
-
-
-def _missing(cluster: WatchedCluster, limits: AlarmLimits) -> AlarmCondition | None:
-    if limits.missing_gpus is None or not cluster.is_measured:
-        return None
-    # Of the host that lacks most. A driver may still be loading, so that three minutes of five have to be bad.
-    formula = Formula.of(cluster.gpu_series("MissingGPUs", "Maximum"), "GPUs that a host lacks")
-    return AlarmCondition(formula=formula, threshold=limits.missing_gpus, periods=5, bad_periods=3)
-
-
-def _block_ends(pool: WatchedPool, limits: AlarmLimits) -> AlarmCondition | None:
+def _block_ends(pool: WatchedPool, limits: AlarmLimits) -> PlannedAlarm | None:
     if not limits.capacity_block_ends or pool.block is None:
         return None
-    formula = Formula.of(pool.block_warnings(pool.block), COUNTED["BlockWarnings"].says)
-    return AlarmCondition(formula=formula, threshold=1, period_seconds=_FIVE_MINUTES)
-
-
-def _counts(
-    metric: str, limit: Callable[[AlarmLimits], int | None], period_seconds: int = _FIVE_MINUTES
-) -> Callable[[WatchedCluster, AlarmLimits], AlarmCondition | None]:
-    """An alarm for so many events in a period."""
-
-    def condition(cluster: WatchedCluster, limits: AlarmLimits) -> AlarmCondition | None:
-        most = limit(limits)
-        if most is None:
-            return None
-        formula = Formula.of(cluster.events(metric), COUNTED[metric].says)
-        return AlarmCondition(formula=formula, threshold=most, period_seconds=period_seconds)
-
-    return condition
-
-
-ALARMS: tuple[AlarmKind, ...] = (
-    AlarmKind(
-        id="TasksWait",
-        says="Tasks wait longer than hosts need to start",
-        runbook="Look at the activity of the Auto Scaling group: EC2 may have no capacity, or the hosts do not join.",
-        of_pool=_tasks_wait,
-    ),
-    AlarmKind(
-        id="CannotPlace",
-        says="A service cannot place tasks",
-        runbook="Read the reason in the dashboard: RESOURCE:GPU, an attribute or a constraint.",
-        of_cluster=_counts("PlacementFailures", lambda limits: limits.placement_failures),
-    ),
-    AlarmKind(
-        id="IdleGpus",
-        says="GPUs are held and idle",
-        runbook="Find the service in the dashboard, and scale it in or move it to a smaller host.",
-        of_pool=_idle,
-    ),
-    AlarmKind(
-        id="AtMaximum",
-        says="Tasks wait for a capacity that has all its hosts",
-        runbook="Raise max_instances, or look for what holds hosts that it does not need.",
-        of_pool=_at_maximum,
-    ),
-    AlarmKind(
-        id="Unmeasured",
-        says="GPUs of a host are not measured",
-        runbook="Read lines with problem in the log of the daemon: its driver may be gone, or no daemon runs there.",
-        of_pool=_unmeasured,
-    ),
-    AlarmKind(
-        id="GpuFailed",
-        says="A GPU has failed",
-        runbook="Drain the host and end it, unless recovery already does.",
-        of_cluster=_failed,
-        is_of_hosts=True,
-    ),
-    AlarmKind(
-        id="MissingGpus",
-        says="A host has fewer GPUs than its type",
-        runbook="Drain the host and end it; check_gpus_at_boot keeps such hosts away from the start.",
-        of_cluster=_missing,
-        is_of_hosts=True,
-    ),
-    AlarmKind(
-        id="Interruptions",
-        says="Tasks are lost with their hosts",
-        runbook="Give the capacity more instance types or an on-demand base, and jobs checkpoints.",
-        of_cluster=_counts("LostTasks", lambda limits: limits.interruptions_per_hour, 3600),
-    ),
-    AlarmKind(
-        id="JobsOverTime",
-        says="A job was ended by its time limit",
-        runbook="Read its log: it hangs, or it needs more time or a checkpoint to resume from.",
-        of_cluster=_counts("JobsOverTime", lambda limits: limits.jobs_over_time),
-    ),
-    AlarmKind(
+    return PlannedAlarm(
         id="BlockEnds",
         says="A Capacity Block is about to end",
         runbook="Its hosts end 30 minutes before the block does: let jobs write checkpoints now.",
-        of_pool=_block_ends,
-    ),
-)
-"""Every alarm, in the order of the guide, which says where AWS describes what they watch, and what is not certain."""
+        formula=Formula.of(pool.block_warnings(pool.block), COUNTED["BlockWarnings"].says),
+        threshold=1,
+        period_seconds=_FIVE_MINUTES,
+    )
+
+
+def _cannot_place(cluster: WatchedCluster, limits: AlarmLimits) -> PlannedAlarm | None:
+    if limits.placement_failures is None:
+        return None
+    return PlannedAlarm(
+        id="CannotPlace",
+        says="A service cannot place tasks",
+        runbook="Read the reason in the dashboard: RESOURCE:GPU, an attribute or a constraint.",
+        formula=_number_of("PlacementFailures", cluster),
+        threshold=limits.placement_failures,
+        period_seconds=_FIVE_MINUTES,
+    )
+
+
+def _failed(cluster: WatchedCluster, limits: AlarmLimits) -> PlannedAlarm | None:
+    if limits.failed_gpus is None or not cluster.is_measured:
+        return None
+    series = {"xids": cluster.gpu_series("FatalXids"), "unhealthy": cluster.gpu_series("UnhealthyGPUs")}
+    return PlannedAlarm(
+        id="GpuFailed",
+        says="A GPU has failed",
+        runbook="Drain the host and end it, unless recovery already does.",
+        formula=Formula(expression="MAX([xids, unhealthy])", label="Faults of GPUs", series=series),
+        threshold=limits.failed_gpus,
+    )
+
+
+def _missing(cluster: WatchedCluster, limits: AlarmLimits) -> PlannedAlarm | None:
+    if limits.missing_gpus is None or not cluster.is_measured:
+        return None
+    return PlannedAlarm(
+        id="MissingGpus",
+        says="A host has fewer GPUs than its type",
+        runbook="Drain the host and end it; check_gpus_at_boot keeps such hosts away from the start.",
+        # Of the host that lacks most. A driver may still be loading, so that three minutes of five have to be bad.
+        formula=Formula.of(cluster.gpu_series("MissingGPUs", "Maximum"), "GPUs that a host lacks"),
+        threshold=limits.missing_gpus,
+        periods=5,
+        bad_periods=3,
+    )
+
+
+def _interruptions(cluster: WatchedCluster, limits: AlarmLimits) -> PlannedAlarm | None:
+    if limits.interruptions_per_hour is None:
+        return None
+    return PlannedAlarm(
+        id="Interruptions",
+        says="Tasks are lost with their hosts",
+        runbook="Give the capacity more instance types or an on-demand base, and jobs checkpoints.",
+        formula=_number_of("LostTasks", cluster),
+        threshold=limits.interruptions_per_hour,
+        period_seconds=3600,
+    )
+
+
+def _jobs_over_time(cluster: WatchedCluster, limits: AlarmLimits) -> PlannedAlarm | None:
+    if limits.jobs_over_time is None:
+        return None
+    return PlannedAlarm(
+        id="JobsOverTime",
+        says="A job was ended by its time limit",
+        runbook="Read its log: it hangs, or it needs more time or a checkpoint to resume from.",
+        formula=_number_of("JobsOverTime", cluster),
+        threshold=limits.jobs_over_time,
+        period_seconds=_FIVE_MINUTES,
+    )
+
+
+def _number_of(metric: str, cluster: WatchedCluster) -> Formula:
+    return Formula.of(cluster.events(metric), COUNTED[metric].says)
 
 
 class ClusterAlarms(Construct):
@@ -318,16 +275,15 @@ class ClusterAlarms(Construct):
         for each in planned:
             if each.id in self._made:
                 continue
-            condition = each.condition
             alarm = cloudwatch.Alarm(
                 self,
                 each.id,
                 alarm_description=each.description,
-                metric=_metric(condition.formula, condition.period_seconds),
-                threshold=condition.threshold,
-                evaluation_periods=condition.periods,
-                datapoints_to_alarm=condition.bad_periods,
-                comparison_operator=cloudwatch.ComparisonOperator[condition.comparison.value],
+                metric=_metric(each.formula, each.period_seconds),
+                threshold=each.threshold,
+                evaluation_periods=each.periods,
+                datapoints_to_alarm=each.bad_periods,
+                comparison_operator=cloudwatch.ComparisonOperator[each.comparison],
                 # Without hosts there are no measurements, and without trouble there are no events.
                 treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
             )
