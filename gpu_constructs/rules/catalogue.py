@@ -65,7 +65,11 @@ def _is_of_batch(context: Context) -> bool:
 
 
 def _was_read(context: Context) -> bool:
-    return context.files is not None or bool(context.fleet.remarks)
+    return context.files is not None
+
+
+def _always(_: Context) -> bool:
+    return True
 
 
 _ASKED_WHERE: Mapping[str, Callable[[Context], bool]] = {
@@ -79,7 +83,7 @@ _ASKED_WHERE: Mapping[str, Callable[[Context], bool]] = {
     "jobs": _has_work,
     "batch": _is_of_batch,
     "monitoring": _was_read,
-    "files": _was_read,
+    "files": _always,
 }
 """The rooms of rules by subject, in the order of ``docs/rules.md``, with where one of their rules may find something.
 
