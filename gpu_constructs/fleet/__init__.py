@@ -64,8 +64,6 @@ from gpu_constructs.fleet.requirement import (
     GpuNeeds,
     NvidiaMps,
     ResourceRequirement,
-    SecretRead,
-    TaskRole,
 )
 from gpu_constructs.fleet.task import (
     Container,
@@ -152,7 +150,6 @@ __all__ = [
     "Reservation",
     "ResourceRequirement",
     "Scheduler",
-    "SecretRead",
     "ServiceScaling",
     "Shape",
     "SourceLine",
@@ -162,7 +159,6 @@ __all__ = [
     "Submission",
     "Subnet",
     "Task",
-    "TaskRole",
     "TypeChoice",
     "Unknown",
     "UpdateMethod",

@@ -6,7 +6,7 @@ from dataclasses import field
 from enum import Enum
 
 from gpu_constructs.fleet.origin import Origin
-from gpu_constructs.fleet.requirement import GPU, GpuNeeds, NvidiaMps, ResourceRequirement, TaskRole
+from gpu_constructs.fleet.requirement import GPU, GpuNeeds, NvidiaMps, ResourceRequirement
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown, known, total
 from gpu_constructs.hardware import Architecture
 from gpu_constructs.values import dataclass
@@ -140,8 +140,6 @@ class Container:
         relations: What it refers to in its task.
         has_health_check: Whether it has a health check of its own; that of its image does not count.
         health_check: Numbers of that check, such as ``StartPeriod``, as far as they are known.
-        needs_execution_role: The property for which ECS must have a task execution role, such as ``Secrets``; empty if
-            there is none.
         has_open_name: Whether its name is only known at deploy time; it is then called something else here.
         origin: Where it was written.
     """
@@ -170,7 +168,6 @@ class Container:
     relations: Relations = field(default=_NO_RELATIONS, compare=False)
     has_health_check: bool | Unknown = field(default=UNKNOWN, compare=False)
     health_check: tuple[tuple[str, int], ...] = field(default=(), compare=False)
-    needs_execution_role: str = field(default="", compare=False)
     has_open_name: bool = field(default=False, compare=False)
     origin: Origin | None = field(default=None, compare=False, repr=False)
 
@@ -238,9 +235,7 @@ class Task:
         volumes: Names of its volumes; unknown where one of them is, or they are written elsewhere.
         efs_volumes: Its volumes that are file systems of Amazon EFS.
         docker_volumes: Its volumes of plugins that do not come with an image of AWS; only templates say so.
-        has_execution_role: Whether it names a task execution role; unknown where that is written elsewhere.
-        has_task_role: Whether it names a task role, likewise.
-        roles: Those of its two roles that the files define; only templates say so.
+        has_task_role: Whether it names a task role; unknown where that is written elsewhere.
         is_part: Whether its containers are known alone, and its own settings are written elsewhere.
         is_api_request: Whether it is written as the API of ECS takes it, outside of a template.
         attempt_seconds: Seconds after which AWS Batch ends an attempt; None for no limit.
@@ -272,9 +267,7 @@ class Task:
     volumes: tuple[str, ...] | Unknown = field(default=UNKNOWN, compare=False)
     efs_volumes: tuple[EfsVolume, ...] = field(default=(), compare=False)
     docker_volumes: tuple[DockerVolume, ...] = field(default=(), compare=False)
-    has_execution_role: bool | Unknown = field(default=UNKNOWN, compare=False)
     has_task_role: bool | Unknown = field(default=UNKNOWN, compare=False)
-    roles: tuple[TaskRole, ...] = field(default=(), compare=False)
     is_part: bool = field(default=False, compare=False)
     is_api_request: bool = field(default=False, compare=False)
     attempt_seconds: int | Unknown | None = None

@@ -91,7 +91,14 @@ What is not asked is not loaded: a check of one task takes less time than to loa
 """
 
 _READ_SECTIONS = frozenset(
-    {"clusters.balancing", "clusters.load_balancers", "clusters.roles", "monitoring.metrics", "scaling.awaited_hosts"}
+    {
+        "clusters.balancing",
+        "clusters.load_balancers",
+        "clusters.roles",
+        "monitoring.metrics",
+        "scaling.awaited_hosts",
+        "tasks.roles",
+    }
 )
 """Modules whose rules read the sections of files: without files they find nothing, and constructors have none."""
 

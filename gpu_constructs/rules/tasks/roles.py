@@ -1,19 +1,44 @@
-"""Roles of a task: does ECS get one where it acts for the task?"""
+"""Roles of a task: does ECS get one where it acts for the task? These rules read files, which alone define roles."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from gpu_constructs.budget import brief
 from gpu_constructs.fleet import Scheduler, Task
+from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import is_accelerated
-from gpu_constructs.rules.rule import Problem, error
+from gpu_constructs.rules.rule import Problem, Problems, error
+from gpu_constructs.template.model import Value
+from gpu_constructs.template.resources.containers import container_name
+from gpu_constructs.template.resources.index import Index
+from gpu_constructs.template.resources.roles import Permission, Roles, trusts
+from gpu_constructs.template.resources.section import Section
 
-_WHAT = {
-    "Secrets": "gets secrets",
-    "EnvironmentFiles": "gets environment files from S3",
-    "RepositoryCredentials": "has an image of a private registry",
-}
+_TASKS = "ecs-tasks.amazonaws.com"
+_EXECUTION = "ExecutionRoleArn"
+_SECRET = "AWS::SecretsManager::Secret"  # noqa: S105 - a type of resource
+_SECRET_POLICY = "AWS::SecretsManager::ResourcePolicy"  # noqa: S105 - a type of resource
+_NOT_GIVEN_BY = frozenset(
+    {
+        "AmazonEC2ContainerRegistryReadOnly",
+        "AmazonECSTaskExecutionRolePolicy",
+        "AmazonS3ReadOnlyAccess",
+        "CloudWatchLogsFullAccess",
+    }
+)
+_GIVEN_BY_ALL = frozenset({"AdministratorAccess", "PowerUserAccess"})
+_READS_SECRET: Final = Permission(
+    action="secretsmanager:GetSecretValue",
+    given_by=_GIVEN_BY_ALL | {"SecretsManagerReadWrite"},
+    not_given_by=_NOT_GIVEN_BY,
+)
+_READS_PARAMETER: Final = Permission(
+    action="ssm:GetParameters",
+    given_by=_GIVEN_BY_ALL | {"AmazonSSMFullAccess", "AmazonSSMReadOnlyAccess"},
+    not_given_by=_NOT_GIVEN_BY,
+)
 
 
 @error(
@@ -27,29 +52,15 @@ _WHAT = {
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task_execution_IAM_role.html",
     unless=("GPU275",),
 )
-def read_with_a_role(task: Task) -> Iterator[Problem]:
-    if task.scheduler is not Scheduler.ECS or not is_accelerated(task):
-        return
-    for container in task.containers if task.has_execution_role is False else ():
-        if what := _WHAT.get(container.needs_execution_role):
-            yield Problem(
-                message=f"container {brief(container.name)} of {task.name} {what}, and the task definition has no task "
-                "execution role",
-                fix="ExecutionRoleArn, a role that ecs-tasks.amazonaws.com may assume and that may read them",
-                property_name="ExecutionRoleArn",
-                origin=container.origin,
-            )
-            return
-    unreadable = [each for role in task.roles for each in role.unreadable_secrets]
-    if unreadable:
-        first = max(unreadable, key=lambda each: each.is_certain)
-        yield Problem(
-            message=f"container {brief(first.container)} of {task.name} gets the secret {brief(first.name)}, and the "
-            f"task execution role does not allow {first.action}",
-            fix=f"a policy of the role that allows {first.action} of the secret",
-            property_name="ExecutionRoleArn",
-            is_certain=first.is_certain,
-        )
+def read_with_a_role(context: Context) -> Problems:
+    for task, definition in _definitions(context):
+        if not definition.has(_EXECUTION):
+            yield from _without_role(task, definition)
+        elif context.files is not None:
+            unreadable = _unreadable(task, definition, context.files.index)
+            first = max(unreadable, key=lambda each: each.is_certain, default=None)
+            if first is not None:
+                yield first
 
 
 @error(
@@ -59,13 +70,76 @@ def read_with_a_role(task: Task) -> Iterator[Problem]:
     "with a role that does not trust this principal",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task_execution_IAM_role.html",
 )
-def roles_are_assumed(task: Task) -> Iterator[Problem]:
-    if task.scheduler is not Scheduler.ECS or not is_accelerated(task):
-        return
-    for role in task.roles:
-        if role.trusts_tasks is False:
+def roles_are_assumed(context: Context) -> Problems:
+    for task, definition in _definitions(context):
+        for name in (_EXECUTION, "TaskRoleArn"):
+            role = None if context.files is None else Roles(context.files.index).named(definition.get(name))
+            if role is not None and trusts(role, _TASKS) is False:
+                yield Problem(
+                    about=task,
+                    message=f"{name} of {task.name} names a role that ecs-tasks.amazonaws.com may not assume",
+                    fix="Principal: {Service: ecs-tasks.amazonaws.com} in the AssumeRolePolicyDocument of the role",
+                    property_name=name,
+                )
+
+
+def _definitions(context: Context) -> Iterator[tuple[Task, Section]]:
+    """Tasks of ECS with accelerators, whose whole definition is in the files."""
+    for task in context.tasks:
+        definition = context.section(task)
+        if definition is not None and task.scheduler is Scheduler.ECS and not task.is_part and is_accelerated(task):
+            yield task, definition
+
+
+def _without_role(task: Task, definition: Section) -> Problems:
+    for container in definition.sections("ContainerDefinitions"):
+        if what := _read_for(container):
             yield Problem(
-                message=f"{role.property_name} of {task.name} names a role that ecs-tasks.amazonaws.com may not assume",
-                fix="Principal: {Service: ecs-tasks.amazonaws.com} in the AssumeRolePolicyDocument of the role",
-                property_name=role.property_name,
+                about=task,
+                message=f"container {brief(container_name(container))} of {task.name} {what}, and the task definition "
+                "has no task execution role",
+                fix="ExecutionRoleArn, a role that ecs-tasks.amazonaws.com may assume and that may read them",
+                property_name=_EXECUTION,
+                origin=container.origin,
             )
+            return
+
+
+def _read_for(container: Section) -> str:
+    """What ECS reads for a container with the task execution role; empty for nothing."""
+    for key, what in (("Secrets", "gets secrets"), ("EnvironmentFiles", "gets environment files from S3")):
+        if any(not each.is_unknown for each in container.sections(key)):
+            return what
+    has_credentials = container.section("RepositoryCredentials").has("CredentialsParameter")
+    return "has an image of a private registry" if has_credentials else ""
+
+
+def _unreadable(task: Task, definition: Section, index: Index) -> Problems:
+    """Secrets that the task execution role does not let ECS read."""
+    roles = Roles(index)
+    role = roles.named(definition.get(_EXECUTION))
+    for container in definition.sections("ContainerDefinitions") if role is not None else ():
+        for each in container.sections("Secrets"):
+            name = each.text("Name")
+            needed, is_certain = _needed(each.get("ValueFrom"), index)
+            if role is None or needed is None or not isinstance(name, str) or roles.allow(role, needed) is not False:
+                continue
+            yield Problem(
+                about=task,
+                message=f"container {brief(container_name(container))} of {task.name} gets the secret {brief(name)}, "
+                f"and the task execution role does not allow {needed.action}",
+                fix=f"a policy of the role that allows {needed.action} of the secret",
+                property_name=_EXECUTION,
+                is_certain=is_certain,
+            )
+
+
+def _needed(source: Value, index: Index) -> tuple[Permission | None, bool]:
+    """What reads a secret, and whether nothing but the role may allow it."""
+    if index.find(source, _SECRET) is not None:
+        return _READS_SECRET, not any(True for _ in index.all(_SECRET_POLICY))
+    if not isinstance(source, str) or not source:
+        return None, False
+    if ":secretsmanager:" in source:
+        return _READS_SECRET, False
+    return (_READS_PARAMETER if ":ssm:" in source or not source.startswith("arn:") else None), False

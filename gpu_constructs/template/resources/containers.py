@@ -62,7 +62,6 @@ def container_of(section: Section, *, network_mode: str | Unknown, needs: GpuNee
         relations=_relations(section),
         has_health_check=_has_health_check(section),
         health_check=tuple(_health_check(section.section("HealthCheck"))),
-        needs_execution_role=_needs_execution_role(section),
         has_open_name=has_open_name(section),
         origin=section.origin,
     )
@@ -107,14 +106,6 @@ def _health_check(check: Section) -> Iterator[tuple[str, int]]:
         number = check.integer(key)
         if isinstance(number, int):
             yield key, number
-
-
-def _needs_execution_role(section: Section) -> str:
-    for key in ("Secrets", "EnvironmentFiles"):
-        if any(not each.is_unknown for each in section.sections(key)):
-            return key
-    private = section.section("RepositoryCredentials")
-    return "RepositoryCredentials" if private.has("CredentialsParameter") else ""
 
 
 def container_name(section: Section) -> str:

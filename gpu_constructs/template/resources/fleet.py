@@ -52,7 +52,7 @@ from gpu_constructs.template.resources.state_machines import JsonTexts, StateMac
 from gpu_constructs.template.resources.steps import steps_of
 from gpu_constructs.template.resources.strays import strays_of
 from gpu_constructs.template.resources.submissions import Submissions, job_queues, submitted_by_events
-from gpu_constructs.template.resources.tasks import TASK_DEFINITION, TaskRoles, task_of
+from gpu_constructs.template.resources.tasks import TASK_DEFINITION, task_of
 from gpu_constructs.values import dataclass
 
 
@@ -205,10 +205,7 @@ def _read(stacks: Sequence[Stack], tasks: Sequence[Resource], remarks: Sequence[
     names = Names(stacks)
     clusters = Clusters(index, names, notes)
 
-    roles = TaskRoles(index)
-    found_tasks = [
-        (each, "", task_of(each, each.logical_id, notes, roles, index)) for each in index.all(TASK_DEFINITION)
-    ]
+    found_tasks = [(each, "", task_of(each, each.logical_id, notes, index)) for each in index.all(TASK_DEFINITION)]
     found_tasks += batch_tasks(index, notes)
     task_names = names.unique([(resource, suffix) for resource, suffix, _ in found_tasks])
     launches = Launches(index, notes, clusters.named)

@@ -20,7 +20,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
-from typing import Final
 
 from gpu_constructs.fleet import (
     METADATA_KEY,
@@ -29,9 +28,7 @@ from gpu_constructs.fleet import (
     EfsVolume,
     GpuNeeds,
     PlacementConstraint,
-    SecretRead,
     Task,
-    TaskRole,
     Unknown,
 )
 from gpu_constructs.hardware import Architecture
@@ -46,7 +43,6 @@ from gpu_constructs.template.resources.containers import (
     words_for_gpus,
 )
 from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.roles import Permission, Roles, trusts
 from gpu_constructs.template.resources.section import Notes, Section, given, is_list
 
 _FILE_SYSTEM = "AWS::EFS::FileSystem"
@@ -110,70 +106,6 @@ def _may_be_everyone(principal: Value) -> bool:
     return True
 
 
-_TASKS = "ecs-tasks.amazonaws.com"
-_EXECUTION = "ExecutionRoleArn"
-_SECRET = "AWS::SecretsManager::Secret"  # noqa: S105 - a type of resource
-_SECRET_POLICY = "AWS::SecretsManager::ResourcePolicy"  # noqa: S105 - a type of resource
-_NOT_GIVEN_BY = frozenset(
-    {
-        "AmazonEC2ContainerRegistryReadOnly",
-        "AmazonECSTaskExecutionRolePolicy",
-        "AmazonS3ReadOnlyAccess",
-        "CloudWatchLogsFullAccess",
-    }
-)
-_GIVEN_BY_ALL = frozenset({"AdministratorAccess", "PowerUserAccess"})
-_READS_SECRET: Final = Permission(
-    action="secretsmanager:GetSecretValue",
-    given_by=_GIVEN_BY_ALL | {"SecretsManagerReadWrite"},
-    not_given_by=_NOT_GIVEN_BY,
-)
-_READS_PARAMETER: Final = Permission(
-    action="ssm:GetParameters",
-    given_by=_GIVEN_BY_ALL | {"AmazonSSMFullAccess", "AmazonSSMReadOnlyAccess"},
-    not_given_by=_NOT_GIVEN_BY,
-)
-
-
-class TaskRoles:
-    """Reads the roles of task definitions."""
-
-    def __init__(self, index: Index) -> None:
-        self._index = index
-        self._roles = Roles(index)
-
-    def of(self, properties: Section) -> tuple[TaskRole, ...]:
-        """Those of the roles that the files define."""
-        return tuple(self._read(properties))
-
-    def _read(self, properties: Section) -> Iterator[TaskRole]:
-        for name in (_EXECUTION, "TaskRoleArn"):
-            role = self._roles.named(properties.get(name))
-            if role is not None:
-                unreadable = tuple(self._unreadable(properties, role)) if name == _EXECUTION else ()
-                yield TaskRole(property_name=name, trusts_tasks=trusts(role, _TASKS), unreadable_secrets=unreadable)
-
-    def _unreadable(self, properties: Section, role: Resource) -> Iterator[SecretRead]:
-        for container in properties.sections("ContainerDefinitions"):
-            for each in container.sections("Secrets"):
-                source, name = each.get("ValueFrom"), each.text("Name")
-                needed, is_certain = self._needed(source)
-                if needed is not None and isinstance(name, str) and self._roles.allow(role, needed) is False:
-                    yield SecretRead(
-                        container=container_name(container), name=name, action=needed.action, is_certain=is_certain
-                    )
-
-    def _needed(self, source: Value) -> tuple[Permission | None, bool]:
-        """What reads a secret, and whether nothing but the role may allow it."""
-        if self._index.find(source, _SECRET) is not None:
-            return _READS_SECRET, not any(True for _ in self._index.all(_SECRET_POLICY))
-        if not isinstance(source, str) or not source:
-            return None, False
-        if ":secretsmanager:" in source:
-            return _READS_SECRET, False
-        return (_READS_PARAMETER if ":ssm:" in source or not source.startswith("arn:") else None), False
-
-
 TASK_DEFINITION = "AWS::ECS::TaskDefinition"
 
 # Docker has the first one built in; the other one mounts EFS, and is in the images of ECS.
@@ -185,7 +117,7 @@ _CPU_UNITS = {"": 1, "vCPU": CPU_UNITS_PER_VCPU}
 _MIB = {"": 1, "GB": 1024}
 
 
-def task_of(resource: Resource, name: str, notes: Notes, roles: TaskRoles, index: Index) -> Task:
+def task_of(resource: Resource, name: str, notes: Notes, index: Index) -> Task:
     """Reads a task definition."""
     properties = Section.of(resource, notes)
     network_mode = given(properties.text("NetworkMode"), "bridge")
@@ -218,9 +150,7 @@ def task_of(resource: Resource, name: str, notes: Notes, roles: TaskRoles, index
         volumes=UNKNOWN if resource.is_part else _names_of(properties.sections("Volumes")),
         efs_volumes=tuple(efs_volumes_of(properties, index)),
         docker_volumes=tuple(_docker_volumes(properties)),
-        has_execution_role=UNKNOWN if resource.is_part else properties.has("ExecutionRoleArn"),
         has_task_role=UNKNOWN if resource.is_part else properties.has("TaskRoleArn"),
-        roles=roles.of(properties),
         is_part=resource.is_part,
         is_api_request=not resource.below,
         origin=resource.origin,

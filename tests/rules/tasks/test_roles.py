@@ -1,39 +1,102 @@
-"""Roles that a task must name."""
+"""What the roles of a task allow, who may assume them, and what ECS does not read without one."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Container, Scheduler, Task
-from gpu_constructs.rules.tasks.roles import read_with_a_role
-from tests.rules.given import container, fleet_of, gpu, only, said, task_of
+from tests.rules.changed import severities
 
-_MAIN = replace(container(gpu()), needs_execution_role="Secrets")
-_TASK = replace(task_of(_MAIN), has_execution_role=False)
+_EXECUTION = "arn:aws:iam::aws:policy/service-role/AmazonECSTaskExecutionRolePolicy"
+
+
+def _container(**properties: Any) -> dict[str, Any]:
+    gpu = {"Type": "GPU", "Value": "1"}
+    return {"Name": "vllm", "Image": "x:1", "Memory": 8192, "ResourceRequirements": [gpu], **properties}
+
+
+def _getting(source: Any) -> dict[str, Any]:
+    return {"Task": {"ContainerDefinitions": [_container(Secrets=[{"Name": "HF_TOKEN", "ValueFrom": source}])]}}
+
+
+def _allowing(*actions: str) -> dict[str, Any]:
+    statement = {"Effect": "Allow", "Action": [*actions], "Resource": "*"}
+    return {"ExecutionRole": {"Policies": [{"PolicyName": "Own", "PolicyDocument": {"Statement": [statement]}}]}}
+
+
+def _apart(kind: str, **properties: Any) -> dict[str, Any]:
+    return {"Apart": {"Type": kind, "Properties": properties}}
 
 
 @pytest.mark.parametrize(
-    ("needs", "words"),
-    [("Secrets", "gets secrets"), ("EnvironmentFiles", "from S3"), ("RepositoryCredentials", "a private registry")],
-)
-def test_ecs_needs_a_role_to_read_what_the_container_gets(needs: str, words: str) -> None:
-    task = replace(_TASK, containers=(replace(_MAIN, needs_execution_role=needs),))
-    finding = only(read_with_a_role, fleet_of(task))
-    assert words in finding.message
-    assert finding.property_name == "ExecutionRoleArn"
-
-
-@pytest.mark.parametrize(
-    "task",
+    ("source", "expected"),
     [
-        replace(_TASK, has_execution_role=True),
-        replace(_TASK, has_execution_role=UNKNOWN),
-        replace(_TASK, scheduler=Scheduler.BATCH),
-        replace(_TASK, containers=(container(gpu()),)),
-        replace(_TASK, containers=(Container(name="cpu", needs_execution_role="Secrets"),)),
+        ({"Ref": "Token"}, ["error"]),
+        ({"Fn::Sub": "${Token}:key::"}, ["error"]),
+        ("arn:aws:secretsmanager:us-east-1:123456789012:secret:token", ["warning"]),
+        ("arn:aws:ssm:us-east-1:123456789012:parameter/token", ["warning"]),
+        ("/vllm/token", ["warning"]),
+        ({"Fn::ImportValue": "Token"}, []),
     ],
 )
-def test_other_tasks_are_silent(task: Task) -> None:
-    assert not said(read_with_a_role, fleet_of(task))
+def test_a_secret_that_is_elsewhere_may_have_a_policy_of_its_own(source: Any, expected: list[str]) -> None:
+    assert severities("GPU257", _getting(source)) == expected
+
+
+@pytest.mark.parametrize(
+    ("properties", "resources"),
+    [
+        (_allowing("secretsmanager:GetSecretValue"), {}),
+        (_allowing("logs:PutLogEvents", "secretsmanager:Get*"), {}),
+        (_allowing("*"), {}),
+        ({"ExecutionRole": {"ManagedPolicyArns": [_EXECUTION, {"Fn::ImportValue": "Policy"}]}}, {}),
+        ({"ExecutionRole": {"ManagedPolicyArns": ["arn:aws:iam::aws:policy/SecretsManagerReadWrite"]}}, {}),
+        ({"Task": {"ExecutionRoleArn": "arn:aws:iam::123456789012:role/execution"}}, {}),
+        ({}, _apart("AWS::IAM::Policy", Roles=[{"Ref": "ExecutionRole"}])),
+    ],
+)
+def test_a_role_that_allows_it_or_may_is_fine(properties: dict[str, Any], resources: dict[str, Any]) -> None:
+    assert severities("GPU257", properties, **resources) == []
+
+
+def test_another_permission_is_not_enough() -> None:
+    assert severities("GPU257", _allowing("secretsmanager:DescribeSecret", "ssm:*")) == ["error"]
+    assert severities("GPU257", {}, **_apart("AWS::SecretsManager::ResourcePolicy", SecretId="x")) == ["warning"]
+
+
+@pytest.mark.parametrize(
+    ("principal", "expected"),
+    [
+        ({"Service": "ec2.amazonaws.com"}, ["error"]),
+        ({"Service": ["ec2.amazonaws.com", "ecs-tasks.amazonaws.com"]}, []),
+        ({"Service": {"Fn::ImportValue": "Service"}}, []),
+        ("*", []),
+    ],
+)
+def test_tasks_assume_their_roles(principal: Any, expected: list[str]) -> None:
+    statement = {"Effect": "Allow", "Principal": principal, "Action": "sts:AssumeRole"}
+    trust = {"ExecutionRole": {"AssumeRolePolicyDocument": {"Statement": [statement]}}}
+    assert severities("GPU275", trust) == expected
+    own = {"Task": {"TaskRoleArn": {"Fn::GetAtt": ["ExecutionRole", "Arn"]}, "ExecutionRoleArn": None}}
+    assert severities("GPU275", {**trust, **own}) == expected
+
+
+def _without_role(**container: Any) -> dict[str, Any]:
+    return {"Task": {"ContainerDefinitions": [_container(**container)], "ExecutionRoleArn": None}}
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ({"Secrets": [{"Name": "A", "ValueFrom": {"Fn::ImportValue": "Token"}}]}, ["error"]),
+        ({"EnvironmentFiles": [{"Type": "s3", "Value": "b"}]}, ["error"]),
+        ({"RepositoryCredentials": {"CredentialsParameter": "a"}}, ["error"]),
+        ({"Secrets": [{"Name": "A", "ValueFrom": "/a"}], "ResourceRequirements": []}, []),
+        ({"Secrets": []}, []),
+        ({"Secrets": {"Fn::ImportValue": "Secrets"}}, []),
+        ({}, []),
+    ],
+)
+def test_what_ecs_reads_for_a_container_needs_a_role(written: dict[str, Any], expected: list[str]) -> None:
+    assert severities("GPU257", _without_role(**written)) == expected

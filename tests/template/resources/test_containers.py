@@ -81,23 +81,6 @@ def test_a_number_that_is_far_too_large_stays_a_number(number: int, as_text: boo
 
 
 @pytest.mark.parametrize(
-    ("written", "needs"),
-    [
-        ({"Secrets": [{"Name": "A", "ValueFrom": {"Unknown": 0}}]}, "Secrets"),
-        ({"EnvironmentFiles": [{"Type": "s3", "Value": "b"}]}, "EnvironmentFiles"),
-        ({"RepositoryCredentials": {"CredentialsParameter": "a"}}, "RepositoryCredentials"),
-        ({"Secrets": []}, ""),
-        ({"Secrets": {"Unknown": 0}}, ""),
-        ({}, ""),
-    ],
-)
-def test_what_ecs_reads_for_a_container_needs_a_role(written: dict[str, Any], needs: str) -> None:
-    task, _ = read({"Name": "a", **written})
-    assert (task.containers[0].needs_execution_role, task.has_execution_role) == (needs, False)
-    assert read({"Name": "a"}, ExecutionRoleArn={"Unknown": 0})[0].has_execution_role is True
-
-
-@pytest.mark.parametrize(
     ("check", "has"),
     [
         ({"Command": ["CMD", "true"]}, True),
