@@ -177,7 +177,7 @@ def _measured(runs: int, folder: Path) -> None:
         ("--version", [*ours, "--version"], 150),
         ("instances, with prices", [*ours, "instances"], 150),
         ("instances that hold a model", [*ours, "instances", "--serve", "llama-3.1-70b", "--precision", "fp8"], 150),
-        ("instances --min-gpus 4 --format json", [*ours, "instances", "--min-gpus", "4", "--format", "json"], 150),
+        ("instances --gpus 4.. --format json", [*ours, "instances", "--gpus", "4..", "--format", "json"], 150),
         ("rules", [*ours, "rules"], 150),
         ("check, 500 resources, JSON", [*ours, "check", str(in_json)], 300),
         ("check, 500 resources, JSON, to SARIF", [*ours, "check", str(in_json), "--format", "sarif"], 300),

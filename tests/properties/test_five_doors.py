@@ -71,7 +71,7 @@ def files(monkeypatch: pytest.MonkeyPatch) -> dict[int, str]:
     )
     monkeypatch.setattr(Inputs, "stacks", remembered(Inputs.stacks))
     # No door is compared by the fixes that it shows, so none is tried.
-    for each, always in (("fleet_of", {}), ("check", {"fixes": False}), ("_found", {})):
+    for each, always in (("files_of", {}), ("check", {"fixes": False}), ("_found", {})):
         monkeypatch.setattr(report, each, remembered(getattr(report, each), **always))
     monkeypatch.setattr(explain, "alternatives", lambda *_, **__: ())
     return written
