@@ -155,7 +155,6 @@ class _Reader:
             self.refuse(error.problem, *path, *below, allowed=error.allowed, fix=error.fix)
 
     def types(self, key: str, name: str, value: object, found: dict[str, Any]) -> None:
-        """A declared type."""
         if not isinstance(value, dict):
             self.refuse(f"got {shown(value)}", key, name, allowed="an object", fix="{vcpus: …, memory_mib: …}")
         with for_one_check(found):
@@ -167,7 +166,6 @@ class _Reader:
             found.update(instance_types_of_declarations([declared_type_of(name, facts)]))
 
     def hosts(self, key: str, name: str, value: object, found: dict[str, Any]) -> None:
-        """A number of hosts of a type."""
         if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= HOSTS:
             self.refuse(f"got {shown(value)}", key, name, allowed=f"a number of hosts from 1 to {HOSTS}")
         found[instance_type(name).name] = value
@@ -180,7 +178,6 @@ class _Reader:
         found[name] = self._document.written((key, name)) or as_json
 
     def region(self, key: str, content: Mapping[str, Any]) -> str:
-        """A region."""
         value = content[key]
         if not isinstance(value, str) or not may_be_region(value):
             self.refuse(f"{shown(value)} is not a region", key, allowed="a name such as eu-west-1")
@@ -194,7 +191,6 @@ class _Reader:
         return str(value)
 
     def ignore(self, key: str, content: Mapping[str, Any]) -> tuple[str, ...]:
-        """Ids of rules."""
         value = content[key]
         if not isinstance(value, list) or len(value) > ENTRIES or not all(isinstance(each, str) for each in value):
             self.refuse(f"got {shown(value)}", key, allowed="a list of rules, such as [GPU002]")
@@ -205,7 +201,6 @@ class _Reader:
         return tuple(found)
 
     def partial(self, key: str, content: Mapping[str, Any]) -> bool:
-        """Whether there are more files."""
         value = content[key]
         if not isinstance(value, bool):
             self.refuse(f"got {shown(value)}", key, allowed="true or false")

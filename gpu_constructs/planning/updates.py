@@ -332,7 +332,6 @@ class _Update:
 
 
 def _exports_of(stack: Evaluator) -> dict[str, Value]:
-    """The names that a stack exports, by the output behind each."""
     return {output: name for name, output in stack.exports() if not isinstance(name, Unknown)}
 
 
@@ -373,5 +372,4 @@ def _list(value: Value) -> Sequence[Value]:
 
 
 def _items(value: Value) -> Iterator[Mapping[str, Value]]:
-    """The objects of a list."""
     return (each for each in _list(value) if isinstance(each, Mapping))

@@ -155,7 +155,6 @@ def _place(environment: Node) -> Place:
 
 
 def _logical_ids(notes: Mapping[str, Node]) -> dict[str, str]:
-    """Construct paths by logical id."""
     return {
         logical_id: path.removeprefix("/")
         for path, logical_id in _noted(notes, "aws:cdk:logicalId")

@@ -251,6 +251,5 @@ class _Uses:
 
 
 def _name(node: Node) -> str | None:
-    """The name of a plain reference."""
     name = node.get("Ref") if isinstance(node, dict) and len(node) == 1 else None
     return name if isinstance(name, str) else None
