@@ -244,7 +244,6 @@ class Purchase(HostPart):
             distribution=self.distribution or pool.bought.distribution,
             reservation=self.reservation,
             block=self.block,
-            max_price_usd_per_hour=None if self.max_price is None else known_text(self.max_price),
         )
         return replace(pool, bought=bought)
 

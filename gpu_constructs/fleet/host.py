@@ -114,15 +114,12 @@ class NetworkInterface:
         device: Index of the interface on its card.
         type: ``interface``, ``efa``, ``efa-only``, or whatever else was written.
         public_address: Whether it asks for a public address.
-        closed: Of an Elastic Fabric Adapter: the rules that its security groups lack to let all traffic within
-            themselves, such as ``SecurityGroupEgress of Efa``; only templates say so.
     """
 
     card: int | Unknown = 0
     device: int | Unknown = 0
     type: str | Unknown = "interface"
     public_address: bool | Unknown = False
-    closed: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def is_efa(self) -> bool:

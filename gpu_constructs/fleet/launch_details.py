@@ -31,27 +31,12 @@ class LaunchDetails:
 
     Attributes:
         names_image: Whether it names a machine image.
-        names_profile: Whether it names an instance profile.
-        profile_is_role: Whether what it names as instance profile certainly is a role.
-        trusts_ec2: Whether the role of the profile may be assumed by EC2, as far as the files define it.
-        may_register: Whether that role may register hosts with ECS, likewise.
         may_have_address: Whether hosts may get a public address, whatever their subnets say.
-        lets_nothing_out: The security group of hosts, if they certainly reach no service of AWS through their groups;
-            empty where they may.
-        metadata_is_off: Whether the instance metadata service is certainly off.
-        names_groups_and_interfaces: Whether it names both security groups and network interfaces.
         volumes: Its EBS volumes.
     """
 
     names_image: bool | Unknown = UNKNOWN
-    names_profile: bool | Unknown = UNKNOWN
-    profile_is_role: bool = False
-    trusts_ec2: bool | Unknown = UNKNOWN
-    may_register: bool | Unknown = UNKNOWN
     may_have_address: bool = True
-    lets_nothing_out: str = ""
-    metadata_is_off: bool = False
-    names_groups_and_interfaces: bool = False
     volumes: tuple[Volume, ...] = ()
 
 

@@ -123,18 +123,12 @@ class Bought:
         distribution: What of it is on demand and what is spot, where its group has a mixed instances policy.
         reservation: The capacity reservations that the hosts run in, where any are named.
         block: When the hosts can be there, where they run in a Capacity Block.
-        spot_request: The type of a Spot request as written, such as ``persistent``; None if nothing was, and in other
-            places than a launch template. Only templates say so.
-        max_price_usd_per_hour: The maximum price of a Spot host, a number as text; None without one, unknown as well
-            where it is the price of a unit of which a host has several.
     """
 
     option: PurchaseOption | Unknown = PurchaseOption.ON_DEMAND
     distribution: Distribution | None = None
     reservation: Reservation | None = None
     block: Block | None = None
-    max_price_usd_per_hour: str | Unknown | None = None
-    spot_request: str | Unknown | None = field(default=None, compare=False)
 
     @property
     def reserved_alone(self) -> int | None:

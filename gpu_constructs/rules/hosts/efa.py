@@ -15,8 +15,10 @@ from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import gangs, has_several_gpu_nodes
 from gpu_constructs.rules.evidence.fixes import of_types
 from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
+from gpu_constructs.rules.hosts.joining import launched, security_groups
 from gpu_constructs.rules.rule import Problem, Problems, Rule, error, warning
 from gpu_constructs.rules.words import Word
+from gpu_constructs.template.resources.security_groups import EGRESS, INGRESS
 
 _EFA = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html"
 _CARDS = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html"
@@ -74,7 +76,7 @@ def taken_by_the_types(pool: Pool) -> Problems:
     "AssociatePublicIpAddress beside several interfaces",
     source=_INTERFACES,
 )
-def launched(pool: Pool) -> Problems:
+def accepted(pool: Pool) -> Problems:
     wrong = dict.fromkeys(
         shown(each.type) for each in pool.interfaces if isinstance(each.type, str) and each.type not in _TYPES
     )
@@ -111,17 +113,24 @@ def launched(pool: Pool) -> Problems:
     "not enough",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-start-nccl.html#nccl-start-base-setup",
 )
-def open_to_itself(pool: Pool) -> Problems:
-    if pool.max_instances in {0, 1}:
-        return
-    if closed := dict.fromkeys(lack for each in pool.interfaces for lack in each.closed):
-        yield Problem(
-            message=f"hosts with EFA do not reach each other: {with_verb(closed, 'does', 'do')} not allow all traffic "
-            "of the group itself",
-            fix="rules with IpProtocol -1 from and to the group itself; CDK writes the outgoing one only with "
-            "allow_all_outbound=False",
-            property_name=_PROPERTY,
-        )
+def open_to_itself(context: Context) -> Problems:
+    for pool, data in launched(context):
+        if pool.max_instances in {0, 1} or not _efa(pool):
+            continue
+        security, closed = context.once(security_groups), dict[str, None]()
+        for each in data.sections("NetworkInterfaces"):
+            groups = security.listed(each, "Groups") if each.text("InterfaceType") in _TYPES[1:] else ()
+            lacks = (side for side in (INGRESS, EGRESS) if security.without_all_traffic(groups, side))
+            closed |= {f"{side} of {groups[-1].logical_id}": None for side in lacks}
+        if closed:
+            yield Problem(
+                about=pool,
+                message=f"hosts with EFA do not reach each other: {with_verb(closed, 'does', 'do')} not allow all "
+                "traffic of the group itself",
+                fix="rules with IpProtocol -1 from and to the group itself; CDK writes the outgoing one only with "
+                "allow_all_outbound=False",
+                property_name=_PROPERTY,
+            )
 
 
 def _and_of_gangs(rule: Rule) -> Rule:

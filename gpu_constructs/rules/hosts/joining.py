@@ -2,14 +2,43 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Mapping
+
 from gpu_constructs.fleet import Pool, PoolKind
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import or_list
 from gpu_constructs.rules.rule import Problem, Problems, error
+from gpu_constructs.template.model import Reference, Text, Value
+from gpu_constructs.template.resources.index import Index
+from gpu_constructs.template.resources.roles import Permission, Roles, trusts
+from gpu_constructs.template.resources.section import Section
+from gpu_constructs.template.resources.security_groups import SecurityGroups
 
 _POLICY = "the AWS managed policy service-role/AmazonEC2ContainerServiceforEC2Role"
 _CREDENTIALS = "AWS_ACCESS_KEY_ID"
 _CLUSTER = "ECS_CLUSTER"
+_EC2 = "ec2.amazonaws.com"
+_ROLE_ARN = re.compile(r"(?:arn:[\w-]*:iam::[0-9]*)?:role/")
+_REGISTERS = Permission(
+    action="ecs:RegisterContainerInstance",
+    given_by=frozenset({"AmazonEC2ContainerServiceforEC2Role", "AmazonECS_FullAccess", "AdministratorAccess"}),
+    not_given_by=frozenset(
+        {
+            "AmazonEC2ContainerRegistryPullOnly",
+            "AmazonEC2ContainerRegistryReadOnly",
+            "AmazonECSTaskExecutionRolePolicy",
+            "AmazonS3FullAccess",
+            "AmazonS3ReadOnlyAccess",
+            "AmazonSSMManagedInstanceCore",
+            "CloudWatchAgentServerPolicy",
+        }
+    ),
+)
+_HTTPS = 443
+_SUBNETS = {PoolKind.MANAGED_INSTANCES: "Subnets", PoolKind.BATCH: "ComputeResources.Subnets"}
+# Hosts register without them.
+_REPORTS = frozenset({"ecs-telemetry", "monitoring"})
 
 
 @error(
@@ -21,8 +50,8 @@ _CLUSTER = "ECS_CLUSTER"
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/instance_IAM_role.html",
 )
 def has_credentials(context: Context) -> Problems:
-    for pool in context.fleet.pools:
-        wrong = _unregistered(pool)
+    for pool, data in launched(context):
+        wrong = _unregistered(context, pool, data)
         if wrong is not None:
             message, fix = wrong
             yield Problem(
@@ -32,7 +61,7 @@ def has_credentials(context: Context) -> Problems:
                 property_name="IamInstanceProfile",
                 is_certain=_joins(context, pool),
             )
-        if pool.details.metadata_is_off:
+        if data.section("MetadataOptions").text("HttpEndpoint") == "disabled":
             yield Problem(
                 about=pool,
                 message=f"the instance metadata service of the hosts of {pool.name} is off, so that the agent cannot "
@@ -44,29 +73,55 @@ def has_credentials(context: Context) -> Problems:
             )
 
 
-def _unregistered(pool: Pool) -> tuple[str, str] | None:
+def launched(context: Context) -> Iterator[tuple[Pool, Section]]:
+    """The pools of which the files say what their hosts are made from, with that."""
+    files = context.files
+    for pool in () if files is None else context.fleet.pools:
+        data = None if files is None else files.launch(pool)
+        # A launch configuration may be made like an instance that is there.
+        if data is not None and not data.is_unknown and not data.has("InstanceId"):
+            yield pool, data
+
+
+def _unregistered(context: Context, pool: Pool, data: Section) -> tuple[str, str] | None:
     """Why its hosts cannot register with the role that they have, and what to do; None where they may."""
-    details = pool.details
-    if pool.kind is PoolKind.BATCH or pool.user_data.get(_CREDENTIALS) is not None or not pool.user_data.complete:
+    if pool.user_data.get(_CREDENTIALS) is not None or not pool.user_data.complete:
         return None
-    if details.names_profile is False:
+    profile = data.get("IamInstanceProfile")
+    if not data.has("IamInstanceProfile"):
         return (
             f"the hosts of {pool.name} have no instance profile, and the agent cannot register them without its role",
             f"IamInstanceProfile, with a role that ec2.amazonaws.com may assume and {_POLICY}",
         )
-    if details.profile_is_role:
+    if isinstance(profile, Mapping):
+        profile = profile.get("Arn") or profile.get("Name")
+    roles = context.once(_roles)
+    if _is_role(roles, profile):
         return (
             f"the hosts of {pool.name} name a role where EC2 takes an instance profile, which holds one",
             "an AWS::IAM::InstanceProfile with the role in Roles, and its ARN in IamInstanceProfile",
         )
-    if details.trusts_ec2 is False:
+    role = roles.of_profile(profile)
+    if role is not None and trusts(role, _EC2) is False:
         return (
             f"EC2 may not assume the role of the hosts of {pool.name}, so that they get no credentials",
             "Principal: {Service: ec2.amazonaws.com} in the AssumeRolePolicyDocument of the role",
         )
-    if details.may_register is False:
+    if role is not None and roles.allow(role, _REGISTERS) is False:
         return f"the role of the hosts of {pool.name} does not allow ecs:RegisterContainerInstance", _POLICY
     return None
+
+
+def _roles(context: Context) -> Roles:
+    return Roles(Index(()) if context.files is None else context.files.index)
+
+
+def _is_role(roles: Roles, profile: Value) -> bool:
+    """Whether the ARN of a role stands where that of an instance profile belongs; their names may be the same."""
+    if isinstance(profile, Reference):
+        return profile.attribute == "Arn" and roles.named(profile) is not None
+    pieces = profile.pieces if isinstance(profile, Text) else (profile,)
+    return any(isinstance(each, str) and _ROLE_ARN.match(each) for each in pieces)
 
 
 def _joins(context: Context, pool: Pool) -> bool:
@@ -124,11 +179,23 @@ def reaches_ecs(context: Context) -> Problems:
     "nothing out there never registers",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/networking-connecting-vpc.html",
 )
-def lets_out(pool: Pool) -> Problems:
-    if pool.details.lets_nothing_out:
-        yield Problem(
-            message=f"security group {pool.details.lets_nothing_out} of {pool.name} lets nothing out at port 443, "
-            "where the agent reaches ECS",
-            fix="SecurityGroupEgress with IpProtocol tcp and port 443; in CDK allow_all_outbound=True",
-            property_name="SecurityGroupIds",
-        )
+def lets_out(context: Context) -> Problems:
+    for pool, data in launched(context):
+        security, interfaces = context.once(security_groups), data.sections("NetworkInterfaces")
+        lists = [security.listed(each, "Groups") for each in interfaces] or [
+            security.listed(data, "SecurityGroupIds") or security.listed(data, "SecurityGroups")
+        ]
+        groups = security.together(lists)
+        if groups and not security.may_let_out(groups, _HTTPS):
+            yield Problem(
+                about=pool,
+                message=f"security group {groups[0].logical_id} of {pool.name} lets nothing out at port 443, where the "
+                "agent reaches ECS",
+                fix="SecurityGroupEgress with IpProtocol tcp and port 443; in CDK allow_all_outbound=True",
+                property_name="SecurityGroupIds",
+            )
+
+
+def security_groups(context: Context) -> SecurityGroups:
+    """The security groups of the files, for `Context.once`."""
+    return SecurityGroups(Index(()) if context.files is None else context.files.index, [])

@@ -21,7 +21,10 @@ from gpu_constructs.rules.change import Way, Ways, first_of, one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import EXAMPLE_TYPES, of_types
 from gpu_constructs.rules.evidence.lists import or_list
+from gpu_constructs.rules.hosts.joining import launched
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
+from gpu_constructs.template.model import Value
+from gpu_constructs.template.resources.section import is_list
 
 _CONFIGURATIONS = "https://docs.aws.amazon.com/autoscaling/ec2/userguide/create-launch-config.html"
 _FIX = (
@@ -56,6 +59,24 @@ def launch_template(pool: Pool) -> Problems:
     )
 
 
+def _with_groups_and_interfaces(context: Context) -> Problems:
+    """Launch templates with security groups that EC2 does not take."""
+    for pool, data in launched(context):
+        groups = any(_is_full(data.get(each)) for each in ("SecurityGroupIds", "SecurityGroups"))
+        if groups and _is_full(data.get("NetworkInterfaces")):
+            yield Problem(
+                about=pool,
+                message=f"the launch template of {pool.name} names both security groups and network interfaces, and "
+                "EC2 takes those of the interfaces only",
+                fix="Groups in NetworkInterfaces, and no SecurityGroupIds",
+                property_name="SecurityGroupIds",
+            )
+
+
+def _is_full(value: Value) -> bool:
+    return is_list(value) and bool(value) and not any(isinstance(each, Unknown) for each in value)
+
+
 @error(
     "GPU266",
     question="does the group say what to launch, and where?",
@@ -63,6 +84,7 @@ def launch_template(pool: Pool) -> Problems:
     "machine image or an instance type; EC2 refuses security groups together with network interfaces, which have "
     "groups of their own",
     source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/create-launch-template.html",
+    in_fleet=_with_groups_and_interfaces,
 )
 def is_complete(pool: Pool) -> Problems:
     if pool.kind is PoolKind.AUTO_SCALING_GROUP and not pool.group.has_subnets:
@@ -84,13 +106,6 @@ def is_complete(pool: Pool) -> Problems:
             fix="InstanceType",
             ways=first_of((f"InstanceType, such as {each}", of_types(pool, (instance_type(each),))) for each in _TYPES),
             property_name="InstanceType",
-        )
-    if pool.details.names_groups_and_interfaces:
-        yield Problem(
-            message=f"the launch template of {pool.name} names both security groups and network interfaces, and EC2 "
-            "takes those of the interfaces only",
-            fix="Groups in NetworkInterfaces, and no SecurityGroupIds",
-            property_name="SecurityGroupIds",
         )
 
 

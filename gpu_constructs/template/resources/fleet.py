@@ -40,7 +40,7 @@ from gpu_constructs.template.resources.clusters import CAPACITY_PROVIDER, Cluste
 from gpu_constructs.template.resources.gangs import gangs_of
 from gpu_constructs.template.resources.groups import AUTO_SCALING_GROUP
 from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.launch import Launches
+from gpu_constructs.template.resources.launch import Launches, launch_data
 from gpu_constructs.template.resources.names import Names
 from gpu_constructs.template.resources.pools import ecs_pools
 from gpu_constructs.template.resources.purchases import own_metadata
@@ -54,6 +54,8 @@ from gpu_constructs.template.resources.strays import strays_of
 from gpu_constructs.template.resources.submissions import Submissions, job_queues, submitted_by_events
 from gpu_constructs.template.resources.tasks import TASK_DEFINITION, task_of
 from gpu_constructs.values import dataclass
+
+_LAUNCHED = frozenset({AUTO_SCALING_GROUP, "AWS::EC2::Instance"})
 
 
 def declared_in(stacks: Sequence[Stack], notes: Notes) -> dict[str, InstanceType]:
@@ -164,6 +166,11 @@ class Files:
             return found if found is not None and found.type == AUTO_SCALING_GROUP else None
         arn = Section.of(found, []).section("AutoScalingGroupProvider").get("AutoScalingGroupArn")
         return self.index.find(arn, AUTO_SCALING_GROUP, found.origin.place)
+
+    def launch(self, pool: Pool) -> Section | None:
+        """What the hosts of a pool are made from: of its launch template, launch configuration or instance."""
+        found = self.group(pool) or self.resource(pool)
+        return None if found is None or found.type not in _LAUNCHED else launch_data(found, self.index)
 
     def missing_providers(self, workload: Workload) -> tuple[str, ...]:
         """Capacity providers that the strategy of a workload names, and that its cluster certainly does not have."""

@@ -15,7 +15,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Final
 
 from gpu_constructs.errors import GpuConstructsError
 from gpu_constructs.fleet import (
@@ -40,9 +39,7 @@ from gpu_constructs.template.model import DynamicReference, Reference, Resource,
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.instance_types import types_asked_for
 from gpu_constructs.template.resources.purchases import bought_by_configuration, bought_by_template, own_metadata
-from gpu_constructs.template.resources.roles import Permission, Roles, trusts
-from gpu_constructs.template.resources.section import Notes, Section, given, is_list, is_off
-from gpu_constructs.template.resources.security_groups import EGRESS, INGRESS, SecurityGroups
+from gpu_constructs.template.resources.section import Notes, Section, given, is_off
 from gpu_constructs.template.resources.user_data import (
     NOT_KNOWN,
     AgentSettings,
@@ -108,93 +105,9 @@ def _of_parameter(name: str) -> HostImage | Unknown:
     return HostImage(image=image, release=None if name == image.ssm_parameter else release)
 
 
-_ROLE_ARN = re.compile(r"(?:arn:[\w-]*:iam::[0-9]*)?:role/")
-_HTTPS = 443
-_EC2 = "ec2.amazonaws.com"
-_REGISTERS: Final = Permission(
-    action="ecs:RegisterContainerInstance",
-    given_by=frozenset({"AmazonEC2ContainerServiceforEC2Role", "AmazonECS_FullAccess", "AdministratorAccess"}),
-    not_given_by=frozenset(
-        {
-            "AmazonEC2ContainerRegistryPullOnly",
-            "AmazonEC2ContainerRegistryReadOnly",
-            "AmazonECSTaskExecutionRolePolicy",
-            "AmazonS3FullAccess",
-            "AmazonS3ReadOnlyAccess",
-            "AmazonSSMManagedInstanceCore",
-            "CloudWatchAgentServerPolicy",
-        }
-    ),
-)
-
-
-class LaunchReader:
-    """Reads what launch templates, launch configurations and instances say."""
-
-    def __init__(self, index: Index, security: SecurityGroups) -> None:
-        self._security = security
-        self._roles = Roles(index)
-
-    def of(self, data: Section) -> LaunchDetails:
-        """What ``LaunchTemplateData``, a launch configuration or an instance's properties say."""
-        if data.is_unknown or data.has("InstanceId"):
-            return LaunchDetails()  # a launch configuration may be made like an instance that is there
-        profile = data.get("IamInstanceProfile")
-        if isinstance(profile, Mapping):
-            profile = profile.get("Arn") or profile.get("Name")
-        role = self._roles.of_profile(profile)
-        options = data.section("MetadataOptions")
-        return LaunchDetails(
-            names_image=data.has("ImageId"),
-            names_profile=data.has("IamInstanceProfile"),
-            profile_is_role=self._is_role(profile),
-            trusts_ec2=UNKNOWN if role is None else trusts(role, _EC2),
-            may_register=UNKNOWN if role is None else self._roles.allow(role, _REGISTERS),
-            may_have_address=not is_off(data.get("AssociatePublicIpAddress"))
-            or any(not is_off(each.get("AssociatePublicIpAddress")) for each in data.sections("NetworkInterfaces")),
-            lets_nothing_out=self._closed_group(data),
-            metadata_is_off=options.text("HttpEndpoint") == "disabled",
-            names_groups_and_interfaces=any(_is_full(data.get(each)) for each in ("SecurityGroupIds", "SecurityGroups"))
-            and _is_full(data.get("NetworkInterfaces")),
-            volumes=tuple(_volumes(data)),
-        )
-
-    def _closed_group(self, data: Section) -> str:
-        """A security group of hosts that let nothing out at the port of AWS's services."""
-        interfaces = data.sections("NetworkInterfaces")
-        lists = [self._security.listed(each, "Groups") for each in interfaces] or [
-            self._security.listed(data, "SecurityGroupIds") or self._security.listed(data, "SecurityGroups")
-        ]
-        groups = self._security.together(lists)
-        return "" if not groups or self._security.may_let_out(groups, _HTTPS) else groups[0].logical_id
-
-    def _is_role(self, profile: Value) -> bool:
-        """Whether the ARN of a role stands where that of an instance profile belongs; their names may be the same."""
-        if isinstance(profile, Reference):
-            return profile.attribute == "Arn" and self._roles.named(profile) is not None
-        pieces = profile.pieces if isinstance(profile, Text) else (profile,)
-        return any(isinstance(each, str) and _ROLE_ARN.match(each) for each in pieces)
-
-
-def _is_full(value: Value) -> bool:
-    return is_list(value) and bool(value) and not any(isinstance(each, Unknown) for each in value)
-
-
-def _volumes(data: Section) -> Iterator[Volume]:
-    for each in data.sections("BlockDeviceMappings"):
-        if each.has("Ebs") and not each.is_unknown:
-            volume = each.section("Ebs")
-            yield Volume(
-                device=each.text("DeviceName") or "",
-                size_gib=UNKNOWN if volume.has("SnapshotId") else volume.integer("VolumeSize"),
-                type=volume.text("VolumeType"),
-                iops=volume.integer("Iops"),
-                throughput_mib_per_second=volume.integer("Throughput"),
-            )
-
-
 _LAUNCH_TEMPLATE = "AWS::EC2::LaunchTemplate"
 _LAUNCH_CONFIGURATION = "AWS::AutoScaling::LaunchConfiguration"
+_INSTANCE = "AWS::EC2::Instance"
 _PLACEMENT_GROUP = "AWS::EC2::PlacementGroup"
 _RUN_ON_HOSTS = ("AWS::SSM::Association", "AWS::SSM::Document")
 
@@ -231,8 +144,6 @@ class Launches:
         self, index: Index, notes: Notes, cluster_named: Callable[[Value, Place], str | Unknown | None]
     ) -> None:
         self._index = index
-        self._security = SecurityGroups(index, notes)
-        self._details = LaunchReader(index, self._security)
         self._notes = notes
         self._cluster_named = cluster_named
         self._runs_on_hosts = any(index.all(*_RUN_ON_HOSTS))
@@ -242,11 +153,8 @@ class Launches:
 
     def specified(self, specification: Section) -> Launch:
         """What a ``LaunchTemplateSpecification`` points at."""
-        for key in ("LaunchTemplateId", "LaunchTemplateName"):
-            resource = self._index.find(specification.get(key), _LAUNCH_TEMPLATE, specification.resource.place)
-            if resource is not None:
-                return self._once(resource)
-        return UNKNOWN_LAUNCH
+        resource = _template_of(specification, self._index)
+        return UNKNOWN_LAUNCH if resource is None else self._once(resource)
 
     def configured(self, group: Section) -> Launch:
         """What the ``LaunchConfigurationName`` of an Auto Scaling group points at."""
@@ -327,27 +235,74 @@ class Launches:
                 is_encoded=not is_refused(data.get("UserData")),
                 actions_never_taken=frozenset() if self._runs_on_hosts else agent.data.actions_never_taken,
             ),
-            interfaces=tuple(self._interface(each) for each in data.sections("NetworkInterfaces")),
+            interfaces=tuple(map(_interface, data.sections("NetworkInterfaces"))),
             bought=bought_by_configuration(data) if is_configuration else bought_by_template(data, self._index),
             placement_group=self.is_cluster_group(group, resource.origin.place),
             launch_configuration=is_configuration,
             tenancy=placement.text("Tenancy") or data.text("PlacementTenancy") or data.text("Tenancy"),
-            details=self._details.of(data),
+            details=_details(data),
             **values_of(types_asked_for(data, _architecture(image)) or TypeChoice()),
         )
 
-    def _interface(self, section: Section) -> NetworkInterface:
-        found = NetworkInterface(
-            card=section.integer("NetworkCardIndex") or 0,
-            device=section.integer("DeviceIndex") or 0,
-            type=given(section.text("InterfaceType"), "interface"),
-            public_address=section.flag("AssociatePublicIpAddress") or False,
-        )
-        if not found.is_efa:
-            return found
-        groups = self._security.listed(section, "Groups")
-        closed = (each for each in (INGRESS, EGRESS) if self._security.without_all_traffic(groups, each))
-        return replace(found, closed=tuple(f"{each} of {groups[-1].logical_id}" for each in closed))
+
+def launch_data(resource: Resource, index: Index) -> Section | None:
+    """What hosts are made from: ``LaunchTemplateData``, a launch configuration or the properties of an instance.
+
+    Args:
+        resource: An Auto Scaling group or an instance.
+        index: Every resource.
+
+    Returns:
+        The section; None where no file that was read has it, or an instance is made from a template as well.
+    """
+    section = Section.of(resource, [])
+    if resource.type == _INSTANCE:
+        return None if section.has("LaunchTemplate") else section
+    configuration = index.find(section.get("LaunchConfigurationName"), _LAUNCH_CONFIGURATION, resource.origin.place)
+    if configuration is not None:
+        return Section.of(configuration, [])
+    mixed = section.section("MixedInstancesPolicy").section("LaunchTemplate").section("LaunchTemplateSpecification")
+    found = _template_of(mixed if section.has("MixedInstancesPolicy") else section.section("LaunchTemplate"), index)
+    return None if found is None else Section.of(found, []).section("LaunchTemplateData")
+
+
+def _template_of(specification: Section, index: Index) -> Resource | None:
+    names = (specification.get(each) for each in ("LaunchTemplateId", "LaunchTemplateName"))
+    place = specification.resource.place
+    return next(filter(None, (index.find(each, _LAUNCH_TEMPLATE, place) for each in names)), None)
+
+
+def _interface(section: Section) -> NetworkInterface:
+    return NetworkInterface(
+        card=section.integer("NetworkCardIndex") or 0,
+        device=section.integer("DeviceIndex") or 0,
+        type=given(section.text("InterfaceType"), "interface"),
+        public_address=section.flag("AssociatePublicIpAddress") or False,
+    )
+
+
+def _details(data: Section) -> LaunchDetails:
+    if data.is_unknown or data.has("InstanceId"):
+        return NOTHING_SAID  # a launch configuration may be made like an instance that is there
+    return LaunchDetails(
+        names_image=data.has("ImageId"),
+        may_have_address=not is_off(data.get("AssociatePublicIpAddress"))
+        or any(not is_off(each.get("AssociatePublicIpAddress")) for each in data.sections("NetworkInterfaces")),
+        volumes=tuple(_volumes(data)),
+    )
+
+
+def _volumes(data: Section) -> Iterator[Volume]:
+    for each in data.sections("BlockDeviceMappings"):
+        if each.has("Ebs") and not each.is_unknown:
+            volume = each.section("Ebs")
+            yield Volume(
+                device=each.text("DeviceName") or "",
+                size_gib=UNKNOWN if volume.has("SnapshotId") else volume.integer("VolumeSize"),
+                type=volume.text("VolumeType"),
+                iops=volume.integer("Iops"),
+                throughput_mib_per_second=volume.integer("Throughput"),
+            )
 
 
 def _architecture(image: HostImage | Unknown) -> Architecture | None:

@@ -5,7 +5,6 @@ https://docs.aws.amazon.com/autoscaling/ec2/userguide/target-capacity-reservatio
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
@@ -42,7 +41,6 @@ _MARKETS = {
 _OF_TEMPLATE = (RESERVATIONS_ONLY, "none", "open")
 _OF_GROUP = (RESERVATIONS_FIRST, RESERVATIONS_ONLY, "default", "none")
 _TARGETS = ("capacity-block", "interruptible-capacity-reservation", "on-demand", "on-demand-capacity-reservation")
-_PRICE = re.compile(r"[0-9]{0,255}\.?[0-9]{1,255}")
 
 _SEGMENTS = {
     frozenset({"capacity-block"}): PurchaseOption.CAPACITY_BLOCK,
@@ -54,24 +52,17 @@ _SEGMENTS = {
 
 def bought_by_template(data: Section, index: Index) -> Bought:
     """How a launch template buys."""
-    spot = data.section("InstanceMarketOptions").section("SpotOptions")
     return Bought(
         option=_option_of_template(data),
         reservation=_reservation(
             data, index, id_key="CapacityReservationId", group_key="CapacityReservationResourceGroupArn"
         ),
-        max_price_usd_per_hour=_price(spot, "MaxPrice"),
-        spot_request=spot.text("SpotInstanceType"),
     )
 
 
 def bought_by_configuration(properties: Section) -> Bought:
     """How a launch configuration buys."""
-    spot = properties.text("SpotPrice")
-    return Bought(
-        option=PurchaseOption.ON_DEMAND if spot is None else PurchaseOption.SPOT,
-        max_price_usd_per_hour=_price(properties, "SpotPrice"),
-    )
+    return Bought(option=PurchaseOption.ON_DEMAND if properties.text("SpotPrice") is None else PurchaseOption.SPOT)
 
 
 def bought_by_policy(policy: Section, of_template: Bought, options: Collection[PurchaseOption | Unknown]) -> Bought:
@@ -80,13 +71,7 @@ def bought_by_policy(policy: Section, of_template: Bought, options: Collection[P
     is_spot, is_one = PurchaseOption.SPOT in options, len(options) == 1
     option = PurchaseOption.SPOT if is_spot else of_template.option if is_one else UNKNOWN
     distribution = _distribution(policy, option)
-    price = _price(policy.section("InstancesDistribution"), "SpotMaxPrice")
-    overrides = policy.section("LaunchTemplate").sections("Overrides")
-    if price is not None and any(each.get("WeightedCapacity") is not None for each in overrides):
-        price = UNKNOWN  # that of a unit, of which a host has as many as it weighs
-    return replace(
-        of_template, option=_option_of(distribution), distribution=distribution, max_price_usd_per_hour=price
-    )
+    return replace(of_template, option=_option_of(distribution), distribution=distribution)
 
 
 def bought_by_group(group: Resource, properties: Section, of_launch: Bought, index: Index) -> Bought:
@@ -96,15 +81,6 @@ def bought_by_group(group: Resource, properties: Section, of_launch: Bought, ind
         option=_with_preference(properties, of_launch.option),
         reservation=_reservation_of_group(group, properties, of_launch.reservation, index),
     )
-
-
-def _price(section: Section, key: str) -> str | Unknown | None:
-    """A maximum price; an empty text takes one away."""
-    written = section.text(key)
-    if isinstance(written, str) and written and not _PRICE.fullmatch(written):
-        section.note("expects US dollars an hour", written, key)
-        return UNKNOWN
-    return written or None
 
 
 def _option_of_template(data: Section) -> PurchaseOption | Unknown:

@@ -1,28 +1,172 @@
-"""Hosts that cannot register with their role."""
+"""Hosts and services reach what they need, as far as the files show their network and roles."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import Fleet
-from gpu_constructs.rules import Severity
-from gpu_constructs.rules.hosts.joining import has_credentials
-from tests.rules.given import GPU_TASK, a_pool, only, running_on
+from gpu_constructs.checking.report import check_files
+from tests.rules.changed import severities
+from tools.rule_examples import example_of
 
-_ALONE = a_pool(has_provider=False)
-_WITHOUT_ROLE = replace(_ALONE, details=replace(_ALONE.details, names_profile=False))
+_ANYWHERE = {"CidrIp": "0.0.0.0/0"}
+_CLOSED = {"IpProtocol": "icmp", "FromPort": 252, "ToPort": 86, "CidrIp": "255.255.255.255/32"}
+
+
+def _ec2(kind: str, **properties: Any) -> dict[str, Any]:
+    return {"Type": f"AWS::EC2::{kind}", "Properties": properties}
+
+
+def _egress(*rules: dict[str, Any]) -> dict[str, Any]:
+    return {"OfHosts": {"SecurityGroupEgress": [*rules]}}
 
 
 @pytest.mark.parametrize(
-    ("fleet", "severity"),
+    ("rules", "expected"),
     [
-        (Fleet(pools=(_WITHOUT_ROLE,)), Severity.WARNING),  # a group with an ECS image for something else
-        (Fleet(pools=(_WITHOUT_ROLE,), tasks=(GPU_TASK,)), Severity.ERROR),
-        (Fleet(pools=(replace(_WITHOUT_ROLE, has_provider=True),)), Severity.ERROR),
-        (running_on(_WITHOUT_ROLE), Severity.ERROR),
+        ([_CLOSED], ["error"]),
+        ([{"IpProtocol": "tcp", "FromPort": 0, "ToPort": 442, **_ANYWHERE}], ["error"]),
+        ([_CLOSED, {"IpProtocol": "-1", **_ANYWHERE}], []),
+        ([{"IpProtocol": "tcp", "FromPort": 443, "ToPort": 443, "DestinationSecurityGroupId": "sg-1"}], []),
+        ([{"Fn::ImportValue": "Rule"}], []),
+        ([], []),
     ],
 )
-def test_hosts_without_a_role_are_an_error_where_the_files_use_ecs(fleet: Fleet, severity: Severity) -> None:
-    assert only(has_credentials, fleet).severity is severity
+def test_hosts_are_let_out_to_aws(rules: list[dict[str, Any]], expected: list[str]) -> None:
+    assert severities("GPU277", _egress(*rules)) == expected
+
+
+def test_other_groups_and_rules_may_let_hosts_out() -> None:
+    data = {"Template": {"LaunchTemplateData": {"SecurityGroupIds": [{"Ref": "OfHosts"}, "sg-1"]}}}
+    assert severities("GPU277", data) == []
+    rule = {"IpProtocol": "tcp", "FromPort": 443, "ToPort": 443, **_ANYWHERE}
+    for group in ({"Fn::GetAtt": ["OfHosts", "GroupId"]}, "sg-1"):
+        assert severities("GPU277", Rule=_ec2("SecurityGroupEgress", GroupId=group, **rule)) == []
+
+
+def _public(**properties: Any) -> dict[str, Any]:
+    table = {"Ref": "Routes"}
+    route = {"RouteTableId": table, "DestinationCidrBlock": "0.0.0.0/0", "GatewayId": {"Ref": "Gateway"}}
+    return {"Gateway": _ec2("InternetGateway"), "Out": _ec2("Route", **{**route, **properties})}
+
+
+@pytest.mark.parametrize(
+    ("properties", "route", "expected"),
+    [
+        ({}, {}, ["error"]),
+        ({"Subnet": {"MapPublicIpOnLaunch": False}}, {}, ["error"]),
+        ({"Subnet": {"MapPublicIpOnLaunch": True}}, {}, []),
+        ({"Subnet": {"MapPublicIpOnLaunch": {"Fn::ImportValue": "Map"}}}, {}, []),
+        ({"Template": {"LaunchTemplateData": {"NetworkInterfaces": [{"AssociatePublicIpAddress": True}]}}}, {}, []),
+        ({}, {"GatewayId": None, "NatGatewayId": "nat-1"}, []),
+        ({}, {"GatewayId": "igw-1"}, []),
+        ({}, {"DestinationCidrBlock": None, "DestinationIpv6CidrBlock": "::/0"}, []),
+    ],
+)
+def test_an_internet_gateway_is_for_hosts_with_a_public_address(
+    properties: dict[str, Any], route: dict[str, Any], expected: list[str]
+) -> None:
+    assert severities("GPU228", properties, **_public(**route)) == expected
+
+
+_NOTHING_OF_ECS = {"Type": "AWS::SNS::Topic"}
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({}, ["error"]),
+        (dict.fromkeys(("Service", "Association", "Provider", "Task"), _NOTHING_OF_ECS), ["error"]),
+        ({"IamInstanceProfile": {"Arn": "arn:aws:iam::123456789012:role/hosts"}}, ["error"]),
+        ({"IamInstanceProfile": {"Arn": {"Fn::ImportValue": "Profile"}}}, []),
+        ({"IamInstanceProfile": {"Name": "hosts"}, "MetadataOptions": {"HttpEndpoint": "disabled"}}, ["error"]),
+    ],
+)
+def test_hosts_have_credentials_to_register_with(changed: dict[str, Any], expected: list[str]) -> None:
+    data = {key: each for key, each in changed.items() if key[0] in "IM"}
+    resources = {key: each for key, each in changed.items() if key not in data}
+    template = {"Template": {"LaunchTemplateData": data}} if data else {}
+    assert severities("GPU264", template, **resources) == expected
+
+
+def test_a_group_with_an_image_of_ecs_may_be_for_something_else() -> None:
+    others = dict.fromkeys(("Service", "Association", "Provider", "Task"), _NOTHING_OF_ECS)
+    data = {"UserData": {"Fn::Base64": "#!/bin/bash\necho hello"}}
+    assert severities("GPU264", {"Template": {"LaunchTemplateData": data}}, **others) == ["warning"]
+
+
+_EXAMPLE = example_of("GPU228")
+_TABLE = {"Ref": "Routes"}
+
+
+def found(folder: Path, **changed: Any) -> list[str]:
+    """Messages about the example with other resources; None for one that is left out."""
+    template: Any = deepcopy(_EXAMPLE.template(_EXAMPLE.wrong))
+    template["Resources"] = {
+        name: each for name, each in {**template["Resources"], **changed}.items() if each is not None
+    }
+    (folder / "template.json").write_text(json.dumps(template))
+    return [each.message for each in check_files([folder / "template.json"]).findings if each.rule == "GPU228"]
+
+
+def resource(kind: str, **properties: Any) -> dict[str, Any]:
+    return {"Type": f"AWS::EC2::{kind}", "Properties": properties}
+
+
+def endpoint(service: str, vpc: Any = None) -> dict[str, Any]:
+    return resource("VPCEndpoint", VpcId=vpc or {"Ref": "Vpc"}, ServiceName=f"com.amazonaws.us-east-1.{service}")
+
+
+def test_the_message_names_what_is_missing(tmp_path: Path) -> None:
+    assert [each.endswith("no endpoint for ecs-agent or ecs-telemetry") for each in found(tmp_path)] == [True]
+    none = found(tmp_path, EcsEndpoint=None)
+    assert [each.endswith("no endpoint for ecs, ecs-agent or ecs-telemetry") for each in none] == [True]
+    assert found(tmp_path, A=endpoint("ecs-agent"), T=endpoint("ecs-telemetry")) == []
+    other = found(tmp_path, A=endpoint("ecs-agent", {"Ref": "Other"}), Other=resource("VPC", CidrBlock="10.1.0.0/16"))
+    assert [each.endswith("no endpoint for ecs-agent or ecs-telemetry") for each in other] == [True]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"Nat": resource("Route", RouteTableId=_TABLE, DestinationCidrBlock="0.0.0.0/0", NatGatewayId="nat-1")},
+        {"Peer": resource("Route", RouteTableId=_TABLE, DestinationCidrBlock="10.9.0.0/16", TransitGatewayId="t")},
+        {"OfAnother": resource("Route", RouteTableId={"Fn::ImportValue": "table"}, NatGatewayId="nat-1")},
+        {"Vpn": resource("VPNGatewayRoutePropagation", RouteTableIds=[_TABLE], VpnGatewayId="vgw-1")},
+        {"SubnetRoutes": None},
+        {"Routes": None},
+        {"Subnet": None},
+        {"Vpc": None},
+        {"OfAnother": endpoint("ecs-agent", {"Fn::ImportValue": "vpc"})},
+        {"Unnamed": resource("VPCEndpoint", VpcId={"Ref": "Vpc"}, ServiceName={"Fn::ImportValue": "service"})},
+    ],
+    ids=str,
+)
+def test_a_way_out_or_one_that_may_be_is_enough(tmp_path: Path, changed: dict[str, Any]) -> None:
+    assert found(tmp_path, **changed) == []
+
+
+def test_an_endpoint_that_no_host_comes_to_is_as_good_as_none(tmp_path: Path) -> None:
+    telemetry = endpoint("ecs-telemetry")
+    unnamed, closed = endpoint("ecs-agent"), endpoint("ecs-agent")
+    unnamed["Properties"]["PrivateDnsEnabled"] = False
+    closed["Properties"]["SecurityGroupIds"] = [{"Fn::GetAtt": ["Closed", "GroupId"]}]
+    group = resource("SecurityGroup", GroupDescription="closed", VpcId={"Ref": "Vpc"})
+    rule = {"IpProtocol": "tcp", "FromPort": 443, "ToPort": 443, "CidrIp": "10.0.0.0/16"}
+    alone = resource("SecurityGroupIngress", GroupId={"Fn::GetAtt": ["Closed", "GroupId"]}, **rule)
+    zone = {"Type": "AWS::Route53::HostedZone", "Properties": {"Name": "ecs-a.us-east-1.amazonaws.com"}}
+    missing = ["no endpoint for ecs-agent"]
+    for changed, expected in (
+        ({"A": unnamed}, missing),
+        ({"A": unnamed, "Zone": zone}, []),
+        ({"A": closed, "Closed": group}, missing),
+        ({"A": closed, "Closed": group, "Rule": alone}, []),
+        ({"A": closed, "Closed": group, "Rule": {**alone, "Properties": {**rule, "GroupId": "sg-1"}}}, []),
+        ({"A": closed, "Closed": resource("SecurityGroup", SecurityGroupIngress=[rule])}, []),
+    ):
+        said = found(tmp_path, T=telemetry, **changed)
+        assert [each[-len(missing[0]) :] for each in said] == expected, changed
