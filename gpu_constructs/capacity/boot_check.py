@@ -296,5 +296,5 @@ class _Answers:
 
 def _expected(pool: Pool) -> int:
     """GPUs that the driver shows on a host; a fraction of one is one."""
-    devices = pool.instance_types[0].accelerators
+    devices = pool.instance_types[0].accelerators if pool.instance_types else None
     return devices.logical_count if devices is not None else 0

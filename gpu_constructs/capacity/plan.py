@@ -14,7 +14,7 @@ from gpu_constructs.capacity.user_data import host_attributes, kernel_lines, set
 from gpu_constructs.cdk.arguments import known_or, whole_number
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.cdk.tokens import is_list_token, is_text_token
-from gpu_constructs.errors import InvalidValueError, argument_named, shown
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
 from gpu_constructs.fleet import DECLARED_TYPES, UNKNOWN, Bought, Distribution, NetworkInterface, Pool, TypeChoice
 from gpu_constructs.hardware import Architecture, InstanceType, instance_type, may_exist
 from gpu_constructs.hardware.declared import metadata_of
@@ -23,11 +23,14 @@ from gpu_constructs.hosts.network import HostSubnets
 from gpu_constructs.hosts.providers import known_provider_name
 
 # Other hosts of a template may serve other tasks; this library lets every task run on every host of a capacity.
-_OF_THE_TYPES = ("GPU053",)
-_OF_THE_IMAGE = ("GPU052", "GPU099", "GPU117")
-# What other resources or a custom image may set right for a template; this library writes all of it.
-_OF_THE_PARTS = ("GPU046", "GPU097", "GPU104", "GPU162", "GPU164", "GPU170", "GPU175", "GPU222")
-_OF_USER_DATA = ("GPU171",)
+_OF_THE_TYPES = "GPU053"
+_OF_THE_SCHEDULE = "GPU165"
+# What other resources or a custom image may set right for a template; this library writes all of it. The types decide
+# before the image, and both before the parts.
+_DECIDED_HERE = (
+    *(_OF_THE_TYPES, "GPU052", "GPU099", "GPU117"),
+    *("GPU046", "GPU097", "GPU104", "GPU162", "GPU164", "GPU170", "GPU175", "GPU222", "GPU171"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,19 +108,16 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
         public_subnets=subnets.has_public,
         provider=known_provider_name(choice.capacity_provider_name),
     )
-    require_yes(pool, *_OF_THE_TYPES)
-    image = image_of(choice.image, known).in_region(hosts.region)
+    try:
+        image = image_of(choice.image, known).in_region(hosts.region)
+    except IncompatibleError:
+        require_yes(pool, _OF_THE_TYPES)
+        raise
     pool = replace(pool, image=image.host_image)
-    require_yes(pool, *_OF_THE_IMAGE)
     for part in parts:
         pool = part.applied_to(pool)
     if hosts.associate_public_ip_address and subnets.has_public and len(pool.interfaces) == 1:
         pool = replace(pool, interfaces=(NetworkInterface(public_address=True),), public_subnets=False)
-    require_yes(pool, *_OF_THE_PARTS)
-    if pool.bought.block is not None and pool.bought.block.ends is not None:
-        require_yes(pool, "GPU165")  # without a schedule, removing the hosts in time is left to the user
-    for part in parts:
-        part.require_possible(pool)
     adds = contribution_of(parts, pool)
     adds = replace(adds, agent={**settings_of_image(image.host_image), **adds.agent})
     if pool.types_are_known:
@@ -128,8 +128,11 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
     adds = replace(adds, boot_commands=(*lines, *adds.boot_commands))
     told = what_hosts_are_told(image.host_image.image.operating_system, hosts.known_name, adds.agent)
     pool = replace(pool, user_data=replace(told, local_disks=pool.user_data.local_disks))
-    require_allowed(pool)
-    require_yes(pool, *_OF_USER_DATA)
+    # Without a schedule, removing the hosts in time is left to the user.
+    is_scheduled = pool.bought.block is not None and pool.bought.block.ends is not None
+    require_allowed(pool, first=(*_DECIDED_HERE, _OF_THE_SCHEDULE) if is_scheduled else _DECIDED_HERE)
+    for part in parts:
+        part.require_possible(pool)
     return CapacityPlan(
         choice=replace(
             choice,

@@ -51,18 +51,24 @@ def is_error(rule: Rule) -> bool:
     return rule.severity is Severity.ERROR
 
 
-def require_allowed(thing: Pool | Task | Workload, arguments: Mapping[str, str] | None = None) -> None:
+def require_allowed(
+    thing: Pool | Task | Workload, arguments: Mapping[str, str] | None = None, *, first: Sequence[str] = ()
+) -> None:
     """Refuses a pool, a task or a workload that no deployment can make work, whatever it is combined with.
 
     Args:
         thing: What a constructor is about to define.
         arguments: Arguments of that constructor by property, where they differ from `ARGUMENTS`.
+        first: Ids of rules that decide before all others, in this order and whatever their severity: warnings that are
+            errors where a constructor knows more than a reader of files, and rules about a whole fleet.
 
     Raises:
         InvalidValueError: One value is wrong by itself.
         IncompatibleError: Two values cannot work together.
     """
-    raise_first(check_alone(thing, rules=is_error), arguments)
+    found = check_alone(thing, rules=is_error, also=first)
+    in_order = sorted(found, key=lambda each: first.index(each.rule) if each.rule in first else len(first))
+    raise_first(in_order, arguments, also=first)
 
 
 def require_yes(thing: Pool | Task | Workload, *rules: str, arguments: Mapping[str, str] | None = None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import cache
@@ -278,7 +278,7 @@ def _grave(fleet: Fleet, also: str) -> Counter[tuple[str, str]]:
 
 
 def check_alone(
-    thing: Pool | Task | Workload, *, rules: Iterable[str] | Callable[[Rule], bool] = every
+    thing: Pool | Task | Workload, *, rules: Iterable[str] | Callable[[Rule], bool] = every, also: Sequence[str] = ()
 ) -> tuple[Finding, ...]:
     """What rules find in one thing, whatever else is in its fleet: what a constructor can ask.
 
@@ -286,6 +286,7 @@ def check_alone(
         thing: A pool, a task or a workload.
         rules: Ids of the rules to ask, those about a whole fleet among them; or of all rules about such a thing those
             for which a function says yes.
+        also: Ids of further rules to ask, those about a whole fleet among them.
     """
     alone = Fleet(
         pools=(thing,) if isinstance(thing, Pool) else (),
@@ -293,8 +294,8 @@ def check_alone(
         workloads=(thing,) if isinstance(thing, Workload) else (),
     )
     if callable(rules):
-        return check(alone, rules=lambda each: each.about is type(thing) and rules(each))
-    return check(alone, rules=one_of(*rules))
+        return check(alone, rules=lambda each: each.id in also or (each.about is type(thing) and rules(each)))
+    return check(alone, rules=one_of(*rules, *also))
 
 
 def find_rule(id: str) -> Rule:  # noqa: A002 - the word of the data

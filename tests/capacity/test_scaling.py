@@ -102,7 +102,7 @@ def test_several_types_on_demand_may_be_kept_warm(site: Site) -> None:
 
 @pytest.mark.parametrize("base", [0, 1])
 def test_spot_hosts_cannot_be_kept_warm(site: Site, base: int) -> None:
-    with pytest.raises(IncompatibleError, match="PutWarmPool is not known to accept") as raised:
+    with pytest.raises(IncompatibleError, match="PutWarmPool refuses a group that requests Spot Instances") as raised:
         site.capacity(
             "g6.xlarge",
             purchase=Purchase.spot(on_demand_base=base),
