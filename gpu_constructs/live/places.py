@@ -1,20 +1,24 @@
-"""What holds a task up at one place of a running cluster: at a capacity provider, or at all hosts of the cluster."""
+"""What holds a task up at one place of a running cluster: at a provider, whose launches fail, or at all its hosts."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from datetime import datetime, timezone
+from itertools import takewhile
 
-from gpu_constructs.budget import MESSAGE, brief
+from gpu_constructs.budget import MESSAGE, QUOTE, brief
 from gpu_constructs.checking.pool_answers import PoolAnswer, fix_of
 from gpu_constructs.fleet import PlacementConstraint, Pool, Task
+from gpu_constructs.hardware import InstanceType
 from gpu_constructs.live.as_template import group_of
-from gpu_constructs.live.described import Answers, Thing, listed, number, text, thing
+from gpu_constructs.live.described import Answers, Thing, aws, listed, number, text, thing
 from gpu_constructs.live.hosts import Cause, Layer, RegisteredHost, copies_on, refusal
-from gpu_constructs.live.launches import failed_launches, resumed
 from gpu_constructs.rules.evidence.scripts import not_run
 from gpu_constructs.values import dataclass
 
 _MOST_HOSTS = 3
+_ANSWERED = {"Failed", "Successful", "Cancelled", "PreInService", "MidLifecycleAction"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,12 +70,9 @@ def of_provider(
         yield _never(place)
         return
     refusals = asked.refusals(here)
-    if any(each is None for each in refusals.values()):
-        yield _takes_it(name, refusals)
-        return
     yield from _of_hosts(name, refusals)
     group = group_of(answers, provider)
-    if group is not None:
+    if group is not None and None not in refusals.values():
         has_busy = not refusals or any(each is not None and each.layer is Layer.BUSY for each in refusals.values())
         more = asked.hosts_for_them(here)
         yield from _of_group(answers, provider, group, place, hosts, asked=asked, more=more, more_help=has_busy)
@@ -79,11 +80,7 @@ def of_provider(
 
 def of_hosts_alone(name: str, asked: Asked, hosts: Sequence[RegisteredHost]) -> Iterator[Cause]:
     """What keeps it off the hosts of a capacity provider that was not described."""
-    refusals = asked.refusals([each for each in hosts if each.provider == name])
-    if any(each is None for each in refusals.values()):
-        yield _takes_it(name, refusals)
-    else:
-        yield from _of_hosts(name, refusals)
+    yield from _of_hosts(name, asked.refusals([each for each in hosts if each.provider == name]))
 
 
 def _never(place: PoolAnswer) -> Cause:
@@ -97,18 +94,18 @@ def _never(place: PoolAnswer) -> Cause:
     )
 
 
-def _takes_it(where: str, refusals: dict[str, Cause | None]) -> Cause:
-    free = [name for name, each in refusals.items() if each is None]
-    return Cause(
-        layer=Layer.STARTING,
-        where=where,
-        text=f"{_some(free)} {'has' if len(free) == 1 else 'have'} room for it: ECS places it with its next attempt, "
-        "or it waits for something that these answers do not show, such as a network interface or a deployment",
-    )
-
-
 def _of_hosts(where: str, refusals: dict[str, Cause | None]) -> Iterator[Cause]:
-    """What keeps it off the hosts that are there, hosts with one reason together, as 3 of 4."""
+    """What keeps it off the hosts that are there, hosts with one reason together, as 3 of 4; or which takes it."""
+    free = [name for name, each in refusals.items() if each is None]
+    if free:
+        yield Cause(
+            layer=Layer.STARTING,
+            where=where,
+            text=f"{_some(free)} {'has' if len(free) == 1 else 'have'} room for it: ECS places it with its next "
+            "attempt, or it waits for something that these answers do not show, such as a network interface or a "
+            "deployment",
+        )
+        return
     together: dict[Cause, list[str]] = {}
     for host, each in refusals.items():
         if each is not None:
@@ -117,7 +114,7 @@ def _of_hosts(where: str, refusals: dict[str, Cause | None]) -> Iterator[Cause]:
         yield Cause(
             layer=each.layer,
             where=where,
-            text=f"{len(names)} of {len(refusals)} hosts: {_each(names)} {each.text}",
+            text=f"{len(names)} of {len(refusals)} hosts: {'each of ' * (len(names) > 1)}{_some(names)} {each.text}",
             fix=each.fix,
         )
 
@@ -180,7 +177,9 @@ def _of_group(
         )
     elif starting:
         yield Cause(
-            layer=Layer.STARTING, where=name, text=f"{_count(len(starting))} of {called} {_verb(starting)} starting"
+            layer=Layer.STARTING,
+            where=name,
+            text=f"{_count(len(starting))} of {called} {'is' if len(starting) == 1 else 'are'} starting",
         )
     elif failed or out or not more_help:
         return
@@ -230,11 +229,8 @@ def of_cluster(
         yield from map(_never, places)
         return
     refusals = asked.refusals(hosts)
-    if any(each is None for each in refusals.values()):
-        yield _takes_it("the cluster", refusals)
-        return
     yield from _of_hosts("the cluster", refusals)
-    if answers.were_asked("containerInstances"):
+    if answers.were_asked("containerInstances") and None not in refusals.values():
         number_of = asked.hosts_for_them(hosts)
         more = "hosts" if number_of is None else f"{number_of} more host{'' if number_of == 1 else 's'}"
         yield Cause(
@@ -251,13 +247,152 @@ def _some(names: Sequence[str]) -> str:
     return f"{', '.join(names[:_MOST_HOSTS])}{f' and {rest} more' if rest > 0 else ''}"
 
 
-def _each(names: Sequence[str]) -> str:
-    return f"each of {_some(names)}" if len(names) > 1 else _some(names)
-
-
 def _count(hosts: int) -> str:
     return f"{hosts} host{'' if hosts == 1 else 's'}"
 
 
-def _verb(things: Sequence[object]) -> str:
-    return "is" if len(things) == 1 else "are"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailedLaunch:
+    """Why launches of a group failed, since the last one that did not.
+
+    Attributes:
+        layer: What they failed for.
+        said: The words of Auto Scaling, those of the newest of them.
+        times: How often it failed so, and when last; empty for one launch at a time that is not known.
+        fix: What to do.
+    """
+
+    layer: Layer
+    said: str
+    times: str
+    fix: str
+
+
+_ZONES = (
+    "subnets in zones that offer the type, which aws ec2 describe-instance-type-offerings --location-type "
+    "availability-zone lists, or another instance type"
+)
+_AS_SAID = "what Auto Scaling says, then let it try again"
+_MORE_CHANCES = (
+    "more zones, further instance types with the same GPUs, or a Capacity Reservation or Capacity Block; Auto Scaling "
+    "tries again by itself"
+)
+_WORDS = tuple(
+    (re.compile("|".join(patterns), re.IGNORECASE), layer, fix)
+    for patterns, layer, fix in (
+        (
+            ("VcpuLimitExceeded", "more vCPU capacity than your current vCPU limit", "InstanceLimitExceeded"),
+            Layer.QUOTA,
+            "{on_demand}",
+        ),
+        (("MaxSpotInstanceCountExceeded", "Max spot instance count exceeded"), Layer.QUOTA, "{spot}"),
+        (("is not supported in your requested Availability Zone",), Layer.NOT_OFFERED, _ZONES),
+        (
+            (
+                "Insufficient(Reserved)?(Instance|Host)?Capacity",
+                "do not have sufficient .{0,80}capacity",
+                "no Spot capacity available",
+                "ReservationCapacityExceeded",
+                "UnfulfillableCapacity",
+            ),
+            Layer.CAPACITY,
+            _MORE_CHANCES,
+        ),
+    )
+)
+"""Words of EC2, the layer that they are about, and what to do.
+
+The codes are those of https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html; the messages are
+those that Auto Scaling wraps around them.
+"""
+
+_LIMIT = re.compile(r"current vCPU limit of ([0-9]{1,9})\b")
+
+
+def failed_launches(answers: Answers, group: Thing, types: tuple[InstanceType, ...]) -> tuple[FailedLaunch, ...]:
+    """Why the launches of a group failed since the last one that did not, what failed last first.
+
+    Auto Scaling tries zone after zone and type after type, so that the newest failure is one of several that hold the
+    group up: a quota that is too low shows in one activity, and a zone without capacity in the next.
+
+    Args:
+        answers: What was described.
+        group: The group.
+        types: The instance types that it launches, for the quota that they count against.
+    """
+    failed = list(takewhile(lambda each: text(each, "StatusCode") == "Failed", _launches(answers, group)))
+    together: dict[Layer, list[Thing]] = {}
+    for each in failed:
+        together.setdefault(_meaning(_said(each))[0], []).append(each)
+    return tuple(_of_layer(layer, activities, group, types) for layer, activities in together.items())
+
+
+def _launches(answers: Answers, group: Thing) -> list[Thing]:
+    """The launches of a group that ended, the newest first."""
+    name = text(group, "AutoScalingGroupName")
+    of_group = [
+        each
+        for each in answers.of("Activities")
+        if text(each, "AutoScalingGroupName") in {name, ""}
+        and not text(each, "Description").startswith("Terminating")
+        and text(each, "StatusCode") in _ANSWERED
+    ]
+    # The newest comes first, as the API documents; where times are written, they decide.
+    return sorted(of_group, key=lambda each: str(each.get("StartTime", "")), reverse=True)
+
+
+def _said(activity: Thing) -> str:
+    return text(activity, "StatusMessage") or text(activity, "Description")
+
+
+def _meaning(said: str) -> tuple[Layer, str]:
+    return next(((layer, fix) for words, layer, fix in _WORDS if words.search(said)), (Layer.LAUNCH, _AS_SAID))
+
+
+def _of_layer(layer: Layer, activities: Sequence[Thing], group: Thing, types: tuple[InstanceType, ...]) -> FailedLaunch:
+    said = _said(activities[0])
+    quotas = [each.quota for each in types if each.quota is not None]
+    vcpus = _vcpus_needed(said, group, types)
+    last = _minute(activities[0].get("StartTime"))
+    often = f"{len(activities)} launches" if len(activities) > 1 else ""
+    return FailedLaunch(
+        layer=layer,
+        said=said,
+        times=", ".join(filter(None, (often, last and f"last at {last}"))),
+        fix=_meaning(said)[1].format(
+            on_demand=_more_quota(quotas[0].on_demand_code if quotas else None, vcpus),
+            spot=_more_quota(quotas[0].spot_code if quotas else None, vcpus),
+        ),
+    )
+
+
+def resumed(group: Thing, processes: Sequence[str]) -> str:
+    """The command that resumes processes of a group."""
+    options = ("--auto-scaling-group-name", text(group, "AutoScalingGroupName"), "--scaling-processes", *processes)
+    return aws("autoscaling", "resume-processes", *options)
+
+
+def _minute(when: object) -> str:
+    """A time of boto3, or one that ``aws`` prints, to the minute in UTC; empty for anything else."""
+    try:
+        moment = when if isinstance(when, datetime) else datetime.fromisoformat(str(when).replace("Z", "+00:00"))
+        return f"{moment.astimezone(timezone.utc):%Y-%m-%d %H:%M} UTC"
+    except (OverflowError, ValueError):
+        return ""
+
+
+def _vcpus_needed(said: str, group: Thing, types: tuple[InstanceType, ...]) -> int | None:
+    """The quota with which the group can have its maximum, and the hosts that it lacks whoever uses the quota now."""
+    largest = max((each.vcpus for each in types), default=0)
+    most, desired = number(group, "MaxSize") or 0, number(group, "DesiredCapacity") or 0
+    limit = _LIMIT.search(said)
+    lacking = max(1, desired - len(listed(group, "Instances")))
+    beyond = int(limit[1]) + lacking * largest if limit else 0
+    return max(most * largest, beyond) if largest else None
+
+
+def _more_quota(code: str | None, vcpus: int | None) -> str:
+    if code is None or vcpus is None:
+        return "ask for more with the code that aws service-quotas list-service-quotas --service-code ec2 shows"
+    options = ("--service-code", "ec2", "--quota-code", brief(code, QUOTE), "--desired-value", str(vcpus))
+    return aws("service-quotas", "request-service-quota-increase", *options)

@@ -12,7 +12,7 @@ from gpu_constructs.fleet import Pool
 from gpu_constructs.live.as_template import capacity_template, group_of
 from gpu_constructs.live.described import Answers, Thing, in_region, listed, number, short_name, text, thing
 from gpu_constructs.live.hosts import RegisteredHost, registered_hosts, state_of
-from gpu_constructs.live.launches import failed_launches, resumed
+from gpu_constructs.live.places import failed_launches, resumed
 from gpu_constructs.live.subjects import cluster_of, progress_of, services_of, shares_gpus, whole_gpus
 from gpu_constructs.placement.pool_profile import ASSUMED_RESERVE_MIB, expected_memory_mib, most_memory_mib
 from gpu_constructs.values import dataclass
