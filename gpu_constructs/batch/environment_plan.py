@@ -33,8 +33,7 @@ from gpu_constructs.hardware.aws_limits import BATCH_TYPE_WORDS
 from gpu_constructs.hosts.network import HostSubnets
 
 # What an environment of AWS Batch is asked as well, because everything in it is written by this library.
-_OF_THE_IMAGE = ("GPU052", "GPU099", "GPU106", "GPU117")
-_OF_THE_PARTS = ("GPU104", "GPU162", "GPU171")
+_ASKED = ("GPU052", "GPU099", "GPU106", "GPU117", "GPU104", "GPU162", "GPU171")
 
 _ARGUMENTS: Mapping[str, str] = {
     "ComputeResources.InstanceTypes": "instance_types",
@@ -141,11 +140,10 @@ def plan_environment(choice: CapacityChoice, *, subnets: HostSubnets, region: st
     )
     _require_one_shape(pool)
     image = _image(choice.image, types).in_region(region)
-    pool = replace(pool, image=image.host_image)
-    require_yes(pool, *_OF_THE_IMAGE, arguments=_ARGUMENTS)
     reservation, launch_template = _bought(parts.purchase)
-    pool, user_data = _set_up(_with_parts(pool, parts, reservation), parts, image.host_image)
-    require_yes(pool, *_OF_THE_PARTS, arguments=_ARGUMENTS)
+    pool = _with_parts(replace(pool, image=image.host_image), parts, reservation)
+    pool, user_data = _set_up(pool, parts, image.host_image)
+    require_yes(pool, *_ASKED, arguments=_ARGUMENTS)
     require_allowed(pool, _ARGUMENTS)
     return EnvironmentPlan(
         instance_types=names,
