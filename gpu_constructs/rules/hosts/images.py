@@ -34,9 +34,6 @@ from gpu_constructs.hardware import (
     may_run,
     newest_release,
 )
-from gpu_constructs.hardware import (
-    image as named_image,
-)
 from gpu_constructs.placement.destinations import carries_gpus
 from gpu_constructs.placement.machine import is_declared, is_refused_for_certain, registers_no_gpu
 from gpu_constructs.rules.change import Way, Ways, one_way
@@ -52,6 +49,7 @@ _OWN = "an AMI of your own with a driver"
 # What AWS Batch calls its images: https://docs.aws.amazon.com/batch/latest/APIReference/API_Ec2Configuration.html
 _OF_BATCH = {
     "al2": "ECS_AL2",
+    "al2-arm64": "ECS_AL2",
     "al2-gpu": "ECS_AL2_NVIDIA",
     "al2023": "ECS_AL2023",
     "al2023-arm64": "ECS_AL2023",
@@ -93,8 +91,18 @@ def kept_up(context: Context) -> Problems:
         image = _image(pool)
         if image is None or is_supported(image):
             continue
-        if image.operating_system is OperatingSystem.AMAZON_LINUX_2 and _is_image_of_batch(pool):
-            yield _refused_by_batch(pool, image)
+        is_provided = _is_of_batch(pool, image) and _release(pool) != "custom"
+        if image.operating_system is OperatingSystem.AMAZON_LINUX_2 and is_provided:
+            # https://docs.aws.amazon.com/batch/latest/APIReference/API_Ec2Configuration.html
+            name = "al2023-gpu" if image.accelerator else "al2023"
+            new = replace(pool, image=HostImage(image=next(each for each in IMAGES if each.name == name)))
+            yield Problem(
+                about=pool,
+                message=f"AWS Batch refuses new compute environments on {image.name} since 2026-06-30",
+                fix="an image of Amazon Linux 2023",
+                ways=one_way(f"imageType {_OF_BATCH[name]}", new),
+                property_name="ImageType",
+            )
             continue
         yield Problem(
             about=pool,
@@ -105,24 +113,6 @@ def kept_up(context: Context) -> Problems:
             property_name=_PROPERTY,
             value=image.name,
         )
-
-
-def _is_image_of_batch(pool: Pool) -> bool:
-    """Whether AWS Batch itself provides the image of a compute environment."""
-    own = isinstance(pool.image, HostImage) and pool.image.release == "custom"
-    return pool.kind is PoolKind.BATCH and pool.details.names_image is not True and not own
-
-
-def _refused_by_batch(pool: Pool, old: Image) -> Problem:
-    # https://docs.aws.amazon.com/batch/latest/APIReference/API_Ec2Configuration.html
-    new = named_image("al2023-gpu" if old.accelerator else "al2023")
-    return Problem(
-        about=pool,
-        message=f"AWS Batch refuses new compute environments on {old.name} since 2026-06-30",
-        fix="an image of Amazon Linux 2023",
-        ways=one_way(f"imageType {_OF_BATCH[new.name]}", replace(pool, image=HostImage(image=new))),
-        property_name="ImageType",
-    )
 
 
 @warning(
