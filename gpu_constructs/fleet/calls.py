@@ -119,7 +119,6 @@ class Submission:
         task: The job; None where they do not define that.
         share: Whether it names a share identifier.
         priority: Whether it or its job definition sets a scheduling priority.
-        may_share: Whether what submits it can name a share identifier: the targets of rules and pipes have none.
         array_size: Jobs of the array that it makes; None for one job.
         attempts: How often the job is started at most, where it says so itself.
         attempt_seconds: Seconds after which an attempt ends, likewise.
@@ -132,7 +131,6 @@ class Submission:
     task: Task | None = None
     share: bool | Unknown = False
     priority: bool | Unknown = False
-    may_share: bool = True
     array_size: int | Unknown | None = None
     attempts: int | Unknown | None = None
     attempt_seconds: int | Unknown | None = None

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gpu_constructs.budget import brief
-from gpu_constructs.fleet import JobQueue, Scheduler, Submission, Task, Unknown
+from gpu_constructs.fleet import JobQueue, Scheduler, Starter, Submission, Task, Unknown
 from gpu_constructs.hardware.aws_limits import JOB_ARRAY_SIZE, MAX_JOB_ATTEMPTS, MIN_JOB_TIMEOUT_SECONDS
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from gpu_constructs.template.resources.section import Section
 
 _SUBMIT = "https://docs.aws.amazon.com/batch/latest/APIReference/API_SubmitJob.html"
+_WITHOUT_SHARES = (Starter.RULE, Starter.PIPE)  # whose targets can name no share identifier
 _PATTERNS = ("OnExitCode", "OnReason", "OnStatusReason")
 _THE_REST = '{"OnReason": "*", "Action": "EXIT"}'
 _SIZE, _ATTEMPTS, _SECONDS = "ArrayProperties.Size", "RetryStrategy.Attempts", "Timeout.AttemptDurationSeconds"
@@ -132,7 +133,7 @@ def share_as_its_queue(context: Context) -> Problems:
 
 def _unshared(submission: Submission, queue: JobQueue) -> tuple[str, str, bool]:
     """What is wrong with a share, what would do, and whether that is certain; empty where nothing is wrong."""
-    if queue.has_shares is True and not submission.may_share:
+    if queue.has_shares is True and submission.starter in _WITHOUT_SHARES:
         return (
             f"to {queue.name}, which has a fair-share policy, and the target of a rule or a pipe names no share",
             "a schedule or a state that calls batch:submitJob with ShareIdentifier, or a queue without a policy",

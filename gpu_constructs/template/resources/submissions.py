@@ -152,7 +152,6 @@ class Submissions:
                 array_size=request.section("ArrayProperties").integer("Size"),
                 attempts=request.section("RetryStrategy").integer("Attempts"),
                 attempt_seconds=request.section("Timeout").integer("AttemptDurationSeconds"),
-                may_share=call.resource.type not in {_RULE, _PIPE},
                 origin=request.origin,
             )
 

@@ -73,7 +73,7 @@ def test_an_attempt_of_a_job_has_a_minute_at_least(seconds: int | Unknown, is_fo
 
 def _submitted(*, shares: Any = False, **changes: Any) -> Fleet:
     queue = JobQueue(name="Queue", has_shares=shares)
-    submission = {"name": "Nightly", "starter": Starter.RULE, "queue": queue, "task": GPU_JOB, **changes}
+    submission = {"name": "Nightly", "starter": Starter.SCHEDULE, "queue": queue, "task": GPU_JOB, **changes}
     return Fleet(submissions=(Submission(**submission),))
 
 
@@ -81,7 +81,7 @@ def _submitted(*, shares: Any = False, **changes: Any) -> Fleet:
     ("changes", "words", "severity"),
     [
         ({"shares": True}, "without a share, and Queue has a fair-share policy", Severity.ERROR),
-        ({"shares": True, "may_share": False}, "the target of a rule or a pipe names no share", Severity.ERROR),
+        ({"shares": True, "starter": Starter.PIPE}, "the target of a rule or a pipe names no share", Severity.ERROR),
         (
             {"shares": True, "share": True},
             "neither it nor the job definition has a scheduling priority",

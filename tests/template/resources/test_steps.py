@@ -191,14 +191,14 @@ def schedule(arn: Any, request: Any) -> dict[str, Any]:
 
 def test_a_rule_submits_a_job_without_a_share() -> None:
     found = submission(Rule=target(BatchParameters={"JobDefinition": "job", "ArrayProperties": {"Size": 4}}))
-    assert (found.starter, found.may_share, found.share) == (Starter.RULE, False, False)
+    assert (found.starter, found.share) == (Starter.RULE, False)
     assert (found.array_size, found.task is not None, found.queue is not None) == (4, True, True)
 
 
 def test_a_schedule_submits_what_its_request_says() -> None:
     request = {**SUBMIT, "ShareIdentifier": "a", "SchedulingPriorityOverride": 1, "RetryStrategy": {"Attempts": 2}}
     found = submission(Nightly=schedule("arn:aws:scheduler:::aws-sdk:batch:submitJob", request))
-    assert (found.may_share, found.share, found.priority, found.attempts) == (True, True, True, 2)
+    assert (found.share, found.priority, found.attempts) == (True, True, 2)
 
 
 @pytest.mark.parametrize(("policy", "shares"), [(FAIR, True), (QUOTAS, UNKNOWN), (None, UNKNOWN)])
