@@ -26,19 +26,19 @@ if TYPE_CHECKING:
     from gpu_constructs.batch.queue import GpuBatchJob as GpuBatchJob
     from gpu_constructs.batch.queue import GpuBatchQueue as GpuBatchQueue
     from gpu_constructs.capacity.choice import CapacityChoice as CapacityChoice
-    from gpu_constructs.capacity.fallback import FallbackCapacity as FallbackCapacity
-    from gpu_constructs.capacity.family import FamilyCapacity as FamilyCapacity
     from gpu_constructs.capacity.gpu_capacity import GpuCapacity as GpuCapacity
+    from gpu_constructs.capacity.gpu_capacity import ImportedGpuCapacity as ImportedGpuCapacity
     from gpu_constructs.capacity.host_mounts import HostMount as HostMount
     from gpu_constructs.capacity.host_replacement import HostReplacement as HostReplacement
     from gpu_constructs.capacity.images import GpuMachineImage as GpuMachineImage
-    from gpu_constructs.capacity.imported_capacity import ImportedGpuCapacity as ImportedGpuCapacity
     from gpu_constructs.capacity.network import HostNetwork as HostNetwork
     from gpu_constructs.capacity.purchase import Purchase as Purchase
     from gpu_constructs.capacity.scaling import HostScaling as HostScaling
+    from gpu_constructs.capacity.scaling import WarmHosts as WarmHosts
+    from gpu_constructs.capacity.several import FallbackCapacity as FallbackCapacity
+    from gpu_constructs.capacity.several import FamilyCapacity as FamilyCapacity
     from gpu_constructs.capacity.storage import HostStorage as HostStorage
-    from gpu_constructs.capacity.warm_hosts import WarmHosts as WarmHosts
-    from gpu_constructs.cdk.gpu_budget import GpuBudget as GpuBudget
+    from gpu_constructs.cdk.validation import GpuBudget as GpuBudget
     from gpu_constructs.cdk.validation import GpuChecks as GpuChecks
     from gpu_constructs.cluster import GpuCluster as GpuCluster
     from gpu_constructs.errors import DoesNotFitError as DoesNotFitError
@@ -84,11 +84,11 @@ _HOME = {
     "DeclaredInstanceType": "hardware.declared",
     "DoesNotFitError": "errors",
     "FairShares": "batch.job_options",
-    "FallbackCapacity": "capacity.fallback",
-    "FamilyCapacity": "capacity.family",
+    "FallbackCapacity": "capacity.several",
+    "FamilyCapacity": "capacity.several",
     "GpuBatchJob": "batch.queue",
     "GpuBatchQueue": "batch.queue",
-    "GpuBudget": "cdk.gpu_budget",
+    "GpuBudget": "cdk.validation",
     "GpuCapacity": "capacity.gpu_capacity",
     "GpuChecks": "cdk.validation",
     "GpuCluster": "cluster",
@@ -106,7 +106,7 @@ _HOME = {
     "HostReplacement": "capacity.host_replacement",
     "HostScaling": "capacity.scaling",
     "HostStorage": "capacity.storage",
-    "ImportedGpuCapacity": "capacity.imported_capacity",
+    "ImportedGpuCapacity": "capacity.gpu_capacity",
     "IncompatibleError": "errors",
     "InvalidValueError": "errors",
     "JobData": "jobs.data",
@@ -123,7 +123,7 @@ _HOME = {
     "ScaleBy": "serving.scaling",
     "TrainingLauncher": "training.training_launcher",
     "UnknownNameError": "errors",
-    "WarmHosts": "capacity.warm_hosts",
+    "WarmHosts": "capacity.scaling",
     "acknowledge_aws_solutions": "security.aws_solutions",
     "declare_instance_types": "hardware.declared",
 }

@@ -13,10 +13,9 @@ from constructs import Construct
 from typing_extensions import Unpack
 
 from gpu_constructs.capacity.choice import CapacityChoice, CapacityOptions
-from gpu_constructs.capacity.fallback import FallbackCapacity, plan_order
-from gpu_constructs.capacity.family import FamilyCapacity, plan_family
 from gpu_constructs.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.capacity.plan import CapacityPlan, plan_capacity
+from gpu_constructs.capacity.several import FallbackCapacity, FamilyCapacity, plan_family, plan_order
 from gpu_constructs.capacity.user_data import OFF_ACCELERATORS
 from gpu_constructs.cdk.arguments import texts
 from gpu_constructs.cdk.kinds import checked

@@ -1,12 +1,38 @@
-"""Regions and accounts: what CDK joins across them at synth, and AWS does not find after the deploy."""
+"""Regions and accounts: what CDK joins across them and AWS does not find after the deploy, and whom a role trusts."""
 
 from __future__ import annotations
 
+from functools import cache
+from typing import cast
+
 import aws_cdk as cdk
+from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_iam as iam
 from constructs import IConstruct
 
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import IncompatibleError
+
+
+@cache
+def service_of_this_account(name: str) -> iam.ServicePrincipal:
+    """A service that acts for this account.
+
+    Args:
+        name: Such as ``states.amazonaws.com``.
+    """
+    return iam.ServicePrincipal(name, conditions=_condition())
+
+
+def trust_this_account(task_definition: ecs.TaskDefinition) -> None:
+    """Narrows the role that CDK made for a task, for which it takes no condition."""
+    role = cast("iam.CfnRole", task_definition.task_role.node.default_child)
+    role.add_property_override("AssumeRolePolicyDocument.Statement.0.Condition", _condition())
+
+
+@cache
+def _condition() -> dict[str, dict[str, str]]:
+    return {"StringEquals": {"aws:SourceAccount": cdk.Aws.ACCOUNT_ID}}
 
 
 def require_same_place(

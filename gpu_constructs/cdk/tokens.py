@@ -2,14 +2,19 @@
 
 An unresolved number is a huge negative float and an unresolved string is text with a marker in it, so comparing them
 gives answers that mean nothing.
+
+Late values are made here too: they know whatever was defined until the template is written. They are asked for each
+time, not once, because CDK resolves them before the last construct may be there.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 
 import aws_cdk as cdk
+import jsii
 
 from gpu_constructs.fleet import UNKNOWN, Unknown, is_resolved_later
 
@@ -52,3 +57,31 @@ def known_parts(text: str) -> str:
 def known_text(value: str) -> str | Unknown:
     """A text as a fleet holds it: unknown where a part of it is only resolved at deploy time."""
     return UNKNOWN if is_token(value) else value
+
+
+def late_text(text: Callable[[], str]) -> str:
+    """A token for a text."""
+    return cdk.Lazy.uncached_string(_Text(text))
+
+
+def late_list(texts: Callable[[], list[str]]) -> list[str]:
+    """A token for a list of texts."""
+    return cdk.Lazy.uncached_list(_Texts(texts))
+
+
+@jsii.implements(cdk.IStringProducer)
+class _Text:
+    def __init__(self, text: Callable[[], str]) -> None:
+        self._text = text
+
+    def produce(self, context: cdk.IResolveContext) -> str:  # noqa: ARG002 - jsii's
+        return self._text()
+
+
+@jsii.implements(cdk.IListProducer)
+class _Texts:
+    def __init__(self, texts: Callable[[], list[str]]) -> None:
+        self._texts = texts
+
+    def produce(self, context: cdk.IResolveContext) -> list[str]:  # noqa: ARG002 - jsii's
+        return self._texts()

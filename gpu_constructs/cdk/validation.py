@@ -10,9 +10,11 @@ https://docs.aws.amazon.com/cdk/v2/guide/policy-validation-synthesis.html
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Iterable
+from numbers import Real
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
@@ -20,6 +22,7 @@ import aws_cdk as cdk
 import jsii
 from constructs import IConstruct
 
+from gpu_constructs.cdk.calls import written_if_refused
 from gpu_constructs.errors import InvalidValueError, __version__, shown
 from gpu_constructs.fleet import METADATA_KEY
 from gpu_constructs.rules import Finding, Severity
@@ -148,3 +151,49 @@ def announce(construct: IConstruct, findings: Iterable[Finding]) -> None:
             cdk.Annotations.of(construct).add_info(text)
             continue
         cdk.Validations.of(construct).add_warning(f"{METADATA_KEY}::{each.rule}", text)
+
+
+class GpuBudget:
+    """What the hosts of an app may cost an hour, at MaxSize of every capacity.
+
+    ::
+
+        GpuBudget.add_to(app, usd_per_hour=40)
+
+    Above it, `cdk synth` fails. Where it is not known whether the hosts stay within it, there is a warning, which is
+    acknowledged as ``gpu-constructs::budget-not-known``. Prices are on-demand list prices with their date; a Spot host
+    counts as an on-demand one, and hosts in a Capacity Block are paid in advance and do not count. `GpuChecks` is added
+    with it.
+    """
+
+    @staticmethod
+    @written_if_refused
+    def add_to(scope: IConstruct, *, usd_per_hour: float) -> None:
+        """Holds all hosts of the app of a scope against a budget at every synth.
+
+        Args:
+            scope: The app, or anything in it.
+            usd_per_hour: US dollars an hour. The lowest counts where there are several.
+
+        Raises:
+            InvalidValueError: `scope` is not a construct, or `usd_per_hour` is not a number of 0 or more.
+        """
+        amount = _amount(usd_per_hour)
+        if not math.isfinite(amount) or amount < 0:
+            raise InvalidValueError(
+                f"{shown(usd_per_hour)} is not a budget",
+                argument="usd_per_hour",
+                value=usd_per_hour,
+                allowed="US dollars an hour, a number of 0 or more that is known at synth",
+            )
+        check_of(scope, instead="GpuBudget.add_to(app, usd_per_hour=40)").hold(amount)
+
+
+def _amount(usd_per_hour: object) -> float:
+    """A number as it can be added up; not a number for anything else."""
+    if not isinstance(usd_per_hour, Real) or isinstance(usd_per_hour, bool):
+        return math.nan
+    try:
+        return float(usd_per_hour)
+    except OverflowError:
+        return math.inf

@@ -23,7 +23,7 @@ from constructs import Construct, IDependable
 from gpu_constructs.cdk.arguments import require_kind
 from gpu_constructs.cdk.durations import whole_seconds
 from gpu_constructs.cdk.kinds import checked
-from gpu_constructs.cdk.own_account import service_of_this_account
+from gpu_constructs.cdk.same_place import service_of_this_account
 from gpu_constructs.cdk.state_parts import State
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import IncompatibleError, shown

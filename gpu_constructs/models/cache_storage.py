@@ -15,9 +15,8 @@ from aws_cdk import aws_efs as efs
 from constructs import IDependable
 from typing_extensions import override
 
-from gpu_constructs.capacity.gpu_capacity import GpuCapacity
+from gpu_constructs.capacity.gpu_capacity import GpuCapacity, ImportedGpuCapacity, require_known_groups
 from gpu_constructs.capacity.host_mounts import HostMount
-from gpu_constructs.capacity.imported_capacity import ImportedGpuCapacity, require_known_groups
 from gpu_constructs.capacity.local_disks import SCRATCH_PATH
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError

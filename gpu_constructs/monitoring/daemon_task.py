@@ -15,7 +15,7 @@ from constructs import Construct
 from gpu_constructs.capacity.boot_check import METRIC_NAMESPACE
 from gpu_constructs.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.capacity.user_data import ON_NVIDIA
-from gpu_constructs.cdk.own_account import trust_this_account
+from gpu_constructs.cdk.same_place import trust_this_account
 from gpu_constructs.fleet import Container, PlacementConstraint, Task, UserDataFormat, Workload
 from gpu_constructs.hardware.aws_limits import MAX_PERCENT
 from gpu_constructs.hardware.xid import APPLICATION_XIDS, FATAL_XIDS

@@ -17,7 +17,7 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
 from gpu_constructs.capacity.boot_check import METRIC_NAMESPACE
-from gpu_constructs.cdk.late import late_text
+from gpu_constructs.cdk.tokens import late_text
 from gpu_constructs.fleet import PoolKind
 from gpu_constructs.hardware.aws_events import BLOCK_WARNINGS, LOST_HOST, NOT_STARTED, PLACEMENT_FAILURE, SPOT_WARNING
 from gpu_constructs.hardware.prices import dollars

@@ -23,9 +23,9 @@ from aws_cdk import aws_stepfunctions as sfn
 from constructs import Construct
 
 from gpu_constructs.capacity.gpu_capacity import GpuCapacity
-from gpu_constructs.cdk.late import late_list, late_text
-from gpu_constructs.cdk.own_account import service_of_this_account
+from gpu_constructs.cdk.same_place import service_of_this_account
 from gpu_constructs.cdk.state_parts import State, choice_state, is_there
+from gpu_constructs.cdk.tokens import late_list, late_text
 from gpu_constructs.hardware.aws_events import HOST_HEALTH, REBALANCE_RECOMMENDATION, SPOT_WARNING
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.monitoring.draining import (

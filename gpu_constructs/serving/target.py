@@ -12,7 +12,7 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 from constructs import Construct, Node
 
-from gpu_constructs.capacity.imported_capacity import require_known_groups
+from gpu_constructs.capacity.gpu_capacity import require_known_groups
 from gpu_constructs.cdk.arguments import whole_number
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.hardware.aws_limits import DYNAMIC_PORTS, LARGEST_PORT, MAX_TARGET_GROUPS

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from aws_cdk import aws_ecs as ecs
 
-from gpu_constructs.capacity.gpu_capacity import GpuCapacity
-from gpu_constructs.capacity.imported_capacity import ImportedGpuCapacity
+from gpu_constructs.capacity.gpu_capacity import GpuCapacity, ImportedGpuCapacity
 from gpu_constructs.cdk.tokens import is_token, known_text
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
 from gpu_constructs.fleet import DECLARED_TYPES, METADATA_KEY, PlacementConstraint, PoolKind, Task

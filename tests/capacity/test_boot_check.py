@@ -14,7 +14,7 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_sns as sns
 
 from gpu_constructs import GpuCapacity, GpuMachineImage, HostScaling, IncompatibleError
-from gpu_constructs.capacity.warm_hosts import WarmHosts
+from gpu_constructs.capacity.scaling import WarmHosts
 from gpu_constructs.fleet import Origin
 from gpu_constructs.hardware import OperatingSystem
 from gpu_constructs.template import fleet_of, read_stacks

@@ -18,7 +18,7 @@ from gpu_constructs import (
     IncompatibleError,
     InvalidValueError,
 )
-from gpu_constructs.capacity.family import plan_family
+from gpu_constructs.capacity.several import plan_family
 from gpu_constructs.fleet import Task
 from gpu_constructs.hardware import Vendor, accelerated
 from gpu_constructs.placement import NOTHING_KEPT, fit
