@@ -5,11 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import aws_cdk as cdk
 import pytest
+from aws_cdk import aws_ecs as ecs
 
-from gpu_constructs.fleet import UNKNOWN, Fleet, Origin, Starter, Step
-from gpu_constructs.rules.jobs.runs import ends_at_some_time, overrides_its_containers
-from tests.rules.given import GPU_TASK, a_pool, container, only, running_on, said, task_of
+from gpu_constructs import GpuJob, JobData, Purchase
+from gpu_constructs.checking.report import report_in
+from gpu_constructs.fleet import UNKNOWN, Bought, Fleet, Origin, PurchaseOption, Relations, Starter, Step
+from gpu_constructs.rules.jobs.runs import ends_at_some_time, mounts_its_checkpoints, overrides_its_containers
+from tests.rules.given import GPU_TASK, a_pool, container, gpu, only, running_on, said, task_of
+from tests.synthesis import Site
 
 INPUT = Origin(resource="Nightly", path=("Resources", "Nightly", "Properties", "Target", "Input"))
 
@@ -51,3 +56,61 @@ def test_an_override_names_a_container() -> None:
     (run,) = fleet.workloads
     for changes in ({"overrides_others": ()}, {"task": None}, {"task": task_of(container())}):
         assert said(overrides_its_containers, replace(fleet, workloads=(replace(run, **changes),))) == []
+
+
+SPOT = a_pool(bought=Bought(option=PurchaseOption.SPOT))
+HERE = (("JOB_CHECKPOINTS", "/checkpoints/"),)
+
+
+def _run(*paths: Any, environment: Any = HERE, pool: Any = SPOT, volumes_from: Any = (), **changes: Any) -> Fleet:
+    relations = Relations(mount_paths=paths, volumes_from=volumes_from)
+    main = replace(container(gpu("1")), environment=environment, relations=relations)
+    return running_on(pool, task=task_of(main), **{"starter": Starter.STATE_MACHINE, **changes})
+
+
+def test_checkpoints_on_spot_hosts_are_in_a_volume() -> None:
+    finding = only(mounts_its_checkpoints, _run("/data"))
+    assert "keeps checkpoints in /checkpoints (JOB_CHECKPOINTS), where it mounts no volume" in finding.message
+    assert 'container.add_mount_points(ecs.MountPoint(container_path="/checkpoints"' in finding.fix
+
+
+@pytest.mark.parametrize(
+    "fleet",
+    [
+        _run("/checkpoints"),
+        _run("/"),
+        _run("/checkpoints/"),
+        _run(UNKNOWN),
+        _run(volumes_from=("other",)),
+        _run(pool=a_pool()),
+        _run(environment=(("JOB_CHECKPOINTS", "s3://bucket/run/"),)),
+        _run(environment=(("MODEL", "/checkpoints/"),)),
+    ],
+)
+def test_what_is_kept_or_may_be_is_fine(fleet: Fleet) -> None:
+    assert said(mounts_its_checkpoints, fleet) == []
+
+
+def test_a_run_may_say_where() -> None:
+    by_run = _run(environment=(), variables=(("main", "CHECKPOINT_DIR", "/ckpt/"),))
+    assert "/ckpt (CHECKPOINT_DIR)" in only(mounts_its_checkpoints, by_run).message
+
+
+@pytest.mark.parametrize("is_mounted", [True, False])
+def test_a_job_with_a_directory_of_its_own_is_warned_at_synth(site: Site, *, is_mounted: bool) -> None:
+    capacity = site.capacity("g6.xlarge", purchase=Purchase.spot())
+    task = site.task(capacity)
+    main = task.add_gpu_container("main", image=site.image)
+    if is_mounted:
+        task.add_volume(name="kept", efs_volume_configuration=ecs.EfsVolumeConfiguration(file_system_id="fs-12345678"))
+        main.add_mount_points(ecs.MountPoint(container_path="/checkpoints", source_volume="kept", read_only=False))
+    GpuJob(
+        site.stack,
+        "Job",
+        cluster=site.cluster,
+        task_definition=task,
+        timeout=cdk.Duration.hours(1),
+        checkpoints=JobData.directory("/checkpoints"),
+    )
+    found = [each.rule for each in report_in([site.app.synth().directory]).findings]
+    assert ("GPU370" in found) is not is_mounted
