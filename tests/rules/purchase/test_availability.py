@@ -1,18 +1,40 @@
-"""What cannot be had, or is not known before the deploy, is a warning that says so."""
+"""Types that the region does not offer, that are not sold the way they are bought, or beyond a quota."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, InstanceRequirements, PoolKind, UserData
-from gpu_constructs.hardware import accelerated
-from gpu_constructs.rules import rules_of
-from gpu_constructs.rules.purchase import availability
+from gpu_constructs.fleet import (
+    UNKNOWN,
+    Bought,
+    Distribution,
+    Fleet,
+    InstanceRequirements,
+    Pool,
+    PoolKind,
+    PurchaseOption,
+    Unknown,
+    UserData,
+)
+from gpu_constructs.hardware import PurchaseClass, accelerated, general, instance_type
+from gpu_constructs.rules import Severity, check
+from gpu_constructs.rules.purchase.availability import (
+    block_is_not_over,
+    known_before_deploy,
+    offered,
+    offered_here,
+    one_block,
+    quotas,
+    sold_as_block,
+    sold_as_spot,
+    spot_that_lasts,
+)
 from tests.rules.given import a_pool, asked
 
-RULES = tuple(each for each in rules_of(availability) if each.id != "GPU088")
+RULES = (offered, offered_here, known_before_deploy, block_is_not_over)
 
 
 def test_a_type_that_no_recorded_region_offers_is_for_the_account_to_say() -> None:
@@ -113,3 +135,132 @@ def test_what_is_not_here_is_no_value_of_the_deploy(changes: dict[str, Any], mes
 def test_managed_instances_have_no_largest_number_that_could_be_known() -> None:
     wanted = InstanceRequirements(accelerator_names=("l4",))
     assert asked(RULES, a_pool(max_instances=UNKNOWN, requirements=wanted, kind=PoolKind.MANAGED_INSTANCES)) == {}
+
+
+HOW_SOLD = (sold_as_spot, spot_that_lasts, sold_as_block, one_block)
+
+
+@pytest.mark.parametrize("purchase", [PurchaseOption.SPOT, PurchaseOption.MIXED])
+def test_a_type_that_is_not_sold_as_spot_is_a_warning(purchase: PurchaseOption) -> None:
+    (name,) = (each.name for each in general() if PurchaseClass.SPOT not in each.purchase_classes)
+    found = asked(HOW_SOLD, a_pool(name, "c5.large", purchase=purchase))
+    assert list(found) == ["GPU096"]
+    assert f"{name} was not sold as Spot" in found["GPU096"].message
+
+
+def test_a_type_without_capacity_blocks_is_a_warning() -> None:
+    found = asked(HOW_SOLD, a_pool("g5.xlarge", purchase=PurchaseOption.CAPACITY_BLOCK))
+    assert list(found) == ["GPU097"]
+    assert found["GPU097"].severity is Severity.WARNING
+    assert "sells no Capacity Blocks of g5.xlarge" in found["GPU097"].message
+    assert "p5.48xlarge" in found["GPU097"].fix
+
+
+@pytest.mark.parametrize(
+    ("types", "changes", "words"),
+    [
+        (("p5.48xlarge", "p5e.48xlarge"), {}, "of one instance type, and the hosts may be of 2"),
+        (("p5.48xlarge",), {"zones": 3}, "in one Availability Zone, and the subnets are in 3"),
+    ],
+)
+def test_a_capacity_block_is_of_one_type_in_one_zone(
+    types: tuple[str, ...], changes: dict[str, Any], words: str
+) -> None:
+    found = asked(HOW_SOLD, a_pool(*types, purchase=PurchaseOption.CAPACITY_BLOCK, **changes))
+    assert list(found) == ["GPU104"]
+    assert words in found["GPU104"].message
+
+
+@pytest.mark.parametrize("name", ["p4d.24xlarge", "p5.48xlarge", "p6-b300.48xlarge", "trn2.48xlarge"])
+def test_types_with_capacity_blocks_in_one_or_unknown_zones_are_fine(name: str) -> None:
+    assert asked(HOW_SOLD, a_pool(name, purchase=PurchaseOption.CAPACITY_BLOCK, zones=1)) == {}
+    assert asked(HOW_SOLD, a_pool(name, purchase=PurchaseOption.CAPACITY_BLOCK)) == {}
+
+
+def test_what_nobody_recorded_or_knows_is_not_judged() -> None:
+    assert asked(HOW_SOLD, a_pool("p3.2xlarge", purchase=PurchaseOption.SPOT)) == {}
+    assert asked(HOW_SOLD, a_pool("p6e-gb200.36xlarge", purchase=PurchaseOption.CAPACITY_BLOCK)) == {}
+    assert asked(HOW_SOLD, a_pool("g5.xlarge", "g6.xlarge", purchase=UNKNOWN, zones=3)) == {}
+    assert asked(HOW_SOLD, a_pool("g5.xlarge", purchase=PurchaseOption.SPOT, zones=3)) == {}
+
+
+OF_QUOTAS = (quotas,)
+
+
+def pool(
+    *types: str,
+    most: int | Unknown = 2,
+    name: str = "A",
+    purchase: PurchaseOption | Unknown = PurchaseOption.ON_DEMAND,
+    kind: PoolKind = PoolKind.AUTO_SCALING_GROUP,
+    distribution: Distribution | None = None,
+) -> Pool:
+    return Pool(
+        name=name,
+        instance_types=tuple(map(instance_type, types)),
+        image=UNKNOWN,
+        min_instances=0,
+        max_instances=most,
+        kind=kind,
+        bought=Bought(option=purchase, distribution=distribution),
+    )
+
+
+def split(base: int | Unknown, percentage: int) -> Pool:
+    """Four hosts, of which so many are on demand."""
+    policy = Distribution(on_demand_base=base, on_demand_percentage=percentage)
+    return pool("g6.48xlarge", most=4, purchase=PurchaseOption.MIXED, distribution=policy)
+
+
+def batch_below_its_limit() -> Pool:
+    """MaxvCpus of 300, in which a fourth host of 96 vCPUs has no room."""
+    return replace(pool("p4d.24xlarge", most=4, kind=PoolKind.BATCH), max_vcpus=300, allocation="BEST_FIT")
+
+
+def found(*pools: Pool) -> list[str]:
+    (rule,) = OF_QUOTAS
+    assert (rule.id, rule.severity) == ("GPU088", Severity.INFO)
+    return [f"{each.message}; {each.fix}" for each in check(Fleet(pools=pools), rules=(rule,))]
+
+
+@pytest.mark.parametrize(
+    ("pools", "words"),
+    [
+        ([pool("p5.48xlarge")], [["A can come to 384 vCPUs of on-demand P", "L-417A185B"]]),
+        ([pool("p5.48xlarge", purchase=PurchaseOption.SPOT)], [["384 vCPUs of spot P", "L-C4BD4855"]]),
+        (
+            [pool("p6-b200.48xlarge", purchase=PurchaseOption.SPOT)],
+            [["384 vCPUs of spot P", "L-7212CCBC; sources disagree on whether P6 Spot requests count", "L-C4BD4855"]],
+        ),
+        ([pool("g6.xlarge", "g6.24xlarge")], [["192 vCPUs of on-demand G/VT", "--quota-code L-DB2E81BA"]]),
+        ([pool("g6.xlarge", "g6.48xlarge", most=64, kind=PoolKind.BATCH)], [["444 vCPUs", "at MaxvCpus, which"]]),
+        ([batch_below_its_limit()], [["A can come to 288 vCPUs", "MaxvCpus"]]),
+        ([pool("g6.48xlarge", most=1), pool("g5.xlarge", name="B")], [["A and B can come to 200 vCPUs"]]),
+        ([pool("g6.48xlarge", purchase=PurchaseOption.MIXED)], [["384", "on-demand"], ["384", "spot", "L-3819A6DF"]]),
+        ([split(2, 0)], [["384 vCPUs of on-demand"], ["384 vCPUs of spot"]]),
+        ([split(1, 50)], [["576 vCPUs of on-demand"], ["384 vCPUs of spot"]]),
+        ([split(9, 0)], [["768 vCPUs of on-demand"]]),
+        ([split(0, 100)], [["768 vCPUs of on-demand"]]),
+        ([split(UNKNOWN, 0)], [["768 vCPUs of on-demand"], ["768 vCPUs of spot"]]),
+    ],
+)
+def test_vcpus_are_summed_by_quota(pools: list[Pool], words: list[list[str]]) -> None:
+    said = found(*pools)
+    assert len(said) == len(words)
+    assert all(word in text for text, expected in zip(said, words, strict=True) for word in expected)
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        pytest.param(pool("g6.xlarge", most=8), id="few vCPUs"),
+        pytest.param(pool("c7i.48xlarge", most=8), id="no accelerator"),
+        pytest.param(pool("p5.48xlarge", purchase=PurchaseOption.CAPACITY_BLOCK), id="paid in advance"),
+        pytest.param(pool("p5.48xlarge", purchase=PurchaseOption.RESERVED), id="counted when it was reserved"),
+        pytest.param(pool("p5.48xlarge", purchase=UNKNOWN), id="bought nobody knows how"),
+        pytest.param(pool("p5.48xlarge", most=UNKNOWN), id="any number of hosts"),
+        pytest.param(pool("p5.48xlarge", kind=PoolKind.INSTANCE), id="a single instance"),
+    ],
+)
+def test_small_and_unknown_numbers_are_not_worth_a_word(one: Pool) -> None:
+    assert found(one) == []

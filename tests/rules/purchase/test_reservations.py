@@ -24,12 +24,18 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.placement import prove
 from gpu_constructs.rules import RULES, Severity, check, rules_of
-from gpu_constructs.rules.purchase import purchase_options, reservations
-from gpu_constructs.rules.purchase.availability import block_is_not_over
+from gpu_constructs.rules.purchase import reservations
+from gpu_constructs.rules.purchase.availability import (
+    block_is_not_over,
+    one_block,
+    sold_as_block,
+    sold_as_spot,
+    spot_that_lasts,
+)
 from gpu_constructs.testing import gpus
 from tests.rules.given import a_pool, asked, running_on, said
 
-HOW_SOLD = rules_of(purchase_options)
+HOW_SOLD = (sold_as_spot, spot_that_lasts, sold_as_block, one_block)
 RESERVATIONS = rules_of(reservations)
 
 NAMED = Reservation(id="cr-0123456789abcdef0", instances=2)
