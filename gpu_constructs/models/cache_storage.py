@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import count
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
@@ -21,7 +21,6 @@ from gpu_constructs.capacity.local_disks import SCRATCH_PATH
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError
 from gpu_constructs.fleet import LocalDiskUse
-from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity
 
 if TYPE_CHECKING:
@@ -39,34 +38,6 @@ _WEIGHTS = "/models"
 _SYNC = ("--no-progress", "--delete", "--exact-timestamps")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Volume:
-    """A volume of a task definition, as ``add_volume`` of CDK takes it.
-
-    Attributes:
-        efs: Of a file system of EFS.
-        docker: Of Docker.
-        host: Of the host; with none of the three, a volume that lives as long as the task.
-    """
-
-    efs: ecs.EfsVolumeConfiguration | None = None
-    docker: ecs.DockerVolumeConfiguration | None = None
-    host: ecs.Host | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WeightsCopy:
-    """A container that fills a volume before a server starts.
-
-    Attributes:
-        image: Its image, with the AWS command line.
-        command: What copies.
-    """
-
-    image: str
-    command: tuple[str, ...]
-
-
 class CacheStorage:
     """What a `ModelCache` stands for in a task: where it is mounted, who may use it and who reaches it."""
 
@@ -82,16 +53,6 @@ class CacheStorage:
         """Whether containers may only read it."""
         return False
 
-    @property
-    def ready(self) -> IDependable | None:
-        """What has to exist before a task can mount it, apart from the file system or bucket; None if nothing has."""
-        return None
-
-    @property
-    def copy(self) -> WeightsCopy | None:
-        """What fills it before the server starts; None where nothing does."""
-        return None
-
     def require_on(self, capacity: Sequence[Capacity]) -> None:
         """Refuses capacity whose hosts cannot have it.
 
@@ -99,8 +60,8 @@ class CacheStorage:
             IncompatibleError: A capacity does not mount it, or is of ECS Managed Instances, which take no such volume.
         """
 
-    def volume(self, capacity: Sequence[Capacity], name: str) -> Volume:
-        """Its volume in a task definition."""
+    def volume(self, capacity: Sequence[Capacity], name: str) -> Mapping[str, Any]:
+        """Its volume as arguments of ``add_volume`` of CDK; without any, a volume that lives as long as the task."""
         raise NotImplementedError
 
     def volume_name(self, task: ecs.TaskDefinition) -> str:  # noqa: ARG002 - the same in every task
@@ -109,26 +70,6 @@ class CacheStorage:
 
     def grant(self, task: ecs.TaskDefinition) -> None:
         """Lets the role of a task use it."""
-
-    def require_near(self, capacity: Sequence[Capacity]) -> None:
-        """Refuses capacity of another VPC.
-
-        Raises:
-            IncompatibleError: The cache is certain to be in another VPC than the hosts.
-        """
-
-    def require_way_from(self, capacity: Sequence[Capacity]) -> None:
-        """Refuses capacity whose hosts could not be let into it.
-
-        Raises:
-            IncompatibleError: The security groups of the hosts are not known.
-        """
-
-    def reach_from_hosts(self, hosts: ClusterHosts, task: ecs.TaskDefinition) -> None:
-        """Lets hosts reach it, on the port that it is mounted through and no other."""
-
-    def reach_from_tasks(self, service: Runner) -> None:
-        """The same for the tasks of a service in network mode ``awsvpc``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,23 +84,17 @@ class EfsStorage(CacheStorage):
     file_system: efs.IFileSystem
     access_point: efs.IAccessPoint | None
 
-    @property
     @override
-    def ready(self) -> IDependable:
-        return self.file_system.mount_targets_available
-
-    @override
-    def volume(self, capacity: Sequence[Capacity], name: str) -> Volume:
+    def volume(self, capacity: Sequence[Capacity], name: str) -> Mapping[str, Any]:
         point = self.access_point
-        return Volume(
-            efs=ecs.EfsVolumeConfiguration(
-                file_system_id=self.file_system.file_system_id,
-                transit_encryption="ENABLED",
-                authorization_config=ecs.AuthorizationConfig(
-                    iam="ENABLED", access_point_id=None if point is None else point.access_point_id
-                ),
-            )
+        settings = ecs.EfsVolumeConfiguration(
+            file_system_id=self.file_system.file_system_id,
+            transit_encryption="ENABLED",
+            authorization_config=ecs.AuthorizationConfig(
+                iam="ENABLED", access_point_id=None if point is None else point.access_point_id
+            ),
         )
+        return {"efs_volume_configuration": settings}
 
     @override
     def grant(self, task: ecs.TaskDefinition) -> None:
@@ -169,21 +104,20 @@ class EfsStorage(CacheStorage):
         else:
             self.file_system.grant_read_write(task.task_role)
 
-    @override
-    def require_near(self, capacity: Sequence[Capacity]) -> None:
+    def require_reached(self, capacity: Sequence[Capacity], *, from_hosts: bool) -> None:
+        """Refuses capacity that cannot reach it.
+
+        Raises:
+            IncompatibleError: It is certain to be in another VPC than the hosts, or they mount it and their security
+                groups are not known.
+        """
         for hosts in dict.fromkeys(each.hosts for each in capacity):
             hosts.require_same_vpc(self.file_system, argument="cache")
+        if from_hosts:
+            require_known_groups(capacity)
 
-    @override
-    def require_way_from(self, capacity: Sequence[Capacity]) -> None:
-        require_known_groups(capacity)
-
-    @override
-    def reach_from_hosts(self, hosts: ClusterHosts, task: ecs.TaskDefinition) -> None:
-        hosts.let_into(self.file_system, task=task)
-
-    @override
     def reach_from_tasks(self, service: Runner) -> None:
+        """Lets the tasks of a service in network mode ``awsvpc`` reach it, on its own port and no other."""
         if service.stack == self.file_system.stack:
             self.file_system.connections.allow_default_port_from(service)
         else:
@@ -226,8 +160,8 @@ class MountedStorage(CacheStorage):
                 )
 
     @override
-    def volume(self, capacity: Sequence[Capacity], name: str) -> Volume:
-        return Volume(host=ecs.Host(source_path=self.mount.path))
+    def volume(self, capacity: Sequence[Capacity], name: str) -> Mapping[str, Any]:
+        return {"host": ecs.Host(source_path=self.mount.path)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,11 +181,12 @@ class HostDisk(CacheStorage):
                 raise _not_managed(each)
 
     @override
-    def volume(self, capacity: Sequence[Capacity], name: str) -> Volume:
+    def volume(self, capacity: Sequence[Capacity], name: str) -> Mapping[str, Any]:
         if any(each.pool.user_data.local_disks is LocalDiskUse.SCRATCH for each in capacity):
-            return Volume(host=ecs.Host(source_path=f"{SCRATCH_PATH}/{self.name}"))
+            return {"host": ecs.Host(source_path=f"{SCRATCH_PATH}/{self.name}")}
         # Docker keeps it with its images, which may be on local disks, and on Bottlerocket where containers may write.
-        return Volume(docker=ecs.DockerVolumeConfiguration(autoprovision=True, driver="local", scope=ecs.Scope.SHARED))
+        shared = ecs.DockerVolumeConfiguration(autoprovision=True, driver="local", scope=ecs.Scope.SHARED)
+        return {"docker_volume_configuration": shared}
 
     @override
     def volume_name(self, task: ecs.TaskDefinition) -> str:
@@ -278,15 +213,14 @@ class BucketCopy(CacheStorage):
         return _WEIGHTS
 
     @property
-    @override
-    def copy(self) -> WeightsCopy:
-        source = f"s3://{self.bucket.bucket_name}/{self.prefix}"
-        return WeightsCopy(image=self.image, command=("s3", "sync", *_SYNC, source, _WEIGHTS))
+    def command(self) -> list[str]:
+        """What copies, for the AWS command line."""
+        return ["s3", "sync", *_SYNC, f"s3://{self.bucket.bucket_name}/{self.prefix}", _WEIGHTS]
 
     @override
-    def volume(self, capacity: Sequence[Capacity], name: str) -> Volume:
+    def volume(self, capacity: Sequence[Capacity], name: str) -> Mapping[str, Any]:
         if any(isinstance(each, ManagedGpuCapacity) for each in capacity):
-            return Volume()
+            return {}
         return HostDisk(name=name).volume(capacity, name)
 
     @override
@@ -347,22 +281,14 @@ class CacheVolumes:
         """The name of the volume of a cache, with permission and a way to it."""
         if cache not in self._volumes:
             name = self.free_name(cache.volume_name(self._task))
-            volume = cache.volume(self._capacity, name)
-            self._task.add_volume(
-                name=name,
-                efs_volume_configuration=volume.efs,
-                docker_volume_configuration=volume.docker,
-                host=volume.host,
-            )
+            self._task.add_volume(name=name, **cache.volume(self._capacity, name))
             cache.grant(self._task)
-            if not self._mounts_from_task:
+            if isinstance(cache, EfsStorage) and not self._mounts_from_task:
                 for hosts in dict.fromkeys(each.hosts for each in self._capacity):
-                    cache.reach_from_hosts(hosts, self._task)
+                    hosts.let_into(cache.file_system, task=self._task)
             self._volumes[cache] = name
             for service in self._services:
-                ready = self._connected(service, cache)
-                if ready is not None:
-                    service.node.add_dependency(ready)
+                service.node.add_dependency(*self._connected(service, cache))
         return self._volumes[cache]
 
     def connect(self, service: Runner) -> list[IDependable]:
@@ -375,12 +301,14 @@ class CacheVolumes:
             What it has to wait for, until they can be mounted.
         """
         self._services.append(service)
-        return [ready for cache in self._volumes if (ready := self._connected(service, cache)) is not None]
+        return [ready for cache in self._volumes for ready in self._connected(service, cache)]
 
-    def _connected(self, service: Runner, cache: CacheStorage) -> IDependable | None:
+    def _connected(self, service: Runner, cache: CacheStorage) -> list[IDependable]:
+        if not isinstance(cache, EfsStorage):
+            return []
         if self._mounts_from_task:
             cache.reach_from_tasks(service)
-        return cache.ready
+        return [cache.file_system.mount_targets_available]
 
 
 def _root_stack(task: ecs.TaskDefinition) -> cdk.Stack:

@@ -15,7 +15,7 @@ from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import Container, Fleet, Pool, ResourceRequirement, StrategyItem, Task, Workload
 from gpu_constructs.hardware.aws_limits import LARGEST_INTEGER
-from gpu_constructs.models.cache_storage import CacheStorage, Capacity
+from gpu_constructs.models.cache_storage import BucketCopy, CacheStorage, Capacity, EfsStorage
 from gpu_constructs.models.model_cache import ModelCache
 from gpu_constructs.models.model_server import ModelServer
 from gpu_constructs.rules import check
@@ -75,12 +75,11 @@ class ServedContainer:
 
     def copying(self) -> dict[str, Any] | None:
         """Arguments of `GpuTaskDefinition.add_container` for what fills the cache first; None where nothing does."""
-        copy = None if self.cache is None else self.cache.copy
-        if copy is None:
+        if not isinstance(self.cache, BucketCopy):
             return None
         return {
-            "image": ecs.ContainerImage.from_registry(copy.image),
-            "command": list(copy.command),
+            "image": ecs.ContainerImage.from_registry(self.cache.image),
+            "command": self.cache.command,
             "essential": False,
             "memory_reservation_mib": _COPY_MEMORY_MIB,
             "start_timeout": cdk.Duration.minutes(_LONGEST_COPY_MINUTES),
@@ -92,11 +91,9 @@ class ServedContainer:
         Raises:
             IncompatibleError: The task has no network, and one of them needs it; or the cache is elsewhere.
         """
-        if self.cache is not None:
-            self.cache.require_near(capacity)
-            if network_mode != "awsvpc":
-                self.cache.require_way_from(capacity)
-        is_filled = self.cache is not None and self.cache.copy is not None
+        if isinstance(self.cache, EfsStorage):
+            self.cache.require_reached(capacity, from_hosts=network_mode != "awsvpc")
+        is_filled = isinstance(self.cache, BucketCopy)
         if network_mode == _NONE and (self.server.port is not None or is_filled):
             raise IncompatibleError(
                 f"{'nothing copies from the bucket' if is_filled else 'the server gets no requests'} in network mode "
