@@ -28,9 +28,8 @@ from gpu_constructs.hardware.aws_limits import BATCH_TYPE_WORDS, FARGATE_PROVIDE
 from gpu_constructs.template.model import Resource
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.launch import Launches, image_of
-from gpu_constructs.template.resources.managed import managed_purchase, managed_types
 from gpu_constructs.template.resources.networks import Networks, subnets_of, tenancy_in, zones_of
-from gpu_constructs.template.resources.pools import FoundPool
+from gpu_constructs.template.resources.pools import FoundPool, managed_purchase, managed_types
 from gpu_constructs.template.resources.section import Notes, Section, given
 
 _ENVIRONMENT = "AWS::Batch::ComputeEnvironment"

@@ -37,19 +37,16 @@ from gpu_constructs.template.model import STATE_MACHINES, Resource, Stack
 from gpu_constructs.template.resources.batch_hosts import batch_pools, other_environments
 from gpu_constructs.template.resources.batch_jobs import batch_tasks
 from gpu_constructs.template.resources.clusters import CAPACITY_PROVIDER, Clusters, provider_key
-from gpu_constructs.template.resources.gangs import gangs_of
 from gpu_constructs.template.resources.groups import AUTO_SCALING_GROUP
-from gpu_constructs.template.resources.index import Index
+from gpu_constructs.template.resources.index import Index, Names
 from gpu_constructs.template.resources.launch import Launches, launch_data
-from gpu_constructs.template.resources.names import Names
 from gpu_constructs.template.resources.pools import ecs_pools
 from gpu_constructs.template.resources.purchases import own_metadata
 from gpu_constructs.template.resources.runs import Runs, workload_of
-from gpu_constructs.template.resources.scaling import SERVICE, scaled_services
 from gpu_constructs.template.resources.section import Notes, Section
-from gpu_constructs.template.resources.services import Services
+from gpu_constructs.template.resources.services import SERVICE, Services, scaled_services
 from gpu_constructs.template.resources.state_machines import JsonTexts, StateMachines
-from gpu_constructs.template.resources.steps import steps_of
+from gpu_constructs.template.resources.steps import gangs_of, steps_of
 from gpu_constructs.template.resources.strays import strays_of
 from gpu_constructs.template.resources.submissions import Submissions, job_queues, submitted_by_events
 from gpu_constructs.template.resources.tasks import TASK_DEFINITION, task_of
@@ -196,7 +193,7 @@ def fleet_of(stacks: Sequence[Stack], *, tasks: Sequence[Resource] = (), remarks
 def files_of(stacks: Sequence[Stack], *, tasks: Sequence[Resource] = (), remarks: Sequence[Remark] = ()) -> Files:
     """Reads everything that was asked for; what cannot be read is unknown or left out, with a remark.
 
-    Names are unique in the fleet, see `gpu_constructs.template.resources.names`. Where a stack does not say where it is
+    Names are unique in the fleet, see `gpu_constructs.template.resources.index`. Where a stack does not say where it is
     deployed to, the region of its containers' logs does, if it is the same for all of them.
     """
     notes: Notes = []

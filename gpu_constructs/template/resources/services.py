@@ -1,21 +1,151 @@
 """A service: which task it runs, how many, and where.
 
 https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-ecs-service.html
+
+And service auto scaling: how many copies of a service there may be, and what their number follows.
+
+https://docs.aws.amazon.com/autoscaling/application/APIReference/API_RegisterScalableTarget.html
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import field
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import field, replace
 
-from gpu_constructs.fleet import UNKNOWN, Place, Pool, ServiceScaling, StrategyItem, Task, Unknown, Workload
-from gpu_constructs.template.model import Reference, Resource, Value
-from gpu_constructs.template.resources.clusters import Clusters, ProviderKey, provider_key
-from gpu_constructs.template.resources.index import Index
+from gpu_constructs.fleet import (
+    STEPS_IN_PERCENT,
+    UNKNOWN,
+    Place,
+    Pool,
+    ServiceScaling,
+    StrategyItem,
+    Task,
+    Unknown,
+    Workload,
+)
+from gpu_constructs.template.model import Reference, Resource, Text, Value
+from gpu_constructs.template.resources.clusters import CLUSTER, Clusters, ProviderKey, provider_key
+from gpu_constructs.template.resources.index import Index, last_step
 from gpu_constructs.template.resources.networks import subnets_of
-from gpu_constructs.template.resources.section import Notes, Section
+from gpu_constructs.template.resources.section import Notes, Section, given
 from gpu_constructs.template.resources.tasks import TASK_DEFINITION, constraints_of
 from gpu_constructs.values import dataclass
+
+SERVICE = "AWS::ECS::Service"
+_TARGET = "AWS::ApplicationAutoScaling::ScalableTarget"
+_POLICY = "AWS::ApplicationAutoScaling::ScalingPolicy"
+_COUNT = "ecs:service:DesiredCount"
+_METRIC = "PredefinedMetricType"
+_SCHEDULE = "ScheduledScaling"
+_BEGINS = "service/"
+
+
+Range = tuple["int | Unknown | None", "int | Unknown | None"]
+"""The least and the most copies of a scheduled action; None for one that it leaves."""
+
+
+def scaled_services(index: Index, notes: Notes) -> Mapping[Reference, ServiceScaling]:
+    """The scaling of each service that is scaled; of several targets of one service, the widest range."""
+    found: dict[Reference, ServiceScaling] = {}
+    by: dict[Reference, list[str | Unknown]] = defaultdict(list)
+    of_target: dict[Reference, Resource] = {}
+    for resource in index.all(_TARGET):
+        properties = Section.of(resource, notes)
+        service = _scaled(properties, index)
+        if service is not None:
+            of_target[resource.reference] = service
+            by[service.reference] += (_SCHEDULE,) if properties.has("ScheduledActions") else ()
+            here = ServiceScaling(
+                most=given(properties.integer("MaxCapacity"), UNKNOWN),
+                least=given(properties.integer("MinCapacity"), UNKNOWN),
+                scheduled=_scheduled(properties),
+                misnamed=() if _may_be_id(properties.get("ResourceId"), index) else (resource.origin,),
+            )
+            before = found.get(service.reference)
+            found[service.reference] = here if before is None else _both(before, here)
+    for resource in index.all(_POLICY):
+        properties = Section.of(resource, notes)
+        target = index.find(properties.get("ScalingTargetId"), _TARGET)
+        service = _scaled(properties, index) if target is None else of_target.get(target.reference)
+        if service is not None and service.reference in found:
+            by[service.reference].append(_followed(properties))
+    return {each: replace(scaling, by=tuple(sorted(by[each], key=str))) for each, scaling in found.items()}
+
+
+def _both(one: ServiceScaling, other: ServiceScaling) -> ServiceScaling:
+    return ServiceScaling(
+        most=_of_both(max, one.most, other.most),
+        least=_of_both(min, one.least, other.least),
+        scheduled=(*one.scheduled, *other.scheduled),
+        misnamed=(*one.misnamed, *other.misnamed),
+    )
+
+
+def _of_both(
+    choose: Callable[[int, int], int], one: int | Unknown | None, other: int | Unknown | None
+) -> int | Unknown:
+    return choose(one, other) if isinstance(one, int) and isinstance(other, int) else UNKNOWN
+
+
+def _scheduled(target: Section) -> tuple[Range, ...]:
+    """The ranges that scheduled actions set."""
+    actions = (each.section("ScalableTargetAction") for each in target.sections("ScheduledActions"))
+    return tuple((each.integer("MinCapacity"), each.integer("MaxCapacity")) for each in actions)
+
+
+def _predefined(policy: Section) -> Section:
+    return policy.section("TargetTrackingScalingPolicyConfiguration").section("PredefinedMetricSpecification")
+
+
+def _followed(policy: Section) -> str | Unknown:
+    """The predefined metric that a policy tracks, or its type, with whether its steps are parts of what runs."""
+    steps = policy.section("StepScalingPolicyConfiguration")
+    if steps.text("AdjustmentType") == "PercentChangeInCapacity" and not steps.has("MinAdjustmentMagnitude"):
+        return STEPS_IN_PERCENT
+    return _predefined(policy).text(_METRIC) or policy.text("PolicyType") or UNKNOWN
+
+
+def _scaled(properties: Section, index: Index) -> Resource | None:
+    """The service of ``service/cluster/name``, be it followed by ``|ecs:service:DesiredCount|ecs``."""
+    if properties.text("ScalableDimension") not in {None, _COUNT}:
+        return None
+    resource_id: Value = properties.get("ResourceId") or properties.get("ScalingTargetId")
+    if isinstance(resource_id, Text):
+        references = [each for each in resource_id.pieces if isinstance(each, Reference)]
+        found = [index.at(each, SERVICE) for each in references]
+        service = next((each for each in found if each is not None), None)
+        return service or index.find(last_step(resource_id), SERVICE, properties.resource.place)
+    if isinstance(resource_id, str) and resource_id.startswith(_BEGINS):
+        return index.named(_name(resource_id), SERVICE, properties.resource.place)
+    return None
+
+
+def _may_be_id(resource_id: Value, index: Index) -> bool:
+    """Whether a text may be ``service/``, the name of a cluster, a slash and the name of a service."""
+    if isinstance(resource_id, str):
+        return not resource_id.startswith(_BEGINS) or "/" in resource_id.removeprefix(_BEGINS)
+    pieces = resource_id.pieces if isinstance(resource_id, Text) else ()
+    match pieces:
+        case [str(start), Reference(attribute="Name")]:
+            return start != _BEGINS
+        case [Reference() as first, *_] if index.at(first, CLUSTER) is not None:
+            return False
+    return not any(_is_arn(each, index) for each in pieces)
+
+
+def _is_arn(piece: Value, index: Index) -> bool:
+    """Whether a part of a text is the ARN of a cluster or a service, which ``Ref`` gives of a service."""
+    match piece:
+        case Reference(attribute="Arn"):
+            return index.at(piece, CLUSTER) is not None
+        case Reference(attribute=None):
+            return index.at(piece, SERVICE) is not None
+    return False
+
+
+def _name(resource_id: str) -> str:
+    return resource_id.partition("|")[0].rpartition("/")[2]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,8 +12,7 @@ from operator import is_
 from gpu_constructs.fleet import UNKNOWN, Container, JobQueue, Starter, Submission, Task, Unknown
 from gpu_constructs.template.model import Reference, Resource, Value, end_of
 from gpu_constructs.template.resources.batch_jobs import JOB_DEFINITION, job_container
-from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.names import Names
+from gpu_constructs.template.resources.index import Index, Names
 from gpu_constructs.template.resources.section import Notes, Section, given
 from gpu_constructs.template.resources.state_machines import SUBMIT_JOB, JsonTexts, StateCall, before_event
 
