@@ -89,10 +89,10 @@ class GroupSettings:
     update: HostUpdate | None = None
     checks_gpus: bool = False
     name: str | None = field(default=None, compare=False)
-    desired_instances: int | Unknown | None = field(default=None, compare=False)
-    has_subnets: bool = field(default=True, compare=False)
+    desired_instances: int | Unknown | None = None
+    has_subnets: bool = True
     subnets: int = field(default=0, compare=False)
-    has_weights: bool = field(default=False, compare=False)
-    capacity_of_a_host: int | Unknown = field(default=1, compare=False)
+    has_weights: bool = False
+    capacity_of_a_host: int | Unknown = 1
     scale_in_protection: bool | Unknown = field(default=UNKNOWN, compare=False)
-    may_be_started_by_others: bool = field(default=False, compare=False)
+    may_be_started_by_others: bool = False

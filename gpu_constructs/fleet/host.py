@@ -68,7 +68,7 @@ class UserData:
     complete: bool = True
     local_disks: LocalDiskUse = LocalDiskUse.NONE
     text: str = field(default="", compare=False, repr=False)
-    is_encoded: bool = field(default=True, compare=False)
+    is_encoded: bool = True
     actions_never_taken: frozenset[HostAction] = field(default=frozenset(), compare=False)
 
     def get(self, variable: str) -> str | Unknown | None:

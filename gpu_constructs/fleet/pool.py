@@ -211,15 +211,15 @@ class Pool(HostSetup):
     provider: str | Unknown | None = None
     has_provider: bool = True
     public_subnets: bool | Unknown = field(default=UNKNOWN, compare=False)
-    zones_are_open: bool = field(default=False, compare=False)
+    zones_are_open: bool = False
     associated: bool | Unknown = field(default=UNKNOWN, compare=False)
-    told_cluster: str | Unknown | None = field(default=None, compare=False)
+    told_cluster: str | Unknown | None = None
     max_vcpus: int | Unknown | None = None
     min_vcpus: int | Unknown | None = None
     allocation: str | Unknown = UNKNOWN
-    has_no_route_out: bool = field(default=False, compare=False)
-    missing_endpoints: tuple[str, ...] = field(default=(), compare=False)
-    has_emptied_group: bool = field(default=False, compare=False)
+    has_no_route_out: bool = False
+    missing_endpoints: tuple[str, ...] = ()
+    has_emptied_group: bool = False
     origin: Origin | None = field(default=None, compare=False, repr=False)
 
     def __hash__(self) -> int:

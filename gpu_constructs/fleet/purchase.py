@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
 from enum import Enum
 from functools import lru_cache
 
@@ -86,9 +85,9 @@ class Reservation:
     id: str | Unknown | None = None
     group: str | Unknown | None = None
     instances: int | Unknown | None = None
-    instance_type: str | Unknown | None = field(default=None, compare=False)
-    platform: str | Unknown | None = field(default=None, compare=False)
-    zone: Subnet | None = field(default=None, compare=False)
+    instance_type: str | Unknown | None = None
+    platform: str | Unknown | None = None
+    zone: Subnet | None = None
 
     @property
     def is_targeted(self) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import field
 
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
 from gpu_constructs.values import dataclass
@@ -46,7 +45,7 @@ class ResourceRequirement:
     value: str | Unknown | None = None
     nvidia_mps: NvidiaMps | None = None
     unknown_keys: tuple[str, ...] = ()
-    is_number: bool = field(default=False, compare=False)
+    is_number: bool = False
 
     @classmethod
     def gpus(cls, count: int | Unknown) -> ResourceRequirement:

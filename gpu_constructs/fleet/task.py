@@ -154,21 +154,21 @@ class Container:
     host_ports: tuple[tuple[int, str], ...] = ()
     port_mappings: tuple[tuple[int, int], ...] | Unknown = field(default=UNKNOWN, compare=False)
     port_names: tuple[str, ...] | Unknown = field(default=UNKNOWN, compare=False)
-    stop_timeout_seconds: int | Unknown | None = field(default=None, compare=False)
+    stop_timeout_seconds: int | Unknown | None = None
     devices: tuple[str, ...] = ()
     may_have_other_devices: bool = field(default=True, compare=False)
     privileged: bool | Unknown = field(default=UNKNOWN, compare=False)
     environment: tuple[tuple[str, str | Unknown], ...] = ()
     essential: bool | Unknown = True
     image: str | Unknown | None = field(default=None, compare=False)
-    entry_point: tuple[str | Unknown, ...] = field(default=(), compare=False)
+    entry_point: tuple[str | Unknown, ...] = ()
     command: tuple[str | Unknown, ...] = field(default=(), compare=False)
     unknown_keys: tuple[str, ...] = ()
     used_keys: tuple[str, ...] = field(default=(), compare=False)
     relations: Relations = field(default=_NO_RELATIONS, compare=False)
     has_health_check: bool | Unknown = field(default=UNKNOWN, compare=False)
-    health_check: tuple[tuple[str, int], ...] = field(default=(), compare=False)
-    has_open_name: bool = field(default=False, compare=False)
+    health_check: tuple[tuple[str, int], ...] = ()
+    has_open_name: bool = False
     origin: Origin | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -263,16 +263,16 @@ class Task:
     ipc_mode: str | Unknown | None = None
     constraints: tuple[PlacementConstraint, ...] = ()
     unknown_keys: tuple[str, ...] = ()
-    used_keys: tuple[str, ...] = field(default=(), compare=False)
+    used_keys: tuple[str, ...] = ()
     volumes: tuple[str, ...] | Unknown = field(default=UNKNOWN, compare=False)
-    efs_volumes: tuple[EfsVolume, ...] = field(default=(), compare=False)
-    docker_volumes: tuple[DockerVolume, ...] = field(default=(), compare=False)
+    efs_volumes: tuple[EfsVolume, ...] = ()
+    docker_volumes: tuple[DockerVolume, ...] = ()
     has_task_role: bool | Unknown = field(default=UNKNOWN, compare=False)
-    is_part: bool = field(default=False, compare=False)
-    is_api_request: bool = field(default=False, compare=False)
+    is_part: bool = False
+    is_api_request: bool = False
     attempt_seconds: int | Unknown | None = None
-    environments: frozenset[str] | None = field(default=None, compare=False)
-    submissions: tuple[Task, ...] = field(default=(), compare=False)
+    environments: frozenset[str] | None = None
+    submissions: tuple[Task, ...] = ()
     nodes: int | Unknown | None = None
     node_types: tuple[str | Unknown, ...] = ()
     scheduler: Scheduler = Scheduler.ECS

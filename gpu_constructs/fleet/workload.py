@@ -114,15 +114,15 @@ class Workload:
     min_healthy_percent: int | Unknown | None = None
     max_healthy_percent: int | Unknown | None = None
     deployment_strategy: str | Unknown | None = None
-    deployment_controller: str | Unknown | None = field(default=None, compare=False)
+    deployment_controller: str | Unknown | None = None
     service_connect: bool | Unknown = False
     constraints: tuple[PlacementConstraint, ...] = ()
     network_configuration: bool | Unknown = field(default=UNKNOWN, compare=False)
     subnets: tuple[Subnet, ...] = field(default=(), compare=False)
-    assigns_public_ip: bool = field(default=False, compare=False)
-    follows_cluster: bool = field(default=False, compare=False)
-    overrides_others: tuple[tuple[str, Origin], ...] = field(default=(), compare=False)
-    variables: tuple[tuple[str, str, str], ...] = field(default=(), compare=False)
+    assigns_public_ip: bool = False
+    follows_cluster: bool = False
+    overrides_others: tuple[tuple[str, Origin], ...] = ()
+    variables: tuple[tuple[str, str, str], ...] = ()
     origin: Origin | None = field(default=None, compare=False, repr=False)
 
     @property
