@@ -170,7 +170,6 @@ def _in_a_mode_with_a_proxy(context: Context) -> Problems:
     "of its own, above that of its containers",
     softer="where the task definition has no Memory",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-connect-concepts-deploy.html",
-    unless=("GPU262",),
     in_fleet=_in_a_mode_with_a_proxy,
 )
 def room_for_the_proxy(workload: Workload) -> Problems:
