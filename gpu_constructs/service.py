@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 from typing_extensions import Unpack
 
@@ -17,8 +18,10 @@ from gpu_constructs.cluster import GpuCluster
 from gpu_constructs.fleet import PoolKind, Workload, total
 from gpu_constructs.hosts.given_cluster import require_gpu_cluster
 from gpu_constructs.placement import pool_needs, task_slots
-from gpu_constructs.serving.deployment import Filling, Sharer, sharers_on
-from gpu_constructs.serving.scaled_service import ScaledService
+from gpu_constructs.serving.counts import Counts
+from gpu_constructs.serving.deployment import Filling, Percentages, Sharer, sharers_on
+from gpu_constructs.serving.load_balanced_service import LoadBalancedService
+from gpu_constructs.serving.scaling import ScaleBy
 from gpu_constructs.serving.security_rules import connect, write_rules_once
 from gpu_constructs.serving.service_options import (
     ServiceOptions,
@@ -28,6 +31,7 @@ from gpu_constructs.serving.service_options import (
     with_defaults,
     write_past_cdk,
 )
+from gpu_constructs.serving.target import Targets
 from gpu_constructs.tasks.room_beside import require_room_for_proxy, with_proxy
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.tasks.task_target import Capacity
@@ -52,7 +56,7 @@ _ARGUMENTS: Mapping[str, str] = {
 }
 
 
-class GpuService(ScaledService):
+class GpuService(LoadBalancedService):
     """Defines an ECS service with a capacity provider strategy, so that managed scaling makes room for its tasks.
 
     Its capacities get tasks by the room they have at their maximum; of a `FallbackCapacity`, the first is filled
@@ -140,7 +144,9 @@ class GpuService(ScaledService):
         slots = [task_slots(task, pool, constraints=constraints) for pool in pools]
         # Managed Instances have no maximum: a host comes for every task that waits.
         room = 2 * count if is_managed and isinstance(count, int) else total(slots)
-        filling = Filling(alone=shares_of(used, slots), most=count, write=self._fill)
+        filling = Filling(
+            alone=shares_of(used, slots), most=count, write=lambda first, base: self._counts.fill(first, base)
+        )
         shares = filling.shares
         strategy = options.get("deployment_strategy")
         workload = Workload(
@@ -198,23 +204,88 @@ class GpuService(ScaledService):
         )
         writes_controller = not cluster.hosts.writes_no_controller(scope)
         write_past_cdk(self._resource, options, is_managed=is_managed, writes_controller=writes_controller)
-        self._workload, self._percent = workload, percent.for_cdk
-        self._deploy_with(percent)
+        self._targets = Targets(
+            task=task_definition,
+            capacity=used,
+            hosts=cluster.hosts,
+            shifts_requests=workload.runs_twice_to_deploy,
+            grace_is_chosen=health_check_grace_period is not None,
+        )
+        self._counts = Counts(
+            service=self,
+            resource=self._resource,
+            targets=self._targets,
+            workload=workload,
+            percent=percent.for_cdk,
+            sharer=sharer,
+            filling=filling,
+            given_count=desired_count,
+            given_grace=health_check_grace_period,
+        )
+        self._counts.deploy_with(percent)
         keep_exported(used, scope)
         # A provider cannot leave the cluster while a service uses it, so the service has to go first
         # (containers-roadmap issue 631).
-        self._node.add_dependency(cluster.hosts.association.services_depend_on, *task_definition.caches.connect(self))
+        self.node.add_dependency(cluster.hosts.association.services_depend_on, *task_definition.caches.connect(self))
         write_rules_once(self, scope, cluster.hosts)
         self.service_connect_ports = connect(self, cluster.hosts, options.get("service_connect_configuration"))
         if connects:
             task_definition.counted.keep_room_for_proxy()
-        self._server, self._gpu_task = task_definition.server, task_definition
-        self._used, self._hosts = used, cluster.hosts
-        self._grace_is_chosen = health_check_grace_period is not None
-        self._shifts_requests = workload.runs_twice_to_deploy
-        self._keep_counts(sharer, filling, count=desired_count, grace=health_check_grace_period)
+        self._counts.share()
+
+    @checked
+    def scale(
+        self,
+        *,
+        by: Sequence[ScaleBy],
+        min_tasks: int = 1,
+        max_tasks: int | None = None,
+        scale_in_cooldown: cdk.Duration | None = None,
+        scale_out_cooldown: cdk.Duration | None = None,
+    ) -> ecs.ScalableTaskCount:
+        """Lets the number of tasks follow the load, within what the hosts hold.
+
+        The desired count then leaves the template, so that a deployment keeps the number there is; CloudFormation
+        creates the service with one task. Percentages of deployments that were not given become ones that go on at
+        every number of tasks. Capacity providers start and stop the hosts.
+
+        Args:
+            by: What the number follows: a queue or a backlog alone, or any of the others, of which the one that asks
+                for the most tasks counts.
+            min_tasks: Tasks at least. With 0 the service pays for no host while there is nothing to do, and the first
+                request waits for a host and a model; only a queue or a backlog starts the first task again.
+            max_tasks: Tasks at most. By default as many as the hosts hold at their maximum, half of them where a
+                deployment runs all tasks twice. Managed Instances have no maximum, so it is needed there.
+            scale_in_cooldown: After a change, before tasks are stopped. By default the health check grace period of the
+                service, or else the time that its model server takes to load, or else 10 minutes: tasks that leave
+                sooner have loaded for nothing.
+            scale_out_cooldown: After a change, before the tasks that it started count as not enough. By default the
+                same, because tasks that load take no load off the others yet. A queue or a backlog has none: it says
+                how many tasks it takes.
+
+        Returns:
+            CDK's scaling of the service, which takes schedules and other policies.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself, or the service is scaled already.
+            IncompatibleError: Two arguments cannot work together, such as no tasks and requests.
+            RefusedByCdkError: CDK refuses it for another reason.
+        """
+        return self._counts.scale(
+            by,
+            min_tasks=min_tasks,
+            max_tasks=max_tasks,
+            scale_in_cooldown=scale_in_cooldown,
+            scale_out_cooldown=scale_out_cooldown,
+        )
 
     @property
     def workload(self) -> Workload:
         """So many copies of its task on its capacity, as the value that every check reads."""
-        return replace(self._workload, task=self._gpu_task.task)
+        return replace(self._counts.workload, task=self._targets.task.task)
+
+    def _fill(self, first: Capacity, base: int) -> None:
+        self._counts.fill(first, base)
+
+    def _deploy_with(self, percent: Percentages) -> None:
+        self._counts.deploy_with(percent)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
 import aws_cdk as cdk
@@ -35,7 +36,7 @@ from gpu_constructs.serving.listener_choice import (
     require_zones,
     take_priority,
 )
-from gpu_constructs.serving.target import TargetedService
+from gpu_constructs.serving.target import TargetPort, Targets
 
 if TYPE_CHECKING:
     from aws_cdk import aws_certificatemanager as acm
@@ -51,8 +52,38 @@ _LONGEST_SILENCE_MINUTES = 10
 _LONGEST_IDLE, _LONGEST_DELAY = 4000, 3600
 
 
-class LoadBalancedService(TargetedService):
-    """An `ecs.Ec2Service` that gets a load balancer in one line."""
+class LoadBalancedService(ecs.Ec2Service):
+    """An `ecs.Ec2Service` that gets a load balancer in one line, with time for its tasks to load."""
+
+    _targets: Targets
+
+    @cached_property
+    def _resource(self) -> ecs.CfnService:
+        return cast("ecs.CfnService", self.node.find_child("Service"))
+
+    def load_balancer_target(
+        self,
+        *,
+        container_name: str,
+        alternate_target: ecs.IAlternateTarget | None = None,
+        container_port: float | None = None,
+        protocol: ecs.Protocol | None = None,
+    ) -> ecs.IEcsLoadBalancerTarget:
+        """As in CDK. Every load balancer of the service comes through here, so here its tasks get time to load.
+
+        Args:
+            container_name: The container that gets requests.
+            alternate_target: The second target group of a blue/green deployment.
+            container_port: Its port. By default the first that it maps.
+            protocol: Of that port. By default TCP.
+        """
+        self._targets.add_to(self._resource)
+        return super().load_balancer_target(
+            container_name=container_name,
+            alternate_target=alternate_target,
+            container_port=container_port,
+            protocol=protocol,
+        )
 
     @checked
     def add_application_load_balancer(
@@ -133,9 +164,9 @@ class LoadBalancedService(TargetedService):
                 "conditions": conditions,
             }
         )
-        target = self._target(container_name, container_port)
-        path = require_path(health_check_path or self._health_path(target.container_port))
-        vpc = self._hosts.vpc
+        target = self._targets.port(container_name, container_port)
+        path = require_path(health_check_path or self._targets.health_path(target.container_port))
+        vpc = self._targets.hosts.vpc
         if listener is None:
             new = new_listener(
                 load_balancer,
@@ -165,7 +196,7 @@ class LoadBalancedService(TargetedService):
                 deregistration_delay=deregistration_delay,
                 health_check=health_check(path),
             )
-            for name in ("Targets", "OtherTargets")[: 1 + self._shifts_requests]
+            for name in self._targets.names
         )
         if listener is not None:
             url = ""
@@ -248,12 +279,12 @@ class LoadBalancedService(TargetedService):
             IncompatibleError: Two arguments cannot work together.
             RefusedByCdkError: CDK refuses it for another reason.
         """
-        target = self._target(container_name, container_port)
+        target = self._targets.port(container_name, container_port)
         path = None if health_check_path is None else require_path(health_check_path)
         require_certificate(certificate, is_plain=protocol is _TCP, plain="elbv2.Protocol.TCP")
         require_encrypted(is_plain=protocol is _TCP, ssl_policy=ssl_policy)
         require_port(port)
-        vpc = self._hosts.vpc
+        vpc = self._targets.hosts.vpc
         require_zones(vpc, vpc_subnets, internet_facing=internet_facing, at_least=1)
         peer = source_of(open, internet_facing=internet_facing, vpc=vpc)
         arrival = port or (443 if certificate is not None else target.container_port)
@@ -282,7 +313,7 @@ class LoadBalancedService(TargetedService):
                 deregistration_delay=deregistration_delay,
                 health_check=health_check(path, _TCP if path is None else elbv2.Protocol.HTTP),
             )
-            for name in ("Targets", "OtherTargets")[: 1 + self._shifts_requests]
+            for name in self._targets.names
         )
         listener = elbv2.NetworkListener(
             scope,
@@ -305,6 +336,13 @@ class LoadBalancedService(TargetedService):
             listener=listener,
             target_group=targets,
             address=f"{balancer.load_balancer_dns_name}:{arrival}",
+        )
+
+    def _to(self, target: TargetPort, alternate: ecs.IAlternateTarget | None) -> ecs.IEcsLoadBalancerTarget:
+        return self.load_balancer_target(
+            container_name=target.container_name,
+            container_port=target.container_port,
+            alternate_target=alternate,
         )
 
 

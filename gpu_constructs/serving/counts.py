@@ -1,10 +1,10 @@
-"""A service whose number of tasks follows its load."""
+"""How many tasks a service has: the number that it is given, or one that follows its load."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import aws_cdk as cdk
 from aws_cdk import aws_applicationautoscaling as appscaling
@@ -13,16 +13,14 @@ from aws_cdk import aws_iam as iam
 
 from gpu_constructs.cdk.arguments import whole_number
 from gpu_constructs.cdk.durations import whole_seconds
-from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import UNKNOWN, PoolKind, ServiceScaling, Unknown, Workload, total
 from gpu_constructs.placement import task_slots
 from gpu_constructs.serving.deployment import Filling, Percentages, Sharer, sharers_on
-from gpu_constructs.serving.load_balanced_service import LoadBalancedService
 from gpu_constructs.serving.metrics import require_here
 from gpu_constructs.serving.scaling import Average, Backlog, GpuUse, Requests, ScaleBy, Scaling
-from gpu_constructs.tasks.task_definition import GpuTaskDefinition
+from gpu_constructs.serving.target import Targets
 from gpu_constructs.tasks.task_target import Capacity
 
 _ARGUMENTS = {"MinCapacity": "min_tasks", "MaxCapacity": "max_tasks", "Strategy": "by"}
@@ -30,55 +28,42 @@ _ARGUMENTS = {"MinCapacity": "min_tasks", "MaxCapacity": "max_tasks", "Strategy"
 _COUNT, _ROLE = "TaskCount", "ScalingRole"
 
 
-class ScaledService(LoadBalancedService):
-    """An `ecs.Ec2Service` whose number of tasks follows its load, in one line."""
+@dataclass(slots=True, kw_only=True, eq=False)
+class Counts:
+    """How many tasks a service has, and which percentages of them a deployment keeps running and starts.
 
-    _gpu_task: GpuTaskDefinition
-    _given_count: int | None
-    _given_grace: cdk.Duration | None
-    _workload: Workload
-    _percent: Percentages
-    _sharer: Sharer
-    _filling: Filling
+    Attributes:
+        service: The service.
+        resource: Its resource.
+        targets: Where load balancers send its requests, and what it runs on.
+        workload: Its tasks on its capacity, as the value that every check reads, but for changes of the task.
+        percent: The percentages in its template.
+        sharer: The service as those see it that share capacity with it.
+        filling: What it fills of a capacity that is filled first.
+        given_count: The number of tasks that the user gave; None for one that scaling decides.
+        given_grace: The health check grace period that the user gave.
+    """
 
-    @checked
+    service: ecs.Ec2Service
+    resource: ecs.CfnService
+    targets: Targets
+    workload: Workload
+    percent: Percentages
+    sharer: Sharer
+    filling: Filling
+    given_count: int | None
+    given_grace: cdk.Duration | None
+
     def scale(
         self,
-        *,
         by: Sequence[ScaleBy],
-        min_tasks: int = 1,
-        max_tasks: int | None = None,
-        scale_in_cooldown: cdk.Duration | None = None,
-        scale_out_cooldown: cdk.Duration | None = None,
+        *,
+        min_tasks: int,
+        max_tasks: int | None,
+        scale_in_cooldown: cdk.Duration | None,
+        scale_out_cooldown: cdk.Duration | None,
     ) -> ecs.ScalableTaskCount:
-        """Lets the number of tasks follow the load, within what the hosts hold.
-
-        The desired count then leaves the template, so that a deployment keeps the number there is; CloudFormation
-        creates the service with one task. Percentages of deployments that were not given become ones that go on at
-        every number of tasks. Capacity providers start and stop the hosts.
-
-        Args:
-            by: What the number follows: a queue or a backlog alone, or any of the others, of which the one that asks
-                for the most tasks counts.
-            min_tasks: Tasks at least. With 0 the service pays for no host while there is nothing to do, and the first
-                request waits for a host and a model; only a queue or a backlog starts the first task again.
-            max_tasks: Tasks at most. By default as many as the hosts hold at their maximum, half of them where a
-                deployment runs all tasks twice. Managed Instances have no maximum, so it is needed there.
-            scale_in_cooldown: After a change, before tasks are stopped. By default the health check grace period of the
-                service, or else the time that its model server takes to load, or else 10 minutes: tasks that leave
-                sooner have loaded for nothing.
-            scale_out_cooldown: After a change, before the tasks that it started count as not enough. By default the
-                same, because tasks that load take no load off the others yet. A queue or a backlog has none: it says
-                how many tasks it takes.
-
-        Returns:
-            CDK's scaling of the service, which takes schedules and other policies.
-
-        Raises:
-            InvalidValueError: An argument is wrong by itself, or the service is scaled already.
-            IncompatibleError: Two arguments cannot work together, such as no tasks and requests.
-            RefusedByCdkError: CDK refuses it for another reason.
-        """
+        """Lets the number of tasks follow the load, see `GpuService.scale`."""
         least = _known("min_tasks", min_tasks, smallest=0)
         room = self._room()
         most = self._most(least, room) if max_tasks is None else _known("max_tasks", max_tasks, smallest=1)
@@ -89,11 +74,11 @@ class ScaledService(LoadBalancedService):
             if cooldown is not None:
                 whole_seconds(name, cooldown)
         room = 2 * most if self._is_managed else room
-        sharer = replace(self._sharer, copies=most, room=room, least=least)
+        sharer = replace(self.sharer, copies=most, room=room, least=least)
         percent = sharer.percentages
         policies = tuple(sorted(policy for each in by for policy in each.policies))
         counts = ServiceScaling(least=least, most=most, by=policies)
-        scaled = percent.on(replace(self._workload, desired_count=UNKNOWN, scaling=counts))
+        scaled = percent.on(replace(self.workload, desired_count=UNKNOWN, scaling=counts))
         require_allowed(scaled, _ARGUMENTS)
         require_yes(scaled, "GPU213", arguments=_ARGUMENTS)
         if least == most:
@@ -104,69 +89,67 @@ class ScaledService(LoadBalancedService):
                 allowed=f"{least + 1} or more",
                 fix="a higher max_instances of its capacity" if max_tasks is None else f"max_tasks={least + 1}",
             )
-        grace = self._given_grace
+        grace = self.given_grace
         role = self._scaling_role()
         count = self._scalable_count(role, least, most)
         scaling = Scaling(
-            service=self,
+            service=self.service,
             count=count,
             least=least,
             most=most,
             scale_in_cooldown=scale_in_cooldown or grace,
             scale_out_cooldown=scale_out_cooldown or grace,
-            loading_seconds=self._loading_seconds,
+            loading_seconds=self.targets.loading_seconds,
             is_managed=self._is_managed,
         )
         seen: Counter[str] = Counter()
         for each in by:
             seen[each.name] += 1
             each.add_to(each.name if seen[each.name] == 1 else f"{each.name}{seen[each.name]}", scaling)
-        if self._given_count is not None:
-            self._resource.desired_count = None
-        self._deploy_with(percent)
-        self._workload = scaled
-        self._sharer.copies, self._sharer.room, self._sharer.least = most, room, least
-        self._sharer.tell_others()
-        self._filling.most = most
-        self._filling.join()
+        if self.given_count is not None:
+            self.resource.desired_count = None
+        self.deploy_with(percent)
+        self.workload = scaled
+        self.sharer.copies, self.sharer.room, self.sharer.least = most, room, least
+        self.sharer.tell_others()
+        self.filling.most = most
+        self.filling.join()
         return count
 
-    def _keep_counts(self, sharer: Sharer, filling: Filling, *, count: int | None, grace: cdk.Duration | None) -> None:
-        """Keeps what a user said of the number of tasks, and has the other services of its capacity count them."""
-        self._sharer, self._filling = sharer, filling
-        self._given_count, self._given_grace = count, grace
-        sharers_on(self._hosts).append(sharer)
-        sharer.tell_others()
-        filling.join()
+    def share(self) -> None:
+        """Has the other services of its capacity count its tasks, once it is made."""
+        sharers_on(self.targets.hosts).append(self.sharer)
+        self.sharer.tell_others()
+        self.filling.join()
 
-    def _fill(self, first: Capacity, base: int) -> None:
+    def fill(self, first: Capacity, base: int) -> None:
         """Writes another base of its first capacity, if it is another one."""
-        strategy = list(self._workload.strategy)
-        place = self._used.index(first)
+        strategy = list(self.workload.strategy)
+        place = self.targets.capacity.index(first)
         if strategy[place].base != base:
-            self._resource.add_property_override(f"CapacityProviderStrategy.{place}.Base", base)
+            self.resource.add_property_override(f"CapacityProviderStrategy.{place}.Base", base)
             strategy[place] = replace(strategy[place], base=base)
-            self._workload = replace(self._workload, strategy=tuple(strategy))
+            self.workload = replace(self.workload, strategy=tuple(strategy))
 
-    def _deploy_with(self, percent: Percentages) -> None:
+    def deploy_with(self, percent: Percentages) -> None:
         """Writes percentages that are not those of the template already."""
-        before, self._percent = self._percent, percent
-        self._workload = percent.on(self._workload)
+        before, self.percent = self.percent, percent
+        self.workload = percent.on(self.workload)
         # One by one: an override of the whole would take the place of the one before it.
         if percent.least != before.least:
-            self._resource.add_property_override("DeploymentConfiguration.MinimumHealthyPercent", percent.least)
+            self.resource.add_property_override("DeploymentConfiguration.MinimumHealthyPercent", percent.least)
         if percent.most != before.most:
-            self._resource.add_property_override("DeploymentConfiguration.MaximumPercent", percent.most)
+            self.resource.add_property_override("DeploymentConfiguration.MaximumPercent", percent.most)
 
     @property
     def _is_managed(self) -> bool:
-        pools = [each.pool for each in self._workload.strategy]
+        pools = [each.pool for each in self.workload.strategy]
         return any(each is not None and each.kind is PoolKind.MANAGED_INSTANCES for each in pools)
 
     def _room(self) -> int | Unknown:
         """Tasks that all hosts hold at their maximum; unknown of Managed Instances, which have none."""
-        task, constraints = self._gpu_task.counted.with_ports(), self._workload.constraints
-        pools = [each.pool for each in self._workload.strategy if each.pool is not None]
+        task, constraints = self.targets.task.counted.with_ports(), self.workload.constraints
+        pools = [each.pool for each in self.workload.strategy if each.pool is not None]
         return total(task_slots(task, pool, constraints=constraints) for pool in pools)
 
     def _most(self, least: int, room: int | Unknown) -> int:
@@ -178,7 +161,7 @@ class ScaledService(LoadBalancedService):
                 argument="max_tasks",
                 fix=f"max_tasks={least + 4}",
             )
-        return room // 2 if self._shifts_requests else room
+        return room // 2 if self.targets.shifts_requests else room
 
     def _require_free(self, by: Sequence[ScaleBy]) -> None:
         """Refuses a list without policies, and a service whose number of tasks something else sets."""
@@ -189,7 +172,7 @@ class ScaledService(LoadBalancedService):
                 value=by,
                 fix="by=[ScaleBy.requests(endpoint=https, per_task_per_minute=60)]",
             )
-        desired = self._given_count
+        desired = self.given_count
         if desired not in {None, 1}:
             raise IncompatibleError(
                 "every deployment would set the number of tasks again, which scaling sets",
@@ -202,7 +185,7 @@ class ScaledService(LoadBalancedService):
     def _require_measured(self, by: Sequence[ScaleBy]) -> None:
         """Refuses metrics that have no values for this service."""
         for each in by:
-            if isinstance(each, GpuUse) and not self._is_managed and not self._hosts.are_measured:
+            if isinstance(each, GpuUse) and not self._is_managed and not self.targets.hosts.are_measured:
                 raise IncompatibleError(
                     "nothing measures the GPUs of tasks on hosts of an Auto Scaling group; ECS does on Managed "
                     "Instances alone",
@@ -213,8 +196,10 @@ class ScaledService(LoadBalancedService):
                 )
             # The metrics of a queue say no region, and to ask them takes four requests to Node.
             if isinstance(each, Average) or (isinstance(each, Backlog) and not each.is_of_queue):
-                require_here(each.metric, cdk.Stack.of(self))
-            if isinstance(each, Requests) and not each.endpoint.target_group.node.path.startswith(f"{self.node.path}/"):
+                require_here(each.metric, cdk.Stack.of(self.service))
+            if isinstance(each, Requests) and not each.endpoint.target_group.node.path.startswith(
+                f"{self.service.node.path}/"
+            ):
                 raise IncompatibleError(
                     "the endpoint sends its requests to another service",
                     argument="endpoint",
@@ -224,21 +209,21 @@ class ScaledService(LoadBalancedService):
 
     def _scaling_role(self) -> iam.IRole:
         """The first construct that scaling makes, which only a service has that is not scaled yet."""
-        if self.node.try_find_child(_ROLE) is not None:
+        if self.service.node.try_find_child(_ROLE) is not None:
             raise InvalidValueError(
                 "the service is scaled already",
                 argument="by",
                 fix="all of them in one list, or the methods of what scale or auto_scale_task_count returned",
             )
-        return iam.Role.from_role_arn(self, _ROLE, self._hosts.scaling_role_arn)
+        return iam.Role.from_role_arn(self.service, _ROLE, self.targets.hosts.scaling_role_arn)
 
     def _scalable_count(self, role: iam.IRole, least: int, most: int) -> ecs.ScalableTaskCount:
         """As CDK's `auto_scale_task_count`, which cannot be called again after an error."""
         return ecs.ScalableTaskCount(
-            self,
+            self.service,
             _COUNT,
             service_namespace=appscaling.ServiceNamespace.ECS,
-            resource_id=f"service/{self._hosts.cluster_name}/{self.service_name}",
+            resource_id=f"service/{self.targets.hosts.cluster_name}/{self.service.service_name}",
             dimension="ecs:service:DesiredCount",
             role=role,
             min_capacity=least,
