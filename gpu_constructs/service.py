@@ -144,9 +144,7 @@ class GpuService(LoadBalancedService):
         slots = [task_slots(task, pool, constraints=constraints) for pool in pools]
         # Managed Instances have no maximum: a host comes for every task that waits.
         room = 2 * count if is_managed and isinstance(count, int) else total(slots)
-        filling = Filling(
-            alone=shares_of(used, slots), most=count, write=lambda first, base: self._counts.fill(first, base)
-        )
+        filling = Filling(alone=shares_of(used, slots), most=count, write=self._fill)
         shares = filling.shares
         strategy = options.get("deployment_strategy")
         workload = Workload(
