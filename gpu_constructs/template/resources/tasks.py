@@ -11,8 +11,7 @@ What CloudFormation has no property for travels in the resource's metadata::
 
 Its volumes that are file systems of Amazon EFS, as jobs have them too:
 https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_EFSVolumeConfiguration.html and
-https://docs.aws.amazon.com/batch/latest/APIReference/API_EFSVolumeConfiguration.html. And its roles: may tasks assume
-them, and do they let ECS read the secrets of the containers?
+https://docs.aws.amazon.com/batch/latest/APIReference/API_EFSVolumeConfiguration.html
 """
 
 from __future__ import annotations

@@ -175,7 +175,6 @@ HIDDEN = "hf_ABCDEF"
         (("Command",), [{"--hf-token": HIDDEN}], "a text, got an object"),
         (("EntryPoint",), [[HIDDEN]], "a text, got a list"),
         (("LogConfiguration",), HIDDEN, "an object, got a text"),
-        (("RepositoryCredentials",), [HIDDEN], "an object, got a list"),
         (("PortMappings",), [HIDDEN], "an object, got a text"),
         (("ResourceRequirements",), [HIDDEN], "an object, got a text"),
         (("Cpu",), {"x": HIDDEN}, "a whole number, got an object"),
