@@ -12,12 +12,32 @@ knows nothing of files and functions. `gpu_constructs.budget` limits how much is
 Pure: what is read is never executed, everything is bounded, and the only exception that leaves is `UnreadableError`.
 """
 
-from gpu_constructs.template.evaluation import Stacks
-from gpu_constructs.template.evaluation.choices import REGION, Choice, Weight
-from gpu_constructs.template.model import UnreadableError
-from gpu_constructs.template.places import Places
-from gpu_constructs.template.resources import Files, files_of, fleet_of
-from gpu_constructs.template.stacks import Input, Inputs, read_stacks
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gpu_constructs.template.evaluation.assemble import Stacks
+    from gpu_constructs.template.evaluation.choices import REGION, Choice, Weight
+    from gpu_constructs.template.model import UnreadableError
+    from gpu_constructs.template.places import Places
+    from gpu_constructs.template.resources.fleet import Files, files_of, fleet_of
+    from gpu_constructs.template.stacks import Input, Inputs, read_stacks
+
+# Loaded when first asked for: rules that read one section of a file need neither the readers nor the functions.
+_HOME = {
+    "REGION": "evaluation.choices",
+    "Choice": "evaluation.choices",
+    "Files": "resources.fleet",
+    "Input": "stacks",
+    "Inputs": "stacks",
+    "Places": "places",
+    "Stacks": "evaluation.assemble",
+    "UnreadableError": "model",
+    "Weight": "evaluation.choices",
+    "files_of": "resources.fleet",
+    "fleet_of": "resources.fleet",
+    "read_stacks": "stacks",
+}
 
 __all__ = [
     "REGION",
@@ -33,3 +53,11 @@ __all__ = [
     "fleet_of",
     "read_stacks",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value

@@ -5,6 +5,4 @@ templates and `managed` instances, `batch_hosts` and `batch_jobs`. They find eac
 by their `names`, and read properties as a `section`, which notes what is odd and never raises.
 """
 
-from gpu_constructs.template.resources.fleet import Files, files_of, fleet_of
-
-__all__ = ["Files", "files_of", "fleet_of"]
+__all__: list[str] = []
