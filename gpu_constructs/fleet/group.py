@@ -74,7 +74,6 @@ class GroupSettings:
         name: Its unique name, by which two providers of one group are found: the logical id, after the name of its
             stack where two stacks have the same one. None where the files that were read do not define a group.
         desired_instances: Hosts that it is set to; None if nothing was written.
-        has_subnets: Whether it names subnets or Availability Zones; only templates say so.
         subnets: Subnets that it lists, as far as they are known; only templates say so.
         has_weights: Whether it gives instance types weights, likewise.
         capacity_of_a_host: What one host counts in its sizes as they are written: 1, its weight, its vCPUs or its MiB;
@@ -90,7 +89,6 @@ class GroupSettings:
     checks_gpus: bool = False
     name: str | None = field(default=None, compare=False)
     desired_instances: int | Unknown | None = None
-    has_subnets: bool = True
     subnets: int = field(default=0, compare=False)
     has_weights: bool = False
     capacity_of_a_host: int | Unknown = 1

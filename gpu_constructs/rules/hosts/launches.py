@@ -59,8 +59,18 @@ def launch_template(pool: Pool) -> Problems:
     )
 
 
-def _with_groups_and_interfaces(context: Context) -> Problems:
-    """Launch templates with security groups that EC2 does not take."""
+def _of_resources(context: Context) -> Problems:
+    """Groups that say nothing of where, and launch templates with security groups that EC2 does not take."""
+    for pool in () if context.files is None else context.fleet.pools:
+        group = None if context.files is None else context.files.group(pool)
+        places = {} if group is None else group.properties
+        if group is not None and all(places.get(each) is None for each in ("VPCZoneIdentifier", "AvailabilityZones")):
+            yield Problem(
+                about=pool,
+                message=f"the group of {pool.name} names no subnets and no Availability Zones",
+                fix="VPCZoneIdentifier with private subnets",
+                property_name="VPCZoneIdentifier",
+            )
     for pool, data in launched(context):
         groups = any(_is_full(data.get(each)) for each in ("SecurityGroupIds", "SecurityGroups"))
         if groups and _is_full(data.get("NetworkInterfaces")):
@@ -84,15 +94,9 @@ def _is_full(value: Value) -> bool:
     "machine image or an instance type; EC2 refuses security groups together with network interfaces, which have "
     "groups of their own",
     source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/create-launch-template.html",
-    in_fleet=_with_groups_and_interfaces,
+    in_fleet=_of_resources,
 )
 def is_complete(pool: Pool) -> Problems:
-    if pool.kind is PoolKind.AUTO_SCALING_GROUP and not pool.group.has_subnets:
-        yield Problem(
-            message=f"the group of {pool.name} names no subnets and no Availability Zones",
-            fix="VPCZoneIdentifier with private subnets",
-            property_name="VPCZoneIdentifier",
-        )
     if pool.details.names_image is False:
         yield Problem(
             message=f"the launch template of {pool.name} names no machine image",

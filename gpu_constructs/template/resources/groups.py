@@ -118,7 +118,6 @@ class Groups:
         desired = properties.integer("DesiredCapacity")
         settings = GroupSettings(
             name=resource.logical_id if is_only else f"{resource.stack}/{resource.logical_id}",
-            has_subnets=any(properties.get(each) is not None for each in ("VPCZoneIdentifier", "AvailabilityZones")),
             subnets=len(subnets) if is_list(subnets := properties.get("VPCZoneIdentifier")) else 0,
             has_weights=_has_weights(properties),
             capacity_of_a_host=_capacity_of_a_host(properties, setup),
