@@ -62,7 +62,10 @@ def test_what_reads_sections_is_asked_where_there_are_files() -> None:
         for file in room.glob("*/*.py")
         if re.search(r"^from gpu_constructs\.template", file.read_text(), re.MULTILINE)
     }
-    assert {each for each in reads if not each.startswith("evidence.")} == catalogue._READ_SECTIONS
+    # Constructors ask rules of these files as well, and load the readers with them.
+    asked_without = {"hosts.efa", "hosts.joining", "hosts.launches"}
+    of_rules = {each for each in reads if not each.startswith("evidence.")}
+    assert of_rules - asked_without == catalogue._READ_SECTIONS
 
 
 def test_errors_come_first() -> None:
