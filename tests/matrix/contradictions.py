@@ -123,8 +123,8 @@ CONTRADICTIONS = (
     _row(
         "Spot hosts kept warm",
         "warm, spot",
-        r"PutWarmPool is not known to accept a group that requests Spot",
-        "https://aws.amazon.com/about-aws/whats-new/2025/11/ec2-auto-scaling-warm-pool-mixed-instances-policies/",
+        r"PutWarmPool refuses a group that requests Spot Instances",
+        "https://docs.aws.amazon.com/autoscaling/ec2/userguide/ec2-auto-scaling-warm-pools.html",
     ),
     _row(
         "Bottlerocket kept warm",
