@@ -24,11 +24,12 @@ from gpu_constructs.hosts.providers import known_provider_name
 
 # Other hosts of a template may serve other tasks; this library lets every task run on every host of a capacity.
 _OF_THE_TYPES = "GPU053"
+_OF_THE_IMAGE = ("GPU052", "GPU099", "GPU117")
 _OF_THE_SCHEDULE = "GPU165"
 # What other resources or a custom image may set right for a template; this library writes all of it. The types decide
 # before the image, and both before the parts.
 _DECIDED_HERE = (
-    *(_OF_THE_TYPES, "GPU052", "GPU099", "GPU117"),
+    *(_OF_THE_TYPES, *_OF_THE_IMAGE),
     *("GPU046", "GPU097", "GPU104", "GPU162", "GPU164", "GPU170", "GPU175", "GPU222", "GPU171"),
 )
 
@@ -127,10 +128,16 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
     lines = kernel_lines(image.host_image.image.operating_system, known)
     adds = replace(adds, boot_commands=(*lines, *adds.boot_commands))
     told = what_hosts_are_told(image.host_image.image.operating_system, hosts.known_name, adds.agent)
+    before = pool
     pool = replace(pool, user_data=replace(told, local_disks=pool.user_data.local_disks))
     # Without a schedule, removing the hosts in time is left to the user.
     is_scheduled = pool.bought.block is not None and pool.bought.block.ends is not None
-    require_allowed(pool, first=(*_DECIDED_HERE, _OF_THE_SCHEDULE) if is_scheduled else _DECIDED_HERE)
+    try:
+        require_allowed(pool, first=(*_DECIDED_HERE, _OF_THE_SCHEDULE) if is_scheduled else _DECIDED_HERE)
+    except IncompatibleError:
+        # The fix is another image, whose hosts would get user data of their own.
+        require_yes(replace(pool, user_data=before.user_data), *_OF_THE_IMAGE)
+        raise
     for part in parts:
         part.require_possible(pool)
     return CapacityPlan(
