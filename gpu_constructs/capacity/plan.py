@@ -15,7 +15,16 @@ from gpu_constructs.cdk.arguments import known_or, whole_number
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.cdk.tokens import is_list_token, is_text_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
-from gpu_constructs.fleet import DECLARED_TYPES, UNKNOWN, Bought, Distribution, NetworkInterface, Pool, TypeChoice
+from gpu_constructs.fleet import (
+    DECLARED_TYPES,
+    UNKNOWN,
+    Bought,
+    Distribution,
+    NetworkInterface,
+    Pool,
+    TypeChoice,
+    UserData,
+)
 from gpu_constructs.hardware import Architecture, InstanceType, instance_type, may_exist
 from gpu_constructs.hardware.declared import metadata_of
 from gpu_constructs.hosts.cluster_hosts import ClusterHosts
@@ -130,14 +139,7 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
     told = what_hosts_are_told(image.host_image.image.operating_system, hosts.known_name, adds.agent)
     before = pool
     pool = replace(pool, user_data=replace(told, local_disks=pool.user_data.local_disks))
-    # Without a schedule, removing the hosts in time is left to the user.
-    is_scheduled = pool.bought.block is not None and pool.bought.block.ends is not None
-    try:
-        require_allowed(pool, first=(*_DECIDED_HERE, _OF_THE_SCHEDULE) if is_scheduled else _DECIDED_HERE)
-    except IncompatibleError:
-        # The fix is another image, whose hosts would get user data of their own.
-        require_yes(replace(pool, user_data=before.user_data), *_OF_THE_IMAGE)
-        raise
+    _require_allowed(pool, before.user_data)
     for part in parts:
         part.require_possible(pool)
     return CapacityPlan(
@@ -153,6 +155,18 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
         adds=adds,
         subnets=subnets,
     )
+
+
+def _require_allowed(pool: Pool, before: UserData) -> None:
+    """Asks the rules about the finished pool, whose user data was `before` until it was written for its image."""
+    # Without a schedule, removing the hosts in time is left to the user.
+    is_scheduled = pool.bought.block is not None and pool.bought.block.ends is not None
+    try:
+        require_allowed(pool, first=(*_DECIDED_HERE, _OF_THE_SCHEDULE) if is_scheduled else _DECIDED_HERE)
+    except IncompatibleError:
+        # The fix is another image, whose hosts would get user data of their own.
+        require_yes(replace(pool, user_data=before), *_OF_THE_IMAGE)
+        raise
 
 
 def image_of(given: GpuMachineImage | None, types: Sequence[InstanceType]) -> GpuMachineImage:
