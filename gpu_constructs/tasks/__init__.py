@@ -1,9 +1,9 @@
 """What do the containers of a task ask of a host, where can it go, and which task definition does it become?
 
-`task_target` says what the capacities of a task allow, `gpu_ask`, `gpu_share`, `gpu_needs` and `efa_container` what a
-container asks for, `host_share` and `fit` what a host has for it. `gpu_container`, `neuron_container` and `sidecar` are
-the three kinds of container, checked against every host by `container_plan`; `task_definition` makes them, and
-`model_container` those that serve a model.
+`task_target` says what the capacities of a task allow, `gpu_ask` and `container_options` what a container asks for,
+`host_share` and `room_beside` what a host has for it. `accelerated_container` and `sidecar` are the two kinds of
+container, checked against every host by `container_plan`. `task_definition` has the methods that users call, and
+`counted_containers` what they add up to.
 """
 
 __all__ = []
