@@ -36,14 +36,14 @@ matrix: $(READY) ## build, lint, deploy and destroy every legal combination of o
 	@MATRIX=all pytest tests/matrix tests/e2e/matrix tests/test_reaching.py
 
 # The packages of a folder on PYTHONPATH come before those of .venv. acknowledge_aws_solutions needs a newer aws-cdk-lib.
-ON_OLDEST := -k "not (a_block_runs and security)" --ignore tests/security/test_aws_solutions.py
-OF_CONSTRUCTS := $(addprefix tests/,capacity cdk managed models security serving tasks) \
+ON_OLDEST := -k "not (a_block_runs and security)" --ignore tests/cluster/security/test_aws_solutions.py
+OF_CONSTRUCTS := $(addprefix tests/,cdk cluster services tasks) \
     $(filter-out tests/test_lint.py tests/test_rules_page.py,$(wildcard tests/test_*.py))
 # Every example of the documentation, and the quickest tests that run most of the lines which call CDK: half a minute.
 WHERE_CDK_IS_MET_MOST := $(addprefix tests/,test_readme.py test_cluster_in_cdk.py test_existing_clusters.py \
-    capacity/test_host_replacement.py capacity/test_imported_capacity.py capacity/test_purchase.py \
-    managed/test_managed_gpu_capacity.py models/test_model_cache.py security/test_host_endpoints.py \
-    serving/test_cpu_service.py serving/test_refused_endpoints.py tasks/test_log_router.py)
+    cluster/capacity/test_host_replacement.py cluster/capacity/test_imported_capacity.py cluster/capacity/test_purchase.py \
+    cluster/managed/test_managed_gpu_capacity.py tasks/models/test_model_cache.py cluster/security/test_host_endpoints.py \
+    services/test_cpu_service.py services/test_refused_endpoints.py tasks/test_log_router.py)
 
 floor: $(OLDEST) ## run all tests of the constructs with the oldest aws-cdk-lib that is allowed
 	@PYTHONPATH=$(CURDIR)/.floor pytest $(ON_OLDEST) $(OF_CONSTRUCTS)

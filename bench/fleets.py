@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
+from gpu_constructs.facts import instance_type
 from gpu_constructs.fleet import UNKNOWN, Container, Fleet, Pool, ResourceRequirement, StrategyItem, Task, Workload
-from gpu_constructs.hardware import instance_type
 
 __all__ = ["fleet_of"]
 

@@ -34,7 +34,7 @@ from rich.console import Console
 
 from bench import odd_values
 from bench.fuzz_texts import QUERY_SEEDS, QUERY_TEXTS, TEMPLATE_SEEDS, TEMPLATE_TEXTS
-from gpu_constructs.checking.report import check_files
+from gpu_constructs.check.report import check_files
 from gpu_constructs.errors import GpuConstructsError
 from gpu_constructs.placement.query import describe, parse, render
 

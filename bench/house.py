@@ -45,7 +45,7 @@ Resources:
 
 _LOADED_BY_CHECK = f"""
 import sys
-from gpu_constructs.checking.report import check_files
+from gpu_constructs.check.report import check_files
 check_files(["-"], stdin={_TEMPLATE.encode()!r})
 print(sum(name.split(".")[0] == "gpu_constructs" for name in sys.modules))
 """

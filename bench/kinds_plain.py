@@ -27,10 +27,10 @@ from bench.plain_pairs import Written, on_demand, with_gpus
 from bench.plain_services import cached, load_balanced, scaled
 from bench.plain_tasks import add_container, on_hosts, role_of
 from bench.workloads import Pair
-from gpu_constructs.capacity.boot_check import boot_commands
-from gpu_constructs.capacity.local_disks import prepare_local_disks
+from gpu_constructs.cluster.capacity.boot_check import boot_commands
+from gpu_constructs.cluster.capacity.local_disks import prepare_local_disks
+from gpu_constructs.facts import OperatingSystem, instance_type
 from gpu_constructs.fleet import UNKNOWN, Pool
-from gpu_constructs.hardware import OperatingSystem, instance_type
 
 __all__ = ["WRITTEN"]
 

@@ -20,10 +20,10 @@ from typing import Any, cast
 from cfnlint.template import Template as Linted
 
 from gpu_constructs import lint
-from gpu_constructs.checking.report import check_files
+from gpu_constructs.check.planning import plan
+from gpu_constructs.check.report import check_files
 from gpu_constructs.cli.program import main
 from gpu_constructs.errors import GpuConstructsError
-from gpu_constructs.planning import plan
 from gpu_constructs.rules import RULES
 from gpu_constructs.template.documents.document import Document
 from gpu_constructs.template.documents.node import Node

@@ -21,7 +21,7 @@ from gpu_constructs import TrainingLauncher
 from gpu_constructs.jobs.job_run import JobRetries, JobRun
 from gpu_constructs.jobs.machine import permissions_of
 from gpu_constructs.jobs.states import definition_of
-from gpu_constructs.training.gang_states import Gang, gang_definition_of
+from gpu_constructs.jobs.training.gang_states import Gang, gang_definition_of
 
 __all__ = ["job", "training"]
 

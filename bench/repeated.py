@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from bench.odd_values import Template, kind_of_place, places, put, templates
-from gpu_constructs.checking.report import check_files
+from gpu_constructs.check.report import check_files
 from gpu_constructs.errors import GpuConstructsError
 from gpu_constructs.template.documents.node import Node
 

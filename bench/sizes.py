@@ -7,9 +7,9 @@ from fractions import Fraction
 from types import MappingProxyType
 
 from bench.workloads import Hosts, Reference, Share, Workload
-from gpu_constructs.capacity.user_data import host_attributes
+from gpu_constructs.cluster.capacity.user_data import host_attributes
+from gpu_constructs.facts import InstanceType, default_image, instance_type
 from gpu_constructs.fleet import HostImage
-from gpu_constructs.hardware import InstanceType, default_image, instance_type
 from gpu_constructs.placement import share_of
 
 __all__ = ["WORKLOADS", "hosts_of", "reference"]

@@ -20,10 +20,11 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from gpu_constructs.budget import brief
-
 __version__ = "0.1.0"
 """The release, as ``pyproject.toml`` has it. Reading installed metadata takes as long as a whole first check."""
+
+QUOTE = 120
+"""Characters of a value in a message."""
 
 # How Python writes an object without its own text, a class, and a member of an enumeration.
 _OBJECT = re.compile(r"<(?:\w+\.)*(?:<locals>\.)?(\w+) object at 0x[0-9a-f]+>")
@@ -129,3 +130,22 @@ def argument_named(argument: str) -> Iterator[None]:
     except GpuConstructsError as error:
         error.argument = error.argument or argument
         raise
+
+
+def brief(text: str, most: int = QUOTE) -> str:
+    """A text for a message, cut where it is too long.
+
+    Args:
+        text: What the user wrote, or what is said about it.
+        most: Characters that are kept.
+    """
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
+def clean(text: str) -> str:
+    """A text that moves no cursor and starts no line: names in a template must not harm the reader of a report."""
+    return text if text.isprintable() else "".join(map(_printable, text))
+
+
+def _printable(character: str) -> str:
+    return character if character.isprintable() else character.encode("unicode_escape").decode("ascii")

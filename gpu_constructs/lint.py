@@ -31,12 +31,12 @@ from weakref import WeakKeyDictionary
 from cfnlint.rules import CloudFormationLintRule, RuleMatch
 from cfnlint.template import Template
 
-from gpu_constructs.budget import MESSAGE, brief
-from gpu_constructs.checking.configuration import found_configuration
-from gpu_constructs.checking.report import check_files
-from gpu_constructs.errors import GpuConstructsError
+from gpu_constructs.check.configuration import found_configuration
+from gpu_constructs.check.report import check_files
+from gpu_constructs.errors import GpuConstructsError, brief
+from gpu_constructs.facts.budget import MESSAGE
+from gpu_constructs.facts.catalogue import for_one_check
 from gpu_constructs.fleet import Origin
-from gpu_constructs.hardware.catalogue import for_one_check
 from gpu_constructs.rules import RULES, Finding, Rule, Severity
 
 _FIRST = 9500

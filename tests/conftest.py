@@ -49,9 +49,10 @@ _OF_EXAMPLES = (
 """Files that read the blocks of `tests.documented`, which one process runs once."""
 
 _OF_WATCHED = tuple(
-    f"tests/monitoring/test_{each}.py" for each in ("alarms", "counted_events", "dashboard", "page", "what_is_read")
+    f"tests/cluster/monitoring/test_{each}.py"
+    for each in ("alarms", "counted_events", "dashboard", "page", "what_is_read")
 )
-"""Files that read the template of `tests.monitoring.watched_site`, which one process makes once."""
+"""Files that read the template of `tests.cluster.monitoring.watched_site`, which one process makes once."""
 
 _TOGETHER = {"reports": _OF_REPORTS, "stage": _ON_THE_STAGE, "watched": _OF_WATCHED, "examples": _OF_EXAMPLES}
 """What one worker runs."""

@@ -14,7 +14,7 @@ from typing import Any
 import aws_cdk as cdk
 import pytest
 
-from gpu_constructs.hardware import catalogue
+from gpu_constructs.facts import catalogue
 from tests.synthesis import ROOT
 
 __all__ = ["APPS", "BLOCKS", "PAGES", "blocks_of", "names_of", "templates_of"]

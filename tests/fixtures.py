@@ -9,7 +9,7 @@ import aws_cdk as cdk
 import hypothesis
 import pytest
 
-from gpu_constructs.hardware import catalogue
+from gpu_constructs.facts import catalogue
 from tests.examples import times
 from tests.synthesis import Ground, Landlord, Site, Tenant, app_in
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from gpu_constructs.checking.report import Report, check_files
+from gpu_constructs.check.report import Report, check_files
 from gpu_constructs.rules import RULES, Finding
 from tools.rule_examples import Example, example_of
 

@@ -18,7 +18,7 @@ from aws_cdk import cx_api
 from constructs import Construct, IConstruct
 
 from gpu_constructs import GpuCapacity, GpuCluster, GpuConstructsError, GpuTaskDefinition, ManagedGpuCapacity
-from gpu_constructs.checking.report import check_files
+from gpu_constructs.check.report import check_files
 from gpu_constructs.tasks.task_target import Capacity
 
 ROOT = Path(__file__).parents[1]

@@ -22,8 +22,8 @@ from gpu_constructs import (
     IncompatibleError,
     InvalidValueError,
 )
-from gpu_constructs.checking.report import check_files
-from gpu_constructs.hosts.providers import require_strategy
+from gpu_constructs.check.report import check_files
+from gpu_constructs.cluster.hosts.providers import require_strategy
 from gpu_constructs.rules import find_rule
 from tests.synthesis import Ground, Properties, Site
 

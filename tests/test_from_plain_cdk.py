@@ -6,8 +6,8 @@ import json
 import re
 from typing import Any
 
-from gpu_constructs.checking.report import check_files
-from gpu_constructs.planning.updates import Update, update_of
+from gpu_constructs.check.planning.updates import Update, update_of
+from gpu_constructs.check.report import check_files
 from gpu_constructs.rules import Severity
 from gpu_constructs.template import Stacks
 from tests.documented import blocks_of, names_of, templates_of

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 
 import gpu_constructs.lint
 from bench.fuzz_texts import TEMPLATE_TEXTS
-from gpu_constructs.checking.report import check_files
+from gpu_constructs.check.report import check_files
 from gpu_constructs.fleet import Origin
 from gpu_constructs.lint import GpuRule, lint_id
 from gpu_constructs.rules import RULES, Severity

@@ -37,7 +37,7 @@ def test_a_name_that_is_not_offered_is_an_attribute_error() -> None:
 
 
 @pytest.mark.parametrize(
-    "room", ["errors", "hardware", "fleet", "placement", "planning", "rules", "template", "checking", "cli", "testing"]
+    "room", ["errors", "facts", "fleet", "placement", "template", "rules", "check", "check.planning", "cli", "testing"]
 )
 def test_a_pure_room_needs_no_node_and_no_cloud_library(room: str) -> None:
     code = (

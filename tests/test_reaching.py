@@ -16,7 +16,7 @@ from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 from aws_cdk import aws_rds as rds
 
 from gpu_constructs import GpuCluster, GpuService, GpuTaskDefinition
-from gpu_constructs.checking.report import check_files
+from gpu_constructs.check.report import check_files
 from tests.matrix.tasks import EVERYTHING
 from tests.reaching import Estate, Opening
 from tests.synthesis import Site

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from gpu_constructs.capacity.capacity_block import DRAIN_MINUTES
-from gpu_constructs.checking.report import check_files
+from gpu_constructs.check.report import check_files
+from gpu_constructs.cluster.capacity.capacity_block import DRAIN_MINUTES
+from gpu_constructs.facts import accelerated, instance_type
 from gpu_constructs.fleet.host import efa_layout
-from gpu_constructs.hardware import accelerated, instance_type
 from gpu_constructs.placement import share_of
 from gpu_constructs.rules import RULES, Severity
 from tests.documented import APPS, BLOCKS, PAGES, blocks_of, names_of

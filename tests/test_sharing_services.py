@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from gpu_constructs.checking.report import check_files
+from gpu_constructs.check.report import check_files
 from gpu_constructs.placement import Rollout, can_go_on
 from tests.examples import times
 from tests.reaching import Estate

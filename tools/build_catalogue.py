@@ -1,4 +1,4 @@
-"""Make the instance-type catalogue: ``gpu_constructs/hardware/data/accelerated.json`` and ``general.json``.
+"""Make the instance-type catalogue: ``gpu_constructs/facts/data/accelerated.json`` and ``general.json``.
 
 The facts are moto's recorded answers of DescribeInstanceTypes and DescribeInstanceTypeOfferings; what no API gives
 (compute capability, interconnect, quota codes, types that the dump lacks) is kept by hand in ``tools/curated``, each

@@ -1,4 +1,4 @@
-"""Make the price list ``gpu_constructs/hardware/data/prices.json``.
+"""Make the price list ``gpu_constructs/facts/data/prices.json``.
 
 The prices are kept by hand in ``tools/curated/prices.csv``; where each is from and how old it is stands in
 ``price_lists.json`` there. ``make catalogue`` writes the file.

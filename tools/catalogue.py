@@ -14,11 +14,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import gpu_constructs.hardware.records
+import gpu_constructs.facts.records
 from gpu_constructs.account.changes import changes
 from gpu_constructs.account.refresh import in_words, release_gaps
-from gpu_constructs.hardware.image_table import IMAGES
-from gpu_constructs.hardware.releases import recorded_number, release_number
+from gpu_constructs.facts.image_table import IMAGES
+from gpu_constructs.facts.releases import recorded_number, release_number
 from tools import build_catalogue, build_prices, ec2_dump
 
 __all__ = ["main"]
@@ -26,7 +26,7 @@ __all__ = ["main"]
 _PRICED = ("accelerated", "prices")
 
 
-def main(folder: Path = gpu_constructs.hardware.records.DATA) -> int:
+def main(folder: Path = gpu_constructs.facts.records.DATA) -> int:
     """Write the files.
 
     Args:

@@ -13,13 +13,13 @@ from math import ceil, log10
 from pathlib import Path
 from typing import Any
 
-from gpu_constructs.monitoring.alarms import PlannedAlarm, alarms_of_cluster, alarms_of_pool
-from gpu_constructs.monitoring.dashboard import body_of
-from gpu_constructs.monitoring.options import AlarmLimits
-from tests.monitoring.alarm_states import states_of
-from tests.monitoring.log_queries import answer_of
-from tests.monitoring.metric_math import Line, Samples, lines_of
-from tests.monitoring.sample_hours import CLUSTER, EVENTS, SECONDS, samples
+from gpu_constructs.cluster.monitoring.alarms import PlannedAlarm, alarms_of_cluster, alarms_of_pool
+from gpu_constructs.cluster.monitoring.dashboard import body_of
+from gpu_constructs.cluster.monitoring.options import AlarmLimits
+from tests.cluster.monitoring.alarm_states import states_of
+from tests.cluster.monitoring.log_queries import answer_of
+from tests.cluster.monitoring.metric_math import Line, Samples, lines_of
+from tests.cluster.monitoring.sample_hours import CLUSTER, EVENTS, SECONDS, samples
 
 __all__ = ["PICTURE", "main", "picture"]
 

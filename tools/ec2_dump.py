@@ -12,7 +12,7 @@ from importlib import resources
 from typing import Any, TypedDict, cast
 
 from gpu_constructs.account.answers import InstanceTypeInfo
-from gpu_constructs.hardware.image_table import Image
+from gpu_constructs.facts.image_table import Image
 
 __all__ = ["instance_types", "offerings", "recorded", "releases"]
 

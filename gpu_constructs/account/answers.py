@@ -6,7 +6,7 @@ import re
 from typing import TypedDict
 
 from gpu_constructs.account.rows import DevicesRow, NetworkRow, TypeRow
-from gpu_constructs.hardware.model import PurchaseClass
+from gpu_constructs.facts.model import PurchaseClass
 
 __all__ = ["Device", "InstanceTypeInfo", "NetworkInfo", "UndescribedError", "devices", "row", "standard_quota"]
 

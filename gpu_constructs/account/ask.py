@@ -16,11 +16,11 @@ from botocore.exceptions import BotoCoreError, ClientError
 from gpu_constructs.account.answers import InstanceTypeInfo
 from gpu_constructs.account.calls import Clients, clients_of
 from gpu_constructs.account.refresh import Answers
-from gpu_constructs.budget import MESSAGE, brief
-from gpu_constructs.errors import GpuConstructsError, InvalidValueError, shown
-from gpu_constructs.hardware.aws_limits import is_region
-from gpu_constructs.hardware.image_table import IMAGES, Image
-from gpu_constructs.hardware.names import name_problem
+from gpu_constructs.errors import GpuConstructsError, InvalidValueError, brief, shown
+from gpu_constructs.facts.aws_limits import is_region
+from gpu_constructs.facts.budget import MESSAGE
+from gpu_constructs.facts.image_table import IMAGES, Image
+from gpu_constructs.facts.names import name_problem
 
 __all__ = ["Clients", "ask", "clients_of"]
 

@@ -13,8 +13,8 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError, ProfileNotFound
 
 from gpu_constructs.account.problems import ERRORS, Call, code_of, problem_of
-from gpu_constructs.budget import MESSAGE, brief
-from gpu_constructs.errors import GpuConstructsError
+from gpu_constructs.errors import GpuConstructsError, brief
+from gpu_constructs.facts.budget import MESSAGE
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
 from gpu_constructs.account.rows import FamilyRow, QuotaRow, TypeRow
-from gpu_constructs.hardware.records import Row
+from gpu_constructs.facts.records import Row
 
 _SHOWN = 6
 """Names in one line, before the others are only counted."""

@@ -8,7 +8,7 @@ from threading import Lock, Thread
 from time import monotonic
 from typing import TypeVar
 
-from gpu_constructs.budget import WAITED
+from gpu_constructs.facts.budget import WAITED
 
 _QUIET = 10.0
 """Seconds after which a call that has no answer is said."""

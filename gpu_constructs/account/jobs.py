@@ -12,7 +12,7 @@ from typing import Any
 import boto3
 
 from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.values import dataclass
+from gpu_constructs.facts.values import dataclass
 
 __all__ = ["JobEnd", "run_job"]
 

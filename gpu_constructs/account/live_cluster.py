@@ -12,13 +12,12 @@ from botocore.exceptions import ClientError
 
 from gpu_constructs.account.calls import Clients, clients_of
 from gpu_constructs.account.deadline import Deadline
+from gpu_constructs.account.live.as_template import launch_templates_of
+from gpu_constructs.account.live.described import Answers, Thing, answers, short_name, text, thing
+from gpu_constructs.account.live.subjects import definition_of, described_as, nearest_of
 from gpu_constructs.account.problems import ERRORS, Call, code_of, problem_of
-from gpu_constructs.budget import brief
-from gpu_constructs.errors import GpuConstructsError, UnknownNameError, shown
-from gpu_constructs.live.as_template import launch_templates_of
-from gpu_constructs.live.described import Answers, Thing, answers, short_name, text, thing
-from gpu_constructs.live.subjects import definition_of, described_as, nearest_of
-from gpu_constructs.values import dataclass
+from gpu_constructs.errors import GpuConstructsError, UnknownNameError, brief, shown
+from gpu_constructs.facts.values import dataclass
 
 __all__ = ["CALLS", "Live", "about", "clients_of", "clusters_of", "hosts_of"]
 

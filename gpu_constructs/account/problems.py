@@ -24,8 +24,9 @@ from botocore.exceptions import (
 from botocore.parsers import ResponseParserError
 
 from gpu_constructs.account.deadline import OverdueError
-from gpu_constructs.budget import MESSAGE, brief
-from gpu_constructs.values import dataclass
+from gpu_constructs.errors import brief
+from gpu_constructs.facts.budget import MESSAGE
+from gpu_constructs.facts.values import dataclass
 
 ERRORS = (
     BotoCoreError,

@@ -12,12 +12,12 @@ from typing import Any, cast, get_args, get_origin, get_type_hints, is_typeddict
 from gpu_constructs.account import answers, changes
 from gpu_constructs.account.changes import family_of
 from gpu_constructs.account.rows import DevicesRow, FamilyRow, QuotaRow, TypeRow
-from gpu_constructs.hardware.drivers import driver_support
-from gpu_constructs.hardware.image_table import IMAGES
-from gpu_constructs.hardware.model import Accelerators, Architecture, Vendor
-from gpu_constructs.hardware.records import Row
-from gpu_constructs.hardware.releases import line_of, recorded_number, release_number
-from gpu_constructs.values import dataclass
+from gpu_constructs.facts.drivers import driver_support
+from gpu_constructs.facts.image_table import IMAGES
+from gpu_constructs.facts.model import Accelerators, Architecture, Vendor
+from gpu_constructs.facts.records import Row
+from gpu_constructs.facts.releases import line_of, recorded_number, release_number
+from gpu_constructs.facts.values import dataclass
 
 RDMA = "device RDMA"
 """The fact of a family of which a row does not show that it is missing: without it, a row has no RDMA."""
@@ -49,7 +49,7 @@ def gaps(rows: Mapping[str, TypeRow], families: Mapping[str, FamilyRow]) -> froz
 
 def release_gaps(file: Row) -> frozenset[Gap]:
     """The releases of images whose driver is not known, and not settled by the releases around them."""
-    place = "gpu_constructs/hardware/data/image_releases.json"
+    place = "gpu_constructs/facts/data/image_releases.json"
     return frozenset(
         Gap(subject=name, fact=fact, place=place) for name, row in file["lines"].items() for fact in _drivers_of(row)
     )
@@ -101,7 +101,7 @@ def _of_gpu(devices: DevicesRow) -> Iterator[Gap]:
     capability = None if known is None else (known[0], known[1])
     gpu = Accelerators(vendor=Vendor.NVIDIA, model=model, count=1, logical_count=1, compute_capability=capability)
     if driver_support(gpu) is None:
-        yield Gap(subject=model, fact="first driver", place="gpu_constructs/hardware/drivers.py")
+        yield Gap(subject=model, fact="first driver", place="gpu_constructs/facts/drivers.py")
 
 
 _MOST = 1 << 40

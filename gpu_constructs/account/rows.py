@@ -1,4 +1,4 @@
-"""Types of the rows of the catalogue's files, which `gpu_constructs.hardware.records` reads."""
+"""Types of the rows of the catalogue's files, which `gpu_constructs.facts.records` reads."""
 
 from __future__ import annotations
 

@@ -12,10 +12,9 @@ from types import MappingProxyType
 from typing import Final
 
 from gpu_constructs.account.calls import Calls, Clients
-from gpu_constructs.budget import brief
-from gpu_constructs.errors import GpuConstructsError
-from gpu_constructs.live.described import Thing, listed, short_name, text
-from gpu_constructs.values import dataclass
+from gpu_constructs.account.live.described import Thing, listed, short_name, text
+from gpu_constructs.errors import GpuConstructsError, brief
+from gpu_constructs.facts.values import dataclass
 
 POLICY: Final[Mapping[str, object]] = MappingProxyType(
     {

@@ -10,8 +10,8 @@ from typing import SupportsIndex, TypeVar
 
 from gpu_constructs.cdk.tokens import is_text_token, is_token
 from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.facts.aws_limits import ECS_NAME_FORM, LARGEST_INTEGER, is_ecs_name
 from gpu_constructs.fleet import UNKNOWN, Unknown
-from gpu_constructs.hardware.aws_limits import ECS_NAME_FORM, LARGEST_INTEGER, is_ecs_name
 
 MAX_GPU_MEMORY_GIB = 1024
 """More than any GPU has (B300: 269 GiB); a larger number is MiB that were taken for GiB."""
@@ -158,7 +158,7 @@ def known_or(given: _Given, checked: _Given | Unknown) -> _Given:
 
 
 def name(argument: str, value: str, *, fix: str) -> None:
-    """Refuses text that ECS does not accept as a name, see `gpu_constructs.hardware.aws_limits.ECS_NAME_FORM`.
+    """Refuses text that ECS does not accept as a name, see `gpu_constructs.facts.aws_limits.ECS_NAME_FORM`.
 
     Raises:
         InvalidValueError: It is not such text; a token passes.

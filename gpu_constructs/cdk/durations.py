@@ -9,8 +9,8 @@ import aws_cdk as cdk
 from gpu_constructs.cdk.calls import translated
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError
+from gpu_constructs.facts.aws_limits import LARGEST_INTEGER
 from gpu_constructs.fleet import UNKNOWN, Unknown
-from gpu_constructs.hardware.aws_limits import LARGEST_INTEGER
 
 
 def whole_seconds(

@@ -11,10 +11,9 @@ from pathlib import Path
 
 from gpu_constructs.account.changes import changes
 from gpu_constructs.account.refresh import in_words, refreshed, release_gaps
-from gpu_constructs.budget import clean
 from gpu_constructs.cli.live_answers import account_part
-from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.hardware.records import CATALOGUE, DATA, as_written, parsed, read
+from gpu_constructs.errors import InvalidValueError, clean, shown
+from gpu_constructs.facts.records import CATALOGUE, DATA, as_written, parsed, read
 
 _FILES = ("accelerated", "general", "prices", "image_releases")
 

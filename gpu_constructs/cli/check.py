@@ -8,10 +8,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from gpu_constructs.budget import LABEL, MESSAGE, brief
-from gpu_constructs.checking.configuration import FAIL_ON, NEVER, UNCHECKED_TASKS, found_configuration
-from gpu_constructs.checking.other_values import ValueTable, Verdict
-from gpu_constructs.checking.report import Report
+from gpu_constructs.check.configuration import FAIL_ON, NEVER, UNCHECKED_TASKS, found_configuration
+from gpu_constructs.check.other_values import ValueTable, Verdict
+from gpu_constructs.check.report import Report
 from gpu_constructs.cli.inputs import add_inputs, reviewed
 from gpu_constructs.cli.machine_reports import as_json, as_sarif
 from gpu_constructs.cli.output import (
@@ -28,6 +27,8 @@ from gpu_constructs.cli.output import (
     width_of,
     wrapped,
 )
+from gpu_constructs.errors import brief
+from gpu_constructs.facts.budget import LABEL, MESSAGE
 from gpu_constructs.rules import Finding, Severity, known_id, rules_without
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.fit.unchecked import UNCHECKED

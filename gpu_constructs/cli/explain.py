@@ -6,12 +6,12 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 
-from gpu_constructs.budget import LABEL, MESSAGE, brief
-from gpu_constructs.checking.configuration import found_configuration
-from gpu_constructs.checking.pool_answers import PoolAnswer, fix_of, found_by, names_of, pools_of_task
+from gpu_constructs.check.configuration import found_configuration
+from gpu_constructs.check.pool_answers import PoolAnswer, fix_of, found_by, names_of, pools_of_task
 from gpu_constructs.cli.inputs import add_inputs, reviewed
 from gpu_constructs.cli.output import Line, add_format, fix_lines, headed, json_text, pieces, show, width_of, wrapped
-from gpu_constructs.errors import UnknownNameError
+from gpu_constructs.errors import UnknownNameError, brief
+from gpu_constructs.facts.budget import LABEL, MESSAGE
 from gpu_constructs.fleet import Fleet, Task, Unknown, Workload
 from gpu_constructs.fleet.workload import find_task
 from gpu_constructs.placement import alternatives

@@ -7,14 +7,14 @@ import os
 import sys
 from collections.abc import Sequence
 
-from gpu_constructs.budget import BYTES, HOSTS
-from gpu_constructs.checking.configuration import Configuration
-from gpu_constructs.checking.report import Report, check_files
+from gpu_constructs.check.configuration import Configuration
+from gpu_constructs.check.report import Report, check_files
 from gpu_constructs.cli.output import add_configuration, say
 from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.hardware import regions
-from gpu_constructs.hardware.catalogue import for_one_check
-from gpu_constructs.hardware.names import REGIONS
+from gpu_constructs.facts import regions
+from gpu_constructs.facts.budget import BYTES, HOSTS
+from gpu_constructs.facts.catalogue import for_one_check
+from gpu_constructs.facts.names import REGIONS
 from gpu_constructs.rules import Choice
 from gpu_constructs.template import UnreadableError
 

@@ -11,8 +11,8 @@ from enum import Enum
 from typing import Any, NoReturn
 
 from gpu_constructs.errors import GpuConstructsError, InvalidValueError, shown
-from gpu_constructs.hardware import Architecture, InstanceNeeds, PurchaseClass, Range, Vendor
-from gpu_constructs.values import dataclass
+from gpu_constructs.facts import Architecture, InstanceNeeds, PurchaseClass, Range, Vendor
+from gpu_constructs.facts.values import dataclass
 
 _MIB_PER_GIB = 1024
 _MOST = 1e15

@@ -6,11 +6,11 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from string import ascii_lowercase
 
+from gpu_constructs.check.planning.model_memory import MEMORY_FRACTION, ModelMemory, gpus_that_hold
 from gpu_constructs.cli.output import Line, pieces, table, width_of
-from gpu_constructs.hardware import RECORDED, Accelerators, Choice, InstanceType, Offer
-from gpu_constructs.hardware.prices import Price
-from gpu_constructs.planning.model_memory import MEMORY_FRACTION, ModelMemory, gpus_that_hold
-from gpu_constructs.values import dataclass
+from gpu_constructs.facts import RECORDED, Accelerators, Choice, InstanceType, Offer
+from gpu_constructs.facts.prices import Price
+from gpu_constructs.facts.values import dataclass
 
 _MIB_PER_GIB = 1024
 _MODEL_WIDTH = 19  # of an accelerator's name where 80 columns must do; FPGAs have longer ones

@@ -9,16 +9,7 @@ from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from functools import partial
 
-from gpu_constructs.budget import NAME
-from gpu_constructs.cli.instance_flags import add_flags, as_written, needs_from, written
-from gpu_constructs.cli.instance_report import Found, as_facts, as_lines
-from gpu_constructs.cli.output import add_configuration, add_format, declared_types, json_text, show, table, width_of
-from gpu_constructs.errors import GpuConstructsError, InvalidValueError, UnknownNameError, argument_named, shown
-from gpu_constructs.hardware import InstanceNeeds, accelerated, choose, instance_type
-from gpu_constructs.hardware.catalogue import for_one_check
-from gpu_constructs.hardware.filters import Condition, needs_like
-from gpu_constructs.hardware.search import SORT_ORDERS
-from gpu_constructs.planning.model_memory import (
+from gpu_constructs.check.planning.model_memory import (
     CACHE_FORMATS,
     CONTEXT,
     ModelMemory,
@@ -26,7 +17,16 @@ from gpu_constructs.planning.model_memory import (
     kv_bytes_per_token,
     memory_of_model,
 )
-from gpu_constructs.planning.model_shapes import MODEL_SHAPES, ModelShape, model_shape, shape_of_size
+from gpu_constructs.check.planning.model_shapes import MODEL_SHAPES, ModelShape, model_shape, shape_of_size
+from gpu_constructs.cli.instance_flags import add_flags, as_written, needs_from, written
+from gpu_constructs.cli.instance_report import Found, as_facts, as_lines
+from gpu_constructs.cli.output import add_configuration, add_format, declared_types, json_text, show, table, width_of
+from gpu_constructs.errors import GpuConstructsError, InvalidValueError, UnknownNameError, argument_named, shown
+from gpu_constructs.facts import InstanceNeeds, accelerated, choose, instance_type
+from gpu_constructs.facts.budget import NAME
+from gpu_constructs.facts.catalogue import for_one_check
+from gpu_constructs.facts.filters import Condition, needs_like
+from gpu_constructs.facts.search import SORT_ORDERS
 
 _MODEL = "model"
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from gpu_constructs.budget import BYTES, LABEL, MESSAGE, brief
+from gpu_constructs.account.live.described import Answers, answers, parsed
+from gpu_constructs.account.live.verified import Check
 from gpu_constructs.cli.output import Line, fix_lines, pieces, say
-from gpu_constructs.errors import GpuConstructsError, InvalidValueError, shown
-from gpu_constructs.live.described import Answers, answers, parsed
-from gpu_constructs.live.verified import Check
-from gpu_constructs.values import dataclass
+from gpu_constructs.errors import GpuConstructsError, InvalidValueError, brief, shown
+from gpu_constructs.facts.budget import BYTES, LABEL, MESSAGE
+from gpu_constructs.facts.values import dataclass
 
 if TYPE_CHECKING:
     from types import ModuleType

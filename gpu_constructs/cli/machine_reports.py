@@ -13,8 +13,8 @@ from hashlib import sha256
 from pathlib import PurePath
 from urllib.parse import quote
 
-from gpu_constructs.checking.other_values import ValueTable
-from gpu_constructs.checking.report import Report
+from gpu_constructs.check.other_values import ValueTable
+from gpu_constructs.check.report import Report
 from gpu_constructs.cli.output import json_text
 from gpu_constructs.errors import __version__
 from gpu_constructs.fleet import Origin

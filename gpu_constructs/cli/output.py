@@ -15,10 +15,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import TextIO, cast
 
-from gpu_constructs.budget import MESSAGE, brief, clean
-from gpu_constructs.configuration_files import CONFIGURATION_FILES
-from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.hardware import InstanceType
+from gpu_constructs.errors import InvalidValueError, brief, clean, shown
+from gpu_constructs.facts import InstanceType
+from gpu_constructs.facts.budget import MESSAGE
+from gpu_constructs.facts.catalogue import CONFIGURATION_FILES
 
 Line = Sequence[tuple[str, str]]
 """Pieces of text with their styles; an empty style is plain."""
@@ -248,5 +248,5 @@ def declared_types(arguments: argparse.Namespace) -> Mapping[str, InstanceType]:
     """
     if arguments.config is None and not any(map(os.path.exists, CONFIGURATION_FILES)):
         return {}
-    reader = import_module("gpu_constructs.checking.configuration")
+    reader = import_module("gpu_constructs.check.configuration")
     return cast("Mapping[str, InstanceType]", reader.found_configuration(arguments.config).instance_types)

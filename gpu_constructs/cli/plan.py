@@ -10,9 +10,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from itertools import chain
 
-from gpu_constructs.budget import LABEL, brief, clean
-from gpu_constructs.checking.configuration import Configuration, found_configuration
-from gpu_constructs.checking.report import Report
+from gpu_constructs.check.configuration import Configuration, found_configuration
+from gpu_constructs.check.planning import FleetPlan, plan
+from gpu_constructs.check.planning.budget_verdict import BudgetVerdict, verdict
+from gpu_constructs.check.planning.in_words import about_prices
+from gpu_constructs.check.planning.plan_difference import PlanDifference, Row, Status, difference
+from gpu_constructs.check.planning.updates import RefusedUpdate, update_of
+from gpu_constructs.check.report import Report
 from gpu_constructs.cli.inputs import add_inputs, reviewed
 from gpu_constructs.cli.output import (
     Line,
@@ -26,12 +30,8 @@ from gpu_constructs.cli.output import (
     width_of,
 )
 from gpu_constructs.cli.plan_report import budget_facts, budget_lines, facts_of, json_report, lines, numbers_table
-from gpu_constructs.errors import InvalidValueError, __version__, shown
-from gpu_constructs.planning import FleetPlan, plan
-from gpu_constructs.planning.budget_verdict import BudgetVerdict, verdict
-from gpu_constructs.planning.in_words import about_prices
-from gpu_constructs.planning.plan_difference import PlanDifference, Row, Status, difference
-from gpu_constructs.planning.updates import RefusedUpdate, update_of
+from gpu_constructs.errors import InvalidValueError, __version__, brief, clean, shown
+from gpu_constructs.facts.budget import LABEL
 
 _AMOUNT = re.compile(r"-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")  # float() takes other digits and 1_0
 

@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gpu_constructs.budget import LABEL, brief
-from gpu_constructs.cli.output import Line, json_text, pieces, table, unstyled
-from gpu_constructs.errors import __version__
-from gpu_constructs.fleet import Unknown
-from gpu_constructs.hardware.prices import Price, dollars
-from gpu_constructs.placement.reasons import listed
-from gpu_constructs.planning.budget_verdict import BudgetVerdict
-from gpu_constructs.planning.fleet_plan import UNPLANNED, FleetPlan, Level, PoolPlan, QuotaNeed
-from gpu_constructs.planning.host_price import HOURS_A_MONTH, Usd
-from gpu_constructs.planning.in_words import (
+from gpu_constructs.check.planning.budget_verdict import BudgetVerdict
+from gpu_constructs.check.planning.fleet_plan import UNPLANNED, FleetPlan, Level, PoolPlan, QuotaNeed
+from gpu_constructs.check.planning.host_price import HOURS_A_MONTH, Usd
+from gpu_constructs.check.planning.in_words import (
     NOT_KNOWN,
     about_prices,
     amount,
@@ -28,6 +22,12 @@ from gpu_constructs.planning.in_words import (
     types_of,
     warm_pool,
 )
+from gpu_constructs.cli.output import Line, json_text, pieces, table, unstyled
+from gpu_constructs.errors import __version__, brief
+from gpu_constructs.facts.budget import LABEL
+from gpu_constructs.facts.prices import Price, dollars
+from gpu_constructs.fleet import Unknown
+from gpu_constructs.placement.reasons import listed
 
 _INDENT = 12
 _NO_FIT = "fits on none of these hosts, so no copy of it runs; gpu-constructs explain has the reasons"

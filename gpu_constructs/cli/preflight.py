@@ -14,12 +14,12 @@ from typing import TypeAlias
 from gpu_constructs.account.deadline import Deadline
 from gpu_constructs.account.preflight.check import Ask, Check, Result, Verdict
 from gpu_constructs.account.preflight.run import CHECKS, policy, preflight
-from gpu_constructs.checking.configuration import found_configuration
+from gpu_constructs.check.configuration import found_configuration
 from gpu_constructs.cli.inputs import add_inputs, reviewed
 from gpu_constructs.cli.live_answers import account_part
 from gpu_constructs.cli.output import Line, add_format, fix_lines, json_text, pieces, say, show, width_of
 from gpu_constructs.errors import InvalidValueError, __version__
-from gpu_constructs.hardware.names import require_region
+from gpu_constructs.facts.names import require_region
 
 Asks: TypeAlias = Callable[[str], Ask]
 """What asks AWS, by region."""

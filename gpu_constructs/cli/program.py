@@ -14,9 +14,9 @@ from importlib import import_module
 from itertools import pairwise
 from typing import Any, NoReturn, Protocol, TextIO, cast
 
-from gpu_constructs.budget import MESSAGE, brief
 from gpu_constructs.cli.output import deliver_failure, say
-from gpu_constructs.errors import GpuConstructsError, __version__
+from gpu_constructs.errors import GpuConstructsError, __version__, brief
+from gpu_constructs.facts.budget import MESSAGE
 
 _COMMANDS = {
     "catalog": "asks AWS for a newer catalogue of instance types and prices, or compares two",

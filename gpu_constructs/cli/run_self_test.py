@@ -13,10 +13,10 @@ from threading import current_thread, main_thread
 from types import FrameType, ModuleType
 from typing import NoReturn
 
+from gpu_constructs.account.live.self_test import FAMILY, IMAGE
 from gpu_constructs.cli.live_answers import add_cluster, clusters_named, facts_of, lines_of, live_part
 from gpu_constructs.cli.output import Line, add_format, json_text, pieces, say, show, width_of
 from gpu_constructs.errors import InvalidValueError
-from gpu_constructs.live.self_test import FAMILY, IMAGE
 
 _MINUTES = 20
 

@@ -8,10 +8,10 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from gpu_constructs.budget import LABEL, MESSAGE, brief
 from gpu_constructs.cli.live_answers import account_part, add_cluster, clusters_named, live_part
 from gpu_constructs.cli.output import Line, add_format, json_text, say, show
-from gpu_constructs.errors import GpuConstructsError, InvalidValueError, shown
+from gpu_constructs.errors import GpuConstructsError, InvalidValueError, brief, shown
+from gpu_constructs.facts.budget import LABEL, MESSAGE
 
 if TYPE_CHECKING:
     from gpu_constructs.account.stop_tasks import LooseTask, StopTasks

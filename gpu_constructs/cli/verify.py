@@ -7,6 +7,9 @@ import sys
 from collections.abc import Collection, Sequence
 from itertools import chain
 
+from gpu_constructs.account.live.described import answers
+from gpu_constructs.account.live.self_test import IMAGE, judged, read_self_test, task_definition
+from gpu_constructs.account.live.verified import Check, verify
 from gpu_constructs.cli.live_answers import (
     Described,
     add_cluster,
@@ -19,10 +22,7 @@ from gpu_constructs.cli.live_answers import (
     text_of,
 )
 from gpu_constructs.cli.output import add_format, json_text, show, width_of
-from gpu_constructs.hardware import instance_type
-from gpu_constructs.live.described import answers
-from gpu_constructs.live.self_test import IMAGE, judged, read_self_test, task_definition
-from gpu_constructs.live.verified import Check, verify
+from gpu_constructs.facts import instance_type
 
 _COULD_NOT = 2
 

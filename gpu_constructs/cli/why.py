@@ -6,12 +6,13 @@ import argparse
 import sys
 from collections.abc import Iterator
 
-from gpu_constructs.budget import LABEL, MESSAGE, brief
+from gpu_constructs.account.live.hosts import Cause
+from gpu_constructs.account.live.subjects import subject_called
+from gpu_constructs.account.live.waiting import Diagnosis, why
 from gpu_constructs.cli.live_answers import Described, add_cluster, described
 from gpu_constructs.cli.output import Line, add_format, fix_lines, headed, json_text, pieces, show, width_of
-from gpu_constructs.live.hosts import Cause
-from gpu_constructs.live.subjects import subject_called
-from gpu_constructs.live.waiting import Diagnosis, why
+from gpu_constructs.errors import brief
+from gpu_constructs.facts.budget import LABEL, MESSAGE
 
 _COUNTS = ("desired", "running", "pending")
 

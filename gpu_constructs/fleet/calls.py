@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import field
 from enum import Enum
 
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet.origin import Origin
 from gpu_constructs.fleet.task import Task
 from gpu_constructs.fleet.unknown import Unknown
-from gpu_constructs.values import dataclass
 
 
 class Starter(Enum):

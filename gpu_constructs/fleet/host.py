@@ -7,9 +7,9 @@ from dataclasses import field
 from enum import Enum
 
 from gpu_constructs.errors import IncompatibleError
+from gpu_constructs.facts import InstanceType
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet.unknown import Unknown
-from gpu_constructs.hardware import InstanceType
-from gpu_constructs.values import dataclass
 
 NAME_OF_DEPLOY = "…"
 """Stands in the text of user data for a name or an id that the deploy makes."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpu_constructs.budget import LABEL
+from gpu_constructs.facts.budget import LABEL
 
 METADATA_KEY = "gpu-constructs"
 """Key in the ``Metadata`` of a resource, for the needs of containers and for what is accepted; the constructs write it,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
-from gpu_constructs.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import field, replace
 
-from gpu_constructs.values import dataclass
+from gpu_constructs.facts.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

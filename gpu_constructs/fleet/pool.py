@@ -6,13 +6,7 @@ from dataclasses import field, fields
 from enum import Enum
 from typing import Any
 
-from gpu_constructs.fleet.group import GroupSettings
-from gpu_constructs.fleet.host import NO_USER_DATA, NetworkInterface, UserData
-from gpu_constructs.fleet.launch_details import NOTHING_SAID, LaunchDetails
-from gpu_constructs.fleet.origin import Origin, Subnet
-from gpu_constructs.fleet.purchase import Bought, InstanceRequirements
-from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
-from gpu_constructs.hardware import (
+from gpu_constructs.facts import (
     Architecture,
     Image,
     InstanceType,
@@ -20,7 +14,13 @@ from gpu_constructs.hardware import (
     Vendor,
     system_of_parameter,
 )
-from gpu_constructs.values import dataclass
+from gpu_constructs.facts.values import dataclass
+from gpu_constructs.fleet.group import GroupSettings
+from gpu_constructs.fleet.host import NO_USER_DATA, NetworkInterface, UserData
+from gpu_constructs.fleet.launch_details import NOTHING_SAID, LaunchDetails
+from gpu_constructs.fleet.origin import Origin, Subnet
+from gpu_constructs.fleet.purchase import Bought, InstanceRequirements
+from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
 
 _OWN = "custom"  # instead of a release
 _DIGITS = 9  # of a memory size in MiB; no host has a million GiB

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from enum import Enum
 from functools import lru_cache
 
+from gpu_constructs.facts import Architecture, InstanceType, accelerated, general
+from gpu_constructs.facts.catalogue import declared_types
+from gpu_constructs.facts.managed_instances import may_be_managed
+from gpu_constructs.facts.names import MANUFACTURERS, TYPES, accelerator_name, matches
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet.origin import Subnet
 from gpu_constructs.fleet.unknown import Unknown
-from gpu_constructs.hardware import Architecture, InstanceType, accelerated, general
-from gpu_constructs.hardware.catalogue import declared_types
-from gpu_constructs.hardware.managed_instances import may_be_managed
-from gpu_constructs.hardware.names import MANUFACTURERS, TYPES, accelerator_name, matches
-from gpu_constructs.values import dataclass
 
 RESERVATIONS_ONLY = "capacity-reservations-only"
 """The preference with which hosts start in a capacity reservation or not at all."""

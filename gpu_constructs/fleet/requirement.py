@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
-from gpu_constructs.values import dataclass
 
 GPU = "GPU"
 NEURON_DEVICE = "NeuronDevice"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import field
 from enum import Enum
 
+from gpu_constructs.facts import Architecture
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet.origin import Origin
 from gpu_constructs.fleet.requirement import GPU, GpuNeeds, NvidiaMps, ResourceRequirement
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown, known, total
-from gpu_constructs.hardware import Architecture
-from gpu_constructs.values import dataclass
 
 
 class Scheduler(Enum):

@@ -10,15 +10,15 @@ from difflib import SequenceMatcher
 from enum import Enum
 from typing import TypeVar
 
-from gpu_constructs.budget import LABEL
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
+from gpu_constructs.facts import InstanceType
+from gpu_constructs.facts.budget import LABEL
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet.calls import Gang, JobQueue, Starter, Step, Submission
 from gpu_constructs.fleet.origin import Origin, Subnet
 from gpu_constructs.fleet.pool import Pool
 from gpu_constructs.fleet.task import PlacementConstraint, Task
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown
-from gpu_constructs.hardware import InstanceType
-from gpu_constructs.values import dataclass
 
 _SIDE_BY_SIDE = frozenset({"BLUE_GREEN", "LINEAR", "CANARY"})
 

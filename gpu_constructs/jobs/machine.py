@@ -14,9 +14,9 @@ from gpu_constructs.cdk.durations import in_words, whole_seconds
 from gpu_constructs.cdk.same_place import service_of_this_account
 from gpu_constructs.cdk.state_parts import State
 from gpu_constructs.cdk.tokens import is_token
+from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Unknown
-from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.jobs.job_run import NAME_FORM
 from gpu_constructs.jobs.states import longest_seconds
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition

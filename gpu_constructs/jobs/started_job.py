@@ -26,9 +26,9 @@ from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.same_place import service_of_this_account
 from gpu_constructs.cdk.state_parts import State
 from gpu_constructs.cdk.tokens import is_token
+from gpu_constructs.cluster.hosts.alarms import AlarmsOfTasks
+from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.errors import IncompatibleError, shown
-from gpu_constructs.hosts.alarms import AlarmsOfTasks
-from gpu_constructs.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.jobs.data import JobData, JobPlaces, require_key
 from gpu_constructs.jobs.job_run import JobRun
 from gpu_constructs.jobs.machine import alarm_of, machine_of_tasks

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from itertools import zip_longest
 
+from gpu_constructs.facts import InstanceType
+from gpu_constructs.facts.drivers import most_gpu_memory_mib
 from gpu_constructs.fleet import Pool, Unknown, known
-from gpu_constructs.hardware import InstanceType
-from gpu_constructs.hardware.drivers import most_gpu_memory_mib
 from gpu_constructs.placement.demand import Demand
 from gpu_constructs.placement.memo import by_identity
 from gpu_constructs.placement.packing import Need, Room, room_beside

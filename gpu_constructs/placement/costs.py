@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from math import gcd
 from typing import NamedTuple
 
+from gpu_constructs.facts import InstanceType
+from gpu_constructs.facts.prices import Price, dollars, on_demand_price
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, PARTLY_SPOT, Place, Pool, PoolKind, PurchaseOption, Unknown
-from gpu_constructs.hardware import InstanceType
-from gpu_constructs.hardware.prices import Price, dollars, on_demand_price
-from gpu_constructs.values import dataclass
 
 _AT_THE_ON_DEMAND_RATE = frozenset({PurchaseOption.ON_DEMAND, PurchaseOption.RESERVED})
 """A capacity reservation is billed at the on-demand rate, with hosts in it or without, see

@@ -8,10 +8,10 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
+from gpu_constructs.facts import Architecture
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import GPU, NEURON_DEVICE, PlacementConstraint, Scheduler, Task, Unknown, known
-from gpu_constructs.hardware import Architecture
 from gpu_constructs.placement.memo import by_identity
-from gpu_constructs.values import dataclass
 
 MEMBER_OF = "memberOf"
 LOG_DRIVER = "logging-driver."

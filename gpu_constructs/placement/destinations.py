@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from gpu_constructs.facts import Vendor
+from gpu_constructs.facts.aws_limits import FARGATE_PROVIDERS
 from gpu_constructs.fleet import (
     UNKNOWN,
     ComputeEnvironment,
@@ -26,8 +28,6 @@ from gpu_constructs.fleet import (
     Workload,
     known,
 )
-from gpu_constructs.hardware import Vendor
-from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS
 from gpu_constructs.placement.demand import Demand, demand_of
 from gpu_constructs.placement.fit import fit_demand
 from gpu_constructs.placement.memo import by_identity

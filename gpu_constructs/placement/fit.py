@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
+from gpu_constructs.facts import Architecture, InstanceType, accelerated, general
+from gpu_constructs.facts.catalogue import by_size, is_offered
 from gpu_constructs.fleet import (
     PlacementConstraint,
     Pool,
@@ -17,8 +19,6 @@ from gpu_constructs.fleet import (
     Task,
     Unknown,
 )
-from gpu_constructs.hardware import Architecture, InstanceType, accelerated, general
-from gpu_constructs.hardware.catalogue import by_size, is_offered
 from gpu_constructs.placement.assumptions import rooms_of
 from gpu_constructs.placement.demand import Demand, demand_of
 from gpu_constructs.placement.machine import unmet_needs

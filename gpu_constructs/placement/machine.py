@@ -9,8 +9,19 @@ import re
 from collections.abc import Iterator
 from enum import Enum
 
-from gpu_constructs.budget import NAME
 from gpu_constructs.errors import GpuConstructsError, shown
+from gpu_constructs.facts import Image, InstanceType, OperatingSystem, Vendor, Verdict, compatibility
+from gpu_constructs.facts.budget import NAME
+from gpu_constructs.facts.cuda import runs_on
+from gpu_constructs.facts.drivers import most_gpu_memory_mib
+from gpu_constructs.facts.gpu_features import (
+    MPS_FIRST_AGENT,
+    MPS_FIRST_RELEASE,
+    MPS_LEAST_CAPABILITY,
+    MPS_SERVICE,
+    precision,
+)
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import (
     BOUGHT_IN_ADVANCE,
     GPU_SUPPORT,
@@ -23,19 +34,8 @@ from gpu_constructs.fleet import (
     Task,
     Unknown,
 )
-from gpu_constructs.hardware import Image, InstanceType, OperatingSystem, Vendor, Verdict, compatibility
-from gpu_constructs.hardware.cuda import runs_on
-from gpu_constructs.hardware.drivers import most_gpu_memory_mib
-from gpu_constructs.hardware.gpu_features import (
-    MPS_FIRST_AGENT,
-    MPS_FIRST_RELEASE,
-    MPS_LEAST_CAPABILITY,
-    MPS_SERVICE,
-    precision,
-)
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.reasons import Doubt, DoubtKind, Obstacle, ObstacleKind
-from gpu_constructs.values import dataclass
 
 _RELEASE = re.compile(r"(?<!\d)2023\.0\.(\d{8})(?!\d)")
 

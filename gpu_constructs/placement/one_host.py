@@ -16,6 +16,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from gpu_constructs.errors import shown
+from gpu_constructs.facts import Accelerators, InstanceType, Vendor
+from gpu_constructs.facts.drivers import most_gpu_memory_mib
 from gpu_constructs.fleet import (
     RESERVED_TCP,
     TASK_INTERFACES,
@@ -24,8 +26,6 @@ from gpu_constructs.fleet import (
     Unknown,
     known,
 )
-from gpu_constructs.hardware import Accelerators, InstanceType, Vendor
-from gpu_constructs.hardware.drivers import most_gpu_memory_mib
 from gpu_constructs.placement.assumptions import NEURON_TASK, Assumption, need_of, rooms_on
 from gpu_constructs.placement.demand import Demand
 from gpu_constructs.placement.packing import Need, Room, copies_per_host

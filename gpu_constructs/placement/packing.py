@@ -14,7 +14,7 @@ from dataclasses import field, replace
 from operator import itemgetter
 from typing import TypeAlias
 
-from gpu_constructs.values import dataclass
+from gpu_constructs.facts.values import dataclass
 
 Units: TypeAlias = tuple[int, ...]
 

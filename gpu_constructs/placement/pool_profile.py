@@ -8,6 +8,9 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
+from gpu_constructs.facts import Architecture, InstanceType
+from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU, MAX_USER_DATA_BYTES, RESERVED_PORTS
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import (
     INSTANCE_ATTRIBUTES,
     RESERVED_TCP,
@@ -20,12 +23,9 @@ from gpu_constructs.fleet import (
     Unknown,
     UserData,
 )
-from gpu_constructs.hardware import Architecture, InstanceType
-from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU, MAX_USER_DATA_BYTES, RESERVED_PORTS
 from gpu_constructs.placement.demand import LOG_DRIVER, Demand
 from gpu_constructs.placement.memo import Identical, by_identity
 from gpu_constructs.placement.query import SUBNET, ZONE, AttributeValue, Beginning, Host, host_of
-from gpu_constructs.values import dataclass
 
 ASSUMED_RESERVE_MIB = 256
 """Memory that is taken for kept by the agent, the SSM agent and the driver's daemons where nothing says how much.

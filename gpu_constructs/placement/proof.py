@@ -11,12 +11,12 @@ from dataclasses import field
 from enum import Enum
 from itertools import accumulate
 
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, Unknown, Workload
 from gpu_constructs.placement.assumptions import Assumption, need_of, rooms_of
 from gpu_constructs.placement.demand import Demand
 from gpu_constructs.placement.packing import UNITS, Load, Need, Packing, Room, copies_per_host
 from gpu_constructs.placement.pool_profile import PoolProfile
-from gpu_constructs.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

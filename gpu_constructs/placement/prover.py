@@ -18,9 +18,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from gpu_constructs.budget import work
+from gpu_constructs.facts.aws_limits import FARGATE_PROVIDERS
+from gpu_constructs.facts.budget import work
 from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, PoolKind, Unknown, Workload
-from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS
 from gpu_constructs.placement.assumptions import Assumption, hosts_of
 from gpu_constructs.placement.demand import Demand, demand_of
 from gpu_constructs.placement.destinations import is_complete, started_by_strategies

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from gpu_constructs.budget import work
+from gpu_constructs.facts.budget import work
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import (
     INSTANCE_ATTRIBUTES,
     Fleet,
@@ -31,7 +32,6 @@ from gpu_constructs.placement.memo import by_identity
 from gpu_constructs.placement.one_host import on_host
 from gpu_constructs.placement.pool_profile import Daemon, PoolProfile, profile_of
 from gpu_constructs.placement.reasons import listed
-from gpu_constructs.values import dataclass
 
 _ROUNDED_UP = 0.1
 """Part of a copy from which on rounding may make it one."""

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import TypeAlias
 
+from gpu_constructs.facts import InstanceType
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import UNKNOWN, Unknown
-from gpu_constructs.hardware import InstanceType
-from gpu_constructs.values import dataclass
 
 _MOST_NAMES = 6
 

@@ -10,15 +10,15 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import TypeAlias
 
+from gpu_constructs.facts import InstanceType
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import UNKNOWN, PlacementConstraint, Pool, Task, Unknown, Workload
-from gpu_constructs.hardware import InstanceType
 from gpu_constructs.placement.demand import demand_of
 from gpu_constructs.placement.fit import runs_somewhere
 from gpu_constructs.placement.machine import of_every_host, of_machine, unmet_needs
 from gpu_constructs.placement.one_host import on_host
 from gpu_constructs.placement.pool_profile import PoolProfile
 from gpu_constructs.placement.reasons import Doubt, DoubtKind, Fit, Obstacle, ObstacleKind
-from gpu_constructs.values import dataclass
 
 UNSCALED = frozenset({DoubtKind.SMALLEST_TYPE, DoubtKind.SOME_TYPES})
 """Doubts about what managed scaling launches: it looks at the smallest type only."""

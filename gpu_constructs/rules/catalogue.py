@@ -15,8 +15,8 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeAlias
 
-from gpu_constructs.budget import FOUND, NAME, Work, one_call
 from gpu_constructs.errors import UnknownNameError
+from gpu_constructs.facts.budget import FOUND, NAME, Work, one_call
 from gpu_constructs.fleet import Fleet, Pool, PoolKind, Scheduler, Task, Workload
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.finding import Finding, Severity

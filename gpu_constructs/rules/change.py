@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TypeAlias, TypeVar
 
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import Fleet, Pool, Task, Workload
-from gpu_constructs.values import dataclass
 
 _Thing = TypeVar("_Thing", Pool, Task, Workload)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import field
 from enum import Enum
 
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import Origin
 from gpu_constructs.rules.change import Way
-from gpu_constructs.values import dataclass
 
 
 class Severity(str, Enum):

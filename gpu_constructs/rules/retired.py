@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from gpu_constructs.values import dataclass
+from gpu_constructs.facts.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Protocol, TypeAlias, TypeVar
 
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import Container, Origin, Pool, Task, Workload
 from gpu_constructs.rules.change import Way, Ways
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.finding import Finding, Severity
 from gpu_constructs.rules.words import joined
-from gpu_constructs.values import dataclass
 
 Subject = type[Pool] | type[Task] | type[Workload] | type[Context]
 """What a rule looks at: each pool, task or workload alone, or everything at once."""

@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TypeAlias
 
-from gpu_constructs.budget import work
+from gpu_constructs.facts.budget import work
 from gpu_constructs.fleet import Fleet, GangMember, Pool, Task, Workload
 from gpu_constructs.rules.change import Way, changed
 from gpu_constructs.rules.rule import Problem, Rule

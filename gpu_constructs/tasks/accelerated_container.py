@@ -17,8 +17,8 @@ from aws_cdk import aws_ecs as ecs
 from gpu_constructs.cdk.arguments import whole_number
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError
+from gpu_constructs.facts import Vendor
 from gpu_constructs.fleet import NEURON_DEVICE, Container, GpuNeeds, Pool, PoolKind, ResourceRequirement, Task, known
-from gpu_constructs.hardware import Vendor
 from gpu_constructs.placement import FairShare, demand_of
 from gpu_constructs.tasks.container_options import ContainerOptions, passed_on
 from gpu_constructs.tasks.container_plan import ContainerPlan, finish_plan, require_container_name, with_container

@@ -15,14 +15,13 @@ import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
 from typing_extensions import TypedDict
 
-from gpu_constructs.budget import brief
 from gpu_constructs.cdk.arguments import whole, whole_number
 from gpu_constructs.cdk.durations import whole_seconds
 from gpu_constructs.cdk.tokens import is_token
-from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, brief, shown
+from gpu_constructs.facts.aws_limits import HEALTH_CHECK_LIMITS, LARGEST_INTEGER, LARGEST_PORT
+from gpu_constructs.facts.managed_instances import CONTAINER_SETTINGS_REFUSED
 from gpu_constructs.fleet import Task
-from gpu_constructs.hardware.aws_limits import HEALTH_CHECK_LIMITS, LARGEST_INTEGER, LARGEST_PORT
-from gpu_constructs.hardware.managed_instances import CONTAINER_SETTINGS_REFUSED
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.tasks.gpu_ask import GpuNeedOptions
 

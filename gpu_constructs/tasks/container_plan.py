@@ -12,8 +12,8 @@ from gpu_constructs.cdk.arguments import name as require_name
 from gpu_constructs.cdk.refusal import require_served
 from gpu_constructs.cdk.tokens import is_token, known_text
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
+from gpu_constructs.facts.aws_limits import LARGEST_INTEGER, MIN_CONTAINER_MEMORY_MIB
 from gpu_constructs.fleet import UNKNOWN, Container, Pool, PoolKind, Task, Unknown, total
-from gpu_constructs.hardware.aws_limits import LARGEST_INTEGER, MIN_CONTAINER_MEMORY_MIB
 from gpu_constructs.placement import NOTHING_KEPT, FairShare
 from gpu_constructs.tasks.container_options import (
     REFUSED_ON_MANAGED,

@@ -16,15 +16,15 @@ from typing import Literal, TypeAlias, cast
 import aws_cdk as cdk
 from typing_extensions import TypedDict
 
-from gpu_constructs.budget import NAME
 from gpu_constructs.cdk.arguments import flag, gpu_memory_mib, known_or, whole_number
 from gpu_constructs.cdk.kinds import with_names_checked
 from gpu_constructs.cdk.tokens import is_list_token, is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
+from gpu_constructs.facts.aws_limits import MAX_PERCENT
+from gpu_constructs.facts.budget import NAME
+from gpu_constructs.facts.cuda import is_target
+from gpu_constructs.facts.gpu_features import precision as number_format
 from gpu_constructs.fleet import GPU, UNKNOWN, Container, GpuNeeds, NvidiaMps, Pool, ResourceRequirement, Task, Unknown
-from gpu_constructs.hardware.aws_limits import MAX_PERCENT
-from gpu_constructs.hardware.cuda import is_target
-from gpu_constructs.hardware.gpu_features import precision as number_format
 from gpu_constructs.placement import alternatives
 
 _RULE = "GPU020"

@@ -12,9 +12,9 @@ from fractions import Fraction
 
 from gpu_constructs.cdk.refusal import raise_any
 from gpu_constructs.errors import IncompatibleError, InvalidValueError
+from gpu_constructs.facts import InstanceType
 from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, PoolKind, StrategyItem, Task, Unknown, Workload
 from gpu_constructs.fleet.host import efa_layout
-from gpu_constructs.hardware import InstanceType
 from gpu_constructs.placement import NOTHING_KEPT, Demand, FairShare, demand_of, share_of
 from gpu_constructs.placement.fit import refusals
 from gpu_constructs.rules import check, one_of

@@ -15,8 +15,8 @@ from typing import NamedTuple
 from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs.errors import DoesNotFitError, InvalidValueError
+from gpu_constructs.facts.aws_limits import PROXY_CPU, PROXY_MEMORY_MIB
 from gpu_constructs.fleet import UNKNOWN, Container, Pool, Task, Unknown, known, total
-from gpu_constructs.hardware.aws_limits import PROXY_CPU, PROXY_MEMORY_MIB
 from gpu_constructs.placement import FairShare, task_slots
 from gpu_constructs.placement.fit import refusals
 from gpu_constructs.tasks.container_plan import DefaultSize, share_for, with_container

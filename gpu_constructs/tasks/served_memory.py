@@ -7,13 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from gpu_constructs.cdk.tokens import is_token
-from gpu_constructs.errors import DoesNotFitError, IncompatibleError, shown
-from gpu_constructs.fleet import Pool
-from gpu_constructs.hardware import InstanceNeeds, InstanceType, choose
-from gpu_constructs.hardware.drivers import cuda_memory_mib, most_gpu_memory_mib
-from gpu_constructs.hardware.filters import Condition
-from gpu_constructs.models.model_server import ModelServer
-from gpu_constructs.planning.model_memory import (
+from gpu_constructs.check.planning.model_memory import (
     CONTEXT,
     MEMORY_FRACTION,
     ModelMemory,
@@ -21,10 +15,16 @@ from gpu_constructs.planning.model_memory import (
     memory_of_model,
     vllm_takes,
 )
-from gpu_constructs.planning.model_shapes import model_named
+from gpu_constructs.check.planning.model_shapes import model_named
+from gpu_constructs.errors import DoesNotFitError, IncompatibleError, shown
+from gpu_constructs.facts import InstanceNeeds, InstanceType, choose
+from gpu_constructs.facts.drivers import cuda_memory_mib, most_gpu_memory_mib
+from gpu_constructs.facts.filters import Condition
+from gpu_constructs.fleet import Pool
 from gpu_constructs.rules import Finding, Severity
 from gpu_constructs.tasks.container_options import GpuContainerOptions
 from gpu_constructs.tasks.gpu_ask import GpuShare
+from gpu_constructs.tasks.models.model_server import ModelServer
 
 _RULE = "GPU064"
 _VLLM = frozenset({"vllm", "dlc_vllm"})

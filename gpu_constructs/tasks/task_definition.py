@@ -21,14 +21,14 @@ from gpu_constructs.cdk.same_place import trust_this_account
 from gpu_constructs.cdk.validation import announce
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.fleet import Task
-from gpu_constructs.models.cache_storage import CacheVolumes
-from gpu_constructs.models.model_cache import ModelCache
-from gpu_constructs.models.model_server import ModelServer
-from gpu_constructs.models.served_container import served_container
 from gpu_constructs.tasks.accelerated_container import NeuronDevices
 from gpu_constructs.tasks.container_options import ContainerOptions, GpuContainerOptions
 from gpu_constructs.tasks.counted_containers import CountedContainers
 from gpu_constructs.tasks.gpu_ask import Gpus
+from gpu_constructs.tasks.models.cache_storage import CacheVolumes
+from gpu_constructs.tasks.models.model_cache import ModelCache
+from gpu_constructs.tasks.models.model_server import ModelServer
+from gpu_constructs.tasks.models.served_container import served_container
 from gpu_constructs.tasks.room_beside import with_proxy
 from gpu_constructs.tasks.served_memory import with_memory
 from gpu_constructs.tasks.sidecar import require_no_gpus

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from aws_cdk import aws_ecs as ecs
 
-from gpu_constructs.capacity.gpu_capacity import GpuCapacity, ImportedGpuCapacity
 from gpu_constructs.cdk.tokens import is_token, known_text
+from gpu_constructs.cluster.capacity.gpu_capacity import GpuCapacity, ImportedGpuCapacity
+from gpu_constructs.cluster.managed.managed_gpu_capacity import ManagedGpuCapacity
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
+from gpu_constructs.facts import Architecture
+from gpu_constructs.facts.declared import metadata_of as types_written
 from gpu_constructs.fleet import DECLARED_TYPES, METADATA_KEY, PlacementConstraint, PoolKind, Task
-from gpu_constructs.hardware import Architecture
-from gpu_constructs.hardware.declared import metadata_of as types_written
-from gpu_constructs.managed.managed_gpu_capacity import ManagedGpuCapacity
 from gpu_constructs.placement.query import instance_type_in, render
 
 if TYPE_CHECKING:

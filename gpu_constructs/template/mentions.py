@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
-from gpu_constructs.budget import SEARCHED
+from gpu_constructs.facts.budget import SEARCHED
 from gpu_constructs.template.model import Reference, Resource, Text, Value
 
 

@@ -11,8 +11,8 @@ from dataclasses import field
 from typing import TypeAlias
 
 from gpu_constructs.errors import GpuConstructsError
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import Origin, Unknown
-from gpu_constructs.values import dataclass
 
 STATE_MACHINES = ("AWS::StepFunctions::StateMachine", "AWS::Serverless::StateMachine")
 """Resources whose definition may be a text, an object or a file; a file is read as the object."""

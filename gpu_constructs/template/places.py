@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import Origin
 from gpu_constructs.template.documents.node import Node, Path
 from gpu_constructs.template.evaluation import Stacks
 from gpu_constructs.template.mentions import references_in
 from gpu_constructs.template.model import Reference, Resource
-from gpu_constructs.values import dataclass
 
 _GROUP = "AWS::AutoScaling::AutoScalingGroup"
 _TEMPLATE = "AWS::EC2::LaunchTemplate"

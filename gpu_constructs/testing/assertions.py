@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from gpu_constructs.checking.report import Report
+from gpu_constructs.check.report import Report
 from gpu_constructs.errors import InvalidValueError, UnknownNameError
+from gpu_constructs.facts import image
 from gpu_constructs.fleet import Fleet, Pool, PoolKind, PurchaseOption, Task, Unknown
 from gpu_constructs.fleet.workload import all_called, find_task, most_alike
-from gpu_constructs.hardware import image
 from gpu_constructs.placement.destinations import routes_of
 from gpu_constructs.placement.route import Elsewhere
 from gpu_constructs.rules import Finding, Severity, known_id

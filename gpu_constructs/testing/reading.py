@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpu_constructs.checking.configuration import Configuration, configuration_of
-from gpu_constructs.checking.report import Report, check_files
+from gpu_constructs.check.configuration import Configuration, configuration_of
+from gpu_constructs.check.report import Report, check_files
 from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.facts.aws_limits import is_region
+from gpu_constructs.facts.catalogue import for_one_check
 from gpu_constructs.fleet import Fleet
-from gpu_constructs.hardware.aws_limits import is_region
-from gpu_constructs.hardware.catalogue import for_one_check
 from gpu_constructs.rules import check
 from gpu_constructs.testing.assertions import GpuAssertions
 from gpu_constructs.testing.snapshot import HasTemplate

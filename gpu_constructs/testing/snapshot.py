@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any, Protocol, runtime_checkable
 
 from gpu_constructs.errors import InvalidValueError, shown
-from gpu_constructs.hardware import IMAGES
+from gpu_constructs.facts import IMAGES
 
 
 @runtime_checkable

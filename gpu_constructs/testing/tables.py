@@ -6,11 +6,10 @@ from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import TypeVar
 
-from gpu_constructs.configuration_files import CONFIGURATION_FILES
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, argument_named, shown
+from gpu_constructs.facts import InstanceType, family, instance_type, may_exist
+from gpu_constructs.facts.catalogue import CONFIGURATION_FILES, for_one_check
 from gpu_constructs.fleet import Fleet, HostImage, Pool, Task, Unknown
-from gpu_constructs.hardware import InstanceType, family, instance_type, may_exist
-from gpu_constructs.hardware.catalogue import for_one_check
 from gpu_constructs.placement.destinations import routes_of
 from gpu_constructs.placement.route import Route
 from gpu_constructs.rules import Finding

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Mapping
 from typing import Any
 
-from gpu_constructs.hardware import image
+from gpu_constructs.facts import image
 from gpu_constructs.rules import RULES, Severity, check
 from gpu_constructs.template import Inputs, fleet_of
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.checking.report import check_files
-from gpu_constructs.hardware import image
+from gpu_constructs.check.report import check_files
+from gpu_constructs.facts import image
 from gpu_constructs.rules import Severity
 from tests.acceptance.stored_values import AMI, REF, STORED, WRITTEN, changed, errors, part
 

@@ -15,7 +15,7 @@ from aws_cdk import aws_batch as batch
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 
-from gpu_constructs.checking.report import check_files
+from gpu_constructs.check.report import check_files
 from gpu_constructs.rules import Severity
 
 X86_GPU = ecs.AmiHardwareType.GPU

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from tests.live.given import cluster
+from tests.account.live.given import cluster
 
 __all__ = ["Recorded"]
 

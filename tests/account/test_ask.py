@@ -18,7 +18,7 @@ from gpu_constructs.account import ask
 from gpu_constructs.account.ask import price_in
 from gpu_constructs.account.calls import clients_of
 from gpu_constructs.cli import main
-from gpu_constructs.hardware.image_table import IMAGES
+from gpu_constructs.facts.image_table import IMAGES
 
 
 def entry(name: object = "g6.xlarge", usd: object = "0.8048", unit: str = "Hrs", **terms: Any) -> str:

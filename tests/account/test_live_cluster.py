@@ -18,11 +18,11 @@ from botocore.exceptions import (
 
 from gpu_constructs.account import ask, live_cluster
 from gpu_constructs.account.calls import clients_of
+from gpu_constructs.account.live.subjects import subject_called
+from gpu_constructs.account.live.waiting import why
 from gpu_constructs.account.live_cluster import CALLS, about
 from gpu_constructs.cli.program import main
 from gpu_constructs.errors import GpuConstructsError
-from gpu_constructs.live.subjects import subject_called
-from gpu_constructs.live.waiting import why
 from tests.account.modelled import error_codes
 from tests.account.recorded import Recorded
 from tests.synthesis import ROOT

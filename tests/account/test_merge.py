@@ -12,8 +12,8 @@ import pytest
 
 from gpu_constructs.account.changes import changes
 from gpu_constructs.account.refresh import Answers, Refreshed, in_words, refreshed, release_gaps
-from gpu_constructs.hardware.model import PurchaseClass
-from gpu_constructs.hardware.records import decode, read
+from gpu_constructs.facts.model import PurchaseClass
+from gpu_constructs.facts.records import decode, read
 from tools import ec2_dump
 
 KNOWN = {name: read(name) for name in ("accelerated", "general", "prices", "image_releases")}

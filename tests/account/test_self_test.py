@@ -14,15 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpu_constructs.account import live_cluster
+from gpu_constructs.account.live.described import answers
 from gpu_constructs.account.self_test import Request, policy, run_self_test
 from gpu_constructs.account.self_test import run as run_module
 from gpu_constructs.account.self_test.request import targets_of
 from gpu_constructs.cli.program import main
 from gpu_constructs.errors import GpuConstructsError, UnknownNameError
-from gpu_constructs.live.described import answers
+from tests.account.live.given import cluster
 from tests.account.modelled import error_codes
 from tests.account.recorded import Recorded
-from tests.live.given import cluster
 
 STATEMENTS = policy(Request(cluster="demo"))["Statement"]
 assert isinstance(STATEMENTS, list)

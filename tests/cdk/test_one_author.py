@@ -28,11 +28,11 @@ from gpu_constructs import (
     ScaleBy,
     WarmHosts,
 )
+from gpu_constructs.facts import image
 from gpu_constructs.fleet import HostImage, Pool, Task, Workload
-from gpu_constructs.hardware import image
 from gpu_constructs.rules import RULES, Severity
 from gpu_constructs.tasks.task_target import Capacity
-from tests.batch.queues import job, queue
+from tests.jobs.batch.queues import job, queue
 from tests.synthesis import Ground, Site
 
 _OLD = "al2023-ami-ecs-gpu-hvm-2023.0.20260918-kernel-6.1-x86_64-ebs"

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from gpu_constructs.hardware.records import DATA
+from gpu_constructs.facts.records import DATA
 
 __all__ = ["copied", "edit"]
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpu_constructs.checking.other_values import ValueTable, Verdict
-from gpu_constructs.checking.report import Acknowledged, Report
+from gpu_constructs.check.other_values import ValueTable, Verdict
+from gpu_constructs.check.report import Acknowledged, Report
+from gpu_constructs.facts import instance_type
 from gpu_constructs.fleet import (
     UNKNOWN,
     Container,
@@ -17,7 +18,6 @@ from gpu_constructs.fleet import (
     Task,
     Workload,
 )
-from gpu_constructs.hardware import instance_type
 from gpu_constructs.rules import Finding, Severity
 
 POOL = Pool(

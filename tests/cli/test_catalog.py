@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gpu_constructs.cli import main
-from gpu_constructs.hardware.records import DATA
+from gpu_constructs.facts.records import DATA
 from tests.cli.catalogues import copied, edit
 
 

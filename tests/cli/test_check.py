@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.checking.report import Report
+from gpu_constructs.check.report import Report
 from gpu_constructs.cli import inputs, main
 from gpu_constructs.fleet import Fleet, Origin
 from gpu_constructs.rules import RULES, Finding, Rule, Severity

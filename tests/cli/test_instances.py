@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from gpu_constructs.cli import main
 from gpu_constructs.cli.instance_flags import FLAGS
-from gpu_constructs.hardware import Architecture, InstanceNeeds, accelerated, find
-from gpu_constructs.hardware.filters import FILTERS
+from gpu_constructs.facts import Architecture, InstanceNeeds, accelerated, find
+from gpu_constructs.facts.filters import FILTERS
 from tests.examples import times
 
 PAGE = Path(__file__).parents[2] / "docs" / "planning.md"

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from gpu_constructs.check.planning.fleet_plan import plan
+from gpu_constructs.check.planning.plan_difference import PlanDifference, Row
 from gpu_constructs.cli import main
 from gpu_constructs.cli.plan import difference_markdown
 from gpu_constructs.fleet import Fleet
-from gpu_constructs.planning.fleet_plan import plan
-from gpu_constructs.planning.plan_difference import PlanDifference, Row
 from tests.cli.templates import template, with_choice, written
 
 

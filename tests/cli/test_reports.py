@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from gpu_constructs.checking.report import Report
+from gpu_constructs.check.report import Report
 from gpu_constructs.cli.check import lines
 from gpu_constructs.cli.machine_reports import as_json
 from gpu_constructs.cli.output import unstyled

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.checking.report import Report
+from gpu_constructs.check.report import Report
 from gpu_constructs.cli import machine_reports
 from gpu_constructs.rules import RULES, Finding, find_rule
 from tests.cli.reports import CHOSEN, FOUND, GRAVE, HERE, MADE, NOTHING, NOWHERE, REPORT, REPORT_OF_AN_APP

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from gpu_constructs.budget import clean
 from gpu_constructs.cli.output import show, unstyled, width_of, wrapped, wrapped_fix
+from gpu_constructs.errors import clean
 from tests.cli.screens import Screen
 
 LINE = [("error", "error"), (" GPU001", "")]

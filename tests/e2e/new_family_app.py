@@ -18,7 +18,7 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from gpu_constructs import GpuCluster, GpuTaskDefinition, HostNetwork
 from gpu_constructs.cli import main
-from gpu_constructs.hardware import drivers
+from gpu_constructs.facts import drivers
 
 # What was right for older families: a launch configuration, and the driver of the Amazon Linux 2 image.
 WRONG = {

@@ -13,8 +13,8 @@ from emulator.process import ACCOUNT, REGION
 from emulator.resource import Region
 from emulator.sdk_calls import CALLS
 from emulator.state_language import StateError, Waiting, run_machine
-from gpu_constructs.monitoring.recovery import recovery_definition
-from gpu_constructs.monitoring.which_host import RecoveryRun
+from gpu_constructs.cluster.monitoring.recovery import recovery_definition
+from gpu_constructs.cluster.monitoring.which_host import RecoveryRun
 
 __all__ = ["Running", "World", "counting"]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gpu_constructs.hardware.records import CATALOGUE, DATA
+from gpu_constructs.facts.records import CATALOGUE, DATA
 
 from tests.cli.catalogues import copied, edit
 from tests.cli.templates import template

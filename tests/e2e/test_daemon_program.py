@@ -8,10 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from gpu_constructs.monitoring.daemon_task import program
+from gpu_constructs.cluster.monitoring.daemon_task import program
 
-from tests.monitoring.daemon_host import ALL, GPU, Ecs, Host, served, task
-from tests.monitoring.emf import values_in
+from tests.cluster.monitoring.daemon_host import ALL, GPU, Ecs, Host, served, task
+from tests.cluster.monitoring.emf import values_in
 
 
 def test_the_program_runs_as_it_is_shipped(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from gpu_constructs.capacity.boot_check import boot_commands
-from gpu_constructs.hardware import instance_type
+from gpu_constructs.cluster.capacity.boot_check import boot_commands
+from gpu_constructs.facts import instance_type
 
 from tests.rules.given import a_pool
 

@@ -12,7 +12,7 @@ from typing import Any
 import aws_cdk as cdk
 import pytest
 from gpu_constructs import InvalidValueError, TrainingLauncher
-from gpu_constructs.training.training_launcher import Tool
+from gpu_constructs.jobs.training.training_launcher import Tool
 
 from .nodes import GETENT, JOB, MAIN, ended, started, written
 

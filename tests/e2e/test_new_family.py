@@ -10,10 +10,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from gpu_constructs.hardware.records import CATALOGUE
+from gpu_constructs.facts.records import CATALOGUE
 from tools import build_catalogue
 
-from tests.hardware.invented_family import DATA, Facts
+from tests.facts.invented_family import DATA, Facts
 
 
 def test_a_family_that_only_the_data_names_works_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 from emulator.local import Deployed, Local, NotDeployedError
 from gpu_constructs import GpuCluster, GpuService, GpuTaskDefinition
-from gpu_constructs.planning.updates import update_of
+from gpu_constructs.check.planning.updates import update_of
 from gpu_constructs.template import Inputs
 
 from tests.synthesis import Properties, app_in

@@ -11,11 +11,11 @@ from botocore.exceptions import ClientError
 from emulator.local import Deployed, Local
 from gpu_constructs.account import live_cluster
 from gpu_constructs.account.calls import Clients
+from gpu_constructs.account.live.self_test import FAMILY
 from gpu_constructs.account.self_test import Request, SelfTestEnd, policy, run_self_test
 from gpu_constructs.account.self_test import run as run_module
 from gpu_constructs.cli.program import main
 from gpu_constructs.errors import GpuConstructsError
-from gpu_constructs.live.self_test import FAMILY
 
 from .templates import cluster_template
 

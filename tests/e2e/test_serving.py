@@ -15,7 +15,7 @@ from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 from emulator.account import Account
 from emulator.local import Local, NotDeployedError
 from gpu_constructs import GpuCluster, GpuService, GpuTaskDefinition
-from gpu_constructs.serving.service_options import ServiceOptions
+from gpu_constructs.services.service_options import ServiceOptions
 from typing_extensions import Unpack
 
 from tests.synthesis import app_in

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from gpu_constructs.errors import IncompatibleError
+from gpu_constructs.facts import accelerated, general, instance_type
 from gpu_constructs.fleet import NetworkInterface
 from gpu_constructs.fleet.host import efa_layout, require_one_efa_layout
-from gpu_constructs.hardware import accelerated, general, instance_type
-from tests.hardware.dumps import instance_types
+from tests.facts.dumps import instance_types
 
 EVERY = {each.name: each for each in (*accelerated(), *general())}
 DESCRIBED = sorted(EVERY.keys() & instance_types().keys())

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from gpu_constructs.facts import image, instance_type
 from gpu_constructs.fleet import HostImage, Shape
-from gpu_constructs.hardware import image, instance_type
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpu_constructs.cluster.monitoring.recovery import recovery_definition
 from gpu_constructs.jobs.job_run import JobRetries
 from gpu_constructs.jobs.states import definition_of
-from gpu_constructs.monitoring.recovery import recovery_definition
-from gpu_constructs.training.gang_states import Gang, gang_definition_of
+from gpu_constructs.jobs.training.gang_states import Gang, gang_definition_of
+from tests.cluster.monitoring.test_recovery import RUN as RECOVERY
 from tests.jobs.test_states import RUN
-from tests.monitoring.test_recovery import RUN as RECOVERY
 
 # https://states-language.net/spec.html
 SECONDS = (1, 99_999_999)

@@ -13,8 +13,8 @@ import pytest
 from aws_cdk import aws_ec2 as ec2
 
 from gpu_constructs import CapacityChoice, GpuCluster, GpuConstructsError
-from gpu_constructs.capacity.plan import plan_capacity
-from gpu_constructs.hosts.cluster_hosts import ClusterHosts
+from gpu_constructs.cluster.capacity.plan import plan_capacity
+from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.rules.trials import Trials
 from tests.matrix.choices import (
     Combination,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gpu_constructs.facts import instance_type
 from gpu_constructs.fleet import (
     NEURON_DEVICE,
     UNKNOWN,
@@ -16,7 +17,6 @@ from gpu_constructs.fleet import (
     Unknown,
     UserData,
 )
-from gpu_constructs.hardware import instance_type
 
 __all__ = ["a_pool", "a_task", "asking", "member_of", "neuron", "shares", "told"]
 

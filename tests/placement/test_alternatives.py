@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from gpu_constructs.facts import Architecture
 from gpu_constructs.fleet import UNKNOWN, PoolKind, Task
-from gpu_constructs.hardware import Architecture
 from gpu_constructs.placement import alternatives, demand_of, profile_of, runs_somewhere
 from gpu_constructs.placement.one_host import on_host
 from tests.placement.given import a_pool, a_task, member_of, neuron, shares

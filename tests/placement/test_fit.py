@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpu_constructs.facts import Architecture, InstanceType, accelerated, instance_type
 from gpu_constructs.fleet import UNKNOWN, Container, GpuNeeds, NetworkInterface, Pool, PoolKind, Task, UserData
-from gpu_constructs.hardware import Architecture, InstanceType, accelerated, instance_type
 from gpu_constructs.placement import DoubtKind, HostResource, ObstacleKind, Shortfall, demand_of, fit, profile_of
 from gpu_constructs.placement.fit import refusals
 from gpu_constructs.placement.one_host import on_host

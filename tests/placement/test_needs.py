@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from gpu_constructs.facts import instance_type
 from gpu_constructs.fleet import UNKNOWN, Container, GpuNeeds, ResourceRequirement, Task, Unknown
-from gpu_constructs.hardware import instance_type
 from gpu_constructs.placement import NeedKind, alternatives, unmet_needs
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from gpu_constructs.facts import instance_type
 from gpu_constructs.fleet import (
     UNKNOWN,
     Bought,
@@ -22,7 +23,6 @@ from gpu_constructs.fleet import (
     Unknown,
     Workload,
 )
-from gpu_constructs.hardware import instance_type
 from gpu_constructs.placement import Counts, Proof, cost_of, prove
 from gpu_constructs.placement.reach import split
 

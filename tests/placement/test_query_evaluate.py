@@ -4,8 +4,8 @@ import datetime as dt
 
 import pytest
 
+from gpu_constructs.facts import instance_type
 from gpu_constructs.fleet import UNKNOWN
-from gpu_constructs.hardware import instance_type
 from gpu_constructs.placement.query import BUILT_IN_ATTRIBUTES, Host, evaluate, host_of, judge, parse
 
 G6 = host_of(instance_type("g6.xlarge"), attributes={"stack": "prod", "token": UNKNOWN, "bare": None})

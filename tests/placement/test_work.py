@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.budget import one_call
+from gpu_constructs.facts.budget import one_call
 from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, Task
 from gpu_constructs.placement import demand_of, packing, prove, prover
 from gpu_constructs.placement.destinations import assignments, routes_of, unassigned

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import permutations, product
 from typing import TypeAlias
 
-from gpu_constructs.checking import Report, check_files
+from gpu_constructs.check import Report, check_files
 from gpu_constructs.rules import RULES, Finding, Severity
 from tests.properties.oracle import World, always, ever, splits_of, with_hosts
 from tests.properties.small_worlds import Design, Knob

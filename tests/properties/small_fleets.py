@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
+from gpu_constructs.facts import InstanceType, instance_type
 from gpu_constructs.fleet import (
     INSTANCE_ATTRIBUTES,
     NO_USER_DATA,
@@ -25,7 +26,6 @@ from gpu_constructs.fleet import (
     UserData,
     Workload,
 )
-from gpu_constructs.hardware import InstanceType, instance_type
 from tests.properties.oracle import Job, Kind, Provider, World, as_started
 
 __all__ = ["small_fleet"]

@@ -28,8 +28,8 @@ from cfnlint.api import ManualArgs, lint
 from cfnlint.rules import Rules
 from cfnlint.template import Template
 
-from gpu_constructs.checking import report
-from gpu_constructs.checking.report import check_files, report_in
+from gpu_constructs.check import report
+from gpu_constructs.check.report import check_files, report_in
 from gpu_constructs.cli import explain
 from gpu_constructs.lint import lint_id
 from gpu_constructs.rules import Finding, Severity

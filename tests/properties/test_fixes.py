@@ -16,7 +16,8 @@ from random import Random
 
 import pytest
 
-from gpu_constructs.checking.report import Report
+from gpu_constructs.check.report import Report
+from gpu_constructs.facts import IMAGES, Architecture, accelerated, general, instance_type
 from gpu_constructs.fleet import (
     UNKNOWN,
     Container,
@@ -31,7 +32,6 @@ from gpu_constructs.fleet import (
     Task,
     Workload,
 )
-from gpu_constructs.hardware import IMAGES, Architecture, accelerated, general, instance_type
 from gpu_constructs.rules import RULES, Finding, Severity, check
 from gpu_constructs.rules.change import changed
 from tests.acceptance.recall import expectations

@@ -23,7 +23,6 @@ from gpu_constructs.placement.query import (
     Or,
     Query,
     Subject,
-    contradicts,
     describe,
     evaluate,
     parse,
@@ -174,33 +173,3 @@ def test_what_is_known_of_part_of_a_host_is_true_of_the_whole(query: Query, host
         return  # every real host has the built-in attributes
     answer = evaluate(query, part)
     assert answer is UNKNOWN or answer is evaluate(query, host)
-
-
-@given(queries, st.lists(hosts, max_size=10))
-def test_no_host_satisfies_a_contradiction(query: Query, some: list[Host]) -> None:
-    found = contradicts(query)
-    if found is not None:
-        assert all(evaluate(query, host) is not True for host in some)
-        assert len(found.parts) == 1 or all(contradicts(part) is None for part in found.parts)
-        together = found.parts[0] if len(found.parts) == 1 else And(found.parts)
-        assert all(evaluate(together, host) is not True for host in some)
-
-
-one_subject = st.lists(
-    st.one_of(
-        st.builds(Comparison, st.just(Attribute("x")), st.sampled_from(EQUALITY), st.sampled_from("ab")),
-        st.builds(In, st.just(Attribute("x")), st.lists(st.sampled_from("abc"), min_size=1).map(tuple), st.booleans()),
-        st.builds(Exists, st.just(Attribute("x")), st.booleans()),
-    ).flatmap(lambda condition: st.sampled_from([condition, Not(condition)])),
-    min_size=2,
-    max_size=5,
-).map(lambda terms: And(tuple(terms)))
-
-
-@given(one_subject)
-def test_every_contradiction_about_one_attribute_is_found(query: And) -> None:
-    every = [Host(), *(Host(attributes={"x": value}) for value in (None, "a", "b", "c", "d"))]
-    possible = any(evaluate(query, host) is not False for host in every)
-    # Whatever an answer is that cannot be known, it is not also its contrary.
-    opposite = any(Not(term) in query.terms for term in query.terms)
-    assert (contradicts(query) is None) is (possible and not opposite)

@@ -37,8 +37,8 @@ from gpu_constructs import (
 from gpu_constructs.fleet import Fleet, Pool, PoolKind, Task, Workload
 from gpu_constructs.template import fleet_of, read_stacks
 from tests.examples import times
+from tests.jobs.training.test_cluster_training import train
 from tests.synthesis import Site, swallowed
-from tests.training.test_cluster_training import train
 
 # One list for each shape; every type is offered, so that a default image exists.
 TYPES = (

@@ -6,7 +6,7 @@ import json
 from copy import deepcopy
 from typing import Any
 
-from gpu_constructs.checking.report import check_files
+from gpu_constructs.check.report import check_files
 from tools.rule_examples import example_of
 
 __all__ = ["USER_DATA", "severities"]

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import fields
 from typing import Any
 
+from gpu_constructs.facts import image, instance_type
 from gpu_constructs.fleet import (
     Bought,
     Container,
@@ -24,7 +25,6 @@ from gpu_constructs.fleet import (
     Unknown,
     Workload,
 )
-from gpu_constructs.hardware import image, instance_type
 from gpu_constructs.rules import Finding, Rule, check, rules_of
 from gpu_constructs.rules.expressions.constraints import (
     satisfied_by_all_types,

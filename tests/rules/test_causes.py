@@ -8,7 +8,7 @@ from itertools import combinations, product
 
 import pytest
 
-from gpu_constructs.checking.report import Report, check_files
+from gpu_constructs.check.report import Report, check_files
 from gpu_constructs.rules import RULES, Severity, find_rule
 from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from gpu_constructs.template.stacks import Input

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpu_constructs.checking.report import check_files
+from gpu_constructs.check.report import check_files
 from gpu_constructs.rules import RULES, Severity
 from tests.reports import examples, of_right, of_wrong
 from tools.rule_examples import BASES, EXAMPLES, example_of

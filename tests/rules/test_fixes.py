@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.budget import one_call
+from gpu_constructs.facts.budget import one_call
 from gpu_constructs.fleet import UNKNOWN, Container, Fleet, Pool, ProviderList, ResourceRequirement, Task
 from gpu_constructs.rules import Problem, catalogue, check, error
 from gpu_constructs.rules.change import Way

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gpu_constructs.errors import IncompatibleError
+from gpu_constructs.facts import Image, InstanceType, accelerated, default_image
 from gpu_constructs.fleet import Fleet
-from gpu_constructs.hardware import Image, InstanceType, accelerated, default_image
 from gpu_constructs.rules import Severity, check
 from tests.rules.given import a_pool, of_image
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from gpu_constructs.facts import Architecture
 from gpu_constructs.fleet import (
     UNKNOWN,
     Container,
@@ -20,7 +21,6 @@ from gpu_constructs.fleet import (
     UserData,
     Workload,
 )
-from gpu_constructs.hardware import Architecture
 from gpu_constructs.rules import Severity, check
 from tests.rules.given import a_pool, container, gpu, member_of, mps, of_image, on_launch_type, running_on, task_of
 

@@ -38,7 +38,7 @@ def test_an_error_of_the_library_has_the_key_before_it() -> None:
 @pytest.mark.parametrize(
     ("family", "said"),
     [
-        ("zz", "no instance family 'zz' .*; fix: one of gpu_constructs.hardware.families"),
+        ("zz", "no instance family 'zz' .*; fix: one of gpu_constructs.facts.families"),
         ("p5", "family: p5 has no hosts with 4 NVIDIA GPUs, and a job here needs one; fix: a family such as g6"),
         ("trn1", "family: trn1 has no hosts with 1 NVIDIA GPU, and"),
     ],

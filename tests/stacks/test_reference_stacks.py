@@ -16,12 +16,12 @@ from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.json import JSONSnapshotExtension
 
 from gpu_constructs import DoesNotFitError, acknowledge_aws_solutions
-from gpu_constructs.checking import check_files
-from gpu_constructs.planning import plan
+from gpu_constructs.check import check_files
+from gpu_constructs.check.planning import plan
 from stacks.fine_tuning import FineTuningStack
 from stacks.fine_tuning_work import TUNE, WORK
 from stacks.tensorflow_benchmark import TensorflowBenchmarkStack
-from tests.planning.given import usd
+from tests.check.planning.given import usd
 from tests.stacks.stories import STORIES, existing
 from tests.synthesis import ROOT, Site
 

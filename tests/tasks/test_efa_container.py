@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from gpu_constructs.errors import IncompatibleError
+from gpu_constructs.facts import instance_type
 from gpu_constructs.fleet import NetworkInterface, Pool, PoolKind
 from gpu_constructs.fleet.host import efa_layout
-from gpu_constructs.hardware import instance_type
 from gpu_constructs.rules import Severity
 from gpu_constructs.rules.tasks.devices import given_efa, reachable
 from gpu_constructs.tasks.host_share import efa_devices, efa_variables

@@ -17,8 +17,8 @@ from gpu_constructs import (
     IncompatibleError,
     InvalidValueError,
 )
+from gpu_constructs.facts import instance_type
 from gpu_constructs.fleet import NvidiaMps, ResourceRequirement
-from gpu_constructs.hardware import instance_type
 from gpu_constructs.placement import share_of, task_slots
 from gpu_constructs.tasks import accelerated_container
 from tests.synthesis import Site, Tenant, unwritten

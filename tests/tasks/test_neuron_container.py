@@ -11,8 +11,8 @@ from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs import DoesNotFitError, GpuMachineImage, GpuTaskDefinition, IncompatibleError, InvalidValueError
 from gpu_constructs.errors import GpuConstructsError
+from gpu_constructs.facts import Vendor, accelerated
 from gpu_constructs.fleet import Pool, PoolKind, Task
-from gpu_constructs.hardware import Vendor, accelerated
 from gpu_constructs.placement import fit, task_slots
 from gpu_constructs.tasks.accelerated_container import plan_neuron_container
 from gpu_constructs.tasks.container_options import ContainerOptions

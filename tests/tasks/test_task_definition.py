@@ -18,9 +18,9 @@ from gpu_constructs import (
     IncompatibleError,
     InvalidValueError,
 )
-from gpu_constructs.capacity.several import plan_family
+from gpu_constructs.cluster.capacity.several import plan_family
+from gpu_constructs.facts import Vendor, accelerated
 from gpu_constructs.fleet import Task
-from gpu_constructs.hardware import Vendor, accelerated
 from gpu_constructs.placement import NOTHING_KEPT, fit
 from gpu_constructs.tasks.accelerated_container import plan_gpu_container
 from tests.synthesis import Landlord, Site, Tenant, unwritten

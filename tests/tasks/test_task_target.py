@@ -15,7 +15,7 @@ from gpu_constructs import (
     InvalidValueError,
     ManagedGpuCapacity,
 )
-from gpu_constructs.hardware import Architecture
+from gpu_constructs.facts import Architecture
 from gpu_constructs.tasks.task_target import Landing, landing_on
 from tests.synthesis import Ground, Properties, Site, Tenant
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gpu_constructs import budget
+from gpu_constructs.facts import budget
 from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.template import Stacks, UnreadableError, read_stacks
 from gpu_constructs.template.evaluation.functions import FUNCTIONS

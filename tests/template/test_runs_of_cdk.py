@@ -20,7 +20,7 @@ from aws_cdk import aws_scheduler_targets as scheduler_targets
 from aws_cdk import aws_stepfunctions as sfn
 from aws_cdk import aws_stepfunctions_tasks as sfn_tasks
 
-from gpu_constructs.checking.report import Report, check_files
+from gpu_constructs.check.report import Report, check_files
 from gpu_constructs.fleet import Starter
 
 RATE = cdk.Duration.hours(1)

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from gpu_constructs.errors import InvalidValueError, UnknownNameError
+from gpu_constructs.facts import instance_type
 from gpu_constructs.fleet import UNKNOWN, Container, Fleet, Pool, PoolKind, PurchaseOption, ResourceRequirement, Task
-from gpu_constructs.hardware import instance_type
 from gpu_constructs.testing import GpuAssertions, gpus
 from tests.testing.templates import GOOD, L4, RELEASE, capacity, task, template
 

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpu_constructs.errors import InvalidValueError
-from gpu_constructs.hardware import IMAGES
+from gpu_constructs.facts import IMAGES
 from gpu_constructs.testing import normalized
 from tests.synthesis import Site
 

@@ -4,7 +4,7 @@
 
     from gpu_constructs.account.preflight import preflight
     from gpu_constructs.account.preflight.asking import asker
-    from gpu_constructs.checking.report import check_files
+    from gpu_constructs.check.report import check_files
 
     for result in preflight(check_files(["cdk.out"], rules=()).fleet, asker(None)):
         print(result.verdict, result.check, result.subject, result.text, result.fix)

@@ -22,12 +22,12 @@ from gpu_constructs.account.preflight.check import (
     short,
     unchecked,
 )
+from gpu_constructs.facts import InstanceType
+from gpu_constructs.facts.aws_limits import may_have_trunk
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import PARTLY_SPOT, Pool, PoolKind
-from gpu_constructs.hardware import InstanceType
-from gpu_constructs.hardware.aws_limits import may_have_trunk
 from gpu_constructs.placement.costs import place_of
 from gpu_constructs.placement.reasons import listed
-from gpu_constructs.values import dataclass
 
 _ROLE = Call(service="iam", operation="GetRole", resource="arn:aws:iam::*:role/aws-service-role/*")
 _MISSING = "NoSuchEntity"

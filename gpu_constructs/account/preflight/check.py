@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import TypeAlias, TypeVar
 
+from gpu_constructs.check.planning import FleetPlan
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import Fleet, Pool
-from gpu_constructs.planning import FleetPlan
-from gpu_constructs.values import dataclass
 
 _Plain = TypeVar("_Plain", str, bool)
 _LARGEST = 10**12

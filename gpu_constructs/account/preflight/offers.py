@@ -20,8 +20,8 @@ from gpu_constructs.account.preflight.check import (
     short,
     unchecked,
 )
+from gpu_constructs.facts.names import name_problem
 from gpu_constructs.fleet import PARTLY_SPOT, Pool, Subnet, Unknown
-from gpu_constructs.hardware.names import name_problem
 from gpu_constructs.placement.reasons import listed
 
 SUBNETS_CALL = Call(service="ec2", operation="DescribeSubnets")

@@ -24,11 +24,11 @@ from gpu_constructs.account.preflight.check import (
 from gpu_constructs.account.preflight.reservations import RESERVATION_CALLS, is_written, named_in, reserved
 from gpu_constructs.account.preflight.running import INSTANCES, ON_DEMAND, Host, own, running
 from gpu_constructs.account.preflight.shares import Share
+from gpu_constructs.check.planning.fleet_plan import QuotaNeed
+from gpu_constructs.facts import accelerated, general, known_type
 from gpu_constructs.fleet import Pool, PurchaseOption, Unknown
-from gpu_constructs.hardware import accelerated, general, known_type
 from gpu_constructs.placement.costs import Counted
 from gpu_constructs.placement.reasons import listed
-from gpu_constructs.planning.fleet_plan import QuotaNeed
 
 _ALL = Call(service="service-quotas", operation="ListServiceQuotas")
 BLOCK_QUOTA_CALLS = (_ALL, *RESERVATION_CALLS)

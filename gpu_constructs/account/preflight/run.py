@@ -28,10 +28,10 @@ from gpu_constructs.account.preflight.networks import SUBNETS
 from gpu_constructs.account.preflight.offers import IMAGES, SPOT_SCORES, TYPES
 from gpu_constructs.account.preflight.quotas import QUOTAS
 from gpu_constructs.account.preflight.reservations import RESERVATIONS
+from gpu_constructs.check.planning import plan
 from gpu_constructs.errors import shown
+from gpu_constructs.facts.names import may_be_region, nearest_regions
 from gpu_constructs.fleet import Fleet, Pool
-from gpu_constructs.hardware.names import may_be_region, nearest_regions
-from gpu_constructs.planning import plan
 
 CHECKS: tuple[Check, ...] = (
     ACCOUNT,
@@ -87,7 +87,7 @@ def preflight(fleet: Fleet, asks: Callable[[str], Ask], checks: Sequence[Check] 
     """Asks AWS whether the account can have what a fleet asks for.
 
     Args:
-        fleet: What was asked for, such as `gpu_constructs.checking.report.Report.fleet`.
+        fleet: What was asked for, such as `gpu_constructs.check.report.Report.fleet`.
         asks: What asks AWS, by region.
         checks: The checks. By default all but those on request.
 

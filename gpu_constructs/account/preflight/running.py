@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpu_constructs.account.preflight.check import Ask, Call, Row
+from gpu_constructs.facts import known_type
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import Pool, PoolKind
-from gpu_constructs.hardware import known_type
-from gpu_constructs.values import dataclass
 
 INSTANCES = Call(service="ec2", operation="DescribeInstances")
 ON_DEMAND, SPOT = "on-demand", "spot"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import Pool, Unknown
 from gpu_constructs.placement.reasons import listed
-from gpu_constructs.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

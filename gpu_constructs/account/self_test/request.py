@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from gpu_constructs.budget import NAME, brief
-from gpu_constructs.checking.report import check_files
-from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
-from gpu_constructs.hardware import InstanceType
-from gpu_constructs.live.as_template import capacity_template
-from gpu_constructs.live.described import Answers, text
-from gpu_constructs.live.hosts import RegisteredHost, registered_hosts
-from gpu_constructs.live.self_test import FAMILY, IMAGE
-from gpu_constructs.live.subjects import is_of_construct
-from gpu_constructs.values import dataclass
+from gpu_constructs.account.live.as_template import capacity_template
+from gpu_constructs.account.live.described import Answers, text
+from gpu_constructs.account.live.hosts import RegisteredHost, registered_hosts
+from gpu_constructs.account.live.self_test import FAMILY, IMAGE
+from gpu_constructs.account.live.subjects import is_of_construct
+from gpu_constructs.check.report import check_files
+from gpu_constructs.errors import InvalidValueError, UnknownNameError, brief, shown
+from gpu_constructs.facts import InstanceType
+from gpu_constructs.facts.budget import NAME
+from gpu_constructs.facts.values import dataclass
 
 _MOST_NAMES = 3
 

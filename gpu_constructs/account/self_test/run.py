@@ -10,15 +10,15 @@ from dataclasses import field, replace
 from typing import Any
 
 from gpu_constructs.account.calls import Calls, Clients
+from gpu_constructs.account.live.described import Thing, answers, listed, number, short_name, text, thing
+from gpu_constructs.account.live.hosts import RegisteredHost, registered_hosts
+from gpu_constructs.account.live.self_test import CONTAINER, END, FAMILY, judged, read_self_test, task_definition
+from gpu_constructs.account.live.verified import Check
 from gpu_constructs.account.live_cluster import hosts_of
 from gpu_constructs.account.self_test.request import Request, Target, targets_of
-from gpu_constructs.budget import BYTES, LABEL, MESSAGE, QUOTE, brief
-from gpu_constructs.errors import GpuConstructsError, InvalidValueError
-from gpu_constructs.live.described import Thing, answers, listed, number, short_name, text, thing
-from gpu_constructs.live.hosts import RegisteredHost, registered_hosts
-from gpu_constructs.live.self_test import CONTAINER, END, FAMILY, judged, read_self_test, task_definition
-from gpu_constructs.live.verified import Check
-from gpu_constructs.values import dataclass
+from gpu_constructs.errors import QUOTE, GpuConstructsError, InvalidValueError, brief
+from gpu_constructs.facts.budget import BYTES, LABEL, MESSAGE
+from gpu_constructs.facts.values import dataclass
 
 _NAME = "self-test"
 _POLL_SECONDS = 10

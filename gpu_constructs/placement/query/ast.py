@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import field
 
 from gpu_constructs.errors import InvalidValueError
-from gpu_constructs.hardware.aws_limits import MAX_EXPRESSION_LENGTH, MAX_PLACEMENT_CONSTRAINTS
+from gpu_constructs.facts.aws_limits import MAX_EXPRESSION_LENGTH, MAX_PLACEMENT_CONSTRAINTS
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.placement.query.subjects import (
     MAX_NESTING,
     Attribute,
@@ -25,7 +26,6 @@ from gpu_constructs.placement.query.subjects import (
     read_pattern,
     text_problem,
 )
-from gpu_constructs.values import dataclass
 
 INSTANCE_TYPE = Attribute("ecs.instance-type")
 

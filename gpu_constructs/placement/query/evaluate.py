@@ -23,11 +23,11 @@ from operator import ge, gt, le, lt
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+from gpu_constructs.facts import Architecture, InstanceType
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import UNKNOWN, Unknown
-from gpu_constructs.hardware import Architecture, InstanceType
 from gpu_constructs.placement.query.ast import And, Comparison, Condition, Exists, In, Matches, Not, Or, Query, describe
 from gpu_constructs.placement.query.subjects import Attribute, Field, Operator, count_of, matches_whole, version_of
-from gpu_constructs.values import dataclass
 
 BUILT_IN_ATTRIBUTES = frozenset(
     {

@@ -19,7 +19,7 @@ from functools import lru_cache
 from typing import TypeVar
 
 from gpu_constructs.errors import GpuConstructsError, InvalidValueError
-from gpu_constructs.hardware.aws_limits import MAX_EXPRESSION_LENGTH
+from gpu_constructs.facts.aws_limits import MAX_EXPRESSION_LENGTH
 from gpu_constructs.placement.query.ast import (
     CONNECTIVES,
     QUOTES,

@@ -24,8 +24,8 @@ from enum import Enum
 from functools import lru_cache
 
 from gpu_constructs.errors import InvalidValueError
-from gpu_constructs.hardware.aws_limits import MAX_ATTRIBUTE_LENGTH
-from gpu_constructs.values import dataclass
+from gpu_constructs.facts.aws_limits import MAX_ATTRIBUTE_LENGTH
+from gpu_constructs.facts.values import dataclass
 
 MAX_NESTING = 40
 """How deep expressions may nest: our own bound, ECS documents none."""

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gpu_constructs.budget import brief
+from gpu_constructs.errors import brief
+from gpu_constructs.facts import Image, InstanceType, Vendor, find
+from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU, MAX_QUEUE_ENVIRONMENTS
 from gpu_constructs.fleet import JobQueue, Pool, PoolKind, PurchaseOption, Scheduler, Task, Unknown, UserDataFormat
-from gpu_constructs.hardware import Image, InstanceType, Vendor, find
-from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU, MAX_QUEUE_ENVIRONMENTS
 from gpu_constructs.placement.destinations import by_hand, carries_gpus, environments_by_hand, unassigned
 from gpu_constructs.placement.reach import pools_by_hand
 from gpu_constructs.rules.change import either, first_of, one_way

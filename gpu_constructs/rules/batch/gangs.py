@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from gpu_constructs.budget import brief
+from gpu_constructs.errors import brief
+from gpu_constructs.facts import known_type
 from gpu_constructs.fleet import Origin, Pool, PurchaseOption, Task
-from gpu_constructs.hardware import known_type
 from gpu_constructs.rules.change import first_of, one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import gangs, has_several_gpu_nodes, is_managed

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gpu_constructs.budget import brief
+from gpu_constructs.errors import brief
+from gpu_constructs.facts.aws_limits import JOB_ARRAY_SIZE, MAX_JOB_ATTEMPTS, MIN_JOB_TIMEOUT_SECONDS
 from gpu_constructs.fleet import JobQueue, Scheduler, Starter, Submission, Task, Unknown
-from gpu_constructs.hardware.aws_limits import JOB_ARRAY_SIZE, MAX_JOB_ATTEMPTS, MIN_JOB_TIMEOUT_SECONDS
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 

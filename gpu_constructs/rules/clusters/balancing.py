@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 
+from gpu_constructs.facts.aws_limits import USUAL_DYNAMIC_PORTS
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import UNKNOWN, Task, Unknown
-from gpu_constructs.hardware.aws_limits import USUAL_DYNAMIC_PORTS
 from gpu_constructs.rules.context import Context
 from gpu_constructs.template.mentions import mentioned
 from gpu_constructs.template.model import Reference, Resource
@@ -18,7 +19,6 @@ from gpu_constructs.template.resources.groups import AUTO_SCALING_GROUP
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.section import Section
 from gpu_constructs.template.resources.security_groups import EGRESS, INGRESS, Groups, Ports, SecurityGroups
-from gpu_constructs.values import dataclass
 
 _V2 = "AWS::ElasticLoadBalancingV2::"
 _LOAD_BALANCER, _LISTENER, _RULE, _TARGET_GROUP = (

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-from gpu_constructs.budget import NAME, brief
+from gpu_constructs.errors import brief
+from gpu_constructs.facts.aws_limits import MAX_CLUSTER_PROVIDERS
+from gpu_constructs.facts.budget import NAME
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import Pool, PoolKind, ProviderList, Unknown, Workload
-from gpu_constructs.hardware.aws_limits import MAX_CLUSTER_PROVIDERS
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
-from gpu_constructs.values import dataclass
 
 _STRATEGY = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityProviderStrategyItem.html"
 _LISTS = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PutClusterCapacityProviders.html"

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from gpu_constructs.budget import brief
+from gpu_constructs.errors import brief
+from gpu_constructs.facts.aws_limits import DYNAMIC_PORTS, USUAL_DYNAMIC_PORTS
+from gpu_constructs.facts.servers import server_of_image
 from gpu_constructs.fleet import Container, Task, Unknown, Workload
-from gpu_constructs.hardware.aws_limits import DYNAMIC_PORTS, USUAL_DYNAMIC_PORTS
-from gpu_constructs.hardware.servers import server_of_image
 from gpu_constructs.rules.clusters.balancing import Balancing, Gap
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import accelerated_workloads

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from gpu_constructs.facts.managed_instances import may_be_managed
 from gpu_constructs.fleet import Pool, PoolKind, PurchaseOption, Unknown, Workload
-from gpu_constructs.hardware.managed_instances import may_be_managed
 from gpu_constructs.placement.query import Attribute, conditions
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.expressions import joined, readable

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gpu_constructs.budget import brief
+from gpu_constructs.errors import brief
+from gpu_constructs.facts.aws_limits import PROXY_CPU, PROXY_MEMORY_MIB
 from gpu_constructs.fleet import PoolKind, Unknown, Workload
-from gpu_constructs.hardware.aws_limits import PROXY_CPU, PROXY_MEMORY_MIB
 from gpu_constructs.placement.reach import pools_of
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import accelerated_workloads

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gpu_constructs.budget import brief
+from gpu_constructs.errors import brief
+from gpu_constructs.facts.aws_limits import FARGATE_PROVIDERS, MAX_BASE, MAX_STRATEGY_PROVIDERS, MAX_WEIGHT
 from gpu_constructs.fleet import Pool, PoolKind, StrategyItem, Task, Unknown, Workload, known
-from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS, MAX_BASE, MAX_STRATEGY_PROVIDERS, MAX_WEIGHT
 from gpu_constructs.placement.memo import by_identity
 from gpu_constructs.rules.change import one_way
 from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
 
+from gpu_constructs.facts.aws_limits import may_have_trunk
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, Task, Unknown, Workload, known, total
-from gpu_constructs.hardware.aws_limits import may_have_trunk
 from gpu_constructs.placement import (
     Assumption,
     Counts,
@@ -24,7 +25,6 @@ from gpu_constructs.placement.memo import by_identity
 from gpu_constructs.placement.route import Assignment, Destination
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.words import Text, Word, joined
-from gpu_constructs.values import dataclass
 
 WHILE_SPARED = "for a capacity provider that gets no copy while the base of another one takes all"
 """When an error about the hosts of one capacity provider is a warning; see `Destination.is_spared`."""

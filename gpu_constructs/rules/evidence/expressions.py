@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from gpu_constructs.errors import GpuConstructsError
+from gpu_constructs.facts import InstanceType, accelerated, general
+from gpu_constructs.facts.aws_limits import MAX_EXPRESSION_LENGTH
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import PlacementConstraint, Task, Workload
-from gpu_constructs.hardware import InstanceType, accelerated, general
-from gpu_constructs.hardware.aws_limits import MAX_EXPRESSION_LENGTH
 from gpu_constructs.placement.query import (
     INSTANCE_TYPE,
     And,
@@ -29,7 +30,6 @@ from gpu_constructs.placement.query import (
 )
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import or_list
-from gpu_constructs.values import dataclass
 
 _MOST_QUESTIONS = 20_000
 """Instance types times conditions of an expression that is tried on each of them."""

@@ -7,6 +7,8 @@ from dataclasses import replace
 from functools import partial
 
 from gpu_constructs.errors import IncompatibleError
+from gpu_constructs.facts import Image, InstanceType, default_image, may_run
+from gpu_constructs.facts.prices import dollars, on_demand_price
 from gpu_constructs.fleet import (
     GPU,
     Container,
@@ -21,8 +23,6 @@ from gpu_constructs.fleet import (
     Workload,
     known,
 )
-from gpu_constructs.hardware import Image, InstanceType, default_image, may_run
-from gpu_constructs.hardware.prices import dollars, on_demand_price
 from gpu_constructs.placement import (
     Fit,
     HostResource,

@@ -9,12 +9,13 @@ from difflib import get_close_matches
 from functools import lru_cache, partial
 from itertools import takewhile
 
-from gpu_constructs.budget import NAME
 from gpu_constructs.errors import shown
+from gpu_constructs.facts import RECORDED, Architecture, InstanceType, families, may_exist
+from gpu_constructs.facts.aws_limits import MAX_EXPRESSION_LENGTH
+from gpu_constructs.facts.budget import NAME
+from gpu_constructs.facts.catalogue import declared_types, how_to_declare
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import INSTANCE_ATTRIBUTES, Fleet, Pool, Task, Unknown, Workload
-from gpu_constructs.hardware import RECORDED, Architecture, InstanceType, families, may_exist
-from gpu_constructs.hardware.aws_limits import MAX_EXPRESSION_LENGTH
-from gpu_constructs.hardware.catalogue import declared_types, how_to_declare
 from gpu_constructs.placement.query import (
     BUILT_IN_ATTRIBUTES,
     INSTANCE_TYPE,
@@ -36,7 +37,6 @@ from gpu_constructs.rules.evidence.expressions import constrained, joined, reada
 from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.expressions.constraints import unset_attributes
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
-from gpu_constructs.values import dataclass
 
 # Attributes of that page which only some hosts have; `ecs.capability.` is a family of them.
 _OPTIONAL = frozenset({"ecs.awsvpc-trunk-id", "ecs.outpost-arn"})

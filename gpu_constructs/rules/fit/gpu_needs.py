@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from gpu_constructs.facts import InstanceType
 from gpu_constructs.fleet import Container, Pool, Task
-from gpu_constructs.hardware import InstanceType
 from gpu_constructs.placement import NeedKind, UnmetNeed, unmet_needs
 from gpu_constructs.placement.machine import gib_of
 from gpu_constructs.rules.change import Way

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 from functools import partial
 
+from gpu_constructs.facts.aws_limits import RESERVED_PORTS
 from gpu_constructs.fleet import RESERVED_TCP, Task, Unknown
-from gpu_constructs.hardware.aws_limits import RESERVED_PORTS
 from gpu_constructs.placement import ObstacleKind, demand_of, profile_of
 from gpu_constructs.rules.change import Way, Ways, one_way
 from gpu_constructs.rules.context import Context

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
+from gpu_constructs.facts import InstanceType, Vendor
 from gpu_constructs.fleet import TASK_INTERFACES, Pool, Task
-from gpu_constructs.hardware import InstanceType, Vendor
 from gpu_constructs.placement import (
     Doubt,
     DoubtKind,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from gpu_constructs.budget import brief
+from gpu_constructs.errors import brief
+from gpu_constructs.facts.aws_limits import FARGATE_PROVIDERS
 from gpu_constructs.fleet import Fleet, Scheduler, Task, Unknown, Workload
-from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS
 from gpu_constructs.placement import DoubtKind, demand_of
 from gpu_constructs.placement.destinations import environments_by_hand
 from gpu_constructs.placement.reach import EC2_LAUNCH_TYPES, items_with_tasks, pools_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from gpu_constructs.facts import accelerated
 from gpu_constructs.fleet import Pool, Task
-from gpu_constructs.hardware import accelerated
 from gpu_constructs.placement import Fit, HostResource, Obstacle, ObstacleKind, cpu_units, demand_of
 from gpu_constructs.placement.destinations import by_hand, carries_gpus, unassigned
 from gpu_constructs.placement.reach import pools_by_hand

@@ -6,9 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 
+from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU, may_have_trunk
+from gpu_constructs.facts.prices import dollars
 from gpu_constructs.fleet import Task, Unknown, Workload, known
-from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU, may_have_trunk
-from gpu_constructs.hardware.prices import dollars
 from gpu_constructs.placement import Assumption, PoolProof, Proof, Stranded, demand_of
 from gpu_constructs.placement.assumptions import need_of, rooms_of
 from gpu_constructs.placement.costs import cost_of

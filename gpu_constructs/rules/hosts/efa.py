@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from gpu_constructs.errors import shown
+from gpu_constructs.facts import InstanceType, family
 from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, NetworkInterface, Pool, PurchaseOption
 from gpu_constructs.fleet.host import efa_layout
-from gpu_constructs.hardware import InstanceType, family
 from gpu_constructs.rules.change import Way, Ways, one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import gangs, has_several_gpu_nodes

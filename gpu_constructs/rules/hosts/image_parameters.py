@@ -11,10 +11,8 @@ from contextlib import suppress
 from dataclasses import replace
 from difflib import get_close_matches
 
-from gpu_constructs.budget import LABEL, MESSAGE, brief
-from gpu_constructs.errors import IncompatibleError, shown
-from gpu_constructs.fleet import HostAction, Pool, Unknown
-from gpu_constructs.hardware import (
+from gpu_constructs.errors import IncompatibleError, brief, shown
+from gpu_constructs.facts import (
     IMAGES,
     RECORDED,
     Image,
@@ -30,6 +28,8 @@ from gpu_constructs.hardware import (
     release_number,
     release_problem,
 )
+from gpu_constructs.facts.budget import LABEL, MESSAGE
+from gpu_constructs.fleet import HostAction, Pool, Unknown
 from gpu_constructs.rules.change import Way, either, one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import with_image

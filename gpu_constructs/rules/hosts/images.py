@@ -7,19 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from gpu_constructs.errors import IncompatibleError
-from gpu_constructs.fleet import (
-    GPU_SUPPORT,
-    NO_USER_DATA,
-    HostImage,
-    Pool,
-    PoolKind,
-    Scheduler,
-    Task,
-    Unknown,
-    UserDataFormat,
-    Workload,
-)
-from gpu_constructs.hardware import (
+from gpu_constructs.facts import (
     IMAGES,
     Image,
     InstanceType,
@@ -34,6 +22,19 @@ from gpu_constructs.hardware import (
     may_run,
     newest_release,
 )
+from gpu_constructs.facts.values import dataclass
+from gpu_constructs.fleet import (
+    GPU_SUPPORT,
+    NO_USER_DATA,
+    HostImage,
+    Pool,
+    PoolKind,
+    Scheduler,
+    Task,
+    Unknown,
+    UserDataFormat,
+    Workload,
+)
 from gpu_constructs.placement.destinations import carries_gpus
 from gpu_constructs.placement.machine import is_declared, is_refused_for_certain, registers_no_gpu
 from gpu_constructs.rules.change import Way, Ways, one_way
@@ -42,7 +43,6 @@ from gpu_constructs.rules.evidence.fixes import of_types
 from gpu_constructs.rules.evidence.lists import or_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, error, info, warning
 from gpu_constructs.rules.words import Text, Word
-from gpu_constructs.values import dataclass
 
 _PROPERTY = "ImageId"
 _OWN = "an AMI of your own with a driver"

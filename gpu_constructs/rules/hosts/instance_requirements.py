@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
+from gpu_constructs.facts import RECORDED, InstanceType, Vendor, accelerated, general
+from gpu_constructs.facts.names import EC2_VALUES
 from gpu_constructs.fleet import InstanceRequirements, Pool, PoolKind, satisfies
 from gpu_constructs.fleet.purchase import selected_types
-from gpu_constructs.hardware import RECORDED, InstanceType, Vendor, accelerated, general
-from gpu_constructs.hardware.names import EC2_VALUES
 from gpu_constructs.rules.change import either
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list, or_list

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from gpu_constructs.budget import NAME
 from gpu_constructs.errors import GpuConstructsError, UnknownNameError, shown
+from gpu_constructs.facts import RECORDED, InstanceType, Vendor, instance_type, may_be_accelerated, may_exist
+from gpu_constructs.facts.aws_limits import BATCH_TYPE_WORDS
+from gpu_constructs.facts.budget import NAME
+from gpu_constructs.facts.catalogue import how_to_declare
+from gpu_constructs.facts.names import is_family_name, matches, name_problem
 from gpu_constructs.fleet import Pool, PoolKind, Scheduler, Shape, Task
-from gpu_constructs.hardware import RECORDED, InstanceType, Vendor, instance_type, may_be_accelerated, may_exist
-from gpu_constructs.hardware.aws_limits import BATCH_TYPE_WORDS
-from gpu_constructs.hardware.catalogue import how_to_declare
-from gpu_constructs.hardware.names import is_family_name, matches, name_problem
 from gpu_constructs.placement import fit
 from gpu_constructs.placement.destinations import unassigned
 from gpu_constructs.rules.change import Way, Ways, either

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gpu_constructs.budget import brief
-from gpu_constructs.fleet import HostImage, LocalDiskUse, Pool, PoolKind, Task, Unknown, Volume, Workload
-from gpu_constructs.hardware import IMAGES, Image, OperatingSystem, instance_type, is_supported
-from gpu_constructs.hardware.aws_limits import (
+from gpu_constructs.errors import brief
+from gpu_constructs.facts import IMAGES, Image, OperatingSystem, instance_type, is_supported
+from gpu_constructs.facts.aws_limits import (
     GP3_IOPS_FOR_EACH_MIB_PER_SECOND,
     GP3_IOPS_INCLUDED,
     GP3_MAX_GIB,
     GP3_MAX_MIB_PER_SECOND,
     GP3_MIN_MIB_PER_SECOND,
 )
-from gpu_constructs.hardware.image_table import IMAGE_VOLUMES, ROOT_DEVICE, ImageVolume
-from gpu_constructs.hardware.servers import is_large
+from gpu_constructs.facts.image_table import IMAGE_VOLUMES, ROOT_DEVICE, ImageVolume
+from gpu_constructs.facts.servers import is_large
+from gpu_constructs.fleet import HostImage, LocalDiskUse, Pool, PoolKind, Task, Unknown, Volume, Workload
 from gpu_constructs.rules.change import Way, Ways, first_of, one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import EXAMPLE_TYPES, of_types

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from gpu_constructs.errors import shown
+from gpu_constructs.facts import OperatingSystem, Vendor, image
+from gpu_constructs.facts.aws_limits import MAX_USER_DATA_BYTES
 from gpu_constructs.fleet import (
     GPU_SUPPORT,
     PARTLY_SPOT,
@@ -18,8 +20,6 @@ from gpu_constructs.fleet import (
     UserDataFormat,
     Workload,
 )
-from gpu_constructs.hardware import OperatingSystem, Vendor, image
-from gpu_constructs.hardware.aws_limits import MAX_USER_DATA_BYTES
 from gpu_constructs.placement.machine import gpu_support_is_off
 from gpu_constructs.placement.reach import EC2_LAUNCH_TYPES
 from gpu_constructs.rules.change import Way, one_way

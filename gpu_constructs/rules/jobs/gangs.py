@@ -9,7 +9,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Final, TypeAlias
 
-from gpu_constructs.budget import brief
+from gpu_constructs.errors import brief
+from gpu_constructs.facts.aws_limits import MAX_INLINE_ITERATIONS
 from gpu_constructs.fleet import (
     UNKNOWN,
     Gang,
@@ -21,7 +22,6 @@ from gpu_constructs.fleet import (
     known,
     total,
 )
-from gpu_constructs.hardware.aws_limits import MAX_INLINE_ITERATIONS
 from gpu_constructs.placement import Assumption
 from gpu_constructs.placement.route import Assignment, Destination
 from gpu_constructs.rules.change import Ways

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import Final
 
-from gpu_constructs.budget import brief
+from gpu_constructs.errors import brief
 from gpu_constructs.fleet import PARTLY_SPOT, Container, Step, Task, Unknown, Workload
 from gpu_constructs.placement.route import Route
 from gpu_constructs.rules.context import Context

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from gpu_constructs.budget import brief
+from gpu_constructs.errors import brief
 from gpu_constructs.fleet import PoolKind, Unknown
 from gpu_constructs.placement.destinations import carries_gpus
 from gpu_constructs.rules.context import Context

@@ -6,8 +6,8 @@ import datetime as dt
 from collections import defaultdict
 from collections.abc import Iterable
 
+from gpu_constructs.facts import RECORDED, InstanceType, PurchaseClass, instance_type, regions
 from gpu_constructs.fleet import PARTLY_SPOT, Pool, PoolKind, PurchaseOption, Unknown
-from gpu_constructs.hardware import RECORDED, InstanceType, PurchaseClass, instance_type, regions
 from gpu_constructs.placement.costs import Counted, full_hosts, vcpus_of
 from gpu_constructs.rules.change import Way, one_way
 from gpu_constructs.rules.context import Context

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from gpu_constructs.budget import brief
+from gpu_constructs.errors import brief
+from gpu_constructs.facts import known_type
 from gpu_constructs.fleet import (
     BOUGHT_IN_ADVANCE,
     RESERVATIONS_FIRST,
@@ -18,7 +19,6 @@ from gpu_constructs.fleet import (
     Unknown,
     known,
 )
-from gpu_constructs.hardware import known_type
 from gpu_constructs.rules.change import Ways, either
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_constructs.budget import brief
+from gpu_constructs.errors import brief
 from gpu_constructs.fleet import HostAction, Pool, Unknown
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.rule import Problem, Problems, error, warning

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from gpu_constructs.facts.aws_limits import MAX_PERCENT
 from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, Pool, UpdateMethod, Workload
-from gpu_constructs.hardware.aws_limits import MAX_PERCENT
 from gpu_constructs.rules.change import either
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning

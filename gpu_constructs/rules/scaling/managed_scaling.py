@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
+from gpu_constructs.facts.aws_limits import MAX_CLUSTER_PROVIDERS
 from gpu_constructs.fleet import Fleet, Pool, PoolKind, Unknown, known
-from gpu_constructs.hardware.aws_limits import MAX_CLUSTER_PROVIDERS
 from gpu_constructs.placement.reach import pools_of, unjudged
 from gpu_constructs.rules.change import one_way
 from gpu_constructs.rules.context import Context

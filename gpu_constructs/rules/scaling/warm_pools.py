@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gpu_constructs.errors import shown
+from gpu_constructs.facts import OperatingSystem
+from gpu_constructs.facts.aws_limits import MAX_PERCENT
 from gpu_constructs.fleet import PARTLY_SPOT, Pool, PurchaseOption, Unknown, known
-from gpu_constructs.hardware import OperatingSystem
-from gpu_constructs.hardware.aws_limits import MAX_PERCENT
 from gpu_constructs.rules.change import one_way
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning

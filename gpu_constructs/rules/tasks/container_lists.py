@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 
-from gpu_constructs.budget import brief
-from gpu_constructs.errors import shown
+from gpu_constructs.errors import brief, shown
+from gpu_constructs.facts.aws_limits import HEALTH_CHECK_LIMITS, MAX_CONTAINERS
 from gpu_constructs.fleet import Scheduler, Task, Unknown
-from gpu_constructs.hardware.aws_limits import HEALTH_CHECK_LIMITS, MAX_CONTAINERS
 from gpu_constructs.rules.change import one_way
 from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES, where_accelerated
 from gpu_constructs.rules.evidence.fixes import with_container

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from gpu_constructs.budget import brief
-from gpu_constructs.errors import shown
-from gpu_constructs.fleet import PARTLY_SPOT, Container, Scheduler, Task, Unknown, known
-from gpu_constructs.hardware import InstanceType
-from gpu_constructs.hardware.aws_limits import (
+from gpu_constructs.errors import brief, shown
+from gpu_constructs.facts import InstanceType
+from gpu_constructs.facts.aws_limits import (
     CPU_UNITS_PER_VCPU,
     MIN_CONTAINER_MEMORY_MIB,
     MIN_JOB_MEMORY_MIB,
     SPOT_NOTICE_SECONDS,
 )
+from gpu_constructs.fleet import PARTLY_SPOT, Container, Scheduler, Task, Unknown, known
 from gpu_constructs.placement import cpu_units, demand_of
 from gpu_constructs.placement.route import Route
 from gpu_constructs.rules.change import Way, either, one_way

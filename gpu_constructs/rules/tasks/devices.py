@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from gpu_constructs.budget import brief
-from gpu_constructs.errors import shown
+from gpu_constructs.errors import brief, shown
+from gpu_constructs.facts import InstanceType
+from gpu_constructs.facts.aws_limits import NVLINK_CONTROLLERS
 from gpu_constructs.fleet import (
     NEURON_DEVICE,
     Container,
@@ -19,8 +20,6 @@ from gpu_constructs.fleet import (
     Unknown,
     Workload,
 )
-from gpu_constructs.hardware import InstanceType
-from gpu_constructs.hardware.aws_limits import NVLINK_CONTROLLERS
 from gpu_constructs.placement import cpu_units, demand_of, expected_memory_mib
 from gpu_constructs.placement.destinations import runs_on_fargate
 from gpu_constructs.placement.route import Destination, Route

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from gpu_constructs.budget import brief
-from gpu_constructs.fleet import Container, HostImage, Task, Unknown
-from gpu_constructs.hardware import Drivers, InstanceType, drivers_of, image
-from gpu_constructs.hardware.cuda import (
+from gpu_constructs.errors import brief
+from gpu_constructs.facts import Drivers, InstanceType, drivers_of, image
+from gpu_constructs.facts.cuda import (
     CUDA_COMPATIBILITY,
     CUDA_RELEASE_NOTES,
     CudaImage,
@@ -16,6 +15,7 @@ from gpu_constructs.hardware.cuda import (
     first_branch,
     is_dropped,
 )
+from gpu_constructs.fleet import Container, HostImage, Task, Unknown
 from gpu_constructs.placement.route import Destination, Route
 from gpu_constructs.rules.change import Way, one_way
 from gpu_constructs.rules.context import Context

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gpu_constructs.budget import brief
-from gpu_constructs.fleet import Pool, PoolKind, Scheduler, Task
-from gpu_constructs.hardware import RECORDED
-from gpu_constructs.hardware.catalogue import how_to_declare
-from gpu_constructs.hardware.managed_instances import (
+from gpu_constructs.errors import brief
+from gpu_constructs.facts import RECORDED
+from gpu_constructs.facts.catalogue import how_to_declare
+from gpu_constructs.facts.managed_instances import (
     CONTAINER_SETTINGS_REFUSED,
     TASK_SETTINGS_REFUSED,
     VOLUME_SETTINGS_REFUSED,
 )
-from gpu_constructs.hardware.names import name_problem
+from gpu_constructs.facts.names import name_problem
+from gpu_constructs.fleet import Pool, PoolKind, Scheduler, Task
 from gpu_constructs.placement import demand_of
 from gpu_constructs.placement.destinations import runs_on_fargate
 from gpu_constructs.placement.route import Route

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
-from gpu_constructs.budget import brief
-from gpu_constructs.errors import shown
+from gpu_constructs.errors import brief, shown
+from gpu_constructs.facts.aws_limits import MAX_PERCENT
 from gpu_constructs.fleet import (
     GPU,
     NEURON_DEVICE,
@@ -19,7 +19,6 @@ from gpu_constructs.fleet import (
     Unknown,
 )
 from gpu_constructs.fleet.keys import plain
-from gpu_constructs.hardware.aws_limits import MAX_PERCENT
 from gpu_constructs.rules.change import Ways, either, first_of, one_way
 from gpu_constructs.rules.evidence.accelerated import and_where_submitted, is_gpu
 from gpu_constructs.rules.evidence.fixes import with_container

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from gpu_constructs.budget import brief
+from gpu_constructs.errors import brief
 from gpu_constructs.fleet import Scheduler, Task
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import is_accelerated

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_constructs.budget import brief
+from gpu_constructs.errors import brief
+from gpu_constructs.facts.servers import ServerFacts, server_of_image
 from gpu_constructs.fleet import Container, Task, Unknown
-from gpu_constructs.hardware.servers import ServerFacts, server_of_image
 from gpu_constructs.rules.rule import Problem, warning
 
 # Where these are, the number of GPUs may be in a file, come from a variable of a shell, or be spread over hosts.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from gpu_constructs.budget import brief
+from gpu_constructs.errors import brief
+from gpu_constructs.facts import InstanceType, image
+from gpu_constructs.facts.gpu_features import MPS_FIRST_AGENT, MPS_FIRST_RELEASE, MPS_LEAST_CAPABILITY, MPS_SERVICE
 from gpu_constructs.fleet import GPU, HostImage, Pool, ResourceRequirement, Task, Unknown, Workload
-from gpu_constructs.hardware import InstanceType, image
-from gpu_constructs.hardware.gpu_features import MPS_FIRST_AGENT, MPS_FIRST_RELEASE, MPS_LEAST_CAPABILITY, MPS_SERVICE
 from gpu_constructs.placement.machine import doubt_of_sharing, is_before_volta, why_too_old
 from gpu_constructs.placement.route import Destination, Route
 from gpu_constructs.rules.change import Way, Ways, one_way

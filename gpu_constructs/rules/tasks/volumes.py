@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_constructs.budget import brief
+from gpu_constructs.errors import brief
+from gpu_constructs.facts import OperatingSystem
 from gpu_constructs.fleet import EfsVolume, HostAction, Pool, Task
-from gpu_constructs.hardware import OperatingSystem
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, error

@@ -13,8 +13,8 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TypeAlias
 
-from gpu_constructs.budget import ASSEMBLY_DEPTH
 from gpu_constructs.errors import shown
+from gpu_constructs.facts.budget import ASSEMBLY_DEPTH
 from gpu_constructs.fleet import Place, SourceLine
 from gpu_constructs.template.documents.document import Document, Files
 from gpu_constructs.template.documents.node import Node

@@ -10,12 +10,12 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from gpu_constructs.budget import BYTES, STEPS_OF_BYTE, TOTAL_BYTES, work
 from gpu_constructs.errors import shown
+from gpu_constructs.facts.budget import BYTES, STEPS_OF_BYTE, TOTAL_BYTES, work
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.template.documents.json_text import JsonLines, parse_json
 from gpu_constructs.template.documents.node import Node, Path, Position, TooDeepError, plain_values
 from gpu_constructs.template.model import UnreadableError
-from gpu_constructs.values import dataclass
 
 if TYPE_CHECKING:
     from gpu_constructs.template.documents.yaml_events import YamlLines

@@ -6,7 +6,7 @@ import json
 import re
 from json.decoder import scanstring  # type: ignore[attr-defined]
 
-from gpu_constructs.budget import DEPTH, JSON_MARKS
+from gpu_constructs.facts.budget import DEPTH, JSON_MARKS
 from gpu_constructs.template.documents.node import (
     Node,
     Path,

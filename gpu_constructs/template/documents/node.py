@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple, TypeAlias, TypeVar
 
-from gpu_constructs.budget import DEPTH, DIGITS, YAML_NODES
+from gpu_constructs.facts.budget import DEPTH, DIGITS, YAML_NODES
 
 _Child = TypeVar("_Child")
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import SourceLine
 from gpu_constructs.template.documents.document import Document, Files
 from gpu_constructs.template.documents.node import Node
 from gpu_constructs.template.model import Value, end_of
-from gpu_constructs.values import dataclass
 
 FindNested = Callable[[Mapping[str, Node], Value], "Document | None"]
 """Finds the template of a nested stack, given its declaration and its worked out ``TemplateURL``."""

@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from gpu_constructs.budget import YAML_DIRECTIVES
+from gpu_constructs.facts.budget import YAML_DIRECTIVES
 from gpu_constructs.template.documents.node import Path, Position, of_any_case
 from gpu_constructs.template.model import UnreadableError
 

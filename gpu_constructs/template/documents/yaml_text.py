@@ -14,8 +14,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpu_constructs.budget import DEPTH, DIGITS, YAML_NODES
 from gpu_constructs.errors import shown
+from gpu_constructs.facts.budget import DEPTH, DIGITS, YAML_NODES
 from gpu_constructs.template.documents.node import Node, Path, decimal, integer
 from gpu_constructs.template.documents.yaml_events import Event, events
 from gpu_constructs.template.model import UnreadableError

@@ -6,7 +6,8 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 
-from gpu_constructs.budget import ASSEMBLY_DEPTH, STACKS
+from gpu_constructs.facts.budget import ASSEMBLY_DEPTH, STACKS
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import Origin, Place, Remark, RemarkKind, SourceLine
 from gpu_constructs.template.documents.document import Document
 from gpu_constructs.template.documents.node import Node
@@ -18,7 +19,6 @@ from gpu_constructs.template.evaluation.parameters import ParameterValues
 from gpu_constructs.template.evaluation.shared import Shared
 from gpu_constructs.template.evaluation.stack import stack_of
 from gpu_constructs.template.model import Resource, Stack, UnreadableError, Value
-from gpu_constructs.values import dataclass
 
 _NESTED = "AWS::CloudFormation::Stack"
 # Macros that add neither hosts nor tasks of ECS to what is written in the template.

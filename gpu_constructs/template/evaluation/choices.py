@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from enum import IntEnum
 
+from gpu_constructs.facts.aws_limits import is_region
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import Origin
-from gpu_constructs.hardware.aws_limits import is_region
 from gpu_constructs.template.documents.node import Node, Path
 from gpu_constructs.template.evaluation.evaluator import Evaluator
 from gpu_constructs.template.evaluation.stack import RELEVANT
 from gpu_constructs.template.evaluation.texts import written
-from gpu_constructs.values import dataclass
 
 REGION = "AWS::Region"
 """The one parameter that no template declares, and that conditions and mappings depend on."""

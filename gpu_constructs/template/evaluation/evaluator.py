@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from typing import Final, TypeAlias
 
-from gpu_constructs.budget import EVALUATION_DEPTH, LOOPED, RESOURCES
+from gpu_constructs.facts.budget import EVALUATION_DEPTH, LOOPED, RESOURCES
 from gpu_constructs.fleet import UNKNOWN, Origin, Place, RemarkKind, Unknown
 from gpu_constructs.template.documents.node import Node, Path, path_to
 from gpu_constructs.template.evaluation.loops import FOR_EACH, LoopedTooMuchError, unrolled

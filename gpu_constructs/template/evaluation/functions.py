@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
-from gpu_constructs.budget import DIGITS
+from gpu_constructs.facts.budget import DIGITS
 from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.template.documents.node import Node
 from gpu_constructs.template.evaluation.evaluator import Evaluator, Function, NoValue

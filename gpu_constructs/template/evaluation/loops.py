@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from gpu_constructs.budget import LOOPED
+from gpu_constructs.facts.budget import LOOPED
 from gpu_constructs.template.documents.node import Node
 from gpu_constructs.template.evaluation.texts import written
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from itertools import chain, islice
 from typing import Protocol, TypeAlias
 
-from gpu_constructs.budget import REMARKS, RESOURCES, SEARCHED, TOTAL_TEXT, work
+from gpu_constructs.facts.budget import REMARKS, RESOURCES, SEARCHED, TOTAL_TEXT, work
 from gpu_constructs.fleet import Origin, Place, Remark, RemarkKind
 from gpu_constructs.template.model import Text, Value
 

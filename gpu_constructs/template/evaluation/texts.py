@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from gpu_constructs.budget import TEXT
+from gpu_constructs.facts.budget import TEXT
 from gpu_constructs.fleet import RESOLVED_LATER, UNKNOWN, Unknown, is_resolved_later
 from gpu_constructs.template.model import DynamicReference, Placeholder, Reference, Text, Value
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from gpu_constructs.budget import LABEL
+from gpu_constructs.facts.budget import LABEL
 from gpu_constructs.fleet import UNKNOWN, Unknown
 
 Settings = dict[str, "str | Unknown"]

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpu_constructs.facts import Architecture, InstanceType, Vendor, families, family, image, known_type
+from gpu_constructs.facts.aws_limits import BATCH_TYPE_WORDS, FARGATE_PROVIDERS
 from gpu_constructs.fleet import (
     NO_USER_DATA,
     NOTHING_SAID,
@@ -23,8 +25,6 @@ from gpu_constructs.fleet import (
     Unknown,
     values_of,
 )
-from gpu_constructs.hardware import Architecture, InstanceType, Vendor, families, family, image, known_type
-from gpu_constructs.hardware.aws_limits import BATCH_TYPE_WORDS, FARGATE_PROVIDERS
 from gpu_constructs.template.model import Resource
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.launch import Launches, image_of

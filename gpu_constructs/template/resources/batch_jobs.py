@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
 
+from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU
 from gpu_constructs.fleet import UNKNOWN, Container, Relations, Scheduler, Task, Unknown
-from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU
 from gpu_constructs.template.model import Resource
 from gpu_constructs.template.resources.containers import (
     container_name,

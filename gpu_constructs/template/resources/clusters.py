@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import KEEPS_PROVIDERS, KEEPS_STRATEGY, UNKNOWN, Origin, Place, ProviderList, Unknown
 from gpu_constructs.template.mentions import mentioned, references_in
 from gpu_constructs.template.model import Reference, Resource, Value, is_open
 from gpu_constructs.template.resources.index import Index, Names, place_of_arn
 from gpu_constructs.template.resources.purchases import own_metadata
 from gpu_constructs.template.resources.section import Notes, Section, is_list
-from gpu_constructs.values import dataclass
 
 # Resources whose properties are looked at; of the others, only what they depend on is.
 _LOOKED_AT = "AWS::ECS::"

@@ -8,6 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from gpu_constructs.facts.aws_limits import LARGEST_PORT
+from gpu_constructs.facts.cuda import is_target
+from gpu_constructs.facts.managed_instances import CONTAINER_SETTINGS_REFUSED
 from gpu_constructs.fleet import (
     UNKNOWN,
     Container,
@@ -20,9 +23,6 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.fleet.keys import GPU_WORDS, plain
 from gpu_constructs.fleet.requirement import GPU, NEURON_DEVICE
-from gpu_constructs.hardware.aws_limits import LARGEST_PORT
-from gpu_constructs.hardware.cuda import is_target
-from gpu_constructs.hardware.managed_instances import CONTAINER_SETTINGS_REFUSED
 from gpu_constructs.template.resources.section import Section, given, is_list
 
 _REQUIREMENT_KEYS = frozenset({"SharingStrategy", "Type", "Value"})

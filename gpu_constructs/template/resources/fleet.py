@@ -14,8 +14,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from gpu_constructs.budget import ENTRIES, work
 from gpu_constructs.errors import GpuConstructsError
+from gpu_constructs.facts import InstanceType
+from gpu_constructs.facts.aws_limits import FARGATE_PROVIDERS, is_region
+from gpu_constructs.facts.budget import ENTRIES, work
+from gpu_constructs.facts.catalogue import for_one_check
+from gpu_constructs.facts.declared import declared_type_of, instance_types_of_declarations
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import (
     DECLARED_TYPES,
     METADATA_KEY,
@@ -29,10 +34,6 @@ from gpu_constructs.fleet import (
     Task,
     Workload,
 )
-from gpu_constructs.hardware import InstanceType
-from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS, is_region
-from gpu_constructs.hardware.catalogue import for_one_check
-from gpu_constructs.hardware.declared import declared_type_of, instance_types_of_declarations
 from gpu_constructs.template.model import STATE_MACHINES, Resource, Stack
 from gpu_constructs.template.resources.batch_hosts import batch_pools, other_environments
 from gpu_constructs.template.resources.batch_jobs import batch_tasks
@@ -50,7 +51,6 @@ from gpu_constructs.template.resources.steps import gangs_of, steps_of
 from gpu_constructs.template.resources.strays import strays_of
 from gpu_constructs.template.resources.submissions import Submissions, job_queues, submitted_by_events
 from gpu_constructs.template.resources.tasks import TASK_DEFINITION, task_of
-from gpu_constructs.values import dataclass
 
 _LAUNCHED = frozenset({AUTO_SCALING_GROUP, "AWS::EC2::Instance"})
 

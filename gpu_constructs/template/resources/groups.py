@@ -9,6 +9,8 @@ from dataclasses import field, replace
 from functools import reduce
 from typing import Any
 
+from gpu_constructs.facts import InstanceType
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import (
     CHECKS_GPUS,
     UNKNOWN,
@@ -22,7 +24,6 @@ from gpu_constructs.fleet import (
     WarmPool,
     values_of,
 )
-from gpu_constructs.hardware import InstanceType
 from gpu_constructs.template.model import Reference, Resource
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.instance_types import and_also, types_asked_for
@@ -31,7 +32,6 @@ from gpu_constructs.template.resources.networks import Networks, subnets_of, ten
 from gpu_constructs.template.resources.purchases import bought_by_group, bought_by_policy, own_metadata
 from gpu_constructs.template.resources.schedules import Schedules
 from gpu_constructs.template.resources.section import Notes, Section, given, is_list
-from gpu_constructs.values import dataclass
 
 AUTO_SCALING_GROUP = "AWS::AutoScaling::AutoScalingGroup"
 _WARM_POOL = "AWS::AutoScaling::WarmPool"

@@ -24,7 +24,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from gpu_constructs.budget import MESSAGE
+from gpu_constructs.facts.budget import MESSAGE
 from gpu_constructs.fleet import Place, Unknown
 from gpu_constructs.template.model import DynamicReference, Placeholder, Reference, Resource, Stack, Text, Value
 

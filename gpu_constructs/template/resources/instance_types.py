@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpu_constructs.budget import ENTRIES, NAME
+from gpu_constructs.facts import Architecture, known_type
+from gpu_constructs.facts.budget import ENTRIES, NAME
 from gpu_constructs.fleet import InstanceRequirements, TypeChoice, Unknown
 from gpu_constructs.fleet.purchase import selected_types
-from gpu_constructs.hardware import Architecture, known_type
 from gpu_constructs.template.resources.section import Section
 
 _MANUFACTURERS = {

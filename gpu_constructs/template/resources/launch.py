@@ -17,6 +17,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from gpu_constructs.errors import GpuConstructsError
+from gpu_constructs.facts import Architecture, images_by_folder
+from gpu_constructs.facts.own_image import own_image_of
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import (
     DECLARED_IMAGE,
     METADATA_KEY,
@@ -33,8 +36,6 @@ from gpu_constructs.fleet import (
     Volume,
     values_of,
 )
-from gpu_constructs.hardware import Architecture, images_by_folder
-from gpu_constructs.hardware.own_image import own_image_of
 from gpu_constructs.template.model import DynamicReference, Reference, Resource, Text, Value
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.instance_types import types_asked_for
@@ -49,7 +50,6 @@ from gpu_constructs.template.resources.user_data import (
     is_too_long,
     with_init_metadata,
 )
-from gpu_constructs.values import dataclass
 
 # A dynamic reference, or the form that only the ImageId of a launch template takes; either may name a version of the
 # parameter, which says nothing about a public one.

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
+from gpu_constructs.facts.aws_limits import MAX_PERCENT
 from gpu_constructs.fleet import (
     METADATA_KEY,
     RESERVATIONS_FIRST,
@@ -20,7 +21,6 @@ from gpu_constructs.fleet import (
     Reservation,
     Unknown,
 )
-from gpu_constructs.hardware.aws_limits import MAX_PERCENT
 from gpu_constructs.template.model import Reference, Resource, Value
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.networks import in_zone

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import cached_property
 
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import UNKNOWN, Unknown
 from gpu_constructs.template.model import Reference, Resource, Text, Value, end_of
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.section import is_list
-from gpu_constructs.values import dataclass
 
 ROLE = "AWS::IAM::Role"
 INSTANCE_PROFILE = "AWS::IAM::InstanceProfile"

@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from gpu_constructs.budget import RESOURCES
+from gpu_constructs.facts.budget import RESOURCES
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import UNKNOWN, Container, Origin, Starter, Task, Workload
 from gpu_constructs.template.model import Resource, Text, Value, end_of
 from gpu_constructs.template.resources.containers import requirements_of
@@ -20,7 +21,6 @@ from gpu_constructs.template.resources.section import Notes, Section, given, is_
 from gpu_constructs.template.resources.services import Services
 from gpu_constructs.template.resources.state_machines import RUN_TASK, JsonTexts, StateCall, before_event
 from gpu_constructs.template.resources.tasks import constraints_of, task_size_of
-from gpu_constructs.values import dataclass
 
 _RULE = "AWS::Events::Rule"
 _SCHEDULE = "AWS::Scheduler::Schedule"

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from functools import cached_property
 
-from gpu_constructs.budget import FOLLOWED
+from gpu_constructs.facts.budget import FOLLOWED
 from gpu_constructs.fleet import UNKNOWN, Block, Unknown
 from gpu_constructs.template.mentions import mentioned
 from gpu_constructs.template.model import STATE_MACHINES, Reference, Resource

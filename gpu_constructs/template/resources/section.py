@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Final, TypeGuard, TypeVar
 
-from gpu_constructs.budget import DIGITS, brief
-from gpu_constructs.errors import shown
+from gpu_constructs.errors import brief, shown
+from gpu_constructs.facts.budget import DIGITS
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import UNKNOWN, Origin, Remark, RemarkKind, Unknown
 from gpu_constructs.template.model import Resource, Value, is_open
-from gpu_constructs.values import dataclass
 
 _T = TypeVar("_T")
 

@@ -9,12 +9,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from math import inf
 
-from gpu_constructs.budget import work
+from gpu_constructs.facts.budget import work
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import Remark, RemarkKind, Unknown
 from gpu_constructs.template.model import Reference, Resource
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.section import Notes, Section
-from gpu_constructs.values import dataclass
 
 INGRESS, EGRESS = "SecurityGroupIngress", "SecurityGroupEgress"
 _ALL_TRAFFIC = "-1"

@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import (
     STEPS_IN_PERCENT,
     UNKNOWN,
@@ -30,7 +31,6 @@ from gpu_constructs.template.resources.index import Index, last_step
 from gpu_constructs.template.resources.networks import subnets_of
 from gpu_constructs.template.resources.section import Notes, Section, given
 from gpu_constructs.template.resources.tasks import TASK_DEFINITION, constraints_of
-from gpu_constructs.values import dataclass
 
 SERVICE = "AWS::ECS::Service"
 _TARGET = "AWS::ApplicationAutoScaling::ScalableTarget"

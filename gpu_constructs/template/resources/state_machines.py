@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from itertools import product
 
-from gpu_constructs.budget import DEPTH, RESOURCES, TEXT, TOTAL_TEXT, brief
+from gpu_constructs.errors import brief
+from gpu_constructs.facts.budget import DEPTH, RESOURCES, TEXT, TOTAL_TEXT
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import UNKNOWN, Remark, RemarkKind, Unknown
 from gpu_constructs.template.model import DynamicReference, Placeholder, Reference, Resource, Text, Value, end_of
 from gpu_constructs.template.resources.section import Notes, Section, is_list
-from gpu_constructs.values import dataclass
 
 # Stands on both sides of a number in a text for a piece that is not text.
 _HOLE = "\ue001"

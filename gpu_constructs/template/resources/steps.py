@@ -18,7 +18,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 
-from gpu_constructs.budget import FOLLOWED
+from gpu_constructs.facts.aws_limits import MAX_INLINE_ITERATIONS
+from gpu_constructs.facts.budget import FOLLOWED
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import (
     UNKNOWN,
     Gang,
@@ -33,11 +35,9 @@ from gpu_constructs.fleet import (
     known,
     total,
 )
-from gpu_constructs.hardware.aws_limits import MAX_INLINE_ITERATIONS
 from gpu_constructs.template.model import Reference, Value, end_of
 from gpu_constructs.template.resources.section import Section, given, is_list
 from gpu_constructs.template.resources.state_machines import CALLBACK, Frame, StateCall, kind_of, states_in
-from gpu_constructs.values import dataclass
 
 _LIMITS = ("TimeoutSeconds", "TimeoutSecondsPath")
 _HEARTBEATS = ("HeartbeatSeconds", "HeartbeatSecondsPath")

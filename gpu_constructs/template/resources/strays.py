@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from gpu_constructs.facts.aws_limits import FARGATE_PROVIDERS
 from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, Unknown, Workload
-from gpu_constructs.hardware.aws_limits import FARGATE_PROVIDERS
 from gpu_constructs.template.resources.clusters import Clusters, ProviderKey
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.pools import FoundPool

@@ -20,6 +20,9 @@ import re
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 
+from gpu_constructs.facts import Architecture
+from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU
+from gpu_constructs.facts.managed_instances import TASK_SETTINGS_REFUSED, VOLUME_SETTINGS_REFUSED
 from gpu_constructs.fleet import (
     METADATA_KEY,
     UNKNOWN,
@@ -30,9 +33,6 @@ from gpu_constructs.fleet import (
     Task,
     Unknown,
 )
-from gpu_constructs.hardware import Architecture
-from gpu_constructs.hardware.aws_limits import CPU_UNITS_PER_VCPU
-from gpu_constructs.hardware.managed_instances import TASK_SETTINGS_REFUSED, VOLUME_SETTINGS_REFUSED
 from gpu_constructs.template.model import Resource, Value
 from gpu_constructs.template.resources.containers import (
     container_name,

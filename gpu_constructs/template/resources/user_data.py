@@ -14,7 +14,8 @@ from dataclasses import replace
 from email import message_from_string
 from email.errors import MessageError
 
-from gpu_constructs.budget import DEPTH, LABEL, USER_DATA
+from gpu_constructs.facts.budget import DEPTH, LABEL, USER_DATA
+from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import (
     INSTANCE_ATTRIBUTES,
     NAME_OF_DEPLOY,
@@ -39,7 +40,6 @@ from gpu_constructs.template.resources.agent_script import (
     with_mentioned,
     without_comments,
 )
-from gpu_constructs.values import dataclass
 
 CLUSTER = "ECS_CLUSTER"
 

@@ -6,8 +6,8 @@ import pytest
 
 from gpu_constructs.account.preflight import Verdict
 from gpu_constructs.account.preflight.check import UnansweredError
+from gpu_constructs.facts import instance_type
 from gpu_constructs.fleet import UNKNOWN, GroupSettings, LaunchDetails, Origin, Place, PoolKind, Subnet
-from gpu_constructs.hardware import instance_type
 from tests.account.preflight.world import (
     IN_A,
     IN_B,

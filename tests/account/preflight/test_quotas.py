@@ -9,8 +9,8 @@ import pytest
 
 from gpu_constructs.account.preflight import Verdict
 from gpu_constructs.account.preflight.check import UnansweredError
+from gpu_constructs.facts import instance_type
 from gpu_constructs.fleet import UNKNOWN, Bought, GroupSettings, Origin, PurchaseOption, Reservation
-from gpu_constructs.hardware import instance_type
 from tests.account.preflight.world import POOL, SPOT, fleet, host, instances, only, pool
 
 OK, SHORT, NOT_CHECKED = Verdict.OK, Verdict.SHORT, Verdict.NOT_CHECKED

@@ -8,8 +8,8 @@ from typing import Any
 
 from gpu_constructs.account.preflight.check import Answer, Ask, Call, Result, UnansweredError
 from gpu_constructs.account.preflight.run import CHECKS, preflight
+from gpu_constructs.facts import image, instance_type
 from gpu_constructs.fleet import Bought, Fleet, HostImage, Pool, PurchaseOption, Subnet, Task
-from gpu_constructs.hardware import image, instance_type
 
 REGION = "eu-west-1"
 IN_A = Subnet(id="subnet-0a0a0a0a")

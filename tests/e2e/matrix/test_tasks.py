@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from emulator.local import Local, local
 from gpu_constructs import GpuCluster, IncompatibleError
-from gpu_constructs.checking.report import check_files
+from gpu_constructs.check.report import check_files
 
 from tests.matrix.asks import LANDINGS, MANAGED, MODES, PURCHASES, STORAGE, WITHOUT_LOCAL_DISKS, Host
 from tests.matrix.building import REGIONS, Built, build, deploy_and_destroy, findings, lint

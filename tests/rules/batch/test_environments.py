@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from gpu_constructs.checking.report import check_files
+from gpu_constructs.check.report import check_files
 from gpu_constructs.fleet import (
     UNKNOWN,
     ComputeEnvironment,

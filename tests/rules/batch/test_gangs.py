@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.checking.report import check_files
+from gpu_constructs.check.report import check_files
 from gpu_constructs.fleet import UNKNOWN
 from gpu_constructs.rules.batch.gangs import has_one_type
 from tests.rules.batch.test_jobs import GPU_JOB

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.checking.report import check_files
+from gpu_constructs.check.report import check_files
 from gpu_constructs.fleet import (
     UNKNOWN,
     Fleet,

@@ -12,7 +12,7 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 from aws_cdk import aws_iam as iam
 
-from gpu_constructs.checking.report import check_files
+from gpu_constructs.check.report import check_files
 from tools.rule_examples import example_of
 
 _RULES = ("GPU204", "GPU206")

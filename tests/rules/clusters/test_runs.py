@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gpu_constructs.checking import check_files
+from gpu_constructs.check import check_files
 from gpu_constructs.fleet import Starter
 from gpu_constructs.rules import RULES, Severity
 from tests.cli.templates import template, written

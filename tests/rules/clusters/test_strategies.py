@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from gpu_constructs.facts import instance_type
 from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, StrategyItem, Unknown, Workload
-from gpu_constructs.hardware import instance_type
 from gpu_constructs.rules import Severity, check, rules_of
 from gpu_constructs.rules.clusters import strategies
 from gpu_constructs.rules.clusters.strategies import accepted_by_ecs

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from gpu_constructs.facts import Architecture
 from gpu_constructs.fleet import UNKNOWN, Fleet, StrategyItem, Unknown, UserData, Workload
-from gpu_constructs.hardware import Architecture
 from gpu_constructs.placement.query import parse, render
 from gpu_constructs.rules.expressions.attributes import names_exist, only_named_families
 from tests.rules.given import (

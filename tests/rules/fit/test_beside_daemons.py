@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from gpu_constructs import GpuService
+from gpu_constructs.check.planning import plan
 from gpu_constructs.fleet import (
     INSTANCE_ATTRIBUTES,
     UNKNOWN,
@@ -20,7 +21,6 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.placement import prove
 from gpu_constructs.placement.destinations import answer_of, routes_of
-from gpu_constructs.planning import plan
 from gpu_constructs.rules import Finding, Severity, check
 from tests.rules.fit.test_whole_fleet import pool, service
 from tests.rules.given import gpu, mps

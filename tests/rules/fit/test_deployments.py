@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from gpu_constructs.check.planning import plan
+from gpu_constructs.check.planning.in_words import deploying
 from gpu_constructs.fleet import UNKNOWN, ServiceScaling, Task, Unknown, Workload
-from gpu_constructs.planning import plan
-from gpu_constructs.planning.in_words import deploying
 from gpu_constructs.rules import rules_of
 from gpu_constructs.rules.fit import deployments
 from tests.rules.fit.test_copies_fit import DISTINCT, pool, service, task

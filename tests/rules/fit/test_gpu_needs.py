@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from gpu_constructs.facts import DeclaredInstanceType
 from gpu_constructs.fleet import Container, GpuNeeds, PlacementConstraint, Pool, PoolKind, ResourceRequirement, Task
-from gpu_constructs.hardware import DeclaredInstanceType
 from gpu_constructs.rules import Severity
 from tests.rules.given import FIT_RULES, a_pool, found, only, running_on
 

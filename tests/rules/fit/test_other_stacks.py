@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from gpu_constructs.facts import Architecture
 from gpu_constructs.fleet import NEURON_DEVICE, Fleet, Pool, PoolKind, ResourceRequirement, Scheduler, Task
-from gpu_constructs.hardware import Architecture
 from gpu_constructs.rules import Severity
 from tests.rules.given import (
     FIT_RULES,

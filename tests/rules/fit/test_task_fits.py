@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpu_constructs.facts import Architecture, accelerated, instance_type
 from gpu_constructs.fleet import (
     UNKNOWN,
     Fleet,
@@ -20,7 +21,6 @@ from gpu_constructs.fleet import (
     UserData,
     Workload,
 )
-from gpu_constructs.hardware import Architecture, accelerated, instance_type
 from gpu_constructs.placement import share_of
 from gpu_constructs.rules import Severity, check
 from tests.rules.given import FIT_RULES, a_pool, a_task, found, on_launch_type, on_strategy, only, running_on, unpriced

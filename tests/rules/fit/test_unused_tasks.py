@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from gpu_constructs.facts import Architecture, instance_type
 from gpu_constructs.fleet import Fleet, PoolKind, Scheduler, Task, Workload
-from gpu_constructs.hardware import Architecture, instance_type
 from gpu_constructs.rules import Severity, rules_of
 from gpu_constructs.rules.tasks import requests
 from tests.rules.given import (

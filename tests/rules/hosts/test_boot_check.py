@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from gpu_constructs.facts import image, instance_type
 from gpu_constructs.fleet import UNKNOWN, HostImage, WarmPool
-from gpu_constructs.hardware import image, instance_type
 from gpu_constructs.rules import Severity
 from gpu_constructs.rules.hosts.user_data import can_count
 from tests.rules.given import a_pool, only, said

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from gpu_constructs.facts import accelerated, general, instance_type
 from gpu_constructs.fleet import RESERVATIONS_FIRST, UNKNOWN, NetworkInterface, PurchaseOption, Reservation
 from gpu_constructs.fleet.host import efa_layout
-from gpu_constructs.hardware import accelerated, general, instance_type
 from gpu_constructs.rules import Severity, rules_of
 from gpu_constructs.rules.hosts import efa
 from tests.rules.given import a_pool, asked

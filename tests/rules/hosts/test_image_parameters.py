@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from gpu_constructs.facts import image
 from gpu_constructs.fleet import NO_USER_DATA, UNKNOWN, Fleet, HostAction, HostImage, Pool
-from gpu_constructs.hardware import image
 from gpu_constructs.rules import Severity
 from gpu_constructs.rules.hosts import images
 from gpu_constructs.rules.hosts.image_parameters import holds_an_id, made_for_ecs, release_in_region

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from gpu_constructs.facts import Architecture, Vendor, image
 from gpu_constructs.fleet import (
     UNKNOWN,
     Fleet,
@@ -18,7 +19,6 @@ from gpu_constructs.fleet import (
     UserData,
     UserDataFormat,
 )
-from gpu_constructs.hardware import Architecture, Vendor, image
 from gpu_constructs.rules import Severity, rules_of
 from gpu_constructs.rules.hosts import images
 from tests.rules.given import GPU_TASK, a_pool, asked, of_image, running_on

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpu_constructs.facts import Architecture, accelerated, general
 from gpu_constructs.fleet import UNKNOWN, Fleet, InstanceRequirements, Pool, PoolKind, Task, satisfies
-from gpu_constructs.hardware import Architecture, accelerated, general
 from gpu_constructs.rules import Severity, check, rules_of
 from gpu_constructs.rules.hosts import instance_requirements
 from gpu_constructs.rules.hosts.instance_requirements import nvidia_only

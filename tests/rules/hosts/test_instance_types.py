@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpu_constructs.facts import accelerated, general
 from gpu_constructs.fleet import UNKNOWN, Fleet, PoolKind
-from gpu_constructs.hardware import accelerated, general
 from gpu_constructs.rules import check, rules_of
 from gpu_constructs.rules.hosts import images, instance_types
 from tests.rules.given import FIT_RULES, GPU_TASK, a_pool, a_task, asked, of_image, running_on

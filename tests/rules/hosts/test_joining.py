@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.checking.report import check_files
+from gpu_constructs.check.report import check_files
 from tests.rules.changed import severities
 from tools.rule_examples import example_of
 

@@ -10,7 +10,7 @@ import pytest
 from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs import GpuJob, JobData, Purchase
-from gpu_constructs.checking.report import report_in
+from gpu_constructs.check.report import report_in
 from gpu_constructs.fleet import UNKNOWN, Bought, Fleet, Origin, PurchaseOption, Relations, Starter, Step
 from gpu_constructs.rules.jobs.runs import ends_at_some_time, mounts_its_checkpoints, overrides_its_containers
 from tests.rules.given import GPU_TASK, a_pool, container, gpu, only, running_on, said, task_of

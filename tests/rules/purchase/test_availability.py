@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from gpu_constructs.facts import PurchaseClass, accelerated, general, instance_type
 from gpu_constructs.fleet import (
     UNKNOWN,
     Bought,
@@ -19,7 +20,6 @@ from gpu_constructs.fleet import (
     Unknown,
     UserData,
 )
-from gpu_constructs.hardware import PurchaseClass, accelerated, general, instance_type
 from gpu_constructs.rules import Severity, check
 from gpu_constructs.rules.purchase.availability import (
     block_is_not_over,

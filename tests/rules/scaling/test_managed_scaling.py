@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from gpu_constructs.facts.aws_limits import MAX_CLUSTER_PROVIDERS
 from gpu_constructs.fleet import UNKNOWN, Fleet, PoolKind
-from gpu_constructs.hardware.aws_limits import MAX_CLUSTER_PROVIDERS
 from gpu_constructs.rules import Severity, find_rule, rules_of
 from gpu_constructs.rules.scaling import managed_scaling
 from gpu_constructs.rules.scaling.managed_scaling import protection_works

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.checking.report import check_files
+from gpu_constructs.check.report import check_files
 from gpu_constructs.fleet import UNKNOWN, Container, Dependency, Fleet, Relations, Scheduler, Task, Unknown
 from gpu_constructs.rules import Severity
 from gpu_constructs.rules.tasks.container_lists import health_check, taken_together

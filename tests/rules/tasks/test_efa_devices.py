@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from gpu_constructs.facts import instance_type
 from gpu_constructs.fleet import UNKNOWN, Fleet, NetworkInterface, Pool, PoolKind, Scheduler, Task
 from gpu_constructs.fleet.host import efa_layout
-from gpu_constructs.hardware import instance_type
 from gpu_constructs.rules import Rule, Severity
 from gpu_constructs.rules.tasks.devices import given_efa, reachable, sees_efa
 from tests.rules.given import GPU_TASK, a_pool, a_task, container, gpu, on_launch_type, only, running_on, said

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from gpu_constructs.facts import OperatingSystem, image
 from gpu_constructs.fleet import (
     UNKNOWN,
     Fleet,
@@ -18,7 +19,6 @@ from gpu_constructs.fleet import (
     Task,
     Workload,
 )
-from gpu_constructs.hardware import OperatingSystem, image
 from gpu_constructs.rules.tasks.sharing import apart, new_enough, served, shareable
 from tests.rules.given import (
     a_pool,

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from gpu_constructs.facts import Architecture, image
 from gpu_constructs.fleet import (
     UNKNOWN,
     HostImage,
@@ -14,7 +15,6 @@ from gpu_constructs.fleet import (
     Scheduler,
     Task,
 )
-from gpu_constructs.hardware import Architecture, image
 from tests.template.resources.declared import fleet, only_pool
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from gpu_constructs.facts import Vendor, image
 from gpu_constructs.fleet import UNKNOWN, HostImage, Unknown
-from gpu_constructs.hardware import Vendor, image
 from tests.template.resources.declared import fleet_of_data, joined, pool_of_data
 
 OPTIMIZED = "/aws/service/ecs/optimized-ami/amazon-linux-2023/gpu"

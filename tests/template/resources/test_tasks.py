@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from gpu_constructs.facts import Architecture
 from gpu_constructs.fleet import (
     UNKNOWN,
     Container,
@@ -13,7 +14,6 @@ from gpu_constructs.fleet import (
     RemarkKind,
     ResourceRequirement,
 )
-from gpu_constructs.hardware import Architecture
 from tests.template.resources.declared import fleet, joined, only_task
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.budget import one_call
+from gpu_constructs.facts.budget import one_call
 from gpu_constructs.fleet import UNKNOWN, Fleet
 from gpu_constructs.rules import Finding, check
 from gpu_constructs.rules.clusters.load_balancers import a_way_for_requests

@@ -6,7 +6,7 @@ import base64
 
 import pytest
 
-from gpu_constructs.checking.report import check_files
+from gpu_constructs.check.report import check_files
 
 SCRIPT = "#!/bin/bash\necho ECS_CLUSTER=gpu >> /etc/ecs/ecs.config\n"
 ENCODED = base64.b64encode(SCRIPT.encode()).decode()

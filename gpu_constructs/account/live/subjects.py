@@ -1,0 +1,286 @@
+"""The service or the task that is asked about, by any of its names: what it asks for, and how far it is."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
+from itertools import islice
+
+from gpu_constructs.account.live.described import ANSWERS, Answers, Thing, listed, number, short_name, text
+from gpu_constructs.errors import QUOTE, InvalidValueError, UnknownNameError, brief, shown
+from gpu_constructs.facts.budget import NAME
+from gpu_constructs.facts.values import dataclass
+from gpu_constructs.rules.evidence.lists import and_list
+
+_MOST_NAMES = 3
+_COMPARED = 1_000
+_ALIKE = 0.6
+_LEAST_LETTERS = 3
+_ENDS = frozenset({"RUNNING", "STOPPED"})
+_MPS = "nvidiaMps"
+_AMOUNT = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4})?|\.[0-9]{1,4}|all", re.IGNORECASE)
+_WHOLE = re.compile("[0-9]{1,4}")
+_COMPUTED = "computedDesiredCount"
+_FAILED = "FAILED"
+_GONE = frozenset({"DRAINING", "INACTIVE"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """What is asked about.
+
+    Attributes:
+        kind: ``service`` or ``task``.
+        name: Its name, or the id of a task.
+        described: What the API says of it.
+        definition: Its task definition.
+    """
+
+    kind: str
+    name: str
+    described: Thing
+    definition: Thing
+
+
+def subject_called(answers: Answers, name: str) -> Subject:
+    """The service or the task of a name: a name, an id, an ARN, or the family of a task definition.
+
+    Raises:
+        UnknownNameError: There is none.
+        InvalidValueError: There are several, or its task definition was not described.
+    """
+    described = described_as(answers, name)
+    service = text(described, "serviceName")
+    return Subject(
+        kind="service" if service else "task",
+        name=service or short_name(text(described, "taskArn")),
+        described=described,
+        definition=_definition(answers, definition_of(described)),
+    )
+
+
+def definition_of(described: Thing) -> str:
+    """The ARN of the task definition of a service or a task."""
+    return text(rolled_out(described), "taskDefinition") or text(described, "taskDefinitionArn")
+
+
+def described_as(answers: Answers, name: str) -> Thing:
+    """What the API says of the service or the task of a name.
+
+    Raises:
+        UnknownNameError: There is none.
+        InvalidValueError: There are several services.
+    """
+    wanted = short_name(name)
+    services = [each for each in services_of(answers) if wanted == text(each, "serviceName")]
+    tasks = [
+        each
+        for each in answers.of("tasks")
+        if wanted in {short_name(text(each, "taskArn")), short_name(text(each, "taskDefinitionArn")).partition(":")[0]}
+    ]
+    if not services and not tasks:
+        services = [each for each in services_of(answers) if is_of_construct(text(each, "serviceName"), wanted)]
+    if not services and not tasks:
+        there = [text(each, "serviceName") for each in services_of(answers)]
+        there += [short_name(text(each, "taskArn")) for each in answers.of("tasks")]
+        there = [brief(each, NAME) for each in there if each]
+        nearest = nearest_of(name, there)
+        raise UnknownNameError(
+            f"no service and no task is called {shown(name)}",
+            argument="NAME",
+            value=name,
+            nearest=nearest,
+            otherwise="" if nearest or not there else f"the answers have {and_list(there)}",
+        )
+    if len(services) > 1:
+        names = sorted({text(each, "serviceName") for each in services})
+        if len(names) == 1:
+            raise InvalidValueError(
+                f"{shown(name)} is a service of several clusters",
+                argument="NAME",
+                value=name,
+                fix="give the answers of one cluster",
+            )
+        raise InvalidValueError(
+            f"{shown(name)} may be several services", argument="NAME", value=name, allowed=" or ".join(names)
+        )
+    # Of the tasks of one family, one that waits is what is asked about.
+    return services[0] if services else min(tasks, key=lambda each: text(each, "lastStatus") in _ENDS)
+
+
+def services_of(answers: Answers) -> tuple[Thing, ...]:
+    """The services; one that several answers describe is there once, as the last of them has it."""
+    named = {(text(each, "clusterArn"), text(each, "serviceName")): each for each in answers.of("services")}
+    return tuple(named.values())
+
+
+def cluster_of(answers: Answers, described: Thing) -> str:
+    """The name of the cluster of a service or a task; empty where that is not said."""
+    names = (short_name(text(described, "clusterArn")), *(text(each, "clusterName") for each in answers.of("clusters")))
+    return next(filter(None, names), "")
+
+
+def nearest_of(name: str, there: Iterable[str]) -> tuple[str, ...]:
+    """Names that are nearly another one, the nearest first."""
+    lower = {each.lower(): brief(each, NAME) for each in islice(there, _COMPARED)}
+    found = get_close_matches(name[:NAME].lower(), lower, n=_MOST_NAMES, cutoff=_ALIKE)
+    return tuple(lower[each] for each in found)
+
+
+def is_of_construct(name: str, wanted: str) -> bool:
+    """Whether a name that CloudFormation made has another in it: ``demo-ChatServiceD69D759B-68J0GRPN84V3``."""
+    return len(wanted) >= _LEAST_LETTERS and wanted.lower() in name.lower()
+
+
+def _definition(answers: Answers, arn: str) -> Thing:
+    found = [each for each in answers.of("taskDefinition") if text(each, "taskDefinitionArn") == arn or not arn]
+    if not found:
+        raise InvalidValueError(
+            f"the task definition {shown(short_name(arn))} is not described",
+            fix=f"add aws {ANSWERS['taskDefinition']} --task-definition {shlex.quote(short_name(arn))}",
+        )
+    _require_readable(found[0])
+    return found[0]
+
+
+def _require_readable(definition: Thing) -> None:
+    """Refuses a task definition of which it cannot be said what it asks for."""
+    odd = next(_odd(definition), None)
+    if odd is not None:
+        called = shown(short_name(text(definition, "taskDefinitionArn")))
+        raise InvalidValueError(
+            f"the task definition {called} cannot be read: {odd}",
+            fix=f"give what aws {ANSWERS['taskDefinition']} prints",
+        )
+
+
+def whole_gpus(definition: Thing) -> int | None:
+    """GPUs that its tasks hold; None where that is not known, or the host decides it."""
+    if next(_odd(definition), None) is not None:
+        return None
+    values = [text(each, "value") for each in _gpus(definition)]
+    return sum(map(int, values)) if all(map(_WHOLE.fullmatch, values)) else None
+
+
+def shares_gpus(definition: Thing) -> bool:
+    """Whether its containers share a GPU, so that several tasks hold it."""
+    return any(_MPS in each for each in _gpus(definition))
+
+
+def _gpus(definition: Thing) -> Iterator[Thing]:
+    for container in listed(definition, "containerDefinitions"):
+        yield from (each for each in listed(container, "resourceRequirements") if text(each, "type") == "GPU")
+
+
+def _odd(definition: Thing) -> Iterator[str]:
+    if not _is_list_of_things(definition.get("containerDefinitions")) or not definition["containerDefinitions"]:
+        yield "it has no list of containers"
+    for container in listed(definition, "containerDefinitions"):
+        asked = container.get("resourceRequirements")
+        if asked is not None and not (_is_list_of_things(asked) and all(text(each, "type") for each in asked)):
+            yield "what a container asks for is not a list of types and values"
+    for each in _gpus(definition):
+        if _MPS not in each and not _AMOUNT.fullmatch(text(each, "value")):
+            yield f"{shown(each.get('value'))} is not a number of GPUs"
+
+
+def _is_list_of_things(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(each, dict) for each in value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far a service is.
+
+    Attributes:
+        desired: Tasks that it wants; None where that is not said.
+        running: Tasks that run, those of an older deployment among them; None where that is not said.
+        pending: Tasks that start.
+        new_desired: Tasks that its newest deployment wants; None where that is not said.
+        new_running: Those of them that run.
+        status: Its own status where it is deleted, or is about to be; else empty.
+        failed: Why its newest deployment failed; empty where it did not.
+        is_odd: Whether its deployments are of another shape than the API documents.
+    """
+
+    desired: int | None
+    running: int | None
+    pending: int
+    new_desired: int | None
+    new_running: int | None
+    status: str
+    failed: str
+    is_odd: bool
+
+    @property
+    def missing(self) -> int:
+        """Tasks that are still to run: of the service, or of its newest deployment where those are more."""
+        pairs = ((self.desired, self.running), (self.new_desired, self.new_running))
+        return max((0, *(wanted - has for wanted, has in pairs if wanted is not None and has is not None)))
+
+    @property
+    def is_there(self) -> bool | None:
+        """Whether it runs all that it wants, from its newest deployment; None where that is not said."""
+        if self.failed or self.status or self.missing:
+            return False
+        return None if self.is_odd or self.desired is None or self.running is None else True
+
+    def __str__(self) -> str:
+        if self.desired is None or self.running is None:
+            counts = "does not say how many tasks it wants and runs"
+        else:
+            counts = f"runs {self.running} of {self.desired} tasks"
+        new = f"{self.new_running} of {self.new_desired} of its newest deployment"
+        is_behind = self.new_running is not None and (self.new_desired or 0) > self.new_running
+        return ", ".join(
+            (
+                *([f"is {self.status}"] if self.status else []),
+                counts,
+                *([new] if is_behind and (self.new_running, self.new_desired) != (self.running, self.desired) else []),
+                *([f"{self.pending} pending"] if self.pending else []),
+                *(["and its newest deployment failed"] if self.failed else []),
+            )
+        )
+
+
+def progress_of(service: Thing) -> Progress:
+    """How far a service is, as it is described."""
+    newest, status = _newest(service), text(service, "status")
+    failed = text(newest, "rolloutState") == _FAILED
+    new_desired, new_running = number(newest, _desired(newest)), number(newest, "runningCount")
+    is_listed = all(isinstance(service.get(each) or [], list) for each in ("deployments", "taskSets"))
+    return Progress(
+        desired=number(service, "desiredCount"),
+        running=number(service, "runningCount"),
+        pending=number(service, "pendingCount") or 0,
+        new_desired=new_desired,
+        new_running=new_running,
+        status=brief(status, QUOTE) if status in _GONE else "",
+        failed=(text(newest, "rolloutStateReason") or "without a reason") if failed else "",
+        is_odd=not is_listed or (bool(newest) and (new_desired is None or new_running is None)),
+    )
+
+
+def _desired(newest: Thing) -> str:
+    return _COMPUTED if _COMPUTED in newest else "desiredCount"
+
+
+def rolled_out(described: Thing) -> Thing:
+    """A service as ECS places its tasks now: with what its newest deployment or task set says of them.
+
+    A service whose deployments are those of CodeDeploy or of another controller has its task definition there alone.
+    """
+    newest = _newest(described)
+    names = ("taskDefinition", "capacityProviderStrategy", "launchType")
+    return {**described, **{name: newest[name] for name in names if newest.get(name)}}
+
+
+def _newest(service: Thing) -> Thing:
+    """The newest deployment of a service: of its task sets one that is not yet there, else the one in use."""
+    deployments = [each for each in listed(service, "deployments") if text(each, "status") == "PRIMARY"]
+    sets = [each for each in listed(service, "taskSets") if text(each, "status") in {"PRIMARY", "ACTIVE"}]
+    behind = [each for each in sets if (number(each, _COMPUTED) or 0) > (number(each, "runningCount") or 0)]
+    in_use = [each for each in sets if text(each, "status") == "PRIMARY"]
+    return next(iter((*deployments, *behind, *in_use)), {})

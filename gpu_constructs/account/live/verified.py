@@ -1,0 +1,284 @@
+"""Whether a cluster came up as it was planned: its hosts, the GPUs of its tasks, its providers and its services."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from gpu_constructs.account.live.as_template import capacity_template, group_of
+from gpu_constructs.account.live.described import Answers, Thing, in_region, listed, number, short_name, text, thing
+from gpu_constructs.account.live.hosts import RegisteredHost, registered_hosts, state_of
+from gpu_constructs.account.live.places import failed_launches, resumed
+from gpu_constructs.account.live.subjects import cluster_of, progress_of, services_of, shares_gpus, whole_gpus
+from gpu_constructs.check.report import check_files
+from gpu_constructs.errors import brief
+from gpu_constructs.facts.budget import MESSAGE
+from gpu_constructs.facts.values import dataclass
+from gpu_constructs.fleet import Pool
+from gpu_constructs.placement.pool_profile import ASSUMED_RESERVE_MIB, expected_memory_mib, most_memory_mib
+
+_EFA = frozenset({"efa", "efa-only"})
+_NOT_IN_CATALOGUE, _NO_TYPE = "its type is not in the catalogue", "its attributes do not say which type it is"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One thing that was looked at.
+
+    Attributes:
+        name: What is checked.
+        about: The host, the task, the provider or the service.
+        passed: Whether it is as it should be; None where it could not be looked at.
+        text: What was found.
+        fix: What to do; empty where nothing is to be done.
+    """
+
+    name: str
+    about: str
+    passed: bool | None
+    text: str
+    fix: str = ""
+
+
+def verify(answers: Answers, *, region: str | None = None) -> tuple[Check, ...]:
+    """Checks a cluster; what could not be looked at is said.
+
+    Args:
+        answers: What was described, with the task definitions of its tasks.
+        region: Where it is.
+    """
+    pools = {each.name: each for each in check_files([capacity_template(answers)], region=region, rules=()).fleet.pools}
+    seen = _Seen(answers=answers, pools=pools, hosts=registered_hosts(answers), region=region)
+    return tuple(each for look in _CHECKS for each in look(seen))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Seen:
+    """A cluster as it is described."""
+
+    answers: Answers
+    pools: dict[str, Pool]
+    hosts: tuple[RegisteredHost, ...]
+    region: str | None
+
+    def reserved_mib(self, host: RegisteredHost) -> int | None:
+        """Memory that the agent of a host keeps back, as its user data says; None where that is not known."""
+        pool = self.pools.get(host.provider)
+        if pool is None or not self.answers.were_asked("LaunchTemplateVersions"):
+            return None
+        return pool.reserved_memory_mib if isinstance(pool.reserved_memory_mib, int) else None
+
+
+def _joined(seen: _Seen) -> Iterator[Check]:
+    known = {each.instance_id: each for each in seen.hosts}
+    is_asked = seen.answers.were_asked("containerInstances")
+    of_groups: set[str] = set()
+    for provider in seen.answers.of("capacityProviders"):
+        group = group_of(seen.answers, provider)
+        if group is None:
+            continue
+        up = [each for each in listed(group, "Instances") if text(each, "LifecycleState") == "InService"]
+        names = [text(each, "InstanceId") for each in up]
+        of_groups.update(names)
+        wanted = number(group, "DesiredCapacity")
+        if not is_asked or wanted is None:
+            what = "the size of its group was" if is_asked else "the hosts of the cluster were"
+            yield Check(name="hosts joined", about=text(provider, "name"), passed=None, text=f"{what} not described")
+            continue
+        missing = [each for each in names if each not in known]
+        out = {each: found for each in names if each in known and (found := state_of(known[each])) is not None}
+        problems = [
+            *([f"{brief(', '.join(missing), MESSAGE)} did not"] if missing else []),
+            *(f"{each} {found.text}" for each, found in out.items()),
+        ]
+        yield Check(
+            name="hosts joined",
+            about=text(provider, "name"),
+            passed=not problems and len(up) >= wanted,
+            text="; ".join([f"{len(up) - len(missing)} of {wanted} hosts joined the cluster", *problems]),
+            fix="gpu-constructs why, of a service that waits for them, says what keeps them out"
+            if missing
+            else "; ".join(dict.fromkeys(each.fix for each in out.values())),
+        )
+    for host in seen.hosts:
+        found = state_of(host)
+        if found is not None and host.instance_id not in of_groups:
+            yield Check(name="hosts joined", about=str(host), passed=False, text=f"it {found.text}", fix=found.fix)
+
+
+def _gpus(seen: _Seen) -> Iterator[Check]:
+    for host in seen.hosts:
+        kind, registered = host.instance_type, len(host.registered.gpus)
+        if kind is None:
+            yield Check(
+                name="GPUs registered",
+                about=str(host),
+                passed=None,
+                text=f"registered {registered}; {_NOT_IN_CATALOGUE if host.type_name else _NO_TYPE}",
+                fix="gpu-constructs catalog refresh" if host.type_name else "",
+            )
+        elif kind.gpus:
+            passed = registered == kind.gpus
+            yield Check(
+                name="GPUs registered",
+                about=str(host),
+                passed=passed,
+                text=f"registered {registered} of {kind.gpus}",
+                fix="" if passed else "nvidia-smi on the host shows whether the driver sees them; replace the host",
+            )
+
+
+def _memory(seen: _Seen) -> Iterator[Check]:
+    for host in seen.hosts:
+        if host.instance_type is None:
+            continue
+        reserved = seen.reserved_mib(host)
+        least = expected_memory_mib(host.instance_type, ASSUMED_RESERVE_MIB if reserved is None else reserved)
+        most = most_memory_mib(host.instance_type, reserved or 0)
+        has = host.registered.memory_mib
+        low = has < least
+        yield Check(
+            name="memory registered",
+            about=str(host),
+            passed=least <= has <= most,
+            text=f"registered {has} MiB; {least} to {most} MiB are expected",
+            fix=f"tasks that were planned for {least} MiB may not fit: ask for {least - has} MiB less"
+            if low
+            else ""
+            if has <= most
+            else "the host keeps back less than its user data says: look at ECS_RESERVED_MEMORY",
+        )
+
+
+def _interfaces(seen: _Seen) -> Iterator[Check]:
+    attached = {
+        text(each, "InstanceId"): sum(text(one, "InterfaceType") in _EFA for one in listed(each, "NetworkInterfaces"))
+        for each in seen.answers.instances
+    }
+    for host in seen.hosts:
+        pool = seen.pools.get(host.provider)
+        wanted = sum(each.is_efa for each in pool.interfaces) if pool is not None else 0
+        if not wanted:
+            continue
+        has = attached.get(host.instance_id)
+        yield Check(
+            name="interfaces attached",
+            about=str(host),
+            passed=None if has is None else has == wanted,
+            text=f"{'an unknown number' if has is None else has} of {wanted} Elastic Fabric Adapters",
+            fix="" if has in {None, wanted} else "the launch template has them; replace the host",
+        )
+
+
+def _gpu_ids(seen: _Seen) -> Iterator[Check]:
+    hosts = {each.arn: each for each in seen.hosts}
+    running = [each for each in seen.answers.of("tasks") if text(each, "lastStatus") == "RUNNING"]
+    shared = {text(each, "taskDefinitionArn") for each in seen.answers.of("taskDefinition") if shares_gpus(each)}
+    alone = [each for each in running if text(each, "taskDefinitionArn") not in shared]
+    holders = Counter(gpu for each in alone for gpu in _held(each))
+    wanted = {text(each, "taskDefinitionArn"): whole_gpus(each) for each in seen.answers.of("taskDefinition")}
+    for task in alone:
+        asked = wanted.get(text(task, "taskDefinitionArn"))
+        held, host = _held(task), hosts.get(text(task, "containerInstanceArn"))
+        if not held and not asked:
+            continue
+        foreign = [] if host is None else [each for each in held if each not in host.registered.gpus]
+        twice = [each for each in held if holders[each] > 1]
+        problems = [
+            *([f"{asked} asked"] if asked is not None and asked != len(held) else []),
+            *([f"{', '.join(foreign)} not of its host"] if foreign else []),
+            *([f"{', '.join(dict.fromkeys(twice))} held twice"] if twice else []),
+        ]
+        unknown = [] if asked is not None else ["how many its task definition asks for is not known"]
+        yield Check(
+            name="GPU ids held",
+            about=f"task {short_name(text(task, 'taskArn'))}",
+            passed=False if problems else None if asked is None else True,
+            text="; ".join([f"holds {len(held)}", *problems, *unknown]),
+            fix="stop the task, and let its service start it again" if problems else "",
+        )
+
+
+def _held(task: Thing) -> tuple[str, ...]:
+    return tuple(each for container in listed(task, "containers") for each in _texts(container, "gpuIds"))
+
+
+def _texts(of: Thing, name: str) -> tuple[str, ...]:
+    value = of.get(name)
+    return tuple(each for each in value if isinstance(each, str)) if isinstance(value, list) else ()
+
+
+def _providers(seen: _Seen) -> Iterator[Check]:
+    for provider in seen.answers.of("capacityProviders"):
+        own, group = thing(provider, "autoScalingGroupProvider"), group_of(seen.answers, provider)
+        name = text(provider, "name")
+        if not own:
+            yield _managed(provider)
+            continue
+        pool = seen.pools.get(name)
+        # Of a group that has its hosts, a launch that failed before says nothing: fewer are wanted now.
+        lacks = group is not None and len(listed(group, "Instances")) < (number(group, "DesiredCapacity") or 0)
+        types = pool.instance_types if pool is not None else ()
+        failed = failed_launches(seen.answers, group, types) if group is not None and lacks else ()
+        suspended = [text(each, "ProcessName") for each in listed(group or {}, "SuspendedProcesses")]
+        problems = [
+            *([f"is {text(provider, 'status')}"] if text(provider, "status") != "ACTIVE" else []),
+            *([f"has {text(provider, 'updateStatus')}"] if text(provider, "updateStatus").endswith("FAILED") else []),
+            *(["has managed scaling off"] if text(thing(own, "managedScaling"), "status") != "ENABLED" else []),
+            *([f"has {', '.join(suspended)} suspended"] if suspended else []),
+            *(f"could not launch ({each.layer.value}): {each.said}" for each in failed),
+        ]
+        fixes = [*([resumed(group, suspended)] if suspended and group else []), *(each.fix for each in failed)]
+        bounds = "" if group is None else f"{number(group, 'MinSize')} to {number(group, 'MaxSize')} hosts"
+        yield Check(
+            name="provider scales",
+            about=name,
+            passed=None if group is None else not problems,
+            text=brief("; ".join(problems), MESSAGE) or bounds or "its group was not described",
+            fix="; ".join(dict.fromkeys(in_region(each, seen.region) for each in fixes)),
+        )
+
+
+def _managed(provider: Thing) -> Check:
+    """A provider of ECS Managed Instances, whose hosts ECS starts itself."""
+    status, update = text(provider, "status"), text(provider, "updateStatus")
+    passed = status == "ACTIVE" and not update.endswith("FAILED")
+    reason = text(provider, "updateStatusReason")
+    said = f"; its last update: {update}{reason and f', {brief(reason)}'}" if update else ""
+    return Check(
+        name="provider scales",
+        about=text(provider, "name"),
+        passed=passed,
+        text=f"it is {status or 'of no status'}, and ECS starts its hosts{'' if passed else said}",
+        fix="" if passed else "what AWS says of the update; then update the capacity provider again",
+    )
+
+
+def _services(seen: _Seen) -> Iterator[Check]:
+    for service in services_of(seen.answers):
+        progress = progress_of(service)
+        yield Check(
+            name="service runs",
+            about=text(service, "serviceName"),
+            passed=progress.is_there,
+            text=f"it {progress}" + (f": {brief(progress.failed)}" if progress.failed else ""),
+            fix="" if progress.is_there is not False else _why(seen, service),
+        )
+
+
+def _why(seen: _Seen, service: Thing) -> str:
+    cluster, region = cluster_of(seen.answers, service), seen.region or ""
+    options = [*(["--cluster", cluster] if cluster else []), *(["--region", region] if region else [])]
+    return shlex.join(["gpu-constructs", "why", text(service, "serviceName"), *options])
+
+
+_CHECKS: tuple[Callable[[_Seen], Iterator[Check]], ...] = (
+    _joined,
+    _gpus,
+    _memory,
+    _interfaces,
+    _gpu_ids,
+    _providers,
+    _services,
+)

@@ -1,0 +1,307 @@
+"""Why a service or a task of a running cluster waits: the layer that holds it up, what is there, and what to do."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from gpu_constructs.account.live.as_template import as_template, group_of
+from gpu_constructs.account.live.described import (
+    ANSWERS,
+    Answers,
+    Thing,
+    aws,
+    in_region,
+    listed,
+    number,
+    short_name,
+    text,
+)
+from gpu_constructs.account.live.hosts import Cause, Layer, RegisteredHost, registered_hosts
+from gpu_constructs.account.live.places import Asked, of_cluster, of_hosts_alone, of_provider
+from gpu_constructs.account.live.subjects import Progress, Subject, cluster_of, progress_of, rolled_out
+from gpu_constructs.check.described_hosts import usual_image
+from gpu_constructs.check.pool_answers import pools_of_task
+from gpu_constructs.check.report import check_files
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, brief, shown
+from gpu_constructs.facts import InstanceType
+from gpu_constructs.facts.aws_limits import FARGATE_PROVIDERS
+from gpu_constructs.facts.budget import MESSAGE
+from gpu_constructs.facts.cuda import first_branch
+from gpu_constructs.facts.images import default_image, drivers_of
+from gpu_constructs.facts.values import dataclass
+from gpu_constructs.fleet import Fleet, Pool, Unknown
+from gpu_constructs.placement.demand import Demand, demand_of
+from gpu_constructs.placement.destinations import routes_of
+from gpu_constructs.rules.evidence.lists import and_list
+
+_MOST_EVENTS = 3
+_MOST_REASONS = 3
+_AS_WANTED = "Scaling activity initiated by"
+"""Of a task that its service no longer wanted (https://repost.aws/knowledge-center/ecs-task-stopped)."""
+
+_STARTS = ("PENDING", "ACTIVATING")
+
+_AMI = "ecs.ami-id"
+_NEEDS_CUDA = re.compile(r"unsatisfied condition: cuda>=([0-9]{1,3})\.([0-9]{1,2})")
+"""Of the NVIDIA container runtime, which holds NVIDIA_REQUIRE_CUDA of an image against the driver of the host
+(https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html)."""
+_ORDER = {layer: place for place, layer in enumerate(Layer)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnosis:
+    """Why something waits.
+
+    Attributes:
+        subject: What was asked about.
+        cluster: The name of its cluster; empty where that is not said.
+        progress: How far a service is, in numbers; None of a task.
+        state: The same in words.
+        waits: Whether it waits, or has stopped.
+        causes: What holds it up, the first to mend first.
+        events: What ECS itself said last, the newest first.
+        not_looked_at: Calls whose answers were not there, so that layers could not be looked at.
+    """
+
+    subject: Subject
+    cluster: str
+    progress: Progress | None
+    state: str
+    waits: bool
+    causes: tuple[Cause, ...]
+    events: tuple[str, ...]
+    not_looked_at: tuple[str, ...]
+
+
+def why(answers: Answers, subject: Subject, *, region: str | None = None) -> Diagnosis:
+    """Why something waits.
+
+    Args:
+        answers: What was described of its cluster.
+        subject: What is asked about.
+        region: Where the cluster is, for what is offered there.
+
+    Raises:
+        InvalidValueError: The answers do not say how many tasks a service has, or what they ask for.
+    """
+    progress = progress_of(subject.described) if subject.kind == "service" else None
+    state, waits = _state_of_task(subject) if progress is None else _state_of_service(subject, progress)
+    causes = _causes(answers, subject, region) if waits else ()
+    return Diagnosis(
+        subject=subject,
+        cluster=cluster_of(answers, subject.described),
+        progress=progress,
+        state=state,
+        waits=waits,
+        causes=tuple(
+            replace(each, fix=in_region(each.fix, region))
+            for each in sorted(causes, key=lambda each: _ORDER[each.layer])
+        ),
+        events=tuple(text(each, "message") for each in listed(subject.described, "events")[:_MOST_EVENTS]),
+        not_looked_at=(
+            *(call for name, call in ANSWERS.items() if name in _NEEDED and not answers.were_asked(name)),
+            *_without_group(answers, subject),
+        ),
+    )
+
+
+_NEEDED = frozenset({"containerInstances", "capacityProviders", "AutoScalingGroups", "Activities"})
+
+
+def _without_group(answers: Answers, subject: Subject) -> Iterator[str]:
+    """Providers of its strategy of which no Auto Scaling group is described, as those of ECS Managed Instances."""
+    described = {text(each, "name"): each for each in answers.of("capacityProviders")}
+    for item in listed(rolled_out(subject.described), "capacityProviderStrategy"):
+        name = text(item, "capacityProvider")
+        is_asked = answers.were_asked("capacityProviders") and answers.were_asked("AutoScalingGroups")
+        if name in FARGATE_PROVIDERS or (is_asked and group_of(answers, described.get(name, {})) is None):
+            yield f"how {brief(name)} starts hosts"
+
+
+def _state_of_task(subject: Subject) -> tuple[str, bool]:
+    status = text(subject.described, "lastStatus") or "of no status"
+    return f"is {status}", status != "RUNNING"
+
+
+def _state_of_service(subject: Subject, progress: Progress) -> tuple[str, bool]:
+    if progress.is_there is None:
+        raise InvalidValueError(
+            f"the answer does not say how many tasks service {shown(subject.name)} wants and runs",
+            fix=f"give what aws {ANSWERS['services']} prints",
+        )
+    return str(progress), not progress.is_there
+
+
+def _causes(answers: Answers, subject: Subject, region: str | None) -> tuple[Cause, ...]:
+    own = tuple(_of_its_tasks(answers, subject))
+    if subject.kind == "task" and own:
+        return own
+    sent = rolled_out(subject.described)
+    fleet = _with_usual_images(
+        check_files(
+            [as_template(answers, definition=subject.definition, sent=sent)],
+            region=region,
+            rules=(),
+        ).fleet
+    )
+    workload = fleet.workloads[0]
+    task = workload.task or fleet.tasks[0]
+    _require_known(subject, demand_of(task, workload.constraints))
+    hosts = registered_hosts(answers)
+    needed = tuple(text(each, "name") for each in listed(subject.definition, "requiresAttributes"))
+    places = [each for each in pools_of_task(fleet, task, routes_of(fleet, task)) if each.counts]
+    copies = 1 if subject.kind == "task" else max(1, progress_of(subject.described).missing)
+    asked = Asked(task=task, constraints=workload.constraints, needed=needed, copies=copies)
+    providers = {text(each, "name"): each for each in answers.of("capacityProviders")}
+    found: list[Cause] = []
+    if workload.strategy:
+        for place in places:
+            provider = providers.get(place.destination.pool.name, {})
+            found += of_provider(answers, provider, place, asked, hosts)
+        known = {each.destination.pool.name for each in places}
+        strategy = (text(each, "capacityProvider") for each in listed(sent, "capacityProviderStrategy"))
+        unseen = {*filter(None, (*strategy, text(sent, "capacityProviderName")))} - {*known, *providers}
+        for name in sorted(unseen - FARGATE_PROVIDERS):
+            found += of_hosts_alone(name, asked, hosts)
+            found += _not_of_cluster(answers, name)
+    else:
+        found += of_cluster(answers, places, asked, hosts)
+    return (*own, *found)
+
+
+def _not_of_cluster(answers: Answers, name: str) -> Iterator[Cause]:
+    """A capacity provider that its cluster does not have; the cluster alone says that for certain."""
+    for cluster in answers.of("clusters"):
+        has, default = cluster.get("capacityProviders"), cluster.get("defaultCapacityProviderStrategy")
+        if not isinstance(has, list) or name in has:
+            continue
+        names = [each for each in has if isinstance(each, str)]
+        options = [
+            *("--cluster", text(cluster, "clusterName")),
+            *("--capacity-providers", *names, name),
+            *("--default-capacity-provider-strategy", json.dumps(default or [])),
+        ]
+        yield Cause(
+            layer=Layer.NOT_SCALED,
+            where=name,
+            text=f"the cluster has no such capacity provider; it has {and_list(names)}. The strategy may name one of "
+            "these, or the cluster gets one more; the command replaces the whole list",
+            fix=aws("ecs", "put-cluster-capacity-providers", *options),
+        )
+
+
+def _require_known(subject: Subject, demand: Demand) -> None:
+    if demand.unknown:
+        raise InvalidValueError(
+            f"what {subject.kind} {shown(subject.name)} asks for cannot be read: {', '.join(demand.unknown)}",
+            fix=f"give what aws {ANSWERS['taskDefinition']} prints",
+        )
+
+
+def _with_usual_images(fleet: Fleet) -> Fleet:
+    """Hosts run, or did, so that their image is taken for one that drives them; an AMI's id says nothing about it."""
+    pools = {each.name: _with_usual_image(each) for each in fleet.pools}
+    workloads = [
+        replace(
+            each,
+            strategy=tuple(
+                replace(item, pool=pools[item.pool.name] if item.pool is not None else None) for item in each.strategy
+            ),
+        )
+        for each in fleet.workloads
+    ]
+    return replace(fleet, pools=tuple(pools.values()), workloads=tuple(workloads))
+
+
+def _with_usual_image(pool: Pool) -> Pool:
+    if not isinstance(pool.image, Unknown) or not pool.instance_types:
+        return pool
+    return replace(pool, image=usual_image(pool.instance_types[0]))
+
+
+def _of_its_tasks(answers: Answers, subject: Subject) -> Iterator[Cause]:
+    """What holds a service or a task up, as its deployment and its tasks say it."""
+    failed = progress_of(subject.described).failed
+    if failed:
+        yield Cause(
+            layer=Layer.DEPLOYMENT,
+            where="",
+            text=f"its newest deployment failed: {brief(failed, MESSAGE)}",
+            fix="mend the first cause, then deploy it again; ECS does not try this deployment again",
+        )
+    if subject.kind == "task":
+        tasks: list[Thing] = [subject.described]
+    else:
+        tasks = [each for each in answers.of("tasks") if text(each, "group") == f"service:{subject.name}"]
+    hosts = {each.arn: each for each in registered_hosts(answers)}
+    for each in tasks:
+        arn = text(each, "containerInstanceArn")
+        if text(each, "lastStatus") in _STARTS and arn:
+            yield Cause(
+                layer=Layer.STARTING,
+                where=str(hosts.get(arn, short_name(arn))),
+                text="a task is placed there, and its containers start: the image is pulled, volumes are mounted",
+            )
+    stopped = [
+        each
+        for each in tasks
+        if text(each, "lastStatus") == "STOPPED"
+        and not (subject.kind == "service" and text(each, "stoppedReason").startswith(_AS_WANTED))
+    ]
+    for reason, count in Counter(map(_why_stopped, stopped)).most_common(_MOST_REASONS):
+        if reason:
+            of_reason = [each for each in stopped if _why_stopped(each) == reason]
+            on = [hosts[arn] for each in of_reason if (arn := text(each, "containerInstanceArn")) in hosts]
+            yield _of_reason(reason, count, on)
+
+
+def _of_reason(reason: str, count: int, hosts: Sequence[RegisteredHost]) -> Cause:
+    said = f"{count} task{'' if count == 1 else 's'} stopped: {reason}"
+    needed = _NEEDS_CUDA.search(reason)
+    if needed is None:
+        return Cause(
+            layer=Layer.STOPPED,
+            where="",
+            text=said,
+            fix="what the reason says; the log of the container has more where it started",
+        )
+    cuda = int(needed[1]), int(needed[2])
+    ami = (hosts[0].attributes.get(_AMI) if hosts else None) or ""
+    return Cause(
+        layer=Layer.DRIVER,
+        where=str(hosts[0]) if hosts else "",
+        text=f"the driver of its AMI{ami and f' {ami}'} is older than CUDA {cuda[0]}.{cuda[1]}, which the container "
+        f"image asks for; {said}",
+        fix=f"launch the hosts from an image with {_driver_for(cuda, hosts[0].instance_type if hosts else None)}, or "
+        f"run a container image that is built for an older CUDA",
+    )
+
+
+def _driver_for(cuda: tuple[int, int], on: InstanceType | None) -> str:
+    """The driver that a CUDA needs, and an image of ECS that has it; a driver is of one CUDA, and of all before it."""
+    # The branches are known of the first CUDA of each major version alone.
+    branch = first_branch(cuda) if cuda[1] == 0 else None
+    if branch is None:
+        return f"a driver for CUDA {cuda[0]}.{cuda[1]}"
+    try:
+        image = None if on is None else default_image(on)
+    except IncompatibleError:
+        image = None
+    drivers = None if image is None else drivers_of(image)
+    has_it = drivers is not None and drivers.lowest >= (branch,)
+    return f"driver branch {branch} or later{f', such as {image} with {drivers}' if has_it else ''}"
+
+
+def _why_stopped(task: Thing) -> str:
+    of_containers = [
+        f"{text(each, 'name')}: {text(each, 'reason')}"
+        if text(each, "reason")
+        else f"{text(each, 'name')} exited {code}"
+        for each in listed(task, "containers")
+        if (code := number(each, "exitCode")) or text(each, "reason")
+    ]
+    return brief("; ".join(filter(None, (text(task, "stoppedReason"), *of_containers))), MESSAGE)

@@ -1,0 +1,221 @@
+"""What a project says once for every check of its files: ``gpu-constructs.yaml`` in the working directory.
+
+::
+
+    region: eu-west-1
+    fail_on: warning
+    hosts: {g6.xlarge: 4}
+    instance_types:
+      g9.xlarge: {vcpus: 4, memory_mib: 16384, gpus: 1, gpu_model: R200}
+
+It is read by the reader of templates, with its limits and its lines, and like these may be JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, NoReturn
+
+from gpu_constructs.errors import GpuConstructsError, shown
+from gpu_constructs.facts import InstanceType, instance_type
+from gpu_constructs.facts.budget import ENTRIES, HOSTS, NAME
+from gpu_constructs.facts.catalogue import CONFIGURATION_FILES, for_one_check
+from gpu_constructs.facts.declared import declared_type_of, instance_types_of_declarations
+from gpu_constructs.facts.names import may_be_region
+from gpu_constructs.facts.values import dataclass
+from gpu_constructs.rules import Severity, known_id
+from gpu_constructs.template.documents import Document, Files
+from gpu_constructs.template.model import UnreadableError
+
+UNCHECKED_TASKS, NEVER = "unchecked", "never"
+FAIL_ON = (*map(str, Severity), UNCHECKED_TASKS, NEVER)
+"""What makes a check fail."""
+
+_TYPES = "instance_types"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    """What the file says; what it leaves out is empty.
+
+    Attributes:
+        file: Its name; None where there is none.
+        instance_types: Types that the catalogue does not have, by name.
+        hosts: How many hosts of each type are in the clusters whose hosts no file defines.
+        parameters: Values of template parameters.
+        region: Region of templates that do not say it themselves.
+        fail_on: What makes a check fail, one of `FAIL_ON`.
+        ignore: Ids of rules that are left out; some may be asked no more.
+        partial: Whether there is more than the files that are checked.
+    """
+
+    file: str | None = None
+    instance_types: Mapping[str, InstanceType] = field(default_factory=dict)
+    hosts: Mapping[str, int] = field(default_factory=dict)
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    region: str | None = None
+    fail_on: str | None = None
+    ignore: tuple[str, ...] = ()
+    partial: bool = False
+
+
+def found_configuration(named: str | None = None) -> Configuration:
+    """The configuration that is named, or that of the working directory; an empty one where it has none.
+
+    Args:
+        named: A file; None for that of the working directory.
+
+    Raises:
+        UnreadableError: It cannot be read, something in it is wrong, or there are two.
+    """
+    if named is not None:
+        return configuration_of(named)
+    found = [each for each in CONFIGURATION_FILES if Path(each).is_file()]
+    if len(found) > 1:
+        raise UnreadableError(
+            f"there is {found[1]} too", file=found[0], allowed="one configuration", fix="delete one, or take --config"
+        )
+    return configuration_of(found[0]) if found else Configuration()
+
+
+def configuration_of(file: str) -> Configuration:
+    """Reads a configuration.
+
+    Raises:
+        UnreadableError: It cannot be read, or something in it is wrong; with the line, the values allowed and the fix.
+    """
+    try:
+        document = Files().read(file, only_plain=True)
+        content = document.object()
+    except UnreadableError as error:
+        raise UnreadableError(
+            error.reason, file=file, line=error.line, column=error.column, allowed=_allowed_keys(), fix=error.fix
+        ) from None
+    for path in document.twice:
+        raise UnreadableError(f"{shown(path[-1])} is written twice", file=file, line=document.line(path))
+    read = _Reader(document)
+    for key in content:
+        if key not in _KEYS:
+            near = get_close_matches(key[:NAME].lower().replace("-", "_"), _KEYS, n=1)
+            read.refuse(
+                f"a configuration has no {shown(key)}",
+                key,
+                allowed=_allowed_keys(),
+                fix=f"did you mean {near[0]}?" if near else None,
+            )
+    # The types first: hosts may be of them.
+    types = {key: _KEYS[key](read, key, content) for key in content if key == _TYPES}
+    with for_one_check(types.get(_TYPES, {})):
+        others = {key: _KEYS[key](read, key, content) for key in content if key != _TYPES}
+    return Configuration(file=file, **types, **others)
+
+
+class _Reader:
+    """Reads values of one document, and refuses wrong ones at their line."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+
+    def refuse(self, problem: str, *path: str | int, allowed: str | None = None, fix: str | None = None) -> NoReturn:
+        """Raises what is wrong at a place.
+
+        Raises:
+            UnreadableError: Always.
+        """
+        steps = ".".join(map(str, path))
+        line = self._document.line(path)
+        raise UnreadableError(f"{steps}: {problem}", file=self._document.file, line=line, allowed=allowed, fix=fix)
+
+    def by_name(
+        self, key: str, content: Mapping[str, Any], read: Callable[[str, str, object, dict[str, Any]], None]
+    ) -> dict[str, Any]:
+        """An object whose values are read one after the other, into what is returned."""
+        written, found = content[key], dict[str, Any]()
+        if not isinstance(written, dict) or len(written) > ENTRIES:
+            self.refuse("expects an object", key, allowed=f"up to {ENTRIES} entries by name")
+        for name, value in written.items():
+            with self._at(key, name, of=value):
+                read(key, name, value, found)
+        return found
+
+    @contextmanager
+    def _at(self, *path: str | int, of: object) -> Iterator[None]:
+        """Says of what others refuse where it is."""
+        try:
+            yield
+        except UnreadableError:
+            raise
+        except GpuConstructsError as error:
+            below = (error.argument,) if isinstance(of, dict) and error.argument in of else ()
+            self.refuse(error.problem, *path, *below, allowed=error.allowed, fix=error.fix)
+
+    def types(self, key: str, name: str, value: object, found: dict[str, Any]) -> None:
+        if not isinstance(value, dict):
+            self.refuse(f"got {shown(value)}", key, name, allowed="an object", fix="{vcpus: …, memory_mib: …}")
+        with for_one_check(found):
+            # A number such as 10.10 loses its last digit; the text keeps it.
+            facts = {
+                each: (self._document.written((key, name, each)) if isinstance(fact, float) else None) or fact
+                for each, fact in value.items()
+            }
+            found.update(instance_types_of_declarations([declared_type_of(name, facts)]))
+
+    def hosts(self, key: str, name: str, value: object, found: dict[str, Any]) -> None:
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= HOSTS:
+            self.refuse(f"got {shown(value)}", key, name, allowed=f"a number of hosts from 1 to {HOSTS}")
+        found[instance_type(name).name] = value
+
+    def parameters(self, key: str, name: str, value: object, found: dict[str, Any]) -> None:
+        """A value of a parameter as it is written, as on the command line; it may be a secret, and is not quoted."""
+        if not isinstance(value, (str, int, float)):
+            self.refuse("expects a single value", key, name, allowed="a text, a number, true or false")
+        as_json = str(value).lower() if isinstance(value, bool) else str(value)
+        found[name] = self._document.written((key, name)) or as_json
+
+    def region(self, key: str, content: Mapping[str, Any]) -> str:
+        value = content[key]
+        if not isinstance(value, str) or not may_be_region(value):
+            self.refuse(f"{shown(value)} is not a region", key, allowed="a name such as eu-west-1")
+        return value
+
+    def fail_on(self, key: str, content: Mapping[str, Any]) -> str:
+        """What makes a check fail."""
+        value = content[key]
+        if value not in FAIL_ON:
+            self.refuse(f"got {shown(value)}", key, allowed=", ".join(FAIL_ON))
+        return str(value)
+
+    def ignore(self, key: str, content: Mapping[str, Any]) -> tuple[str, ...]:
+        value = content[key]
+        if not isinstance(value, list) or len(value) > ENTRIES or not all(isinstance(each, str) for each in value):
+            self.refuse(f"got {shown(value)}", key, allowed="a list of rules, such as [GPU002]")
+        found = []
+        for place, each in enumerate(value):
+            with self._at(key, place, of=each):
+                found.append(known_id(each))
+        return tuple(found)
+
+    def partial(self, key: str, content: Mapping[str, Any]) -> bool:
+        value = content[key]
+        if not isinstance(value, bool):
+            self.refuse(f"got {shown(value)}", key, allowed="true or false")
+        return value
+
+
+_KEYS: Mapping[str, Callable[[_Reader, str, Mapping[str, Any]], Any]] = {
+    "fail_on": _Reader.fail_on,
+    "hosts": lambda read, key, content: read.by_name(key, content, read.hosts),
+    "ignore": _Reader.ignore,
+    _TYPES: lambda read, key, content: read.by_name(key, content, read.types),
+    "parameters": lambda read, key, content: read.by_name(key, content, read.parameters),
+    "partial": _Reader.partial,
+    "region": _Reader.region,
+}
+
+
+def _allowed_keys() -> str:
+    return f"{', '.join(_KEYS)} in YAML or JSON"

@@ -1,0 +1,311 @@
+"""What becomes of a template with the other values of its parameters?
+
+One value after the other is tried, all others as they were read, and then two together that bring nothing alone. What
+only such values bring is a warning.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+
+from gpu_constructs.facts.budget import READINGS, work
+from gpu_constructs.facts.values import dataclass
+from gpu_constructs.fleet import Origin
+from gpu_constructs.rules import Finding, Severity
+from gpu_constructs.rules.evidence.lists import and_list, or_list
+from gpu_constructs.template import REGION, Choice, Inputs, Stacks, Weight
+
+_STEPS_OF_RESOURCE = 200
+"""To read a resource once more, and to judge what it is."""
+
+Place = tuple[str, str, str, "str | None"]
+"""Rule, subject, resource and file: what makes two findings one, whatever their words are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherValue:
+    """One more value of a parameter, for every stack that knows the same values, or of two parameters together.
+
+    Attributes:
+        choices: The parameter, once for each stack.
+        value: The value.
+        other: The value of another parameter with which it is tried.
+    """
+
+    choices: tuple[Choice, ...]
+    value: str
+    other: OtherValue | None = None
+
+    @property
+    def parameter(self) -> str:
+        """The name of the parameter, or of both."""
+        return and_list(each.choices[0].parameter for each in self.each)
+
+    @property
+    def text(self) -> str:
+        """The value, or both."""
+        return and_list(each.value for each in self.each)
+
+    @property
+    def default(self) -> str | None:
+        """What is read where nothing is given; None where a value was unknown."""
+        defaults = [each.choices[0].default for each in self.each]
+        known = [each for each in defaults if each is not None]
+        return and_list(known) if len(known) == len(defaults) else None
+
+    @property
+    def assignment(self) -> str:
+        """The names with their values."""
+        return and_list(f"{each.choices[0].parameter}={each.value}" for each in self.each)
+
+    @property
+    def all_choices(self) -> tuple[Choice, ...]:
+        """The choices of which it is a value."""
+        return tuple(choice for each in self.each for choice in each.choices)
+
+    @property
+    def each(self) -> tuple[OtherValue, ...]:
+        """It, and the one with which it is tried."""
+        return (self,) if self.other is None else (self, self.other)
+
+    def read(self, inputs: Inputs, given: Mapping[str, str]) -> Stacks:
+        """The stacks with this value, and with what the user gave."""
+        values = {
+            f"{choice.stack}:{choice.parameter}": each.value
+            for each in self.each
+            for choice in each.choices
+            if choice.parameter != REGION
+        }
+        region = next((each.value for each in self.each if each.choices[0].parameter == REGION), None)
+        return inputs.stacks({**given, **values}, region=region)
+
+    def origin(self, finding: Finding) -> Origin:
+        """Where the parameter is declared, in the file of a finding if it is there."""
+        origins = [each.origin for each in self.choices]
+        file = None if finding.origin is None else finding.origin.file
+        return next((each for each in origins if each.file == file), origins[0])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """What was found with one value.
+
+    Attributes:
+        tried: The value.
+        found: Everything grave, where it was found.
+        new: Those of `found` that the values of the first reading do not bring.
+        left_open: The places of findings that say what is not known with it.
+    """
+
+    tried: OtherValue
+    found: tuple[Finding, ...]
+    new: tuple[Finding, ...]
+    left_open: frozenset[Place] = frozenset()
+
+    def without(self, is_accepted: Callable[[Finding], object]) -> Trial:
+        """The same without what somebody has accepted."""
+        found, new = (tuple(each for each in of if not is_accepted(each)) for of in (self.found, self.new))
+        return replace(self, found=found, new=new)
+
+
+def other_values(stacks: Stacks, given: Mapping[str, str]) -> list[OtherValue]:
+    """Values to try, those that decide most first and parameter by parameter in turn."""
+    same: dict[tuple[str, str | None, tuple[str, ...]], list[Choice]] = {}
+    for each in stacks.choices:
+        if not given.keys() & {each.parameter, f"{each.stack}:{each.parameter}"}:
+            same.setdefault((each.parameter, each.default, each.values), []).append(each)
+    ranked = [
+        (min(each.weight for each in of), number, OtherValue(choices=of, value=value))
+        for (_, default, values), of in ((key, tuple(of)) for key, of in same.items())
+        for number, value in enumerate(each for each in values if each != default)
+    ]
+    ranked.sort(key=lambda each: each[:2])
+    return [each for _, _, each in ranked]
+
+
+def pairs(trials: Sequence[Trial]) -> list[OtherValue]:
+    """Values of two parameters to try together: those that decide, and of which neither alone brings anything.
+
+    Args:
+        trials: What was found with each of the values alone.
+    """
+    quiet = [each.tried for each in trials if not each.new and _decides(each.tried)]
+    first = {id(each.choices): at for at, each in reversed([*enumerate(quiet)])}
+    both = [
+        replace(one, other=other)
+        for one, other in (sorted(two, key=lambda each: first[id(each.choices)]) for two in combinations(quiet, 2))
+        if one.choices is not other.choices
+    ]
+    both.sort(key=_is_apart)
+    return both
+
+
+def _is_apart(both: OtherValue) -> bool:
+    """Whether no stack has both parameters."""
+    one, *others = ({choice.stack for choice in each.choices} for each in both.each)
+    return all(one.isdisjoint(each) for each in others)
+
+
+def _decides(tried: OtherValue) -> bool:
+    return min(each.weight for each in tried.choices) is Weight.DECIDES
+
+
+def in_time(
+    stacks: Stacks, values: Sequence[OtherValue], tried: Callable[[OtherValue], Trial], already: int = 0
+) -> tuple[list[Trial], Mapping[str, int]]:
+    """What is found with the values that there is time for, and how many are left out, by parameter.
+
+    Args:
+        stacks: What was read.
+        values: Values to try, in this order.
+        tried: Tries one.
+        already: Values that were tried before.
+    """
+    steps = _STEPS_OF_RESOURCE * (len(stacks.choices) + sum(len(stack.resources) for stack in stacks.stacks))
+    trials: list[Trial] = []
+    for each in values[: max(0, READINGS - already)]:
+        if not work().takes(steps):
+            break
+        trial = tried(each)
+        if not work().left:  # it lacks what could not be worked out any more
+            break
+        trials.append(trial)
+    return trials, Counter(each.parameter for each in values[len(trials) :])
+
+
+def is_settled(finding: Finding, trials: Iterable[Trial], untried: Mapping[str, int]) -> bool:
+    """Whether what was not known at first is known with each value that one parameter can have.
+
+    Args:
+        finding: What says that something is not known.
+        trials: What was found with each other value.
+        untried: How many values were not tried, by parameter.
+    """
+    tried: dict[tuple[Choice, ...], list[Trial]] = {}
+    for each in trials:
+        tried.setdefault(each.tried.choices, []).append(each)
+    return any(
+        choices[0].default is None
+        and choices[0].parameter not in untried
+        and all(each.is_complete for each in choices)
+        and not any(place(finding) in each.left_open for each in of_choices)
+        for choices, of_choices in tried.items()
+    )
+
+
+def warnings(trials: Iterable[Trial]) -> Iterator[tuple[Finding, Finding]]:
+    """One warning for each parameter, rule and thing, with the first message and every value that brings it.
+
+    Yields:
+        The warning, which points at the parameter, and the first finding, which points at the thing.
+    """
+    groups: dict[tuple[str, Origin, Place], dict[str, tuple[OtherValue, Finding]]] = {}
+    for trial in trials:
+        for each in trial.new:
+            key = trial.tried.parameter, trial.tried.origin(each), place(each)
+            groups.setdefault(key, {}).setdefault(trial.tried.text, (trial.tried, each))
+    for (_, origin, _), by_value in groups.items():
+        (_, (tried, first)), *rest = by_value.items()
+        also = f" (also with {or_list(other for other, _ in rest)})" if rest else ""
+        message = f"with {tried.assignment}{also}: {first.message}"
+        warning = replace(first, severity=Severity.WARNING, message=message, origin=origin, parameter=tried.parameter)
+        yield warning, first
+
+
+def place(finding: Finding) -> Place:
+    """What makes two findings one."""
+    origin = finding.about or finding.origin
+    return (
+        finding.rule,
+        finding.subject,
+        finding.subject if origin is None else origin.resource,
+        None if origin is None else origin.file,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What becomes of one thing with one value of a parameter.
+
+    Attributes:
+        value: The value.
+        is_default: Whether it is what is read where nothing is given.
+        finding: Why it does not work, or what else of the template does not; None if everything does.
+    """
+
+    value: str
+    is_default: bool
+    finding: Finding | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValueTable:
+    """With which values of a parameter a task, a pool or a service works.
+
+    Attributes:
+        parameter: Name of the parameter, ``AWS::Region``, or both names of two.
+        subject: Name of the thing.
+        origin: Where the parameter is declared.
+        verdicts: Every value that was tried, the default first.
+    """
+
+    parameter: str
+    subject: str
+    origin: Origin
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def row(self) -> Origin:
+        """Where the first value that does not work is written, if a mapping has it; else where the parameter is."""
+        wrong = next((each.value for each in self.verdicts if each.finding is not None), None)
+        if wrong is None or self.origin.path[:1] != ("Mappings",):
+            return self.origin
+        return self.origin.at(wrong)
+
+    @property
+    def alike(self) -> Iterator[tuple[Finding | None, tuple[Verdict, ...]]]:
+        """Values of one verdict together: those that work, then rule by rule, with what the first of them brings."""
+        by_rule: dict[tuple[str, str] | None, list[Verdict]] = {None: []}
+        for each in self.verdicts:
+            found = each.finding
+            by_rule.setdefault(None if found is None else (found.rule, found.subject), []).append(each)
+        return ((verdicts[0].finding, tuple(verdicts)) for verdicts in by_rule.values() if verdicts)
+
+
+def tables(trials: Sequence[Trial], found: Iterable[Finding]) -> Iterator[ValueTable]:
+    """A table for each thing that does not work with every value.
+
+    Args:
+        trials: What was found with each other value.
+        found: What was found with the values of the first reading, and the warnings that other values bring.
+    """
+    grave = [each for each in found if each.is_grave and not each.parameter]
+    made: set[tuple[tuple[Choice, ...], str]] = set()
+    for trial in trials:
+        choices = trial.tried.all_choices
+        for each in trial.new:
+            if (choices, each.subject) in made:
+                continue
+            made.add((choices, each.subject))
+            default = trial.tried.default
+            first = [] if default is None else [Verdict(value=default, is_default=True, finding=_of(each, grave))]
+            others = [
+                Verdict(value=other.tried.text, is_default=False, finding=_of(each, other.found, other.new))
+                for other in trials
+                if other.tried.all_choices == choices
+            ]
+            yield ValueTable(
+                parameter=trial.tried.parameter,
+                subject=each.subject,
+                origin=trial.tried.origin(each),
+                verdicts=(*first, *others),
+            )
+
+
+def _of(like: Finding, found: Iterable[Finding], elsewhere: Iterable[Finding] = ()) -> Finding | None:
+    """What is found about the same thing, or else about another one."""
+    own = next((each for each in found if place(each)[1:] == place(like)[1:]), None)
+    return own or next(iter(elsewhere), None)

@@ -1,0 +1,58 @@
+"""What does a fleet cost, and what does it need of the account? Pure answers over the fleet, the proof and the prices.
+
+::
+
+    from gpu_constructs.check.report import check_files
+    from gpu_constructs.check.planning import plan
+
+    found = plan(check_files(["cdk.out"], rules=()).fleet)
+    found.maximum.hosts, found.maximum.usd_per_hour    # at MaxSize of every pool
+    found.quotas                                       # vCPUs by quota code
+
+What is not known is said and never counted as 0. Where things are: `fleet_plan` makes the plan of a fleet out of what
+`host_price` says hosts cost and `host_counts` how many there are, `plan_difference` compares two plans, and `in_words`
+puts one into words. `model_shapes` has published shapes of models, and `model_memory` the GPU memory that they need.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gpu_constructs.check.planning.fleet_plan import FleetPlan, PoolPlan, plan
+    from gpu_constructs.check.planning.model_memory import ModelMemory, gpus_that_hold, memory_of_model
+    from gpu_constructs.check.planning.model_shapes import ModelShape, model_shape, shape_of_size
+
+# Loaded when first asked for: a plan takes all rules with it, which take longer than a whole list of instance types.
+_HOME = {
+    "FleetPlan": "fleet_plan",
+    "ModelMemory": "model_memory",
+    "ModelShape": "model_shapes",
+    "PoolPlan": "fleet_plan",
+    "gpus_that_hold": "model_memory",
+    "memory_of_model": "model_memory",
+    "model_shape": "model_shapes",
+    "plan": "fleet_plan",
+    "shape_of_size": "model_shapes",
+}
+
+__all__ = [
+    "FleetPlan",
+    "ModelMemory",
+    "ModelShape",
+    "PoolPlan",
+    "gpus_that_hold",
+    "memory_of_model",
+    "model_shape",
+    "plan",
+    "shape_of_size",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value

@@ -1,0 +1,357 @@
+"""The plan of a fleet: hosts of each pool, what they cost, what they need of the account's quotas.
+
+It counts hosts of which a packing was found (`gpu_constructs.placement.prove`). Jobs are not among the copies that run
+all the time: what one start of them takes is said by itself. Service auto scaling keeps its minimum of copies at least,
+and that stands for a desired count that nothing else says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from gpu_constructs.check.planning.deployment import Deployment, deployment_of, while_deploying, with_least_copies
+from gpu_constructs.check.planning.host_counts import Start, Starts, hosts_that_are_written, hosts_wanted, warm_hosts
+from gpu_constructs.check.planning.host_price import HostPrice, Usd, host_price, sum_of
+from gpu_constructs.facts.values import dataclass
+from gpu_constructs.fleet import UNKNOWN, ComputeEnvironment, Fleet, Pool, PoolKind, Unknown, Workload, known, total
+from gpu_constructs.placement import Assumption, PoolProof, Proof, Stranded, demand_of, prove
+from gpu_constructs.placement.assumptions import need_of
+from gpu_constructs.placement.costs import Counted, full_hosts, vcpus_of
+from gpu_constructs.placement.packing import copies_per_host
+from gpu_constructs.placement.reach import items_with_tasks
+from gpu_constructs.placement.reasons import listed
+
+UNPLANNED = "the types of hosts are not in these files"
+"""Why a compute environment of AWS Batch is not planned."""
+
+_QUARTER = 0.25
+"""Of an hour: so long the metric of managed scaling is low before it ends a host
+(https://aws.amazon.com/blogs/containers/faster-scaling-in-for-amazon-ecs-cluster-auto-scaling/)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Level:
+    """So many hosts.
+
+    Attributes:
+        hosts: How many; unknown where that is only known at deploy time.
+        gpus: Whole GPUs of all of them; unknown where hosts are, or where types of one pool differ.
+        known_hosts: The same without the pools of which it is not known.
+        known_gpus: Likewise.
+        usd_per_hour: What they cost an hour; None where that is not known. Of a fleet: the pools of which it is known,
+            see `FleetPlan.unpriced`; None where it is known of none.
+    """
+
+    hosts: int | Unknown
+    gpus: int | Unknown
+    known_hosts: int
+    known_gpus: int
+    usd_per_hour: Usd | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TasksPerHost:
+    """How many copies of a workload one host takes beside its daemons and nothing else.
+
+    Attributes:
+        workload: The workload.
+        copies: How many; unknown where a size is.
+        start: What one start of a job takes, of a gang with all of its tasks; None for services.
+    """
+
+    workload: Workload
+    copies: int | Unknown
+    start: Start | None
+
+    @property
+    def hosts(self) -> int | Unknown | None:
+        """Hosts that one start of a job needs; None for services."""
+        return None if self.start is None else self.start.hosts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolPlan:
+    """The plan of one pool.
+
+    Attributes:
+        pool: The pool.
+        minimum: Hosts that are always there: MinSize. Like all levels with those that run in its warm pool meanwhile.
+        desired: Hosts that the copies need at their desired counts; unknown where a service that is sent here does not
+            fit.
+        maximum: Hosts at MaxSize.
+        warm: Those at the desired counts that run in its warm pool.
+        short: Hosts that the copies need at their desired counts beyond those that there can be.
+        misfits: Services that are sent here and fit on none of its hosts.
+        price: What one host costs.
+        tasks: How many copies a host takes, of each workload.
+        stranded: GPUs that stay idle at the desired counts, because another resource of the host is used up.
+        deployment: What a rolling deployment takes; None where no service runs here.
+        idle_quarter_hour: What one host costs from its last task until ECS ends it; None where ECS does not scale the
+            pool, or the price is not known.
+    """
+
+    pool: Pool
+    minimum: Level
+    desired: Level
+    maximum: Level
+    warm: int | Unknown
+    short: int
+    misfits: tuple[str, ...]
+    price: HostPrice
+    tasks: tuple[TasksPerHost, ...]
+    stranded: tuple[Stranded, ...]
+    deployment: Deployment | None
+    idle_quarter_hour: Usd | None
+
+    @property
+    def starts(self) -> tuple[Start, ...]:
+        """What each start of a job takes, once for all tasks that it starts."""
+        return tuple(dict.fromkeys(each.start for each in self.tasks if each.start is not None))
+
+    @property
+    def in_service(self) -> int | Unknown:
+        """Hosts at the desired counts that take tasks: all but those of the warm pool."""
+        hosts, warm = self.desired.hosts, self.warm
+        return UNKNOWN if isinstance(hosts, Unknown) or isinstance(warm, Unknown) else hosts - warm
+
+    @property
+    def is_scaled(self) -> bool:
+        """Whether ECS moves the number of its hosts, up to MaxSize."""
+        return _is_scaled(self.pool)
+
+    @property
+    def why_unpriced(self) -> str:
+        """Why what its hosts cost is not in an amount."""
+        return self.price.unknown or self.why_no_hosts
+
+    @property
+    def why_no_hosts(self) -> str:
+        """Why a number of its hosts is not known."""
+        if self.misfits:
+            verb = "does" if len(self.misfits) == 1 else "do"
+            return f"{listed(self.misfits)} {verb} not fit on its hosts"
+        return "how many hosts there are is not known before the deploy"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuotaNeed:
+    """vCPUs that count against one quota of an account in a region.
+
+    Attributes:
+        quota: The quota.
+        desired: vCPUs at the desired counts; unknown where the hosts of a pool are.
+        maximum: vCPUs at MaxSize of every pool, likewise.
+        known_desired: The same without the pools of which the hosts are not known.
+        known_maximum: Likewise; what is above a quota already is, whatever the other pools take.
+        pools: The pools that count against it.
+        unknown_pools: Those of which the hosts at MaxSize are not known.
+    """
+
+    quota: Counted
+    desired: int | Unknown
+    maximum: int | Unknown
+    known_desired: int
+    known_maximum: int
+    pools: tuple[str, ...]
+    unknown_pools: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetPlan:
+    """The plan of a fleet.
+
+    Attributes:
+        pools: Its pools, in the order of the fleet.
+        minimum: All pools at MinSize. Amounts are the sum of what is known; see `unpriced`.
+        desired: All pools at the desired counts of what runs on them.
+        maximum: All pools at MaxSize.
+        quotas: What is needed of the quotas.
+        elsewhere: Workloads whose hosts are not in the files: those of imported clusters, Fargate and the like.
+        unplanned: Compute environments of AWS Batch with hosts whose types are not in the files.
+    """
+
+    pools: tuple[PoolPlan, ...]
+    minimum: Level
+    desired: Level
+    maximum: Level
+    quotas: tuple[QuotaNeed, ...]
+    elsewhere: tuple[str, ...]
+    unplanned: tuple[ComputeEnvironment, ...]
+
+    @property
+    def levels(self) -> Mapping[str, Level]:
+        """The three numbers of hosts, by their names."""
+        return {"minimum": self.minimum, "desired": self.desired, "maximum": self.maximum}
+
+    def unpriced(self, level: str) -> tuple[PoolPlan, ...]:
+        """Pools whose hosts are not in the amount of a level.
+
+        Args:
+            level: ``minimum``, ``desired`` or ``maximum``.
+        """
+        return tuple(each for each in self.pools if getattr(each, level).usd_per_hour is None)
+
+    @property
+    def is_region_assumed(self) -> bool:
+        """Whether some prices are those of us-east-1 because nothing says in which region the hosts are."""
+        return any(each.pool.region is None and each.price.prices and each.maximum.hosts != 0 for each in self.pools)
+
+    @property
+    def prices(self) -> tuple[HostPrice, ...]:
+        """The prices of which anything is said."""
+        return tuple(each.price for each in self.pools if each.price.listed)
+
+
+def plan(fleet: Fleet) -> FleetPlan:
+    """What a fleet costs and needs.
+
+    Args:
+        fleet: What was asked for, such as `gpu_constructs.check.report.Report.fleet`.
+    """
+    wanted = with_least_copies(fleet)
+    proof = prove(wanted)
+    deploying = while_deploying(wanted)
+    then = proof if deploying is wanted else prove(deploying)
+    tenants, misfits, starts = _tenants(wanted, proof), _misfits(proof), Starts(wanted)
+    comers = {name: _Comers(tenants.get(name, ()), misfits.get(name, ())) for name in {*tenants, *misfits}}
+    pools = tuple(
+        _plan_pool(each, during, comers.get(each.pool.name, _Comers()), starts)
+        for each, during in zip(proof.pools, then.pools, strict=True)
+    )
+    return FleetPlan(
+        pools=pools,
+        minimum=_sum([each.minimum for each in pools]),
+        desired=_sum([each.desired for each in pools]),
+        maximum=_sum([each.maximum for each in pools]),
+        quotas=_quotas(pools),
+        elsewhere=tuple(each.workload.name for each in proof.workloads if not each.places),
+        unplanned=tuple(each for each in fleet.environments if each.has_hosts),
+    )
+
+
+def _tenants(fleet: Fleet, proof: Proof) -> Mapping[str, tuple[Workload, ...]]:
+    """Workloads of which copies come to a pool, jobs among them, by the name of the pool."""
+    found: dict[str, dict[str, Workload]] = {}
+    for of in proof.workloads:
+        for place in of.places:
+            if place.fits is not False and place.most != 0:
+                found.setdefault(place.pool.name, {})[of.workload.name] = of.workload
+    for workload in fleet.workloads:
+        for item in () if workload.is_service else items_with_tasks(workload.strategy):
+            if item.pool is not None:
+                found.setdefault(item.pool.name, {})[workload.name] = workload
+    return {name: tuple(each.values()) for name, each in found.items()}
+
+
+def _misfits(proof: Proof) -> Mapping[str, tuple[str, ...]]:
+    """Services that never start, by the names of the pools that ECS sends their copies to."""
+    found: dict[str, tuple[str, ...]] = {}
+    for of in proof.workloads:
+        places = [each for each in of.places if each.most != 0]
+        waits = [each for each in places if each.fits is False] if of.workload.daemon is False else []
+        # With a strategy each provider has its share; without one a copy goes wherever it fits.
+        if of.workload.strategy or len(waits) == len(places):
+            for each in waits:
+                found[each.pool.name] = (*found.get(each.pool.name, ()), of.workload.name)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Comers:
+    """Workloads of which copies come to a pool, and services that are sent to it and never start."""
+
+    tenants: tuple[Workload, ...] = ()
+    misfits: tuple[str, ...] = ()
+
+
+def _plan_pool(proof: PoolProof, during: PoolProof, comers: _Comers, starts: Starts) -> PoolPlan:
+    tenants, misfits = comers.tenants, comers.misfits
+    pool, price = proof.pool, host_price(proof.pool)
+    least, most = hosts_that_are_written(pool)
+    started = starts.on(proof, price, tenants)
+    services = tuple(each for each in tenants if each.is_service and each.daemon is False)
+    is_open = any(isinstance(each.desired_count, Unknown) for each in services)
+    needed = UNKNOWN if is_open else proof.hosts_needed
+    wanted = hosts_wanted(pool, least, UNKNOWN if misfits else needed)
+    hosts = wanted if isinstance(wanted, Unknown) or isinstance(most, Unknown) else min(wanted, most)
+    warm = {count: warm_hosts(pool, count) for count in (least, hosts, most)}
+    hour = price.of_one if _is_scaled(pool) else None
+    return PoolPlan(
+        pool=pool,
+        minimum=_level(pool, price, total((least, warm[least]))),
+        desired=_level(pool, price, total((hosts, warm[hosts]))),
+        maximum=_level(pool, price, total((most, warm[most]))),
+        warm=warm[hosts],
+        short=0 if isinstance(needed, Unknown) or isinstance(hosts, Unknown) else max(0, needed - hosts),
+        misfits=misfits,
+        price=price,
+        tasks=tuple(_tasks(proof, each, started.get(each.name)) for each in tenants if each.daemon is not True),
+        stranded=proof.stranded,
+        deployment=deployment_of(proof, during, hosts, most, services, is_scaled=_is_scaled(pool))
+        if services
+        else None,
+        idle_quarter_hour=None if hour is None else hour.times(_QUARTER),
+    )
+
+
+def _is_scaled(pool: Pool) -> bool:
+    return pool.kind is PoolKind.AUTO_SCALING_GROUP and pool.is_scaled_by_ecs
+
+
+def _level(pool: Pool, price: HostPrice, hosts: int | Unknown) -> Level:
+    sizes = {each.gpus for each in pool.instance_types} if pool.types_are_known else set()
+    gpus: int | Unknown = UNKNOWN
+    if hosts == 0 or sizes == {0}:
+        gpus = 0
+    elif len(sizes) == 1 and not isinstance(hosts, Unknown):
+        gpus = hosts * sizes.pop()
+    return Level(
+        hosts=hosts, gpus=gpus, known_hosts=known(hosts), known_gpus=known(gpus), usd_per_hour=price.of(pool, hosts)
+    )
+
+
+def _sum(levels: Sequence[Level]) -> Level:
+    known_amounts = [each.usd_per_hour for each in levels if each.usd_per_hour is not None]
+    return Level(
+        hosts=total(each.hosts for each in levels),
+        gpus=total(each.gpus for each in levels),
+        known_hosts=sum(each.known_hosts for each in levels),
+        known_gpus=sum(each.known_gpus for each in levels),
+        usd_per_hour=sum_of(known_amounts) if known_amounts or not levels else None,
+    )
+
+
+def _tasks(proof: PoolProof, workload: Workload, start: Start | None) -> TasksPerHost:
+    copies: int | Unknown = UNKNOWN
+    if proof.room is not None and workload.task is not None:
+        need = need_of(demand_of(workload.task, workload.constraints), proof.room, Assumption.WORST)
+        if need is not None:
+            copies = copies_per_host(need, proof.room)
+            copies = min(copies, 1) if workload.distinct_instances else copies
+    return TasksPerHost(workload=workload, copies=copies, start=start)
+
+
+def _quotas(pools: Sequence[PoolPlan]) -> tuple[QuotaNeed, ...]:
+    found: dict[Counted, dict[str, tuple[int | Unknown, int | Unknown]]] = {}
+    for each in pools:
+        # What AWS Batch chooses by itself has no accelerators, and takes nothing from quotas of those that have.
+        limit = full_hosts(each.pool) if each.pool.batch_words else each.maximum.hosts
+        most = dict(vcpus_of(each.pool, limit))
+        now = dict(vcpus_of(each.pool, each.desired.hosts))
+        for quota in {**most, **now, **dict(vcpus_of(each.pool, 1))}:
+            found.setdefault(quota, {})[each.pool.name] = (
+                UNKNOWN if isinstance(each.desired.hosts, Unknown) else now.get(quota, 0),
+                UNKNOWN if isinstance(limit, Unknown) else most.get(quota, 0),
+            )
+    return tuple(
+        QuotaNeed(
+            quota=quota,
+            desired=total(desired for desired, _ in of.values()),
+            maximum=total(most for _, most in of.values()),
+            known_desired=sum(known(desired) for desired, _ in of.values()),
+            known_maximum=sum(known(most) for _, most in of.values()),
+            pools=tuple(of),
+            unknown_pools=tuple(name for name, (_, most) in of.items() if isinstance(most, Unknown)),
+        )
+        for quota, of in found.items()
+    )

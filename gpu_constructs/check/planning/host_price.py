@@ -1,0 +1,152 @@
+"""What hosts of a pool cost: list prices of each type that it may launch, and what is not known about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gpu_constructs.facts.prices import Price, dollars, on_demand_price
+from gpu_constructs.facts.values import dataclass
+from gpu_constructs.fleet import PARTLY_SPOT, Pool, PoolKind, PurchaseOption, Unknown
+from gpu_constructs.placement.costs import may_exceed_limit, most_of_last
+from gpu_constructs.placement.reasons import listed
+
+HOURS_A_MONTH = 730
+"""A year of 8,760 hours by twelve, as AWS Pricing Calculator counts (https://docs.aws.amazon.com/pricing-calculator/)."""
+
+_IN_ADVANCE = "the hours of a Capacity Block are paid in advance"
+# https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-pricing-billing.html
+
+_FEE = "the management fee of AWS, which no price list here has"
+# For each hour of an instance; https://aws.amazon.com/ecs/pricing/ gives the amount of an example type alone.
+
+_SHARED = frozenset({None, "default"})
+# https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/dedicated-instance.html
+
+
+@dataclass(frozen=True, slots=True)
+class Usd:
+    """An amount in US dollars, as far as it is known.
+
+    Attributes:
+        least: At least so much; None where that is not known, as of Spot hosts.
+        most: At most so much.
+    """
+
+    least: float | None
+    most: float
+
+    def times(self, number: float) -> Usd:
+        """So many of it."""
+        return Usd(None if self.least is None and number else (self.least or 0.0) * number, self.most * number)
+
+    def __str__(self) -> str:
+        if self.least is None:
+            return f"at most {dollars(self.most)}"
+        least, most = dollars(self.least), dollars(self.most)
+        return most if least == most else f"{least} to {most}"
+
+
+def sum_of(amounts: Iterable[Usd]) -> Usd:
+    """All of them together; without a least where one has none."""
+    found = tuple(amounts)
+    known = [each.least for each in found if each.least is not None]
+    return Usd(sum(known) if len(known) == len(found) else None, sum(each.most for each in found))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostPrice:
+    """What one host of a pool costs an hour.
+
+    Attributes:
+        prices: The list price of each type that it may launch; empty where one of them is not known.
+        is_spot: Whether some hosts are Spot: their price is not known, and is the on-demand price at most.
+        is_paid: Whether it is paid in advance, so that an hour adds nothing.
+        unknown: Why it is not known, or not charged by the hour, in words; empty where it is known.
+        cheapest: The list price of the cheapest type where a fee that is not known comes on top; else None.
+    """
+
+    prices: tuple[Price, ...] = ()
+    is_spot: bool = False
+    is_paid: bool = False
+    unknown: str = ""
+    cheapest: Price | None = None
+
+    @property
+    def listed(self) -> tuple[Price, ...]:
+        """The list prices of which anything is said."""
+        return self.prices if self.cheapest is None else (self.cheapest,)
+
+    def standing_in(self, pool: Pool) -> tuple[Price, ...]:
+        """Prices of another region than the pool's, which has none on a list; none where its region is not known."""
+        return tuple([each for each in self.listed if pool.region is not None and each.region != pool.region])
+
+    @property
+    def of_one(self) -> Usd | None:
+        """What one host costs an hour, whichever of the types it is; None where that is not known."""
+        costs = [each.usd_per_hour for each in self.prices]
+        return Usd(None if self.is_spot else min(costs), max(costs)) if costs else None
+
+    def of(self, pool: Pool, hosts: int | Unknown) -> Usd | None:
+        """What hosts cost an hour, whichever of the types they are; None where that is not known.
+
+        Args:
+            pool: The pool.
+            hosts: How many; of AWS Batch, as many of the smallest type as come to its vCPUs.
+        """
+        if isinstance(hosts, Unknown):
+            return None
+        if not self.prices:
+            return Usd(0.0, 0.0) if not hosts else None
+        costs = [each.usd_per_hour for each in self.prices]
+        found = self._of_batch(pool, hosts) if pool.kind is PoolKind.BATCH else (hosts * min(costs), hosts * max(costs))
+        return Usd(None if self.is_spot and hosts else found[0], found[1])
+
+    def _of_batch(self, pool: Pool, hosts: int) -> tuple[float, float]:
+        """The least and the most that vCPUs cost, of whichever types; the last host may go above the limit."""
+        sizes, costs = [each.vcpus for each in pool.instance_types], [each.usd_per_hour for each in self.prices]
+        if not hosts or len(set(zip(sizes, costs, strict=True))) == 1:
+            return hosts * costs[0], hosts * costs[0]
+        rates = [cost / size for size, cost in zip(sizes, costs, strict=True)]
+        vcpus = hosts * min(sizes)
+        most = most_of_last(pool, hosts) * max(rates) + max(costs) if may_exceed_limit(pool) else vcpus * max(rates)
+        return min(vcpus * min(rates), most), most
+
+
+def host_price(pool: Pool) -> HostPrice:
+    """What one host of a pool costs an hour."""
+    if pool.kind is PoolKind.MANAGED_INSTANCES and pool.bought.option is not PurchaseOption.CAPACITY_BLOCK:
+        return _managed(pool)
+    if why := _why_unknown(pool):
+        return HostPrice(is_paid=pool.bought.option is PurchaseOption.CAPACITY_BLOCK, unknown=why)
+    found = [(each.name, on_demand_price(each.name, pool.region)) for each in pool.instance_types]
+    prices = tuple([price for _, price in found if price is not None])
+    if len(prices) < len(found):
+        missing = [name for name, price in found if price is None]
+        return HostPrice(unknown=f"no price list that this library has names {listed(missing)}")
+    return HostPrice(prices=prices, is_spot=pool.bought.option in PARTLY_SPOT)
+
+
+def _why_unknown(pool: Pool) -> str:
+    option, tenancy = pool.bought.option, pool.tenancy
+    reasons = (
+        (option is PurchaseOption.CAPACITY_BLOCK, _IN_ADVANCE),
+        (not pool.types_are_known, "its instance types are not all known before the deploy"),
+        (bool(pool.batch_words), f"AWS Batch also chooses from the types of {listed(pool.batch_words)}"),
+        (isinstance(option, Unknown), "how its hosts are bought is not known before the deploy"),
+        (isinstance(tenancy, Unknown), "whether its tenancy is shared is not known before the deploy"),
+        (tenancy not in _SHARED, f"its tenancy is {tenancy}, and list prices are for shared tenancy"),
+    )
+    return next((why for is_so, why in reasons if is_so), "")
+
+
+def _managed(pool: Pool) -> HostPrice:
+    """Hosts that ECS chooses: no type costs less than the cheapest, and what the fee is, no list says."""
+    prices = [on_demand_price(each.name, pool.region) for each in pool.instance_types]
+    found = [each for each in prices if each is not None]
+    is_known = len(found) == len(prices) and pool.types_are_known and pool.bought.option is PurchaseOption.ON_DEMAND
+    if not found or not is_known:
+        return HostPrice(unknown=f"ECS chooses the hosts, and their price comes with {_FEE}")
+    cheapest = min(found, key=lambda each: each.usd_per_hour)
+    least = f"{dollars(cheapest.usd_per_hour)} an hour ({cheapest.instance_type})"
+    text = f"ECS chooses the hosts, one from {least} without {_FEE}"
+    return HostPrice(unknown=text, cheapest=cheapest)

@@ -1,0 +1,229 @@
+"""A plan in words: the lines at synth, and its numbers. What is not known has a word, and is never shown as 0."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from textwrap import wrap
+
+from gpu_constructs.check.planning.deployment import Deployment
+from gpu_constructs.check.planning.fleet_plan import FleetPlan, PoolPlan
+from gpu_constructs.check.planning.host_counts import SWITCHED_OFF, Start
+from gpu_constructs.check.planning.host_price import HOURS_A_MONTH, Usd
+from gpu_constructs.errors import brief, clean
+from gpu_constructs.facts.budget import LABEL
+from gpu_constructs.facts.prices import dollars
+from gpu_constructs.fleet import PARTLY_SPOT, Pool, Unknown
+from gpu_constructs.placement import Stranded
+from gpu_constructs.placement.reasons import listed
+
+NOT_KNOWN = "not known"
+
+_UNITS = (("hour", 3600), ("minute", 60), ("second", 1))
+
+
+def number(value: int | Unknown) -> str:
+    """A number of hosts, GPUs, tasks or vCPUs."""
+    return NOT_KNOWN if isinstance(value, Unknown) else f"{value:,}"
+
+
+def types_of(pool: Pool) -> str:
+    """The types that a pool may launch."""
+    found = (*(each.label for each in pool.instance_types), *pool.batch_words)
+    return listed(found, "or") if found else "types not known"
+
+
+def partly(value: int | Unknown, known: int) -> str:
+    """A number of which a part may not be known."""
+    return f"{known:,} and more" if isinstance(value, Unknown) and known else number(value)
+
+
+def amount(value: Usd | None) -> str:
+    """An amount of money."""
+    return NOT_KNOWN if value is None else f"{value}"
+
+
+def cost_of_level(plan: FleetPlan, level: str, *, hours: int = 1) -> str:
+    """What all pools cost at a level, where something is not in it with a word that says so.
+
+    Args:
+        plan: The plan.
+        level: ``minimum``, ``desired`` or ``maximum``.
+        hours: For how many hours.
+    """
+    known, left_out = plan.levels[level].usd_per_hour, plan.unpriced(level)
+    is_paid = all(each.price.is_paid for each in left_out)
+    if known is None or (left_out and not known.most):
+        return "paid in advance" if is_paid else NOT_KNOWN
+    found = known.times(hours)
+    if is_paid:  # an hour adds nothing to what is paid
+        return f"{found}"
+    return f"{found} for what is counted" if found.least is None else f"{found} and more"
+
+
+def stand_ins(each: PoolPlan) -> str:
+    """Which prices are those of another region, and why; empty if none is."""
+    found = each.price.standing_in(each.pool)
+    if not found:
+        return ""
+    names = listed((of.instance_type for of in found), "or")
+    return f"of {found[0].region}, because no list here has one for {names} in {each.pool.region}"
+
+
+def job_start(found: Start) -> str:
+    """What one start of a job takes, and what that costs."""
+    if isinstance(found.hosts, Unknown):
+        return f"{NOT_KNOWN} how many hosts one start takes"
+    together = " together" if len(found.workloads) > 1 or found.hosts > 1 else ""
+    text = f"one start takes {number(found.hosts)} {hosts_word(found.hosts)}{together}"
+    if found.usd_per_hour is not None:
+        text += f", {found.usd_per_hour} an hour"
+    if found.usd_until_limit is not None and found.limit_seconds is not None:
+        text += f", at most {dollars(found.usd_until_limit.most)} in one attempt of {_duration(found.limit_seconds)}"
+    return text
+
+
+def _duration(seconds: float) -> str:
+    unit, size = next((each for each in _UNITS if seconds >= each[1]), _UNITS[-1])
+    count = f"{seconds / size:,.4g}"
+    return f"{count} {unit}{'' if count == '1' else 's'}"
+
+
+def hosts_word(count: int | Unknown) -> str:
+    """The word for so many hosts."""
+    return "host" if count == 1 else "hosts"
+
+
+def stranded(found: Stranded) -> str:
+    """Which GPUs stay idle, and why."""
+    verb = "is" if len(found.exhausted) == 1 else "are"
+    where = f"{found.gpus} of {found.gpus_per_host} GPUs on {found.hosts} {hosts_word(found.hosts)}"
+    return f"{where}, whose {listed(found.exhausted)} {verb} used up first"
+
+
+def idle(quarter_hour: Usd) -> str:
+    """What a host costs after its last task."""
+    return f"{quarter_hour} for the quarter of an hour before ECS ends a host without tasks"
+
+
+def warm_pool(found: PoolPlan) -> str:
+    """What the hosts of a warm pool cost."""
+    if isinstance(found.warm, Unknown):
+        return f"{NOT_KNOWN} how many hosts run in it"
+    if found.pool.group.warm_pool is not None and found.pool.group.warm_pool.state in SWITCHED_OFF:
+        return "its hosts do not run, and cost only their disks, which are not in the plan"
+    verb = "runs" if found.warm == 1 else "run"
+    return f"{number(found.warm)} of the hosts at the desired counts {verb} in it, and cost what all others cost"
+
+
+def deploying(found: Deployment) -> str:
+    """How many hosts a deployment of all services of a pool takes, and what keeps it from its end."""
+    text = f"{NOT_KNOWN} how many hosts a deployment of all services takes"
+    if not isinstance(found.hosts, Unknown):
+        hosts = f"{number(found.hosts)} {hosts_word(found.hosts)}"
+        text = f"{hosts} if all services are deployed at once, {number(found.extra)} more"
+    if not isinstance(found.beyond, Unknown) and found.beyond:
+        text += f", {number(found.beyond)} beyond {'MaxSize' if found.is_scaled else 'those that there are'}"
+        if found.stops_first:
+            text += ": old copies stop before new ones start"
+        elif not found.stuck and not found.too_large:
+            text += ": some copies are replaced after others"
+    if found.interrupted:
+        text += f"; the only copy of {listed(found.interrupted)} stops before the new one starts"
+    if found.stuck:
+        text += f"; {listed(found.stuck)} cannot take the first step"
+    if found.too_large:
+        verb = "runs" if len(found.too_large) == 1 else "run"
+        text += f"; {listed(found.too_large)} {verb} both versions together, for which there is no room, and cannot end"
+    return text
+
+
+def about_prices(*plans: FleetPlan) -> str:
+    """What the prices of plans are, of which day, and what is not in them."""
+    pools = [each for plan in plans for each in plan.pools]
+    prices = [price for each in pools for price in each.price.listed]
+    lists = listed(dict.fromkeys(f"{price.region}, {price.day}" for price in prices))
+    stands_in = any(price.region != each.pool.region for each in pools for price in each.price.listed)
+    region = "; where a region is not known or not listed, the prices of us-east-1 stand in" if stands_in else ""
+    is_spot = any(each.pool.bought.option in PARTLY_SPOT for each in pools)
+    spot = "; Spot prices change all the time, and the on-demand price is the most that they can be" if is_spot else ""
+    return (
+        f"on-demand list prices ({lists}){region}{spot}. A month has {HOURS_A_MONTH} hours. Disks, traffic, taxes and "
+        "discounts are not in them."
+    )
+
+
+_LEVELS = {"desired": "at the desired counts", "maximum": "at MaxSize"}
+_COLUMNS = 80
+_INDENT = "  "
+
+
+def summary(plan: FleetPlan, *, start: str = "") -> str:
+    """A plan in a few lines of 80 columns; empty for a fleet without accelerators.
+
+    Args:
+        plan: The plan.
+        start: What the first line begins with; the others are indented.
+    """
+    if not any(each.accelerators for of in plan.pools for each in of.pool.instance_types):
+        return ""
+    said = (start + each if not place else each for place, each in enumerate(_said(plan)))
+    return "\n".join(
+        line
+        for place, text in enumerate(said)
+        for line in wrap(
+            clean(text),
+            _COLUMNS,
+            initial_indent=_INDENT if place else "",
+            subsequent_indent=_INDENT * 2,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    )
+
+
+def _said(plan: FleetPlan) -> Iterator[str]:
+    for level, words in _LEVELS.items():
+        yield _level(plan, level, words)
+    left_out = {level: _left_out(plan, level) for level in _LEVELS}
+    is_same = left_out["desired"] == left_out["maximum"]
+    for level, words in _LEVELS.items():
+        if left_out[level] and (level == "desired" or not is_same):
+            yield f"not counted{'' if is_same else f' {words}'}: {listed(left_out[level])}"
+    quotas = listed(f"{each.quota.code} {partly(each.maximum, each.known_maximum)}" for each in plan.quotas)
+    if quotas:
+        yield f"quotas, in vCPUs: {quotas}"
+    if plan.is_region_assumed:
+        yield "prices are those of us-east-1, since no region is known"
+
+
+def _level(plan: FleetPlan, level: str, words: str) -> str:
+    found, left_out = plan.levels[level], plan.unpriced(level)
+    if isinstance(found.hosts, Unknown) and not found.known_hosts:
+        return f"an unknown number of hosts {words}"
+    # Of a pool of which the hosts are not known nothing is counted, and that is said.
+    counted = [getattr(each, level) for each in plan.pools]
+    is_open = any(isinstance(each.gpus, Unknown) and not isinstance(each.hosts, Unknown) for each in counted)
+    gpus = f"{found.known_gpus:,} or more GPUs" if is_open else _of(found.known_gpus, "GPU")
+    cost = f"{found.usd_per_hour} an hour"
+    if found.usd_per_hour is None or (left_out and not found.usd_per_hour.most):
+        cost = "paid in advance" if all(each.price.is_paid for each in left_out) else "the price is not known"
+    return f"{_of(found.known_hosts, 'host')} and {gpus} {words}, {cost}"
+
+
+def _left_out(plan: FleetPlan, level: str) -> list[str]:
+    """Pools that are not in the numbers of a level, or not in its price, and why."""
+    return [
+        f"{brief(each.pool.name, LABEL)} ({_why(each, level)})"
+        for each in plan.unpriced(level)
+        if not each.price.is_paid or isinstance(getattr(each, level).hosts, Unknown)
+    ]
+
+
+def _why(pool: PoolPlan, level: str) -> str:
+    if isinstance(getattr(pool, level).hosts, Unknown):
+        return pool.why_no_hosts
+    return f"in the price: {pool.price.unknown}"
+
+
+def _of(count: int, what: str) -> str:
+    return f"{number(count)} {what}{'' if count == 1 else 's'}"

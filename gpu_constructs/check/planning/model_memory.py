@@ -1,0 +1,271 @@
+"""How much GPU memory a model needs while it is served: weights, cache of keys and values, and what is beside them.
+
+An estimate before anything runs. The size of weights and cache follows from the shape of the model; what a server adds
+is assumed, and each part says which. Weights and cache are split over GPUs with tensor parallelism, as by vLLM, whose
+defaults are taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+
+from gpu_constructs.check.planning.model_shapes import ModelShape
+from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.facts import InstanceType, Vendor
+from gpu_constructs.facts.drivers import cuda_memory_mib
+from gpu_constructs.facts.gpu_features import precision as number_format
+from gpu_constructs.facts.values import dataclass
+
+CONTEXT = 8192
+"""Tokens of a sequence where nothing else is said."""
+
+MEMORY_FRACTION = 0.92
+"""The part of a GPU's memory that vLLM uses: ``--gpu-memory-utilization`` of vLLM 0.33, which was 0.9 before."""
+
+# A scale for each block is part of a format: 8 bits for 32 values of MXFP4, 8 for 16 of NVFP4
+# (https://www.opencompute.org/documents/ocp-microscaling-formats-mx-v1-0-spec-final-pdf,
+# https://developer.nvidia.com/blog/introducing-nvfp4-for-efficient-and-accurate-low-precision-inference), 16 and a zero
+# point of 4 for 128 of AWQ and GPTQ, and 32 for 64 of bitsandbytes' NF4 (https://arxiv.org/abs/2305.14314).
+BITS: Mapping[str, float] = {
+    "fp64": 64,
+    "fp32": 32,
+    "tf32": 32,
+    "fp16": 16,
+    "bf16": 16,
+    "int8": 8,
+    "fp8": 8,
+    "fp8-weights": 8,
+    "fp6": 6,
+    "fp4": 4.5,
+    "awq": 4.15625,
+    "gptq": 4.15625,
+    "mxfp4": 4.25,
+    "bitsandbytes": 4.5,
+}
+"""Bits of one parameter in each number format."""
+
+CACHE_FORMATS: Mapping[str, int] = {"fp32": 4, "fp16": 2, "bf16": 2, "fp8": 1}
+"""Bytes of one value of the cache in each format that it is kept in."""
+
+_GIB = 1 << 30
+# What quantised checkpoints keep of the layers that are no matrices of a block: `modules_to_not_convert` of AWQ and
+# bitsandbytes, `lm_head=False` of GPTQ, and "ignore": ["lm_head"] of compressed-tensors and ModelOpt.
+_WIDE = 16
+# vLLM's own bound, where another program that unpacks the format takes older GPUs: get_min_capability in
+# https://github.com/vllm-project/vllm/blob/007d5005/vllm/model_executor/layers/quantization/mxfp4.py
+_LEAST_OF_VLLM: Mapping[str, tuple[int, int]] = {"mxfp4": (8, 0)}
+_BATCHED_TOKENS = 8192  # --max-num-batched-tokens of vLLM 0.33 for a server on a large GPU
+# A layer holds the hidden values twice, both halves of the gate and their product at once: 2 + 3 * 3.5 = 12.5 times the
+# hidden size in Llama 3.1, and a quarter more for what the allocator keeps. 0.2 to 9.4 GiB were seen.
+_HELD_AT_ONCE = 16
+_OTHER_ACTIVATIONS_GIB = 2.0  # 1.8 were seen of SDXL
+_RUNTIME_GIB = 1.0  # 0.1 to 0.3 outside of PyTorch, 0.3 to 2.5 of CUDA graphs were seen
+_MOST_TOKENS = 100_000_000
+_MOST_SEQUENCES = 100_000
+
+
+class Basis(str, Enum):
+    """What a number rests on."""
+
+    MEASURED = "measured"
+    DERIVED = "derived"
+    ASSUMED = "assumed"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One part of the memory.
+
+    Attributes:
+        name: What it is.
+        gib: How much, in GiB.
+        formula: How it is worked out, with its numbers.
+        basis: What the number rests on.
+        copies_from: GPUs beyond which a further one holds a copy instead of a smaller part; None if all share it.
+    """
+
+    name: str
+    gib: float
+    formula: str
+    basis: Basis
+    copies_from: int | None = None
+
+    def on_each(self, gpus: int) -> float:
+        """How much of it each GPU holds in GiB, of so many."""
+        return self.gib / (gpus if self.copies_from is None else min(gpus, self.copies_from))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelMemory:
+    """The memory of a model, part by part.
+
+    Attributes:
+        shape: The model.
+        precision: The number format of its weights.
+        context: Tokens of each sequence.
+        sequences: Sequences at a time.
+        parts: What the memory is for.
+    """
+
+    shape: ModelShape
+    precision: str
+    context: int
+    sequences: int
+    parts: tuple[Part, ...]
+
+    def gib_on_each(self, gpus: int = 1) -> float:
+        """What each GPU must hold in GiB, of so many that share the model."""
+        return sum(each.on_each(gpus) for each in self.parts)
+
+
+def kv_bytes_per_token(shape: ModelShape, *, kv_precision: str = "bf16") -> int:
+    """Bytes that all layers keep of one token, as long as no window is full."""
+    return _values_of_a_layer(shape) * shape.layers * CACHE_FORMATS[kv_precision]
+
+
+def memory_of_model(
+    shape: ModelShape,
+    *,
+    precision: str | None = None,
+    context: int = CONTEXT,
+    sequences: int = 1,
+    kv_precision: str = "bf16",
+) -> ModelMemory:
+    """Works out the memory of a model.
+
+    Args:
+        shape: The model, from `model_shape` or `shape_of_size`.
+        precision: Number format of its weights; that in which it is published if left out.
+        context: Tokens of each sequence, prompt and answer together.
+        sequences: Sequences at a time.
+        kv_precision: Number format of the cache, one of `CACHE_FORMATS`.
+
+    Raises:
+        InvalidValueError: A value can mean nothing, such as a context without tokens.
+        UnknownNameError: There is no such number format.
+    """
+    weights = number_format(precision or shape.precision).name
+    _require_count("context", context, _MOST_TOKENS)
+    _require_count("sequences", sequences, _MOST_SEQUENCES)
+    if kv_precision not in CACHE_FORMATS:
+        raise InvalidValueError(
+            f"got {shown(kv_precision)}",
+            argument="kv_precision",
+            value=kv_precision,
+            allowed=", ".join(CACHE_FORMATS),
+        )
+    parts = (
+        _weights(shape, weights),
+        *(_cache(shape, context, sequences, kv_precision) if shape.layers else ()),
+        _activations(shape),
+        Part(
+            name="runtime",
+            gib=_RUNTIME_GIB,
+            formula="on each GPU: CUDA graphs, NCCL, CUDA itself",
+            basis=Basis.ASSUMED,
+            copies_from=1,
+        ),
+    )
+    return ModelMemory(shape=shape, precision=weights, context=context, sequences=sequences, parts=parts)
+
+
+def gpus_that_hold(memory: ModelMemory, instance_type: InstanceType) -> int | None:
+    """The fewest GPUs of one host that hold a model, and divide its attention heads.
+
+    Args:
+        memory: What the model needs.
+        instance_type: What the host is. The memory that CUDA shows of its GPUs counts.
+
+    Returns:
+        None if all of them are too small or too few, or their memory is not known, or vLLM runs the number format of
+        the weights on newer ones alone.
+    """
+    devices = instance_type.accelerators
+    if devices is None or devices.vendor is not Vendor.NVIDIA or not vllm_takes(memory, instance_type):
+        return None
+    usable = (cuda_memory_mib(instance_type) or 0) * MEMORY_FRACTION
+    splits = (each for each in range(1, devices.logical_count + 1) if may_split(memory.shape, each))
+    return next((each for each in splits if memory.gib_on_each(each) * 1024 <= usable), None)
+
+
+def vllm_takes(memory: ModelMemory, instance_type: InstanceType) -> bool:
+    """Whether vLLM runs the number format of a model's weights on the GPUs of a host, as far as that is known."""
+    devices = instance_type.accelerators
+    capability = None if devices is None else devices.compute_capability
+    return capability is None or capability >= _LEAST_OF_VLLM.get(memory.precision, (0, 0))
+
+
+def may_split(shape: ModelShape, gpus: int) -> bool:
+    """Whether so many GPUs can share a model, as vLLM splits it.
+
+    Each has as many attention heads, and as many of those with keys and values, or all together the same one
+    (``verify_with_parallel_config`` and https://docs.vllm.ai/en/v0.15.0/api/vllm/model_executor/models/llama/).
+    """
+    if not shape.heads:
+        return gpus == 1
+    is_even = shape.kv_heads % gpus == 0 or gpus % shape.kv_heads == 0
+    return shape.heads % gpus == 0 and is_even
+
+
+def _require_count(argument: str, value: int, most: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value <= most:
+        raise InvalidValueError(
+            f"got {shown(value)}", argument=argument, value=value, allowed=f"a whole number from 1 to {most:,}"
+        )
+
+
+def _weights(shape: ModelShape, name: str) -> Part:
+    published = next((each for each in shape.checkpoints if each.precision == name), None)
+    if published is not None:
+        return Part(name="weights", gib=published.gib, formula=f"the published {name} checkpoint", basis=Basis.MEASURED)
+    wide = shape.in_16_bits if BITS[name] < _WIDE else 0
+    narrow, each = shape.parameters - wide, _bytes(BITS[name] / 8)
+    kept = f" + {wide:.2f} billion of embeddings and output x {_bytes(_WIDE / 8)}"
+    return Part(
+        name="weights",
+        gib=(narrow * BITS[name] + wide * _WIDE) * 1e9 / 8 / _GIB,
+        formula=f"{narrow:.2f} billion parameters x {each}{kept}"
+        if wide
+        else f"{narrow:g} billion parameters x {each}",
+        basis=Basis.DERIVED,
+    )
+
+
+def _bytes(count: float) -> str:
+    return f"{count:g} byte{'' if count == 1 else 's'}"
+
+
+def _values_of_a_layer(shape: ModelShape) -> int:
+    return shape.latent or 2 * shape.kv_heads * shape.head_size
+
+
+def _cache(shape: ModelShape, context: int, sequences: int, kv_precision: str) -> tuple[Part, ...]:
+    each = f"{shape.latent} latent" if shape.latent else f"2 x {shape.kv_heads} heads x {shape.head_size}"
+    full = shape.layers - shape.windowed_layers
+    kept = full * context + shape.windowed_layers * min(context, shape.window)
+    size = CACHE_FORMATS[kv_precision]
+    windows = f" ({shape.windowed_layers} of them {min(context, shape.window):,})" if shape.windowed_layers else ""
+    return (
+        Part(
+            name="KV cache",
+            gib=_values_of_a_layer(shape) * kept * size * sequences / _GIB,
+            formula=f"{each} x {_bytes(size)} x {shape.layers} layers x {context:,} tokens{windows} x {sequences:,}",
+            basis=Basis.ASSUMED if shape.assumed else Basis.DERIVED,
+            copies_from=shape.kv_heads,
+        ),
+    )
+
+
+def _activations(shape: ModelShape) -> Part:
+    size = f"{_BATCHED_TOKENS:,} tokens x {shape.hidden:,} hidden x {_HELD_AT_ONCE} x 2 bytes"
+    return Part(
+        name="activations",
+        gib=_BATCHED_TOKENS * shape.hidden * _HELD_AT_ONCE * 2 / _GIB if shape.hidden else _OTHER_ACTIVATIONS_GIB,
+        formula=f"on each GPU: {size}" if shape.hidden else "on each GPU: an image of 1024 x 1024, or 30 s of speech",
+        basis=Basis.ASSUMED,
+        copies_from=1,
+    )

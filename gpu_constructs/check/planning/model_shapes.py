@@ -1,0 +1,383 @@
+"""Published shapes of well-known models: what their memory is worked out from.
+
+Parameters count all experts of a mixture. Each shape names where it is from; what was read on 2026-11-22 agrees with it
+in layers, hidden size, heads, heads with keys and values, window and context.
+"""
+
+from __future__ import annotations
+
+import math
+from difflib import get_close_matches
+
+from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
+from gpu_constructs.facts.budget import NAME
+from gpu_constructs.facts.values import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """Weights as published, where not all of them are in the format that gives it its name.
+
+    Attributes:
+        precision: That format.
+        gib: Size of all weights in GiB.
+        source: Where it is from.
+    """
+
+    precision: str
+    gib: float
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelShape:
+    """What decides the memory of a model.
+
+    Attributes:
+        name: As in ``--serve``.
+        parameters: All of them, in units of 10^9.
+        layers: Layers that keep keys and values of each token; 0 of a model without such a cache.
+        hidden: Hidden size.
+        heads: Attention heads, which tensor parallelism divides; 0 where no source says that GPUs share the model.
+        kv_heads: Heads that have keys and values of their own; 1 with a latent.
+        head_size: Size of each.
+        latent: Values of a token in each layer, instead of keys and values, with multi-head latent attention.
+        windowed_layers: Layers that keep the last `window` tokens alone.
+        window: Tokens that they keep.
+        longest: Tokens of its longest sequence; 0 where it has no such limit, or none is known.
+        in_16_bits: Those of its parameters, in units of 10^9, that checkpoints of narrower formats keep in 16 bits:
+            embeddings, the output head, an encoder of images; 0 where that is not known.
+        precision: The format in which it is published.
+        checkpoints: Published sizes that its parameters do not give.
+        source: Where the shape is from; empty where no source has it.
+        assumed: Whether the shape is that of another model of about its size.
+    """
+
+    name: str
+    parameters: float
+    layers: int = 0
+    hidden: int = 0
+    heads: int = 0
+    kv_heads: int = 1
+    head_size: int = 0
+    latent: int = 0
+    windowed_layers: int = 0
+    window: int = 0
+    longest: int = 0
+    in_16_bits: float = 0
+    precision: str = "bf16"
+    checkpoints: tuple[Checkpoint, ...] = ()
+    source: str = ""
+    assumed: bool = False
+
+
+def _vocabulary(tokens: int, hidden: int, *, matrices: int = 2) -> float:
+    """Parameters in units of 10^9 of the embeddings and of the output head, which may be the same matrix."""
+    return matrices * tokens * hidden / 1e9
+
+
+_OPENAI = "model card of gpt-oss, https://openai.com/index/gpt-oss-model-card: experts in MXFP4, the rest in BF16"
+_LITGPT = "its config.json as copied in https://github.com/Lightning-AI/litgpt, litgpt/config.py at 0006c973"
+_GPT_OSS = "https://github.com/openai/gpt-oss, gpt_oss/torch/model.py at 0568dfc9; a context of 32 x 4,096"
+_GPT_OSS_20B = (
+    "its config.json as shown in https://github.com/ParagEkbote/hf-model-inspector, model_inspection_report.md"
+)
+_DEEPSEEK = (
+    "https://arxiv.org/abs/2412.19437, section 4.2, and https://huggingface.co/deepseek-ai/DeepSeek-V3 config.json"
+)
+_VLLM_6746 = "https://github.com/vllm-project/vllm/issues/6746: 57.75 GiB on each of 8 GPUs, attention in BF16"
+
+MODEL_SHAPES: tuple[ModelShape, ...] = (
+    ModelShape(name="whisper-large-v3", parameters=1.55, precision="fp16"),
+    ModelShape(name="sdxl-base", parameters=3.5, precision="fp16"),
+    ModelShape(name="flux.1", parameters=16.5),  # the transformer of 12 and the text encoders of 4.5
+    ModelShape(
+        name="mistral-7b",
+        parameters=7.25,
+        layers=32,
+        hidden=4096,
+        heads=32,
+        longest=32768,
+        in_16_bits=_vocabulary(32_768, 4096),
+        source=_LITGPT,
+        kv_heads=8,
+        head_size=128,
+    ),
+    ModelShape(
+        name="qwen2.5-7b",
+        parameters=7.62,
+        layers=28,
+        hidden=3584,
+        heads=28,
+        longest=131072,
+        in_16_bits=_vocabulary(152_064, 3584),
+        source=_LITGPT,
+        kv_heads=4,
+        head_size=128,
+    ),
+    ModelShape(
+        name="llama-3.1-8b",
+        parameters=8.03,
+        layers=32,
+        hidden=4096,
+        heads=32,
+        longest=131072,
+        in_16_bits=_vocabulary(128_256, 4096),
+        source=_LITGPT,
+        kv_heads=8,
+        head_size=128,
+    ),
+    ModelShape(
+        name="gemma-2-9b",
+        parameters=9.24,
+        layers=42,
+        hidden=3584,
+        heads=16,
+        longest=8192,
+        in_16_bits=_vocabulary(256_000, 3584, matrices=1),
+        source=_LITGPT,
+        kv_heads=8,
+        head_size=256,
+        windowed_layers=21,
+        window=4096,
+    ),
+    ModelShape(
+        name="qwen2.5-14b",
+        parameters=14.8,
+        layers=48,
+        hidden=5120,
+        heads=40,
+        longest=131072,
+        in_16_bits=_vocabulary(152_064, 5120),
+        source=_LITGPT,
+        kv_heads=8,
+        head_size=128,
+    ),
+    ModelShape(
+        name="gpt-oss-20b",
+        parameters=20.9,
+        layers=24,
+        hidden=2880,
+        heads=64,
+        longest=131072,
+        in_16_bits=_vocabulary(201_088, 2880),
+        source=_GPT_OSS_20B,
+        kv_heads=8,
+        head_size=64,
+        windowed_layers=12,
+        window=128,
+        precision="mxfp4",
+        checkpoints=(Checkpoint(precision="mxfp4", gib=12.8, source=_OPENAI),),
+    ),
+    ModelShape(
+        name="gemma-3-27b",
+        parameters=27.0,
+        layers=62,
+        hidden=5376,
+        heads=32,
+        longest=131072,
+        in_16_bits=_vocabulary(262_208, 5376, matrices=1) + 0.42,
+        source=_LITGPT,
+        kv_heads=16,
+        head_size=128,
+        windowed_layers=52,
+        window=1024,
+    ),
+    ModelShape(
+        name="qwen3-30b-a3b",
+        parameters=30.5,
+        layers=48,
+        hidden=2048,
+        heads=32,
+        longest=262144,
+        in_16_bits=_vocabulary(151_936, 2048),
+        source=f"{_LITGPT}; the context is that of its versions of 2507",
+        kv_heads=4,
+        head_size=128,
+    ),
+    ModelShape(
+        name="qwen2.5-32b",
+        parameters=32.8,
+        layers=64,
+        hidden=5120,
+        heads=40,
+        longest=131072,
+        in_16_bits=_vocabulary(152_064, 5120),
+        source=_LITGPT,
+        kv_heads=8,
+        head_size=128,
+    ),
+    ModelShape(
+        name="mixtral-8x7b",
+        parameters=46.7,
+        layers=32,
+        hidden=4096,
+        heads=32,
+        longest=32768,
+        in_16_bits=_vocabulary(32_000, 4096),
+        source=_LITGPT,
+        kv_heads=8,
+        head_size=128,
+    ),
+    ModelShape(
+        name="llama-3.1-70b",
+        parameters=70.6,
+        layers=80,
+        hidden=8192,
+        heads=64,
+        longest=131072,
+        in_16_bits=_vocabulary(128_256, 8192),
+        source=_LITGPT,
+        kv_heads=8,
+        head_size=128,
+    ),
+    ModelShape(
+        name="qwen2.5-72b",
+        parameters=72.7,
+        layers=80,
+        hidden=8192,
+        heads=64,
+        longest=131072,
+        in_16_bits=_vocabulary(152_064, 8192),
+        source=_LITGPT,
+        kv_heads=8,
+        head_size=128,
+    ),
+    ModelShape(
+        name="gpt-oss-120b",
+        parameters=116.8,
+        layers=36,
+        hidden=2880,
+        heads=64,
+        longest=131072,
+        in_16_bits=_vocabulary(201_088, 2880),
+        source=_GPT_OSS,
+        kv_heads=8,
+        head_size=64,
+        windowed_layers=18,
+        window=128,
+        precision="mxfp4",
+        checkpoints=(Checkpoint(precision="mxfp4", gib=60.8, source=_OPENAI),),
+    ),
+    ModelShape(
+        name="llama-3.1-405b",
+        parameters=405.0,
+        layers=126,
+        hidden=16384,
+        heads=128,
+        longest=131072,
+        in_16_bits=_vocabulary(128_256, 16384),
+        source=_LITGPT,
+        kv_heads=8,
+        head_size=128,
+        checkpoints=(Checkpoint(precision="fp8", gib=462.0, source=_VLLM_6746),),
+    ),
+    ModelShape(
+        name="deepseek-v3",
+        parameters=671.0,
+        layers=61,
+        hidden=7168,
+        heads=128,
+        longest=163840,
+        in_16_bits=_vocabulary(129_280, 7168),
+        source=_DEEPSEEK,
+        latent=576,
+        precision="fp8",
+    ),
+)
+"""The models, by size."""
+
+_BY_NAME = {each.name: each for each in MODEL_SHAPES}
+# What a model of an unknown shape is taken for: dense, and without a window or a latent, which most need more memory.
+_PLAIN = tuple(
+    _BY_NAME[name] for name in ("llama-3.1-8b", "qwen2.5-14b", "qwen2.5-32b", "llama-3.1-70b", "llama-3.1-405b")
+)
+_MOST_PARAMETERS = 100_000.0
+
+# Versions of one architecture and size.
+_SAME = {"llama-3-8b": "llama-3.1-8b", "llama-3-70b": "llama-3.1-70b", "llama-3.3-70b": "llama-3.1-70b"}
+# What stands behind the model in the names of checkpoints on Hugging Face: words that change no size, and formats.
+_OF_ANY_SIZE = frozenset({"instruct", "it", "chat", "base", "thinking", "v0.1", "v0.2", "v0.3", "2507", "0324", "bf16"})
+_FORMATS = {
+    "awq": "awq",
+    "awq-int4": "awq",
+    "gptq": "gptq",
+    "gptq-int4": "gptq",
+    "quantized.w4a16": "gptq",
+    "gptq-int8": "int8",
+    "quantized.w8a8": "int8",
+    "quantized.w8a16": "int8",
+    "bnb-4bit": "bitsandbytes",
+    "fp8": "fp8",
+    "fp8-dynamic": "fp8",
+    "nvfp4": "fp4",
+}
+
+
+def model_shape(name: str) -> ModelShape:
+    """Look a model up.
+
+    Args:
+        name: One of `MODEL_SHAPES`, in any case.
+
+    Raises:
+        UnknownNameError: There is none of this name; carries the nearest names.
+    """
+    found = _BY_NAME.get(name.strip().lower())
+    if found is not None:
+        return found
+    raise UnknownNameError(
+        f"no model {shown(name)}",
+        value=name,
+        nearest=tuple(get_close_matches(name[:NAME].lower(), _BY_NAME, n=3, cutoff=0.6)),
+        otherwise=f"one of {', '.join(_BY_NAME)}",
+    )
+
+
+def model_named(name: str) -> tuple[ModelShape, str] | None:
+    """The model behind the name of a checkpoint and the format of its weights; None where the name does not say both.
+
+    Args:
+        name: As on Hugging Face, such as ``Qwen/Qwen2.5-32B-Instruct-AWQ``; a directory may hold anything.
+    """
+    owner, slash, rest = name[: 2 * NAME].lower().partition("/")
+    if not slash or "/" in rest or not owner.strip("."):
+        return None
+    rest = rest.removeprefix("meta-")
+    for each in sorted((*_BY_NAME, *_SAME), key=len, reverse=True):
+        if f"{rest}-".startswith(f"{each}-"):
+            words = rest.removeprefix(each).strip("-").split("-")
+            shape = _BY_NAME[_SAME.get(each, each)]
+            kept = "-".join(word for word in words if word and word not in _OF_ANY_SIZE)
+            precision = _FORMATS.get(kept) if kept else shape.precision
+            return None if precision is None else (shape, precision)
+    return None
+
+
+def shape_of_size(parameters: float) -> ModelShape:
+    """The shape that a model of a size may have: that of the published dense model that is nearest in size.
+
+    Args:
+        parameters: Its parameters in units of 10^9.
+
+    Raises:
+        InvalidValueError: No model has so many.
+    """
+    if not 0 < parameters <= _MOST_PARAMETERS:
+        raise InvalidValueError(
+            f"{parameters:g} billion parameters are not the size of a model",
+            value=parameters,
+            allowed=f"more than 0, at most {_MOST_PARAMETERS:,.0f}",
+        )
+    near = min(_PLAIN, key=lambda each: abs(math.log(each.parameters / parameters)))
+    return ModelShape(
+        name=near.name,
+        parameters=parameters,
+        layers=near.layers,
+        hidden=near.hidden,
+        heads=near.heads,
+        kv_heads=near.kv_heads,
+        head_size=near.head_size,
+        in_16_bits=near.in_16_bits * parameters / near.parameters,
+        assumed=True,
+    )

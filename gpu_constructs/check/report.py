@@ -1,0 +1,349 @@
+"""Files in, findings out: what every door asks that looks at templates.
+
+::
+
+    for finding in check_files(["cdk.out"]).findings:
+        print(finding.severity, finding.rule, finding.message, finding.fix)
+
+Pure: it reads the files that it is given and nothing else, knows no cloud library and starts no Node process.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import field, replace
+from pathlib import Path
+
+from gpu_constructs.check.described_hosts import with_hosts
+from gpu_constructs.check.other_values import (
+    OtherValue,
+    Trial,
+    ValueTable,
+    in_time,
+    is_settled,
+    other_values,
+    pairs,
+    place,
+    tables,
+    warnings,
+)
+from gpu_constructs.errors import brief
+from gpu_constructs.facts.budget import MESSAGE, STEPS, one_call
+from gpu_constructs.facts.names import require_region
+from gpu_constructs.facts.values import dataclass
+from gpu_constructs.fleet import METADATA_KEY, Fleet, Origin
+from gpu_constructs.rules import Choice, Finding, Rule, Severity, check, narrowed
+from gpu_constructs.rules.catalogue import every
+from gpu_constructs.rules.fit.task_fits import known_task
+from gpu_constructs.rules.fit.unchecked import UNCHECKED
+from gpu_constructs.rules.purchase.availability import known_before_deploy
+from gpu_constructs.rules.retired import GONE, id_now, what_became_of
+from gpu_constructs.template import Files, Input, Inputs, Places, Stacks, files_of
+
+_OURS = f"{METADATA_KEY}::"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acknowledged:
+    """A finding that somebody has accepted, with the reason that they gave.
+
+    Attributes:
+        finding: What was found.
+        reason: Why that is all right, in their words.
+        in_app: Whether the reason was given in the CDK app under the id of the finding, which CDK then reports itself.
+    """
+
+    finding: Finding
+    reason: str
+    in_app: bool = False
+
+
+class Acknowledgements:
+    """Every reason in some stacks."""
+
+    def __init__(self, stacks: Stacks, inputs: Inputs) -> None:
+        self._inputs = inputs
+        self._named = dict[str, None]()
+        self._in_templates: dict[tuple[str | None, str, str], str] = {}
+        for stack in stacks.stacks:
+            for resource in stack.resources.values():
+                for rule, reason in _by_current_id(_written(resource.metadata), self._named):
+                    self._in_templates[resource.origin.file, resource.logical_id, rule] = reason.strip()
+        # By file: apps that are read together may have constructs of the same path. Looked up for a finding only.
+        self._roots = {
+            resource.origin.file: stack.root for stack in stacks.stacks for resource in stack.resources.values()
+        }
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """A line for each id that is named in what was looked up, and that is the id of no rule any more."""
+        return what_became_of(self._named)
+
+    def of(self, finding: Finding) -> Acknowledged | None:
+        """The finding with the reason why it is accepted; None if it is not accepted.
+
+        A reason counts where the change has to be made, and on the thing that it is about.
+        """
+        found = (self._at(each, finding) for each in (finding.origin, finding.about) if each is not None)
+        return next((each for each in found if each is not None), None)
+
+    def _at(self, origin: Origin, finding: Finding) -> Acknowledged | None:
+        written = self._in_templates.get((origin.file, origin.resource, finding.rule))
+        if written is not None:
+            return Acknowledged(finding=finding, reason=written)
+        root = self._roots.get(origin.file)
+        in_app = {} if root is None else self._inputs.acknowledged(root)
+        for path in _upwards(origin.construct_path or ""):
+            given = {
+                name.removeprefix(_OURS): why for name, why in in_app.get(path, {}).items() if name.startswith(_OURS)
+            }
+            reason = dict(_by_current_id(given.items(), self._named)).get(finding.rule)
+            if reason is not None:
+                # CDK has the reason at this construct, and knows the finding by its id.
+                here = replace(finding, origin=origin)
+                return Acknowledged(finding=here, reason=reason, in_app=finding.rule in given)
+        return None
+
+
+def _by_current_id(reasons: Iterable[tuple[str, object]], named: dict[str, None]) -> Iterator[tuple[str, str]]:
+    """Reasons by the ids of the rules that they count for now; one that names such a rule itself comes last.
+
+    Args:
+        reasons: Reasons by ids as they are written.
+        named: Gets the ids of rules that are asked no more.
+    """
+    given = {rule.strip().upper(): why for rule, why in reasons if isinstance(why, str) and why.strip()}
+    for rule in sorted(given, key=lambda each: each not in GONE):
+        if rule in GONE:
+            named[rule] = None
+        if now := id_now(rule):
+            yield now, given[rule]
+
+
+def _upwards(path: str) -> Iterator[str]:
+    """A construct and everything around it."""
+    while path:
+        yield path
+        path = path.rpartition("/")[0]
+
+
+def _written(metadata: Mapping[str, object]) -> Iterator[tuple[str, object]]:
+    ours = metadata.get(METADATA_KEY)
+    written = ours.get("Acknowledge") if isinstance(ours, (dict, Mapping)) else None
+    yield from written.items() if isinstance(written, (dict, Mapping)) else ()
+
+
+_RULES_ABOUT_UNKNOWNS = frozenset({known_before_deploy.id, known_task.id, UNCHECKED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What was found in some files.
+
+    Attributes:
+        fleet: Everything about GPUs that the files define.
+        findings: What is wrong or worth knowing: errors first, each kind in the order of the files and their lines.
+        acknowledged: What was found and accepted: ``Metadata: {"gpu-constructs": {"Acknowledge": {"GPU002": "why"}}}``
+            of the resource.
+        files: Every file that defines something, in order; what was named where none does.
+        read: Every file that was opened, those that define nothing among them.
+        values: With which values of a parameter something works, where that is not so with all.
+        untried: How many values of parameters were not tried, by parameter: more than there is time
+            for.
+        notes: A line for each id that what is accepted names, and that is the id of no rule any more.
+        stacks: The stacks that the files define.
+    """
+
+    fleet: Fleet
+    findings: tuple[Finding, ...]
+    acknowledged: tuple[Acknowledged, ...] = ()
+    files: tuple[str, ...] = ()
+    read: tuple[str, ...] = ()
+    values: tuple[ValueTable, ...] = ()
+    untried: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    stacks: Stacks = field(default=Stacks(), repr=False, compare=False)
+
+    @property
+    def unchecked(self) -> tuple[Finding, ...]:
+        """Tasks of which it was not checked whether they fit, because other files define their hosts."""
+        return tuple([each for each in self.findings if each.rule == UNCHECKED])
+
+    @property
+    def unchecked_line(self) -> str:
+        """The same in one line, for doors that have no room for more; empty where every task was checked."""
+        first, *others = self.unchecked or (None,)
+        more = f" (and {len(others)} more task{'' if len(others) == 1 else 's'})" if others else ""
+        return "" if first is None else f"not checked: {brief(first.message, MESSAGE)}{more}; fix: {first.fix}"
+
+
+def check_files(
+    inputs: Sequence[Input],
+    *,
+    stdin: bytes | None = None,
+    parameters: Mapping[str, str] | None = None,
+    region: str | None = None,
+    partial: bool = False,
+    hosts: Mapping[str, int] | None = None,
+    rules: Choice = every,
+) -> Report:
+    """Checks CloudFormation templates, cloud assemblies and task definitions.
+
+    Parameters of a template are taken by their default values. Where others are allowed, or a condition or a mapping
+    knows others, and they can change what is found, one after the other is tried as well, and so are regions where none
+    is known. What only they bring is a warning that names the value.
+
+    Args:
+        inputs: Files and directories, ``-`` for `stdin`, and templates that are already parsed.
+        stdin: What ``-`` holds.
+        parameters: Values of parameters by name, instead of their defaults.
+        region: Region that the templates are deployed to, where they do not say.
+        partial: Whether there is more than these files. Otherwise a task runs on the hosts in them, on hosts that
+            they mention, or on none.
+        hosts: How many hosts of which instance types are in the clusters whose hosts these files do not define.
+        rules: Which rules to ask.
+
+    Raises:
+        InvalidValueError: `region` is not a region, or there is less than one host of a type.
+        UnknownNameError: No instance type is called so.
+        UnreadableError: A file cannot be read, or is neither of them.
+    """
+    if region is not None:
+        require_region(region)
+    asked = _Asked(rules=rules, given=dict(parameters or {}), hosts=dict(hosts or {}))
+    with one_call(STEPS):
+        return _reported(Inputs(inputs, stdin=stdin, region=region, partial=partial), asked)
+
+
+def report_in(directories: Sequence[str | Path], *, rules: Choice = every) -> Report:
+    """What cloud assemblies define, and what is found in them.
+
+    What is accepted in a template is left out, what in an app is not: CDK reports that itself.
+
+    Raises:
+        UnreadableError: A file cannot be read.
+    """
+    with one_call(STEPS):
+        seen = _reported(Inputs(directories), _Asked(rules=rules))
+    accepted = (each.finding for each in seen.acknowledged if each.in_app and each.finding.rule != UNCHECKED)
+    return replace(seen, findings=(*seen.findings, *accepted))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """What is asked about the files, and with which values and hosts."""
+
+    rules: Choice
+    given: Mapping[str, str] = field(default_factory=dict)
+    hosts: Mapping[str, int] = field(default_factory=dict)
+
+    def files(self, stacks: Stacks) -> Files:
+        """What stacks define, with the hosts that are described."""
+        read = files_of(stacks.stacks, tasks=stacks.tasks, remarks=stacks.remarks)
+        return replace(read, fleet=with_hosts(replace(read.fleet, is_whole=stacks.whole), self.hosts))
+
+
+def _reported(inputs: Inputs, asked: _Asked) -> Report:
+    stacks = inputs.stacks(asked.given)
+    files = asked.files(stacks)
+    found, trials, untried = _found(stacks, inputs, files, asked)
+    acknowledgements = Acknowledgements(stacks, inputs)
+    kept: list[Finding] = []
+    acknowledged: list[Acknowledged] = []
+    brought = [(_at_parameter(each, stacks), cause) for each, cause in warnings(trials)]
+    for finding, cause in sorted(dict([*((each, each) for each in found), *brought]).items(), key=_order):
+        accepted = acknowledgements.of(cause)
+        if accepted is None:
+            kept.append(finding)
+        else:
+            acknowledged.append(replace(accepted, finding=finding))
+    values = list(tables([each.without(acknowledgements.of) for each in trials], kept))
+    rows = {(stacks.locate(each.origin), each.parameter, each.subject): stacks.locate(each.row) for each in values}
+    return Report(
+        fleet=files.fleet,
+        findings=tuple(_in_row(each, rows) for each in kept),
+        acknowledged=tuple(acknowledged),
+        files=_files(stacks) or inputs.named,
+        read=tuple(stacks.documents),
+        values=tuple(replace(each, origin=stacks.locate(each.row)) for each in values),
+        untried=untried,
+        notes=acknowledgements.notes,
+        stacks=stacks,
+    )
+
+
+def _now() -> dt.datetime:
+    """The time of the check: that of ``SOURCE_DATE_EPOCH`` where it is set, so that a check can be repeated.
+
+    https://reproducible-builds.org/specs/source-date-epoch/
+    """
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    is_given = epoch.isdecimal() and len(epoch) <= len("1793491200")
+    return dt.datetime.fromtimestamp(int(epoch), dt.timezone.utc) if is_given else dt.datetime.now(dt.timezone.utc)
+
+
+def _is_tried(rule: Rule) -> bool:
+    """Whether a rule is asked about other values of parameters."""
+    return rule.severity is not Severity.INFO or rule.id == UNCHECKED
+
+
+def _found(
+    stacks: Stacks, inputs: Inputs, files: Files, asked: _Asked
+) -> tuple[list[Finding], list[Trial], Mapping[str, int]]:
+    """Findings with their lines, those of other values of parameters, and how many values were not tried."""
+    places = Places(stacks)
+    found = [_located(each, places) for each in check(files.fleet, rules=asked.rules, now=_now(), files=files)]
+    known = {place(each) for each in found if each.is_grave}
+    rules = narrowed(asked.rules, _is_tried)
+
+    def tried(other: OtherValue) -> Trial:
+        there = other.read(inputs, asked.given)
+        places = Places(there)
+        files_there = asked.files(there)
+        found_there = check(files_there.fleet, rules=rules, fixes=False, files=files_there)
+        left_open = frozenset(place(each) for each in found_there if each.rule in _RULES_ABOUT_UNKNOWNS)
+        now = tuple(_located(each, places) for each in found_there if each.is_grave)
+        new = tuple(each for each in now if place(each) not in known)
+        return Trial(tried=other, found=now, new=new, left_open=left_open)
+
+    trials, untried = in_time(
+        stacks, other_values(stacks, asked.given) if callable(rules) or tuple(rules) else [], tried
+    )
+    kept = [each for each in found if each.rule not in _RULES_ABOUT_UNKNOWNS or not is_settled(each, trials, untried)]
+    of_both, left_out = in_time(stacks, pairs(trials), tried, already=len(trials))
+    return kept, [*trials, *of_both], {**untried, **left_out}
+
+
+def _located(finding: Finding, places: Places) -> Finding:
+    """A finding at the place where the change has to be made."""
+    if finding.origin is None:
+        return finding
+    return replace(
+        finding, origin=places.of(finding.origin, finding.changes, finding.value), about=finding.about or finding.origin
+    )
+
+
+def _at_parameter(finding: Finding, stacks: Stacks) -> Finding:
+    return finding if finding.origin is None else replace(finding, origin=stacks.locate(finding.origin))
+
+
+def _in_row(finding: Finding, rows: Mapping[tuple[Origin, str, str], Origin]) -> Finding:
+    """What only another value brings, where the table of the values is."""
+    if finding.origin is None or not finding.parameter:
+        return finding
+    return replace(finding, origin=rows.get((finding.origin, finding.parameter, finding.subject), finding.origin))
+
+
+def _files(stacks: Stacks) -> tuple[str, ...]:
+    resources = [each for stack in stacks.stacks for each in stack.resources.values()] + list(stacks.tasks)
+    return tuple(dict.fromkeys(each.origin.file for each in resources if each.origin.file is not None))
+
+
+def _order(found: tuple[Finding, Finding]) -> tuple[int, str, int, str, str]:
+    """The most serious first, and then by file and line of what is shown."""
+    finding = found[0]
+    origin = finding.origin
+    _, _, resource, file = place(finding)
+    return finding.severity.rank, file or "", 0 if origin is None else origin.line or 0, resource, finding.rule

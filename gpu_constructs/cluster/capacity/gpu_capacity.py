@@ -1,0 +1,280 @@
+"""Capacity of a cluster: defined here, or of an Auto Scaling group that another stack or app has made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from aws_cdk import aws_autoscaling as autoscaling
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
+from constructs import Construct
+
+from gpu_constructs.cdk.calls import stack_of, written_if_refused
+from gpu_constructs.cdk.kinds import checked, own_names_checked
+from gpu_constructs.cdk.validation import announce
+from gpu_constructs.cluster.capacity.boot_check import BootCheck
+from gpu_constructs.cluster.capacity.choice import CapacityChoice
+from gpu_constructs.cluster.capacity.host_mounts import HostMount
+from gpu_constructs.cluster.capacity.images import GpuMachineImage
+from gpu_constructs.cluster.capacity.network import HostNetwork, network_resources
+from gpu_constructs.cluster.capacity.plan import CapacityPlan, plan_capacity
+from gpu_constructs.cluster.capacity.purchase import Purchase
+from gpu_constructs.cluster.capacity.resources import auto_scaling_group, launch_template
+from gpu_constructs.cluster.capacity.scaling import HostScaling
+from gpu_constructs.cluster.capacity.storage import HostStorage
+from gpu_constructs.cluster.capacity.user_data import agent_lines, around_join, join_lines
+from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
+from gpu_constructs.cluster.hosts.given_cluster import require_gpu_cluster
+from gpu_constructs.cluster.hosts.network import HostSubnets
+from gpu_constructs.cluster.hosts.providers import strategy_item
+from gpu_constructs.errors import IncompatibleError
+from gpu_constructs.facts import Architecture
+from gpu_constructs.fleet import UNKNOWN, Pool
+from gpu_constructs.rules import check_alone
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_kms as kms
+
+    from gpu_constructs.cluster.gpu_cluster import GpuCluster
+
+
+class ImportedGpuCapacity(Construct):
+    """Capacity that another stack or app has made, and that tasks and services here use; it defines no resource.
+
+    Made by `GpuCapacity.from_attributes`, where the arguments are explained.
+
+    Attributes:
+        hosts: What all hosts of the cluster share.
+        cluster: The cluster that its hosts join.
+        architecture: Processor architecture of its hosts.
+        pool: What it can launch, as the value that every check reads.
+        instance_type_names: Names of its instance types.
+        capacity_provider_name: Name of its capacity provider.
+        mounts: Shared storage that every host mounts; see `HostStorage`.
+        comes_first: Whether services fill it before any other capacity; never.
+    """
+
+    @checked
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        hosts: ClusterHosts,
+        choice: CapacityChoice,
+        capacity_provider_name: str,
+    ) -> None:
+        stack_of(scope)
+        plan = plan_capacity(choice, hosts)
+        super().__init__(scope, construct_id)
+        self.hosts: ClusterHosts = hosts
+        self.cluster: ecs.ICluster = hosts.cluster
+        self.architecture: Architecture = plan.architecture
+        self.pool: Pool = plan.pool
+        self.instance_type_names: tuple[str, ...] = tuple(plan.choice.instance_types)
+        self.capacity_provider_name: str = capacity_provider_name
+        self.mounts: tuple[HostMount, ...] = tuple(plan.parts.storage.mounts)
+        self.comes_first: bool = False
+
+    @property
+    def gpus(self) -> int:
+        """Whole NVIDIA GPUs of one host; 0 where ECS has none to hand out (CPU, Neuron, fractional types, tokens)."""
+        return self.pool.instance_types[0].gpus if self.pool.instance_types else 0
+
+    @written_if_refused
+    def strategy(self, *, weight: int = 1, base: int | None = None) -> ecs.CapacityProviderStrategy:
+        """This provider as an item of a capacity provider strategy, see `GpuCapacity.strategy`.
+
+        Args:
+            weight: Relative share of the tasks above every base, 0 to 1000.
+            base: Tasks that run here before any other provider gets one, 0 to 100000.
+
+        Raises:
+            InvalidValueError: A number is not within these limits.
+        """
+        return strategy_item(self.capacity_provider_name, weight=weight, base=base)
+
+
+def require_known_groups(capacity: Iterable[Construct]) -> None:
+    """Refuses capacity whose hosts are in security groups that are not known, so that no rule could be made for them.
+
+    Args:
+        capacity: Where tasks may run that use the network of their host.
+
+    Raises:
+        IncompatibleError: The cluster of imported capacity does not know the security groups of its hosts: it was
+            imported without them, or it is of this stack, where CDK adds none for a capacity provider.
+    """
+    for each in capacity:
+        if isinstance(each, ImportedGpuCapacity) and not each.hosts.groups_are_known:
+            raise IncompatibleError(
+                f"the security groups of the hosts of {each.pool.name} are not known, and no rule can name them",
+                argument="capacity",
+                value=each.pool.name,
+                fix="cluster.connections.add_security_group(*hosts.connections.security_groups), with the ecs.Cluster "
+                "and the Auto Scaling group of the hosts, before the service is defined"
+                if each.hosts.association.is_written_by_cdk
+                else "security_groups=[…] in ecs.Cluster.from_cluster_attributes, those of the hosts",
+            )
+
+
+class GpuCapacity(Construct):
+    """Defines a launch template, an Auto Scaling group and an ECS capacity provider over it.
+
+    Hosts run in private subnets without public addresses, take metadata requests with IMDSv2 tokens only and not from
+    containers in bridge mode (hop limit 1), keep container images on an encrypted gp3 volume, and are reached through
+    Session Manager. ECS managed scaling moves the group with the tasks, and managed draining lets the tasks of a
+    leaving host end first. A changed AMI or type is for hosts that start later; running ones are only replaced by a
+    `HostReplacement`, or when hosts become spot or on demand, which Auto Scaling then changes one by one
+    (https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_UpdateAutoScalingGroup.html). Serves CPU pools as
+    well.
+
+    Made by `GpuCluster.add_capacity`, where the arguments are explained.
+
+    Attributes:
+        hosts: What all hosts of the cluster share.
+        subnets: Where its hosts run.
+        cluster: The cluster that its hosts join.
+        encryption_key: Of its hosts' volumes and of the default log groups of tasks; None for keys of AWS.
+        architecture: Processor architecture of its hosts.
+        pool: What it can launch, as the value that every check reads.
+        instance_type_names: Names of its instance types as given, tokens among them.
+        launch_template: The launch template; its user data may be added to.
+        auto_scaling_group: The Auto Scaling group.
+        placement_group: The placement group of its hosts; None without.
+        efa_security_group: Through which its hosts reach each other by EFA; None without EFA.
+        provider: The ECS capacity provider.
+        mounts: Shared storage that every host mounts; see `HostStorage`.
+        comes_first: Whether services fill it before they use any other capacity; see `GpuCluster.add_fallback`.
+        boot_check: Sends hosts with missing GPUs away, with an alarm; None without.
+    """
+
+    def __init__(self, scope: Construct, construct_id: str, *, hosts: ClusterHosts, plan: CapacityPlan) -> None:
+        super().__init__(scope, construct_id)
+        operating_system = plan.machine_image.host_image.image.operating_system
+        before_join, after_join = around_join(
+            operating_system,
+            join=() if hosts.association.is_written_by_cdk else join_lines(operating_system, hosts.cluster_name),
+            agent=agent_lines(operating_system, plan.adds.agent),
+            prepare=plan.adds.boot_commands,
+        )
+        user_data = ec2.UserData.custom("\n".join(before_join))
+        self.hosts: ClusterHosts = hosts
+        self.subnets: HostSubnets = plan.subnets
+        self.cluster: ecs.ICluster = hosts.cluster
+        self.encryption_key: kms.IKey | None = hosts.encryption_key
+        self.architecture: Architecture = plan.architecture
+        self.pool: Pool = plan.pool
+        network = network_resources(self, network=plan.parts.network, pool=plan.pool, vpc=hosts.vpc)
+        self.placement_group: ec2.IPlacementGroup | None = network.placement_group
+        self.efa_security_group: ec2.ISecurityGroup | None = network.efa_security_group
+        self.instance_type_names: tuple[str, ...] = tuple(plan.choice.instance_types)
+        self.comes_first: bool = plan.comes_first
+        self.mounts: tuple[HostMount, ...] = tuple(plan.parts.storage.mounts)
+        self.launch_template: ec2.LaunchTemplate = launch_template(self, hosts, plan, user_data, network)
+        group = auto_scaling_group(self, hosts, plan, self.launch_template)
+        self.auto_scaling_group: autoscaling.AutoScalingGroup = group.construct
+        name = plan.choice.capacity_provider_name
+        self.provider: ecs.AsgCapacityProvider = plan.parts.scaling.provider(
+            self, group, plan.pool, name=name or hosts.provider_name(self)
+        )
+        self.boot_check: BootCheck | None = (
+            BootCheck(self, "BootCheck", role=hosts.role, group=group) if plan.pool.group.checks_gpus else None
+        )
+        hosts.association.attach(self.provider, name)
+        if after_join:
+            user_data.add_commands(*after_join)
+        if self.pool.public_subnets is True or self.pool.zones_are_open:
+            # Whether its user wants a placement group is for the user to say.
+            announce(self, check_alone(replace(self.pool, placement_group=UNKNOWN), rules=("GPU095", "GPU228")))
+
+    @staticmethod
+    @written_if_refused
+    @own_names_checked
+    def from_attributes(
+        scope: Construct,
+        construct_id: str,
+        *,
+        cluster: GpuCluster,
+        capacity_provider_name: str,
+        instance_types: Sequence[str],
+        max_instances: int,
+        min_instances: int = 0,
+        image: GpuMachineImage | None = None,
+        purchase: Purchase | None = None,
+        scaling: HostScaling | None = None,
+        storage: HostStorage | None = None,
+        network: HostNetwork | None = None,
+        vpc_subnets: ec2.SubnetSelection | None = None,
+    ) -> ImportedGpuCapacity:
+        """Capacity of an Auto Scaling group that another stack or app has made, for tasks and services here.
+
+        Tasks are checked against what is said here as against capacity of `GpuCluster.add_capacity`, whose arguments
+        these are; hosts are taken to be set up as those are. Nothing is made, and the cluster's list of capacity
+        providers is left alone.
+
+        Args:
+            scope: Where it is defined.
+            construct_id: Its id in that scope.
+            cluster: The cluster that it belongs to, such as ``GpuCluster(self, "Gpu", cluster=imported)``.
+            capacity_provider_name: Name of its capacity provider, which may be an export or a parameter.
+            instance_types: What it may launch.
+            max_instances: Hosts at most.
+            min_instances: Hosts that are always there.
+            image: The machine image of its hosts.
+            purchase: How its hosts are bought.
+            scaling: How they come and leave.
+            storage: Where they keep images and scratch data.
+            network: How they are connected.
+            vpc_subnets: Their subnets.
+
+        Raises:
+            UnknownNameError: An instance type does not exist.
+            InvalidValueError: An argument is wrong by itself.
+            IncompatibleError: No such capacity can be there.
+        """
+        require_gpu_cluster(cluster)
+        hosts = cluster.hosts
+        choice = CapacityChoice(
+            construct_id,
+            instance_types=instance_types,
+            max_instances=max_instances,
+            min_instances=min_instances,
+            image=image,
+            purchase=purchase,
+            scaling=scaling,
+            storage=storage,
+            network=network,
+            vpc_subnets=vpc_subnets,
+            capacity_provider_name=capacity_provider_name,
+        )
+        return ImportedGpuCapacity(
+            scope, construct_id, hosts=hosts, choice=choice, capacity_provider_name=capacity_provider_name
+        )
+
+    @cached_property
+    def capacity_provider_name(self) -> str:
+        """Name of its capacity provider, known to CloudFormation at deploy time."""
+        return self.provider.capacity_provider_name
+
+    @property
+    def gpus(self) -> int:
+        """Whole NVIDIA GPUs of one host; 0 where ECS has none to hand out (CPU, Neuron, fractional types, tokens)."""
+        return self.pool.instance_types[0].gpus if self.pool.instance_types else 0
+
+    @written_if_refused
+    def strategy(self, *, weight: int = 1, base: int | None = None) -> ecs.CapacityProviderStrategy:
+        """This provider as an item of a capacity provider strategy.
+
+        Args:
+            weight: Relative share of the tasks above every base, 0 to 1000.
+            base: Tasks that run here before any other provider gets one, 0 to 100000; one item of a strategy may have
+                a base.
+
+        Raises:
+            InvalidValueError: A number is not within these limits.
+        """
+        return strategy_item(self.capacity_provider_name, weight=weight, base=base)

@@ -1,0 +1,261 @@
+"""Shared storage that the hosts of a capacity mount, so that tasks find it in a directory of their host.
+
+ECS itself mounts EFS only. Lustre is mounted "from the Amazon EC2 instance that is hosting your Amazon ECS tasks"
+(https://docs.aws.amazon.com/fsx/latest/LustreGuide/mounting-ecs.html), and Mountpoint for Amazon S3 with
+``--allow-other``, since a container that mounts it for itself needs more privileges and its siblings do not see it
+(https://github.com/awslabs/mountpoint-s3/issues/472). Both packages are in the repositories of Amazon Linux 2023:
+https://docs.aws.amazon.com/fsx/latest/LustreGuide/install-lustre-client.html and
+https://docs.aws.amazon.com/AmazonS3/latest/userguide/mountpoint-installation.html, read on 2026-11-22.
+
+A unit of systemd mounts at every boot. The ECS agent requires it, so that a host without its mounts takes no task.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol, cast
+
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
+
+from gpu_constructs.cdk.kinds import names_checked, require_kinds, with_names_checked
+from gpu_constructs.cdk.tokens import is_token, known_parts
+from gpu_constructs.cluster.capacity.local_disks import MOUNT_POINT
+from gpu_constructs.errors import InvalidValueError, shown
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_fsx as fsx
+    from aws_cdk import aws_s3 as s3
+
+_PATH = re.compile(r"/mnt(?:/[A-Za-z0-9][A-Za-z0-9._-]{0,63}){1,4}")
+_MOUNT_NAME = re.compile(r"[A-Za-z0-9_-]{1,8}")
+# A command takes what begins with - for an option.
+_PREFIX = re.compile(r"(?!/*-)[A-Za-z0-9._=/-]{0,512}")
+# The known parts of a name that goes into the script, which root runs.
+_NAME = re.compile(r"(?!-)(?:[A-Za-z0-9._-]|\{\{resolve:[A-Za-z0-9._:/-]+\}\}|dummy-value-for-[A-Za-z0-9._/-]+)*")
+_SCRIPT = "/usr/local/sbin/host-mounts"
+_UNIT = f"""\
+[Unit]
+Description=Shared storage for containers
+Wants=network-online.target
+After=network-online.target
+Before=ecs.service
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart={_SCRIPT}
+[Install]
+RequiredBy=ecs.service"""
+
+
+class MountingHosts(Protocol):
+    """What hosts share that mount storage: those of a cluster, or of a queue of AWS Batch."""
+
+    @property
+    def role(self) -> iam.Role:
+        """The hosts' role."""
+
+    @property
+    def security_group(self) -> ec2.SecurityGroup:
+        """The hosts' security group."""
+
+    def require_same_vpc(self, storage: ec2.IConnectable, *, argument: str) -> None:
+        """Refuses shared storage that is certain to be in another VPC."""
+
+
+@with_names_checked
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostMount:
+    """Shared storage that every host of a capacity mounts, for `HostStorage`.
+
+    Made by one of the class methods. A `ModelCache` of the same storage is found there by its containers; any other
+    container finds it through a volume of its host::
+
+        task.add_volume(name="data", host=ecs.Host(source_path=mount.path))
+
+    On Amazon Linux 2023, with a way to its package repositories.
+
+    Attributes:
+        path: The directory of a host.
+        file_system: The file system; None for a bucket.
+        mount_name: The name of a file system that was imported.
+        bucket: The bucket; None for a file system.
+        prefix: The part of the bucket, which ends with ``/``; empty for all of it.
+        command: What mounts it; names in it may be tokens.
+
+    Raises:
+        InvalidValueError: An argument is wrong by itself, or there is no storage, or two.
+    """
+
+    path: str
+    file_system: fsx.IFileSystem | None = None
+    mount_name: str | None = None
+    bucket: s3.IBucket | None = None
+    prefix: str = ""
+    command: str = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        given = {name: getattr(self, name) for name in ("path", "file_system", "mount_name", "bucket", "prefix")}
+        require_kinds(HostMount.__init__, given)
+        path = self.path
+        if not _PATH.fullmatch(path) or path.startswith(MOUNT_POINT):
+            raise InvalidValueError(
+                f"{shown(path)} is not a directory that hosts mount storage on",
+                argument="path",
+                value=path,
+                allowed=f"a directory below /mnt, other than {MOUNT_POINT}",
+                fix="path='/mnt/models'",
+            )
+        if (self.file_system is None) is (self.bucket is None):
+            raise InvalidValueError(
+                "hosts mount either a file system or a bucket",
+                argument="file_system" if self.bucket is None else "bucket",
+                fix="HostMount.fsx_lustre(file_system), or HostMount.s3(bucket)",
+            )
+        object.__setattr__(self, "prefix", folder(self.prefix))
+        object.__setattr__(self, "command", self._of_bucket() if self.file_system is None else self._of_file_system())
+
+    @classmethod
+    @names_checked
+    def fsx_lustre(
+        cls, file_system: fsx.IFileSystem, *, path: str = "/mnt/lustre", mount_name: str | None = None
+    ) -> HostMount:
+        """A file system of Amazon FSx for Lustre, which tasks may read and write. It lets the hosts in.
+
+        Args:
+            file_system: The file system.
+            path: Where hosts mount it.
+            mount_name: For an imported file system, the name that ``describe-file-systems`` prints.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself, or an imported file system has no `mount_name`.
+        """
+        return cls(path=path, file_system=file_system, mount_name=mount_name)
+
+    @classmethod
+    @names_checked
+    def s3(cls, bucket: s3.IBucket, *, prefix: str = "", path: str = "/mnt/s3") -> HostMount:
+        """A bucket, which tasks may read, through Mountpoint for Amazon S3. The role of the hosts may read it.
+
+        Args:
+            bucket: The bucket.
+            prefix: The part of it that is mounted, such as ``models/``. By default all of it.
+            path: Where hosts mount it.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself.
+        """
+        return cls(path=path, bucket=bucket, prefix=prefix)
+
+    @property
+    def package(self) -> str:
+        """The package that mounts it."""
+        return "lustre-client" if self.bucket is None else "mount-s3"
+
+    def _of_bucket(self) -> str:
+        name = cast("s3.IBucket", self.bucket).bucket_name
+        _require_name("bucket", name, "the name of a bucket")
+        part = f" --prefix {shlex.quote(self.prefix)}" if self.prefix else ""
+        return f"mount-s3 --read-only --allow-other{part} {shlex.quote(name)} {self.path}"
+
+    def _of_file_system(self) -> str:
+        system, name = cast("fsx.LustreFileSystem", self.file_system), self.mount_name
+        if name is None:
+            if not hasattr(type(system), "mount_name"):
+                raise InvalidValueError(
+                    "a file system that was imported does not say its mount name",
+                    argument="mount_name",
+                    fix="mount_name='…', the MountName that aws fsx describe-file-systems prints",
+                )
+            name = system.mount_name
+        elif not is_token(name) and not _MOUNT_NAME.fullmatch(name):
+            raise InvalidValueError(
+                f"{shown(name)} is not the mount name of a file system",
+                argument="mount_name",
+                value=name,
+                allowed="1 to 8 letters, digits, _ and -",
+                fix="the MountName that aws fsx describe-file-systems prints",
+            )
+        _require_name("mount_name", name, "the mount name of a file system")
+        host = system.dns_name
+        _require_name("file_system", host, "the DNS name of a file system")
+        return f"mount -t lustre -o relatime,flock {shlex.quote(f'{host}@tcp:/{name}')} {self.path}"
+
+    def require_near(self, hosts: MountingHosts) -> None:
+        """Refuses a file system that is certain to be in another VPC.
+
+        Args:
+            hosts: What the hosts share.
+
+        Raises:
+            IncompatibleError: It is in another one.
+        """
+        if self.file_system is not None:
+            hosts.require_same_vpc(self.file_system, argument="mounts")
+
+    def let_in(self, hosts: MountingHosts) -> None:
+        """Lets the hosts reach and read it.
+
+        Args:
+            hosts: What the hosts share.
+        """
+        if self.bucket is not None:
+            self.bucket.grant_read(hosts.role, f"{self.prefix}*" if self.prefix else None)
+        if self.file_system is not None:
+            # From the side of the hosts, so that the rule is in their stack, which needs the file system anyway.
+            hosts.security_group.connections.allow_to_default_port(self.file_system)
+
+
+def folder(prefix: str) -> str:
+    """A part of a bucket that ends with ``/``, as a folder does.
+
+    Raises:
+        InvalidValueError: It is not text, or has characters that a shell reads in its own way.
+    """
+    if not isinstance(prefix, str) or not _PREFIX.fullmatch(prefix):
+        raise InvalidValueError(
+            f"{shown(prefix)} is not a folder of a bucket",
+            argument="prefix",
+            value=prefix,
+            allowed="letters, digits and ._=/-, known at synth, not - at the beginning",
+            fix="prefix='models/'",
+        )
+    return f"{prefix.strip('/')}/" if prefix.strip("/") else ""
+
+
+def _require_name(argument: str, name: str, kind: str) -> None:
+    if not _NAME.fullmatch(known_parts(name)):
+        raise InvalidValueError(
+            f"{shown(name)} is not {kind}",
+            argument=argument,
+            value=name,
+            allowed="letters, digits and ._-, not - at the beginning",
+            fix="the name that AWS shows",
+        )
+
+
+def prepare_mounts(mounts: Sequence[HostMount]) -> tuple[str, ...]:
+    """Lines of user data that mount storage at this boot and at every later one."""
+    if not mounts:
+        return ()
+    each = (f"mkdir -p {one.path}\nmountpoint -q {one.path} || {one.command}" for one in mounts)
+    return (
+        f"dnf install -q -y {' '.join(dict.fromkeys(one.package for one in mounts))}",
+        f"cat <<'EOF' > {_SCRIPT}",
+        "#!/bin/bash",
+        "set -euo pipefail",
+        *each,
+        "EOF",
+        f"chmod +x {_SCRIPT}",
+        "cat <<'EOF' > /etc/systemd/system/host-mounts.service",
+        _UNIT,
+        "EOF",
+        "systemctl daemon-reload",
+        # The start of the agent, which waits for the end of user data, does not know yet that it needs the mounts.
+        "systemctl stop ecs.service",
+        "systemctl enable --now host-mounts.service",
+        "systemctl start --no-block ecs.service",
+    )

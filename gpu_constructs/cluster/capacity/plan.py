@@ -1,0 +1,244 @@
+"""What a capacity was asked to be, checked before anything is made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from aws_cdk import aws_ec2 as ec2
+
+from gpu_constructs.cdk.arguments import known_or, whole_number
+from gpu_constructs.cdk.refusal import require_allowed, require_yes
+from gpu_constructs.cdk.tokens import is_list_token, is_text_token
+from gpu_constructs.cluster.capacity.choice import CapacityChoice, CapacityParts
+from gpu_constructs.cluster.capacity.images import GpuMachineImage
+from gpu_constructs.cluster.capacity.part import Contribution, contribution_of
+from gpu_constructs.cluster.capacity.user_data import (
+    host_attributes,
+    kernel_lines,
+    settings_of_image,
+    what_hosts_are_told,
+)
+from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
+from gpu_constructs.cluster.hosts.network import HostSubnets
+from gpu_constructs.cluster.hosts.providers import known_provider_name
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
+from gpu_constructs.facts import Architecture, InstanceType, instance_type, may_exist
+from gpu_constructs.facts.declared import metadata_of
+from gpu_constructs.fleet import (
+    DECLARED_TYPES,
+    UNKNOWN,
+    Bought,
+    Distribution,
+    NetworkInterface,
+    Pool,
+    TypeChoice,
+    UserData,
+)
+
+# Other hosts of a template may serve other tasks; this library lets every task run on every host of a capacity.
+_OF_THE_TYPES = "GPU053"
+_OF_THE_IMAGE = ("GPU052", "GPU099", "GPU117")
+_OF_THE_SCHEDULE = "GPU165"
+# What other resources or a custom image may set right for a template; this library writes all of it. The types decide
+# before the image, and both before the parts.
+_DECIDED_HERE = (
+    *(_OF_THE_TYPES, *_OF_THE_IMAGE),
+    *("GPU046", "GPU097", "GPU104", "GPU162", "GPU164", "GPU170", "GPU175", "GPU222", "GPU171"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CapacityPlan:
+    """A capacity that may be made: every argument is either right or a token.
+
+    Attributes:
+        choice: What it was asked to be, each instance type once.
+        pool: What it can launch.
+        machine_image: The image of its hosts.
+        parts: Its parts.
+        adds: What the parts add to its resources.
+        subnets: Where its hosts run.
+        comes_first: Whether services fill it before they use any other capacity.
+    """
+
+    choice: CapacityChoice
+    pool: Pool
+    machine_image: GpuMachineImage
+    parts: CapacityParts
+    adds: Contribution
+    subnets: HostSubnets
+    comes_first: bool = False
+
+    @property
+    def architecture(self) -> Architecture:
+        """That of its image, or of its types where nobody declared it."""
+        return self.machine_image.host_image.image.architecture or self.pool.instance_types[0].architecture
+
+
+def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
+    """Checks everything that can be seen before a resource exists.
+
+    Raises:
+        UnknownNameError: An instance type does not exist.
+        InvalidValueError: An argument is wrong by itself.
+        IncompatibleError: The types cannot be in one pool, or no image drives them.
+    """
+    subnets = hosts.subnets_of(choice.vpc_subnets)
+    names, chosen = types_of(choice.instance_types, image_is_given=choice.image is not None)
+    known = chosen.instance_types
+    if chosen.has_unknown_types and choice.image is None:
+        raise InvalidValueError(
+            "an instance type that is only known at deploy time does not say which image drives it",
+            argument="instance_types",
+            value=list(names),
+            fix="take the type from context instead of a parameter, or give image=…",
+        )
+    parts = choice.parts()
+    for mount in parts.storage.mounts:
+        mount.require_near(hosts)
+    low = whole_number("min_instances", choice.min_instances, smallest=0, unit="hosts", fix="min_instances=0")
+    high = whole_number("max_instances", choice.max_instances, smallest=1, unit="hosts", fix="max_instances=1")
+    if isinstance(low, int) and isinstance(high, int) and low > high:
+        raise InvalidValueError(
+            f"min_instances is {low} and max_instances is {high}",
+            argument="min_instances",
+            value=low,
+            allowed=f"0 to {high}",
+            fix=f"raise max_instances of {choice.construct_id} to {low}, or min_instances={high}",
+        )
+    pool = Pool(
+        name=choice.construct_id,
+        instance_types=known,
+        image=UNKNOWN,
+        min_instances=low,
+        max_instances=high,
+        region=hosts.region,
+        bought=Bought(distribution=Distribution() if len(names) > 1 else None),
+        has_unknown_types=chosen.has_unknown_types,
+        unknown_type_names=chosen.unknown_type_names,
+        zones=subnets.zones if any(each.needs_one_zone for each in parts) else None,
+        zones_are_open=subnets.zones_are_open if any(each.needs_one_zone for each in parts) else False,
+        subnets=subnets.known,
+        public_subnets=subnets.has_public,
+        provider=known_provider_name(choice.capacity_provider_name),
+    )
+    try:
+        image = image_of(choice.image, known).in_region(hosts.region)
+    except IncompatibleError:
+        require_yes(pool, _OF_THE_TYPES)
+        raise
+    pool = replace(pool, image=image.host_image)
+    for part in parts:
+        pool = part.applied_to(pool)
+    if hosts.associate_public_ip_address and subnets.has_public and len(pool.interfaces) == 1:
+        pool = replace(pool, interfaces=(NetworkInterface(public_address=True),), public_subnets=False)
+    adds = contribution_of(parts, pool)
+    adds = replace(adds, agent={**settings_of_image(image.host_image), **adds.agent})
+    if pool.types_are_known:
+        adds = replace(adds, agent={**adds.agent, **host_attributes(known)})
+    if any(each.declared for each in known):
+        adds = replace(adds, metadata={**adds.metadata, DECLARED_TYPES: metadata_of(known)})
+    lines = kernel_lines(image.host_image.image.operating_system, known)
+    adds = replace(adds, boot_commands=(*lines, *adds.boot_commands))
+    told = what_hosts_are_told(image.host_image.image.operating_system, hosts.known_name, adds.agent)
+    before = pool
+    pool = replace(pool, user_data=replace(told, local_disks=pool.user_data.local_disks))
+    _require_allowed(pool, before.user_data)
+    for part in parts:
+        part.require_possible(pool)
+    return CapacityPlan(
+        choice=replace(
+            choice,
+            instance_types=names,
+            min_instances=known_or(choice.min_instances, low),
+            max_instances=known_or(choice.max_instances, high),
+        ),
+        pool=pool,
+        machine_image=image,
+        parts=parts,
+        adds=adds,
+        subnets=subnets,
+    )
+
+
+def _require_allowed(pool: Pool, before: UserData) -> None:
+    """Asks the rules about the finished pool, whose user data was `before` until it was written for its image."""
+    # Without a schedule, removing the hosts in time is left to the user.
+    is_scheduled = pool.bought.block is not None and pool.bought.block.ends is not None
+    try:
+        require_allowed(pool, first=(*_DECIDED_HERE, _OF_THE_SCHEDULE) if is_scheduled else _DECIDED_HERE)
+    except IncompatibleError:
+        # The fix is another image, whose hosts would get user data of their own.
+        require_yes(replace(pool, user_data=before), *_OF_THE_IMAGE)
+        raise
+
+
+def image_of(given: GpuMachineImage | None, types: Sequence[InstanceType]) -> GpuMachineImage:
+    """The machine image of hosts: as given, or the one that drives their types.
+
+    Raises:
+        InvalidValueError: It is no machine image.
+        IncompatibleError: No ECS image drives one of the types, or no single image drives all.
+    """
+    if given is None:
+        with argument_named("instance_types"):
+            return GpuMachineImage.for_types(types)
+    if not isinstance(given, GpuMachineImage):
+        raise InvalidValueError(
+            f"expects a GpuMachineImage, got {shown(given)}",
+            argument="image",
+            value=given,
+            fix="GpuMachineImage.pinned('al2023-gpu'), .newest('al2023-gpu') or .custom(…)",
+        )
+    return given
+
+
+def types_of(instance_types: Sequence[str], *, image_is_given: bool) -> tuple[tuple[str, ...], TypeChoice]:
+    """The instance types as given, each once, and what is known of them.
+
+    Args:
+        instance_types: What was given.
+        image_is_given: Whether the machine image was given, so that a type may be newer than the catalogue.
+
+    Raises:
+        UnknownNameError: An instance type does not exist.
+        InvalidValueError: It is no list of names.
+    """
+    if isinstance(instance_types, str) or not isinstance(instance_types, Sequence) or not instance_types:
+        split = [each.strip() for each in instance_types.split(",")] if isinstance(instance_types, str) else None
+        raise InvalidValueError(
+            f"expects a list with at least one instance type, got {shown(instance_types)}",
+            argument="instance_types",
+            value=instance_types,
+            fix=shown(split) if split and all(split) else "a list in the order of preference, such as ['g6.xlarge']",
+        )
+    if any(is_list_token(each) for each in instance_types):
+        raise InvalidValueError(
+            "a list that is only known at deploy time cannot become the overrides of an Auto Scaling group",
+            argument="instance_types",
+            fix="take the types from context instead of a parameter",
+        )
+    for each in instance_types:
+        if isinstance(each, ec2.InstanceType):
+            raise InvalidValueError(
+                "expects names, got an ec2.InstanceType",
+                argument="instance_types",
+                value=each,
+                fix=f"{each.to_string()!r}",
+            )
+        if not isinstance(each, str):
+            raise InvalidValueError(
+                f"expects names, got {shown(each)}", argument="instance_types", value=each, fix="['g6.xlarge']"
+            )
+    names = tuple(dict.fromkeys(instance_types))
+    known_names = [each for each in names if not is_text_token(each)]
+    # With a given image, a type may be newer than the catalogue; a name that no type can have is refused.
+    unknown = [each for each in known_names if image_is_given and may_exist(each)]
+    with argument_named("instance_types"):
+        known = tuple(instance_type(each) for each in known_names if each not in unknown)
+    return names, TypeChoice(
+        instance_types=tuple(dict.fromkeys(known)),
+        unknown_type_names=tuple(unknown),
+        has_unknown_types=len(known_names) < len(names),
+    )

@@ -1,0 +1,363 @@
+"""How the hosts of a capacity are bought."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from decimal import Decimal
+
+import aws_cdk as cdk
+from aws_cdk import aws_autoscaling as autoscaling
+from constructs import Construct
+
+from gpu_constructs.cdk.arguments import flag, known_or, whole_number
+from gpu_constructs.cdk.kinds import names_checked, with_names_checked
+from gpu_constructs.cdk.tokens import is_text_token, is_token, known_text
+from gpu_constructs.cluster.capacity.capacity_block import DRAIN_MINUTES, BlockSchedule
+from gpu_constructs.cluster.capacity.part import Contribution, HostGroup, HostPart
+from gpu_constructs.cluster.hosts.providers import require_group_arn, require_reservation_id
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
+from gpu_constructs.fleet import (
+    BOUGHT_IN_ADVANCE,
+    RESERVATIONS_FIRST,
+    RESERVATIONS_ONLY,
+    RESERVED_INSTANCES,
+    UNKNOWN,
+    Block,
+    Bought,
+    Distribution,
+    Pool,
+    PurchaseOption,
+    Reservation,
+    Unknown,
+)
+
+_PRICE_CAPACITY = "price-capacity-optimized"
+
+# https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_InstancesDistribution.html
+_LOWEST_PRICE = 0.001
+_LONGEST_PRICE = 255  # characters
+
+
+@with_names_checked
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Purchase(HostPart):
+    """How the hosts of a capacity are bought. Made by one of the class methods alone, on demand by default.
+
+    Attributes:
+        option: How the hosts are bought, in one word; unknown where a number is only known at deploy time.
+        distribution: What of it is on demand and what is spot; None where it is all one.
+        reservation: The capacity reservations that the hosts run in; None without.
+        schedule: When the hosts of a Capacity Block come and go; None for any other purchase.
+        instances: Hosts that were bought in advance, as given; None where their number was not given.
+        split: Base and percentage on demand, as given; None where nothing is spot.
+        max_price: The maximum price of a Spot host in US dollars an hour, as the template says it; None without one.
+        target: The reservation or the resource group of reservations, as given; None for any that is open.
+    """
+
+    option: PurchaseOption | Unknown = field(default=PurchaseOption.ON_DEMAND, init=False)
+    distribution: Distribution | None = field(default=None, init=False)
+    reservation: Reservation | None = field(default=None, init=False)
+    schedule: BlockSchedule | None = field(default=None, init=False)
+    instances: int | None = field(default=None, init=False)
+    split: tuple[int, int] | None = field(default=None, init=False)
+    max_price: str | None = field(default=None, init=False)
+    target: str | None = field(default=None, init=False)
+
+    @classmethod
+    def on_demand(cls) -> Purchase:
+        """On demand, by the second, in whatever capacity there is, open capacity reservations that match included."""
+        return cls()
+
+    @classmethod
+    @names_checked
+    def spot(
+        cls,
+        *,
+        on_demand_base: int = 0,
+        on_demand_percentage: int = 0,
+        max_price_usd_per_hour: float | str | None = None,
+    ) -> Purchase:
+        """Spot, allocated by price and capacity, above a base on demand.
+
+        Hosts begin to drain when EC2 wants them back, two minutes before it takes them. Capacity Rebalancing, which
+        replaces them earlier, stays off: ECS gets no notice of it, and the tasks of such a host are cut off
+        (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/spot-instance-draining-linux-container.html).
+        Several instance types of one shape are taken back less often than one.
+
+        Args:
+            on_demand_base: Hosts on demand before any Spot host starts. By default none.
+            on_demand_percentage: Percent of the hosts above the base that are on demand, 0 to 99. By default none.
+            max_price_usd_per_hour: The most that one Spot host may cost an hour, 0.001 or more. While the Spot price is
+                higher, no Spot host starts and running ones are taken back. By default none, as AWS recommends: a host
+                costs the current Spot price, whatever the maximum is.
+
+        Raises:
+            InvalidValueError: A number is not within these limits.
+        """
+        base = whole_number("on_demand_base", on_demand_base, smallest=0, unit="hosts", fix="on_demand_base=1")
+        percentage = whole_number(
+            "on_demand_percentage",
+            on_demand_percentage,
+            smallest=0,
+            largest=99,
+            unit="percent",
+            fix="Purchase.on_demand() where no host is spot",
+        )
+        if isinstance(base, Unknown) or isinstance(percentage, Unknown):
+            option: PurchaseOption | Unknown = UNKNOWN
+        else:
+            option = PurchaseOption.MIXED if base or percentage else PurchaseOption.SPOT
+        return cls._bought(
+            option,
+            distribution=Distribution(
+                on_demand_base=base, on_demand_percentage=percentage, spot_allocation=_PRICE_CAPACITY
+            ),
+            split=(known_or(on_demand_base, base), known_or(on_demand_percentage, percentage)),
+            max_price=None if max_price_usd_per_hour is None else _price(max_price_usd_per_hour),
+        )
+
+    @classmethod
+    @names_checked
+    def reservations(
+        cls,
+        *,
+        reservation_id: str | None = None,
+        resource_group_arn: str | None = None,
+        only: bool = False,
+        instances: int | None = None,
+    ) -> Purchase:
+        """On-Demand Capacity Reservations first, and on demand where they have no room left.
+
+        https://docs.aws.amazon.com/autoscaling/ec2/userguide/use-ec2-capacity-reservations.html
+
+        Args:
+            reservation_id: The one reservation to use, ``cr-…``. By default every open one that matches.
+            resource_group_arn: The resource group of reservations to use instead.
+            only: Whether hosts start in the reservations or not at all. By default they start on demand then.
+            instances: Hosts that are reserved, so that more than these are refused with `only`. By default the
+                number is not checked.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself, or both a reservation and a group are given.
+        """
+        if reservation_id is not None:
+            require_reservation_id(reservation_id)
+        if resource_group_arn is not None:
+            require_group_arn(resource_group_arn)
+        if reservation_id is not None and resource_group_arn is not None:
+            raise InvalidValueError(
+                "one reservation and a group of them are given",
+                argument="reservation_id",
+                value=reservation_id,
+                allowed="one of both",
+                fix="leave reservation_id out, and put that reservation into the group",
+            )
+        flag("only", only)
+        count = None if instances is None else _instances(instances)
+        return cls._bought(
+            PurchaseOption.RESERVED if only else PurchaseOption.ON_DEMAND,
+            reservation=Reservation(
+                preference=RESERVATIONS_ONLY if only else RESERVATIONS_FIRST,
+                id=None if reservation_id is None else known_text(reservation_id),
+                group=None if resource_group_arn is None else known_text(resource_group_arn),
+                instances=count,
+            ),
+            instances=instances if count is None else known_or(instances, count),
+            target=reservation_id if resource_group_arn is None else resource_group_arn,
+        )
+
+    @classmethod
+    @names_checked
+    def capacity_block(
+        cls,
+        reservation_id: str,
+        *,
+        instances: int,
+        ends: datetime,
+        starts: datetime | None = None,
+        drain_minutes: int = DRAIN_MINUTES,
+    ) -> Purchase:
+        """A Capacity Block for ML: hosts of one type in one zone, paid for in advance, there for a time.
+
+        At the start the group grows to ``max_instances``, since those hosts cost the same idle; before the end it
+        shrinks to none, so that managed draining lets their tasks end before EC2 terminates them
+        (https://docs.aws.amazon.com/autoscaling/ec2/userguide/launch-template-capacity-blocks.html). Launches before
+        the start fail, and tasks wait for it. After the end the group stays at none, whatever its purchase becomes,
+        until a block with `starts` or another ``max_instances`` is deployed.
+
+        Args:
+            reservation_id: The reservation of the block, ``cr-…``.
+            instances: Hosts of the block; ``max_instances`` may not be more.
+            ends: When the block ends, with a time zone.
+            starts: When the block starts, with a time zone. By default it already has: Auto Scaling refuses a schedule
+                in the past, and hosts then come with the tasks. Leave it out once it is past, if `max_instances`
+                changes.
+            drain_minutes: How long before the end hosts are asked to leave, more than the 30 minutes at which EC2
+                terminates them. By default 45.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself, or the times leave nothing between them.
+        """
+        require_reservation_id(reservation_id)
+        count = _instances(instances)
+        return cls._bought(
+            PurchaseOption.CAPACITY_BLOCK,
+            reservation=Reservation(id=known_text(reservation_id), instances=count),
+            schedule=BlockSchedule.of(starts=starts, ends=ends, drain_minutes=drain_minutes),
+            instances=known_or(instances, count),
+            target=reservation_id,
+        )
+
+    @classmethod
+    def _bought(cls, option: PurchaseOption | Unknown, **facts: object) -> Purchase:
+        # No field is an argument: one without the others would be bought in another way than it says.
+        made = cls()
+        for name, value in {"option": option, **facts}.items():
+            object.__setattr__(made, name, value)
+        return made
+
+    @property
+    def block(self) -> Block | None:
+        """When the hosts of a Capacity Block are there; None for any other purchase."""
+        return None if self.schedule is None else self.schedule.block
+
+    @property
+    def needs_one_zone(self) -> bool:
+        """Whether what was bought is in one Availability Zone, so that hosts start nowhere else."""
+        return self.option is PurchaseOption.CAPACITY_BLOCK
+
+    @property
+    def is_of_one_type(self) -> bool:
+        """Whether what was bought is of one instance type, so that no other starts."""
+        is_alone = self.option in BOUGHT_IN_ADVANCE
+        return is_alone and self.reservation is not None and self.reservation.id is not None
+
+    def applied_to(self, pool: Pool) -> Pool:
+        """A capacity with this purchase, as the value that every check reads.
+
+        Args:
+            pool: What the capacity can launch, on demand.
+        """
+        bought = Bought(
+            option=self.option,
+            distribution=self.distribution or pool.bought.distribution,
+            reservation=self.reservation,
+            block=self.block,
+        )
+        return replace(pool, bought=bought)
+
+    def require_possible(self, pool: Pool) -> None:
+        """Refuses what no rule can decide; GPU097, GPU104, GPU164 and GPU165 decide the rest.
+
+        Args:
+            pool: What the capacity can launch, this purchase included.
+
+        Raises:
+            IncompatibleError: One reservation is for several types, or hosts are to run before their Capacity Block.
+        """
+        if self.is_of_one_type and pool.bought.distribution is not None:
+            raise IncompatibleError(
+                "a capacity reservation is of one instance type, and no other starts in it",
+                argument="instance_types",
+                value=[each.name for each in pool.instance_types],
+                allowed="the type of the reservation",
+                fix="one add_capacity for each reservation, or a resource group of reservations",
+            )
+        is_scheduled = self.schedule is not None and self.schedule.grows is not None
+        if is_scheduled and not isinstance(pool.min_instances, Unknown) and pool.min_instances > 0:
+            raise IncompatibleError(
+                f"the smallest number of hosts is {pool.min_instances}, and none can start before the Capacity Block",
+                argument="min_instances",
+                value=pool.min_instances,
+                allowed="0",
+                fix="leave it out: at the start the group grows to max_instances",
+            )
+
+    def contribution(self, pool: Pool) -> Contribution:  # noqa: ARG002 - the same for every pool
+        """What it adds to the resources of a capacity.
+
+        A Capacity Block is named in the launch template, with its market type; reservations are named by the group,
+        which knows what to do where they are full. How many hosts are reserved is in the metadata, since no property
+        says it.
+
+        Args:
+            pool: What the capacity can launch.
+        """
+        return Contribution(
+            launch_template=self._market(),
+            group=self._reservations(),
+            metadata={} if self.instances is None else {RESERVED_INSTANCES: self.instances},
+        )
+
+    def add_to(self, scope: Construct, group: HostGroup) -> None:
+        """Defines what is scheduled for a Capacity Block.
+
+        Args:
+            scope: The capacity.
+            group: Its Auto Scaling group.
+        """
+        if self.schedule is not None:
+            self.schedule.add_to(scope, group)
+
+    def _market(self) -> dict[str, object]:
+        if self.option is not PurchaseOption.CAPACITY_BLOCK:
+            return {}
+        return {
+            "InstanceMarketOptions": {"MarketType": "capacity-block"},
+            "CapacityReservationSpecification": {"CapacityReservationTarget": {"CapacityReservationId": self.target}},
+        }
+
+    def _reservations(self) -> dict[str, object]:
+        if self.reservation is None or not isinstance(self.reservation.preference, str):
+            return {}
+        group, target = autoscaling.CfnAutoScalingGroup, None
+        if self.target is not None:
+            is_one = self.reservation.group is None
+            target = group.CapacityReservationTargetProperty(
+                capacity_reservation_ids=[self.target] if is_one else None,
+                capacity_reservation_resource_group_arns=None if is_one else [self.target],
+            )
+        specification = group.CapacityReservationSpecificationProperty(
+            capacity_reservation_preference=self.reservation.preference, capacity_reservation_target=target
+        )
+        return {"capacity_reservation_specification": specification}
+
+    def instances_distribution(self) -> autoscaling.InstancesDistribution | None:
+        """The distribution of a mixed instances policy; None where none is needed for one type."""
+        if self.split is None:
+            return None
+        base, percentage = self.split
+        return autoscaling.InstancesDistribution(
+            on_demand_base_capacity=base,
+            on_demand_percentage_above_base_capacity=percentage,
+            on_demand_allocation_strategy=autoscaling.OnDemandAllocationStrategy.PRIORITIZED,
+            spot_allocation_strategy=autoscaling.SpotAllocationStrategy.PRICE_CAPACITY_OPTIMIZED,
+            spot_max_price=self.max_price,
+        )
+
+
+def _instances(value: int) -> int | Unknown:
+    return whole_number("instances", value, smallest=1, unit="hosts", fix="the InstanceCount of the reservation")
+
+
+def _price(value: float | str) -> str:
+    """A price as the template says it: text, of a token as well."""
+    if isinstance(value, str) and is_text_token(value):
+        return value
+    if not isinstance(value, str) and is_token(value):
+        return cdk.Tokenization.stringify_number(value)
+    # A number below 10 to the power of so many has no more digits.
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, float))
+        or not _LOWEST_PRICE <= value < 10**_LONGEST_PRICE
+    ):
+        raise InvalidValueError(
+            f"expects US dollars an hour, got {shown(value)}",
+            argument="max_price_usd_per_hour",
+            value=value,
+            allowed=f"a number, {_LOWEST_PRICE} or more, of {_LONGEST_PRICE} characters at most",
+            fix="leave it out, and a host costs the current Spot price",
+        )
+    return f"{Decimal(str(value)):f}"

@@ -1,0 +1,263 @@
+"""How hosts come and leave: managed scaling, and hosts that are kept prepared in a warm pool."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from aws_cdk import aws_autoscaling as autoscaling
+from aws_cdk import aws_ecs as ecs
+from constructs import Construct
+
+from gpu_constructs.cdk.arguments import flag, known_or, whole_number
+from gpu_constructs.cdk.kinds import with_names_checked
+from gpu_constructs.cdk.tokens import is_token
+from gpu_constructs.cluster.capacity.host_replacement import HostReplacement
+from gpu_constructs.cluster.capacity.part import Contribution, HostGroup, HostPart
+from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.facts import OperatingSystem
+from gpu_constructs.facts.aws_limits import MANAGED_SCALING
+from gpu_constructs.fleet import UNKNOWN, Pool, Unknown, WarmPool
+
+_STATES = ("Stopped", "Running")
+# No type with accelerators has HibernationSupported in DescribeInstanceTypes (the dump of moto 5.2.5, 2026-09-29).
+_NO_HIBERNATION = "EC2 hibernates no type with accelerators, and only hosts whose launch template allows it"
+
+
+@with_names_checked
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WarmHosts:
+    """Hosts that have booted once and wait, so that the next ones come sooner.
+
+    They have their driver, and no container image before their first task. ``Stopped`` hosts cost their volumes only,
+    and hold no capacity: a stopped host starts again only if EC2 has room for it. ``Running`` hosts cost what hosts
+    cost. The agent waits until its host is put into service (``ECS_WARM_POOLS_CHECK``), and no host returns to the
+    pool, which ECS does not allow. No page says that Spot hosts can be kept warm, Bottlerocket has no setting that
+    makes its agent wait, and EC2 hibernates no type with accelerators, so there is no ``Hibernated``.
+
+    https://docs.aws.amazon.com/AmazonECS/latest/developerguide/using-warm-pool.html
+
+    Args:
+        hosts: How many are always prepared, 1 or more.
+        state: How they wait: ``Stopped`` or ``Running``. By default ``Stopped``.
+        max_prepared: Hosts in service and prepared together up to which more than `hosts` are prepared. By default
+            `hosts`, so that exactly these wait.
+
+    Raises:
+        InvalidValueError: An argument is wrong by itself.
+    """
+
+    hosts: int
+    state: str = "Stopped"
+    max_prepared: int | None = None
+
+    def __post_init__(self) -> None:
+        hosts = whole_number("hosts", self.hosts, smallest=1, unit="hosts", fix="WarmHosts(hosts=1), or no warm hosts")
+        object.__setattr__(self, "hosts", known_or(self.hosts, hosts))
+        if not isinstance(self.state, str) or self.state not in _STATES:
+            raise InvalidValueError(
+                _NO_HIBERNATION if self.state == "Hibernated" else f"no such state, {shown(self.state)}",
+                argument="state",
+                value=self.state,
+                allowed=" or ".join(map(repr, _STATES)),
+                fix="leave it out, and the hosts are stopped",
+                rule="GPU170" if self.state == "Hibernated" else None,
+            )
+        if self.max_prepared is None:
+            return
+        most = whole_number("max_prepared", self.max_prepared, smallest=1, unit="hosts", fix="leave it out")
+        if not isinstance(most, Unknown) and not isinstance(hosts, Unknown) and most < hosts:
+            raise InvalidValueError(
+                f"{hosts} hosts are always prepared, and {most} in service and prepared together at most",
+                argument="max_prepared",
+                value=most,
+                allowed=f"{hosts} or more",
+                fix="leave it out",
+            )
+        object.__setattr__(self, "max_prepared", known_or(self.max_prepared, most))
+
+    @property
+    def as_warm_pool(self) -> WarmPool:
+        """The same as the value that every check reads."""
+        most = self.hosts if self.max_prepared is None else self.max_prepared
+        return WarmPool(
+            state=self.state,
+            min_size=UNKNOWN if is_token(self.hosts) else self.hosts,
+            max_prepared=UNKNOWN if is_token(most) else most,
+        )
+
+    def add_to(self, scope: Construct, group: HostGroup) -> None:
+        """Defines the warm pool; CDK's L2 takes a number that is only known at deploy time for a negative one.
+
+        Args:
+            scope: The capacity.
+            group: Its Auto Scaling group.
+        """
+        autoscaling.CfnWarmPool(
+            scope,
+            "WarmPool",
+            auto_scaling_group_name=group.name,
+            min_size=self.hosts,
+            max_group_prepared_capacity=self.hosts if self.max_prepared is None else self.max_prepared,
+            pool_state=self.state,
+        )
+
+
+# CUDA images of several GB on a host that first loads its driver: the default of 300 s would let managed scaling take
+# a second step before the first hosts have registered.
+_GPU_WARMUP_SECONDS = 600
+_CPU_WARMUP_SECONDS = 300
+
+# Argument, the setting that it is, its unit, an example.
+_NUMBERS = (
+    ("instance_warmup_seconds", "InstanceWarmupPeriod", "seconds", _GPU_WARMUP_SECONDS),
+    ("minimum_scaling_step_size", "MinimumScalingStepSize", "hosts", 1),
+    ("maximum_scaling_step_size", "MaximumScalingStepSize", "hosts", 10),
+    ("target_capacity_percent", "TargetCapacity", "percent", 100),
+)
+
+
+@with_names_checked
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostScaling(HostPart):
+    """How ECS managed scaling moves the hosts of a capacity.
+
+    From no host at all ECS always launches two, one of which goes again if nothing needs it; a `max_instances` of 1 is
+    what keeps the second away. Whether a `maximum_scaling_step_size` of 1 does too is UNCONFIRMED: the page about the
+    two names no exception. https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-scaling-behavior.html
+
+    Args:
+        instance_warmup_seconds: How long a new host counts as on its way, in which no second step is taken. By default
+            600 with accelerators, whose images and drivers take minutes, and 300 without.
+        minimum_scaling_step_size: Hosts that one step adds at least, needed or not. By default 1.
+        maximum_scaling_step_size: Hosts that one step adds at most. By default as many as are needed: where a host
+            takes minutes, and the next step waits for it, small steps make a fleet late.
+        target_capacity_percent: Percent of the hosts that are in use; 90 keeps one host in ten free. By default 100.
+        managed_termination_protection: Whether hosts with tasks are protected from scale-in. By default not: managed
+            draining already lets their tasks end, and protected hosts keep a stack from being deleted.
+        warm_hosts: Hosts that are kept prepared. By default none.
+        replacement: How a deploy replaces running hosts when the image or something else that they are made from
+            changes. By default not: running hosts stay as they are, and only later ones are new.
+
+    Raises:
+        InvalidValueError: An argument is wrong by itself.
+    """
+
+    instance_warmup_seconds: int | None = None
+    minimum_scaling_step_size: int | None = None
+    maximum_scaling_step_size: int | None = None
+    target_capacity_percent: int | None = None
+    managed_termination_protection: bool = False
+    warm_hosts: WarmHosts | None = None
+    replacement: HostReplacement | None = None
+
+    def __post_init__(self) -> None:
+        numbers: dict[str, int | Unknown] = {}
+        for argument, setting, unit, example in _NUMBERS:
+            given = getattr(self, argument)
+            if given is not None:
+                smallest, largest = MANAGED_SCALING[setting]
+                numbers[argument] = whole_number(
+                    argument, given, smallest=smallest, largest=largest, unit=unit, fix=f"{argument}={example}"
+                )
+                object.__setattr__(self, argument, known_or(given, numbers[argument]))
+        least, most = numbers.get("minimum_scaling_step_size"), numbers.get("maximum_scaling_step_size")
+        if isinstance(least, int) and isinstance(most, int) and least > most:
+            raise InvalidValueError(
+                f"steps of {least} hosts at least and {most} at most contradict each other",
+                argument="minimum_scaling_step_size",
+                value=least,
+                allowed=f"1 to {most}",
+                fix=f"maximum_scaling_step_size={least}, or a smaller minimum_scaling_step_size",
+            )
+        flag("managed_termination_protection", self.managed_termination_protection)
+        if self.warm_hosts is not None and not isinstance(self.warm_hosts, WarmHosts):
+            raise InvalidValueError(
+                f"expects a WarmHosts, got {shown(self.warm_hosts)}",
+                argument="warm_hosts",
+                value=self.warm_hosts,
+                fix="warm_hosts=WarmHosts(hosts=1)",
+            )
+        if self.replacement is not None and not isinstance(self.replacement, HostReplacement):
+            raise InvalidValueError(
+                f"expects a HostReplacement, got {shown(self.replacement)}",
+                argument="replacement",
+                value=self.replacement,
+                fix="replacement=HostReplacement()",
+            )
+
+    def applied_to(self, pool: Pool) -> Pool:
+        """A capacity with this scaling, as the value that every check reads.
+
+        Args:
+            pool: What the capacity can launch.
+        """
+        pool = replace(pool, managed_termination_protection=self.managed_termination_protection)
+        settings = replace(
+            pool.group,
+            warm_pool=None if self.warm_hosts is None else self.warm_hosts.as_warm_pool,
+            update=None if self.replacement is None else self.replacement.update_of(pool),
+        )
+        return replace(pool, group=settings)
+
+    def contribution(self, pool: Pool) -> Contribution:
+        """What it adds to the resources of a capacity: the agent of a host in a warm pool waits, running hosts go.
+
+        Args:
+            pool: What the capacity can launch.
+        """
+        return Contribution(
+            agent={} if self.warm_hosts is None else {"ECS_WARM_POOLS_CHECK": "true"},
+            update_policy={}
+            if self.replacement is None
+            else self.replacement.update_policy_data(pool, self._warmup_seconds(pool)),
+        )
+
+    def update_policy(self, pool: Pool) -> autoscaling.UpdatePolicy | None:
+        """How CloudFormation updates the group, where CDK has an argument for it.
+
+        Args:
+            pool: What the capacity can launch.
+        """
+        return None if self.replacement is None else self.replacement.update_policy(pool, self._warmup_seconds(pool))
+
+    def add_to(self, scope: Construct, group: HostGroup) -> None:
+        """Defines the warm pool.
+
+        Args:
+            scope: The capacity.
+            group: Its Auto Scaling group.
+        """
+        if self.warm_hosts is not None:
+            self.warm_hosts.add_to(scope, group)
+
+    def provider(self, scope: Construct, group: HostGroup, pool: Pool, *, name: str | None) -> ecs.AsgCapacityProvider:
+        """Defines the capacity provider that moves the group with the tasks.
+
+        Args:
+            scope: The capacity.
+            group: Its Auto Scaling group.
+            pool: What the capacity can launch.
+            name: Its name; None lets CloudFormation make one.
+        """
+        return ecs.AsgCapacityProvider(
+            scope,
+            "Provider",
+            auto_scaling_group=group.construct,
+            capacity_provider_name=name,
+            enable_managed_scaling=True,
+            enable_managed_draining=True,
+            enable_managed_termination_protection=self.managed_termination_protection,
+            instance_warmup_period=self._warmup_seconds(pool),
+            minimum_scaling_step_size=self.minimum_scaling_step_size,
+            maximum_scaling_step_size=self.maximum_scaling_step_size,
+            target_capacity_percent=self.target_capacity_percent,
+            machine_image_type=ecs.MachineImageType.BOTTLEROCKET
+            if pool.operating_system is OperatingSystem.BOTTLEROCKET
+            else ecs.MachineImageType.AMAZON_LINUX_2,
+        )
+
+    def _warmup_seconds(self, pool: Pool) -> int:
+        """How long a new host takes until it runs tasks."""
+        if self.instance_warmup_seconds is not None:
+            return self.instance_warmup_seconds
+        return _GPU_WARMUP_SECONDS if pool.shape is None or pool.shape.vendor else _CPU_WARMUP_SECONDS

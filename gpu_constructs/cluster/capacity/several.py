@@ -1,0 +1,180 @@
+"""Several capacities made together: one for each GPU shape of a family, or an order to fill them in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import overload
+
+from gpu_constructs.cdk.calls import require_construct_id
+from gpu_constructs.cluster.capacity.choice import CapacityChoice
+from gpu_constructs.cluster.capacity.gpu_capacity import GpuCapacity
+from gpu_constructs.cluster.capacity.plan import CapacityPlan, plan_capacity
+from gpu_constructs.cluster.capacity.purchase import Purchase
+from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
+from gpu_constructs.facts import Architecture
+from gpu_constructs.facts import family as types_of_family
+from gpu_constructs.fleet import Pool, Shape
+
+
+class FamilyCapacity(Mapping[float, GpuCapacity]):
+    """The capacities of one family, by the number of GPUs of a host: ``family[8]``.
+
+    Fractional hosts are found by their part of a GPU: ``cluster.add_family("g6f", …)[0.125]``. Iterates from the
+    smallest hosts to the largest.
+    """
+
+    def __init__(self, capacities: Mapping[float, GpuCapacity]) -> None:
+        self._capacities = dict(sorted(capacities.items()))
+
+    def __getitem__(self, gpus: float) -> GpuCapacity:
+        if gpus not in self._capacities:
+            sizes = ", ".join(f"{size:g}" for size in self._capacities)
+            raise KeyError(f"this family has no hosts with {gpus} GPUs; it has hosts with {sizes}")
+        return self._capacities[gpus]
+
+    def __iter__(self) -> Iterator[float]:
+        return iter(self._capacities)
+
+    def __len__(self) -> int:
+        return len(self._capacities)
+
+
+def plan_family(family: str, choice: CapacityChoice, hosts: ClusterHosts) -> dict[float, CapacityPlan]:
+    """Checks everything about the capacities of a family that can be seen before a resource exists.
+
+    Args:
+        family: A family of instance types.
+        choice: What the capacity of each shape is asked to be; its id and types are those of the family.
+        hosts: What the hosts of the cluster share.
+
+    Returns:
+        A plan for each shape, by the number or the part of a GPU that a host has.
+
+    Raises:
+        UnknownNameError: There is no such family.
+        InvalidValueError: An argument is wrong by itself.
+        IncompatibleError: The capacities cannot be made.
+    """
+    with argument_named("family"):
+        types = types_of_family(family)
+    if any(each.accelerators is None for each in types):
+        raise InvalidValueError(
+            f"{family} has no accelerators, so its types have no GPU shape",
+            argument="family",
+            value=family,
+            fix="add_capacity with the types that you want",
+        )
+    by_shape: dict[Shape, list[str]] = {}
+    for each in types:
+        by_shape.setdefault(Shape.of(each), []).append(each.name)
+    purchase = choice.purchase
+    if len(by_shape) > 1 and isinstance(purchase, Purchase) and purchase.is_of_one_type:
+        raise IncompatibleError(
+            f"a reservation is of one instance type, and {family} has {len(by_shape)} shapes",
+            argument="purchase",
+            value=purchase.target,
+            fix="add_capacity with the type of the reservation",
+        )
+    plans = {
+        _size_of(shape): plan_capacity(
+            replace(choice, construct_id=f"{family}-{_size_of(shape):g}", instance_types=names), hosts
+        )
+        for shape, names in by_shape.items()
+    }
+    hosts.association.require_free(None)
+    return plans
+
+
+def _size_of(shape: Shape) -> float:
+    return shape.count if shape.partition == 1 else shape.partition
+
+
+class FallbackCapacity(Sequence[GpuCapacity]):
+    """Capacities in an order, first the one that tasks go to first.
+
+    Given as ``capacity`` to a `GpuTaskDefinition`, a `GpuService` places as many tasks on the first as it has room for
+    at its maximum, and shares the rest out among the others by their room: the order decides the first step only,
+    because one provider of a strategy can have a base and the others have weights. Services that share it fill the
+    first together, each by the most tasks that it may have. Where a task goes is decided when it is created: ECS never
+    moves a task that waits for a host to another provider, so a first one without hosts at EC2 keeps its tasks waiting
+    (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityProviderStrategyItem.html). The retries of a
+    `GpuJob` do not move to the next capacity either; a `GpuBatchQueue` does, with its environments.
+    Where types are the same, ``Purchase.reservations()`` alone falls back to on demand by itself, host by host, and
+    ``Purchase.spot()`` over several types falls back among these.
+    """
+
+    def __init__(self, capacities: Sequence[GpuCapacity]) -> None:
+        self._capacities = tuple(capacities)
+
+    @overload
+    def __getitem__(self, place: int) -> GpuCapacity: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> tuple[GpuCapacity, ...]: ...
+
+    def __getitem__(self, place: int | slice) -> GpuCapacity | tuple[GpuCapacity, ...]:
+        return self._capacities[place]
+
+    def __len__(self) -> int:
+        return len(self._capacities)
+
+
+def plan_order(construct_id: str, order: Sequence[CapacityChoice], hosts: ClusterHosts) -> list[CapacityPlan]:
+    """Checks everything about an order that can be seen before a resource exists.
+
+    Args:
+        construct_id: What the ids of the capacities begin with.
+        order: The choices, preferred first.
+        hosts: What the hosts of the cluster share.
+
+    Raises:
+        UnknownNameError: An instance type does not exist.
+        InvalidValueError: It is not a list of at least two different choices, or one of them is wrong by itself.
+        IncompatibleError: The choices have different architectures, or one of them is impossible.
+    """
+    require_construct_id(construct_id)
+    _require_choices(order)
+    plans = [plan_capacity(replace(each, construct_id=f"{construct_id}-{each.construct_id}"), hosts) for each in order]
+    _require_one_architecture([plan.pool for plan in plans])
+    for plan in plans:
+        hosts.association.require_free(plan.choice.capacity_provider_name)
+    return [replace(plans[0], comes_first=True), *plans[1:]]
+
+
+def _require_choices(order: Sequence[CapacityChoice]) -> None:
+    is_list = isinstance(order, Sequence) and not isinstance(order, str)
+    if not is_list or not all(isinstance(each, CapacityChoice) for each in order):
+        raise InvalidValueError(
+            f"expects a list of choices, got {shown(order)}",
+            argument="order",
+            value=order,
+            fix="order=[CapacityChoice('Reserved', …), CapacityChoice('OnDemand', …)]",
+        )
+    ids = [each.construct_id for each in order]
+    names = [each.capacity_provider_name for each in order if each.capacity_provider_name is not None]
+    if len(ids) > 1 and len(set(ids)) == len(ids) and len(set(map(str, names))) == len(names):
+        return
+    raise InvalidValueError(
+        f"got {len(order)} choices, {len(set(ids))} of them different",
+        argument="order",
+        value=ids,
+        allowed="two choices or more, with different ids, and different provider names if any",
+        fix="add_capacity for one alone",
+    )
+
+
+def _require_one_architecture(pools: Sequence[Pool]) -> None:
+    found: dict[Architecture, str] = {}
+    for each in pools:
+        if each.shape is not None:
+            found.setdefault(each.shape.architecture, each.name)
+    if len(found) > 1:
+        both = " and ".join(f"{architecture} ({name})" for architecture, name in found.items())
+        raise IncompatibleError(
+            f"a task runs on processors of one architecture, and the order has {both}",
+            argument="order",
+            value=[each.name for each in pools],
+            fix="an order for each architecture",
+        )

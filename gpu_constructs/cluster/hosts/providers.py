@@ -1,0 +1,149 @@
+"""A capacity provider in the words of ECS, its place in a strategy, and the reservations that its hosts run in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from aws_cdk import aws_ecs as ecs
+
+from gpu_constructs.cdk.arguments import known_or, whole_number
+from gpu_constructs.cdk.refusal import require_allowed, require_yes
+from gpu_constructs.cdk.tokens import is_text_token, is_token, known_text
+from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.facts.aws_limits import ECS_NAME_FORM, MAX_BASE, MAX_WEIGHT, reserved_prefix
+from gpu_constructs.fleet import UNKNOWN, Pool, StrategyItem, Unknown, Workload
+
+_STRATEGY_RULE = "GPU089"
+
+
+def known_provider_name(value: str | None) -> str | Unknown | None:
+    """The name of a capacity provider as far as it is known; rule GPU046 decides whether ECS accepts it.
+
+    Raises:
+        InvalidValueError: It is not text, or a name that is only known at deploy time has a reserved beginning.
+    """
+    if value is None:
+        return None
+    if not isinstance(value, str) or (is_token(value) and (reserved_prefix(value) or not is_text_token(value))):
+        raise InvalidValueError(
+            f"{shown(value)} cannot be the name of a capacity provider",
+            argument="capacity_provider_name",
+            value=value,
+            allowed=f"{ECS_NAME_FORM}, not beginning with aws, ecs or fargate",
+            fix="leave it out, and CloudFormation makes a name",
+        )
+    return known_text(value)
+
+
+def strategy_item(provider: str, *, weight: int, base: int | None) -> ecs.CapacityProviderStrategy:
+    """A provider as an item of a capacity provider strategy.
+
+    Args:
+        provider: Its name.
+        weight: Relative share of the tasks above every base, 0 to 1000.
+        base: Tasks that run there before any other provider gets one, 0 to 100000; None for none.
+
+    Raises:
+        InvalidValueError: A number is not within these limits.
+    """
+    share = whole_number(
+        "weight", weight, smallest=0, largest=MAX_WEIGHT, unit="shares", fix="weight=1", rule=_STRATEGY_RULE
+    )
+    first = (
+        None
+        if base is None
+        else whole_number("base", base, smallest=0, largest=MAX_BASE, unit="tasks", fix="base=1", rule=_STRATEGY_RULE)
+    )
+    return ecs.CapacityProviderStrategy(
+        capacity_provider=provider,
+        weight=known_or(weight, share),
+        base=None if base is None or first is None else known_or(base, first),
+    )
+
+
+def require_strategy(
+    strategy: Sequence[ecs.CapacityProviderStrategy], pools: Mapping[str, Pool], *, argument: str = "strategy"
+) -> None:
+    """Refuses a default strategy that ECS does not accept.
+
+    Args:
+        strategy: Its items.
+        pools: The pools behind providers, by the name of the provider; others may be named as well.
+        argument: The argument, as the user spells it.
+
+    Raises:
+        InvalidValueError: An item or a number is wrong by itself.
+        IncompatibleError: ECS refuses the items together.
+    """
+    for each in strategy:
+        if not isinstance(each, ecs.CapacityProviderStrategy):
+            raise InvalidValueError(
+                f"expects items of type ecs.CapacityProviderStrategy, got {shown(each)}",
+                argument=argument,
+                value=each,
+                fix=f"{argument}=[capacity.strategy(weight=1)]",
+            )
+    items = tuple(
+        StrategyItem(
+            provider=known_text(each.capacity_provider),
+            pool=pools.get(each.capacity_provider),
+            weight=_known_number(each.weight),
+            base=_known_number(each.base),
+        )
+        for each in strategy
+    )
+    workload = Workload(name="the cluster", task=None, strategy=items)
+    arguments = {"CapacityProviderStrategy": argument}
+    require_allowed(workload, arguments)
+    require_yes(workload, "GPU140", arguments=arguments)
+
+
+def _known_number(value: float | None) -> int | Unknown:
+    return UNKNOWN if is_token(value) else int(value or 0)
+
+
+# https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/resource-ids.html
+_ID = re.compile(r"cr-(?:[0-9a-f]{8}|[0-9a-f]{17})")
+
+# The pattern of the Resource Groups API (botocore 1.44.5, GroupStringV2).
+_GROUP = re.compile(
+    r"arn:aws(?:-[a-z]+)*:resource-groups:[a-z]{2}(?:-[a-z]+)+-\d:[0-9]{12}:group/"
+    r"(?:[a-zA-Z0-9_.-]{1,300}|[a-zA-Z0-9_.-]{1,150}/[a-z0-9]{26})"
+)
+
+
+def require_reservation_id(value: str) -> None:
+    """Refuses text that cannot be the id of a capacity reservation; a token passes.
+
+    Raises:
+        InvalidValueError: It is not the id of a capacity reservation.
+    """
+    if isinstance(value, str) and (is_text_token(value) or _ID.fullmatch(value)):
+        return
+    raise InvalidValueError(
+        f"{shown(value)} is not the id of a capacity reservation",
+        argument="reservation_id",
+        value=value,
+        allowed="cr- and 17 hexadecimal digits",
+        fix="the id behind the last slash of the ARN, or resource_group_arn=… for a group of reservations"
+        if isinstance(value, str) and value.startswith("arn:")
+        else "the id that aws ec2 describe-capacity-reservations prints",
+    )
+
+
+def require_group_arn(value: str) -> None:
+    """Refuses text that is not a resource group; a token passes.
+
+    Raises:
+        InvalidValueError: It is not the ARN of a resource group.
+    """
+    if isinstance(value, str) and (is_text_token(value) or _GROUP.fullmatch(value)):
+        return
+    raise InvalidValueError(
+        f"{shown(value)} is not the ARN of a resource group",
+        argument="resource_group_arn",
+        value=value,
+        allowed="arn:<partition>:resource-groups:<region>:<account>:group/<name>",
+        fix="the ARN that aws resource-groups list-groups prints, of the group that the reservations were added to",
+    )

@@ -1,0 +1,291 @@
+"""What a host of ECS Managed Instances must be: derived from a list of types, or from a need.
+
+Plain values; what CloudFormation gets is `ManagedChoice.template_data`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from gpu_constructs.cdk.arguments import texts
+from gpu_constructs.cdk.tokens import is_list_token, is_token
+from gpu_constructs.cluster.managed.options import HostNeed, generation_of, model_of
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
+from gpu_constructs.facts import Architecture, InstanceType, Vendor, accelerated, instance_type
+from gpu_constructs.facts.aws_limits import NO_PRICE_THRESHOLD_PERCENT
+from gpu_constructs.facts.catalogue import declared_types
+from gpu_constructs.facts.managed_instances import is_managed_size, may_be_managed
+from gpu_constructs.facts.names import ECS_VALUES, MANUFACTURERS, accelerator_name
+from gpu_constructs.fleet import InstanceRequirements, PurchaseOption
+from gpu_constructs.fleet.purchase import satisfies, selected_types
+from gpu_constructs.placement.reasons import listed
+
+_HANDED_OUT = frozenset({Vendor.NVIDIA, Vendor.NEURON})  # accelerators that ECS knows as resources
+_CPU_MANUFACTURERS = {Architecture.X86_64: ("intel", "amd"), Architecture.ARM64: ("amazon-web-services",)}
+
+# Without a threshold EC2 leaves out what costs more than 120 % (spot: 200 %) of the cheapest type that satisfies the
+# requirements, larger sizes and all of a second family among them.
+_PRICE_THRESHOLD = {PurchaseOption.SPOT: "SpotMaxPricePercentageOverLowestPrice"}
+_ON_DEMAND_THRESHOLD = "OnDemandMaxPricePercentageOverLowestPrice"
+
+_EXAMPLE = "HostNeed(gpus=1, gpu_memory_gib=20)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManagedChoice:
+    """What Managed Instances may launch.
+
+    Attributes:
+        types: Types of the catalogue, in its order.
+        requirements: What they were derived from, as it is read back from a template.
+        architecture: Processor architecture of all of them.
+        allows: Kinds of types that the API leaves out by default: ``BareMetal``, ``BurstablePerformance``.
+    """
+
+    types: tuple[InstanceType, ...]
+    requirements: InstanceRequirements
+    architecture: Architecture
+    allows: tuple[str, ...] = field(default=())
+
+    def template_data(self, purchase: PurchaseOption) -> dict[str, object]:
+        """The ``InstanceRequirements`` of the launch template.
+
+        Args:
+            purchase: How hosts are bought, which decides the price threshold that is lifted.
+        """
+        wanted = self.requirements
+        ranges = {
+            "VCpuCount": wanted.vcpus,
+            "MemoryMiB": wanted.memory_mib,
+            "AcceleratorCount": wanted.accelerator_count,
+            "AcceleratorTotalMemoryMiB": wanted.accelerator_memory_mib,
+        }
+        lists = {
+            "AcceleratorManufacturers": wanted.accelerator_manufacturers,
+            "AcceleratorTypes": wanted.accelerator_types,
+            "AcceleratorNames": wanted.accelerator_names,
+            "AllowedInstanceTypes": wanted.allowed_instance_types,
+            "ExcludedInstanceTypes": wanted.excluded_instance_types,
+            "CpuManufacturers": tuple(name for each in wanted.cpu_architectures for name in _CPU_MANUFACTURERS[each]),
+        }
+        words = {**dict.fromkeys(self.allows, "included"), "LocalStorage": "".join(wanted.local_storage)}
+        return {
+            **{
+                key: {bound: value for bound, value in zip(("Min", "Max"), pair, strict=True) if value is not None}
+                for key, pair in ranges.items()
+                if pair != (None, None)
+            },
+            **{key: list(values) for key, values in lists.items() if values},
+            **{key: word for key, word in words.items() if word},
+            _PRICE_THRESHOLD.get(purchase, _ON_DEMAND_THRESHOLD): NO_PRICE_THRESHOLD_PERCENT,
+        }
+
+    def with_local_storage(self) -> ManagedChoice:
+        """The same choice, limited to hosts with local disks.
+
+        Raises:
+            IncompatibleError: A type that was named has none, or no type has any.
+        """
+        without = [each.name for each in self.types if not each.local_disks]
+        if without and (self.requirements.allowed_instance_types or len(without) == len(self.types)):
+            raise IncompatibleError(
+                f"{listed(without)} {'has' if len(without) == 1 else 'have'} no local disks",
+                argument="storage",
+                value=without,
+                fix="ManagedStorage(volume_gib=…) without local_disks, or types with instance store",
+            )
+        requirements = replace(self.requirements, local_storage=("required",))
+        return replace(self, types=_selected(requirements, self.allows), requirements=requirements)
+
+
+def choice_of_types(instance_types: Sequence[str]) -> ManagedChoice:
+    """Requirements that these types satisfy and no others.
+
+    Sizes of hosts may differ in GPUs: unlike managed scaling of an Auto Scaling group, ECS chooses the host for the
+    tasks that wait.
+
+    Raises:
+        UnknownNameError: A type does not exist.
+        InvalidValueError: It is not a list of names.
+        IncompatibleError: ECS has no use for the accelerators of a type, Managed Instances never launch one, or the
+            types differ in architecture or vendor.
+    """
+    types = _types(instance_types)
+    _require_one_side(types)
+    vendors = {each.accelerators.vendor for each in types if each.accelerators is not None}
+    whole = vendors == {Vendor.NVIDIA} and all(each.gpus for each in types)
+    allows = tuple(
+        key
+        for key, is_one in (
+            ("BareMetal", any(each.bare_metal for each in types)),
+            ("BurstablePerformance", any(each.burstable for each in types)),
+        )
+        if is_one
+    )
+    requirements = InstanceRequirements(
+        # The API requires both, and the names determine the rest.
+        vcpus=(1, None),
+        memory_mib=(1, None),
+        # No page says which AcceleratorCount a part of a GPU has.
+        accelerator_count=(min(each.gpus for each in types), max(each.gpus for each in types))
+        if whole
+        else (None, None),
+        accelerator_manufacturers=tuple(MANUFACTURERS[each] for each in vendors),
+        allowed_instance_types=tuple(each.name for each in types),
+    )
+    return ManagedChoice(
+        types=_selected(requirements, allows),
+        requirements=requirements,
+        architecture=types[0].architecture,
+        allows=allows,
+    )
+
+
+def choice_of_need(need: HostNeed) -> ManagedChoice:
+    """Requirements that express a need: by model where the ECS API has a name for it, otherwise by instance type.
+
+    No page says what ECS does with a type that the catalogue does not have, so one that is declared is named.
+
+    AMD GPUs are never selected, since ECS cannot hand them to a task.
+
+    Raises:
+        InvalidValueError: It is not a `HostNeed`.
+        IncompatibleError: No type that Managed Instances launch satisfies it.
+    """
+    if not isinstance(need, HostNeed):
+        raise InvalidValueError(f"expects a HostNeed, got {shown(need)}", argument="need", value=need, fix=_EXAMPLE)
+    wanted = _wanted(need)
+    fitting = _fitting(need, wanted)
+    if not fitting:
+        raise IncompatibleError(
+            "no instance type that Managed Instances launch has all of this",
+            argument="need",
+            value=need,
+            fix=_ask_for_less(need),
+        )
+    models = dict.fromkeys(accelerator_name(model_of(each) or "") for each in fitting)
+    declared = any(each.declared for each in fitting)
+    if not declared and not need.models and not need.generations:
+        requirements = wanted
+    elif not declared and models.keys() <= ECS_VALUES["accelerator_names"]:
+        requirements = replace(wanted, accelerator_names=tuple(models))
+    else:
+        names = tuple(each.name for each in fitting)
+        # "If you specify AllowedInstanceTypes, you can't specify ExcludedInstanceTypes" (botocore 1.44.5, EC2).
+        requirements = replace(wanted, allowed_instance_types=names, excluded_instance_types=())
+    return ManagedChoice(
+        types=selected_types(requirements, managed=True),
+        requirements=requirements,
+        architecture=Architecture(need.architecture),
+    )
+
+
+def _wanted(need: HostNeed) -> InstanceRequirements:
+    """A need in the words of the API, but for its models and generations."""
+    return InstanceRequirements(
+        vcpus=(need.min_vcpus, need.max_vcpus),
+        memory_mib=(need.min_memory_mib, need.max_memory_mib),
+        accelerator_count=(need.gpus, need.gpus),
+        accelerator_memory_mib=(need.gpu_memory_mib * need.gpus or None, None),
+        accelerator_manufacturers=("nvidia",),
+        accelerator_types=("gpu",),
+        cpu_architectures=(Architecture(need.architecture),),
+        # No page says which AcceleratorCount a part of a GPU has, and a whole GPU never fits there.
+        excluded_instance_types=tuple(sorted({f"{each.family}.*" for each in accelerated() if _is_part(each)})),
+    )
+
+
+def _fitting(need: HostNeed, wanted: InstanceRequirements) -> list[InstanceType]:
+    return [
+        each
+        for each in (
+            *selected_types(wanted, managed=True),
+            *(each for each in declared_types() if satisfies(each, wanted)),
+        )
+        if not (each.declared and each.bare_metal)
+        and (not need.models or model_of(each) in need.models)
+        and (not need.generations or generation_of(each) in need.generations)
+    ]
+
+
+def _is_part(each: InstanceType) -> bool:
+    return each.accelerators is not None and each.accelerators.is_fractional
+
+
+def _selected(requirements: InstanceRequirements, allows: Sequence[str]) -> tuple[InstanceType, ...]:
+    rules = ("included" if key in allows else "excluded" for key in ("BareMetal", "BurstablePerformance"))
+    return selected_types(requirements, *rules, managed=True)
+
+
+def _types(instance_types: Sequence[str]) -> tuple[InstanceType, ...]:
+    example = "instance_types=['g6.xlarge', 'g6.2xlarge']"
+    names = texts("instance_types", instance_types, example=example)
+    if not names:
+        raise InvalidValueError(
+            "expects at least one instance type", argument="instance_types", value=names, fix=example
+        )
+    if any(is_token(each) or is_list_token(each) for each in names):
+        raise InvalidValueError(
+            "an instance type that is only known at deploy time does not say which accelerators it has",
+            argument="instance_types",
+            value=names,
+            fix="take the type from context instead of a parameter",
+        )
+    with argument_named("instance_types"):
+        return tuple(dict.fromkeys(map(instance_type, names)))
+
+
+def _require_one_side(types: Sequence[InstanceType]) -> None:
+    """Types between which a task may be moved: one architecture, and one kind of accelerator that ECS hands out."""
+    for each in types:
+        if each.accelerators is not None and each.accelerators.vendor not in _HANDED_OUT:
+            raise IncompatibleError(
+                f"{each} has {each.accelerators.model} devices, and ECS hands out NVIDIA GPUs and Neuron devices only",
+                argument="instance_types",
+                value=each.name,
+                fix=f"{each.replaced_by}, or another type with NVIDIA GPUs" if each.replaced_by else "another type",
+            )
+        if not is_managed_size(each):
+            raise IncompatibleError(
+                f"{each} is too small: Managed Instances have more than 1 vCPU and are neither nano nor micro",
+                argument="instance_types",
+                value=each.name,
+                fix="a larger size",
+            )
+    sides = {
+        (
+            str(each.architecture),
+            "no accelerators" if each.accelerators is None else str(each.accelerators.vendor),
+        ): each
+        for each in types
+    }
+    if len(sides) > 1:
+        said = "; ".join(f"{each}: {architecture}, {vendor}" for (architecture, vendor), each in sides.items())
+        raise IncompatibleError(
+            f"a task runs on one architecture and asks for one kind of accelerator, and these types differ ({said})",
+            argument="instance_types",
+            value=[each.name for each in types],
+            fix=f"one add_managed_capacity for each ({len(sides)} here)",
+        )
+
+
+_WITHOUT: Mapping[str, Callable[[HostNeed], HostNeed]] = {
+    "models": lambda need: replace(need, models=()),
+    "generations": lambda need: replace(need, generations=()),
+    "gpu_memory_gib": lambda need: replace(need, gpu_memory_gib=None),
+    "max_vcpus": lambda need: replace(need, max_vcpus=None),
+    "max_memory_mib": lambda need: replace(need, max_memory_mib=None),
+    "min_vcpus": lambda need: replace(need, min_vcpus=1),
+    "min_memory_mib": lambda need: replace(need, min_memory_mib=1),
+}
+
+
+def _ask_for_less(need: HostNeed) -> str:
+    """The first thing without which there would be a type."""
+    for name, less in _WITHOUT.items():
+        found = _fitting(less(need), _wanted(less(need)))
+        if found:
+            return f"without {name} there would be {found[0]}"
+    counts = sorted({each.gpus for each in accelerated() if each.gpus and may_be_managed(each)})
+    return f"a host has {', '.join(map(str, counts))} GPUs; ask for less"

@@ -1,0 +1,368 @@
+"""The dashboard of a monitored cluster, as rows of widgets.
+
+https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/CloudWatch-Dashboard-Body-Structure.html
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain
+from typing import NamedTuple
+
+import aws_cdk as cdk
+from aws_cdk import aws_cloudwatch as cloudwatch
+from constructs import Construct
+
+from gpu_constructs.cdk.tokens import late_text
+from gpu_constructs.cluster.capacity.boot_check import METRIC_NAMESPACE
+from gpu_constructs.cluster.monitoring.watched import PERIOD_SECONDS, Formula, Series, WatchedCluster, WatchedPool
+from gpu_constructs.facts.aws_events import BLOCK_WARNINGS, LOST_HOST, NOT_STARTED, PLACEMENT_FAILURE, SPOT_WARNING
+from gpu_constructs.facts.prices import dollars
+from gpu_constructs.fleet import PoolKind
+from gpu_constructs.placement.costs import Cost, cost_of
+
+_COLUMNS = 24
+_HEIGHT = 6
+_MOST_ALARMS = 100
+_MINUTES = PERIOD_SECONDS // 60
+
+
+class _Widget(NamedTuple):
+    """A part of the dashboard: its type as CloudWatch names it, what that type has, columns of 24, and rows."""
+
+    kind: str
+    properties: dict[str, object]
+    width: int
+    height: int
+
+
+def _rows_of(cluster: WatchedCluster, alarms: Sequence[str]) -> list[Sequence[_Widget | None]]:
+    """Every widget of the dashboard, in rows that go on below where they are too long; None where one is empty."""
+    graph, table = partial(_graph, cluster), partial(_table, cluster)
+    about = _Widget("text", {"markdown": _about(cluster)}, _COLUMNS, 3 + len(cluster.pools) // 2)
+    states: dict[str, object] = {"title": "Alarms", "alarms": list(alarms[:_MOST_ALARMS])}
+    half = _COLUMNS // 2
+    measured = list(cluster.measured)
+    return [
+        [about],
+        [_Widget("alarm", states, _COLUMNS, 3)] if alarms else [],
+        [_gpus_of(cluster, each) for each in measured],
+        [
+            graph(title="GPUs held by services", lines=_held_by_services(cluster), unit="GPUs"),
+            graph(title="GPU use by service", lines=_by_service(cluster, "GPUUtilization"), unit="%"),
+            graph(title="GPU memory by service", lines=_by_service(cluster, "GPUMemoryUtilization"), unit="%"),
+        ],
+        [
+            graph(
+                title="Tasks of services that wait",
+                lines=[_search(cluster, "ECS/ContainerInsights", "PendingTaskCount", "Maximum")],
+                unit="tasks",
+            ),
+            graph(
+                title="Hosts that tasks need",
+                lines=[Formula.of(each.demand, each.title) for each in cluster.pools if each.group_name is not None],
+                unit="% of those there are",
+            ),
+            graph(
+                title="Tasks that do not start",
+                lines=[
+                    Formula.of(cluster.events("PlacementFailures"), "not placed"),
+                    Formula.of(cluster.events("TasksNotStarted"), "stopped before they ran"),
+                ],
+                unit="events",
+            ),
+        ],
+        [
+            table(title="Why services cannot place tasks", query=_WHY_NOT_PLACED, width=half),
+            table(title="Why tasks did not start", query=_WHY_NOT_STARTED, width=half),
+        ],
+        [
+            graph(
+                title="Spot interruptions, and tasks that ended with their hosts",
+                lines=[
+                    Formula.of(cluster.events("SpotInterruptions"), "Spot interruptions in the region"),
+                    Formula.of(cluster.events("LostTasks"), "tasks that ended with their hosts"),
+                ],
+                unit="events",
+                width=half,
+            ),
+            table(title="The last interruptions and ends of Capacity Blocks", query=_INTERRUPTIONS, width=half),
+        ],
+        [
+            graph(
+                title="Price per hour, at on-demand list prices",
+                lines=list(_prices(cluster)),
+                unit="US dollars",
+                stacked=True,
+                width=half,
+            ),
+            graph(title="Faults of GPUs", lines=_faults(cluster), unit="faults", width=half),
+        ],
+        [
+            graph(title="GPUs that failed or are missing", lines=_lost(cluster), unit="GPUs", width=half),
+            table(title="Hosts with faults", query=cluster.hosts_with_faults, width=half),
+        ]
+        if measured
+        else [],
+        [
+            graph(
+                title="Temperature of the hottest GPU",
+                lines=[Formula.of(each.gpu_series("GPUTemperature", "Maximum"), each.title) for each in measured],
+                unit="°C",
+                width=half,
+            ),
+            graph(title="Power of all GPUs", lines=list(map(_power_of, measured)), unit="W", width=half),
+        ],
+    ]
+
+
+def body_of(cluster: WatchedCluster, alarms: Sequence[str] = ()) -> dict[str, object]:
+    """The body of the dashboard."""
+    placed = [
+        {
+            "type": each.kind,
+            "x": x,
+            "y": y,
+            "width": each.width,
+            "height": each.height,
+            "properties": each.properties,
+        }
+        for each, (x, y) in _places(_rows_of(cluster, alarms))
+    ]
+    return {"start": "-PT12H", "periodOverride": "inherit", "widgets": placed}
+
+
+def _places(rows: Sequence[Sequence[_Widget | None]]) -> Iterator[tuple[_Widget, tuple[int, int]]]:
+    """Rows from left to right, each as high as its highest widget."""
+    y = 0
+    for row in rows:
+        x = height = 0
+        for each in (one for one in row if one is not None):
+            if x + each.width > _COLUMNS:
+                x, y, height = 0, y + height, 0
+            yield each, (x, y)
+            x, height = x + each.width, max(height, each.height)
+        y += height
+
+
+def _graph(
+    cluster: WatchedCluster,
+    *,
+    title: str,
+    lines: Sequence[Formula],
+    unit: str,
+    stacked: bool = False,
+    width: int = _COLUMNS // 3,
+) -> _Widget | None:
+    """Lines over time; None without any."""
+    if not lines:
+        return None
+    properties: dict[str, object] = {
+        "title": title,
+        "region": cluster.region,
+        "view": "timeSeries",
+        "stacked": stacked,
+        "period": PERIOD_SECONDS,
+        "yAxis": {"left": {"min": 0, "label": unit, "showUnits": False}},
+        "metrics": [each for number, line in enumerate(lines) for each in _metrics_of(line, number)],
+    }
+    return _Widget("metric", properties, width, _HEIGHT)
+
+
+def _table(cluster: WatchedCluster, *, title: str, query: tuple[str, ...] | str, width: int) -> _Widget:
+    """What a query of CloudWatch Logs Insights finds: the whole query, or commands on the events of the cluster."""
+    whole = query if isinstance(query, str) else " | ".join((f"SOURCE '{cluster.event_log}'", *query))
+    return _Widget("log", {"title": title, "region": cluster.region, "query": whole, "view": "table"}, width, _HEIGHT)
+
+
+def _metrics_of(line: Formula, number: int) -> Iterator[list[object]]:
+    """One line as ``metrics`` has it; ids begin with a lower-case letter and are unique in a graph."""
+    if line.itself is not None:
+        yield _metric(line.itself, {"label": line.label})
+        return
+    expression = line.expression
+    for name, series in line.series.items():
+        expression = re.sub(rf"\b{name}\b", f"{name}{number}", expression)
+        yield _metric(series, {"id": f"{name}{number}", "visible": False})
+    yield [{"expression": expression, "id": f"line{number}", "label": line.label}]
+
+
+def _metric(series: Series, options: Mapping[str, object]) -> list[object]:
+    dimensions = chain.from_iterable(series.dimensions.items())
+    return [series.namespace, series.name, *dimensions, {"stat": series.statistic, **options}]
+
+
+def _gpus_of(cluster: WatchedCluster, pool: WatchedPool) -> _Widget | None:
+    there = f"there / {_MINUTES}"
+    series = {"there": pool.gpu_series("GPUs"), "reserved": pool.gpu_series("GPUsReserved")}
+    used = {"there": series["there"], "use": pool.gpu_series("GPUUtilization")}
+    return _graph(
+        cluster,
+        title=f"GPUs of {pool.title}",
+        lines=[
+            Formula(expression=there, label="existing", series={"there": series["there"]}),
+            Formula(expression=f"reserved / {_MINUTES}", label="reserved", series={"reserved": series["reserved"]}),
+            Formula(expression=f"{there} * use / 100", label="used", series=used),
+        ],
+        unit="GPUs",
+    )
+
+
+def _power_of(pool: WatchedPool) -> Formula:
+    series = {"power": pool.gpu_series("GPUPowerDraw", "Sum")}
+    return Formula(expression=f"power / {_MINUTES}", label=pool.title, series=series)
+
+
+def _held_by_services(cluster: WatchedCluster) -> list[Formula]:
+    """The daemon measures each GPU that a service holds once a minute."""
+    measured = _search(cluster, METRIC_NAMESPACE, "GPUUtilization", "SampleCount")
+    return [Formula(expression=f"{measured.expression} / {_MINUTES}", label=measured.label)]
+
+
+def _by_service(cluster: WatchedCluster, name: str) -> list[Formula]:
+    """Of hosts of Auto Scaling groups by the daemon, and of Managed Instances by Container Insights."""
+    lines = [_search(cluster, METRIC_NAMESPACE, name, "Average")]
+    if any(each.pool.kind is PoolKind.MANAGED_INSTANCES for each in cluster.pools):
+        lines.append(_search(cluster, "ECS/ContainerInsights", f"Task{name}", "Average"))
+    return lines
+
+
+def _search(cluster: WatchedCluster, namespace: str, name: str, statistic: str) -> Formula:
+    """A line for each service that there is.
+
+    https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/search-expression-syntax.html
+    """
+    schema = f"{{{namespace},ClusterName,ServiceName}}"
+    found = f'{schema} ClusterName="{cluster.name}" MetricName="{name}"'
+    return Formula(expression=f"SEARCH('{found}', '{statistic}', {PERIOD_SECONDS})", label="${PROP('Dim.ServiceName')}")
+
+
+def _faults(cluster: WatchedCluster) -> list[Formula]:
+    return [
+        Formula.of(cluster.gpu_series(name), label)
+        for name, label in (
+            ("FatalXids", "fatal Xids"),
+            ("ApplicationXids", "Xids of applications"),
+            ("UncorrectedEccErrors", "uncorrected ECC errors"),
+        )
+    ]
+
+
+def _lost(cluster: WatchedCluster) -> list[Formula]:
+    """What the alarms for GPUs watch."""
+    return [
+        Formula.of(cluster.gpu_series("UnhealthyGPUs", "Maximum"), "failed, on the host with most"),
+        Formula.of(cluster.gpu_series("MissingGPUs", "Maximum"), "missing, on the host with most"),
+    ]
+
+
+def _prices(cluster: WatchedCluster) -> Iterator[Formula]:
+    for each in cluster.pools:
+        cost = _cost(each)
+        if cost is not None and not _is_paid_in_advance(cost):
+            of_type = f" (hosts of {cost.price.instance_type})" if cost.is_least else ""
+            yield Formula(
+                expression=f"hosts * {cost.price.usd_per_hour}",
+                label=f"{each.title}{' (Spot costs less)' if cost.is_spot else of_type}",
+                series={"hosts": each.group_series("GroupInServiceInstances")},
+            )
+
+
+def _cost(pool: WatchedPool) -> Cost | None:
+    return None if pool.group_name is None else cost_of(pool.pool, 1)
+
+
+def _is_paid_in_advance(cost: Cost) -> bool:
+    return cost.is_list_price_only and not cost.is_spot
+
+
+def _about(cluster: WatchedCluster) -> str:
+    """What the graphs cannot say, above all which prices are known."""
+    used = "A GPU counts as used for the part of a minute in which anything runs on it."
+    rows = [f"| {each.title} | {_types(each)} | {_price(each)} |" for each in cluster.pools]
+    return "\n".join(
+        [
+            f"**GPUs of cluster {cluster.name}.** {used}",
+            "",
+            "| capacity | instance types | price of a host |",
+            "|---|---|---|",
+            *rows,
+        ]
+    )
+
+
+def _types(pool: WatchedPool) -> str:
+    names = [each.name for each in pool.pool.instance_types]
+    more = len(names) - 3
+    return ", ".join(names[:3]) + (f" and {more} more" if more > 0 else "") or "known at deploy time"
+
+
+def _price(pool: WatchedPool) -> str:
+    if pool.group_name is None:
+        return "not known: ECS chooses the type"
+    cost = _cost(pool)
+    if cost is None:
+        return "not known: no public list has the price of every type"
+    price = cost.price
+    text = f"{'from ' if cost.is_least else ''}{dollars(price.usd_per_hour)} an hour ({price.region}, {price.day})"
+    if cost.is_spot:
+        return f"{text}; Spot costs less"
+    if _is_paid_in_advance(cost):
+        return f"{text}, which a Capacity Block is not bought at"
+    return text
+
+
+def _one_of(name: str, values: Sequence[str]) -> str:
+    """A condition of CloudWatch Logs Insights.
+
+    https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_QuerySyntax-Filter.html
+    """
+    return f"{name} in {json.dumps(values)}"
+
+
+_WHY_NOT_PLACED = (
+    f"filter {_one_of('detail.eventName', [PLACEMENT_FAILURE])}",
+    "stats count(*) as times by resources.0 as service, detail.reason as reason",
+    "sort times desc",
+    "limit 20",
+)
+_WHY_NOT_STARTED = (
+    f"filter {_one_of('detail.stopCode', [NOT_STARTED])}",
+    "stats count(*) as times by detail.group as task_group, detail.stoppedReason as reason",
+    "sort times desc",
+    "limit 20",
+)
+_LOSSES = " or ".join(
+    (_one_of("`detail-type`", [SPOT_WARNING, *BLOCK_WARNINGS]), _one_of("detail.stopCode", LOST_HOST))
+)
+_WHAT = "coalesce(`detail.instance-id`, `detail.capacity-reservation-id`, detail.stoppedReason)"
+_INTERRUPTIONS = (
+    f"filter {_LOSSES}",
+    f"fields @timestamp, `detail-type` as event, {_WHAT} as what",
+    "sort @timestamp desc",
+    "limit 20",
+)
+
+
+def dashboard_of(
+    scope: Construct,
+    construct_id: str,
+    *,
+    stack: cdk.Stack,
+    cluster: Callable[[], WatchedCluster],
+    alarms: Callable[[], list[str]],
+) -> cloudwatch.CfnDashboard:
+    """Defines the dashboard.
+
+    Args:
+        scope: The monitoring.
+        construct_id: Its id in that scope.
+        stack: The stack around it.
+        cluster: Asked for the cluster with all its capacities, at the end.
+        alarms: Asked for the ARNs of all alarms, at the end.
+    """
+    body = late_text(lambda: stack.to_json_string(body_of(cluster(), alarms())))
+    return cloudwatch.CfnDashboard(scope, construct_id, dashboard_body=body)

@@ -1,0 +1,217 @@
+"""What ECS and EC2 report of a cluster: kept in a log group, and counted as metrics for alarms and the dashboard.
+
+A metric filter counts what it finds in the log group. Its metrics are in a namespace of the cluster, because an event
+of EC2 has no cluster in it that could be a dimension. EventBridge delivers at least once, so a number may be too high
+by one (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs_cwe_events.html).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+import aws_cdk as cdk
+from aws_cdk import aws_events as events
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+
+from gpu_constructs.cluster.capacity.boot_check import METRIC_NAMESPACE
+from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
+from gpu_constructs.cluster.monitoring.metrics import PASSED_ITS_TIME_LIMIT
+from gpu_constructs.facts.aws_events import (
+    BLOCK_WARNINGS,
+    DEPLOYMENT_STATE,
+    HOST_HEALTH,
+    LOST_HOST,
+    NOT_STARTED,
+    PLACEMENT_FAILURE,
+    SERVICE_ACTION,
+    SPOT_WARNING,
+    TASK_STATE,
+)
+
+BLOCK_DIMENSION = "CapacityReservationId"
+"""Of the number of warnings of each Capacity Block."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountedEvent:
+    """Events that are counted together.
+
+    Attributes:
+        metric: The metric that has their number.
+        says: What one of them says.
+        detail_types: The detail types that they have.
+        dimensions: Dimensions of the metric, each with the field that its value is in. A metric without them counts
+            every event.
+        detail: Values that fields of ``detail`` have, one of those listed; ``*`` at the end stands for anything.
+    """
+
+    metric: str
+    says: str
+    detail_types: tuple[str, ...]
+    detail: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    dimensions: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def filter_pattern(self) -> str:
+        """The pattern of its metric filter.
+
+        https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/FilterAndPatternSyntax.html
+        """
+        fields = {"detail-type": self.detail_types, **{f"detail.{name}": each for name, each in self.detail.items()}}
+        terms = (_any_of(path, values) for path, values in fields.items())
+        return f"{{ {' && '.join(terms)} }}"
+
+
+def namespace_of_events(cluster_name: str) -> str:
+    """The namespace of the counted events of a cluster."""
+    return f"{METRIC_NAMESPACE}/{cluster_name}"
+
+
+def _any_of(path: str, values: tuple[str, ...]) -> str:
+    each = (f'$.{path} = "{value}"' for value in values)
+    return f"({' || '.join(each)})"
+
+
+COUNTED: Mapping[str, CountedEvent] = MappingProxyType(
+    {
+        each.metric: each
+        for each in (
+            # https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs_service_events.html
+            CountedEvent(
+                metric="PlacementFailures",
+                says="a service could not place a task",
+                detail_types=(SERVICE_ACTION,),
+                detail={"eventName": (PLACEMENT_FAILURE,)},
+            ),
+            # https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs_task_events.html
+            CountedEvent(
+                metric="TasksNotStarted",
+                says="a task ended before its containers ran, for want of a host or of an image",
+                detail_types=(TASK_STATE,),
+                detail={"lastStatus": ("STOPPED",), "stopCode": (NOT_STARTED,)},
+            ),
+            # No page says which of these stop codes a Spot host of EC2 causes, so all of them count:
+            # https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_Task.html
+            CountedEvent(
+                metric="LostTasks",
+                says="a task ended with its host",
+                detail_types=(TASK_STATE,),
+                detail={"lastStatus": ("STOPPED",), "stopCode": LOST_HOST},
+            ),
+            # Where Step Functions stops the task first, ECS has its reason instead of that of the job, and a training
+            # on several hosts stops its tasks for another reason; the alarm of the job or of the training itself goes
+            # off in any case. https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_StopTask.html
+            CountedEvent(
+                metric="JobsOverTime",
+                says="a job was ended by its time limit",
+                detail_types=(TASK_STATE,),
+                detail={"lastStatus": ("STOPPED",), "stoppedReason": (f"{PASSED_ITS_TIME_LIMIT}*",)},
+            ),
+            # The event has no cluster in it: Spot instances of the account that are in no cluster, or in another one of
+            # the region, count as well.
+            # https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-instance-termination-notices.html
+            CountedEvent(
+                metric="SpotInterruptions",
+                says="EC2 takes a Spot host back within two minutes",
+                detail_types=(SPOT_WARNING,),
+            ),
+            # Editions of the page differ in the name of the event:
+            # https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-monitor.html
+            CountedEvent(
+                metric="BlockWarnings",
+                says="a Capacity Block ends within 40 minutes",
+                detail_types=BLOCK_WARNINGS,
+                dimensions={BLOCK_DIMENSION: "$.detail.capacity-reservation-id"},
+            ),
+        )
+    }
+)
+
+
+class ClusterEvents(Construct):
+    """Keeps the events of a cluster in a log group, from where Logs Insights and metric filters read them.
+
+    https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs_cwe_events.html
+
+    Attributes:
+        log_group: Where they are kept.
+        rule: The rule of EventBridge for what ECS reports.
+        rule_of_ec2: The rule for what EC2 reports, of the whole region.
+    """
+
+    def __init__(self, scope: Construct, construct_id: str, *, hosts: ClusterHosts, log_group: logs.LogGroup) -> None:
+        super().__init__(scope, construct_id)
+        self.log_group: logs.LogGroup = log_group
+        target = events.CfnRule.TargetProperty(id="Logs", arn=self._arn_of_logs(hosts))
+        # Events of deployments have no clusterArn; their resource, the service, has the name of the cluster in it.
+        services = hosts.stack.format_arn(service="ecs", resource="service", resource_name=f"{hosts.cluster_name}/")
+        of_ecs = {"source": ["aws.ecs"]}
+        self.rule: events.CfnRule = events.CfnRule(
+            self,
+            "Rule",
+            description="What ECS reports of the cluster: services, deployments, ends of tasks, health of hosts",
+            # cdk-preflight takes nothing beside $or (pf-events-pattern-or-exclusive).
+            event_pattern={
+                "$or": [
+                    {
+                        **of_ecs,
+                        "detail-type": [SERVICE_ACTION, HOST_HEALTH],
+                        "detail": {"clusterArn": [hosts.cluster_arn]},
+                    },
+                    {
+                        **of_ecs,
+                        "detail-type": [TASK_STATE],
+                        "detail": {"clusterArn": [hosts.cluster_arn], "lastStatus": ["STOPPED"]},
+                    },
+                    {**of_ecs, "detail-type": [DEPLOYMENT_STATE], "resources": [{"prefix": services}]},
+                ],
+            },
+            targets=[target],
+        )
+        self.rule_of_ec2: events.CfnRule = events.CfnRule(
+            self,
+            "Ec2Rule",
+            description="What EC2 takes back: Spot instances and Capacity Blocks of the region",
+            event_pattern={"source": ["aws.ec2"], "detail-type": [SPOT_WARNING, *BLOCK_WARNINGS]},
+            targets=[target],
+        )
+        for each in COUNTED.values():
+            logs.CfnMetricFilter(
+                self,
+                each.metric,
+                log_group_name=log_group.log_group_name,
+                filter_pattern=each.filter_pattern,
+                metric_transformations=[
+                    logs.CfnMetricFilter.MetricTransformationProperty(
+                        metric_namespace=namespace_of_events(hosts.cluster_name),
+                        metric_name=each.metric,
+                        metric_value="1",
+                        unit="Count",
+                        dimensions=[
+                            logs.CfnMetricFilter.DimensionProperty(key=key, value=path)
+                            for key, path in each.dimensions.items()
+                        ]
+                        or None,
+                    )
+                ],
+            )
+        log_group.add_to_resource_policy(
+            iam.PolicyStatement(
+                principals=[iam.ServicePrincipal("events.amazonaws.com")],
+                actions=["logs:CreateLogStream", "logs:PutLogEvents"],
+                resources=[log_group.log_group_arn],
+            )
+        )
+
+    def _arn_of_logs(self, hosts: ClusterHosts) -> str:
+        """The ARN of the log group as EventBridge takes it, without the ``:*`` of CloudFormation's."""
+        return hosts.stack.format_arn(
+            service="logs",
+            resource="log-group",
+            resource_name=self.log_group.log_group_name,
+            arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME,
+        )

@@ -1,0 +1,349 @@
+"""What watches the GPUs of a cluster, and everything that waits for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias, cast
+
+import aws_cdk as cdk
+from aws_cdk import aws_autoscaling as autoscaling
+from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+
+from gpu_constructs.cdk.arguments import flag, known_number, of_kind
+from gpu_constructs.cdk.durations import whole_seconds
+from gpu_constructs.cdk.kinds import checked
+from gpu_constructs.cdk.same_place import require_same_place
+from gpu_constructs.cluster.capacity.gpu_capacity import GpuCapacity
+from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
+from gpu_constructs.cluster.managed.managed_gpu_capacity import ManagedGpuCapacity
+from gpu_constructs.cluster.monitoring.alarms import ClusterAlarms, alarms_of_cluster, alarms_of_pool
+from gpu_constructs.cluster.monitoring.daemon_task import collector_task, daemon_workload, let_privileged_run
+from gpu_constructs.cluster.monitoring.dashboard import dashboard_of
+from gpu_constructs.cluster.monitoring.events import ClusterEvents
+from gpu_constructs.cluster.monitoring.options import KEPT, AlarmLimits
+from gpu_constructs.cluster.monitoring.recovery import GpuRecovery
+from gpu_constructs.cluster.monitoring.watched import GROUP_METRICS, WatchedCluster, WatchedPool
+from gpu_constructs.errors import IncompatibleError, InvalidValueError
+from gpu_constructs.facts.aws_limits import MAX_PERCENT
+from gpu_constructs.fleet import Unknown, Workload
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_cloudwatch as cloudwatch
+    from aws_cdk import aws_sns as sns
+
+# More would take a cluster down in a day.
+_MOST_REPLACEMENTS = 100
+# As long as managed draining waits for the tasks of a host.
+_LONGEST_DRAIN_SECONDS = 48 * 3600
+_ALARMS = "cloudwatch.amazonaws.com"
+
+_Capacities: TypeAlias = Callable[[], Sequence[GpuCapacity | ManagedGpuCapacity]]
+
+
+class GpuMonitoring(Construct):
+    """Measures the GPUs of a cluster, shows them, and raises alarms; made by `GpuCluster.add_monitoring`.
+
+    Attributes:
+        hosts: What the hosts of the cluster share.
+        notify: The topic that alarms notify; None without one.
+        log_group: The measurements, a line for each GPU and minute.
+        events: What ECS reports of the cluster.
+        task_definition: The daemon's task; None without such capacity.
+        service: The daemon: one task on each host with NVIDIA GPUs; None without such capacity.
+        dashboard: The dashboard.
+        recovery: What `add_recovery` added; None before.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        hosts: ClusterHosts,
+        capacities: _Capacities,
+        notify: sns.ITopic | None = None,
+        alarms: AlarmLimits | None = None,
+        image: ecs.ContainerImage | None = None,
+        per_gpu: bool = False,
+        privileged: bool = True,
+        log_retention: logs.RetentionDays = logs.RetentionDays.ONE_MONTH,
+        log_removal_policy: cdk.RemovalPolicy = cdk.RemovalPolicy.DESTROY,
+    ) -> None:
+        limits = of_kind("alarms", alarms, AlarmLimits, example="AlarmLimits(idle_minutes=None)")
+        require_topic("notify", notify, hosts.stack)
+        keep_room = hosts.room_for_daemons(KEPT)
+        super().__init__(scope, construct_id)
+        self.hosts: ClusterHosts = hosts
+        self.notify: sns.ITopic | None = notify
+        self._pools: list[WatchedPool] = []
+        self._capacities = capacities
+        self._is_privileged = privileged
+        self._log_retention = log_retention
+        self._log_removal_policy = log_removal_policy
+        self.log_group: logs.LogGroup = self._make_log_group("Logs")
+        self.events: ClusterEvents = ClusterEvents(
+            self, "Events", hosts=hosts, log_group=self._make_log_group("EventLogs")
+        )
+        self.task_definition: ecs.Ec2TaskDefinition | None = None
+        self._make_task = partial(
+            collector_task,
+            self,
+            "Collector",
+            hosts=hosts,
+            log_group=self.log_group,
+            image=image,
+            per_gpu=per_gpu,
+            privileged=privileged,
+        )
+        self.service: ecs.Ec2Service | None = None
+        self._limits = limits
+        self._alarms = ClusterAlarms(self, "Alarms", notify=notify)
+        self._alarms.add(alarms_of_cluster(self._watched(), self._limits))
+        for each in capacities():
+            self.watch(each)
+        self.dashboard: cloudwatch.CfnDashboard = dashboard_of(
+            self,
+            "Dashboard",
+            stack=hosts.stack,
+            cluster=self._watched,
+            alarms=lambda: [each.alarm_arn for each in self._shown_alarms()],
+        )
+        self.recovery: GpuRecovery | None = None
+        if notify is not None:
+            let_alarms_publish(self, notify, hosts)
+        hosts.alarms.tell(self._alarms.tell_of)
+        # Last, since sizes in task definitions are not taken back if something is refused after it.
+        keep_room()
+        hosts.are_measured = True
+
+    @property
+    def capacities(self) -> Sequence[GpuCapacity | ManagedGpuCapacity]:
+        """Every capacity of the cluster so far, those included that were added after the monitoring."""
+        return self._capacities()
+
+    @property
+    def workload(self) -> Workload:
+        """The daemon, as the value that every check reads."""
+        return daemon_workload(self.node.id)
+
+    def _run_daemon(self) -> ecs.Ec2Service:
+        self.task_definition = self._make_task()
+        service = ecs.Ec2Service(
+            self,
+            "Daemon",
+            cluster=self.hosts.cluster,
+            task_definition=self.task_definition,
+            daemon=True,
+            # One host has room for one of them; GPUs are not measured while it is replaced.
+            min_healthy_percent=0,
+            max_healthy_percent=MAX_PERCENT,
+            circuit_breaker=ecs.DeploymentCircuitBreaker(rollback=True),
+        )
+        # CDK writes one for the circuit breaker, and CloudFormation replaces a service that gets one.
+        cast("ecs.CfnService", service.node.find_child("Service")).deployment_controller = None
+        service.node.add_dependency(self.hosts.association.services_depend_on)
+        return service
+
+    def _make_log_group(self, construct_id: str) -> logs.LogGroup:
+        return logs.LogGroup(
+            self,
+            construct_id,
+            retention=self._log_retention,
+            encryption_key=self.hosts.encryption_key,
+            removal_policy=self._log_removal_policy,
+        )
+
+    @property
+    def alarms(self) -> Mapping[str, cloudwatch.Alarm]:
+        """The alarms, by their ids under ``Alarms``; those of a capacity begin with its id, as ``L4TasksWait``."""
+        return self._alarms.by_name
+
+    def watch(self, capacity: GpuCapacity | ManagedGpuCapacity) -> None:
+        """Defines the alarms of a capacity, and lets its Auto Scaling group send what they need.
+
+        With the first that has NVIDIA GPUs the daemon is defined, which measures those of all.
+
+        Args:
+            capacity: A capacity of the cluster, which calls this itself for those that come later.
+        """
+        if isinstance(capacity, GpuCapacity):
+            group = cast("autoscaling.CfnAutoScalingGroup", capacity.auto_scaling_group.node.default_child)
+            group.metrics_collection = [
+                autoscaling.CfnAutoScalingGroup.MetricsCollectionProperty(
+                    granularity="1Minute", metrics=list(GROUP_METRICS)
+                )
+            ]
+            if capacity.boot_check is not None:
+                self._alarms.tell_of(capacity.boot_check.alarm)
+            if self.hosts.runs_daemons_on(capacity.pool):
+                self.service = self.service or self._run_daemon()
+                if self._is_privileged:
+                    let_privileged_run(capacity)
+        pool = _watched_pool(capacity, self.hosts.cluster_name)
+        self._pools.append(pool)
+        self._alarms.add(alarms_of_pool(pool, self._limits))
+        # With the first capacity whose GPUs are measured come the alarms of the measurements.
+        self._alarms.add(alarms_of_cluster(self._watched(), self._limits))
+
+    def _shown_alarms(self) -> list[cloudwatch.Alarm]:
+        """The alarms on the dashboard: those of hosts that failed their check at boot, and of the recovery, as well."""
+        checks = [each.boot_check for each in self.capacities if isinstance(each, GpuCapacity)]
+        others = [each.alarm for each in (*checks, self.recovery) if each is not None]
+        return [*self.alarms.values(), *others]
+
+    def _watched(self) -> WatchedCluster:
+        return WatchedCluster(
+            name=self.hosts.cluster_name,
+            region=self.hosts.stack.region,
+            event_log=self.events.log_group.log_group_name,
+            gpu_log=self.log_group.log_group_name,
+            pools=tuple(self._pools),
+        )
+
+    @checked
+    def add_recovery(
+        self,
+        *,
+        notify: sns.ITopic | None = None,
+        replacements_per_day: int = 3,
+        drain_timeout: cdk.Duration | None = None,
+        end_remaining_tasks: bool = True,
+    ) -> GpuRecovery:
+        """Drains and replaces hosts whose GPUs fail, and Spot hosts that EC2 is about to take back.
+
+        A GPU has failed after an Xid that ECS itself takes for fatal (`gpu_constructs.facts.xid`), when it is
+        missing, or when ECS reports the health check ``ACCELERATED_COMPUTE`` of its host as impaired, which AWS
+        documents for Managed Instances and not for Auto Scaling groups. Its host gets no new tasks; services start
+        theirs elsewhere; tasks on the failed GPU are stopped at once, and a `GpuJob` among them runs again within its
+        `JobRetries`. When the host is empty, its Auto Scaling group replaces it. Hosts on Managed Instances are AWS's
+        own to replace.
+
+        After a rebalance recommendation the host is drained and replaced likewise, but no task is stopped for it. After
+        an interruption warning it is drained, as the ECS agent does by itself, and EC2 ends it.
+
+        Args:
+            notify: The topic that gets a message of each step. By default the one that alarms notify.
+            replacements_per_day: How many hosts may be replaced in one day (UTC) after a fault, 1 to 100. Further
+                hosts are left alone, and the alarm goes off. As many again may be replaced after recommendations.
+            drain_timeout: How long the tasks of a host may take to move or to end, a minute to 48 hours. By default
+                an hour.
+            end_remaining_tasks: Whether tasks that are left then are stopped, to run again elsewhere. With False, the
+                host is replaced once they have ended by themselves, for which it waits 48 hours more.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself, it has no topic, or there is a recovery already.
+            IncompatibleError: The topic is a FIFO topic, or in another region.
+        """
+        topic = notify or self.notify
+        if topic is None:
+            raise InvalidValueError(
+                "a recovery needs a topic for its messages",
+                argument="notify",
+                fix="notify=sns.Topic(self, 'Operators'), here or in add_monitoring",
+            )
+        require_topic("notify", topic, self.hosts.stack)
+        flag("end_remaining_tasks", end_remaining_tasks)
+        most = known_number(
+            "replacements_per_day",
+            replacements_per_day,
+            smallest=1,
+            largest=_MOST_REPLACEMENTS,
+            unit="hosts",
+            fix="replacements_per_day=3",
+            why="does not go into the definition of the state machine",
+        )
+        seconds = whole_seconds(
+            "drain_timeout", drain_timeout or cdk.Duration.hours(1), smallest=60, largest=_LONGEST_DRAIN_SECONDS
+        )
+        if isinstance(seconds, Unknown):
+            raise InvalidValueError(
+                "a time that is only known at deploy time does not go into the definition of the state machine",
+                argument="drain_timeout",
+                fix="cdk.Duration.hours(1)",
+            )
+        if self.recovery is not None:
+            raise InvalidValueError(
+                "the cluster has a recovery already", argument="add_recovery", fix="one call, with all of its arguments"
+            )
+        self.recovery = GpuRecovery(
+            self,
+            "Recovery",
+            hosts=self.hosts,
+            capacities=lambda: [each for each in self.capacities if isinstance(each, GpuCapacity)],
+            notify=topic,
+            replacements_per_day=most,
+            drain_seconds=seconds,
+            end_remaining_tasks=end_remaining_tasks,
+        )
+        if topic is not self.notify:
+            let_alarms_publish(self.recovery, topic, self.hosts)
+        return self.recovery
+
+
+def _watched_pool(capacity: GpuCapacity | ManagedGpuCapacity, cluster_name: str) -> WatchedPool:
+    return WatchedPool(
+        pool=capacity.pool,
+        cluster_name=cluster_name,
+        provider_name=capacity.capacity_provider_name,
+        group_name=capacity.auto_scaling_group.auto_scaling_group_name if isinstance(capacity, GpuCapacity) else None,
+    )
+
+
+def require_topic(argument: str, topic: sns.ITopic | None, stack: cdk.Stack) -> None:
+    """Refuses a topic that the alarms of a stack cannot use.
+
+    A topic of another region: PutMetricAlarm answers ``Invalid region ca-central-1 specified. Only us-west-2 is
+    supported.`` (https://github.com/cds-snc/notification-terraform/pull/128). A FIFO topic delivers to queues alone
+    (https://docs.aws.amazon.com/sns/latest/dg/fifo-message-delivery.html), and wants a message group of each message
+    (https://docs.aws.amazon.com/sns/latest/api/API_Publish.html), which the messages of a recovery do not have.
+
+    Raises:
+        IncompatibleError: It is a FIFO topic, or certain to be in another region.
+    """
+    if topic is None:
+        return
+    if topic.fifo:
+        raise IncompatibleError(
+            "a FIFO topic sends nothing to people: no mail, no text message, no HTTPS",
+            argument=argument,
+            fix="sns.Topic(self, 'Operators', enforce_ssl=True)",
+        )
+    why = "and alarms publish in their own region alone"
+    require_same_place(stack, argument, region=topic.env.region, what="topic", why=why)
+
+
+def let_alarms_publish(scope: Construct, topic: sns.ITopic, hosts: ClusterHosts) -> None:
+    """Lets the alarms of an account publish to a topic, and use its key.
+
+    The policy that a topic has by itself lets the alarms of its account publish. Any other policy, such as that of
+    ``enforce_ssl=True``, replaces it (https://repost.aws/knowledge-center/cloudwatch-receive-sns-for-alarm-trigger).
+
+    Args:
+        scope: Where a warning is shown for a topic that CDK does not change, since it is imported.
+        topic: The topic.
+        hosts: The hosts of the cluster, which are where the alarms are.
+    """
+    partition, region, account = hosts.place
+    alarms = f"arn:{partition}:cloudwatch:{region}:{account}:alarm:*"
+    added = topic.add_to_resource_policy(
+        iam.PolicyStatement(
+            sid="AlarmsPublish",
+            principals=[iam.ServicePrincipal(_ALARMS)],
+            actions=["sns:Publish"],
+            resources=[topic.topic_arn],
+            conditions={"ArnLike": {"aws:SourceArn": alarms}},
+        )
+    )
+    if not added.statement_added:
+        cdk.Annotations.of(scope).add_warning_v2(
+            "gpu-constructs:GpuMonitoring.notify",
+            f"the policy of topic {topic.node.id} is not changed, since the topic is imported; alarms reach it where "
+            f"that policy allows sns:Publish to {_ALARMS}, or is the one that SNS makes",
+        )
+    if topic.master_key is not None:
+        # https://repost.aws/knowledge-center/cloudwatch-configure-alarm-sns
+        topic.master_key.grant(iam.ServicePrincipal(_ALARMS), "kms:Decrypt", "kms:GenerateDataKey*")

@@ -1,0 +1,195 @@
+"""Which CUDA a container image has, and which drivers and GPUs a CUDA is for: tables and look-ups over them.
+
+A driver runs programs of an older CUDA, and within one major version of a newer one. A program that is older than its
+GPU may still run, compiled at its start. Facts as of 2026-11-21.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from gpu_constructs.facts.values import dataclass
+
+CUDA_COMPATIBILITY = "https://docs.nvidia.com/deploy/cuda-compatibility/"
+# Letters of targets:
+# https://developer.nvidia.com/blog/nvidia-blackwell-and-nvidia-cuda-12-9-introduce-family-specific-architecture-features
+CUDA_RELEASE_NOTES = "https://docs.nvidia.com/cuda/cuda-toolkit-release-notes/"
+
+Cuda = tuple[int, int]
+"""A version of CUDA as (major, minor)."""
+
+
+@dataclass(frozen=True, slots=True)
+class CudaImage:
+    """The CUDA of a container image.
+
+    Attributes:
+        cuda: Its version.
+        has_kernels: Whether the image brings a framework that is compiled for GPUs, and not the toolkit alone.
+        has_libraries: Whether it brings the libraries of the toolkit at least.
+        is_compatible: Whether it uses its forward compatibility package by itself where the driver is older.
+    """
+
+    cuda: Cuda
+    has_kernels: bool = True
+    has_libraries: bool = True
+    is_compatible: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Releases:
+    """The CUDA of the releases of one repository.
+
+    Attributes:
+        repository: The image without its tag.
+        tag: What a tag looks like that says the version.
+        since: Versions from which on the CUDA is another; None where no source says it.
+        source: Who says so.
+    """
+
+    repository: str
+    tag: str
+    since: tuple[tuple[tuple[int, ...], Cuda | None], ...]
+    source: str
+
+
+_AWS = "public.ecr.aws/deep-learning-containers/"
+_DLC = "https://github.com/aws/deep-learning-containers/blob/main/docs/{}/changelog/index.md"
+_NUMBERS = r"(\d{1,4}(?:\.\d{1,4}){0,3})(?!\d)"
+_VERSION = f"v?{_NUMBERS}"
+_SERVER = f"server-cuda-v{_NUMBERS}"
+_RELEASES = (
+    _Releases(
+        repository="vllm/vllm-openai",
+        tag=_VERSION,
+        since=(((0, 9), (12, 8)), ((0, 10), None), ((0, 13), (12, 9)), ((0, 20), (13, 0))),
+        source="https://github.com/vllm-project/vllm/issues/18813",
+    ),
+    _Releases(
+        repository="lmsysorg/sglang",
+        tag=_VERSION,
+        since=(((0, 5, 5), (12, 9)), ((0, 5, 11), (13, 0))),
+        source=_DLC.format("sglang"),
+    ),
+    _Releases(
+        repository="ghcr.io/huggingface/text-generation-inference",
+        tag=_VERSION,
+        since=(((3,), (12, 4)),),
+        source="https://github.com/huggingface/text-generation-inference/blob/main/Dockerfile",
+    ),
+    _Releases(
+        repository="nvcr.io/nvidia/tritonserver",
+        tag=_VERSION,
+        since=(((25, 3), (12, 8)), ((25, 4), None)),
+        source="https://docs.nvidia.com/deeplearning/triton-inference-server/release-notes/rel-25-03.html",
+    ),
+    _Releases(
+        repository="nvcr.io/nvidia/pytorch",
+        tag=_VERSION,
+        since=(((26, 3), (13, 2)),),
+        source="https://docs.nvidia.com/deeplearning/frameworks/pytorch-release-notes/",
+    ),
+    _Releases(
+        repository="nvcr.io/nvidia/sglang",
+        tag=_VERSION,
+        since=(((25, 10), (13, 0)),),
+        source="https://docs.nvidia.com/deeplearning/frameworks/sglang-release-notes/",
+    ),
+    _Releases(
+        repository=f"{_AWS}vllm",
+        tag=_SERVER,
+        since=(((1,), (12, 9)), ((2,), (13, 0))),
+        source=_DLC.format("vllm"),
+    ),
+    _Releases(repository=f"{_AWS}sglang", tag=_SERVER, since=(((1,), (13, 0)),), source=_DLC.format("sglang")),
+)
+_BY_REPOSITORY = {each.repository: each for each in _RELEASES}
+
+# Tags that say the CUDA itself: 12.8.1-base-ubuntu24.04 of a toolkit, 2.11.0-cuda12.8-cudnn9-runtime and
+# 2.13-cu133-amzn2023 of frameworks.
+_TOOLKITS = frozenset({"nvidia/cuda", "nvcr.io/nvidia/cuda"})
+_WITH_SUFFIX = frozenset(
+    {"pytorch/pytorch", *(f"{_AWS}{each}" for each in ("pytorch", "pytorch-training", "pytorch-inference"))}
+)
+_WITH_LIBRARIES = re.compile(r"-(?:runtime|devel)(?![a-z])")
+_OF_NVIDIA = ("nvcr.io/nvidia/pytorch", "nvcr.io/nvidia/sglang")
+_LEADING = re.compile(r"(\d{1,2})\.(\d{1,2})(?![0-9])")
+_SUFFIX = re.compile(r"(?<![a-z0-9])cu(?:da)?(\d{2})\.?(\d)(?![0-9])")
+_DOCKER_HUB = re.compile(r"(?:index\.|registry-1\.)?docker\.io/")
+
+# NVIDIA's minor version compatibility: the first driver branch of a major version.
+_FIRST_BRANCH = {11: 450, 12: 525, 13: 580}
+
+# Maxwell, Pascal and Volta: "removed offline compilation and library support" (CUDA 13.0).
+_DROPPED_IN = 13
+_FIRST_OF_13 = (7, 5)
+# The first compute capability with a target of each letter:
+# https://docs.nvidia.com/cuda/cuda-programming-guide/05-appendices/compute-capabilities.html
+_FIRST_WITH_FEATURES: Mapping[str, Cuda] = {"a": (9, 0), "f": (10, 0)}
+
+
+def cuda_image(image: str) -> CudaImage | None:
+    """The CUDA of a container image, as far as its name says it.
+
+    Returns:
+        None where no source says it: images of one's own, mirrors, a digest, tags such as ``latest``.
+    """
+    repository, _, tag = _DOCKER_HUB.sub("", image, count=1).partition("@")[0].rpartition(":")
+    if repository in _TOOLKITS:
+        leading = _LEADING.match(tag)
+        if leading is None:
+            return None
+        has_libraries = _WITH_LIBRARIES.search(tag) is not None
+        return CudaImage((int(leading[1]), int(leading[2])), has_kernels=False, has_libraries=has_libraries)
+    releases = _BY_REPOSITORY.get(repository)
+    suffix = _SUFFIX.search(tag) if releases or repository in _WITH_SUFFIX else None
+    cuda = (int(suffix[1]), int(suffix[2])) if suffix else None if releases is None else _of_release(releases, tag)
+    # "All ship cuda-compat", and the start script of AWS's and NVIDIA's images enables it when the driver is older.
+    return None if cuda is None else CudaImage(cuda, is_compatible=repository.startswith((_AWS, *_OF_NVIDIA)))
+
+
+def first_branch(cuda: Cuda) -> int | None:
+    """The first driver branch that runs programs of a CUDA without its forward compatibility package.
+
+    Returns:
+        None for a major version that the table does not know.
+    """
+    return _FIRST_BRANCH.get(cuda[0])
+
+
+def is_dropped(compute_capability: tuple[int, int], cuda: Cuda) -> bool:
+    """Whether a CUDA no longer compiles for a GPU, and its libraries have no code for it, whatever the driver."""
+    return cuda[0] >= _DROPPED_IN and compute_capability < _FIRST_OF_13
+
+
+def runs_on(compute_capability: Cuda, target: Cuda, features: str = "") -> bool:
+    """Whether a GPU runs code that was compiled for a compute capability.
+
+    Args:
+        compute_capability: Of the GPU, as (major, minor).
+        target: What the code was compiled for, as (major, minor).
+        features: The letter of the target: ``a`` for code of this architecture alone, such as ``sm_90a``; ``f`` for
+            code of its family, such as ``sm_100f``; empty for code that later GPUs run as well.
+    """
+    if features == "a":
+        return compute_capability == target
+    return compute_capability >= target and (features != "f" or compute_capability[0] == target[0])
+
+
+def is_target(target: Cuda, features: str = "") -> bool:
+    """Whether code can be compiled for a target.
+
+    Args:
+        target: The compute capability, as (major, minor).
+        features: The letter of the target.
+    """
+    return target >= _FIRST_WITH_FEATURES.get(features, target)
+
+
+def _of_release(releases: _Releases, tag: str) -> Cuda | None:
+    found = re.match(releases.tag, tag)
+    if found is None:
+        return None
+    version = tuple(int(each) for each in found[1].split("."))
+    return next((cuda for first, cuda in reversed(releases.since) if version >= first), None)

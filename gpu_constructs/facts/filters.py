@@ -1,0 +1,350 @@
+"""What an instance type can be chosen by: a table with a row for each filter, and the needs that fill it in.
+
+A fact that is unknown never satisfies a need. GPU means NVIDIA GPU, as in ECS.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import fields, replace
+from enum import Enum
+from functools import partial
+from typing import Any, Generic, TypeVar
+
+from gpu_constructs.errors import InvalidValueError, argument_named, shown
+from gpu_constructs.facts.budget import ENTRIES
+from gpu_constructs.facts.catalogue import family, known_name, models, regions
+from gpu_constructs.facts.gpu_features import precision
+from gpu_constructs.facts.model import Architecture, InstanceType, PurchaseClass, Vendor
+from gpu_constructs.facts.prices import Price
+from gpu_constructs.facts.values import dataclass
+
+_Value = TypeVar("_Value", float, tuple[int, int])
+_Choice = TypeVar("_Choice", bound=Enum)
+
+
+@dataclass(frozen=True, slots=True)
+class Range(Generic[_Value]):
+    """Values between two bounds, both included.
+
+    Attributes:
+        low: The smallest; None has no bound.
+        high: The largest; None has no bound.
+    """
+
+    low: _Value | None = None
+    high: _Value | None = None
+
+    def __contains__(self, value: _Value | None) -> bool:
+        """Whether a value is within; an unknown one, None, never is."""
+        if value is None:
+            return False
+        return (self.low is None or value >= self.low) and (self.high is None or value <= self.high)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """An instance type and what it costs.
+
+    Attributes:
+        instance_type: The type.
+        price: Its on-demand list price; None if no list has it.
+    """
+
+    instance_type: InstanceType
+    price: Price | None
+
+    @property
+    def accelerators(self) -> float:
+        """Accelerators of any vendor, a part of a GPU as a part: 0.125 of g6f.large."""
+        devices = self.instance_type.accelerators
+        return 0 if devices is None else devices.logical_count * devices.partition
+
+    @property
+    def usd_per_hour(self) -> float | None:
+        """US dollars an hour on demand; None if unknown."""
+        return None if self.price is None else self.price.usd_per_hour
+
+    @property
+    def usd_per_accelerator_hour(self) -> float | None:
+        """US dollars an hour for each whole accelerator; None if unknown, or without accelerators."""
+        whole, usd = self.accelerators, self.usd_per_hour
+        return usd / whole if usd is not None and whole else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstanceNeeds:
+    """What an instance type must be; None and an empty tuple ask for nothing.
+
+    Attributes:
+        gpus: Whole NVIDIA GPUs; fractional types such as g6f have 0.
+        gpu_memory_mib: Memory of each GPU in MiB, as EC2 reports it.
+        gpu_memory_total_mib: Memory of all its GPUs together in MiB.
+        accelerators: Accelerators of any vendor that the operating system sees.
+        models: Models of accelerators as in `gpu_constructs.facts.models`, in any case; one of them.
+        vendor: Who makes the accelerators.
+        compute_capability: CUDA compute capability as (major, minor).
+        precision: A number format that the GPUs must take, see `gpu_constructs.facts.gpu_features`.
+        nvlink: Whether NVLink must join the GPUs of a host, or must not.
+        efa: Whether Elastic Fabric Adapters must be supported, or must not be.
+        network_gbps: Bandwidth in Gbit/s, as AWS prints it; bursts count where it prints "Up to".
+        vcpus: Default vCPUs.
+        memory_mib: Nominal memory of the host in MiB.
+        architecture: Processor architecture.
+        families: Families such as ``g6``; one of them.
+        region: A region that must have offered it when the catalogue was recorded; its prices count.
+        purchase: How it must be possible to buy it.
+        usd_per_hour: On-demand list price in US dollars an hour.
+
+    Raises:
+        InvalidValueError: A value can mean nothing, such as a range that is empty.
+        UnknownNameError: There is no such name; carries the nearest names.
+    """
+
+    gpus: Range[float] | None = None
+    gpu_memory_mib: Range[float] | None = None
+    gpu_memory_total_mib: Range[float] | None = None
+    accelerators: Range[float] | None = None
+    models: tuple[str, ...] = ()
+    vendor: Vendor | None = None
+    compute_capability: Range[tuple[int, int]] | None = None
+    precision: str | None = None
+    nvlink: bool | None = None
+    efa: bool | None = None
+    network_gbps: Range[float] | None = None
+    vcpus: Range[float] | None = None
+    memory_mib: Range[float] | None = None
+    architecture: Architecture | None = None
+    families: tuple[str, ...] = ()
+    region: str | None = None
+    purchase: PurchaseClass | None = None
+    usd_per_hour: Range[float] | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in self.given():
+            object.__setattr__(self, name, _ROWS[name].checked(name, value))
+
+    def given(self) -> Iterator[tuple[str, Any]]:
+        """The needs that ask for something, by name, in the order of the table."""
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if value is not None and value != ():
+                yield each.name, value
+
+    def over(self, others: InstanceNeeds) -> InstanceNeeds:
+        """These needs, and the others where these ask for nothing."""
+        return replace(others, **dict(self.given()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """A row of the table.
+
+    Attributes:
+        name: The field of `InstanceNeeds` that asks for it.
+        checked: Returns a need in its canonical form, or raises; takes the name and the need.
+        holds: Whether an offer satisfies a need.
+        of_accelerators: Whether nothing without accelerators can satisfy it.
+    """
+
+    name: str
+    checked: Callable[[str, Any], Any]
+    holds: Callable[[Offer, Any], bool]
+    of_accelerators: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """One need, filled in.
+
+    Attributes:
+        name: The field of `InstanceNeeds`, or what else asks for it.
+        holds: Whether an offer satisfies it.
+    """
+
+    name: str
+    holds: Callable[[Offer], bool]
+
+
+def conditions(needs: InstanceNeeds) -> tuple[Condition, ...]:
+    """What an offer must satisfy, in the order of the table."""
+    return tuple(Condition(name=name, holds=partial(_satisfies, _ROWS[name], value)) for name, value in needs.given())
+
+
+def needs_like(found: InstanceType) -> InstanceNeeds:
+    """What a type must be to stand in for another one in a capacity provider, such as for Spot.
+
+    One GPU shape, as a provider takes it, and a host on which every task of the other one fits.
+    """
+    devices = found.accelerators
+    host = InstanceNeeds(
+        vcpus=Range(low=found.vcpus),
+        memory_mib=Range(low=found.memory_mib),
+        architecture=found.architecture,
+    )
+    if devices is None:
+        return replace(host, accelerators=Range(0, 0))
+    host = replace(host, accelerators=Range(devices.logical_count, devices.logical_count), vendor=devices.vendor)
+    if devices.vendor is not Vendor.NVIDIA:
+        return replace(host, models=(devices.model,))
+    memory = devices.memory_mib
+    return replace(
+        host,
+        gpus=Range(devices.count, devices.count),
+        gpu_memory_mib=None if memory is None else Range(low=memory, high=memory if devices.is_fractional else None),
+        compute_capability=None if devices.compute_capability is None else Range(low=devices.compute_capability),
+        nvlink=devices.has_nvlink or None,
+        efa=found.network.device_rdma or None,
+    )
+
+
+def _satisfies(row: Filter, value: object, offer: Offer) -> bool:
+    return row.holds(offer, value)
+
+
+def _amounts(argument: str, value: object) -> Range[float]:
+    """A range of numbers that is not empty."""
+    match value:
+        case Range(low=low, high=high) if all(each is None or _is_amount(each) for each in (low, high)):
+            return _not_empty(argument, value)
+    raise InvalidValueError(
+        f"got {shown(value)}", argument=argument, value=value, allowed="a Range of numbers from 0, such as Range(1, 4)"
+    )
+
+
+def _is_amount(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf
+
+
+def _capabilities(argument: str, value: object) -> Range[tuple[int, int]]:
+    match value:
+        case Range(low=(int(), int()) | None, high=(int(), int()) | None):
+            return _not_empty(argument, value)
+    allowed = "a Range of major and minor as two whole numbers, such as Range((8, 9), None)"
+    raise InvalidValueError(f"got {shown(value)}", argument=argument, value=value, allowed=allowed)
+
+
+def _not_empty(argument: str, value: Range[Any]) -> Range[Any]:
+    if value.low is not None and value.high is not None and value.low > value.high:
+        low, high = (f"{each:g}" if isinstance(each, float) else str(each) for each in (value.low, value.high))
+        raise InvalidValueError(f"nothing is at least {low} and at most {high}", argument=argument, value=value)
+    return value
+
+
+def _switch(argument: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise InvalidValueError(f"got {shown(value)}", argument=argument, value=value, allowed="True or False")
+    return value
+
+
+def _choice(choices: type[_Choice], argument: str, value: object) -> _Choice:
+    try:
+        return choices(value)
+    except ValueError:
+        allowed = ", ".join(str(each) for each in choices)
+        raise InvalidValueError(f"got {shown(value)}", argument=argument, value=value, allowed=allowed) from None
+
+
+def _format(argument: str, value: object) -> str:
+    with argument_named(argument):
+        return precision(value).name  # type: ignore[arg-type]  # it refuses what is not a string
+
+
+def _each(checked: Callable[[str, Any], str], argument: str, value: object) -> tuple[str, ...]:
+    if not isinstance(value, tuple) or len(value) > ENTRIES:
+        raise InvalidValueError(
+            f"got {shown(value)}", argument=argument, value=value, allowed=f"a tuple of at most {ENTRIES} names"
+        )
+    return tuple(checked(argument, each) for each in value)
+
+
+def _family(argument: str, value: object) -> str:
+    with argument_named(argument):
+        return family(value)[0].family  # type: ignore[arg-type]  # it refuses what is not a string
+
+
+def _of_device(offer: Offer, fact: str) -> Any:  # noqa: ANN401 - as the field has it
+    return getattr(offer.instance_type.accelerators, fact, None)
+
+
+def _gpu_memory_total(offer: Offer) -> int | None:
+    return None if offer.instance_type.gpu_memory_mib is None else _of_device(offer, "total_memory_mib")
+
+
+def _takes(offer: Offer, name: str) -> bool:
+    return (_of_device(offer, "compute_capability") or (0, 0)) >= precision(name).lowest
+
+
+def _amount(name: str, fact: Callable[[Offer], float | None], *, of_accelerators: bool = False) -> Filter:
+    return Filter(
+        name=name,
+        checked=_amounts,
+        holds=lambda offer, wanted: fact(offer) in wanted,
+        of_accelerators=of_accelerators,
+    )
+
+
+def _yes_or_no(name: str, fact: Callable[[Offer], bool | None], *, of_accelerators: bool = False) -> Filter:
+    return Filter(
+        name=name,
+        checked=_switch,
+        holds=lambda offer, wanted: fact(offer) is wanted,
+        of_accelerators=of_accelerators,
+    )
+
+
+FILTERS: tuple[Filter, ...] = (
+    _amount("gpus", lambda offer: offer.instance_type.gpus),
+    _amount("gpu_memory_mib", lambda offer: offer.instance_type.gpu_memory_mib, of_accelerators=True),
+    _amount("gpu_memory_total_mib", _gpu_memory_total, of_accelerators=True),
+    _amount("accelerators", lambda offer: _of_device(offer, "logical_count") or 0),
+    Filter(
+        name="models",
+        checked=partial(_each, partial(known_name, models)),
+        holds=lambda offer, wanted: _of_device(offer, "model") in wanted,
+        of_accelerators=True,
+    ),
+    Filter(
+        name="vendor",
+        checked=partial(_choice, Vendor),
+        holds=lambda offer, wanted: _of_device(offer, "vendor") is wanted,
+        of_accelerators=True,
+    ),
+    Filter(
+        name="compute_capability",
+        checked=_capabilities,
+        holds=lambda offer, wanted: _of_device(offer, "compute_capability") in wanted,
+        of_accelerators=True,
+    ),
+    Filter(name="precision", checked=_format, holds=_takes, of_accelerators=True),
+    _yes_or_no("nvlink", lambda offer: _of_device(offer, "has_nvlink"), of_accelerators=True),
+    _yes_or_no("efa", lambda offer: offer.instance_type.network.efa_supported),
+    _amount("network_gbps", lambda offer: offer.instance_type.network.gbps),
+    _amount("vcpus", lambda offer: offer.instance_type.vcpus),
+    _amount("memory_mib", lambda offer: offer.instance_type.memory_mib),
+    Filter(
+        name="architecture",
+        checked=partial(_choice, Architecture),
+        holds=lambda offer, wanted: offer.instance_type.architecture is wanted,
+    ),
+    Filter(
+        name="families",
+        checked=partial(_each, _family),
+        holds=lambda offer, wanted: offer.instance_type.family in wanted,
+    ),
+    Filter(
+        name="region",
+        checked=partial(known_name, regions),
+        holds=lambda offer, wanted: wanted in offer.instance_type.regions,
+    ),
+    Filter(
+        name="purchase",
+        checked=partial(_choice, PurchaseClass),
+        holds=lambda offer, wanted: wanted in offer.instance_type.purchase_classes,
+    ),
+    _amount("usd_per_hour", lambda offer: offer.usd_per_hour),
+)
+"""A row for each field of `InstanceNeeds`, in the same order."""
+
+_ROWS = {each.name: each for each in FILTERS}

@@ -1,0 +1,121 @@
+"""Which GPUs compute in which number formats, and which of them NVIDIA MPS can divide.
+
+"Computes in" means that the multiply-add units take the format as it is. Older GPUs emulate some formats, converting
+every value before they compute: the work runs, without the speed or the memory that the format was chosen for. Formats
+of the weights alone are another matter: a kernel unpacks them and computes in 16 bits, which older GPUs do as well.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
+from gpu_constructs.facts.budget import NAME
+from gpu_constructs.facts.values import dataclass
+
+_CUDA = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/ (feature support per compute capability)"
+_TENSORRT = "https://docs.nvidia.com/deeplearning/tensorrt/latest/getting-started/support-matrix.html"
+_VLLM = "https://docs.vllm.ai/en/v0.15.1/features/quantization/ (supported hardware, read on 2026-11-22)"
+_FP8_WEIGHTS = "https://docs.vllm.ai/en/v0.32.0/features/quantization/llm_compressor/fp8/ (7.5 or higher, weight-only)"
+_MXFP4 = "https://huggingface.co/docs/transformers/quantization/mxfp4"
+_BLACKWELL = f"{_TENSORRT}; https://nvidia.github.io/Model-Optimizer/guides/0_support_matrix.html (FP4: Blackwell)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Precision:
+    """One number format and the GPUs that compute in it.
+
+    Attributes:
+        name: As it is written in a need, such as ``bf16``.
+        lowest: The lowest CUDA compute capability that computes in it, or has kernels that unpack it, as
+            (major, minor).
+        source: Where that is from.
+    """
+
+    name: str
+    lowest: tuple[int, int]
+    source: str
+
+
+# As of 2026-11-21. 6.0 has no dp4a instruction, 6.1 does; half precision arithmetic starts with 5.3. INT4 is left out:
+# Turing to Ada compute in it, Hopper and Blackwell do not, and libraries that speak of it mean weights only.
+PRECISIONS: tuple[Precision, ...] = (
+    Precision(name="fp64", lowest=(1, 3), source=_CUDA),
+    Precision(name="fp32", lowest=(1, 0), source=_CUDA),
+    Precision(name="tf32", lowest=(8, 0), source=_CUDA),
+    Precision(name="fp16", lowest=(5, 3), source=_CUDA),
+    Precision(name="bf16", lowest=(8, 0), source=_CUDA),
+    Precision(name="int8", lowest=(6, 1), source=_CUDA),
+    Precision(name="fp8", lowest=(8, 9), source=_TENSORRT),
+    Precision(name="fp6", lowest=(10, 0), source=_CUDA),
+    Precision(name="fp4", lowest=(10, 0), source=_BLACKWELL),
+    # Of the rest only weights are stored, and the GPU computes in 16 bits.
+    # Of several programs that unpack a format, the one that takes the oldest GPU decides.
+    Precision(name="awq", lowest=(7, 5), source=_VLLM),
+    Precision(name="bitsandbytes", lowest=(7, 0), source=_VLLM),
+    Precision(name="fp8-weights", lowest=(7, 5), source=_FP8_WEIGHTS),
+    Precision(name="gptq", lowest=(7, 0), source=_VLLM),
+    Precision(name="mxfp4", lowest=(7, 5), source=_MXFP4),
+)
+
+# Names of the same formats in PyTorch, NVIDIA's own tools and papers.
+_ALIASES = {
+    "bfloat16": "bf16",
+    "double": "fp64",
+    "e4m3": "fp8",
+    "e5m2": "fp8",
+    "float": "fp32",
+    "float16": "fp16",
+    "float32": "fp32",
+    "float64": "fp64",
+    "float8": "fp8",
+    "half": "fp16",
+    "nvfp4": "fp4",
+}
+# 4 bits are the weights of a model alone, in a format of their own.
+_MEANT = dict.fromkeys(("int4", "uint4", "w4a16", "4bit", "4-bit"), ("awq", "gptq", "bitsandbytes"))
+_BY_NAME = {each.name: each for each in PRECISIONS}
+
+
+def precision(name: str) -> Precision:
+    """Look a number format up.
+
+    Args:
+        name: Such as ``bf16`` or ``fp8``, or another common name of it such as ``bfloat16``; in any case.
+
+    Raises:
+        InvalidValueError: If it is not a string.
+        UnknownNameError: If no format has this name; carries the nearest names.
+    """
+    if not isinstance(name, str):
+        raise InvalidValueError(f"{shown(name)} is not a number format", value=name, allowed=", ".join(_BY_NAME))
+    wanted = name.strip().lower()
+    found = _BY_NAME.get(_ALIASES.get(wanted, wanted))
+    if found is not None:
+        return found
+    nearest = _MEANT.get(wanted) or tuple(get_close_matches(wanted[:NAME], _BY_NAME, n=3, cutoff=0.6))
+    raise UnknownNameError(
+        f"no number format {shown(name)}", value=name, nearest=nearest, otherwise=f"one of {', '.join(_BY_NAME)}"
+    )
+
+
+MPS_FIRST_AGENT = "1.107.0"
+"""The first ECS agent that shares GPUs (https://github.com/aws/amazon-ecs-agent/releases/tag/v1.107.0).
+
+It offers that where ``/usr/bin/nvidia-cuda-mps-control`` is there, `SERVICE` is enabled and no GPU is a vGPU, as those
+of G6f and Gr6f are (https://github.com/aws/amazon-ecs-agent, ecs-init/gpu/nvidia_gpu_manager.go, read on 2026-11-22).
+"""
+
+MPS_SERVICE = "nvidia-mps.service"
+
+MPS_FIRST_RELEASE = "20260922"
+"""Date of the first release of the Amazon Linux 2023 GPU image with ECS agent 1.107.0.
+
+The public SSM parameter of this image reports it.
+"""
+
+MPS_LEAST_CAPABILITY = (7, 0)
+"""CUDA compute capability from which MPS limits the memory and the compute of each client (Volta).
+
+https://docs.nvidia.com/deploy/mps/introduction.html
+"""

@@ -1,0 +1,140 @@
+"""The model servers that people run, as data: image, port, health, arguments, caches, metrics, all with sources.
+
+``data/servers.json`` has ``{"value": …, "source": …}`` for each field of `ServerFacts`; a field that is not there does
+not exist for that server or has no source, which the source says with ``UNCONFIRMED``. It is read when first asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import field
+from functools import cache
+from typing import Any
+
+from gpu_constructs.facts import records
+from gpu_constructs.facts.values import dataclass
+
+_COMFYUI = re.compile(r"(?:^|/)[^/:@]{0,64}comfy-?ui", re.IGNORECASE)
+_WITH_LIBRARIES = re.compile(r"-(?:cudnn|devel|runtime)")
+_VERSION = re.compile(r"v?([0-9]{1,3})\.([0-9]{1,3})")
+_DOCKER_HUB = re.compile(r"(?:index\.|registry-1\.)?docker\.io/")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerFacts:
+    """What is known of one server.
+
+    Texts with ``{model}``, ``{port}``, ``{gpus}`` and ``{cache}`` are filled in for one container.
+
+    Attributes:
+        repository: Its image without the tag; None where only the community publishes some.
+        tag: A tag that is known to exist; None where no source names a recent one.
+        port: Where it listens.
+        health_path: What answers with 200 once it serves.
+        grace_seconds: How long it may load before that counts.
+        command: What follows the entry point of its image, so that it is reached from other hosts.
+        model: The model where the user names none.
+        names_model_first: The first version, as (major, minor), of which the command begins with the model, without the
+            option before it; None if that stays.
+        gpu_arguments: What tells it to use several GPUs at once; empty where it needs no telling.
+        gpu_variable: The environment variable that says the same; None if it has none.
+        parallel: Arguments that make it use more than one GPU; empty where it needs none.
+        max_gpus: GPUs that it uses where no request asks for more; None for no limit.
+        environment: Environment variables that it needs in a container.
+        cache_directory: Where it keeps what it downloads.
+        cache_variables: Environment variables that name a directory for that.
+        metrics_port: Where its metrics are; None for its port.
+        metrics_path: The same; None where it has none.
+        queue_metric: The metric that counts requests that wait.
+        load_metric: The metric of how full it is.
+        sources: Where each field is from.
+    """
+
+    repository: str | None = None
+    tag: str | None = None
+    port: int | None = None
+    health_path: str | None = None
+    grace_seconds: int | None = None
+    command: tuple[str, ...] = ()
+    model: str | None = None
+    names_model_first: tuple[int, int] | None = None
+    gpu_arguments: tuple[str, ...] = ()
+    gpu_variable: str | None = None
+    parallel: tuple[str, ...] = ()
+    max_gpus: int | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+    cache_directory: str | None = None
+    cache_variables: Mapping[str, str] = field(default_factory=dict)
+    metrics_port: int | None = None
+    metrics_path: str | None = None
+    queue_metric: str | None = None
+    load_metric: str | None = None
+    sources: Mapping[str, str] = field(default_factory=dict)
+
+    def command_in(self, image: str | None) -> tuple[str, ...]:
+        """Its command in a published image; without one, in the form that every version has taken so far.
+
+        Args:
+            image: Its name; a tag that is no version counts as a new one.
+        """
+        if self.names_model_first is None or image is None:
+            return self.command
+        found = _VERSION.match(image.rpartition(":")[2])
+        is_new = found is None or (int(found[1]), int(found[2])) >= self.names_model_first
+        return self.command[1:] if is_new else self.command
+
+    def is_told_of_gpus(self, arguments: Iterable[str]) -> bool:
+        """Whether arguments say how it uses several GPUs."""
+        names = {each.partition("=")[0].replace("_", "-") for each in arguments}
+        return not names.isdisjoint(self.parallel or self.gpu_arguments[:1])
+
+
+def server_facts(name: str) -> ServerFacts:
+    """What is known of one server."""
+    return _servers()[name]
+
+
+def server_of_image(image: str) -> ServerFacts | None:
+    """The server that a container image runs, as far as its name says so."""
+    found = _by_repository().get(repository_of(image))
+    return server_facts("comfyui") if found is None and _COMFYUI.search(image) else found
+
+
+def is_large(image: str) -> bool:
+    """Whether a container image is known to take many GiB: a server of models, or CUDA with its libraries.
+
+    Of CUDA itself, the images with ``base`` in their tag have little more than its runtime
+    (https://hub.docker.com/r/nvidia/cuda).
+    """
+    server = server_of_image(image)
+    return server is not None and (server is not server_facts("cuda") or bool(_WITH_LIBRARIES.search(image)))
+
+
+def variables_of_servers() -> frozenset[str]:
+    """Names of the environment variables that servers are given, whatever they are set to."""
+    return frozenset(name for each in _servers().values() for name in (*each.environment, *each.cache_variables))
+
+
+def repository_of(image: str) -> str:
+    """An image without its tag and digest, and without the name of Docker Hub, which is the default."""
+    name = _DOCKER_HUB.sub("", image, count=1).partition("@")[0]
+    head, colon, tag = name.rpartition(":")
+    return head if colon and "/" not in tag else name
+
+
+@cache
+def _servers() -> Mapping[str, ServerFacts]:
+    return {name: _facts(row) for name, row in records.read("servers")["servers"].items()}
+
+
+@cache
+def _by_repository() -> Mapping[str, ServerFacts]:
+    return {each.repository: each for each in _servers().values() if each.repository is not None}
+
+
+def _facts(row: Mapping[str, Any]) -> ServerFacts:
+    values: dict[str, Any] = {
+        key: tuple(each["value"]) if isinstance(each["value"], list) else each["value"] for key, each in row.items()
+    }
+    return ServerFacts(**values, sources={key: each["source"] for key, each in row.items()})

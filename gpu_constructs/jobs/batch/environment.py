@@ -1,0 +1,206 @@
+"""The compute environments of a queue, each with hosts of one shape that AWS Batch starts, and what they share."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import cast
+
+import aws_cdk as cdk
+from aws_cdk import aws_batch as batch
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from constructs import Construct
+
+from gpu_constructs.cdk.validation import announce
+from gpu_constructs.cluster.capacity.network import NetworkResources, network_resources
+from gpu_constructs.cluster.capacity.purchase import Purchase
+from gpu_constructs.cluster.hosts.network import HostSubnets, require_storage_in
+from gpu_constructs.cluster.hosts.permissions import host_permissions, let_key_be_used
+from gpu_constructs.facts.declared import metadata_of
+from gpu_constructs.facts.own_image import image_metadata
+from gpu_constructs.fleet import DECLARED_IMAGE, DECLARED_TYPES, METADATA_KEY, UNKNOWN, Pool, known
+from gpu_constructs.jobs.batch.environment_plan import EnvironmentPlan
+from gpu_constructs.rules import check_alone
+
+# AWS Batch makes a cluster for each compute environment, and may itself use none of other names: statement 11 of
+# https://docs.aws.amazon.com/aws-managed-policy/latest/reference/BatchServiceRolePolicy.html
+_CLUSTERS = "AWSBatch*"
+
+
+class QueueHosts:
+    """Defines the role, the instance profile and the security group that the hosts of one queue share.
+
+    The role is handed to compute environments in a form that ignores additions, so that its policy stays the one that
+    is written here; grant more through `role` itself. It reaches every cluster that AWS Batch has in this account and
+    region: AWS documents only the beginning of their names, and the rest is the name of the environment, which is not
+    known before the deploy.
+
+    Args:
+        scope: Where they are defined.
+        stack: The stack around `scope`.
+        vpc: Where the hosts run.
+        subnets: Subnets of the hosts.
+        encryption_key: For the volumes of hosts and the logs of jobs; None for keys of AWS.
+
+    Attributes:
+        stack: The stack that they are defined in.
+        vpc: Where the hosts run.
+        subnets: Subnets of the hosts.
+        encryption_key: For the volumes of hosts and the logs of jobs; None for keys of AWS.
+        role: The hosts' role.
+        instance_profile: The profile that hands the role to the hosts.
+        security_group: The hosts' security group.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        *,
+        stack: cdk.Stack,
+        vpc: ec2.IVpc,
+        subnets: HostSubnets,
+        encryption_key: kms.IKey | None,
+    ) -> None:
+        if encryption_key is not None:
+            let_key_be_used(encryption_key)
+        self.stack: cdk.Stack = stack
+        self.vpc: ec2.IVpc = vpc
+        self.subnets: HostSubnets = subnets
+        self.encryption_key: kms.IKey | None = encryption_key
+        clusters = self.stack.format_arn(service="ecs", resource="cluster", resource_name=_CLUSTERS)
+        self.role: iam.Role = iam.Role(
+            scope,
+            "HostRole",
+            assumed_by=iam.ServicePrincipal("ec2.amazonaws.com"),
+            description="Hosts of a queue of AWS Batch: ECS agent and Session Manager",
+            inline_policies={"Host": iam.PolicyDocument.from_json(host_permissions(clusters))},
+        )
+        self.instance_profile: iam.InstanceProfile = iam.InstanceProfile(
+            scope, "HostProfile", role=self.role.without_policy_updates()
+        )
+        self.security_group: ec2.SecurityGroup = ec2.SecurityGroup(
+            scope,
+            "HostSecurityGroup",
+            vpc=vpc,
+            description="Hosts of a queue of AWS Batch: no way in, any way out",
+        )
+        self._talk = False
+
+    def require_same_vpc(self, storage: ec2.IConnectable, *, argument: str) -> None:
+        """Refuses shared storage that is certain to be in another VPC.
+
+        Raises:
+            IncompatibleError: It is in another one.
+        """
+        require_storage_in(self.vpc.vpc_id, storage.connections, argument=argument)
+
+    def let_talk(self) -> None:
+        """Lets the hosts, and containers with interfaces of their own on them, reach each other on every port."""
+        if not self._talk:
+            self._talk = True
+            self.security_group.add_ingress_rule(
+                self.security_group, ec2.Port.all_traffic(), "The other nodes of a multi-node job"
+            )
+
+
+class BatchEnvironment(Construct):
+    """Defines a launch template and a managed compute environment over it.
+
+    It is a `batch.CfnComputeEnvironment`, because aws-cdk-lib 2.275's `batch.ManagedEc2EcsComputeEnvironment` names no
+    version of the launch template, so that its hosts keep the first one, and adds security groups that Elastic
+    Fabric Adapters do not take. Updates change its hosts in place.
+
+    Made by `GpuBatchQueue`.
+
+    Attributes:
+        pool: What it can launch, as the value that every check reads.
+        purchase: How its hosts are bought.
+        subnets: Where its hosts run.
+        launch_template: The launch template.
+        compute_environment: The compute environment.
+        placement_group: The placement group of its hosts; None without.
+        efa_security_group: Through which its hosts reach each other by EFA; None without EFA.
+    """
+
+    def __init__(self, scope: Construct, *, plan: EnvironmentPlan, hosts: QueueHosts, update_minutes: float) -> None:
+        super().__init__(scope, plan.pool.name)
+        self.pool: Pool = plan.pool
+        self.purchase: Purchase = plan.parts.purchase
+        self.subnets: HostSubnets = plan.subnets
+        network = network_resources(self, network=plan.parts.network, pool=plan.pool, vpc=hosts.vpc)
+        self.placement_group: ec2.IPlacementGroup | None = network.placement_group
+        self.efa_security_group: ec2.ISecurityGroup | None = network.efa_security_group
+        self.launch_template: ec2.LaunchTemplate = _launch_template(self, plan, hosts, network)
+        for each in plan.parts.storage.mounts:
+            each.require_near(hosts)
+            each.let_in(hosts)
+        image = plan.own_image
+        self.compute_environment: batch.CfnComputeEnvironment = batch.CfnComputeEnvironment(
+            self,
+            "Resource",
+            type="MANAGED",
+            state="ENABLED",
+            replace_compute_environment=False,
+            update_policy=batch.CfnComputeEnvironment.UpdatePolicyProperty(
+                terminate_jobs_on_update=False, job_execution_timeout_minutes=update_minutes
+            ),
+            compute_resources=batch.CfnComputeEnvironment.ComputeResourcesProperty(
+                type="SPOT" if plan.is_spot else "EC2",
+                allocation_strategy=str(plan.pool.allocation),
+                instance_types=list(plan.instance_types),
+                minv_cpus=known(plan.pool.min_vcpus or 0),
+                maxv_cpus=known(plan.pool.max_vcpus or 0),
+                instance_role=hosts.instance_profile.instance_profile_arn,
+                subnets=plan.subnets.ids,
+                # Multi-node jobs have interfaces of their own in these groups. AWS Batch refuses groups here where the
+                # launch template lists interfaces (https://github.com/aws/aws-cdk/issues/21577).
+                security_group_ids=[hosts.security_group.security_group_id]
+                if self.efa_security_group is None
+                else None,
+                ec2_configuration=[
+                    batch.CfnComputeEnvironment.Ec2ConfigurationObjectProperty(
+                        image_type=plan.image_type,
+                        image_id_override=None if image is None else image.get_image(self).image_id,
+                    )
+                ],
+                launch_template=batch.CfnComputeEnvironment.LaunchTemplateSpecificationProperty(
+                    launch_template_id=self.launch_template.launch_template_id,
+                    version=self.launch_template.latest_version_number,
+                ),
+                placement_group=None if self.placement_group is None else self.placement_group.placement_group_name,
+                # With an image of AWS Batch, an update of the hosts takes the newest.
+                update_to_latest_image_version=True if image is None else None,
+            ),
+        )
+        types, host_image = metadata_of(self.pool.instance_types), plan.machine_image.host_image
+        declared: dict[str, object] = {DECLARED_TYPES: types} if types else {}
+        if host_image.is_own:
+            declared[DECLARED_IMAGE] = image_metadata(host_image.image)
+        if declared:
+            self.compute_environment.add_metadata(METADATA_KEY, declared)
+        # Hosts talk to ECS until they have gone, and the environment is only gone after them.
+        self.compute_environment.node.add_dependency(*plan.subnets.way_out)
+        if self.pool.public_subnets is True or self.pool.zones_are_open:
+            # Whether its user wants a placement group is for the user to say.
+            announce(self, check_alone(replace(self.pool, placement_group=UNKNOWN), rules=("GPU095", "GPU228")))
+
+
+def _launch_template(
+    scope: Construct, plan: EnvironmentPlan, hosts: QueueHosts, network: NetworkResources
+) -> ec2.LaunchTemplate:
+    """The launch template; image, types and profile are for the compute environment to say, which goes before it."""
+    made = ec2.LaunchTemplate(
+        scope,
+        "LaunchTemplate",
+        user_data=ec2.UserData.custom(plan.user_data),
+        block_devices=plan.parts.storage.volumes(plan.machine_image.host_image.image, hosts.encryption_key),
+        require_imdsv2=True,
+        http_put_response_hop_limit=1,
+    )
+    data = {**plan.launch_template, **network.launch_template_data(hosts.security_group)}
+    data.pop("Placement", None)  # which the compute environment names
+    if data:
+        resource = cast("ec2.CfnLaunchTemplate", made.node.default_child)
+        resource.add_property_override("LaunchTemplateData", data)
+    return made

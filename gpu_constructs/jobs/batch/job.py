@@ -1,0 +1,231 @@
+"""What every job of AWS Batch defines, whether it is for one host or for several."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import TypeVar, cast
+
+import aws_cdk as cdk
+from aws_cdk import aws_batch as batch
+from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+
+from gpu_constructs.cdk.kinds import checked
+from gpu_constructs.cdk.refusal import require_yes
+from gpu_constructs.cdk.tokens import is_token
+from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU
+from gpu_constructs.fleet import METADATA_KEY, UNKNOWN, Task, Unknown, known
+from gpu_constructs.jobs.batch.job_options import JobSettings
+from gpu_constructs.jobs.batch.job_plan import JobPlan, arguments_of
+from gpu_constructs.tasks.gpu_ask import metadata_of
+
+# https://docs.aws.amazon.com/batch/latest/APIReference/API_SubmitJob.html
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
+# https://docs.aws.amazon.com/batch/latest/APIReference/API_RegisterJobDefinition.html and API_CreateJobQueue.html
+_NAME_OF_RESOURCE = re.compile(r"[A-Za-z0-9_-]{1,128}")
+# https://docs.aws.amazon.com/batch/latest/userguide/service_limits.html
+_LARGEST_DEFINITION_KIB = 24
+_VISIBLE = "NVIDIA_VISIBLE_DEVICES"
+
+_Definition = TypeVar("_Definition", batch.EcsJobDefinition, batch.MultiNodeJobDefinition)
+
+# What NVIDIA's own container images ask for: unlimited locked memory for pinned buffers, a 64 MiB stack
+# (https://docs.nvidia.com/deeplearning/frameworks/user-guide/).
+_ULIMITS = [
+    batch.Ulimit(name=batch.UlimitName.MEMLOCK, soft_limit=-1, hard_limit=-1),
+    batch.Ulimit(name=batch.UlimitName.STACK, soft_limit=67108864, hard_limit=67108864),
+]
+
+
+class BatchWork(Construct):
+    """Defines a container, its role and a log group for it.
+
+    Attributes:
+        task: What it asks of a host, as the value that every check reads.
+        share: The share of the queue that it counts against; None in a queue without shares.
+        log_group: Where its logs go.
+        job_role: What it may do on AWS.
+        container: Its container.
+        job_definition: The job definition.
+    """
+
+    job_definition: batch.IJobDefinition
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        job_queue: batch.IJobQueue,
+        encryption_key: kms.IKey | None,
+        plan: JobPlan,
+        image: ecs.ContainerImage,
+        command: Sequence[str] | None,
+        settings: JobSettings,
+    ) -> None:
+        options = settings.options
+        secrets, volumes = options.get("secrets"), options.get("volumes")
+        require_name("job_definition_name", options.get("job_definition_name"))
+        _require_user(options.get("user"))
+        _require_left_to_ecs(plan, secrets or {})
+        _require_once(plan, secrets or {})
+        _require_size(plan, command or ())
+        super().__init__(scope, construct_id)
+        self._job_queue = job_queue
+        self.task: Task = plan.task
+        self.share: str | None = options.get("share")
+        self.log_group: logs.ILogGroup = options.get("log_group") or logs.LogGroup(
+            self,
+            "Logs",
+            retention=options.get("log_retention", logs.RetentionDays.ONE_MONTH),
+            encryption_key=encryption_key,
+            removal_policy=cdk.RemovalPolicy.DESTROY,
+        )
+        self.job_role: iam.IRole = options.get("job_role") or iam.Role(
+            self, "JobRole", assumed_by=iam.ServicePrincipal("ecs-tasks.amazonaws.com")
+        )
+        asked = plan.asked
+        linux = batch.LinuxParameters(self, "LinuxParameters", shared_memory_size=_mebibytes(asked.shared_memory_mib))
+        if asked.devices:
+            linux.add_devices(*(batch.Device(host_path=each, container_path=each) for each in asked.devices))
+        self.container: batch.EcsEc2ContainerDefinition = batch.EcsEc2ContainerDefinition(
+            self,
+            "Container",
+            image=image,
+            command=None if command is None else list(command),
+            cpu=known(asked.cpu) // CPU_UNITS_PER_VCPU,
+            memory=_mebibytes(asked.memory_limit_mib),
+            gpu=known(asked.gpus),
+            environment=plan.environment,
+            secrets=None if secrets is None else dict(secrets),
+            linux_parameters=linux,
+            ulimits=_ULIMITS,
+            logging=ecs.LogDrivers.aws_logs(stream_prefix=construct_id, log_group=self.log_group),
+            job_role=self.job_role,
+            execution_role=options.get("execution_role"),
+            volumes=None if volumes is None else list(volumes),
+            user=options.get("user"),
+        )
+
+    def _define(self, kind: Callable[..., _Definition], settings: JobSettings, **own: object) -> _Definition:
+        """The job definition, with what the job needs of each GPU, which none of its properties says."""
+        definition = kind(self, "Definition", **settings.definition(), **own)
+        needs = metadata_of(self.task)
+        if needs is not None:
+            cast("batch.CfnJobDefinition", definition.node.default_child).add_metadata(METADATA_KEY, needs)
+        return definition
+
+    @checked
+    def submit_command(self, job_name: str | None = None) -> str:
+        """The command line that submits it, for an output.
+
+        AWS Batch takes the newest revision of the job definition, so that the line stays right after a deploy.
+
+        Args:
+            job_name: What the job is called. By default its construct id.
+
+        Raises:
+            InvalidValueError: AWS Batch takes no such name.
+        """
+        name = self.node.id if job_name is None else job_name
+        if not is_token(name) and not _NAME.fullmatch(name):
+            raise InvalidValueError(
+                f"{shown(name)} is not the name of a job",
+                argument="job_name",
+                value=name,
+                allowed="letters, digits, hyphens and underscores, up to 128, the first a letter or a digit",
+                fix="job_name='nightly'",
+            )
+        # The last part of the ARN is the revision.
+        definition = cdk.Stack.of(self).split_arn(
+            self.job_definition.job_definition_arn, cdk.ArnFormat.SLASH_RESOURCE_NAME
+        )
+        words = [
+            "aws batch submit-job",
+            f"--job-name {name}",
+            f"--job-queue {self._job_queue.job_queue_arn}",
+            f"--job-definition {definition.resource_name}",
+        ]
+        return " ".join([*words, *([] if self.share is None else [f"--share-identifier {self.share}"])])
+
+
+@cache  # nothing changes it, and it costs a call into Node
+def _mebibytes(number: int | Unknown | None) -> cdk.Size:
+    return cdk.Size.mebibytes(known(number or 0))
+
+
+def require_name(argument: str, name: str | None) -> None:
+    """Refuses what AWS Batch does not take as the name of a job queue or a job definition.
+
+    Args:
+        argument: The argument, as the user spells it.
+        name: As given; None where CloudFormation makes one.
+
+    Raises:
+        InvalidValueError: It is not such a name; a token passes.
+    """
+    if name is not None and not is_token(name) and not _NAME_OF_RESOURCE.fullmatch(name):
+        raise InvalidValueError(
+            f"{shown(name)} is not a name that AWS Batch takes",
+            argument=argument,
+            value=name,
+            allowed="letters, digits, hyphens and underscores, up to 128",
+            fix="leave it out, and CloudFormation makes one",
+        )
+
+
+def _require_user(user: str | None) -> None:
+    if user is not None and not is_token(user) and (not user.isprintable() or not user.strip()):
+        raise InvalidValueError(
+            f"got {shown(user)}, which names no user",
+            argument="user",
+            value=user,
+            fix="leave it out for the image's own, or user='1000'",
+        )
+
+
+def _require_left_to_ecs(plan: JobPlan, secrets: Mapping[str, batch.Secret]) -> None:
+    """Refuses a job that chooses its GPUs itself, in a variable or in a secret."""
+    container = plan.asked
+    every = (*container.environment, *((name, UNKNOWN) for name in secrets))
+    task = replace(plan.task, containers=(replace(container, environment=every),))
+    arguments = {**arguments_of(task.name), "Environment": "secrets" if _VISIBLE in secrets else "environment"}
+    require_yes(task, "GPU037", arguments=arguments)
+
+
+def _require_once(plan: JobPlan, secrets: Mapping[str, batch.Secret]) -> None:
+    """Refuses a name of a variable and of a secret, in the words that containers of tasks are refused with."""
+    taken = next((each for each in secrets if each in plan.environment), None)
+    if taken is not None:
+        raise InvalidValueError(
+            f"{taken} is an environment variable already, and ECS takes each name once",
+            argument="secrets",
+            value=taken,
+            fix="leave it out of one of them",
+        )
+
+
+def _require_size(plan: JobPlan, command: Sequence[str]) -> None:
+    """Refuses text that alone is larger than a job definition; what only a deploy knows is not counted."""
+    variables = [text for pair in plan.environment.items() for text in pair]
+    sizes = {"command": _bytes(command), "environment": _bytes(variables)}
+    if sum(sizes.values()) > _LARGEST_DEFINITION_KIB * 1024:
+        larger = max(sizes, key=lambda each: sizes[each])
+        raise InvalidValueError(
+            f"command and environment have {sum(sizes.values())} bytes, more than a job definition of AWS Batch",
+            argument=larger,
+            value=command if larger == "command" else plan.environment,
+            allowed=f"{_LARGEST_DEFINITION_KIB} KiB for the whole job definition",
+            fix="keep the text in the image or in Amazon S3, and give its place",
+        )
+
+
+def _bytes(texts: Iterable[str]) -> int:
+    return sum(len(each.encode()) for each in texts if not is_token(each))

@@ -1,0 +1,253 @@
+"""What a job was asked to be, checked against every host it may land on before anything is made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from gpu_constructs.cdk.arguments import flag, known_number, variables
+from gpu_constructs.cdk.refusal import ARGUMENTS, is_error, raise_first
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named
+from gpu_constructs.facts import InstanceType
+from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU, MIN_JOB_MEMORY_MIB
+from gpu_constructs.facts.declared import MOST_DEVICES
+from gpu_constructs.fleet import (
+    Container,
+    Fleet,
+    Pool,
+    ResourceRequirement,
+    Scheduler,
+    Task,
+    Unknown,
+)
+from gpu_constructs.jobs.batch.job_options import JobOptions
+from gpu_constructs.placement.fit import refusals
+from gpu_constructs.rules import check
+from gpu_constructs.tasks.container_plan import known_variables
+from gpu_constructs.tasks.gpu_ask import plan_needs
+from gpu_constructs.tasks.host_share import (
+    default_shared_memory_mib,
+    efa_devices,
+    efa_variables,
+    require_fit,
+    require_met,
+    share_of_host,
+    types_for,
+)
+
+ONLY_CONTAINER = "default"
+"""What AWS Batch calls the container of a job that has one."""
+
+_DRIVER_CAPABILITIES = {"NVIDIA_DRIVER_CAPABILITIES": "compute,utility"}
+NCCL_OF_TASKS: Mapping[str, str] = {"NCCL_SOCKET_IFNAME": "^lo,docker,ecs"}
+"""In network mode ``awsvpc`` a container also has the interface ecs-eth0, which leads nowhere but to its host."""
+_RESERVED = "AWS_BATCH"
+_WHY_KNOWN = "cannot be compared with hosts; AWS Batch takes another one with each submission"
+
+_ARGUMENTS: Mapping[str, str] = {
+    **ARGUMENTS,
+    "ContainerProperties.ResourceRequirements": "gpus",
+    "ContainerDefinitions.ResourceRequirements": "gpus",
+    "ResourceRequirements": "gpus",
+    "ContainerDefinitions.Cpu": "vcpus",
+    "ContainerDefinitions.Memory": "memory_mib",
+    "ContainerDefinitions.LinuxParameters.Devices": "efa",
+    "Cpu": "vcpus",
+    "Memory": "memory_mib",
+    "Environment": "environment",
+    "LinuxParameters.SharedMemorySize": "shared_memory_mib",
+    "ComputeResources.MaxvCpus": "vcpus",
+    "MaxvCpus": "max_instances",
+    "ComputeResources.InstanceTypes": "gpus",
+    "InstanceType": "gpus",
+    "InstanceTypes": "instance_types",
+    "GpuMemoryMib": "gpu_memory_gib",
+    "ComputeCapability": "min_compute_capability",
+    "Precision": "precision",
+    "Nvlink": "nvlink",
+    "NodeProperties.NumNodes": "hosts",
+    "ComputeResources.Type": "queue",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nodes:
+    """The hosts that a multi-node parallel job has at once.
+
+    Attributes:
+        number: How many.
+        host: Their type.
+    """
+
+    number: int
+    host: InstanceType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobPlan:
+    """A job that may be made, with every default filled in.
+
+    Attributes:
+        task: The job as the value that every check reads.
+        environment: Environment variables with the defaults.
+    """
+
+    task: Task
+    environment: dict[str, str]
+
+    @property
+    def asked(self) -> Container:
+        """What its one container asks for; all its numbers are known."""
+        return self.task.containers[0]
+
+
+def plan_job(
+    name: str,
+    options: JobOptions,
+    *,
+    gpus: int,
+    efa: bool,
+    pools: Sequence[Pool],
+    environment: Mapping[str, str] | None,
+    attempt_seconds: int | Unknown,
+    nodes: Nodes | None = None,
+    words: Mapping[str, str] | None = None,
+) -> JobPlan:
+    """Checks a job by the rules that files are checked with.
+
+    Args:
+        name: Its construct id.
+        options: Its arguments.
+        gpus: Whole GPUs.
+        efa: Whether it talks to containers on other hosts through Elastic Fabric Adapters.
+        pools: The compute environments of its queue.
+        environment: Its environment variables, with what else it is told.
+        attempt_seconds: Its time limit.
+        nodes: The hosts that it has at once; None for one host.
+        words: What arguments of its own are called, by property.
+
+    Raises:
+        InvalidValueError: An argument is wrong by itself.
+        UnknownNameError: There is no such number format.
+        IncompatibleError: No environment of the queue has such GPUs.
+        DoesNotFitError: The hosts of every environment of the queue have less of something than the job asks for.
+    """
+    needs = plan_needs(options)
+    vcpus, memory, shared = options.get("vcpus"), options.get("memory_mib"), options.get("shared_memory_mib")
+    gpus = known_number(
+        "gpus",
+        gpus,
+        smallest=1,
+        largest=MOST_DEVICES,
+        unit="GPUs",
+        fix="gpus=1; AWS Batch hands out whole GPUs by number",
+        why=_WHY_KNOWN,
+        rule="GPU020",
+    )
+    flag("efa", efa, fix="efa=True")
+    given = variables("environment", environment, of=str, example="{'NAME': 'value'}")
+    reserved = next((each for each in given if each.startswith(_RESERVED)), None)
+    if reserved is not None:
+        raise InvalidValueError(
+            f"{reserved} begins with {_RESERVED}, which AWS Batch keeps for its own variables",
+            argument="environment",
+            value=reserved,
+            fix="another name",
+        )
+    # Accelerators first: a share of the host only exists for those that it has.
+    asked = Container(
+        name=ONLY_CONTAINER,
+        requirements=(ResourceRequirement.gpus(gpus),),
+        needs=needs,
+        cpu=CPU_UNITS_PER_VCPU,
+        memory_limit_mib=MIN_JOB_MEMORY_MIB,
+    )
+    task = Task(
+        name=name,
+        containers=(asked,),
+        network_mode="host" if nodes is None else "awsvpc",
+        compatibilities=("EC2",),
+        scheduler=Scheduler.BATCH,
+        attempt_seconds=attempt_seconds,
+        nodes=None if nodes is None else nodes.number,
+        node_types=() if nodes is None else (nodes.host.name,),
+    )
+    able = _able(task, pools)
+    devices, defaults = (efa_devices(able), efa_variables(able)) if efa else ((), {})
+    every = {**_DRIVER_CAPABILITIES, **defaults, **(NCCL_OF_TASKS if nodes else {}), **given}
+    asked = replace(asked, devices=devices, environment=known_variables(every), cpu=0, memory_limit_mib=0)
+    share = share_of_host(replace(task, containers=(asked,)), able, least_memory_mib=MIN_JOB_MEMORY_MIB)
+    vcpus = (
+        max(1, share.cpu // CPU_UNITS_PER_VCPU)
+        if vcpus is None
+        else _whole("vcpus", vcpus, 1, "vCPUs", "leave it out for the share that goes with its GPUs")
+    )
+    memory = (
+        share.memory_mib
+        if memory is None
+        else _whole("memory_mib", memory, MIN_JOB_MEMORY_MIB, "MiB", "leave it out for the same share")
+    )
+    shared = default_shared_memory_mib(memory) if shared is None else _shared(shared, memory)
+    asked = replace(asked, cpu=vcpus * CPU_UNITS_PER_VCPU, memory_limit_mib=memory, shared_memory_mib=shared)
+    task = replace(task, containers=(asked,))
+    with argument_named("vcpus and memory_mib"):
+        _require_possible(task, pools, words)
+    return JobPlan(task=task, environment=every)
+
+
+def arguments_of(name: str) -> Mapping[str, str]:
+    """Arguments of a job by property, and what the job is called whose container has a name of AWS Batch."""
+    container = f"container {ONLY_CONTAINER}"
+    return {**_ARGUMENTS, f"{container} of {name}": name, container: name}
+
+
+def _able(task: Task, pools: Sequence[Pool]) -> list[Pool]:
+    """The environments that AWS Batch may place a job in, which all have to meet its needs: it counts GPUs only."""
+    (asked,) = task.containers
+    plain = replace(task, containers=(replace(asked, needs=None),))
+    found = [
+        replace(pool, instance_types=types)
+        for pool in pools
+        if (types := tuple(each for each in pool.instance_types if not refusals(plain, each, pool)))
+    ]
+    words = arguments_of(task.name)
+    if not found:
+        with argument_named("gpus"):
+            _require_possible(plain, pools)
+    for pool in found:
+        require_fit(task, [replace(pool, instance_types=(each,)) for each in pool.instance_types], words)
+    require_met(task, found, words)
+    return found
+
+
+def _require_possible(task: Task, pools: Sequence[Pool], words: Mapping[str, str] | None = None) -> None:
+    # A multi-node job has to work on each of them.
+    for each in [[one] for one in pools] if task.is_multi_node else [pools]:
+        raise_first(
+            check(Fleet(pools=tuple(each), tasks=(task,), is_whole=True), rules=is_error),
+            {**arguments_of(task.name), **(words or {})},
+        )
+    if not any(not refusals(task, one, pool) for pool in pools for one in types_for(task, pool)):
+        raise IncompatibleError(
+            f"no compute environment of the queue has hosts for {task.name}",
+            argument="gpus",
+            value=task.least_gpus,
+            allowed=", ".join(f"{each.name}: {each.shape}" for each in pools),
+            fix="fewer GPUs, or an environment of a larger type",
+        )
+
+
+def _whole(argument: str, value: int, smallest: int, unit: str, fix: str) -> int:
+    return known_number(argument, value, smallest=smallest, unit=unit, fix=fix, why=_WHY_KNOWN)
+
+
+def _shared(given: int, memory_mib: int) -> int:
+    return known_number(
+        "shared_memory_mib",
+        given,
+        smallest=1,
+        largest=memory_mib,
+        unit="MiB",
+        fix="leave it out for half of the job's memory, which it is part of",
+        why="cannot be compared with the memory of the job",
+    )

@@ -1,0 +1,331 @@
+"""A queue of AWS Batch with its hosts and its jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import aws_cdk as cdk
+from aws_cdk import aws_batch as batch
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from constructs import Construct
+from typing_extensions import Unpack
+
+from gpu_constructs.cdk.arguments import require_kind, whole_number
+from gpu_constructs.cdk.calls import stack_of
+from gpu_constructs.cdk.durations import whole_seconds
+from gpu_constructs.cdk.kinds import checked
+from gpu_constructs.cdk.overrides import naming
+from gpu_constructs.cdk.refusal import raise_first
+from gpu_constructs.cdk.validation import GpuChecks
+from gpu_constructs.cluster.capacity.choice import CapacityChoice
+from gpu_constructs.cluster.hosts.network import HostSubnets, require_hosts_here
+from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.facts.aws_limits import MAX_JOB_QUEUE_PRIORITY
+from gpu_constructs.fleet import Fleet, JobQueue, Pool
+from gpu_constructs.jobs.batch.environment import BatchEnvironment, QueueHosts
+from gpu_constructs.jobs.batch.environment_plan import EnvironmentPlan, plan_environment
+from gpu_constructs.jobs.batch.job import BatchWork, require_name
+from gpu_constructs.jobs.batch.job_options import FairShares, JobOptions, JobSettings, seconds_of
+from gpu_constructs.jobs.batch.job_plan import JobPlan, plan_job
+from gpu_constructs.rules import check, one_of
+
+# https://docs.aws.amazon.com/batch/latest/APIReference/API_JobStateTimeLimitAction.html
+_SHORTEST_WAIT, _LONGEST_WAIT = 600, 86_400
+_LONGEST_UPDATE = 7200 * 60
+_UPDATE_MINUTES = 30
+_IDS = frozenset({"HostProfile", "HostRole", "HostSecurityGroup", "Queue", "Shares"})
+_REASONS = batch.JobStateTimeLimitActionsReason
+_EXAMPLE = "environments=[CapacityChoice('L4', instance_types=['g6.xlarge'], max_instances=8)]"
+
+
+class GpuBatchJob(BatchWork):
+    """Defines a job definition, its roles and a log group for it.
+
+    Made by `GpuBatchQueue.add_job`, where the arguments are explained.
+
+    Attributes:
+        queue: Its queue.
+        task: What it asks of a host, as the value that every check reads.
+        share: The share of the queue that it counts against; None in a queue without shares.
+        log_group: Where its logs go.
+        job_role: What it may do on AWS.
+        container: Its container.
+        job_definition: The job definition.
+    """
+
+    def __init__(
+        self,
+        queue: GpuBatchQueue,
+        construct_id: str,
+        *,
+        plan: JobPlan,
+        image: ecs.ContainerImage,
+        command: Sequence[str] | None,
+        settings: JobSettings,
+    ) -> None:
+        if not isinstance(plan, JobPlan) or not isinstance(settings, JobSettings):
+            raise InvalidValueError(
+                f"a queue plans its jobs itself, got {shown(plan)}",
+                argument="plan",
+                value=plan,
+                fix=f"queue.add_job({construct_id!r}, image=…)",
+            )
+        super().__init__(
+            queue,
+            construct_id,
+            job_queue=queue.job_queue,
+            encryption_key=queue.hosts.encryption_key,
+            plan=plan,
+            image=image,
+            command=command,
+            settings=settings,
+        )
+        self.queue: GpuBatchQueue = queue
+        self.job_definition: batch.EcsJobDefinition = self._define(
+            batch.EcsJobDefinition, settings, container=self.container
+        )
+
+
+class GpuBatchQueue(Construct):
+    """Defines a queue of AWS Batch, its compute environments, and what all its hosts share.
+
+    Underneath: for each environment a launch template and a managed compute environment; an instance role with the
+    permissions of the ECS agent and Session Manager and no others, its instance profile, and a security group that lets
+    nothing in. Hosts take metadata requests with IMDSv2 tokens only and keep container images on an encrypted gp3
+    volume. AWS Batch starts them for jobs that wait and ends them when they are idle. A changed type, image or launch
+    template reaches hosts in place. Jobs are added with `add_job`.
+
+    Args:
+        scope: Where it is defined.
+        construct_id: Its id in that scope.
+        vpc: Where its hosts run.
+        environments: Its compute environments, the one to fill first, three at most and of one architecture. The
+            arguments of a `CapacityChoice` mean the same as in `GpuCluster.add_capacity`, except that AWS Batch counts
+            in vCPUs: `max_instances` of the smallest of the types, so fewer of larger ones, and one host above that
+            where a job needs it. `scaling`, `check_gpus_at_boot` and `capacity_provider_name` are not for AWS Batch.
+        vpc_subnets: Subnets of hosts whose environment chooses no others. By default the private subnets with a way
+            out.
+        shares: Who gets how much of it; every job then names its share. By default jobs come in the order in which they
+            were submitted.
+        priority: Which of several queues comes first at a compute environment that they share, 0 to 9999.
+        start_within: How long the first job of the queue may wait for hosts that EC2 does not have, ten minutes to a
+            day; then it is cancelled, and its status says why. By default a day. A job that can never start is
+            cancelled after ten minutes.
+        update_timeout: How long jobs may go on on hosts that an update replaces, up to 5 days. By default 30 minutes;
+            a job that is ended then is tried again if its `BatchRetries` have attempts left.
+        encryption_key: A symmetric key for EBS volumes of hosts and default log groups of jobs. By default keys of AWS.
+        job_queue_name: Its name. By default CloudFormation makes one.
+
+    Raises:
+        UnknownNameError: An instance type does not exist.
+        InvalidValueError: An argument is wrong by itself.
+        IncompatibleError: An environment is impossible, or the environments have different architectures.
+        RefusedByCdkError: CDK refuses it.
+
+    Attributes:
+        hosts: What the hosts share.
+        environments: The compute environments, in their order.
+        scheduling_policy: The fair-share policy; None without shares.
+        shares: Who gets how much of it, as given.
+        job_queue: The job queue.
+    """
+
+    @checked
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        vpc: ec2.IVpc,
+        environments: Sequence[CapacityChoice],
+        vpc_subnets: ec2.SubnetSelection | None = None,
+        shares: FairShares | None = None,
+        priority: int = 1,
+        start_within: cdk.Duration | None = None,
+        update_timeout: cdk.Duration | None = None,
+        encryption_key: kms.IKey | None = None,
+        job_queue_name: str | None = None,
+    ) -> None:
+        if start_within is not None:
+            whole_seconds("start_within", start_within, smallest=_SHORTEST_WAIT, largest=_LONGEST_WAIT)
+        if update_timeout is not None:
+            whole_seconds("update_timeout", update_timeout, smallest=60, largest=_LONGEST_UPDATE)
+        whole_number("priority", priority, smallest=0, largest=MAX_JOB_QUEUE_PRIORITY, fix="priority=1")
+        require_name("job_queue_name", job_queue_name)
+        if shares is not None:
+            require_kind("shares", shares, FairShares, example="FairShares(shares={'research': 3, 'nightly': 1})")
+        subnets = HostSubnets.of(vpc, vpc_subnets)
+        stack = scope if isinstance(scope, cdk.Stack) else stack_of(scope)
+        require_hosts_here(stack, vpc, encryption_key)
+        plans = _plans(environments, vpc, subnets, stack.region)
+        super().__init__(scope, construct_id)
+        self.hosts: QueueHosts = QueueHosts(self, stack=stack, vpc=vpc, subnets=subnets, encryption_key=encryption_key)
+        minutes = _UPDATE_MINUTES if update_timeout is None else update_timeout.to_minutes()
+        self.environments: tuple[BatchEnvironment, ...] = tuple(
+            BatchEnvironment(self, plan=each, hosts=self.hosts, update_minutes=minutes) for each in plans
+        )
+        self.shares: FairShares | None = shares
+        self.scheduling_policy: batch.FairshareSchedulingPolicy | None = None if shares is None else shares.policy(self)
+        self.job_queue: batch.JobQueue = batch.JobQueue(
+            self,
+            "Queue",
+            job_queue_name=job_queue_name,
+            priority=priority,
+            scheduling_policy=self.scheduling_policy,
+            compute_environments=[
+                batch.OrderedComputeEnvironment(compute_environment=each.compute_environment, order=number)
+                for number, each in enumerate(self.environments, start=1)
+            ],
+            job_state_time_limit_actions=[
+                batch.JobStateTimeLimitAction(reason=reason, max_time=after)
+                for reason, after in (
+                    (_REASONS.INSUFFICIENT_INSTANCE_CAPACITY, start_within or seconds_of(_LONGEST_WAIT)),
+                    (_REASONS.COMPUTE_ENVIRONMENT_MAX_RESOURCE, seconds_of(_SHORTEST_WAIT)),
+                    (_REASONS.JOB_RESOURCE_REQUIREMENT, seconds_of(_SHORTEST_WAIT)),
+                )
+            ],
+        )
+        self._jobs: list[GpuBatchJob] = []
+        GpuChecks.add_to(self)
+
+    @property
+    def pools(self) -> tuple[Pool, ...]:
+        """What its environments can launch, as the values that every check reads."""
+        return tuple(each.pool for each in self.environments)
+
+    @property
+    def jobs(self) -> tuple[GpuBatchJob, ...]:
+        """Its jobs so far, in the order in which they were added."""
+        return tuple(self._jobs)
+
+    @naming(JobOptions)
+    @checked
+    def add_job(
+        self,
+        construct_id: str,
+        *,
+        image: ecs.ContainerImage,
+        command: Sequence[str] | None = None,
+        gpus: int = 1,
+        efa: bool = False,
+        **options: Unpack[JobOptions],
+    ) -> GpuBatchJob:
+        """Defines a job that has whole GPUs to itself on one host of an environment of this queue.
+
+        Args:
+            construct_id: Its id under the queue.
+            image: The image of its container.
+            command: Command. By default the image's own.
+            gpus: Whole GPUs, 1 or more.
+            efa: Whether it talks to containers on other hosts through Elastic Fabric Adapters, which every environment
+                that it fits must have.
+            **options: The other arguments, explained at `JobOptions` and `GpuNeedOptions`: what it needs of each GPU,
+                CPU and memory, variables, time limit, retries, share, roles, logs, volumes.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself.
+            IncompatibleError: No environment of the queue has such GPUs.
+            DoesNotFitError: The hosts of every environment have less of something than the job asks for.
+        """
+        settings = JobSettings.of(options)
+        self.require_share(options.get("share"), options.get("scheduling_priority"))
+        plan = plan_job(
+            construct_id,
+            options,
+            gpus=gpus,
+            efa=efa,
+            pools=self.pools,
+            environment=options.get("environment"),
+            attempt_seconds=settings.attempt_seconds,
+        )
+        job = GpuBatchJob(self, construct_id, plan=plan, image=image, command=command, settings=settings)
+        self._jobs.append(job)
+        return job
+
+    def require_share(self, share: str | None, priority: int | None) -> None:
+        """Refuses a job that counts against none of the shares, or against one where there are none.
+
+        Args:
+            share: The share of the job.
+            priority: Its priority there.
+
+        Raises:
+            InvalidValueError: It is not one of this queue.
+        """
+        names = () if self.shares is None else tuple(self.shares.shares)
+        if share not in (names or (None,)):
+            raise InvalidValueError(
+                "the queue has no shares that a job could count against"
+                if not names
+                else "the queue has shares, and a job counts against one of them"
+                if share is None
+                else f"the queue has no share {shown(share)}",
+                argument="share",
+                value=share,
+                allowed=", ".join(names) or None,
+                fix=f"share={names[0]!r}" if names else "shares=FairShares(…) of the queue, or leave it out",
+            )
+        if priority is not None:
+            whole_number(
+                "scheduling_priority",
+                priority,
+                smallest=0,
+                largest=MAX_JOB_QUEUE_PRIORITY,
+                fix="scheduling_priority=1",
+            )
+
+    @property
+    def host_role(self) -> iam.Role:
+        """The role of all hosts; grant it what hosts need beyond the ECS agent and Session Manager."""
+        return self.hosts.role
+
+
+def _require_together(plans: Sequence[EnvironmentPlan]) -> None:
+    pools = tuple(each.pool for each in plans)
+    queue = JobQueue(name="the queue", environments=tuple(each.name for each in pools))
+    found = check(Fleet(pools=pools, queues=(queue,)), rules=one_of("GPU357"))
+    raise_first(found, {"ComputeEnvironmentOrder": "environments"})
+
+
+def _plans(
+    environments: Sequence[CapacityChoice], vpc: ec2.IVpc, subnets: HostSubnets, region: str
+) -> list[EnvironmentPlan]:
+    is_list = isinstance(environments, (list, tuple)) and all(isinstance(each, CapacityChoice) for each in environments)
+    if not is_list or not environments:
+        raise InvalidValueError(
+            f"expects a list of CapacityChoice, got {shown(environments)}",
+            argument="environments",
+            value=environments,
+            fix=_EXAMPLE,
+        )
+    names = [each.construct_id for each in environments]
+    twice = next((each for each in names if names.count(each) > 1), None)
+    if twice is not None:
+        raise InvalidValueError(
+            f"two environments have the id {twice!r}",
+            argument="environments",
+            value=names,
+            fix="another id for one of them",
+        )
+    own = next((each for each in names if each in _IDS), None)
+    if own is not None:
+        raise InvalidValueError(
+            f"{own!r} is the id of something that every queue defines",
+            argument="environments",
+            value=own,
+            fix="another id, such as the model of the GPU",
+        )
+    where = None if "${" in region else region
+    plans = [
+        plan_environment(
+            each,
+            subnets=subnets if each.vpc_subnets is None else HostSubnets.of(vpc, each.vpc_subnets),
+            region=where,
+        )
+        for each in environments
+    ]
+    _require_together(plans)
+    return plans

@@ -1,0 +1,224 @@
+"""A training over several hosts of one type, which start together or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from aws_cdk import aws_batch as batch
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
+from constructs import Construct
+from typing_extensions import Unpack
+
+from gpu_constructs.cdk.arguments import known_number, of_kind
+from gpu_constructs.cdk.calls import stack_of
+from gpu_constructs.cdk.kinds import checked
+from gpu_constructs.cdk.overrides import naming
+from gpu_constructs.cdk.same_place import require_same_place
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
+from gpu_constructs.facts.aws_limits import MAX_JOB_NODES
+from gpu_constructs.fleet import Pool, Unknown, known
+from gpu_constructs.jobs.batch.environment import BatchEnvironment
+from gpu_constructs.jobs.batch.job import BatchWork
+from gpu_constructs.jobs.batch.job_options import JobOptions, JobSettings
+from gpu_constructs.jobs.batch.job_plan import Nodes, plan_job
+from gpu_constructs.jobs.batch.queue import GpuBatchQueue
+from gpu_constructs.jobs.data import DataOptions, JobData, JobPlaces
+from gpu_constructs.jobs.job_run import CHECKPOINTS
+from gpu_constructs.jobs.training.training_checks import (
+    require_launch,
+    require_mounted,
+    require_one_zone,
+    require_reached,
+    require_time,
+    words_of,
+)
+from gpu_constructs.jobs.training.training_launcher import TrainingLauncher
+from gpu_constructs.rules.evidence.lists import and_list, or_list
+
+# As GPU294 says it.
+_ON_DEMAND = "Type EC2 with AllocationStrategy BEST_FIT_PROGRESSIVE, in a compute environment for these jobs"
+
+
+class TrainingOptions(JobOptions, DataOptions, total=False):
+    """Arguments of `MultiNodeTraining` that are those of a job of AWS Batch, and its places."""
+
+
+class MultiNodeTraining(BatchWork):
+    """Defines a training over several hosts of one type: a multi-node parallel job of AWS Batch.
+
+    AWS Batch starts it when there are hosts for all of it. The main host comes first, the others when it runs; a
+    launcher in the command of the container says to each who it is and where the main one is. The training ends with
+    the main host, and AWS Batch then stops the others. It does not look at a host that fails
+    (https://docs.aws.amazon.com/batch/latest/userguide/job-lifecycle.html): the processes on the others wait for it, as
+    long as `TrainingLauncher.join_within` at the start, and later as long as their collectives have time (ten minutes
+    in PyTorch with NCCL); then they fail, the main one with them, and `retries` decide. `timeout` ends whatever waits
+    longer. What it has done without a checkpoint is lost. ``torchrun`` ends with exit code 1 after every failure on any
+    host, so that ``exit_codes=[1]`` in `retries` repeats mistakes as well as lost hosts.
+
+    Each container has an interface of its own in the security group of the queue's hosts, which is opened to itself.
+
+    Args:
+        scope: Where it is defined.
+        construct_id: Its id in that scope.
+        queue: A queue whose environments have one instance type, in one Availability Zone, and no Spot hosts.
+            ``network=HostNetwork.efa()`` in its `CapacityChoice` gives hosts their Elastic Fabric Adapters and a
+            cluster placement group, ``HostNetwork(placement_group=True)`` the placement group alone.
+        hosts: How many.
+        image: The image of its containers, with the framework; for EFA with libfabric and AWS's plugin for NCCL, which
+            AWS's deep learning containers have.
+        command: What runs on each host, in the words of what `launcher` starts: for ``torchrun`` a script and its
+            arguments. An entry point of the image has to end in ``exec "$@"``.
+        launcher: What starts it. By default ``TrainingLauncher.torchrun()``, one process for each GPU.
+        gpus: Whole GPUs of each host. By default all: AWS Batch puts one container on each host.
+        efa: Whether containers get the Elastic Fabric Adapters of their host. By default if hosts have them.
+        **options: The other arguments, explained at `JobOptions`, `GpuNeedOptions` and `DataOptions`: of each container
+            and of its GPUs, variables, time limit, retries, share, roles, logs, volumes, and where the training reads,
+            writes and resumes. All its hosts share `volumes`.
+
+    Raises:
+        InvalidValueError: An argument is wrong by itself.
+        IncompatibleError: The queue cannot hold the gang: too few hosts, several types or zones, or spot.
+        DoesNotFitError: Its hosts have less of something than a container asks for.
+        RefusedByCdkError: CDK refuses it.
+
+    Attributes:
+        queue: Its queue.
+        task: What it asks of each host, as the value that every check reads.
+        hosts: How many hosts it has.
+        share: The share of the queue that it counts against; None in a queue without shares.
+        log_group: Where its logs go.
+        job_role: What it may do on AWS.
+        data: Where it reads, writes and resumes.
+        container: The container of each host.
+        job_definition: The job definition.
+    """
+
+    @naming(TrainingOptions)
+    @checked
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        queue: GpuBatchQueue,
+        hosts: int,
+        image: ecs.ContainerImage,
+        command: Sequence[str],
+        launcher: TrainingLauncher | None = None,
+        gpus: int | None = None,
+        efa: bool | None = None,
+        **options: Unpack[TrainingOptions],
+    ) -> None:
+        if not isinstance(queue, GpuBatchQueue):
+            raise InvalidValueError(
+                f"expects a GpuBatchQueue, got {shown(queue)}",
+                argument="queue",
+                value=queue,
+                fix="queue=GpuBatchQueue(self, 'Queue', vpc=vpc, environments=[…])",
+            )
+        settings = JobSettings.of(options)
+        chosen = of_kind("launcher", launcher, TrainingLauncher, example="TrainingLauncher.torchrun()")
+        words = words_of(command, chosen)
+        places = JobPlaces.of(options, reserved=frozenset({CHECKPOINTS}))
+        volumes = options.get("volumes")
+        require_mounted(places.checkpoints, volumes)
+        require_reached(volumes, queue.hosts.vpc)
+        require_same_place(
+            stack_of(scope),
+            "queue",
+            region=queue.hosts.stack.region,
+            account=queue.hosts.stack.account,
+            what="queue",
+            why="where AWS Batch does not find it",
+        )
+        places.require_names(stack_of(scope))
+        queue.require_share(options.get("share"), options.get("scheduling_priority"))
+        nodes = _nodes_of(queue.environments, hosts)
+        told, environment = places.variables, options.get("environment")
+        if isinstance(environment, Mapping):
+            places.require_apart(environment)
+        if places.checkpoints is not None:
+            told[CHECKPOINTS] = places.checkpoints.location
+        plan = plan_job(
+            construct_id,
+            options,
+            gpus=nodes.host.gpus if gpus is None else gpus,
+            efa=all(any(one.is_efa for one in each.interfaces) for each in queue.pools) if efa is None else efa,
+            pools=queue.pools,
+            environment={**told, **environment} if isinstance(environment, Mapping) else told or environment,
+            attempt_seconds=settings.attempt_seconds,
+            nodes=nodes,
+            words=_gang_words(queue.pools, nodes),
+        )
+        seconds = settings.attempt_seconds
+        gpus = known(plan.asked.gpus)
+        require_launch(chosen, gpus=gpus, attempt_seconds=seconds, exit_codes=settings.retries.exit_codes)
+        for each in queue.environments:
+            require_one_zone(each.subnets, each.pool.name, argument="queue")
+            require_time(each.pool.name, each.purchase.block, seconds)
+        super().__init__(
+            scope,
+            construct_id,
+            job_queue=queue.job_queue,
+            encryption_key=queue.hosts.encryption_key,
+            plan=plan,
+            image=image,
+            command=chosen.command(words, gpus=gpus),
+            settings=settings,
+        )
+        self.queue: GpuBatchQueue = queue
+        self.hosts: int = nodes.number
+        self.job_definition: batch.MultiNodeJobDefinition = self._define(
+            batch.MultiNodeJobDefinition,
+            settings,
+            instance_type=ec2.InstanceType(nodes.host.name),
+            containers=[batch.MultiNodeContainer(container=self.container, start_node=0, end_node=nodes.number - 1)],
+        )
+        self.data: tuple[JobData, ...] = places.every
+        places.grant(self.job_role)
+        queue.hosts.let_talk()
+
+
+def _nodes_of(environments: Sequence[BatchEnvironment], hosts: int) -> Nodes:
+    number = known_number(
+        "hosts",
+        hosts,
+        smallest=1,
+        largest=MAX_JOB_NODES,
+        unit="hosts",
+        fix=f"hosts={MAX_JOB_NODES}" if type(hosts) is int and hosts > MAX_JOB_NODES else "hosts=2",
+        why="does not say whether the gang can start",
+    )
+    types = list(dict.fromkeys(one for each in environments for one in each.pool.instance_types))
+    if len(types) > 1:
+        names = [each.name for each in types]
+        has = and_list(
+            f"{each.pool.name} has {and_list(one.name for one in each.pool.instance_types)}" for each in environments
+        )
+        raise IncompatibleError(
+            f"all hosts of a training are of one type, and {has}",
+            argument="queue",
+            value=names,
+            allowed=or_list(names),
+            fix=f"a GpuBatchQueue with instance_types=[{names[0]!r}] alone",
+        )
+    if types[0].gpus < 1:
+        raise IncompatibleError(
+            f"each host of a training has whole GPUs, and {types[0]} has none that AWS Batch hands out",
+            argument="queue",
+            value=types[0].name,
+            fix="a GpuBatchQueue with a type that has GPUs, such as instance_types=['g6.12xlarge']",
+        )
+    return Nodes(number=number, host=types[0])
+
+
+def _gang_words(pools: Sequence[Pool], nodes: Nodes) -> Mapping[str, str]:
+    """What a fix about an environment, vCPUs or nodes is for the arguments of a training, which counts hosts."""
+    largest = (each.max_instances for each in pools)
+    return {
+        "Type EC2": "hosts on demand or bought in advance",
+        _ON_DEMAND: "a CapacityChoice without Spot hosts",
+        f"MaxvCpus {nodes.number * nodes.host.vcpus}": f"max_instances={nodes.number}",
+        **{f"NumNodes {most}": f"hosts={most}" for most in largest if not isinstance(most, Unknown)},
+    }

@@ -1,0 +1,394 @@
+"""What the number of tasks of a service follows, and how Application Auto Scaling is told."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import chain, count
+from typing import TYPE_CHECKING, ClassVar, TypedDict, cast
+
+import aws_cdk as cdk
+from aws_cdk import aws_applicationautoscaling as appscaling
+from aws_cdk import aws_cloudwatch as cloudwatch
+from aws_cdk import aws_ecs as ecs
+
+from gpu_constructs.cdk.arguments import whole_number
+from gpu_constructs.cdk.kinds import checked
+from gpu_constructs.cdk.tokens import is_token
+from gpu_constructs.cluster.capacity.boot_check import METRIC_NAMESPACE
+from gpu_constructs.cluster.monitoring.metrics import METRICS
+from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.facts.aws_limits import LARGEST_INTEGER
+from gpu_constructs.services.endpoint import ServiceEndpoint
+from gpu_constructs.services.metrics import names_in, require_direct, steps_of
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_sqs as sqs
+
+_MINUTE = cdk.Duration.minutes(1)
+# As long as target tracking waits, whose alarm for scaling in needs 15 low minutes.
+_QUIET_MINUTES = 15
+
+
+class Cooldowns(TypedDict):
+    """How long target tracking waits after a change."""
+
+    scale_in_cooldown: cdk.Duration
+    scale_out_cooldown: cdk.Duration
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scaling:
+    """A service whose number of tasks is scaled.
+
+    Attributes:
+        service: The service.
+        count: What policies are added to.
+        least: Tasks at least.
+        most: Tasks at most.
+        scale_in_cooldown: After a change, before tasks are stopped; None for the time that a task loads.
+        scale_out_cooldown: The same, before the tasks that it started count as not enough.
+        loading_seconds: The time that a task loads.
+        is_managed: Whether its tasks are on Managed Instances.
+    """
+
+    service: ecs.Ec2Service
+    count: ecs.ScalableTaskCount
+    least: int
+    most: int
+    scale_in_cooldown: cdk.Duration | None
+    scale_out_cooldown: cdk.Duration | None
+    loading_seconds: float
+    is_managed: bool
+
+    @property
+    def cooldowns(self) -> Cooldowns:
+        """Both, as policies of target tracking take them."""
+        loads = cdk.Duration.seconds(self.loading_seconds)
+        return {
+            "scale_in_cooldown": self.scale_in_cooldown or loads,
+            "scale_out_cooldown": self.scale_out_cooldown or loads,
+        }
+
+    def track(self, construct_id: str, metric: cloudwatch.IMetric, target: float) -> None:
+        """Keeps a metric near a target."""
+        self.count.scale_to_track_custom_metric(
+            construct_id,
+            metric=metric,
+            target_value=target,
+            **self.cooldowns,
+        )
+
+
+class ScaleBy(ABC):
+    """What the number of tasks of a service follows. Made by one of its class methods alone.
+
+    Attributes:
+        name: What its policy is called.
+        wakes: Whether it asks for a first task where none runs. It then says how many there are, and nothing else can.
+        policies: What its policies follow, as `gpu_constructs.fleet.ServiceScaling.by` has it.
+    """
+
+    name: ClassVar[str]
+    wakes: ClassVar[bool] = False
+    policies: ClassVar[tuple[str, ...]] = ("TargetTrackingScaling",)
+
+    @classmethod
+    @checked
+    def requests(cls, *, endpoint: ServiceEndpoint, per_task_per_minute: int) -> ScaleBy:
+        """By the requests that each task gets in a minute, counted by an Application Load Balancer.
+
+        For requests that are alike and short; where one takes a second and another a minute, the number says little.
+        A load balancer that has no task to send a request to answers 503 and counts nothing for the target group, so
+        a service that it reaches keeps one task at least. Blue/green deployments move requests to another target group,
+        whose requests such a policy does not count (containers-roadmap issue 1681).
+
+        Args:
+            endpoint: What ``service.add_application_load_balancer`` returned.
+            per_task_per_minute: Requests that each task should get in a minute.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself.
+        """
+        if not isinstance(endpoint, ServiceEndpoint):
+            raise InvalidValueError(
+                f"expects a ServiceEndpoint, got {shown(endpoint)}",
+                argument="endpoint",
+                value=endpoint,
+                fix="what service.add_application_load_balancer(…) returned",
+            )
+        target = whole_number(
+            "per_task_per_minute", per_task_per_minute, smallest=1, unit="requests", fix="per_task_per_minute=60"
+        )
+        return Requests(endpoint=endpoint, target=_known("per_task_per_minute", target))
+
+    @classmethod
+    @checked
+    def queue(cls, *, queue: sqs.IQueue, messages_per_task: int) -> ScaleBy:
+        """By the messages of an SQS queue, those that tasks are working on included: from no task and back to none.
+
+        With 5 messages for each task, 1 to 5 messages make one task, 6 to 10 make two. A message counts until it is
+        deleted, so a task that works on the last one is not stopped for want of messages; but of several tasks ECS
+        stops any, which then needs task scale-in protection, or gives its message back after the visibility timeout.
+
+        SQS sends its metrics every minute, and up to 15 minutes late for a queue that nothing touched for six hours
+        (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/monitoring-using-cloudwatch.html):
+        what a user waits for should keep one task.
+
+        Args:
+            queue: The queue.
+            messages_per_task: Messages for which one task is enough.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself.
+        """
+        dimensions = {"QueueName": queue.queue_name}
+        waiting, busy = (
+            cloudwatch.Metric(
+                namespace="AWS/SQS",
+                metric_name=name,
+                dimensions_map=dimensions,
+                statistic="Maximum",
+                period=_MINUTE,
+            )
+            for name in ("ApproximateNumberOfMessagesVisible", "ApproximateNumberOfMessagesNotVisible")
+        )
+        each = whole_number(
+            "messages_per_task", messages_per_task, smallest=1, unit="messages", fix="messages_per_task=5"
+        )
+        # Not FILL(waiting, 0): of a metric that comes late, CloudWatch then takes the newest minute for 0
+        # (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/using-metric-math.html).
+        needed = _backlog(f"(waiting + busy) / {_known('messages_per_task', each)}", {"waiting": waiting, "busy": busy})
+        return replace(needed, is_of_queue=True)
+
+    @classmethod
+    @checked
+    def backlog(cls, *, metric: cloudwatch.IMetric, per_task: float) -> ScaleBy:
+        """By your own total, such as the tokens or the requests that wait for all tasks: from no task and back to none.
+
+        With 1,000 for each task, anything up to 1,000 makes one task, anything up to 2,000 two. Metric math may combine
+        several: ``cloudwatch.MathExpression(expression="MAX([tokens / 1000, images])", …)`` with ``per_task=1``. Only
+        what is measured without tasks, by a gateway or a queue, starts the first one.
+
+        Args:
+            metric: The total, with a value each minute.
+            per_task: How much of it one task is enough for.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself.
+        """
+        taken = set(names_in(metric))
+        total = next(
+            each for each in chain(["total_of_all_tasks"], map("total{}".format, count())) if each not in taken
+        )
+        return _backlog(f"{total} / {_positive('per_task', per_task)!r}", {total: metric})
+
+    @classmethod
+    @checked
+    def average(cls, *, metric: cloudwatch.IMetric, target: float) -> ScaleBy:
+        """By your own metric of each task, such as its running or waiting requests, kept near a target.
+
+        With twice the target there are twice as many tasks. What adds up over all tasks is a `backlog`. Tasks that do
+        not run measure nothing, so one is kept at least.
+
+        Args:
+            metric: A metric with the average of all tasks, in the account and the region of the service.
+            target: The value that it should have.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself.
+        """
+        require_direct(metric)
+        return Average(metric=metric, target=_positive("target", target))
+
+    @classmethod
+    def gpu_utilization(cls, *, percent: float) -> ScaleBy:
+        """By the use of the GPUs that its tasks have.
+
+        On hosts of Auto Scaling groups, the daemon of `GpuCluster.add_monitoring` measures it, whose line comes before;
+        on Managed Instances, Container Insights does where it is enhanced, the default. A GPU counts as used while
+        anything runs on it: a server that batches, such as vLLM, uses it fully whether it serves one request or fifty,
+        and is scaled better by waiting requests.
+
+        Args:
+            percent: The use that the tasks should have on average.
+
+        Raises:
+            InvalidValueError: It is not a percentage.
+        """
+        return GpuUse(metric_name="GPUUtilization", target=_percent(percent))
+
+    @classmethod
+    def gpu_memory(cls, *, percent: float) -> ScaleBy:
+        """By the memory of the GPUs in use, where `gpu_utilization` is measured.
+
+        For servers that load and unload: vLLM takes 90 % when it starts, whatever it has to do.
+
+        Args:
+            percent: The use that the tasks should have on average.
+
+        Raises:
+            InvalidValueError: It is not a percentage.
+        """
+        return GpuUse(metric_name="GPUMemoryUtilization", target=_percent(percent))
+
+    @abstractmethod
+    def add_to(self, construct_id: str, scaling: Scaling) -> None:
+        """Adds its policies.
+
+        Args:
+            construct_id: What they are called under the scaling of the service.
+            scaling: The service.
+        """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requests(ScaleBy):
+    """By the requests of an endpoint of the service."""
+
+    endpoint: ServiceEndpoint
+    target: int
+
+    name: ClassVar[str] = "Requests"
+    policies: ClassVar[tuple[str, ...]] = ("ALBRequestCountPerTarget",)
+
+    def add_to(self, construct_id: str, scaling: Scaling) -> None:
+        """Adds its policy."""
+        scaling.count.scale_on_request_count(
+            construct_id,
+            target_group=self.endpoint.target_group,
+            requests_per_target=self.target,
+            **scaling.cooldowns,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Average(ScaleBy):
+    """By a metric of the user's own."""
+
+    metric: cloudwatch.IMetric
+    target: float
+
+    name: ClassVar[str] = "Average"
+
+    def add_to(self, construct_id: str, scaling: Scaling) -> None:
+        """Adds its policy."""
+        scaling.track(construct_id, self.metric, self.target)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GpuUse(ScaleBy):
+    """By what is measured of the GPUs of tasks: by the daemon of a monitored cluster, or by Container Insights."""
+
+    metric_name: str
+    target: float
+
+    name: ClassVar[str] = "GpuUse"
+
+    def add_to(self, construct_id: str, scaling: Scaling) -> None:
+        """Adds its policy."""
+        service = scaling.service
+        metric = cloudwatch.Metric(
+            namespace="ECS/ContainerInsights" if scaling.is_managed else METRIC_NAMESPACE,
+            metric_name=f"Task{self.metric_name}" if scaling.is_managed else METRICS[self.metric_name].name,
+            # Of Container Insights, as aws-samples/sample-ecs-inference-pipeline asks for them.
+            dimensions_map={"ClusterName": service.cluster.cluster_name, "ServiceName": service.service_name},
+            statistic="Average",
+        )
+        scaling.track(construct_id, metric, self.target)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backlog(ScaleBy):
+    """By the tasks that are needed, with two alarms: above the least, and at or below it for a while."""
+
+    metric: cloudwatch.MathExpression
+    is_of_queue: bool = False
+
+    name: ClassVar[str] = "Backlog"
+    wakes: ClassVar[bool] = True
+    policies: ClassVar[tuple[str, ...]] = ("StepScaling", "StepScaling")
+
+    def add_to(self, construct_id: str, scaling: Scaling) -> None:
+        """Adds both alarms with their policies."""
+        step = appscaling.CfnScalingPolicy.StepAdjustmentProperty
+        more = [
+            step(
+                metric_interval_lower_bound=each.lower,
+                metric_interval_upper_bound=each.upper,
+                scaling_adjustment=each.tasks,
+            )
+            for each in steps_of(scaling.least, scaling.most)
+        ]
+        least = [step(metric_interval_upper_bound=0, scaling_adjustment=scaling.least)]
+        above = cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD
+        below = cloudwatch.ComparisonOperator.LESS_THAN_OR_EQUAL_TO_THRESHOLD
+        target = cast("appscaling.ScalableTarget", scaling.count.node.find_child("Target")).scalable_target_id
+        given = scaling.scale_in_cooldown
+        cooldown = scaling.loading_seconds if given is None else given.to_seconds()
+        for name, operator, minutes, steps in (
+            (construct_id, above, 1, more),
+            ("Quiet", below, _QUIET_MINUTES, least),
+        ):
+            # One L1 crosses to Node once, where CDK's L2 does for each of up to 20 steps.
+            policy = appscaling.CfnScalingPolicy(
+                scaling.count,
+                name,
+                policy_name=name,
+                policy_type="StepScaling",
+                scaling_target_id=target,
+                step_scaling_policy_configuration=appscaling.CfnScalingPolicy.StepScalingPolicyConfigurationProperty(
+                    adjustment_type="ExactCapacity",
+                    cooldown=cooldown,
+                    metric_aggregation_type="Maximum",
+                    step_adjustments=steps,
+                ),
+            )
+            alarm = cloudwatch.Alarm(
+                scaling.count,
+                f"{name}Alarm",
+                metric=self.metric,
+                threshold=scaling.least,
+                comparison_operator=operator,
+                evaluation_periods=minutes,
+                # A gap in the metric starts and stops nothing.
+                treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+            )
+            cast("cloudwatch.CfnAlarm", alarm.node.default_child).alarm_actions = [policy.ref]
+
+
+def _backlog(tasks: str, metrics: Mapping[str, cloudwatch.IMetric]) -> Backlog:
+    """By metric math that says how many tasks are needed, as a fraction."""
+    return Backlog(
+        metric=cloudwatch.MathExpression(
+            expression=f"CEIL({tasks})", using_metrics=dict(metrics), period=_MINUTE, label="Tasks needed"
+        )
+    )
+
+
+def _known(argument: str, number: object) -> int:
+    if not isinstance(number, int):
+        raise InvalidValueError(
+            "the number of tasks is computed at synth, so this number must be known then",
+            argument=argument,
+            fix=f"{argument}=5, or service.auto_scale_task_count(…)",
+        )
+    return number
+
+
+def _positive(argument: str, value: float, *, most: float = LARGEST_INTEGER) -> float:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if is_token(value) or not is_number or not 0 < value <= most:
+        raise InvalidValueError(
+            f"expects a number, got {shown(value)}",
+            argument=argument,
+            value=value,
+            allowed="above 0" if most == LARGEST_INTEGER else f"above 0, up to {most:g}",
+            fix=f"{argument}=70",
+        )
+    return value
+
+
+def _percent(percent: float) -> float:
+    return _positive("percent", percent, most=100)

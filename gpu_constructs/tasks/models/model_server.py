@@ -1,0 +1,387 @@
+"""A model server as one value: its image, where it listens, when it is healthy, what it is told about its GPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+from aws_cdk import aws_ecs as ecs
+from typing_extensions import TypedDict, Unpack
+
+from gpu_constructs.cdk.arguments import texts, variables, whole_number
+from gpu_constructs.cdk.kinds import checked
+from gpu_constructs.cdk.overrides import naming
+from gpu_constructs.cdk.tokens import is_token
+from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.facts.aws_limits import LARGEST_PORT
+from gpu_constructs.facts.cuda import Cuda, cuda_image
+from gpu_constructs.facts.servers import ServerFacts, server_facts
+
+
+class ServerOptions(TypedDict, total=False):
+    """Arguments of the class methods of `ModelServer` that make a server.
+
+    Attributes:
+        tag: Tag of the image. By default one that is recent when this version of the library is released.
+        image: An image of your own, such as a copy in ECR, instead of the published one.
+        port: Where it listens. By default where the server listens by itself.
+        arguments: What is added to its command, such as ``["--max-model-len", "8192"]``.
+    """
+
+    tag: str | None
+    image: ecs.ContainerImage | None
+    port: int | None
+    arguments: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelServer:
+    """A model server, for `GpuTaskDefinition.add_model_server`.
+
+    Made by a class method for each server that many people run, whose facts and sources are in
+    ``hardware/data/servers.json``, or directly for your own server::
+
+        ModelServer(name="mine", image=image, port=9000, health_path="/ready", health_check_grace_seconds=300)
+
+    Attributes:
+        name: What it is called.
+        image: Its image. None for the published one.
+        image_name: The published image; None where `image` says it alone.
+        port: Where it listens; None for what serves nothing, such as a base image.
+        health_path: What answers with 200 once it serves; None where nothing does.
+        health_check_grace_seconds: How long it may load before failed health checks count; measured for models of 7
+            billion parameters. A larger model takes longer, and so does a first download.
+        command: Its command, with ``{port}`` where its port goes. Empty for the image's own.
+        model: The model, by its name on Hugging Face; its memory is held against the GPUs. None without a name.
+        gpu_arguments: What is added to its command where it has several GPUs, with ``{gpus}`` for how many.
+        environment: Environment variables, with ``{port}`` where its port goes.
+        cache_directory: Where it keeps what it downloads, which a `ModelCache` keeps for it.
+        cache_variables: Environment variables that name that directory, which is ``{cache}`` in them.
+        metrics_port: Where its metrics are; None for `port`.
+        metrics_path: The path of its metrics; None where it has none.
+        queue_metric: The metric that counts requests that wait; None where it has none.
+        load_metric: The metric that says how busy it is; None where it has none.
+    """
+
+    name: str
+    image: ecs.ContainerImage | None = None
+    image_name: str | None = None
+    port: int | None = None
+    health_path: str | None = None
+    health_check_grace_seconds: int | None = None
+    command: Sequence[str] = ()
+    model: str | None = None
+    gpu_arguments: Sequence[str] = ()
+    environment: Mapping[str, str] = field(default_factory=dict, hash=False)
+    cache_directory: str | None = None
+    cache_variables: Mapping[str, str] = field(default_factory=dict, hash=False)
+    metrics_port: int | None = None
+    metrics_path: str | None = None
+    queue_metric: str | None = None
+    load_metric: str | None = None
+
+    def __post_init__(self) -> None:
+        _require_text("name", self.name, example="'mine'")
+        if self.model is not None:
+            _require_text("model", self.model, example="'Qwen/Qwen2.5-7B-Instruct'")
+        if self.image_name is not None:
+            _require_text("image_name", self.image_name, example="'registry/name:tag'")
+        for argument in ("port", "metrics_port"):
+            _require_port(argument, getattr(self, argument))
+        for argument in ("health_path", "metrics_path", "cache_directory"):
+            _require_path(argument, getattr(self, argument))
+        if self.health_check_grace_seconds is not None:
+            whole_number(
+                "health_check_grace_seconds",
+                self.health_check_grace_seconds,
+                smallest=0,
+                unit="seconds",
+                fix="health_check_grace_seconds=600",
+            )
+        for argument in ("command", "gpu_arguments"):
+            listed = texts(argument, getattr(self, argument), example="['--max-model-len', '8192']")
+            object.__setattr__(self, argument, tuple(listed))
+        for argument in ("environment", "cache_variables"):
+            read = variables(argument, getattr(self, argument), of=str, example="{'NAME': 'value'}")
+            object.__setattr__(self, argument, read)
+        if self.image is None and self.image_name is None:
+            raise InvalidValueError(
+                f"this library knows no published image of {self.name}",
+                argument="image",
+                fix="image=ecs.ContainerImage.from_registry('registry/name:tag')",
+            )
+
+    @classmethod
+    @naming(ServerOptions)
+    @checked
+    def vllm(cls, model: str, **options: Unpack[ServerOptions]) -> ModelServer:
+        """Serves with vLLM from ``vllm/vllm-openai``, the API of OpenAI on port 8000.
+
+        Several GPUs become ``--tensor-parallel-size``, unless `arguments` say how they are used. By default it has CUDA
+        13; a tag that ends with ``-cu129`` is for older drivers.
+
+        Args:
+            model: A name on Hugging Face, or a directory in the container.
+            **options: See `ServerOptions`.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself.
+        """
+        return _preset("vllm", model=model, **options)
+
+    @classmethod
+    @naming(ServerOptions)
+    @checked
+    def sglang(cls, model: str, **options: Unpack[ServerOptions]) -> ModelServer:
+        """Serves with SGLang from ``lmsysorg/sglang``, on port 30000, with its metrics switched on.
+
+        Several GPUs become ``--tp``.
+
+        Args:
+            model: A name on Hugging Face, or a directory in the container.
+            **options: See `ServerOptions`.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself.
+        """
+        return _preset("sglang", model=model, **options)
+
+    @classmethod
+    @naming(ServerOptions)
+    @checked
+    def tgi(cls, model: str, **options: Unpack[ServerOptions]) -> ModelServer:
+        """Serves with Text Generation Inference of Hugging Face, on port 80.
+
+        It has been in maintenance mode since December 2025. Several GPUs become ``--num-shard``.
+
+        Args:
+            model: A name on Hugging Face, or a directory in the container.
+            **options: See `ServerOptions`.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself.
+        """
+        return _preset("tgi", model=model, **options)
+
+    @classmethod
+    @naming(ServerOptions)
+    @checked
+    def triton(cls, model_repository: str | None = None, **options: Unpack[ServerOptions]) -> ModelServer:
+        """Serves with NVIDIA Triton Inference Server, HTTP on port 8000. Models say themselves how many GPUs they use.
+
+        It takes a `tag` of ``nvcr.io/nvidia/tritonserver``, such as ``25.12-py3``, or an `image`.
+
+        Args:
+            model_repository: Its repository of models, a directory or an ``s3://`` address. By default ``/models``,
+                where a `ModelCache` puts it.
+            **options: See `ServerOptions`.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself, or neither `tag` nor `image` is given.
+        """
+        return _preset("triton", model=model_repository, **options)
+
+    @classmethod
+    @checked
+    def comfyui(
+        cls, *, image: ecs.ContainerImage, port: int | None = None, arguments: Sequence[str] = ()
+    ) -> ModelServer:
+        """Serves with ComfyUI on port 8188; it uses one GPU unless a workflow places models on others.
+
+        Args:
+            image: An image with ComfyUI in its working directory; only the community publishes some.
+            port: Where it listens. By default 8188.
+            arguments: What is added to ``python3 main.py --listen 0.0.0.0``.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself.
+        """
+        return _preset("comfyui", image=image, port=port, arguments=arguments)
+
+    @classmethod
+    @checked
+    def ollama(
+        cls, *, tag: str | None = None, image: ecs.ContainerImage | None = None, port: int | None = None
+    ) -> ModelServer:
+        """Serves with Ollama on port 11434, which loads a model when it is first asked for, on the GPUs that it needs.
+
+        Args:
+            tag: Tag of ``ollama/ollama``, such as ``0.33.3``. This or `image`.
+            image: An image of your own.
+            port: Where it listens. By default 11434.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself, or neither `tag` nor `image` is given.
+        """
+        return _preset("ollama", tag=tag, image=image, port=port)
+
+    @classmethod
+    @naming(ServerOptions)
+    @checked
+    def dlc_vllm(cls, model: str, **options: Unpack[ServerOptions]) -> ModelServer:
+        """Serves with vLLM of the AWS Deep Learning Containers on port 8000, with EFA and a fallback for older drivers.
+
+        For a model in S3 its `arguments` are ``["--load-format", "runai_streamer"]``.
+
+        Args:
+            model: A name on Hugging Face, an ``s3://`` address, or a directory in the container.
+            **options: See `ServerOptions`.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself.
+        """
+        return _preset("dlc_vllm", model=model, **options)
+
+    @classmethod
+    @naming(ServerOptions)
+    @checked
+    def dlc_sglang(cls, model: str, **options: Unpack[ServerOptions]) -> ModelServer:
+        """Serves with SGLang of the AWS Deep Learning Containers, on port 30000.
+
+        Args:
+            model: A name on Hugging Face, or a directory in the container.
+            **options: See `ServerOptions`.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself.
+        """
+        return _preset("dlc_sglang", model=model, **options)
+
+    @classmethod
+    @checked
+    def dlc_pytorch(cls, *, tag: str | None = None, image: ecs.ContainerImage | None = None) -> ModelServer:
+        """PyTorch of the AWS Deep Learning Containers, for a `command` of your own.
+
+        Args:
+            tag: Tag of the image. By default one with CUDA 13.0, whose driver every current image of ECS has.
+            image: An image of your own.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself.
+        """
+        return _preset("dlc_pytorch", tag=tag, image=image)
+
+    @classmethod
+    @checked
+    def pytorch(cls, *, tag: str | None = None, image: ecs.ContainerImage | None = None) -> ModelServer:
+        """PyTorch from ``pytorch/pytorch``, for a `command` of your own.
+
+        Args:
+            tag: Tag of the image, such as ``2.11.0-cuda12.8-cudnn9-runtime``.
+            image: An image of your own.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself.
+        """
+        return _preset("pytorch", tag=tag, image=image)
+
+    @classmethod
+    @checked
+    def cuda_toolkit(cls, *, tag: str | None = None, image: ecs.ContainerImage | None = None) -> ModelServer:
+        """The bare CUDA toolkit from ``nvidia/cuda``, for a `command` of your own.
+
+        Args:
+            tag: Tag of the image, such as ``12.8.1-base-ubuntu24.04``.
+            image: An image of your own.
+
+        Raises:
+            InvalidValueError: An argument is wrong by itself.
+        """
+        return _preset("cuda", tag=tag, image=image)
+
+    @property
+    def cuda(self) -> Cuda | None:
+        """The CUDA of its image as (major, minor); None where its name does not say it."""
+        found = None if self.image_name is None else cuda_image(self.image_name)
+        return None if found is None else found.cuda
+
+    def container_image(self) -> ecs.ContainerImage:
+        """Its image as CDK takes it."""
+        return self.image or ecs.ContainerImage.from_registry(cast("str", self.image_name))
+
+
+def _preset(
+    name: str,
+    *,
+    model: str | None = None,
+    tag: str | None = None,
+    image: ecs.ContainerImage | None = None,
+    port: int | None = None,
+    arguments: Sequence[str] = (),
+) -> ModelServer:
+    facts = server_facts(name)
+    if model is not None or "{model}" in "".join(facts.command):
+        model = facts.model if model is None else model
+        _require_text("model", model, example="'Qwen/Qwen2.5-7B-Instruct'")
+    if port is not None:
+        _require_port("port", port)
+    added = texts("arguments", arguments, example="['--max-model-len', '8192']")
+    image_name = _image_name(name, facts, tag, image)
+    return ModelServer(
+        name=name,
+        image=image,
+        image_name=image_name,
+        port=facts.port if port is None else port,
+        health_path=facts.health_path,
+        health_check_grace_seconds=facts.grace_seconds,
+        command=(*(each.replace("{model}", str(model)) for each in facts.command_in(image_name)), *added),
+        model=model if facts.gpu_arguments else None,  # that of Triton is a directory of several
+        # Arguments of the user that say how GPUs are used take the place of these.
+        gpu_arguments=() if facts.is_told_of_gpus(added) else facts.gpu_arguments,
+        environment=facts.environment,
+        cache_directory=facts.cache_directory,
+        cache_variables=facts.cache_variables,
+        metrics_port=facts.metrics_port,
+        metrics_path=facts.metrics_path,
+        queue_metric=facts.queue_metric,
+        load_metric=facts.load_metric,
+    )
+
+
+def _image_name(name: str, facts: ServerFacts, tag: str | None, image: ecs.ContainerImage | None) -> str | None:
+    """The published image; with an image of the user's own, its tag alone says what that is made of."""
+    if tag is not None:
+        _require_text("tag", tag, example=repr(facts.tag or "1.2.3"))
+    chosen = tag or (None if image is not None else facts.tag)
+    if facts.repository is None or (image is not None and chosen is None):
+        return None
+    if chosen is None:
+        raise InvalidValueError(
+            f"this library knows no tag of {facts.repository} to take by default",
+            argument="tag",
+            fix=f"tag='…', one that {facts.repository} has, or image=… for an image of your own ({name})",
+        )
+    return f"{facts.repository}:{chosen}"
+
+
+def _require_text(argument: str, value: object, *, example: str) -> None:
+    if not isinstance(value, str) or not value.strip() or " " in value or not value.isprintable():
+        raise InvalidValueError(
+            f"expects text without spaces, got {shown(value)}",
+            argument=argument,
+            value=value,
+            fix=f"{argument}={example}",
+        )
+
+
+def _require_port(argument: str, value: object) -> None:
+    if value is None:
+        return
+    if is_token(value):
+        raise InvalidValueError(
+            "the command of the server needs a port that is known at synth",
+            argument=argument,
+            fix=f"{argument}=8000",
+        )
+    whole_number(argument, value, smallest=1, largest=LARGEST_PORT, fix=f"{argument}=8000")
+
+
+def _require_path(argument: str, value: object) -> None:
+    if value is not None and (not isinstance(value, str) or not value.startswith("/")):
+        raise InvalidValueError(
+            f"expects a path that begins with /, got {shown(value)}",
+            argument=argument,
+            value=value,
+            fix=f"{argument}='/health'",
+        )

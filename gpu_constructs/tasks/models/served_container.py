@@ -1,0 +1,234 @@
+"""What a server and a cache make of a container with GPUs: its arguments, its volume, the copy that it waits for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import aws_cdk as cdk
+from aws_cdk import aws_ecs as ecs
+
+from gpu_constructs.cdk.calls import require_construct_id
+from gpu_constructs.cdk.refusal import raise_first
+from gpu_constructs.cdk.tokens import is_token
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
+from gpu_constructs.facts.aws_limits import LARGEST_INTEGER
+from gpu_constructs.fleet import Container, Fleet, Pool, ResourceRequirement, StrategyItem, Task, Workload
+from gpu_constructs.rules import check
+from gpu_constructs.rules.tasks.images import still_compiled
+from gpu_constructs.tasks.models.cache_storage import BucketCopy, CacheStorage, Capacity, EfsStorage
+from gpu_constructs.tasks.models.model_cache import ModelCache
+from gpu_constructs.tasks.models.model_server import ModelServer
+
+# "startTimeout" of the container that is waited for; the agent's own 3 minutes end before a large model is copied.
+_LONGEST_COPY_MINUTES = 60
+_COPY_MEMORY_MIB = 512
+_NONE = "none"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServedContainer:
+    """A container that may be made.
+
+    Attributes:
+        name: The container's name.
+        server: What it runs.
+        cache: Where it keeps models; None for the container itself.
+        directory: Where it finds that.
+        command: Its command; None for that of its image.
+        environment: Its environment variables.
+    """
+
+    name: str
+    server: ModelServer
+    cache: CacheStorage | None
+    directory: str
+    command: list[str] | None
+    environment: dict[str, str]
+
+    def arguments(self, given: Mapping[str, Any], *, network_mode: object) -> dict[str, Any]:
+        """Arguments of `GpuTaskDefinition.add_gpu_container`, those that were given in place of the server's own."""
+        port = self.server.port
+        own = {name: value for name, value in self.environment.items() if name not in (given.get("secrets") or {})}
+        environment = given.get("environment")
+        defaults: dict[str, Any] = {}
+        if self.command is not None:
+            defaults["command"] = self.command
+        if port is not None:
+            # CDK refuses a name in network mode host, in which there is no Service Connect. There the port of the host
+            # is that of the container, and only cdk-preflight wants it written.
+            named = {"host_port": port} if network_mode == "host" else {"name": self._port_name}
+            defaults["port_mappings"] = [ecs.PortMapping(container_port=port, **named)]
+        if own and isinstance(environment, (Mapping, type(None))):
+            defaults["environment"] = {**own, **(environment or {})}
+            given = {name: value for name, value in given.items() if name != "environment"}
+        return {"image": self.server.container_image(), **defaults, **given}
+
+    @property
+    def _port_name(self) -> str:
+        """Service Connect knows a port by its name: up to 64 lowercase letters, digits, underscores and hyphens.
+
+        https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PortMapping.html
+        """
+        return self.name.lower().lstrip("-")[:64]
+
+    def copying(self) -> dict[str, Any] | None:
+        """Arguments of `GpuTaskDefinition.add_container` for what fills the cache first; None where nothing does."""
+        if not isinstance(self.cache, BucketCopy):
+            return None
+        return {
+            "image": ecs.ContainerImage.from_registry(self.cache.image),
+            "command": self.cache.command,
+            "essential": False,
+            "memory_reservation_mib": _COPY_MEMORY_MIB,
+            "start_timeout": cdk.Duration.minutes(_LONGEST_COPY_MINUTES),
+        }
+
+    def require_network(self, capacity: Sequence[Capacity], network_mode: object) -> None:
+        """Refuses a task that has no way to the server or its cache.
+
+        Raises:
+            IncompatibleError: The task has no network, and one of them needs it; or the cache is elsewhere.
+        """
+        if isinstance(self.cache, EfsStorage):
+            self.cache.require_reached(capacity, from_hosts=network_mode != "awsvpc")
+        is_filled = isinstance(self.cache, BucketCopy)
+        if network_mode == _NONE and (self.server.port is not None or is_filled):
+            raise IncompatibleError(
+                f"{'nothing copies from the bucket' if is_filled else 'the server gets no requests'} in network mode "
+                "none",
+                argument="network_mode",
+                value=_NONE,
+                allowed="bridge, awsvpc, host",
+                fix="leave network_mode out of the task definition",
+            )
+
+    def mount_in(self, container: ecs.ContainerDefinition, copier: ecs.ContainerDefinition | None, volume: str) -> None:
+        """Mounts the cache.
+
+        Args:
+            container: The server.
+            copier: What fills the cache before the server starts; None where nothing does.
+            volume: The volume of the cache.
+        """
+        is_read_only = copier is not None or (self.cache is not None and self.cache.is_read_only)
+        for each, read_only in ((container, is_read_only), (copier, False)):
+            if each is not None:
+                each.add_mount_points(
+                    ecs.MountPoint(source_volume=volume, container_path=self.directory, read_only=read_only)
+                )
+        if copier is not None:
+            condition = ecs.ContainerDependencyCondition.SUCCESS
+            container.add_container_dependencies(ecs.ContainerDependency(container=copier, condition=condition))
+
+
+def served_container(
+    name: str,
+    *,
+    server: ModelServer,
+    cache: ModelCache | None,
+    gpus: object,
+    capacity: Sequence[Capacity],
+) -> ServedContainer:
+    """Checks a server and a cache against the capacity of its task.
+
+    Raises:
+        InvalidValueError: An argument is wrong by itself.
+        IncompatibleError: The hosts do not have the cache, or GPUs that are too old for the CUDA of the image.
+    """
+    require_construct_id(name)
+    _require_kinds(server, cache)
+    pools = [each.pool for each in capacity]
+    _require_cuda(name, server, pools)
+    directory = ""
+    storage = None if cache is None else cache.storage
+    if storage is not None:
+        storage.require_on(capacity)
+        directory = _directory(server, storage)
+    return ServedContainer(
+        name=name,
+        server=server,
+        cache=storage,
+        directory=directory,
+        command=_command(server, gpus, pools),
+        environment=_environment(server, storage, directory),
+    )
+
+
+def _require_kinds(server: object, cache: object) -> None:
+    if not isinstance(server, ModelServer):
+        raise InvalidValueError(
+            f"expects a ModelServer, got {shown(server)}",
+            argument="server",
+            value=server,
+            fix="ModelServer.vllm(model='Qwen/Qwen2.5-7B-Instruct')",
+        )
+    if cache is not None and not isinstance(cache, ModelCache):
+        raise InvalidValueError(
+            f"expects a ModelCache, got {shown(cache)}",
+            argument="cache",
+            value=cache,
+            fix="ModelCache.efs(file_system), or ModelCache.host_disk()",
+        )
+
+
+def _command(server: ModelServer, gpus: object, pools: Sequence[Pool]) -> list[str] | None:
+    count = _count(gpus, pools) if server.gpu_arguments else None
+    several = () if count in {None, "1"} else server.gpu_arguments
+    port = "" if server.port is None else str(server.port)
+    words = (*server.command, *several)
+    return [each.replace("{port}", port).replace("{gpus}", str(count)) for each in words] or None
+
+
+def _environment(server: ModelServer, cache: CacheStorage | None, directory: str) -> dict[str, str]:
+    # A server loads models by path from a cache that it cannot write to, and compiles into its container.
+    led = {} if cache is None or cache.directory is not None else server.cache_variables
+    port = "" if server.port is None else str(server.port)
+    return {
+        **{name: value.replace("{port}", port) for name, value in server.environment.items()},
+        **{name: value.replace("{cache}", directory) for name, value in led.items()},
+    }
+
+
+def _directory(server: ModelServer, cache: CacheStorage) -> str:
+    directory = cache.directory or server.cache_directory
+    if directory is None:
+        raise InvalidValueError(
+            f"it is not known where {server.name} keeps models",
+            argument="cache",
+            fix="leave cache out, and add a volume to the task and a mount point to the container",
+        )
+    return directory
+
+
+def _require_cuda(name: str, server: ModelServer, pools: Sequence[Pool]) -> None:
+    if server.cuda is None:
+        return
+    container = Container(name=name, image=server.image_name, requirements=(ResourceRequirement.gpus(1),))
+    task = Task(name=name, containers=(container,))
+    strategy = tuple(StrategyItem(provider=each.name, pool=each, weight=1) for each in pools)
+    workload = Workload(name=name, task=task, strategy=strategy)
+    fleet = Fleet(pools=tuple(pools), tasks=(task,), workloads=(workload,))
+    raise_first(check(fleet, rules=(still_compiled,)), {"Image": "server"})
+
+
+def _count(gpus: object, pools: Sequence[Pool]) -> str | None:
+    """How many whole GPUs a container gets, as text; None for a share or a part of one."""
+    if is_token(gpus):
+        return gpus if isinstance(gpus, str) else cdk.Tokenization.stringify_number(cast("float", gpus))
+    if isinstance(gpus, int):
+        # A number that is too large is refused with the other arguments of its container.
+        return str(gpus) if gpus <= LARGEST_INTEGER else None
+    if gpus != "ALL":
+        return None
+    counts = {each.gpus for pool in pools for each in pool.instance_types}
+    if len(counts) != 1 or not all(pool.types_are_known for pool in pools):
+        raise InvalidValueError(
+            "the command of the server needs a number of GPUs, and the hosts have different numbers",
+            argument="gpus",
+            value=gpus,
+            allowed="a number of GPUs, or hosts that all have the same number",
+            fix=f"gpus={min(counts, default=1)}",
+        )
+    return str(counts.pop())

@@ -1,0 +1,97 @@
+"""A service is there once its newest deployment is; what an answer does not say never passes."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpu_constructs.account.live.described import answers
+from gpu_constructs.account.live.hosts import Layer
+from gpu_constructs.account.live.subjects import subject_called
+from gpu_constructs.account.live.verified import verify
+from gpu_constructs.account.live.waiting import why
+from gpu_constructs.errors import GpuConstructsError
+
+from .given import Answer, cluster
+
+PRIMARY: Answer = {"status": "PRIMARY", "desiredCount": 1, "runningCount": 0, "rolloutState": "IN_PROGRESS"}
+OLD: Answer = {"status": "ACTIVE", "desiredCount": 1, "runningCount": 1, "rolloutState": "COMPLETED"}
+FAILED: Answer = {**PRIMARY, "runningCount": 1, "rolloutState": "FAILED", "rolloutStateReason": "tasks failed to start"}
+GREEN: Answer = {"status": "ACTIVE", "computedDesiredCount": 1, "runningCount": 0}
+BLUE: Answer = {"status": "PRIMARY", "computedDesiredCount": 1, "runningCount": 1}
+
+
+def service(**more: object) -> Answer:
+    answer = cluster()
+    return {**answer, "services": [{**answer["services"][0], "runningCount": 1, **more}]}
+
+
+@pytest.mark.parametrize(
+    ("given", "state"),
+    [
+        (service(), None),
+        (service(deployments=[{**PRIMARY, "runningCount": 1}, OLD]), None),
+        (service(taskSets=[BLUE]), None),
+        (service(deployments=[PRIMARY, OLD]), "runs 1 of 1 tasks, 0 of 1 of its newest deployment"),
+        (service(deployments=[FAILED]), "runs 1 of 1 tasks, and its newest deployment failed"),
+        (service(taskSets=[BLUE, GREEN]), "runs 1 of 1 tasks, 0 of 1 of its newest deployment"),
+        (service(status="INACTIVE"), "is INACTIVE, runs 1 of 1 tasks"),
+    ],
+)
+def test_a_service_waits_for_its_newest_deployment(given: Answer, state: str | None) -> None:
+    found = answers([given])
+    diagnosis = why(found, subject_called(found, "chat"), region="us-east-1")
+    (check,) = [each for each in verify(found) if each.name == "service runs"]
+    assert (diagnosis.waits, check.passed) == (state is not None, state is None)
+    assert diagnosis.state == (state or "runs 1 of 1 tasks")
+    assert check.text.startswith(f"it {diagnosis.state}")
+    assert check.fix == ("gpu-constructs why chat --cluster demo" if state else "")
+    assert not diagnosis.waits or diagnosis.causes
+
+
+def test_a_deployment_that_failed_says_why() -> None:
+    found = answers([service(deployments=[FAILED])])
+    cause = why(found, subject_called(found, "chat")).causes[-1]
+    assert (cause.layer, cause.text) == (Layer.DEPLOYMENT, "its newest deployment failed: tasks failed to start")
+
+
+def test_a_service_of_task_sets_has_its_task_definition_there() -> None:
+    answer = service(taskSets=[{**GREEN, "taskDefinition": cluster()["services"][0]["taskDefinition"]}])
+    del answer["services"][0]["taskDefinition"]
+    found = answers([answer, {"taskDefinition": {"taskDefinitionArn": "another", "family": "another"}}])
+    assert subject_called(found, "chat").definition["family"] == "chat"
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        *({"desiredCount": each} for each in (None, float("nan"), "1")),
+        {"deployments": 5},
+        {"deployments": [{"status": "PRIMARY"}]},
+        {"taskSets": [{**BLUE, "runningCount": "1"}]},
+    ],
+)
+def test_a_count_that_is_not_there_never_passes(more: Answer) -> None:
+    found = answers([service(**more)])
+    (check,) = [each for each in verify(found) if each.name == "service runs"]
+    assert check.passed is None
+    with pytest.raises(GpuConstructsError, match="does not say how many tasks service 'chat' wants"):
+        why(found, subject_called(found, "chat"))
+
+
+@pytest.mark.parametrize(
+    ("given", "passed", "said"),
+    [
+        (cluster(host={"agentConnected": False}), False, "i-1 has an ECS agent that is not connected"),
+        (cluster(host={"status": "DRAINING"}), False, "i-1 is DRAINING"),
+        (cluster(host={"ec2InstanceId": "i-2"}), False, "0 of 1 hosts joined the cluster; i-1 did not"),
+        (cluster(group={"DesiredCapacity": None}), None, "the size of its group was not described"),
+        (cluster(), True, "1 of 1 hosts joined the cluster"),
+    ],
+)
+def test_a_host_that_takes_no_tasks_has_not_come_up(given: Answer, passed: bool | None, said: str) -> None:
+    size = {"DesiredCapacity": 1, **given["AutoScalingGroups"][0]} if passed is None else {"DesiredCapacity": 1}
+    group = {**given["AutoScalingGroups"][0], **size}
+    (check,) = [
+        each for each in verify(answers([{**given, "AutoScalingGroups": [group]}])) if each.name.startswith("h")
+    ]
+    assert (check.passed, said in check.text) == (passed, True), check.text

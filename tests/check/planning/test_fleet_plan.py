@@ -1,0 +1,276 @@
+"""Hosts, prices and quotas of a fleet, and what is not known of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gpu_constructs.check.planning import plan
+from gpu_constructs.check.planning.budget_verdict import verdict
+from gpu_constructs.check.planning.host_price import Usd, sum_of
+from gpu_constructs.check.planning.in_words import cost_of_level
+from gpu_constructs.facts.prices import on_demand_price
+from gpu_constructs.fleet import (
+    UNKNOWN,
+    ComputeEnvironment,
+    Fleet,
+    GroupSettings,
+    Pool,
+    PoolKind,
+    PurchaseOption,
+    ServiceScaling,
+    Unknown,
+)
+from tests.check.planning.given import job, planned, pool, service, the_pool, usd
+
+L4X4 = 4.6016  # g6.12xlarge, us-east-1
+L4 = 0.8048  # g6.xlarge, us-east-1
+
+
+def hosts(*levels: object) -> list[object]:
+    return [getattr(each, "hosts", each) for each in levels]
+
+
+def test_hosts_are_counted_at_the_three_levels() -> None:
+    found = the_pool(service(pool(min_instances=1), copies=9))
+    assert hosts(found.minimum, found.desired, found.maximum) == [1, 3, 10]
+    assert [each.gpus for each in (found.minimum, found.desired, found.maximum)] == [4, 12, 40]
+    assert usd(found.desired.usd_per_hour) == (13.8048, 13.8048)
+
+
+def test_each_type_of_a_pool_is_priced() -> None:
+    found = the_pool(service(pool("g6.xlarge", "g6.2xlarge"), copies=2))
+    assert usd(found.desired.usd_per_hour) == (2 * 0.8048, 2 * 0.9776)
+    assert str(found.desired.usd_per_hour) == "$1.61 to $1.96"
+
+
+def test_spot_has_a_most_and_no_least() -> None:
+    found = the_pool(service(pool("g6.xlarge", purchase=PurchaseOption.SPOT), copies=2))
+    assert usd(found.desired.usd_per_hour) == (None, 2 * L4)
+    assert found.minimum.usd_per_hour == Usd(0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("one", "why"),
+    [
+        (pool("p6-b300.48xlarge", purchase=PurchaseOption.CAPACITY_BLOCK), "paid in advance"),
+        (
+            pool("g6.12xlarge", "g6.xlarge", kind=PoolKind.MANAGED_INSTANCES),
+            "one from $0.80 an hour (g6.xlarge) without the management fee",
+        ),
+        (
+            pool(kind=PoolKind.MANAGED_INSTANCES, purchase=PurchaseOption.SPOT),
+            "ECS chooses the hosts, and their price comes with the management fee of AWS",
+        ),
+        (pool(has_unknown_types=True), "instance types are not all known"),
+        (pool(unknown_type_names=("g9.xlarge",)), "not all known"),
+    ],
+)
+def test_what_has_no_price_is_said_and_not_summed(one: Pool, why: str) -> None:
+    found = planned(pools=(one, pool("g6.xlarge", name="Other")))
+    assert [each.pool.name for each in found.unpriced("maximum")] == [one.name]
+    assert why in found.unpriced("maximum")[0].why_unpriced
+    assert usd(found.maximum.usd_per_hour) == (10 * L4, 10 * L4)
+    assert planned(pools=(one,)).maximum.usd_per_hour is None
+
+
+@pytest.mark.parametrize(
+    ("one", "shown"),
+    [
+        (pool("g6.xlarge", name="Other"), "$54.06"),
+        (pool("p6-b300.48xlarge", purchase=PurchaseOption.CAPACITY_BLOCK, name="Other"), "$46.02"),
+        (pool(has_unknown_types=True, name="Other"), "$46.02 and more"),
+    ],
+)
+def test_a_cost_says_whether_more_comes_on_top(one: Pool, shown: str) -> None:
+    assert cost_of_level(planned(pools=(pool(), one)), "maximum") == shown
+
+
+def test_the_most_of_spot_hosts_is_no_limit_where_others_are_not_counted() -> None:
+    spot = pool("g6.xlarge", purchase=PurchaseOption.SPOT)
+    found = planned(pools=(spot, pool(has_unknown_types=True, name="Other")))
+    assert cost_of_level(found, "maximum") == "at most $8.05 for what is counted"
+
+
+def test_an_unknown_number_of_hosts_is_not_summed() -> None:
+    found = planned(pools=(pool(max_instances=UNKNOWN), pool("g6.xlarge", name="Other")))
+    assert isinstance(found.maximum.hosts, Unknown)
+    assert found.unpriced("maximum")[0].why_unpriced == "how many hosts there are is not known before the deploy"
+    assert found.unpriced("minimum") == ()
+
+
+def test_hosts_without_gpus_have_none_however_many_they_are() -> None:
+    found = the_pool(pools=(pool("inf2.xlarge", "c7i.large", min_instances=UNKNOWN, max_instances=UNKNOWN),))
+    assert (found.minimum.hosts, found.minimum.gpus, found.maximum.gpus) == (UNKNOWN, 0, 0)
+
+
+def test_what_is_known_is_counted_where_something_else_is_not() -> None:
+    found = planned(service(pool(), copies=9), pools=(pool(name="Open", max_instances=UNKNOWN),))
+    assert (found.maximum.known_hosts, found.maximum.known_gpus) == (10, 40)
+    (need,) = found.quotas
+    assert (need.maximum, need.known_maximum, need.unknown_pools) == (UNKNOWN, 480, ("Open",))
+    assert (need.desired, need.known_desired) == (144, 144)
+
+
+def test_a_group_whose_types_count_differently_has_an_unknown_number_of_hosts() -> None:
+    found = the_pool(pools=(pool(group=GroupSettings(capacity_of_a_host=UNKNOWN)),))
+    assert isinstance(found.maximum.hosts, Unknown)
+    assert found.minimum.hosts == 0
+
+
+@pytest.mark.parametrize(("least", "most", "counted"), [(-2, 5, UNKNOWN), (0, -5, UNKNOWN), (9, 3, 9)])
+def test_sizes_that_aws_refuses_lower_no_cost(least: int, most: int, counted: int | Unknown) -> None:
+    found = planned(pools=(pool(min_instances=least, max_instances=most),))
+    assert found.maximum.hosts == counted
+    assert not verdict(found, 1).is_kept
+
+
+def test_copies_beyond_max_size_are_said() -> None:
+    found = the_pool(service(pool(max_instances=2), copies=12))
+    assert (found.desired.hosts, found.short) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("desired", "least", "hosts_there"), [(UNKNOWN, 5, 2), (9, 1, 3), (1, 5, 2), (UNKNOWN, UNKNOWN, UNKNOWN)]
+)
+def test_scaling_keeps_its_minimum(desired: int | Unknown, least: int | Unknown, hosts_there: int | Unknown) -> None:
+    found = the_pool(service(pool(), copies=desired, scaling=ServiceScaling(most=20, least=least)))
+    assert found.desired.hosts == hosts_there
+
+
+def test_a_job_is_counted_by_its_start() -> None:
+    found = the_pool(job(pool(), gpus=2, copies=5))
+    assert found.desired.hosts == 0
+    assert [(each.copies, each.hosts) for each in found.tasks] == [(2, 3)]
+
+
+def test_stranded_gpus_are_said() -> None:
+    (idle,) = the_pool(service(pool(), copies=2, vcpus=24)).stranded
+    assert (idle.hosts, idle.gpus, idle.exhausted) == (1, 2, ("CPU",))
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, (4, 2, 0)),
+        ({"max_healthy_percent": 150}, (3, 1, 0)),
+        ({"max_healthy_percent": 100, "min_healthy_percent": 50}, (2, 0, 0)),
+        ({"deployment_strategy": "BLUE_GREEN", "max_healthy_percent": 100}, (4, 2, 0)),
+        ({"max_healthy_percent": UNKNOWN}, (UNKNOWN, UNKNOWN, UNKNOWN)),
+    ],
+)
+def test_a_deployment_needs_hosts_for_old_and_new(changes: dict[str, Any], expected: tuple[object, ...]) -> None:
+    found = the_pool(service(pool(), copies=8, **changes)).deployment
+    assert found is not None
+    assert (found.hosts, found.extra, found.beyond) == expected
+    assert found.stuck == ()
+
+
+def test_a_host_idles_for_a_quarter_of_an_hour() -> None:
+    assert usd(the_pool(pools=(pool(),)).idle_quarter_hour) == (L4X4 / 4, L4X4 / 4)
+    assert the_pool(pools=(pool(managed_scaling=False),)).idle_quarter_hour is None
+
+
+def test_quotas_are_by_code_and_region() -> None:
+    here, there = pool(name="Here"), pool(name="There", region="eu-west-1")
+    spot = pool("p5.48xlarge", name="Spot", purchase=PurchaseOption.SPOT, max_instances=2)
+    found = planned(service(here, copies=5), pools=(there, spot)).quotas
+    assert [(each.quota.code, each.quota.place.region, each.desired, each.maximum) for each in found] == [
+        ("L-DB2E81BA", "us-east-1", 96, 480),
+        ("L-DB2E81BA", "eu-west-1", 0, 480),
+        ("L-C4BD4855", "us-east-1", 0, 384),
+    ]
+
+
+def test_hosts_without_accelerators_count_against_the_quota_of_theirs() -> None:
+    found = planned(pools=(pool("c7i.2xlarge", "m7i.2xlarge", min_instances=1), pool("g6.xlarge", name="l4")))
+    assert [(each.quota.code, each.quota.group, each.desired, each.maximum) for each in found.quotas] == [
+        ("L-1216C47A", "Standard", 8, 80),
+        ("L-DB2E81BA", "G/VT", 0, 40),
+    ]
+
+
+def test_a_budget_is_for_all_hosts_at_max_size() -> None:
+    found = planned(pools=(pool(max_instances=2),))
+    assert verdict(found, 9.21).is_kept
+    assert verdict(found, 9.0).above == (
+        "at MaxSize the hosts can cost $9.20 an hour, which is $0.20 above the budget of $9.00: L4 $9.20"
+    )
+
+
+@pytest.mark.parametrize(
+    ("one", "kept"),
+    [(pool(max_instances=UNKNOWN), False), (pool("p5.48xlarge", purchase=PurchaseOption.CAPACITY_BLOCK), True)],
+)
+def test_what_is_not_known_keeps_no_budget_and_what_is_paid_does(one: Pool, kept: bool) -> None:
+    assert verdict(planned(pools=(one,)), 1000).is_kept is kept
+
+
+def test_hosts_that_batch_chooses_keep_no_budget() -> None:
+    chosen = ComputeEnvironment(name="Optimal")
+    found = plan(Fleet(environments=(chosen, ComputeEnvironment(name="Fargate", has_hosts=False))))
+    assert found.unplanned == (chosen,)
+    against = verdict(found, 1000)
+    assert (against.is_kept, against.open) == (
+        False,
+        "what some hosts can cost is not known (Optimal: the types of hosts are not in these files)",
+    )
+
+
+def test_the_price_of_another_region_keeps_no_budget() -> None:
+    here = planned(pools=(pool("g6.xlarge", region="cn-north-1", max_instances=4),))
+    assert usd(here.maximum.usd_per_hour) == (4 * L4, 4 * L4)
+    held = verdict(here, 3.3)
+    assert not held.is_kept
+    assert held.open == (
+        "what some hosts can cost is not known (L4: the price list of cn-north-1 does not have g6.xlarge)"
+    )
+    assert not verdict(here, 1).above
+    assert verdict(planned(pools=(pool(region="cn-north-1", max_instances=0),)), 0).is_kept
+
+
+def test_without_a_region_the_prices_of_us_east_1_are_assumed_and_said() -> None:
+    held = verdict(planned(pools=(pool("g6.xlarge", region=None, max_instances=4),)), 3.3)
+    assert (held.is_kept, held.assumed) == (True, "at the prices of us-east-1, since no region is known")
+    assert not verdict(planned(pools=(pool("g6.xlarge", max_instances=4),)), 3.3).assumed
+
+
+@pytest.mark.parametrize(
+    ("tenancy", "why"),
+    [
+        ("dedicated", "its tenancy is dedicated, and list prices are for shared tenancy"),
+        ("host", "its tenancy is host, and list prices are for shared tenancy"),
+        (UNKNOWN, "whether its tenancy is shared is not known before the deploy"),
+        ("default", ""),
+    ],
+)
+def test_list_prices_are_for_shared_tenancy(tenancy: Any, why: str) -> None:
+    found = planned(pools=(pool(tenancy=tenancy),))
+    assert [each.why_unpriced for each in found.unpriced("maximum")] == [why] * bool(why)
+
+
+def test_a_service_that_fits_nowhere_is_said() -> None:
+    on = pool("g6.xlarge")
+    found = planned(service(on, gpus=8, name="large"), service(on, name="small"))
+    (of,) = found.pools
+    assert (of.misfits, of.desired.hosts, of.maximum.hosts) == (("large",), UNKNOWN, 10)
+    assert found.unpriced("desired")[0].why_unpriced == "large does not fit on its hosts"
+    assert of.desired.usd_per_hour is None
+    assert planned(service(on, gpus=8, copies=0)).pools[0].misfits == ()
+
+
+def test_sums_have_a_least_only_where_all_have() -> None:
+    assert sum_of([Usd(1, 2), Usd(None, 3)]) == Usd(None, 5)
+    assert sum_of([]) == Usd(0, 0)
+    assert str(Usd(None, 3)) == "at most $3.00"
+
+
+def test_an_empty_fleet_costs_nothing() -> None:
+    found = plan(Fleet())
+    assert (found.pools, found.quotas, found.maximum.hosts) == ((), (), 0)
+
+
+def test_the_prices_of_this_file_are_those_of_the_list() -> None:
+    found = [on_demand_price(name) for name in ("g6.xlarge", "g6.12xlarge")]
+    assert [each.usd_per_hour for each in found if each is not None] == [L4, L4X4]

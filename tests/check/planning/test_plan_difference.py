@@ -1,0 +1,144 @@
+"""What a change does to a plan."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gpu_constructs.check.planning import plan
+from gpu_constructs.check.planning.plan_difference import Row, Status, difference
+from gpu_constructs.fleet import (
+    UNKNOWN,
+    ComputeEnvironment,
+    Fleet,
+    Origin,
+    Place,
+    Pool,
+    PoolKind,
+    PurchaseOption,
+    Workload,
+)
+from tests.check.planning.given import job, planned, pool, service
+
+MANAGED = pool("g6e.xlarge", name="Managed", kind=PoolKind.MANAGED_INSTANCES, max_instances=UNKNOWN)
+
+
+def changes(old: tuple[Workload, ...], new: tuple[Workload, ...]) -> dict[str, str]:
+    """How much more there is of everything, of the whole fleet and of the quotas."""
+    found = difference(planned(*old), planned(*new))
+    return {each.what: each.change for each in (*found.totals, *found.quotas)}
+
+
+def test_the_same_is_no_difference() -> None:
+    found = difference(planned(service(pool())), planned(service(pool())))
+    assert found.is_empty
+
+
+def test_hosts_that_batch_chooses_are_a_change_of_no_known_cost() -> None:
+    chosen = plan(Fleet(environments=(ComputeEnvironment(name="Optimal"),)))
+    found = difference(planned(), chosen)
+    assert not found.is_empty
+    assert found.totals[-1] == Row(what="not planned", old="none", new="Optimal", change="not known")
+    assert difference(chosen, chosen).is_empty
+
+
+def test_pools_are_found_by_name() -> None:
+    old = planned(pools=(pool(), pool("g6.xlarge", name="Gone")))
+    new = planned(pools=(pool(max_instances=4), pool("p5.48xlarge", name="New")))
+    found = difference(old, new)
+    assert [(each.name, each.status) for each in found.pools] == [
+        ("L4", Status.CHANGED),
+        ("New", Status.ADDED),
+        ("Gone", Status.REMOVED),
+    ]
+    assert [(row.what, row.old, row.new) for row in found.pools[0].rows] == [
+        ("hosts at MaxSize", "10", "4"),
+        ("an hour at MaxSize", "$46.02", "$18.41"),
+    ]
+
+
+def placed(name: str, stack: str, *, account: str | None = None, **changes: Any) -> Pool:
+    place = Place(region="us-east-1", account=account)
+    origin = Origin(resource="CP", stack=stack, place=place)
+    return pool("g6.xlarge", name=name, origin=origin, **changes)
+
+
+def test_another_stack_renames_no_pool() -> None:
+    old = placed("CP", "Gpu")
+    new = placed("Gpu/CP", "Gpu"), placed("X/CP", "X")
+    before = planned(service(old, name="Svc", origin=old.origin))
+    after = planned(service(new[0], name="Gpu/Svc", origin=old.origin), pools=new[1:])
+    assert [(each.name, each.status) for each in difference(before, after).pools] == [("X/CP", Status.ADDED)]
+    assert [(each.name, each.status) for each in difference(after, before).pools] == [("X/CP", Status.REMOVED)]
+
+
+def test_a_stack_of_the_same_name_in_another_account_is_another_one() -> None:
+    both = placed("1/CP", "Gpu", account="111111111111"), placed("2/CP", "Gpu", account="222222222222")
+    found = difference(planned(pools=both), planned(pools=(both[0], replace(both[1], max_instances=4))))
+    assert [each.name for each in found.pools] == ["2/CP"]
+    assert [(each.what, each.old, each.new) for each in found.quotas] == [
+        ("L-DB2E81BA (on-demand G/VT, us-east-1, 222222222222), vCPUs at MaxSize", "40", "16")
+    ]
+
+
+def test_a_stack_that_moves_to_another_account_is_a_change() -> None:
+    old, new = (placed("CP", "Gpu", account=each * 12) for each in "12")
+    found = difference(planned(pools=(old,)), planned(pools=(new,)))
+    assert [(row.what, row.old, row.new) for each in found.pools for row in each.rows] == [
+        ("account", "111111111111", "222222222222")
+    ]
+    assert [(each.old, each.new, each.change) for each in found.quotas] == [("0", "40", "+40"), ("40", "0", "-40")]
+
+
+@pytest.mark.parametrize(
+    ("one", "shown", "change"),
+    [
+        (pool(max_instances=UNKNOWN), "not known", "not known"),
+        (pool("p5.48xlarge", purchase=PurchaseOption.CAPACITY_BLOCK), "paid in advance", "not known"),
+        (pool("g6.xlarge", purchase=PurchaseOption.SPOT), "at most $8.05", "-$37.97"),
+    ],
+)
+def test_what_is_not_known_has_a_word(one: Pool, shown: str, change: str) -> None:
+    rows = {each.what: each for each in difference(planned(pools=(pool(),)), planned(pools=(one,))).totals}
+    hour = rows["an hour at MaxSize"]
+    assert (hour.old, hour.new, hour.change) == ("$46.02", shown, change)
+
+
+def test_stranded_gpus_come_and_go() -> None:
+    found = difference(planned(service(pool(), copies=2)), planned(service(pool(), copies=2, vcpus=24)))
+    assert ("stranded GPUs", "0", "2") in [(row.what, row.old, row.new) for row in found.pools[0].rows]
+
+
+def test_what_is_not_known_and_stays_as_it_is_cancels_out() -> None:
+    art = service(MANAGED, name="art")
+    found = changes((service(pool()), art), (service(pool(max_instances=12)), art))
+    assert found["hosts at MaxSize"] == "+2"
+    assert found["GPUs at MaxSize"] == "+8"
+    assert found["an hour at MaxSize"] == "+$9.20"
+    assert found["hosts at the desired counts"] == "+0"
+    assert found["L-DB2E81BA (on-demand G/VT, us-east-1), vCPUs at MaxSize"] == "+96"
+
+
+@pytest.mark.parametrize("changed", [{"copies": 2}, {"gpus": 2}])
+def test_what_is_not_known_and_changes_is_not_known(changed: dict[str, int]) -> None:
+    chat = service(pool())
+    found = changes((chat, service(MANAGED, name="art")), (chat, service(MANAGED, name="art", **changed)))
+    assert found["hosts at MaxSize"] == "not known"
+
+
+def test_what_is_not_known_and_goes_is_not_known() -> None:
+    found = difference(planned(service(pool()), service(MANAGED, name="art")), planned(service(pool())))
+    hosts = {row.what: (row.old, row.new, row.change) for row in found.totals}["hosts at MaxSize"]
+    assert hosts == ("10 and more", "10", "not known")
+    assert [(row.old, row.new, row.change) for row in found.quotas] == [("480 and more", "480", "not known")]
+
+
+def test_copies_and_starts_are_compared() -> None:
+    on = pool("g6.48xlarge")
+    found = difference(
+        planned(service(on, copies=5), job(on, copies=8)), planned(service(on, copies=7), job(on, copies=9))
+    )
+    rows = [(row.what, row.old, row.new) for row in found.pools[0].rows]
+    assert rows == [("copies of chat", "5", "7"), ("hosts of one start of tune", "1", "2")]

@@ -1,0 +1,307 @@
+"""What AWS refuses when a template is deployed over another, and which two deploys do it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cfnlint.schema import PROVIDER_SCHEMA_MANAGER
+
+from gpu_constructs.check.planning.update_table import IN_USE, MAY_REPLACE_SERVICE, REPLACED_BY, SERVICE, UNIQUE
+from gpu_constructs.check.planning.updates import Update, update_of
+from gpu_constructs.template import Inputs
+
+Resources = Mapping[str, Any]
+
+_V2 = "AWS::ElasticLoadBalancingV2::"
+
+
+def ref(name: str) -> dict[str, str]:
+    return {"Ref": name}
+
+
+def provider(group: str = "Group", **properties: Any) -> Resources:
+    arn = {"AutoScalingGroupProvider": {"AutoScalingGroupArn": ref(group)}}
+    return {"Type": "AWS::ECS::CapacityProvider", "Properties": {**arn, **properties}}
+
+
+def service(*providers: Any, **properties: Any) -> Resources:
+    strategy = [{"CapacityProvider": each} for each in providers]
+    more = {"CapacityProviderStrategy": strategy} if providers else {}
+    return {"Type": "AWS::ECS::Service", "Properties": {"Cluster": ref("Cluster"), **more, **properties}}
+
+
+def connected(**names: str) -> Resources:
+    return service(ServiceConnectConfiguration={"Enabled": True, "Namespace": "gpu", "Services": [names]})
+
+
+def providers_of(*providers: Any, default: Any = None) -> Resources:
+    strategy = {} if default is None else {"DefaultCapacityProviderStrategy": [{"CapacityProvider": default}]}
+    properties = {"Cluster": ref("Cluster"), "CapacityProviders": list(providers), **strategy}
+    return {"Type": "AWS::ECS::ClusterCapacityProviderAssociations", "Properties": properties}
+
+
+def balanced(kind: str, **properties: Any) -> Resources:
+    return {"Type": f"{_V2}{kind}", "Properties": properties}
+
+
+def listener(balancer: str, group: str = "Targets", port: int = 443) -> Resources:
+    action = {"Type": "forward", "TargetGroupArn": ref(group)}
+    return balanced("Listener", LoadBalancerArn=ref(balancer), Port=port, DefaultActions=[action])
+
+
+def rule(listener: Any = "arn:listener", priority: int = 10) -> Resources:
+    return balanced("ListenerRule", ListenerArn=listener, Priority=priority)
+
+
+def opened(port: int = 80) -> Resources:
+    ends = {"GroupId": "sg-1", "SourceSecurityGroupId": "sg-2"}
+    return {
+        "Type": "AWS::EC2::SecurityGroupIngress",
+        "Properties": {**ends, "IpProtocol": "tcp", "FromPort": port, "ToPort": port},
+    }
+
+
+CLUSTER = {"Cluster": {"Type": "AWS::ECS::Cluster"}, "Group": {"Type": "AWS::AutoScaling::AutoScalingGroup"}}
+OTHER_GROUP = {"Other": {"Type": "AWS::AutoScaling::AutoScalingGroup"}}
+ON_OLD = {"Old": provider(), "List": providers_of(ref("Old")), "Chat": service(ref("Old"))}
+ON_NEW = {"New": provider("Other"), "List": providers_of(ref("New")), "Chat": service(ref("New"))}
+BOTH = {"Old": provider(), "New": provider("Other"), "List": providers_of(ref("Old"), ref("New"))}
+DEFAULT = {"Old": provider(), "List": providers_of(ref("Old"), default=ref("Old")), "Chat": service()}
+BALANCERS = {each: balanced("LoadBalancer") for each in "AB"}
+NAMED = {"Targets": balanced("TargetGroup", Port=80, Name="chat")}
+
+
+def update(old: Resources, new: Resources) -> Update:
+    both = [{"Resources": {**CLUSTER, **OTHER_GROUP, **each}} for each in (old, new)]
+    before, after = (Inputs([each]).stacks() for each in both)
+    return update_of(before, after)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "change", "answer"),
+    [
+        pytest.param(
+            ON_OLD,
+            ON_NEW,
+            "capacity provider Old leaves its cluster, and Chat uses it",
+            "in use",
+            id="renamed capacity",
+        ),
+        pytest.param(
+            DEFAULT, ON_NEW, "capacity provider Old leaves its cluster, and Chat uses it", "in use", id="by default"
+        ),
+        pytest.param(
+            {"List": providers_of("spot"), "A": service("spot"), "B": service("spot")},
+            {"List": providers_of("FARGATE")},
+            "capacity provider spot leaves its cluster, and A and B use it",
+            "in use",
+            id="capacity of another app",
+        ),
+        pytest.param(
+            ON_OLD,
+            {**ON_OLD, "Old": provider(Name="l4")},
+            "Old is replaced, and the new one takes its Auto Scaling group",
+            "already being used by another capacity provider",
+            id="named capacity",
+        ),
+        pytest.param(
+            {"Old": service(ServiceName="chat")},
+            {"New": service(ServiceName="chat")},
+            "New takes the name 'chat' from Old, which goes; the old one is deleted last",
+            "already exists",
+            id="renamed service with a name",
+        ),
+        pytest.param(
+            NAMED,
+            {"Targets": balanced("TargetGroup", Port=8080, Name="chat")},
+            "Targets is replaced, and the new one takes the name 'chat'",
+            "already exists",
+            id="replaced with its name",
+        ),
+        pytest.param(
+            {"Old": connected(PortName="http")},
+            {"New": connected(PortName="web", DiscoveryName="http")},
+            "New takes the name 'http' in Service Connect from Old",
+            "SC service is already used",
+            id="Service Connect",
+        ),
+        pytest.param(
+            {"Old": rule()},
+            {"New": rule()},
+            "New takes priority 10 of its listener from Old",
+            "The specified priority is in use",
+            id="renamed rule",
+        ),
+        pytest.param(
+            {**BALANCERS, "Old": listener("A")},
+            {**BALANCERS, "New": listener("A", "Others")},
+            "New takes port 443 of its load balancer from Old",
+            "A listener already exists on this port",
+            id="renamed listener",
+        ),
+        pytest.param(
+            {"Old": opened()},
+            {"New": opened()},
+            "New takes a rule of a security group for 'tcp' from Old",
+            "the specified rule already exists",
+            id="rule of a security group",
+        ),
+        pytest.param(
+            {**NAMED, "A": balanced("LoadBalancer"), "Listener": listener("A")},
+            {**NAMED, "B": balanced("LoadBalancer"), "Http": listener("B")},
+            "target group Targets moves to another load balancer",
+            "cannot be associated with more than one load balancer",
+            id="renamed load balancer",
+        ),
+        pytest.param(
+            {**NAMED, "A": balanced("LoadBalancer", Scheme="internal"), "Listener": listener("A")},
+            {**NAMED, "A": balanced("LoadBalancer", Scheme="internet-facing"), "Listener": listener("A")},
+            "target group Targets moves to another load balancer",
+            "cannot be associated with more than one load balancer",
+            id="replaced load balancer",
+        ),
+    ],
+)
+def test_what_is_refused_has_two_deploys(old: Resources, new: Resources, change: str, answer: str) -> None:
+    (found,) = update(old, new).refused
+    assert found.change.startswith(change)
+    assert answer in found.refusal.answer
+    assert update(new, new) == Update(refused=(), replaced=())
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        pytest.param(ON_OLD, {**BOTH, "Chat": service(ref("New"))}, id="the first deploy of a move"),
+        pytest.param({**BOTH, "Chat": service(ref("New"))}, ON_NEW, id="the second deploy of a move"),
+        pytest.param(ON_OLD, {}, id="a cluster without capacity providers"),
+        pytest.param(ON_OLD, {**ON_NEW, "List": providers_of({"Fn::ImportValue": "L"})}, id="an unknown list"),
+        pytest.param({"A": rule()}, {"B": rule(priority=11)}, id="another priority"),
+        pytest.param({"A": opened(), "B": opened()}, {"A": opened()}, id="a second one that goes"),
+        pytest.param({"A": rule()}, {"B": rule("arn:other")}, id="another listener"),
+        pytest.param(
+            {**BALANCERS, "Listener": listener("A"), "Old": rule(ref("Listener"))},
+            {**BALANCERS, "Listener": listener("B", "Others"), "New": rule(ref("Listener"))},
+            id="a new listener",
+        ),
+        pytest.param(
+            {**NAMED, "A": balanced("LoadBalancer"), "L": listener("A")},
+            {"Targets": balanced("TargetGroup", Port=80, Name="b"), "B": balanced("LoadBalancer"), "M": listener("B")},
+            id="a new target group",
+        ),
+        pytest.param({"Old": service()}, {"New": service()}, id="a name of CloudFormation's"),
+    ],
+)
+def test_what_may_work_is_not_refused(old: Resources, new: Resources) -> None:
+    assert update(old, new).refused == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            {},
+            {"Cluster": ref("Other")},
+            "Chat is replaced, since Cluster changes: all copies of the old and the new one run at once",
+        ),
+        (
+            {"ServiceName": "a", "SchedulingStrategy": "REPLICA"},
+            {"ServiceName": "b"},
+            "Chat is replaced, since ServiceName and SchedulingStrategy change: all copies",
+        ),
+        (
+            {"DeploymentController": {"Type": "ECS"}},
+            {},
+            "Chat may be replaced, since DeploymentController.Type changes: all copies",
+        ),
+        (
+            {"LaunchType": "EC2", "DesiredCount": 2},
+            {"DesiredCount": 3},
+            "Chat may be replaced, since LaunchType changes: all copies of the old and the new one (2 and 3) run",
+        ),
+    ],
+)
+def test_a_service_that_is_replaced_is_named(old: Resources, new: Resources, said: str) -> None:
+    found = update({"Chat": service(**old)}, {"Chat": service(**new)})
+    (replaced,) = found.replaced
+    assert replaced.startswith(said)
+    assert found.refused == ()
+
+
+def test_a_service_that_is_refused_is_not_named_twice() -> None:
+    old, new = connected(PortName="http"), connected(PortName="http")
+    found = update({"Chat": old}, {"Chat": {**new, "Properties": {**new["Properties"], "Role": "other"}}})
+    assert (len(found.refused), found.replaced) == (1, ())
+
+
+def exports(**outputs: Any) -> Resources:
+    return {
+        "Resources": CLUSTER,
+        "Outputs": {key: {"Value": value, "Export": {"Name": f"Base:{key}"}} for key, value in outputs.items()},
+    }
+
+
+def imports(*names: str) -> Resources:
+    values = [{"Fn::ImportValue": f"Base:{each}"} for each in names]
+    return {"Resources": {"Chat": {"Type": "AWS::ECS::Service", "Properties": {"Tags": values}}}}
+
+
+def test_an_export_of_a_capacity_in_use_is_said_once(tmp_path: Path) -> None:
+    sides = []
+    for side, resources, value in (("old", ON_OLD, ref("Old")), ("new", ON_NEW, ref("New"))):
+        (tmp_path / side).mkdir()
+        base = {"Resources": {**CLUSTER, **OTHER_GROUP, **resources}, "Outputs": exports(**{side: value})["Outputs"]}
+        templates = {"Base": base, "Top": imports(side)}
+        files = [tmp_path / side / f"{name}.template.json" for name in templates]
+        for file, template in zip(files, templates.values(), strict=True):
+            file.write_text(json.dumps(template), encoding="utf-8")
+        sides.append(Inputs(files).stacks())
+    assert [each.refusal.answer for each in update_of(*sides).refused] == [IN_USE.answer]
+
+
+_ONE, _TWO = exports(A=ref("Group")), exports(A=ref("Group"), B=ref("Cluster"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "answers", "first"),
+    [
+        pytest.param((_ONE, imports("A")), (exports(), imports()), ["deleted"], "cdk deploy --exclusively Top"),
+        pytest.param((_ONE, imports("A")), (exports(B=ref("Group")), imports("B")), ["deleted"], "keep it, in CDK"),
+        pytest.param((_ONE, imports("A")), (exports(A=ref("Cluster")), imports("A")), ["updated"], "keep the export"),
+        pytest.param((_ONE, imports("A")), (_TWO, imports("B")), [], ""),
+        pytest.param((_TWO, imports("A")), (_ONE, imports("A")), [], ""),
+    ],
+)
+def test_an_export_in_use_stays(
+    tmp_path: Path, old: tuple[Resources, ...], new: tuple[Resources, ...], answers: list[str], first: str
+) -> None:
+    sides = []
+    for side, templates in (("old", old), ("new", new)):
+        (tmp_path / side).mkdir()
+        files = [tmp_path / side / f"{name}.template.json" for name in ("Base", "Top")]
+        for file, template in zip(files, templates, strict=True):
+            file.write_text(json.dumps(template), encoding="utf-8")
+        sides.append(Inputs(files).stacks())
+    found = update_of(*sides).refused
+    assert [each.refusal.answer for each in found] == [
+        f"Export Base:A cannot be {each} as it is in use by Top" for each in answers
+    ]
+    assert all(each.refusal.steps[0].startswith(first) for each in found)
+
+
+def test_what_is_replaced_is_what_the_schemas_say() -> None:
+    for kind, paths in REPLACED_BY.items():
+        schema = PROVIDER_SCHEMA_MANAGER.get_resource_schema("us-east-1", kind).schema
+        written = {each.removeprefix("/properties/").replace("/", ".") for each in schema["createOnlyProperties"]}
+        assert written >= {*paths}, kind
+    assert {each.type for each in UNIQUE} <= REPLACED_BY.keys()
+    assert not {*MAY_REPLACE_SERVICE} & {*REPLACED_BY[SERVICE]}
+
+
+def test_a_long_row_of_resources_has_an_end() -> None:
+    row = {f"L{each}": listener(f"L{each + 1}") for each in range(2000)}
+    assert update({**row, "L2000": rule()}, {**row, "L2000": rule("arn:other")}).refused == ()

@@ -1,0 +1,177 @@
+"""What an app accepts with a reason counts for the construct that it was said of, and for everything in it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpu_constructs.check.report import Acknowledged, Acknowledgements, check_files
+from gpu_constructs.cli import main
+from gpu_constructs.fleet import Origin
+from gpu_constructs.rules import Finding, Severity
+from gpu_constructs.template import Inputs
+from gpu_constructs.template.documents.yaml_text import parse_yaml
+from tests.acceptance.recall import BROKEN
+from tests.cli.templates import acknowledged, template
+
+REASON = "a capacity block is ours"
+
+
+def app(folder: Path, notes: Any, *, body: dict[str, Any] | None = None, in_manifest: bool = False) -> str:
+    """A cloud assembly of one stack, with what ``cdk synth`` notes about its constructs."""
+    artifact = {
+        "type": "aws:cloudformation:stack",
+        "environment": "aws://unknown-account/us-east-1",
+        "properties": {"templateFile": "Demo.template.json"},
+        **({"metadata": notes} if in_manifest else {"additionalMetadataFile": "Demo.metadata.json"}),
+    }
+    files = {
+        "manifest.json": {"version": "55.0.0", "artifacts": {"Demo": artifact}},
+        "Demo.template.json": template() if body is None else body,
+        "Demo.metadata.json": notes,
+    }
+    folder.mkdir(exist_ok=True)
+    for name, content in files.items():
+        (folder / name).write_text(json.dumps(content), encoding="utf-8")
+    return str(folder)
+
+
+def accepting(path: str, rule: str = "gpu-constructs::GPU901", reason: Any = REASON) -> dict[str, Any]:
+    return {path: [{"type": "aws:cdk:acknowledged-rules", "data": {rule: reason}}]}
+
+
+def finding(folder: str, construct_path: str | None = "Demo/Chat/Resource", **origin: Any) -> Finding:
+    file = str(Path(folder, "Demo.template.json"))
+    place = Origin(**{"resource": "Chat", "file": file, "construct_path": construct_path, **origin})
+    return Finding(rule="GPU901", severity=Severity.ERROR, subject="Chat", message="?", fix="", origin=place)
+
+
+def accepted(folder: str, found: Finding) -> Acknowledged | None:
+    return acknowledgements(folder).of(found)
+
+
+def acknowledgements(*folders: str) -> Acknowledgements:
+    inputs = Inputs(folders)
+    return Acknowledgements(inputs.stacks(), inputs)
+
+
+@pytest.mark.parametrize("in_manifest", [False, True])
+@pytest.mark.parametrize("path", ["/Demo/Chat/Resource", "/Demo/Chat", "/Demo"])
+def test_a_reason_counts_for_all_that_is_in_its_construct(path: str, in_manifest: bool, tmp_path: Path) -> None:
+    folder = app(tmp_path, accepting(path), in_manifest=in_manifest)
+    found = finding(folder)
+    assert accepted(folder, found) == Acknowledged(finding=found, reason=REASON, in_app=True)
+
+
+@pytest.mark.parametrize(
+    ("path", "rule"),
+    [
+        ("/Demo/Chat", "gpu-constructs::GPU902"),
+        ("/Demo/Chat", "GPU901"),
+        ("/Demo/Chat", "cdk-nag::GPU901"),
+        ("/Demo/Cha", "gpu-constructs::GPU901"),
+        ("/Demo/Chat/Resource/More", "gpu-constructs::GPU901"),
+        ("/Demo/Hosts", "gpu-constructs::GPU901"),
+    ],
+)
+def test_a_reason_for_something_else_does_not_count(path: str, rule: str, tmp_path: Path) -> None:
+    folder = app(tmp_path, accepting(path, rule))
+    assert accepted(folder, finding(folder)) is None
+
+
+@pytest.mark.parametrize(
+    "notes",
+    [
+        [],
+        {"/Demo/Chat": 5},
+        {"/Demo/Chat": ["x", None, {"type": "aws:cdk:acknowledged-rules"}]},
+        {"/Demo/Chat": [{"type": "aws:cdk:acknowledged-rules", "data": ["gpu-constructs::GPU901"]}]},
+        {"/Demo/Chat": [{"type": "aws:cdk:warning", "data": {"gpu-constructs::GPU901": REASON}}]},
+        accepting("/Demo/Chat", reason=None),
+        accepting("/Demo/Chat", reason={"why": REASON}),
+    ],
+)
+def test_notes_of_another_form_accept_nothing(notes: Any, tmp_path: Path) -> None:
+    folder = app(tmp_path, notes)
+    assert accepted(folder, finding(folder)) is None
+
+
+def test_reasons_for_several_rules_of_one_construct_all_count(tmp_path: Path) -> None:
+    one, other = accepting("/Demo/Chat", "gpu-constructs::GPU902"), accepting("/Demo/Chat")
+    folder = app(tmp_path, {"/Demo/Chat": one["/Demo/Chat"] + other["/Demo/Chat"]})
+    assert accepted(folder, finding(folder)) is not None
+
+
+def test_a_finding_without_a_construct_or_a_place_is_not_accepted_by_an_app(tmp_path: Path) -> None:
+    folder = app(tmp_path, accepting("/Demo"))
+    nowhere = Finding(rule="GPU901", severity=Severity.ERROR, subject="Chat", message="?", fix="")
+    assert accepted(folder, finding(folder, construct_path=None)) is None
+    assert accepted(folder, nowhere) is None
+
+
+def test_an_app_accepts_nothing_of_another_app_with_the_same_paths(tmp_path: Path) -> None:
+    lenient, strict = app(tmp_path / "lenient", accepting("/Demo")), app(tmp_path / "strict", {})
+    both = acknowledgements(lenient, strict)
+    assert both.of(finding(lenient)) is not None
+    assert both.of(finding(strict)) is None
+
+
+def test_the_reason_in_the_template_goes_before_that_of_the_app(tmp_path: Path) -> None:
+    folder = app(tmp_path, accepting("/Demo"), body=acknowledged(template(), "Chat", GPU901="written here"))
+    found = finding(folder)
+    assert accepted(folder, found) == Acknowledged(finding=found, reason="written here")
+
+
+def odd() -> dict[str, Any]:
+    """A stack of CDK in which something is found that somebody may accept."""
+    body = template(gpus="8")
+    for logical_id, resource in body["Resources"].items():
+        resource.setdefault("Metadata", {})["aws:cdk:path"] = f"Demo/{logical_id}/Resource"
+    return body
+
+
+def test_check_of_an_assembly_leaves_out_what_its_app_accepts_and_counts_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = check_files([app(tmp_path, {}, body=odd())]).findings
+    rules = {each.rule for each in found}
+    assert main(["check", str(tmp_path)]) == 1
+    capsys.readouterr()
+
+    entries = [accepting("/Demo", f"gpu-constructs::{rule}")["/Demo"][0] for rule in sorted(rules)]
+    app(tmp_path, {"/Demo": entries}, body=odd())
+    assert main(["check", str(tmp_path), "--fail-on", "info"]) == 0
+    told = capsys.readouterr().out
+    assert f"nothing found, {len(found)} acknowledged in 1 file" in told
+    assert all(rule in told for rule in rules)
+
+    main(["check", str(tmp_path), "--format", "json"])
+    report = json.loads(capsys.readouterr().out)
+    assert report["findings"] == []
+    assert {(each["rule"], each["reason"]) for each in report["acknowledged"]} == {(rule, REASON) for rule in rules}
+    main(["check", str(tmp_path), "--format", "sarif"])
+    (run,) = json.loads(capsys.readouterr().out)["runs"]
+    assert {each["suppressions"][0]["justification"] for each in run["results"]} == {REASON}
+
+
+def test_check_of_an_assembly_keeps_what_is_accepted_of_another_construct(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rules = {each.rule for each in check_files([app(tmp_path, {}, body=odd())]).findings}
+    entries = [accepting("/x", f"gpu-constructs::{rule}")["/x"][0] for rule in sorted(rules)]
+    app(tmp_path, {"/Demo/Association": entries}, body=odd())
+    assert main(["check", str(tmp_path)]) == 1
+    assert "acknowledged" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("resource", ["GpuGroup", "Trainer"])
+def test_a_reason_counts_where_the_change_is_made_and_at_what_it_is_about(resource: str) -> None:
+    file = BROKEN / "017-smallest-type-of-a-mixed-group.yaml"
+    written: Any = parse_yaml(file.read_text(encoding="utf-8"), file=file.name)[0]
+    written["Resources"][resource]["Metadata"] = {"gpu-constructs": {"Acknowledge": {"GPU060": REASON}}}
+    report = check_files([written])
+    assert [each.finding.rule for each in report.acknowledged] == ["GPU060"]
+    assert "GPU060" not in {each.rule for each in report.findings}

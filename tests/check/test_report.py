@@ -1,0 +1,322 @@
+"""Files in, findings out; other values of parameters are tried, and what was accepted is set aside."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpu_constructs.check import other_values
+from gpu_constructs.check.report import Report, check_files, report_in
+from gpu_constructs.facts.budget import READINGS, STEPS
+from gpu_constructs.rules import Context, Finding, Problem, catalogue, error, warning
+from gpu_constructs.template import REGION, Inputs, Stacks, UnreadableError
+from tests.cli.templates import acknowledged, template, with_choice, written
+
+
+@error("GPU901", question="?", because="b", source="https://docs.aws.amazon.com/")
+def no_g5(context: Context) -> Iterator[Problem]:
+    for pool in context.fleet.pools:
+        bad = [each.name for each in pool.instance_types if each.family == "g5"]
+        if bad:
+            yield Problem(about=pool, message=f"{bad[0]} is not a g6", fix="g6")
+
+
+@warning("GPU902", question="?", because="b", source="https://docs.aws.amazon.com/")
+def small(context: Context) -> Iterator[Problem]:
+    for pool in context.fleet.pools:
+        yield Problem(about=pool, message=f"max {pool.max_instances}")
+    for task in context.fleet.tasks:
+        yield Problem(about=task, message=f"{task.gpus} GPUs", container=task.containers[0])
+
+
+RULES = (no_g5, small)
+
+
+def reviewed(body: dict[str, Any], tmp_path: Path, **more: Any) -> Report:
+    return check_files([written(body, tmp_path / "t.json")], rules=RULES, **more)
+
+
+def told(report: Report) -> list[tuple[str, str, str]]:
+    return [(each.rule, str(each.severity), each.message) for each in report.findings]
+
+
+def test_findings_point_at_their_file_and_line_in_the_order_of_the_file(tmp_path: Path) -> None:
+    file = written(template(), tmp_path / "t.json")
+    findings = check_files([Path(file)], rules=RULES).findings
+    lines = Path(file).read_text(encoding="utf-8").splitlines()
+    pool, task = findings
+    assert pool.origin is not None
+    assert task.origin is not None
+    assert pool.origin.file == task.origin.file == file
+    assert task.origin.line is not None
+    assert '"Name": "vllm"' in "".join(lines[task.origin.line - 1 : task.origin.line + 2])
+    assert (pool.origin.line or 0) < task.origin.line
+
+
+def test_the_fleet_and_the_files_come_with_it(tmp_path: Path) -> None:
+    result = reviewed(template(), tmp_path)
+    assert result.files == (str(tmp_path / "t.json"),)
+    assert [each.name for each in result.fleet.tasks] == ["Chat"]
+    assert result.fleet.is_whole
+
+
+def test_stdin_is_a_file_of_its_own() -> None:
+    result = check_files(["-"], stdin=json.dumps(template()).encode(), rules=RULES)
+    assert len(result.findings) == 2
+    assert len(result.files) == 1
+
+
+def test_what_defines_nothing_is_named_all_the_same(tmp_path: Path) -> None:
+    assert reviewed({"Resources": {}}, tmp_path).files == (str(tmp_path / "t.json"),)
+
+
+def test_an_error_that_only_another_allowed_value_brings_is_a_warning_that_names_it(tmp_path: Path) -> None:
+    result = reviewed(with_choice("g5.xlarge"), tmp_path)
+    assert ("GPU901", "warning", "with InstanceType=g5.xlarge: g5.xlarge is not a g6") in told(result)
+    (finding,) = (each for each in result.findings if each.rule == "GPU901")
+    assert finding.origin is not None
+    assert (finding.origin.path, finding.origin.line) == (("Parameters", "InstanceType"), 3)
+    assert (finding.fix, finding.parameter) == ("g6", "InstanceType")
+
+
+def test_several_values_with_the_same_error_are_one_warning(tmp_path: Path) -> None:
+    result = reviewed(with_choice("g5.xlarge", "g6.2xlarge", "g5.2xlarge", "g5.4xlarge"), tmp_path)
+    assert [text for name, _, text in told(result) if name == "GPU901"] == [
+        "with InstanceType=g5.xlarge (also with g5.2xlarge or g5.4xlarge): g5.xlarge is not a g6"
+    ]
+
+
+def test_warnings_of_other_values_are_not_told(tmp_path: Path) -> None:
+    assert [each.rule for each in reviewed(with_choice("g6.2xlarge"), tmp_path).findings] == ["GPU902", "GPU902"]
+
+
+def test_an_error_that_the_default_has_too_stays_one_error(tmp_path: Path) -> None:
+    result = reviewed(with_choice("g5.2xlarge", default="g5.xlarge"), tmp_path)
+    assert [each for each in told(result) if each[0] == "GPU901"] == [("GPU901", "error", "g5.xlarge is not a g6")]
+
+
+def test_a_table_says_of_each_thing_with_which_values_it_works(tmp_path: Path) -> None:
+    body = with_choice("g5.xlarge", "g6.2xlarge", default="g6.xlarge")
+    (table,) = reviewed(body, tmp_path).values
+    assert (table.parameter, table.subject, table.origin.line) == ("InstanceType", "Provider", 3)
+    assert [(each.value, each.is_default, each.finding and each.finding.rule) for each in table.verdicts] == [
+        ("g6.xlarge", True, None),
+        ("g5.xlarge", False, "GPU901"),
+        ("g6.2xlarge", False, None),
+    ]
+
+
+def test_a_value_that_breaks_something_else_does_not_work(tmp_path: Path) -> None:
+    body = with_choice("c7i.large", "g5g.2xlarge")
+    tables = {each.subject: each for each in check_files([written(body, tmp_path / "t.json")]).values}
+    verdicts = {each.value: each.finding for each in tables["Service"].verdicts}
+    assert verdicts["c7i.large"] is not None
+    assert verdicts["c7i.large"].rule == "GPU060"
+    assert verdicts["g5g.2xlarge"] is not None
+    assert (verdicts["g5g.2xlarge"].rule, verdicts["g5g.2xlarge"].subject) == ("GPU052", "Provider")
+
+
+def test_the_default_works_where_only_another_value_brings_a_warning(tmp_path: Path) -> None:
+    body = template(instance_type={"Ref": "It"}, gpus="8", Parameters={"It": ONE_OF_TWO})
+    service = body["Resources"]["Service"]["Properties"]
+    del service["CapacityProviderStrategy"]
+    service["LaunchType"] = "EC2"
+    file = written(body, tmp_path / "t.json")
+    verdicts = [each.verdicts for each in check_files([file], partial=True).values if each.subject == "Service"]
+    assert [[(each.value, each.finding is None) for each in of] for of in verdicts] == [
+        [("p4d.24xlarge", True), ("p3.8xlarge", False)]
+    ]
+
+
+def test_a_type_without_enough_gpus_is_named_also_where_hosts_of_other_files_may_run_the_task(tmp_path: Path) -> None:
+    body = template(instance_type={"Ref": "It"}, gpus="8", Parameters={"It": ONE_OF_TWO})
+    del body["Resources"]["Service"]
+    file = written(body, tmp_path / "t.json")
+    (finding,) = (each for each in check_files([file]).findings if each.parameter)
+    assert finding.message.startswith("with It=p3.8xlarge: ")
+    assert finding.origin is not None
+    assert finding.origin.path == ("Parameters", "It")
+
+
+ONE_OF_TWO = {"Type": "String", "Default": "p4d.24xlarge", "AllowedValues": ["p4d.24xlarge", "p3.8xlarge"]}
+
+
+def test_memory_that_leaves_a_host_none_for_itself_is_named(tmp_path: Path) -> None:
+    memory = {"Type": "Number", "Default": 8192, "AllowedValues": [8192, 16384]}
+    body = template(Parameters={"Memory": memory})
+    body["Resources"]["Chat"]["Properties"]["ContainerDefinitions"][0]["Memory"] = {"Ref": "Memory"}
+    (finding,) = (each for each in check_files([written(body, tmp_path / "t.json")]).findings if each.parameter)
+    assert finding.message.startswith("with Memory=16384: Chat does not fit")
+
+
+def test_what_decides_nothing_is_not_tried_and_names_are_tried_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    days = {"Type": "Number", "Default": 1, "AllowedValues": [1, 3, 5, 7, 14, 30]}
+    name = {"Type": "String", "Default": "a", "AllowedValues": ["a", "b"]}
+    body = with_choice("g5.xlarge")
+    body["Parameters"] = {"Days": days, "Name": name, **body["Parameters"]}
+    body["Resources"]["Logs"] = {"Type": "AWS::Logs::LogGroup", "Properties": {"RetentionInDays": {"Ref": "Days"}}}
+    body["Resources"]["Cluster"]["Properties"] = {"ClusterName": {"Ref": "Name"}}
+    readings = _readings(monkeypatch)
+    assert reviewed(body, tmp_path).untried == {}
+    assert readings == [{"t:InstanceType": "g5.xlarge"}, {"t:Name": "b"}]
+
+
+def test_regions_are_tried_where_nothing_says_which_it_is(tmp_path: Path) -> None:
+    types = {"us-east-1": {"Type": "g6.xlarge"}, "eu-west-1": {"Type": "g5.xlarge"}}
+    body = template(
+        instance_type={"Fn::FindInMap": ["Types", {"Ref": "AWS::Region"}, "Type"]}, Mappings={"Types": types}
+    )
+    review = reviewed(body, tmp_path)
+    assert ("GPU901", "warning", "with AWS::Region=eu-west-1: g5.xlarge is not a g6") in told(review)
+    (table,) = review.values
+    assert table.origin.path == ("Mappings", "Types", "eu-west-1")
+    assert table.origin in {each.origin for each in review.findings if each.parameter}
+    there = told(reviewed(body, tmp_path, region="eu-west-1"))
+    assert ("GPU901", "error", "g5.xlarge is not a g6") in there
+
+
+@pytest.mark.parametrize("name", ["InstanceType", "t:InstanceType"])
+def test_a_parameter_that_is_given_is_not_tried_with_other_values(name: str, tmp_path: Path) -> None:
+    body = with_choice("g5.xlarge", "g6.2xlarge")
+    assert [each.rule for each in reviewed(body, tmp_path, parameters={name: "g6.2xlarge"}).findings] == [
+        "GPU902",
+        "GPU902",
+    ]
+    assert ("GPU901", "error", "g5.xlarge is not a g6") in told(
+        reviewed(body, tmp_path, parameters={name: "g5.xlarge"})
+    )
+
+
+def test_two_stacks_that_allow_the_same_values_are_tried_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = [written(with_choice("g5.xlarge"), tmp_path / f"{name}.json") for name in ("one", "two")]
+    readings = _readings(monkeypatch)
+    result = check_files(files, rules=RULES)
+    assert readings == [{"one:InstanceType": "g5.xlarge", "two:InstanceType": "g5.xlarge"}]
+    assert [each.rule for each in result.findings].count("GPU901") == 2
+
+
+def test_no_more_values_are_tried_than_the_limit_and_the_rest_is_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    readings = _readings(monkeypatch)
+    result = reviewed(with_choice(*(f"x{number}.large" for number in range(READINGS + 5))), tmp_path)
+    assert len(readings) == READINGS
+    assert result.untried == {"InstanceType": 5}
+
+
+def test_a_large_app_is_not_read_as_often(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    size = len(template()["Resources"]) + 1
+    monkeypatch.setattr(other_values, "_STEPS_OF_RESOURCE", STEPS // size // 3 - 1_000)
+    readings = _readings(monkeypatch)
+    result = reviewed(with_choice(*(f"g6.{number}xlarge" for number in (2, 4, 8, 16, 24))), tmp_path)
+    assert len(readings) == 3
+    assert result.untried == {"InstanceType": 2}
+
+
+def test_what_is_found_with_the_values_uses_time_up_too_and_then_the_others_count_as_not_tried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalogue, "_STEPS_OF_PROBLEM", STEPS // 8)  # two findings each time
+    readings = _readings(monkeypatch)
+    result = reviewed(with_choice(*(f"g6.{number}xlarge" for number in (2, 4, 8, 16, 24))), tmp_path)
+    assert len(readings) == 3, "the last one ends without work that is left"
+    assert result.untried == {"InstanceType": 3}
+
+
+def _readings(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
+    """The parameters of every other value that is tried from now on."""
+    readings: list[dict[str, str]] = []
+    stacks_with = Inputs.stacks
+
+    def noted(inputs: Inputs, parameters: Mapping[str, str], *, region: str | None = None) -> Stacks:
+        if parameters or region:
+            readings.append({**parameters, **({REGION: region} if region else {})})
+        return stacks_with(inputs, parameters, region=region)
+
+    monkeypatch.setattr(Inputs, "stacks", noted)
+    return readings
+
+
+def _of_task(findings: tuple[Finding, ...]) -> list[str]:
+    return [each.rule for each in findings if each.subject == "Chat"]
+
+
+def test_a_finding_that_is_acknowledged_with_a_reason_is_set_aside_with_it(tmp_path: Path) -> None:
+    result = reviewed(acknowledged(template(), "Chat", GPU902=" one is enough "), tmp_path)
+    assert _of_task(result.findings) == []
+    assert [(each.finding.subject, each.finding.rule, each.reason) for each in result.acknowledged] == [
+        ("Chat", "GPU902", "one is enough")
+    ]
+
+
+@pytest.mark.parametrize("reasons", [{"GPU902": ""}, {"GPU902": "  "}, {"GPU902": True}, {"GPU901": "another rule"}])
+def test_without_a_reason_of_its_own_a_finding_stays(reasons: dict[str, Any], tmp_path: Path) -> None:
+    result = reviewed(acknowledged(template(), "Chat", **reasons), tmp_path)
+    assert _of_task(result.findings) == ["GPU902"]
+    assert result.acknowledged == ()
+
+
+def test_an_acknowledgement_is_for_its_own_resource(tmp_path: Path) -> None:
+    result = reviewed(acknowledged(template(), "Cluster", GPU902="here"), tmp_path)
+    assert len(result.findings) == 2
+
+
+@pytest.mark.parametrize("metadata", [None, "GPU902", {"Acknowledge": ["GPU902"]}, {"Acknowledge": None}, []])
+def test_an_acknowledgement_of_another_form_is_none(metadata: object, tmp_path: Path) -> None:
+    body = template()
+    body["Resources"]["Chat"]["Metadata"] = {"gpu-constructs": metadata}
+    assert len(reviewed(body, tmp_path).findings) == 2
+
+
+def test_a_warning_of_another_value_can_be_acknowledged(tmp_path: Path) -> None:
+    plain = reviewed(with_choice("g5.xlarge"), tmp_path)
+    (finding,) = (each for each in plain.findings if each.rule == "GPU901")
+    result = reviewed(acknowledged(with_choice("g5.xlarge"), finding.subject, GPU901="never chosen"), tmp_path)
+    assert [each.finding.message for each in result.acknowledged] == [finding.message]
+    assert result.values == ()
+
+
+def test_a_file_that_cannot_be_read_is_an_error_that_names_it(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableError, match="nowhere.json"):
+        check_files([tmp_path / "nowhere.json"])
+
+
+NOTES = {
+    "/App/Train/Resource": [{"type": "aws:cdk:logicalId", "data": "Chat"}],
+    "/App/Train": [{"type": "aws:cdk:acknowledged-rules", "data": {"gpu-constructs::GPU905": "we want it"}}],
+}
+
+
+@error("GPU905", question="?", because="b", source="https://docs.aws.amazon.com/")
+def no_task(context: Context) -> Iterator[Problem]:
+    yield from (Problem(about=each, message=f"{each.name} is there") for each in context.fleet.tasks)
+
+
+def assembly(tmp_path: Path) -> Path:
+    artifact = {
+        "type": "aws:cloudformation:stack",
+        "properties": {"templateFile": "App.template.json"},
+        "additionalMetadataFile": "App.metadata.json",
+    }
+    written({"version": "1", "artifacts": {"App": artifact}}, tmp_path / "manifest.json")
+    body = template()
+    del body["Resources"]["Chat"]["Metadata"]
+    written(body, tmp_path / "App.template.json")
+    return tmp_path
+
+
+def test_what_is_found_in_an_assembly_has_the_names_of_its_constructs_and_what_the_app_accepts(tmp_path: Path) -> None:
+    folder = assembly(tmp_path)
+    (folder / "App.metadata.json").write_text(json.dumps(NOTES))
+    (found,) = report_in([folder], rules=[no_task]).findings
+    assert (found.subject, found.message) == ("Train", "Train is there")
+    seen = check_files([folder], rules=[no_task])
+    assert (seen.findings, seen.acknowledged[0].finding, seen.acknowledged[0].in_app) == ((), found, True)

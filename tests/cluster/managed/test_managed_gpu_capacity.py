@@ -1,0 +1,386 @@
+"""A capacity provider of ECS Managed Instances: what it defines, on which clusters, and what it refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
+
+from gpu_constructs import (
+    GpuCluster,
+    GpuConstructsError,
+    GpuService,
+    GpuTaskDefinition,
+    HostNeed,
+    IncompatibleError,
+    InvalidValueError,
+    ManagedGpuCapacity,
+    ManagedOperation,
+    ManagedPurchase,
+    ManagedStorage,
+    Purchase,
+    UnknownNameError,
+)
+from gpu_constructs.facts import Architecture
+from gpu_constructs.fleet import UNKNOWN, PoolKind, PurchaseOption, Reservation
+from tests.synthesis import Properties, Site
+
+PROVIDER = "AWS::ECS::CapacityProvider"
+GROUP = "arn:aws:resource-groups:us-east-1:123456789012:group/gpus"
+
+
+def managed(site: Site, name: str = "Managed", **arguments: Any) -> ManagedGpuCapacity:
+    if "need" not in arguments:
+        arguments = {"instance_types": ["g6.xlarge"], **arguments}
+    return site.cluster.add_managed_capacity(name, **arguments)
+
+
+def provider(site: Site) -> Properties:
+    written: Properties = site.only(PROVIDER)["ManagedInstancesProvider"]
+    return written
+
+
+def launch(site: Site) -> Properties:
+    written: Properties = provider(site)["InstanceLaunchTemplate"]
+    return written
+
+
+def test_the_provider_belongs_to_its_cluster_and_to_no_list(site: Site) -> None:
+    managed(site)
+    assert site.only(PROVIDER)["ClusterName"] == {"Ref": site.stack.get_logical_id(_resource(site.cluster.cluster))}
+    assert site.properties("AWS::ECS::ClusterCapacityProviderAssociations") == []
+    assert site.properties("AWS::AutoScaling::AutoScalingGroup") == []
+
+
+def _resource(construct: Any) -> cdk.CfnElement:
+    resource: cdk.CfnElement = construct.node.default_child
+    return resource
+
+
+def test_hosts_run_where_the_clusters_hosts_run_and_let_nothing_in(site: Site) -> None:
+    site.make_vpc()
+    managed(site)
+    network = launch(site)["NetworkConfiguration"]
+    assert all("PrivateSubnet" in each["Ref"] for each in network["Subnets"])
+    assert len(network["Subnets"]) == 2
+    assert "SecurityGroupIngress" not in site.only("AWS::EC2::SecurityGroup")
+    (group,) = network["SecurityGroups"]
+    assert "HostSecurityGroup" in group["Fn::GetAtt"][0]
+
+
+def test_its_own_subnets(site: Site) -> None:
+    zone = ec2.SubnetSelection(subnets=[site.vpc.private_subnets[0]])
+    capacity = managed(site, vpc_subnets=zone)
+    assert len(launch(site)["NetworkConfiguration"]["Subnets"]) == 1
+    assert capacity.pool.zones == 1
+
+
+def test_the_defaults_are_those_of_production(site: Site) -> None:
+    managed(site)
+    assert provider(site)["PropagateTags"] == "CAPACITY_PROVIDER"
+    assert provider(site)["AutoRepairConfiguration"] == {"ActionsStatus": "ENABLED"}
+    assert "InfrastructureOptimization" not in provider(site)
+    written = launch(site)
+    assert written["StorageConfiguration"] == {"StorageSizeGiB": 100}
+    assert written["CapacityOptionType"] == "ON_DEMAND"
+    assert written["InstanceMetadataTagsPropagation"] is False
+    assert written.keys().isdisjoint({"Monitoring", "FipsEnabled", "CapacityReservations", "LocalStorageConfiguration"})
+
+
+RESERVED = ManagedPurchase.reservations(resource_group_arn=GROUP, only=True)
+
+OF_PROVIDER: list[tuple[dict[str, Any], str, Any]] = [
+    ({"operation": ManagedOperation(automatic_repair=False)}, "AutoRepairConfiguration", {"ActionsStatus": "DISABLED"}),
+    ({"operation": ManagedOperation(scale_in_after_seconds=0)}, "InfrastructureOptimization", {"ScaleInAfter": 0}),
+    ({"operation": ManagedOperation(scale_in_after_seconds=-1)}, "InfrastructureOptimization", {"ScaleInAfter": -1}),
+    (
+        {"operation": ManagedOperation(scale_in_after_seconds=3600)},
+        "InfrastructureOptimization",
+        {"ScaleInAfter": 3600},
+    ),
+    ({"operation": ManagedOperation(propagate_tags=False)}, "PropagateTags", "NONE"),
+]
+OF_HOSTS: list[tuple[dict[str, Any], str, Any]] = [
+    ({"operation": ManagedOperation(detailed_monitoring=True)}, "Monitoring", "DETAILED"),
+    ({"operation": ManagedOperation(fips=True)}, "FipsEnabled", True),
+    ({"operation": ManagedOperation(fips=False)}, "FipsEnabled", False),
+    ({"storage": ManagedStorage(volume_gib=500)}, "StorageConfiguration", {"StorageSizeGiB": 500}),
+    ({"purchase": ManagedPurchase.spot()}, "CapacityOptionType", "SPOT"),
+    ({"purchase": ManagedPurchase.on_demand()}, "CapacityOptionType", "ON_DEMAND"),
+    ({"purchase": RESERVED}, "CapacityOptionType", "RESERVED"),
+    (
+        {"purchase": RESERVED},
+        "CapacityReservations",
+        {"ReservationGroupArn": GROUP, "ReservationPreference": "RESERVATIONS_ONLY"},
+    ),
+    (
+        {"purchase": ManagedPurchase.reservations(resource_group_arn=GROUP)},
+        "CapacityReservations",
+        {"ReservationGroupArn": GROUP, "ReservationPreference": "RESERVATIONS_FIRST"},
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def written(shared_site: Site) -> list[Properties]:
+    """The providers of all capacities of both tables, in one app."""
+    for number, (arguments, _, _) in enumerate([*OF_PROVIDER, *OF_HOSTS]):
+        managed(shared_site, f"Managed{number}", **arguments)
+    return [each["ManagedInstancesProvider"] for each in shared_site.properties(PROVIDER)]
+
+
+@pytest.mark.parametrize("row", range(len(OF_PROVIDER)), ids=lambda row: OF_PROVIDER[row][1])
+def test_options_of_the_provider(written: list[Properties], row: int) -> None:
+    _, key, value = OF_PROVIDER[row]
+    assert written[row][key] == value
+
+
+@pytest.mark.parametrize("row", range(len(OF_HOSTS)), ids=lambda row: OF_HOSTS[row][1])
+def test_options_of_the_hosts(written: list[Properties], row: int) -> None:
+    _, key, value = OF_HOSTS[row]
+    assert written[len(OF_PROVIDER) + row]["InstanceLaunchTemplate"][key] == value
+
+
+def test_local_disks_take_the_place_of_the_volume(site: Site) -> None:
+    managed(site, storage=ManagedStorage(local_disks=True))
+    written = launch(site)
+    assert written["LocalStorageConfiguration"] == {"UseLocalStorage": True}
+    assert written["InstanceRequirements"]["LocalStorage"] == "required"
+    assert "StorageConfiguration" not in written
+
+
+def test_numbers_of_the_deploy(site: Site) -> None:
+    number = site.number("Number")
+    managed(site, operation=ManagedOperation(scale_in_after_seconds=number), storage=ManagedStorage(volume_gib=number))
+    assert provider(site)["InfrastructureOptimization"] == {"ScaleInAfter": {"Ref": "Number"}}
+    assert launch(site)["StorageConfiguration"] == {"StorageSizeGiB": {"Ref": "Number"}}
+
+
+def test_a_group_of_the_deploy(site: Site) -> None:
+    arn = cdk.CfnParameter(site.stack, "Group").value_as_string
+    capacity = managed(site, purchase=ManagedPurchase.reservations(resource_group_arn=arn, only=True))
+    assert launch(site)["CapacityReservations"]["ReservationGroupArn"] == {"Ref": "Group"}
+    assert capacity.pool.bought.reservation == Reservation(preference="RESERVATIONS_ONLY", group=UNKNOWN)
+
+
+def roles(site: Site) -> dict[str, Properties]:
+    return {
+        each["AssumeRolePolicyDocument"]["Statement"][0]["Principal"]["Service"]: each
+        for each in site.properties("AWS::IAM::Role")
+        if "Managed Instances" in each.get("Description", "")
+    }
+
+
+def test_ecs_may_pass_this_one_role_whatever_it_is_called(site: Site) -> None:
+    managed(site)
+    infrastructure = roles(site)["ecs.amazonaws.com"]
+    (policy,) = infrastructure["Policies"]
+    (statement,) = policy["PolicyDocument"]["Statement"]
+    assert statement["Action"] == "iam:PassRole"
+    assert "ManagedHostRole" in statement["Resource"]["Fn::GetAtt"][0]
+    assert "ec2.amazonaws.com" in statement["Condition"]["StringEquals"]["iam:PassedToService"]
+    (arn,) = infrastructure["ManagedPolicyArns"]
+    assert arn["Fn::Join"][1][-1] == ":iam::aws:policy/AmazonECSInfrastructureRolePolicyForManagedInstances"
+    assert all("RoleName" not in each for each in roles(site).values())
+
+
+def test_hosts_may_talk_to_this_one_cluster_and_nothing_else(site: Site) -> None:
+    managed(site)
+    host = roles(site)["ec2.amazonaws.com"]
+    assert "ManagedPolicyArns" not in host
+    statements = [each for policy in host["Policies"] for each in policy["PolicyDocument"]["Statement"]]
+    assert [each["Action"] for each in statements if each["Resource"] == "*"] == ["ecs:DiscoverPollEndpoint"]
+    actions = {
+        action for each in statements for action in ([each["Action"]], each["Action"])[type(each["Action"]) is list]
+    }
+    assert all(each.startswith("ecs:") for each in actions)
+
+
+def test_roles_are_made_once_for_all_capacities_of_a_cluster(site: Site) -> None:
+    managed(site, "One")
+    managed(site, "Two", need=HostNeed())
+    assert len(roles(site)) == 2
+    assert (
+        len({str(each["ManagedInstancesProvider"]["InfrastructureRoleArn"]) for each in site.properties(PROVIDER)}) == 1
+    )
+
+
+def test_a_cluster_without_managed_instances_has_no_such_roles(site: Site) -> None:
+    site.capacity("g6.xlarge")
+    assert roles(site) == {}
+
+
+def test_the_way_out_of_the_hosts_outlasts_them(site: Site) -> None:
+    site.make_vpc()
+    managed(site)
+    (resource,) = [each for each in site.template()["Resources"].values() if each["Type"] == PROVIDER]
+    assert any("DefaultRoute" in each for each in resource["DependsOn"])
+
+
+def test_policies_are_part_of_their_roles_so_that_none_goes_before_the_provider(site: Site) -> None:
+    managed(site)
+    assert site.properties("AWS::IAM::Policy") == []
+    assert not [each for each in site.template()["Resources"].values() if each["Type"].startswith("Custom::")]
+
+
+def test_faces_that_tasks_and_services_need(site: Site) -> None:
+    capacity = managed(site, instance_types=["g6.xlarge", "g6.12xlarge"], capacity_provider_name="gpus")
+    assert capacity.cluster is site.cluster.cluster
+    assert capacity.architecture is Architecture.X86_64
+    assert capacity.instance_type_names == ("g6.xlarge", "g6.12xlarge")
+    assert (capacity.gpus, capacity.comes_first) == (1, False)
+    assert isinstance(capacity.provider, ecs.ManagedInstancesCapacityProvider)
+    assert site.cluster.capacities == (capacity,)
+    assert site.only(PROVIDER)["Name"] == "gpus"
+    item = capacity.strategy(weight=3, base=2)
+    assert (item.capacity_provider, item.weight, item.base) == (capacity.capacity_provider_name, 3, 2)
+    with pytest.raises(InvalidValueError, match="weight"):
+        capacity.strategy(weight=1001)
+
+
+def test_the_pool_says_what_comes(site: Site) -> None:
+    pool = managed(site, purchase=RESERVED).pool
+    assert pool.kind is PoolKind.MANAGED_INSTANCES
+    assert [each.name for each in pool.instance_types] == ["g6.xlarge"]
+    assert (pool.min_instances, pool.max_instances, pool.image) == (0, UNKNOWN, UNKNOWN)
+    assert pool.bought.option is PurchaseOption.RESERVED
+    assert pool.bought.reservation == Reservation(preference="RESERVATIONS_ONLY", group=GROUP)
+    assert pool.requirements is not None
+    assert pool.requirements.allowed_instance_types == ("g6.xlarge",)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "argument"),
+    [
+        ({"instance_types": None}, InvalidValueError, "instance_types"),
+        ({"instance_types": ["g6.xlarge"], "need": HostNeed()}, InvalidValueError, "instance_types"),
+        ({"instance_types": ["g6.xlage"]}, UnknownNameError, "instance_types"),
+        ({"instance_types": ["g4ad.xlarge"]}, IncompatibleError, "instance_types"),
+        ({"need": HostNeed(gpus=3)}, IncompatibleError, "need"),
+        ({"need": "g6"}, InvalidValueError, "need"),
+        ({"purchase": Purchase.spot()}, InvalidValueError, "purchase"),
+        ({"purchase": "spot"}, InvalidValueError, "purchase"),
+        ({"storage": 100}, InvalidValueError, "storage"),
+        ({"instance_types": ["g5g.xlarge"], "storage": ManagedStorage(local_disks=True)}, IncompatibleError, "storage"),
+        ({"operation": {"fips": True}}, InvalidValueError, "operation"),
+        ({"capacity_provider_name": "ecs-gpus"}, InvalidValueError, "capacity_provider_name"),
+        ({"vpc_subnets": "private"}, InvalidValueError, "vpc_subnets"),
+    ],
+)
+def test_what_is_refused_leaves_nothing_behind(
+    untouched: Site, arguments: dict[str, Any], error: type[GpuConstructsError], argument: str
+) -> None:
+    assert untouched.cluster.capacities == ()
+    before = untouched.children()
+    with pytest.raises(error) as caught:
+        managed(untouched, **arguments)
+    assert caught.value.argument == argument
+    assert caught.value.fix
+    assert untouched.children() == before
+
+
+def test_a_taken_id_leaves_the_first_as_it_was(site: Site) -> None:
+    managed(site)
+    before = site.children()
+    with pytest.raises(InvalidValueError, match="already used"):
+        managed(site)
+    assert site.children() == before
+
+
+@pytest.mark.parametrize("group", ["gpus", "arn:aws:ec2:us-east-1:123456789012:capacity-reservation/cr-0", None, 5])
+def test_what_is_no_resource_group(group: Any) -> None:
+    with pytest.raises(InvalidValueError, match="not the ARN of a resource group") as caught:
+        ManagedPurchase.reservations(resource_group_arn=group)
+    assert caught.value.argument == "resource_group_arn"
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        ("automatic_repair", None),
+        ("detailed_monitoring", 1),
+        ("propagate_tags", "yes"),
+        ("fips", "on"),
+        ("scale_in_after_seconds", 3601),
+        ("scale_in_after_seconds", -2),
+        ("scale_in_after_seconds", True),
+    ],
+)
+def test_what_is_no_operation(argument: str, value: Any) -> None:
+    with pytest.raises(InvalidValueError) as caught:
+        ManagedOperation(**{argument: value})
+    assert caught.value.argument == argument
+
+
+@pytest.mark.parametrize(
+    ("arguments", "argument"),
+    [({"volume_gib": 0}, "volume_gib"), ({"volume_gib": 1.5}, "volume_gib"), ({"local_disks": None}, "local_disks")],
+)
+def test_what_is_no_storage(arguments: dict[str, Any], argument: str) -> None:
+    with pytest.raises(InvalidValueError) as caught:
+        ManagedStorage(**arguments)
+    assert caught.value.argument == argument
+
+
+def test_a_name_is_taken_once_whatever_the_kind(site: Site) -> None:
+    site.capacity("g6.xlarge", capacity_provider_name="gpus")
+    with pytest.raises(InvalidValueError, match="already called 'gpus'"):
+        managed(site, capacity_provider_name="gpus")
+
+
+def test_a_stack_whose_name_ecs_refuses(site: Site) -> None:
+    stack = cdk.Stack(site.app, "EcsThings")
+    cluster = GpuCluster(stack, "Cluster", vpc=ec2.Vpc(stack, "Vpc", restrict_default_security_group=False))
+    cluster.add_managed_capacity("Managed", instance_types=["g6.xlarge"])
+    (written,) = site.properties(PROVIDER, stack)
+    assert written["Name"].startswith("cp-")
+
+
+def served(cluster: GpuCluster, scope: cdk.Stack) -> GpuService:
+    capacity = cluster.add_managed_capacity("Managed", instance_types=["g6.xlarge"])
+    task = GpuTaskDefinition(scope, "Task", capacity=[capacity])
+    task.add_gpu_container("train", image=ecs.ContainerImage.from_registry("train"))
+    return GpuService(scope, "Service", cluster=cluster, task_definition=task)
+
+
+def test_a_service_on_a_cluster_without_any_group(site: Site) -> None:
+    served(site.cluster, site.stack)
+    service = site.only("AWS::ECS::Service")
+    assert service["Cluster"] == site.only(PROVIDER)["ClusterName"]
+    assert "LaunchType" not in service
+    assert not service.get("PlacementStrategies")
+    (item,) = service["CapacityProviderStrategy"]
+    assert "ManagedProvider" in item["CapacityProvider"]["Ref"]
+    assert service["DeploymentConfiguration"]["MinimumHealthyPercent"] == 100
+    assert service["NetworkConfiguration"]["AwsvpcConfiguration"]["SecurityGroups"]
+
+
+def test_a_cluster_of_another_stack_keeps_its_own_list(site: Site) -> None:
+    own = ecs.Cluster(site.stack, "Own", vpc=site.vpc)
+    other = cdk.Stack(site.app, "Other")
+    served(GpuCluster(other, "Gpu", cluster=own), other)
+    (written,) = site.properties(PROVIDER, other)
+    assert "Fn::ImportValue" in written["ClusterName"]
+    assert site.properties("AWS::ECS::ClusterCapacityProviderAssociations", other) == []
+
+
+def test_an_imported_cluster_whose_list_another_stack_writes(site: Site) -> None:
+    def imported(stack: cdk.Stack) -> GpuCluster:
+        vpc = ec2.Vpc(stack, "Vpc", restrict_default_security_group=False)
+        cluster = ecs.Cluster.from_cluster_attributes(stack, "Imported", cluster_name="prod", vpc=vpc)
+        return GpuCluster(stack, "Gpu", cluster=cluster)
+
+    imported(site.stack).add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
+    other = cdk.Stack(site.app, "Other")
+    served(imported(other), other)
+    (written,) = site.properties(PROVIDER, other)
+    assert written["ClusterName"] == "prod"
+
+
+def test_cdk_and_our_own_checks_find_nothing(recommended_flags: Site) -> None:
+    served(recommended_flags.cluster, recommended_flags.stack)
+    managed(recommended_flags, "Reserved", purchase=RESERVED)
+    assert recommended_flags.warnings() == []

@@ -1,0 +1,143 @@
+"""The dashboard shows what the samples say, as its body is written."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gpu_constructs.cluster.monitoring.dashboard import body_of
+from tools.draw_dashboard import PICTURE, picture
+
+from .log_queries import answer_of
+from .metric_math import Samples, Values, lines_of
+from .sample_hours import CLUSTER, EVENTS, samples
+from .watched_site import watched
+
+BODY: Any = body_of(CLUSTER)
+SAMPLES: Samples = samples()
+
+
+def _widget(title: str) -> Any:
+    (found,) = (each["properties"] for each in BODY["widgets"] if each["properties"].get("title") == title)
+    return found
+
+
+def _lines(title: str) -> dict[str, Values]:
+    found = _widget(title)
+    return {each.label: each.values for each in lines_of(found["metrics"], SAMPLES, found["period"])}
+
+
+def _at(title: str, hours: float) -> dict[str, float]:
+    second = int(hours * 3600)
+    return {name: round(values[second], 2) for name, values in _lines(title).items() if second in values}
+
+
+@pytest.mark.parametrize(
+    ("title", "hours", "values"),
+    [
+        ("GPUs of L4", 1, {"existing": 8, "reserved": 6, "used": 3.89}),
+        ("GPUs of L4", 5, {"existing": 12, "reserved": 11, "used": 8.44}),
+        ("GPUs of Spot", 3, {"existing": 5, "reserved": 5, "used": 4.77}),
+        ("GPUs held by services", 5, {"chat": 11, "render": 5}),
+        ("GPUs held by services", 1, {"chat": 6}),
+        ("GPU memory by service", 5, {"chat": 88, "render": 47}),
+        ("Tasks of services that wait", 6, {"chat": 0, "render": 2}),
+        ("Hosts that tasks need", 2, {"L4": 100, "Spot": 200}),
+        ("Tasks that do not start", 8.5, {"not placed": 1}),
+        ("Price per hour, at on-demand list prices", 5, {"L4": 13.8, "Spot (Spot costs less)": 9.3}),
+        ("Price per hour, at on-demand list prices", 11, {"L4": 9.2, "Spot (Spot costs less)": 0}),
+        ("Power of all GPUs", 1, {"L4": 338.14}),
+        ("Faults of GPUs", 8.25, {"fatal Xids": 1, "Xids of applications": 0, "uncorrected ECC errors": 0}),
+        ("Faults of GPUs", 2.5, {"fatal Xids": 0, "Xids of applications": 2, "uncorrected ECC errors": 0}),
+    ],
+)
+def test_a_graph_shows(title: str, hours: float, values: dict[str, float]) -> None:
+    assert _at(title, hours) == values
+
+
+def test_a_table_says_why_services_cannot_place_tasks() -> None:
+    rows = answer_of(_widget("Why services cannot place tasks")["query"], EVENTS)
+    service = "arn:aws:ecs:us-east-1:111122223333:service/gpus/chat"
+    assert rows == [
+        {"times": "3", "service": service, "reason": "RESOURCE:GPU"},
+        {"times": "1", "service": service, "reason": "RESOURCE:MEMORY"},
+    ]
+
+
+def test_a_table_says_why_tasks_did_not_start() -> None:
+    rows = answer_of(_widget("Why tasks did not start")["query"], EVENTS)
+    assert rows == [{"times": "1", "task_group": "job:nightly", "reason": "Timeout waiting for capacity"}]
+
+
+def test_a_table_has_the_last_interruptions() -> None:
+    rows = answer_of(_widget("The last interruptions and ends of Capacity Blocks")["query"], EVENTS)
+    assert [each["what"] for each in rows] == [
+        "Host EC2 (instance i-1234567890abcdef0) terminated.",
+        "Host EC2 (instance i-1234567890abcdef0) terminated.",
+        "i-1234567890abcdef0",
+        "i-0fedcba9876543210",
+    ]
+
+
+def test_a_table_has_hosts_with_faults_and_what_could_not_be_read() -> None:
+    lines: list[dict[str, Any]] = [
+        {"time": "1", "InstanceId": "i-1", "UnhealthyGPUs": 0, "MissingGPUs": 0},
+        {"time": "2", "InstanceId": "i-2", "UnhealthyGPUs": 1, "MissingGPUs": 0, "Faults": ["Xid 79"]},
+        {"time": "3", "InstanceId": "i-3", "UnhealthyGPUs": 0, "MissingGPUs": 1},
+        {"time": "4", "InstanceId": "i-4", "problem": "gpus", "text": "nvidia-smi ended with 9"},
+    ]
+    rows = answer_of(_widget("Hosts with faults")["query"], lines)
+    assert [(each["InstanceId"], each["missing"], each["what"]) for each in rows] == [
+        ("i-4", "", "nvidia-smi ended with 9"),
+        ("i-3", "1", ""),
+        ("i-2", "0", "Xid 79"),
+    ]
+
+
+def test_what_the_alarms_for_gpus_watch_is_on_the_dashboard() -> None:
+    shown = {each[1] for each in _widget("GPUs that failed or are missing")["metrics"]}
+    assert shown == {"UnhealthyGPUs", "MissingGPUs"}
+
+
+def test_every_graph_has_lines() -> None:
+    assert all(_lines(each["properties"]["title"]) for each in BODY["widgets"] if each["type"] == "metric")
+
+
+def test_a_cluster_without_capacity_has_no_graph_without_lines() -> None:
+    body: Any = body_of(replace(CLUSTER, pools=()))
+    graphs = [each["properties"] for each in body["widgets"] if each["type"] == "metric"]
+    assert all(each["metrics"] for each in graphs)
+    assert "Temperature of the hottest GPU" not in {each["title"] for each in graphs}
+
+
+def test_widgets_stand_next_to_each_other_and_none_on_another() -> None:
+    cells: set[tuple[int, int]] = set()
+    for each in BODY["widgets"]:
+        own = {(each["x"] + x, each["y"] + y) for x in range(each["width"]) for y in range(each["height"])}
+        assert not own & cells
+        assert each["x"] + each["width"] <= 24
+        cells |= own
+
+
+def test_the_dashboard_of_an_app_has_every_capacity_and_says_which_prices_are_not_known() -> None:
+    widgets = watched().dashboard["widgets"]
+    titles = [each["properties"].get("title") for each in widgets]
+    assert [each for each in titles if each and each.startswith("GPUs of")] == [
+        "GPUs of L4",
+        "GPUs of Spot",
+        "GPUs of Block",
+    ]
+    text = widgets[0]["properties"]["markdown"]
+    assert "| L4 | g6.xlarge | $0.80 an hour (us-east-1, " in text
+    assert "; Spot costs less |" in text
+    assert "| Cpu | c7i.xlarge | not known: no public list has the price of every type |" in text
+    assert "| Managed | g6.xlarge | not known: ECS chooses the type |" in text
+    assert len(widgets[1]["properties"]["alarms"]) == 19
+    (prices,) = (each["properties"]["metrics"] for each in widgets if "Price" in each["properties"].get("title", ""))
+    assert [each[0]["label"] for each in prices if len(each) == 1] == ["L4", "Spot (Spot costs less)"]
+
+
+def test_the_picture_in_the_guide_is_up_to_date() -> None:
+    assert PICTURE.read_text(encoding="utf-8") == picture(), "run `python -m tools.draw_dashboard`"

@@ -1,0 +1,271 @@
+"""What `add_monitoring` defines for the daemon, and on which clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_logs as logs
+
+from gpu_constructs import GpuCapacity, GpuCluster, GpuTaskDefinition, IncompatibleError, InvalidValueError
+from gpu_constructs.cluster.monitoring.daemon_task import program
+from gpu_constructs.cluster.monitoring.options import KEPT
+from tests.synthesis import Properties, Site, app_in, user_data
+
+CLUSTER = {"Ref": "ClusterC2E21B66"}
+
+
+def of_daemon(site: Site, resource_type: str) -> Properties:
+    """The one resource of a type that the daemon has, which is there with the first capacity that has GPUs."""
+    (found,) = (
+        each["Properties"]
+        for name, each in site.template()["Resources"].items()
+        if each["Type"] == resource_type and "Monitoring" in name
+    )
+    assert isinstance(found, dict)
+    return found
+
+
+def container(site: Site) -> Properties:
+    (found,) = of_daemon(site, "AWS::ECS::TaskDefinition")["ContainerDefinitions"]
+    assert isinstance(found, dict)
+    return found
+
+
+def statements(site: Site) -> list[dict[str, Any]]:
+    """What the daemon itself may do."""
+    found: list[dict[str, Any]] = [
+        statement
+        for name, each in site.template()["Resources"].items()
+        if each["Type"] == "AWS::IAM::Policy" and "CollectorTaskRole" in name
+        for statement in each["Properties"]["PolicyDocument"]["Statement"]
+    ]
+    return found
+
+
+OWN_IMAGE = ecs.ContainerImage.from_registry("123456789012.dkr.ecr.us-east-1.amazonaws.com/python:3")
+
+
+def _with_gpus(site: Site) -> None:
+    site.capacity("g5g.xlarge", name="Bottlerocket")
+    site.capacity("g6.xlarge", name="Al2023")
+
+
+def _without_gpus(site: Site) -> None:
+    for each in ("c7i", "inf2", "trn1"):
+        site.capacity(f"{each}.{'2' if each == 'trn1' else ''}xlarge", name=each)
+    site.managed(instance_types=["g6.xlarge"])
+
+
+class Monitored(Site):
+    """A stack of the app with a monitored cluster, whose capacities come before the monitoring or after it."""
+
+    def __init__(self, app: cdk.App, name: str, capacities: Callable[[Site], None], **arguments: Any) -> None:
+        super().__init__(app, name=name)
+        if "First" not in name:
+            capacities(self)
+        self.made = self.cluster.add_monitoring("Monitoring", **arguments)
+        if "First" in name:
+            capacities(self)
+
+
+@pytest.fixture(scope="module")
+def sites(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Monitored]:
+    """What the tests of this module read, in one app."""
+    app = app_in(tmp_path_factory.mktemp("monitored"))
+    chosen: dict[str, Any] = {
+        "privileged": False,
+        "log_retention": logs.RetentionDays.ONE_WEEK,
+        "log_removal_policy": cdk.RemovalPolicy.RETAIN,
+        "image": OWN_IMAGE,
+        "per_gpu": True,
+    }
+    made = (
+        Monitored(app, "Usual", _with_gpus),
+        Monitored(app, "UsualFirst", _with_gpus),
+        Monitored(app, "Chosen", _with_gpus, **chosen),
+        Monitored(app, "ChosenFirst", _with_gpus, **chosen),
+        Monitored(app, "WithoutGpus", _without_gpus),
+        Monitored(app, "WithoutGpusFirst", _without_gpus),
+    )
+    return {each.stack.stack_name: each for each in made}
+
+
+@pytest.fixture(scope="module")
+def usual(sites: dict[str, Monitored]) -> Monitored:
+    return sites["Usual"]
+
+
+@pytest.fixture(scope="module")
+def chosen(sites: dict[str, Monitored]) -> Monitored:
+    return sites["Chosen"]
+
+
+def test_nothing_is_warned_of(sites: dict[str, Monitored]) -> None:
+    assert {name: each.warnings(unchanged=True) for name, each in sites.items()} == {name: [] for name in sites}
+
+
+def test_a_daemon_runs_on_every_host_with_nvidia_gpus_and_takes_none(usual: Monitored) -> None:
+    service = of_daemon(usual, "AWS::ECS::Service")
+    assert (service["SchedulingStrategy"], service["Cluster"]) == ("DAEMON", CLUSTER)
+    assert "CapacityProviderStrategy" not in service
+    task = of_daemon(usual, "AWS::ECS::TaskDefinition")
+    assert task["PlacementConstraints"] == [{"Type": "memberOf", "Expression": "attribute:accelerator == nvidia"}]
+    assert task["NetworkMode"] == "host"
+    assert "ResourceRequirements" not in container(usual)
+    assert (container(usual)["Cpu"], container(usual)["Memory"]) == (KEPT.cpu, KEPT.memory_mib)
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "target", "root"),
+    [("Usual", "/", "/host", "/host"), ("Chosen", "/var/run/ecs/gpu", "/var/run/ecs/gpu", "")],
+)
+def test_it_sees_no_more_of_the_host_than_it_reads(
+    sites: dict[str, Monitored], name: str, source: str, target: str, root: str
+) -> None:
+    site = sites[name]
+    made = container(site)
+    assert made.get("Privileged", False) is (name == "Usual")
+    assert made["ReadonlyRootFilesystem"] is True
+    assert of_daemon(site, "AWS::ECS::TaskDefinition")["Volumes"] == [{"Name": "host", "Host": {"SourcePath": source}}]
+    assert made["MountPoints"] == [{"SourceVolume": "host", "ContainerPath": target, "ReadOnly": True}]
+    environment = {each["Name"]: each["Value"] for each in made["Environment"]}
+    assert environment["HOST_ROOT"] == root
+
+
+def test_it_may_ask_about_its_cluster_and_report_faults_and_nothing_else(usual: Monitored) -> None:
+    asks, reports = statements(usual)
+    assert asks["Action"] == ["ecs:DescribeContainerInstances", "ecs:DescribeTasks"]
+    assert asks["Condition"] == {"ArnEquals": {"ecs:cluster": {"Fn::GetAtt": [CLUSTER["Ref"], "Arn"]}}}
+    for kind, resource in zip(("container-instance", "task"), asks["Resource"], strict=True):
+        assert [part for part in resource["Fn::Join"][1] if isinstance(part, str)][-2:] == [f":{kind}/", "/*"]
+        assert CLUSTER in resource["Fn::Join"][1]
+    assert reports["Action"] == "events:PutEvents"
+    assert reports["Condition"] == {
+        "StringEquals": {"events:source": "gpu-constructs", "events:detail-type": "GPU Fault"}
+    }
+    assert reports["Resource"]["Fn::Join"][1][-1] == ":event-bus/default"
+
+
+def test_its_program_is_in_the_task_definition_which_ecs_limits(usual: Monitored) -> None:
+    assert container(usual)["Command"] == [program()]
+    assert container(usual)["EntryPoint"] == ["python3", "-c"]
+    # 64 KiB for a task definition: https://docs.aws.amazon.com/AmazonECS/latest/developerguide/service-quotas.html
+    assert len(str(of_daemon(usual, "AWS::ECS::TaskDefinition"))) < 48 * 1024
+
+
+def test_it_brings_no_warning_of_cdk_and_a_daemon_that_does_not_start_fails_soon(usual: Monitored) -> None:
+    service = of_daemon(usual, "AWS::ECS::Service")
+    assert service["DeploymentConfiguration"]["DeploymentCircuitBreaker"] == {"Enable": True, "Rollback": True}
+    assert "DeploymentController" not in service
+
+
+def test_lines_are_kept_as_long_as_was_asked_and_hold_up_nothing(chosen: Monitored) -> None:
+    groups = [each for each in chosen.template()["Resources"].values() if each["Type"] == "AWS::Logs::LogGroup"]
+    assert [each["Properties"]["RetentionInDays"] for each in groups] == [7, 7]
+    # And after the monitoring, which was asked too.
+    assert [each["DeletionPolicy"] for each in groups] == ["Retain", "Retain"]
+    assert container(chosen)["LogConfiguration"]["Options"]["mode"] == "non-blocking"
+
+
+def test_logs_have_the_key_of_the_cluster(site: Site) -> None:
+    key = kms.Key(site.stack, "Key")
+    GpuCluster(site.stack, "Encrypted", vpc=site.vpc, encryption_key=key).add_monitoring("Monitoring")
+    arn = {"Fn::GetAtt": [site.stack.resolve(key.key_id)["Ref"], "Arn"]}
+    assert [each["KmsKeyId"] for each in site.properties("AWS::Logs::LogGroup")] == [arn, arn]
+
+
+def test_another_image_and_metrics_of_each_gpu(chosen: Monitored) -> None:
+    assert container(chosen)["Image"].endswith("/python:3")
+    assert {"Name": "PER_GPU", "Value": "true"} in container(chosen)["Environment"]
+
+
+@pytest.mark.parametrize("name", ["Usual", "UsualFirst", "Chosen", "ChosenFirst"])
+def test_bottlerocket_runs_privileged_containers_where_the_daemon_is_one(
+    sites: dict[str, Monitored], name: str
+) -> None:
+    templates = sites[name].properties("AWS::EC2::LaunchTemplate")
+    toml, shell = (user_data(each["LaunchTemplateData"]) for each in templates)
+    # A setting of the table that is open, [settings.ecs].
+    tables = [each for each in toml.splitlines() if each.startswith("[")]
+    assert tables == ["[settings.ecs]"]
+    assert ("allow-privileged-containers = true" in toml.splitlines()) is name.startswith("Usual")
+    assert "privileged" not in shell.lower()
+
+
+def test_a_cluster_is_monitored_once(usual: Monitored) -> None:
+    with pytest.raises(InvalidValueError, match=r"has monitoring already.*cluster\.monitoring"):
+        usual.cluster.add_monitoring("Again")
+    assert usual.cluster.monitoring is usual.made
+    assert not any("Again" in each for each in usual.children())
+
+
+def test_an_id_that_the_cluster_needs_itself_is_refused(untouched: Site) -> None:
+    with pytest.raises(InvalidValueError, match="HostRole"):
+        untouched.cluster.add_monitoring("HostRole")
+
+
+@pytest.mark.parametrize("name", ["WithoutGpus", "WithoutGpusFirst"])
+def test_no_daemon_is_there_for_hosts_that_it_would_not_run_on(sites: dict[str, Monitored], name: str) -> None:
+    site = sites[name]
+    assert site.made.service is None
+    assert site.made.task_definition is None
+    assert site.properties("AWS::ECS::Service") == []
+    assert site.properties("AWS::ECS::TaskDefinition") == []
+
+
+@pytest.mark.parametrize("name", ["Usual", "UsualFirst"])
+def test_one_daemon_is_there_for_capacity_before_and_after(sites: dict[str, Monitored], name: str) -> None:
+    assert sites[name].made.service is not None
+    assert len(sites[name].properties("AWS::ECS::Service")) == 1
+
+
+def test_on_an_imported_cluster_it_runs_on_hosts_of_this_library_alone(site: Site) -> None:
+    theirs = ecs.Cluster.from_cluster_attributes(site.stack, "Theirs", cluster_name="theirs", vpc=site.vpc)
+    gpus = GpuCluster(site.stack, "Gpus", cluster=theirs, keep_capacity_providers=[], default_strategy=[])
+    capacity = gpus.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
+    task = GpuTaskDefinition(site.stack, "Task", capacity=[capacity])
+    task.add_gpu_container("work", image=site.image)
+    gpus.add_monitoring("Monitoring")
+    service = of_daemon(site, "AWS::ECS::Service")
+    assert service["Cluster"] == "theirs"
+    # Other hosts of the cluster have no such attribute.
+    assert of_daemon(site, "AWS::ECS::TaskDefinition")["PlacementConstraints"][0]["Expression"] == (
+        "attribute:accelerator == nvidia"
+    )
+    assert task.task.cpu == 4096 - KEPT.cpu
+    assert site.warnings() == []
+
+
+def test_on_a_cluster_of_another_stack_it_is_defined_in_the_stack_that_asks(site: Site) -> None:
+    other = cdk.Stack(site.app, "Other")
+    around = GpuCluster(other, "Around", cluster=site.cluster, keep_capacity_providers=[], default_strategy=[])
+    imported = GpuCapacity.from_attributes(
+        other,
+        "Theirs",
+        cluster=around,
+        capacity_provider_name="theirs",
+        instance_types=["g6.xlarge"],
+        max_instances=1,
+    )
+    task = GpuTaskDefinition(other, "Task", capacity=[imported])
+    task.add_gpu_container("work", image=site.image)
+    around.add_monitoring("Monitoring")
+    assert task.task.cpu == 4096 - KEPT.cpu
+    template = site.template(other)
+    types = {each["Type"] for each in template["Resources"].values()}
+    # The stack of the hosts measures them.
+    assert "AWS::ECS::Service" not in types
+    assert "AWS::Logs::LogGroup" in types
+
+
+def test_what_is_refused_leaves_nothing_behind(untouched: Site) -> None:
+    site = untouched
+    paths = site.children()
+    with pytest.raises((IncompatibleError, InvalidValueError), match="image"):
+        site.cluster.add_monitoring("Monitoring", image="python:3")  # type: ignore[arg-type]
+    assert (site.children(), site.cluster.monitoring) == (paths, None)

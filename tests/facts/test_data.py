@@ -1,0 +1,378 @@
+"""The data files: complete, equal to what they were made from, and made from the pinned moto."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from botocore.session import Session
+
+import gpu_constructs.facts
+from gpu_constructs.facts import (
+    RECORDED,
+    Architecture,
+    Vendor,
+    accelerated,
+    general,
+    instance_type,
+    regions,
+)
+from gpu_constructs.facts.records import read
+from tools import build_catalogue, ec2_dump
+
+from .dumps import Json, instance_types, offerings, whole
+from .table import ACCELERATED
+
+DATA = Path(gpu_constructs.facts.__file__).with_name("data")
+EVERY = (*accelerated(), *general())
+IN_DUMP = tuple(each for each in EVERY if each.name in instance_types())
+
+
+def field(info: Json, *path: str | int) -> Json:
+    """Follow keys and indexes into the dump; None where one is missing."""
+    for step in path:
+        if isinstance(info, dict) and isinstance(step, str):
+            info = info.get(step)
+        elif isinstance(info, list) and isinstance(step, int):
+            info = info[step]
+        else:
+            return None
+    return info
+
+
+def devices_of(name: str) -> list[dict[str, Json]]:
+    """The devices the dump gives a type, from whichever block holds them."""
+    blocks = {
+        "GpuInfo": "Gpus",
+        "NeuronInfo": "NeuronDevices",
+        "FpgaInfo": "Fpgas",
+        "InferenceAcceleratorInfo": "Accelerators",
+        "MediaAcceleratorInfo": "Accelerators",
+    }
+    for block, key in blocks.items():
+        found = field(instance_types()[name], block, key)
+        if isinstance(found, list):
+            return [each for each in found if isinstance(each, dict)]
+    return []
+
+
+def cards_that_take(interface: str, cards: list[Json]) -> tuple[Json, ...]:
+    """Indexes of the cards that list an interface type."""
+    found = []
+    for card in cards:
+        types = field(card, "InterfaceTypes")
+        if isinstance(types, list) and interface in types:
+            found.append(field(card, "NetworkCardIndex"))
+    return tuple(found)
+
+
+@pytest.fixture(scope="module")
+def regenerated() -> build_catalogue.Built:
+    return build_catalogue.build()
+
+
+@pytest.mark.parametrize("file", ["accelerated.json", "general.json"])
+def test_the_checked_in_file_is_what_the_generator_writes(file: str, regenerated: build_catalogue.Built) -> None:
+    assert (DATA / file).read_text(encoding="utf-8") == regenerated.files[file], "run make catalogue"
+
+
+def test_every_fact_that_no_api_gives_is_curated(regenerated: build_catalogue.Built) -> None:
+    assert not regenerated.gaps
+    assert not regenerated.stale
+
+
+@pytest.mark.parametrize("file", ["accelerated", "general"])
+def test_a_file_says_when_and_from_what_it_was_recorded(file: str) -> None:
+    header = read(file)
+    assert header["recorded"] == str(RECORDED) == ec2_dump.recorded()
+    assert header["versions"] == {"moto": "5.2.5"}
+    assert header["doubts"]
+
+
+@pytest.mark.parametrize("file", ["accelerated", "general"])
+def test_each_instance_type_has_a_line_of_its_own(file: str) -> None:
+    lines = (DATA / f"{file}.json").read_text(encoding="utf-8").splitlines()
+    named = [line for line in lines if line.startswith('"') and '"vcpus":' in line]
+    assert len(named) == len(read(file)["instance_types"])
+
+
+def test_the_accelerated_types_are_exactly_those_of_the_independent_table() -> None:
+    assert {each.name for each in accelerated()} == {row[0] for row in ACCELERATED}
+    assert len(ACCELERATED) == 107
+
+
+def test_an_accelerated_type_equals_its_row_in_the_independent_table() -> None:
+    found = {
+        (each.name, each.accelerators.count, each.accelerators.memory_mib, each.vcpus, each.memory_mib)
+        for each in accelerated()
+        if each.accelerators
+    }
+    assert found == {tuple(row) for row in ACCELERATED}
+
+
+def test_the_catalogue_has_every_accelerated_type_of_the_dump() -> None:
+    assert {name for name in instance_types() if devices_of(name)} <= {each.name for each in accelerated()}
+
+
+def test_85_accelerated_types_are_in_the_dump_and_22_are_curated() -> None:
+    curated = [each for each in accelerated() if each.name not in instance_types()]
+    assert (len(accelerated()) - len(curated), len(curated)) == (85, 22)
+    assert all("vcpus" in each.sources and not each.regions for each in curated)
+
+
+def test_every_name_is_an_instance_type_of_the_ec2_api() -> None:
+    enum = set(Session().get_service_model("ec2").shape_for("InstanceType").enum)
+    assert {each.name for each in EVERY} <= enum
+
+
+def test_every_type_equals_the_dump_in_what_the_dump_says() -> None:
+    for each in IN_DUMP:
+        info = instance_types()[each.name]
+        assert each.vcpus == field(info, "VCpuInfo", "DefaultVCpus"), each
+        assert each.memory_mib == field(info, "MemoryInfo", "SizeInMiB"), each
+        architectures = field(info, "ProcessorInfo", "SupportedArchitectures")
+        assert isinstance(architectures, list), each
+        assert each.architecture.value in architectures, each
+        assert each.current_generation is field(info, "CurrentGeneration"), each
+        assert each.bare_metal is field(info, "BareMetal"), each
+        classes = field(info, "SupportedUsageClasses")
+        assert isinstance(classes, list), each
+        assert {bought.value for bought in each.purchase_classes} == set(classes), each
+        assert each.local_storage_gb == (field(info, "InstanceStorageInfo", "TotalSizeInGB") or 0), each
+
+
+def test_every_network_equals_the_dump() -> None:
+    for each in IN_DUMP:
+        info = field(instance_types()[each.name], "NetworkInfo")
+        network = each.network
+        assert network.performance == field(info, "NetworkPerformance"), each
+        assert network.cards == field(info, "MaximumNetworkCards"), each
+        assert network.max_interfaces == field(info, "MaximumNetworkInterfaces"), each
+        assert network.max_interfaces_card_0 == field(info, "NetworkCards", 0, "MaximumNetworkInterfaces"), each
+        assert network.efa_supported is field(info, "EfaSupported"), each
+        assert network.max_efa_interfaces == (field(info, "EfaInfo", "MaximumEfaInterfaces") or 0), each
+        cards = field(info, "NetworkCards")
+        assert isinstance(cards, list)
+        assert network.efa_cards == cards_that_take("efa", cards), each
+        assert network.efa_only_cards == cards_that_take("efa-only", cards), each
+
+
+def test_every_accelerated_type_takes_an_adapter_on_each_card_that_can() -> None:
+    for each in accelerated():
+        if each.network.max_efa_interfaces is not None:
+            assert len(each.network.efa_cards) == each.network.max_efa_interfaces, each
+
+
+def test_every_region_list_equals_the_recorded_offerings() -> None:
+    for each in EVERY:
+        assert set(each.regions) == {region for region, names in offerings().items() if each.name in names}, each
+        assert list(each.regions) == sorted(each.regions)
+    assert set(regions()) == set(offerings())
+    assert len(regions()) == 30
+
+
+def test_the_devices_equal_the_dump_or_say_what_was_corrected() -> None:
+    for each in (each for each in accelerated() if each.name in instance_types()):
+        devices = each.accelerators
+        assert devices is not None, each
+        (reported,) = devices_of(each.name)
+        corrected = {correction.field: correction.reported for correction in each.corrections}
+        assert (devices.model, devices.count) == (reported["Name"], reported["Count"]), each
+        memory = corrected.get("accelerators.memory_mib", devices.memory_mib)
+        assert memory == field(reported, "MemoryInfo", "SizeInMiB"), each
+        assert devices.logical_count == reported.get("LogicalGpuCount", reported["Count"]), each
+        assert devices.partition == reported.get("GpuPartitionSize", 1.0), each
+        assert devices.cores == field(reported, "CoreInfo", "Count"), each
+
+
+def test_the_total_gpu_memory_equals_the_one_the_api_adds_up() -> None:
+    checked = 0
+    for each in accelerated():
+        if (total := field(instance_types().get(each.name), "GpuInfo", "TotalGpuMemoryInMiB")) is not None:
+            assert each.accelerators is not None
+            assert each.accelerators.total_memory_mib == whole(total), each
+            checked += 1
+    assert checked == 64 + 1
+
+
+@pytest.mark.parametrize("name", ["trn2.3xlarge", "trn2.48xlarge"])
+def test_the_memory_of_trainium2_is_a_visible_correction(name: str) -> None:
+    found = instance_type(name)
+    (correction,) = found.corrections
+    assert (correction.reported, correction.corrected) == (524288, 98304)
+    assert correction.reason
+    assert correction.source.startswith("https://")
+    assert found.accelerators is not None
+    assert found.accelerators.memory_mib == 98304
+
+
+def test_only_the_known_errors_of_the_api_are_corrected() -> None:
+    assert [each.name for each in EVERY if each.corrections] == ["trn2.3xlarge", "trn2.48xlarge"]
+
+
+@pytest.mark.parametrize(
+    ("name", "partition", "memory_mib"),
+    [
+        ("g6f.large", 0.125, 2861),
+        ("g6f.xlarge", 0.125, 2861),
+        ("g6f.2xlarge", 0.25, 5722),
+        ("g6f.4xlarge", 0.5, 11444),
+        ("gr6f.4xlarge", 0.5, 11444),
+    ],
+)
+def test_a_fractional_type_counts_no_whole_gpu_and_one_logical(name: str, partition: float, memory_mib: int) -> None:
+    found = instance_type(name)
+    devices = found.accelerators
+    assert devices is not None
+    assert (devices.count, devices.logical_count, devices.partition) == (0, 1, partition)
+    assert (found.gpus, found.gpu_memory_mib, devices.is_fractional) == (0, memory_mib, True)
+
+
+def test_card_0_of_p6_b300_takes_no_elastic_fabric_adapter() -> None:
+    network = instance_type("p6-b300.48xlarge").network
+    assert (network.cards, network.efa_cards, network.efa_only_cards) == (17, tuple(range(1, 17)), tuple(range(1, 17)))
+
+
+@pytest.mark.parametrize(
+    ("name", "capability", "generation"),
+    [
+        ("g2.2xlarge", (3, 0), "Kepler"),
+        ("p2.xlarge", (3, 7), "Kepler"),
+        ("g3s.xlarge", (5, 2), "Maxwell"),
+        ("p3.2xlarge", (7, 0), "Volta"),
+        ("g4dn.xlarge", (7, 5), "Turing"),
+        ("g5g.xlarge", (7, 5), "Turing"),
+        ("p4de.24xlarge", (8, 0), "Ampere"),
+        ("g5.xlarge", (8, 6), "Ampere"),
+        ("g6e.xlarge", (8, 9), "Ada"),
+        ("p5en.48xlarge", (9, 0), "Hopper"),
+        ("p6-b200.48xlarge", (10, 0), "Blackwell"),
+        ("p6-b300.48xlarge", (10, 3), "Blackwell Ultra"),
+        ("g7e.2xlarge", (12, 0), "Blackwell"),
+    ],
+)
+def test_the_compute_capability_of_each_generation(name: str, capability: tuple[int, int], generation: str) -> None:
+    devices = instance_type(name).accelerators
+    assert devices is not None
+    assert (devices.compute_capability, devices.generation) == (capability, generation)
+
+
+def test_exactly_the_nvidia_types_have_a_compute_capability() -> None:
+    for each in accelerated():
+        assert each.accelerators is not None
+        assert (each.accelerators.compute_capability is not None) is (each.accelerators.vendor is Vendor.NVIDIA), each
+        assert ("accelerators.compute_capability" in each.sources) is (each.accelerators.vendor is Vendor.NVIDIA), each
+
+
+@pytest.mark.parametrize(
+    ("name", "interconnect"),
+    [
+        ("g5.48xlarge", "PCIe"),
+        ("g6e.48xlarge", "PCIe"),
+        ("p3.2xlarge", "PCIe"),
+        ("p3.16xlarge", "NVLink2"),
+        ("p4d.24xlarge", "NVSwitch 600GB/s"),
+        ("p5.48xlarge", "NVSwitch 900GB/s"),
+        ("p5.4xlarge", "PCIe"),
+        ("p6-b200.48xlarge", "NVLink5/NVSwitch 1800GB/s"),
+        ("inf2.48xlarge", None),
+    ],
+)
+def test_the_interconnect_is_that_of_the_size_not_only_of_the_family(name: str, interconnect: str | None) -> None:
+    devices = instance_type(name).accelerators
+    assert devices is not None
+    assert devices.interconnect == interconnect
+
+
+@pytest.mark.parametrize(
+    ("name", "group", "on_demand", "spot"),
+    [
+        ("g6.xlarge", "G/VT", "L-DB2E81BA", "L-3819A6DF"),
+        ("gr6f.4xlarge", "G/VT", "L-DB2E81BA", "L-3819A6DF"),
+        ("vt1.3xlarge", "G/VT", "L-DB2E81BA", "L-3819A6DF"),
+        ("p4d.24xlarge", "P", "L-417A185B", "L-7212CCBC"),
+        ("p5.48xlarge", "P", "L-417A185B", "L-C4BD4855"),
+        ("inf2.xlarge", "Inf", "L-1945791B", "L-B5D1601B"),
+        ("trn2.48xlarge", "Trn", "L-2C3B7624", "L-6B0D517C"),
+        ("dl2q.24xlarge", "DL", "L-6E869C2A", "L-85EED4F7"),
+        ("f2.6xlarge", "F", "L-74FC7D96", "L-88CF9481"),
+        ("c7i.large", "Standard", "L-1216C47A", "L-34B43A08"),
+        ("im4gn.large", "Standard", "L-1216C47A", "L-34B43A08"),
+        ("x8g.large", "X", "L-7295265B", "L-E3A00192"),
+    ],
+)
+def test_the_quota_of_a_type(name: str, group: str, on_demand: str, spot: str) -> None:
+    quota = instance_type(name).quota
+    assert quota is not None
+    assert (quota.group, quota.on_demand_code, quota.spot_code) == (group, on_demand, spot)
+
+
+def test_the_standard_quota_is_only_for_the_letters_aws_names() -> None:
+    for each in EVERY:
+        assert each.quota is not None
+        assert (each.quota.group == "Standard") is (each.accelerators is None and each.name[0] in "acdhimrtz"), each
+
+
+def test_only_the_spot_quota_of_p6_is_in_doubt() -> None:
+    doubted = {each.family for each in EVERY if each.quota and each.quota.spot_note is not None}
+    assert doubted == {"p6-b200", "p6-b300", "p6e-gb200"}
+
+
+SUPERSEDED = tuple(each for each in accelerated() if each.replaced_by is not None)
+
+
+def test_the_replacement_has_as_many_devices_with_as_much_memory() -> None:
+    for each in SUPERSEDED:
+        assert each.replaced_by is not None
+        successor = instance_type(each.replaced_by)
+        assert successor.name in instance_types(), each
+        assert successor.is_offered_anywhere, each
+        assert successor.replaced_by is None, each
+        assert each.accelerators is not None
+        assert successor.accelerators is not None, each
+        assert successor.accelerators.count >= each.accelerators.count, each
+        assert (successor.accelerators.memory_mib or 0) >= (each.accelerators.memory_mib or 0), each
+
+
+def test_every_type_that_is_offered_nowhere_names_a_replacement_or_why_there_is_none() -> None:
+    without = {each.name for each in accelerated() if not each.regions and each.replaced_by is None}
+    assert without == {"p2.16xlarge", "p6e-gb200.36xlarge"}
+    assert all(instance_type(name).note for name in without)
+    assert max(each.gpus for each in accelerated() if each.regions) < instance_type("p2.16xlarge").gpus
+
+
+def test_every_type_that_is_offered_nowhere_has_a_note() -> None:
+    assert all(each.note for each in accelerated() if not each.is_offered_anywhere)
+
+
+def test_only_families_on_which_the_sources_disagree_name_both() -> None:
+    without = [each for each in accelerated() if not each.regions]
+    both = {each.name for each in without if "prices it in us-east-1" in (each.note or "")}
+    assert both == {each.name for each in without if each.family in {"p3", "g4ad"}}
+
+
+def test_the_general_types_carry_nothing_and_are_offered_somewhere() -> None:
+    for each in general():
+        assert each.accelerators is None
+        assert each.gpus == 0
+        assert each.gpu_memory_mib is None
+        assert each.regions, each
+
+
+def test_the_general_types_are_all_of_the_dump_but_the_families_left_out_on_purpose() -> None:
+    missing = set(instance_types()) - {each.name for each in EVERY}
+    left_out = {name.partition(".")[0] for name in missing}
+    odd = {family for family in left_out if family.startswith(("mac", "hpc", "u-", "u7i"))}
+    assert left_out - odd == {"a1", "c1", "c3", "i2", "m1", "m2", "m3", "r3", "t1", "trn2u"}
+
+
+@pytest.mark.parametrize("name", ["c7i.2xlarge", "m7g.large", "r8g.xlarge", "t3.medium", "t4g.small", "i4i.large"])
+def test_common_types_of_a_cpu_pool_are_there(name: str) -> None:
+    arm = name.partition(".")[0].endswith("g")
+    assert instance_type(name).architecture is (Architecture.ARM64 if arm else Architecture.X86_64)
+
+
+def test_every_field_that_no_api_gives_names_its_source() -> None:
+    for each in EVERY:
+        assert "quota" in each.sources, each
+        assert ("replaced_by" in each.sources) is (each.replaced_by is not None), each

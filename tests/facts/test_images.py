@@ -1,0 +1,381 @@
+"""The ECS images: their parameters against recorded ones, and what runs on what."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from datetime import date
+from itertools import product
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from gpu_constructs.errors import IncompatibleError, InvalidValueError, UnknownNameError
+from gpu_constructs.facts import (
+    EXCEPTIONS,
+    IMAGES,
+    Architecture,
+    Image,
+    OperatingSystem,
+    Vendor,
+    Verdict,
+    accelerated,
+    compatibility,
+    default_image,
+    families,
+    general,
+    image,
+    instance_type,
+    is_published,
+    newest_release,
+    regions,
+)
+
+from .dumps import Json, published_images
+
+ECS = "/aws/service/ecs/optimized-ami/"
+BOTTLEROCKET = "/aws/service/bottlerocket/"
+END = {OperatingSystem.AMAZON_LINUX_2: date(2026, 6, 30), OperatingSystem.AMAZON_LINUX_2023: date(2029, 6, 30)}
+AMAZON_LINUX = tuple(each for each in IMAGES if each.operating_system is not OperatingSystem.BOTTLEROCKET)
+EVERY = (*accelerated(), *general())
+
+
+def published(parameter: str) -> dict[str, Json]:
+    """The value of a parameter's parent, by the regions that have it."""
+    *path, last = parameter.removeprefix(ECS).split("/")
+    assert last == "image_id"
+    found: dict[str, Json] = {}
+    for region, tree in published_images().items():
+        node: Json = dict(tree)
+        for part in path:
+            node = node.get(part) if isinstance(node, dict) else None
+        if isinstance(node, dict) and "image_id" in node:
+            found[region] = node.get("Value")
+    return found
+
+
+# As the CDK's EcsOptimizedImage and BottleRocketImage emit them, and as AWS documents the ones the CDK lacks.
+PARAMETERS = {
+    "al2023": f"{ECS}amazon-linux-2023/recommended/image_id",
+    "al2023-arm64": f"{ECS}amazon-linux-2023/arm64/recommended/image_id",
+    "al2023-gpu": f"{ECS}amazon-linux-2023/gpu/recommended/image_id",
+    "al2023-neuron": f"{ECS}amazon-linux-2023/neuron/recommended/image_id",
+    "al2": f"{ECS}amazon-linux-2/recommended/image_id",
+    "al2-arm64": f"{ECS}amazon-linux-2/arm64/recommended/image_id",
+    "al2-gpu": f"{ECS}amazon-linux-2/gpu/recommended/image_id",
+    "al2-inf": f"{ECS}amazon-linux-2/inf/recommended/image_id",
+    "al2-kernel-5.10": f"{ECS}amazon-linux-2/kernel-5.10/recommended/image_id",
+    "al2-kernel-5.10-arm64": f"{ECS}amazon-linux-2/kernel-5.10/arm64/recommended/image_id",
+    "al2-kernel-5.10-gpu": f"{ECS}amazon-linux-2/kernel-5.10/gpu/recommended/image_id",
+    "al2-kernel-5.10-inf": f"{ECS}amazon-linux-2/kernel-5.10/inf/recommended/image_id",
+    "bottlerocket-ecs-2-x86_64": f"{BOTTLEROCKET}aws-ecs-2/x86_64/latest/image_id",
+    "bottlerocket-ecs-2-arm64": f"{BOTTLEROCKET}aws-ecs-2/arm64/latest/image_id",
+    "bottlerocket-ecs-3-x86_64": f"{BOTTLEROCKET}aws-ecs-3/x86_64/latest/image_id",
+    "bottlerocket-ecs-3-arm64": f"{BOTTLEROCKET}aws-ecs-3/arm64/latest/image_id",
+    "bottlerocket-ecs-4-x86_64": f"{BOTTLEROCKET}aws-ecs-4/x86_64/latest/image_id",
+    "bottlerocket-ecs-4-arm64": f"{BOTTLEROCKET}aws-ecs-4/arm64/latest/image_id",
+    "bottlerocket-ecs-2-nvidia-x86_64": f"{BOTTLEROCKET}aws-ecs-2-nvidia/x86_64/latest/image_id",
+    "bottlerocket-ecs-2-nvidia-arm64": f"{BOTTLEROCKET}aws-ecs-2-nvidia/arm64/latest/image_id",
+    "bottlerocket-ecs-3-nvidia-x86_64": f"{BOTTLEROCKET}aws-ecs-3-nvidia/x86_64/latest/image_id",
+    "bottlerocket-ecs-3-nvidia-arm64": f"{BOTTLEROCKET}aws-ecs-3-nvidia/arm64/latest/image_id",
+    "bottlerocket-ecs-4-nvidia-x86_64": f"{BOTTLEROCKET}aws-ecs-4-nvidia/x86_64/latest/image_id",
+    "bottlerocket-ecs-4-nvidia-arm64": f"{BOTTLEROCKET}aws-ecs-4-nvidia/arm64/latest/image_id",
+    **{
+        f"bottlerocket-ecs-{variant}-fips-{architecture}": (
+            f"{BOTTLEROCKET}aws-ecs-{variant}-fips/{architecture}/latest/image_id"
+        )
+        for variant in ("2", "2-nvidia", "3", "3-nvidia")
+        for architecture in ("x86_64", "arm64")
+    },
+}
+
+
+def test_the_table_is_exactly_the_documented_parameters() -> None:
+    assert {each.name: each.ssm_parameter for each in IMAGES} == PARAMETERS
+
+
+@pytest.mark.parametrize("each", AMAZON_LINUX, ids=str)
+def test_every_recorded_region_publishes_the_floating_parameter(each: Image) -> None:
+    assert published(each.ssm_parameter).keys() == published_images().keys()
+
+
+@pytest.mark.parametrize("each", AMAZON_LINUX, ids=str)
+def test_the_newest_release_of_a_region_is_published_there(each: Image) -> None:
+    assert each.stopped_in is not None
+    assert published_images().keys() == set(regions())
+    for region in regions():
+        release = newest_release(each, region)
+        assert release is not None
+        value = published(each.pinned_ssm_parameter.format(release=release)).get(region)
+        assert isinstance(value, dict)
+        assert value["image_name"] == release
+        if release == each.known_release:
+            assert value["ecs_agent_version"] == each.agent_version
+        else:
+            assert is_published(each, release, region)
+            assert not is_published(each, str(each.known_release), region)
+
+
+@pytest.mark.parametrize("each", AMAZON_LINUX, ids=str)
+def test_a_region_that_had_stopped_publishes_nothing_newer(each: Image) -> None:
+    for region, release in each.stopped_in or ():
+        assert max(names(each, published_images()[region]), key=day_of) == release
+
+
+def names(each: Image, tree: Mapping[str, Json]) -> list[str]:
+    """What one region publishes of an image, among it its releases by name."""
+    node: Json = dict(tree)
+    for part in each.ssm_parameter.removeprefix(ECS).split("/")[:-2]:
+        node = node.get(part) if isinstance(node, dict) else None
+    assert isinstance(node, dict)
+    return list(node)
+
+
+def test_the_releases_of_bottlerocket_are_recorded_nowhere() -> None:
+    bottlerocket = image("bottlerocket-ecs-2-nvidia-arm64")
+    assert newest_release(bottlerocket, "me-central-1") == bottlerocket.known_release
+    assert is_published(bottlerocket, "1.66.0", "us-east-1") is None
+
+
+def day_of(release: str) -> str:
+    """The day in the name of an AMI, such as 20260922."""
+    found = re.search(r"\.(20\d{6})-", release)
+    return found[1] if found else ""
+
+
+@pytest.mark.parametrize("each", AMAZON_LINUX, ids=str)
+def test_no_newer_release_is_published_as_widely(each: Image) -> None:
+    assert each.known_release is not None
+    spread: Counter[str] = Counter()
+    for tree in published_images().values():
+        spread.update(name for name in names(each, tree) if day_of(name) > day_of(each.known_release))
+    assert all(regions < 28 for regions in spread.values()), spread
+
+
+def test_a_row_agrees_with_itself() -> None:
+    for each in IMAGES:
+        assert (each.architecture is Architecture.ARM64) is ("arm64" in each.ssm_parameter), each
+        assert (each.accelerator is Vendor.NVIDIA) is (each.driver_branch is not None), each
+        assert each.driver_version is None or each.driver_version.startswith(f"{each.driver_branch}."), each
+        assert each.pinned_ssm_parameter.count("{release}") == 1, each
+        assert each.end_of_life == END.get(each.operating_system), each
+        devices = ("/dev/xvda", "/dev/xvdb" if each.operating_system is OperatingSystem.BOTTLEROCKET else "/dev/xvda")
+        assert (each.root_device, each.image_device) == devices, each
+        assert each.source.startswith("https://"), each
+
+
+def test_bottlerocket_is_pinned_by_its_version() -> None:
+    found = image("bottlerocket-ecs-2-nvidia-arm64")
+    pinned = found.pinned_ssm_parameter.format(release=found.known_release)
+    assert pinned == "/aws/service/bottlerocket/aws-ecs-2-nvidia/arm64/1.66.0/image_id"
+
+
+def test_no_image_of_amazon_linux_drives_gpus_on_arm64() -> None:
+    assert not any(each.accelerator and each.architecture is Architecture.ARM64 for each in AMAZON_LINUX)
+
+
+def test_an_image_is_found_by_its_name() -> None:
+    assert [image(each.name) for each in IMAGES] == list(IMAGES)
+    assert [str(each) for each in IMAGES] == [each.name for each in IMAGES]
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [
+        ("al2023-gpus", "al2023-gpu"),
+        ("AL2023-GPU", "al2023-gpu"),
+        ("bottlerocket-ecs-2-nvidia", "bottlerocket-ecs-2-nvidia-arm64"),
+    ],
+)
+def test_an_unknown_image_raises_with_the_nearest_first(name: str, nearest: str) -> None:
+    with pytest.raises(UnknownNameError) as raised:
+        image(name)
+    assert raised.value.nearest[0] == nearest
+
+
+def test_what_is_no_string_is_no_image() -> None:
+    with pytest.raises(InvalidValueError):
+        image(5)  # type: ignore[arg-type]
+
+
+@given(st.text())
+def test_any_other_text_raises_our_error(text: str) -> None:
+    assume(text not in PARAMETERS)
+    with pytest.raises(UnknownNameError) as raised:
+        image(text)
+    assert raised.value.value == text
+
+
+ANSWERS = [
+    ("al2023-gpu", "g6.xlarge", Verdict.DRIVES, "580"),
+    ("al2023-gpu", "p3.2xlarge", Verdict.DRIVES, "580"),
+    ("al2023-gpu", "g3s.xlarge", Verdict.DRIVES, "580"),
+    ("al2023-gpu", "p6-b300.48xlarge", Verdict.DRIVES, "580"),
+    ("al2023-gpu", "g6f.large", Verdict.DRIVES, "580"),
+    ("al2023-gpu", "g7.2xlarge", Verdict.UNCONFIRMED, "branch 595"),
+    ("al2023-gpu", "p2.xlarge", Verdict.CANNOT, "470 is the last that drives Kepler"),
+    ("al2023-gpu", "g5g.xlarge", Verdict.CANNOT, "built for x86_64"),
+    ("al2023-gpu", "c7i.large", Verdict.DRIVES, "nothing to drive"),
+    ("al2023-gpu", "inf2.xlarge", Verdict.CANNOT, "no driver for the Inferentia2"),
+    ("al2023-gpu", "g4ad.xlarge", Verdict.CANNOT, "AMD"),
+    ("al2023-gpu", "f2.6xlarge", Verdict.CANNOT, "Xilinx"),
+    ("al2023", "g6.xlarge", Verdict.CANNOT, "no driver for the L4"),
+    ("al2023", "c7i.large", Verdict.DRIVES, "nothing to drive"),
+    ("al2023", "c7g.large", Verdict.CANNOT, "built for x86_64"),
+    ("al2023-arm64", "c7g.large", Verdict.DRIVES, "nothing to drive"),
+    ("al2023-neuron", "trn2.48xlarge", Verdict.DRIVES, "Trainium2"),
+    ("al2023-neuron", "inf1.xlarge", Verdict.DRIVES, "Inferentia"),
+    ("al2023-neuron", "g6.xlarge", Verdict.CANNOT, "no driver for the L4"),
+    ("al2023-neuron", "c7i.large", Verdict.CANNOT, "no Neuron device"),
+    ("al2-gpu", "g6.xlarge", Verdict.DRIVES, "550"),
+    ("al2-gpu", "p3.2xlarge", Verdict.DRIVES, "550"),
+    ("al2-gpu", "p5en.48xlarge", Verdict.DRIVES, "550"),
+    ("al2-gpu", "g7e.2xlarge", Verdict.CANNOT, "575.57.08 is the first that drives Blackwell"),
+    ("al2-kernel-5.10-gpu", "p6-b200.48xlarge", Verdict.CANNOT, "570.86.15 is the first"),
+    ("al2-gpu", "g7.2xlarge", Verdict.CANNOT, "580.142 is the first"),
+    ("al2-gpu", "g6f.xlarge", Verdict.CANNOT, "GRID"),
+    ("al2-kernel-5.10-gpu", "gr6f.4xlarge", Verdict.CANNOT, "GRID"),
+    ("al2-gpu", "p2.xlarge", Verdict.CANNOT, "470 is the last"),
+    ("al2-inf", "inf1.xlarge", Verdict.DRIVES, "Inferentia"),
+    ("al2-inf", "trn2.48xlarge", Verdict.UNCONFIRMED, "old Neuron driver"),
+    ("bottlerocket-ecs-2-nvidia-x86_64", "g6.xlarge", Verdict.DRIVES, "580"),
+    ("bottlerocket-ecs-2-nvidia-x86_64", "p3.16xlarge", Verdict.DRIVES, "580"),
+    ("bottlerocket-ecs-3-nvidia-x86_64", "g7.2xlarge", Verdict.UNCONFIRMED, "Bottlerocket"),
+    ("bottlerocket-ecs-2-nvidia-x86_64", "g3.4xlarge", Verdict.UNCONFIRMED, "Maxwell"),
+    ("bottlerocket-ecs-2-nvidia-x86_64", "p6-b200.48xlarge", Verdict.UNCONFIRMED, "EKS"),
+    ("bottlerocket-ecs-4-nvidia-x86_64", "p2.xlarge", Verdict.CANNOT, "470 is the last"),
+    ("bottlerocket-ecs-2-nvidia-arm64", "g5g.xlarge", Verdict.DRIVES, "580"),
+    ("bottlerocket-ecs-2-nvidia-arm64", "p6e-gb200.36xlarge", Verdict.CANNOT, "GB200"),
+    ("bottlerocket-ecs-2-nvidia-x86_64", "g5g.xlarge", Verdict.CANNOT, "built for x86_64"),
+    ("bottlerocket-ecs-2-nvidia-x86_64", "c7i.large", Verdict.CANNOT, "no GPU"),
+    ("bottlerocket-ecs-2-arm64", "c7g.large", Verdict.DRIVES, "nothing to drive"),
+]
+
+
+def test_what_an_image_does_on_a_type_and_why() -> None:
+    wrong = [
+        (image_name, type_name, answer)
+        for image_name, type_name, verdict, words in ANSWERS
+        if (answer := compatibility(image(image_name), instance_type(type_name))).verdict is not verdict
+        or words not in answer.reason
+    ]
+    assert not wrong
+
+
+# Accelerated families that each kind of image drives, and those on which it is unconfirmed; all others it cannot.
+TURING_TO_HOPPER = "g4dn g5 g6 g6e gr6 p4d p4de p5 p5e p5en"
+WITH_DRIVERS = ("2-nvidia", "3-nvidia", "4-nvidia", "2-nvidia-fips", "3-nvidia-fips")
+MATRIX = {
+    "al2023-gpu": (f"{TURING_TO_HOPPER} g3 g3s p3 p3dn g6f gr6f g7e p6-b200 p6-b300", "g7"),
+    "al2023-neuron": ("inf1 inf2 trn1 trn1n trn2", ""),
+    "al2-gpu": (f"{TURING_TO_HOPPER} g3 g3s p3 p3dn", ""),
+    "al2-kernel-5.10-gpu": (f"{TURING_TO_HOPPER} g3 g3s p3 p3dn", ""),
+    "al2-inf": ("inf1", "inf2 trn1 trn1n trn2"),
+    "al2-kernel-5.10-inf": ("inf1", "inf2 trn1 trn1n trn2"),
+    **{
+        f"bottlerocket-ecs-{variant}-x86_64": (
+            f"{TURING_TO_HOPPER} p3 p3dn g7e",
+            "g3 g3s g6f gr6f g7 p6-b200 p6-b300",
+        )
+        for variant in WITH_DRIVERS
+    },
+    **{f"bottlerocket-ecs-{variant}-arm64": ("g5g", "") for variant in WITH_DRIVERS},
+}
+
+
+def test_the_families_an_image_drives() -> None:
+    for each in IMAGES:
+        answers: dict[Verdict, set[str]] = {verdict: set() for verdict in Verdict}
+        for candidate in accelerated():
+            answers[compatibility(each, candidate).verdict].add(candidate.family)
+        drives, unconfirmed = MATRIX.get(each.name, ("", ""))
+        assert answers[Verdict.DRIVES] == set(drives.split()), each
+        assert answers[Verdict.UNCONFIRMED] == set(unconfirmed.split()), each
+        assert not answers[Verdict.CANNOT] & (answers[Verdict.DRIVES] | answers[Verdict.UNCONFIRMED]), each
+
+
+def test_no_image_does_what_its_row_excludes() -> None:
+    for each, candidate in product(accelerated(), IMAGES):
+        assert each.accelerators is not None
+        answer = compatibility(candidate, each)
+        assert answer.reason, (each, candidate)
+        if answer.verdict is not Verdict.CANNOT:
+            assert candidate.architecture is each.architecture, (each, candidate)
+            assert candidate.accelerator is each.accelerators.vendor, (each, candidate)
+
+
+def test_every_exception_is_about_families_that_exist_and_changes_an_answer() -> None:
+    for exception in EXCEPTIONS:
+        assert exception.families <= set(families())
+        assert exception.verdict is not Verdict.DRIVES
+        for name in exception.families:
+            reasons = {
+                compatibility(candidate, each).reason for candidate in IMAGES for each in EVERY if each.family == name
+            }
+            assert exception.reason in reasons, name
+
+
+UNDRIVEN = {
+    "p2": ("Kepler", {"p2.xlarge": "g6e.2xlarge", "p2.8xlarge": "g6.48xlarge", "p2.16xlarge": "g6.48xlarge"}),
+    "g2": ("Kepler", {"g2.2xlarge": "g6.xlarge", "g2.8xlarge": "g6.12xlarge"}),
+    "g4ad": ("AMD", {"g4ad.xlarge": "g6.xlarge", "g4ad.16xlarge": "g6.24xlarge"}),
+    "dl1": ("Gaudi", {"dl1.24xlarge": "trn1.32xlarge"}),
+    "dl2q": ("Qualcomm", {"dl2q.24xlarge": "inf2.48xlarge"}),
+    "f1": ("FPGA", {"f1.2xlarge": "g6.xlarge"}),
+    "f2": ("FPGA", {"f2.6xlarge": "g6.xlarge"}),
+    "vt1": ("media", {"vt1.3xlarge": "g6.xlarge"}),
+    "p6e-gb200": ("arm64", {"p6e-gb200.36xlarge": "p6-b200.48xlarge"}),
+}
+
+
+def test_every_type_has_a_default_image_that_can() -> None:
+    for each in (each for each in EVERY if each.family not in UNDRIVEN):
+        chosen = default_image(each)
+        assert compatibility(chosen, each).verdict is not Verdict.CANNOT, each
+        assert chosen.end_of_life is None or chosen.end_of_life > date(2027, 1, 1), each
+
+
+@pytest.mark.parametrize(("family", "mechanism"), [(family, each[0]) for family, each in UNDRIVEN.items()])
+def test_every_type_of_a_family_without_an_image_is_refused_by_a_mechanism(family: str, mechanism: str) -> None:
+    types = [each for each in EVERY if each.family == family]
+    assert types
+    for each in types:
+        with pytest.raises(IncompatibleError, match=mechanism) as raised:
+            default_image(each)
+        assert raised.value.fix, each
+        assert all(compatibility(candidate, each).verdict is Verdict.CANNOT for candidate in IMAGES), each
+
+
+@pytest.mark.parametrize(
+    ("name", "instead"),
+    [pair for _, types in UNDRIVEN.values() for pair in types.items()],
+    ids=str,
+)
+def test_a_refusal_names_a_type_that_has_an_image(name: str, instead: str) -> None:
+    with pytest.raises(IncompatibleError) as raised:
+        default_image(instance_type(name))
+    assert raised.value.fix is not None
+    assert raised.value.fix.endswith(instead)
+    assert default_image(instance_type(instead)).name in PARAMETERS
+
+
+@pytest.mark.parametrize(
+    ("type_name", "image_name"),
+    [
+        ("g4dn.xlarge", "al2023-gpu"),
+        ("p3.2xlarge", "al2023-gpu"),
+        ("g3.4xlarge", "al2023-gpu"),
+        ("g6f.xlarge", "al2023-gpu"),
+        ("g7.2xlarge", "al2023-gpu"),
+        ("p6-b300.48xlarge", "al2023-gpu"),
+        ("g5g.xlarge", "bottlerocket-ecs-2-nvidia-arm64"),
+        ("inf1.xlarge", "al2023-neuron"),
+        ("trn2.48xlarge", "al2023-neuron"),
+        ("c7i.2xlarge", "al2023"),
+        ("m7g.large", "al2023-arm64"),
+    ],
+)
+def test_the_default_image_of_a_type(type_name: str, image_name: str) -> None:
+    assert default_image(instance_type(type_name)).name == image_name

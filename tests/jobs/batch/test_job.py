@@ -1,0 +1,231 @@
+"""Jobs of a queue: their share of a host, what ends and repeats them, and which no environment runs."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_batch as batch
+from aws_cdk import aws_secretsmanager as secretsmanager
+from aws_cdk import aws_ssm as ssm
+
+from gpu_constructs import (
+    BatchRetries,
+    CapacityChoice,
+    FairShares,
+    GpuBatchJob,
+    GpuBatchQueue,
+    GpuConstructsError,
+    GpuTaskDefinition,
+    HostNetwork,
+    InvalidValueError,
+)
+from gpu_constructs.check.report import report_in
+from gpu_constructs.rules import Severity
+from tests.jobs.batch.queues import job, queue
+from tests.synthesis import Ground, Properties, Site
+
+DEFINITION = "AWS::Batch::JobDefinition"
+LATER = cdk.Token.as_number({"Ref": "Number"})
+LARGE = CapacityChoice("Large", instance_types=["g6.12xlarge"], max_instances=2)
+SMALL = CapacityChoice("Small", instance_types=["g6.xlarge"], max_instances=2)
+
+
+@pytest.fixture(scope="module")
+def refusing(untouched: Site) -> GpuBatchQueue:
+    return queue(untouched)
+
+
+def asked(site: Site) -> dict[str, str]:
+    found = site.only(DEFINITION)["ContainerProperties"]["ResourceRequirements"]
+    return {each["Type"]: each["Value"] for each in found}
+
+
+def test_a_job_gets_the_share_of_the_host_that_goes_with_its_gpus(site: Site) -> None:
+    made = job(site, queue(site, LARGE), gpus=2)
+    task = GpuTaskDefinition(site.stack, "Task", capacity=[site.capacity("g6.12xlarge")])
+    task.add_gpu_container("work", image=site.image, gpus=2)
+    (container,) = task.task.containers
+    assert asked(site) == {"GPU": "2", "VCPU": "24", "MEMORY": str(container.memory_limit_mib)}
+    assert made.task.wants_gpu
+
+
+def test_a_job_is_sized_for_the_environments_that_have_its_gpus_and_the_check_proves_it(site: Site) -> None:
+    job(site, queue(site, SMALL, LARGE), gpus=4, gpu_memory_gib=20)
+    assert asked(site)["VCPU"] == "48"
+    found = report_in([site.app.outdir]).findings
+    assert [each.rule for each in found if each.severity is not Severity.INFO] == []
+
+
+def test_a_job_has_a_time_limit_and_retries_by_cause_with_an_end(site: Site) -> None:
+    retries = BatchRetries(attempts=5, exit_codes=[75, 76])
+    job(site, queue(site), retries=retries, timeout=cdk.Duration.hours(6))
+    found = site.only(DEFINITION)
+    assert found["Timeout"] == {"AttemptDurationSeconds": 21600}
+    assert found["RetryStrategy"]["Attempts"] == 5
+    conditions = found["RetryStrategy"]["EvaluateOnExit"]
+    assert [tuple(each.values()) for each in conditions] == [
+        ("RETRY", "Host EC2*"),
+        ("RETRY", "CannotPullContainerError:*"),
+        ("RETRY", "75"),
+        ("RETRY", "76"),
+        ("EXIT", "*"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"attempts": 0},
+        {"attempts": 11},
+        {"attempts": LATER},
+        {"exit_codes": [1, 2, 3]},
+        {"exit_codes": [0]},
+        {"exit_codes": [LATER]},
+        {"exit_codes": 75},
+    ],
+)
+def test_retries_that_batch_does_not_take_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(GpuConstructsError) as refused:
+        BatchRetries(**wrong)
+    assert refused.value.argument == next(iter(wrong))
+
+
+def test_its_needs_are_in_the_metadata_and_its_shared_memory_is_half(site: Site) -> None:
+    made = job(site, queue(site), gpu_memory_gib=16, environment={"EPOCHS": "3"})
+    resource = made.job_definition.node.default_child
+    assert isinstance(resource, cdk.CfnResource)
+    assert resource.get_metadata("gpu-constructs") == {"Containers": {"default": {"GpuMemoryMib": 16384}}}
+    container: Properties = site.only(DEFINITION)["ContainerProperties"]
+    memory = int(asked(site)["MEMORY"])
+    assert container["LinuxParameters"]["SharedMemorySize"] == memory // 2
+    assert {each["Name"]: each["Value"] for each in container["Environment"]} == {
+        "EPOCHS": "3",
+        "NVIDIA_DRIVER_CAPABILITIES": "compute,utility",
+    }
+
+
+def test_with_efa_it_gets_the_adapters_of_its_hosts(site: Site) -> None:
+    network = HostNetwork.efa()
+    h100 = CapacityChoice(
+        "H100", instance_types=["p5.48xlarge"], max_instances=2, network=network, vpc_subnets=site.one_zone
+    )
+    job(site, queue(site, h100), gpus=8, efa=True)
+    devices = site.only(DEFINITION)["ContainerProperties"]["LinuxParameters"]["Devices"]
+    assert len(devices) == 32
+
+
+@pytest.mark.parametrize(
+    ("wrong", "rule"),
+    [
+        ({"gpus": 8}, "GPU061"),
+        ({"memory_mib": 100_000}, "GPU061"),
+        ({"vcpus": 12}, "GPU061"),
+        ({"gpu_memory_gib": 40}, "GPU064"),
+        ({"precision": "fp4"}, "GPU064"),
+    ],
+)
+def test_a_job_that_no_environment_runs_is_refused_by_the_rule_that_check_uses(
+    untouched: Site, refusing: GpuBatchQueue, wrong: dict[str, Any], rule: str
+) -> None:
+    with pytest.raises(GpuConstructsError) as refused:
+        job(untouched, refusing, **wrong)
+    assert refused.value.rule == rule
+    assert refusing.node.try_find_child("Train") is None
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"gpus": 0},
+        {"gpus": 0.5},
+        {"gpus": "ALL"},
+        {"vcpus": 0},
+        {"memory_mib": 1},
+        {"shared_memory_mib": 10**6},
+        {"environment": {"AWS_BATCH_MINE": "1"}},
+        {"efa": True},
+        {"retries": 3},
+        {"share": "research"},
+        {"scheduling_priority": 10_000},
+        {"timeout": 3600},
+        {"gpus": 10**9},
+        {"job_definition_name": "a b"},
+        {"job_definition_name": ""},
+        {"job_definition_name": "x" * 129},
+        {"user": ""},
+        {"user": "\n"},
+        {"command": ["x" * 25_000]},
+        {"environment": {"A": "x" * 25_000}},
+        {"environment": {"NVIDIA_VISIBLE_DEVICES": "all"}},
+        {"min_compute_capability": (8, 10)},
+        {"min_compute_capability": "8.9a"},
+    ],
+)
+def test_wrong_values_of_a_job_are_refused_on_its_line(
+    untouched: Site, refusing: GpuBatchQueue, wrong: dict[str, Any]
+) -> None:
+    made = refusing
+    with pytest.raises(GpuConstructsError) as refused:
+        job(untouched, made, **wrong)
+    assert refused.value.argument == next(iter(wrong))
+    assert refused.value.fix
+    assert made.node.try_find_child("Train") is None
+    assert made.jobs == ()
+
+
+def test_a_secret_does_not_choose_the_gpus_of_a_job(untouched: Site, refusing: GpuBatchQueue) -> None:
+    site, made = untouched, refusing
+    secret = batch.Secret.from_secrets_manager(secretsmanager.Secret(site.stack, "Ids"))
+    with pytest.raises(GpuConstructsError, match="NVIDIA_VISIBLE_DEVICES") as refused:
+        job(site, made, secrets={"NVIDIA_VISIBLE_DEVICES": secret})
+    assert (refused.value.argument, refused.value.rule) == ("secrets", "GPU037")
+
+
+def test_a_job_is_planned_by_its_queue(refusing: GpuBatchQueue) -> None:
+    nothing: Any = None
+    with pytest.raises(InvalidValueError, match=r"fix: queue\.add_job\('Own', image=…\)"):
+        GpuBatchJob(refusing, "Own", plan=nothing, image=nothing, command=None, settings=nothing)
+
+
+def test_a_name_is_a_variable_or_a_secret(untouched: Site, refusing: GpuBatchQueue) -> None:
+    site = untouched
+    parameter = ssm.StringParameter.from_string_parameter_name(site.stack, "Parameter", "token")
+    secrets = {"TOKEN": batch.Secret.from_ssm_parameter(parameter)}
+    with pytest.raises(InvalidValueError, match="secrets: TOKEN is an environment variable already"):
+        job(site, refusing, environment={"TOKEN": "x"}, secrets=secrets)
+
+
+def test_a_name_from_elsewhere_is_taken(site: Site) -> None:
+    name = cdk.CfnParameter(site.stack, "Name").value_as_string
+    job(site, queue(site, job_queue_name=name), job_definition_name=name, user=name)
+    assert site.only(DEFINITION)["JobDefinitionName"] == {"Ref": "Name"}
+
+
+def test_a_timeout_is_spoken_of_as_the_argument_that_it_is(untouched: Site, refusing: GpuBatchQueue) -> None:
+    with pytest.raises(GpuConstructsError, match=r"fix: cdk.Duration.seconds\(60\)") as refused:
+        job(untouched, refusing, timeout=cdk.Duration.seconds(30))
+    assert "AttemptDurationSeconds" not in str(refused.value)
+
+
+def test_a_submission_names_no_revision_which_a_deploy_replaces(ground: Ground) -> None:
+    site = ground
+    words = job(site, queue(site), job_definition_name="sweep").submit_command()
+    found = json.dumps(site.stack.resolve(words))
+    # Of arn:aws:batch:REGION:ACCOUNT:job-definition/NAME:REVISION, the name.
+    assert '{"Fn::Select": [5, {"Fn::Split": [":", {"Ref": "QueueTrainDefinition0461A211"}]}]}' in found
+
+
+def test_in_a_queue_with_shares_a_job_counts_against_one(site: Site) -> None:
+    made = queue(site, shares=FairShares(shares={"research": 1}))
+    job(site, made, "Evaluate", share="research")
+    found = job(site, made, share="research", scheduling_priority=3)
+    assert found.submit_command("nightly-1").endswith("--share-identifier research")
+    # Without a priority, AWS Batch refuses the job.
+    assert [each["SchedulingPriority"] for each in site.properties(DEFINITION)] == [0, 3]
+    with pytest.raises(GpuConstructsError, match="counts against one"):
+        job(site, made)
+    with pytest.raises(GpuConstructsError, match=r"the queue has no share 'b'.*research"):
+        job(site, made, share="b")

@@ -1,0 +1,298 @@
+"""A queue of AWS Batch: what it defines, and which compute environments it refuses."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import aws_cdk as cdk
+import cdk_nag
+import pytest
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_s3 as s3
+
+from gpu_constructs import (
+    CapacityChoice,
+    FairShares,
+    GpuConstructsError,
+    GpuMachineImage,
+    HostMount,
+    HostNetwork,
+    HostScaling,
+    HostStorage,
+    Purchase,
+    acknowledge_aws_solutions,
+)
+from tests.jobs.batch.queues import job, queue
+from tests.linting import linted
+from tests.synthesis import Properties, Site
+
+RESERVATION = "cr-0123456789abcdef0"
+A_NUMBER = cdk.Token.as_number({"Ref": "Share"})
+GROUP = "arn:aws:resource-groups:us-east-1:123456789012:group/gpus"
+
+
+def _of_l4(**arguments: Any) -> CapacityChoice:
+    return CapacityChoice("L4", instance_types=["g6.xlarge"], max_instances=1, **arguments)
+
+
+PURCHASES = {
+    "Spot": Purchase.spot(),
+    "Open": Purchase.reservations(),
+    "Reserved": Purchase.reservations(reservation_id=RESERVATION, only=True),
+    "Grouped": Purchase.reservations(resource_group_arn=GROUP, only=True),
+}
+
+
+class Queues:
+    """Queues of one app, whose resources are found by the name of the queue."""
+
+    def __init__(self, site: Site) -> None:
+        storage = HostStorage(mounts=[HostMount.s3(s3.Bucket.from_bucket_name(site.stack, "Data", "data"))])
+        shares = FairShares(shares={"research": 3, "nightly": 1}, reserve_percent=10)
+        efa: dict[str, Any] = {"network": HostNetwork.efa(), "vpc_subnets": site.one_zone}
+        self.made = {
+            "Usual": queue(site, name="Usual"),
+            "Newest": queue(site, _of_l4(image=GpuMachineImage.newest("al2023-gpu")), name="Newest"),
+            **{name: queue(site, _of_l4(purchase=each), name=name) for name, each in PURCHASES.items()},
+            "Efa": queue(
+                site, CapacityChoice("H100", instance_types=["p5.48xlarge"], max_instances=2, **efa), name="Efa"
+            ),
+            "Mounting": queue(
+                site, _of_l4(storage=storage), name="Mounting", encryption_key=kms.Key(site.stack, "Key")
+            ),
+            "Bounded": queue(site, name="Bounded", shares=shares, start_within=cdk.Duration.hours(2), priority=5),
+            "Uneven": queue(site, name="Uneven", shares=FairShares(shares={"research": 1000, "nightly": 1})),
+        }
+        self._template = site.template()["Resources"]
+
+    def only(self, name: str, kind: str) -> Properties:
+        (found,) = (
+            each["Properties"]
+            for key, each in self._template.items()
+            if key.startswith(name) and each["Type"].rpartition("::")[2] == kind
+        )
+        assert isinstance(found, dict)
+        return found
+
+    def resources(self, name: str) -> Properties:
+        written: Properties = self.only(name, "ComputeEnvironment")["ComputeResources"]
+        return written
+
+    def launch_template(self, name: str) -> Properties:
+        data: Properties = self.only(name, "LaunchTemplate")["LaunchTemplateData"]
+        return data
+
+
+@pytest.fixture(scope="module")
+def queues(shared_site: Site) -> Queues:
+    return Queues(shared_site)
+
+
+def test_an_environment_starts_from_zero_on_an_own_launch_template_and_is_updated_in_place(queues: Queues) -> None:
+    written = queues.only("Usual", "ComputeEnvironment")
+    assert (written["ReplaceComputeEnvironment"], written["UpdatePolicy"]) == (
+        False,
+        {"JobExecutionTimeoutMinutes": 30, "TerminateJobsOnUpdate": False},
+    )
+    found = queues.resources("Usual")
+    assert found["InstanceTypes"] == ["g6.xlarge", "g6.2xlarge"]
+    # Four hosts of the smaller type.
+    assert (found["MinvCpus"], found["MaxvCpus"]) == (0, 16)
+    assert (found["Type"], found["AllocationStrategy"]) == ("EC2", "BEST_FIT_PROGRESSIVE")
+    assert found["LaunchTemplate"]["Version"]["Fn::GetAtt"][1] == "LatestVersionNumber"
+    (configured,) = found["Ec2Configuration"]
+    assert configured["ImageType"] == "ECS_AL2023_NVIDIA"
+    assert "al2023" in configured["ImageIdOverride"]["Ref"]
+    template = queues.launch_template("Usual")
+    assert template["MetadataOptions"] == {"HttpPutResponseHopLimit": 1, "HttpTokens": "required"}
+    assert all(each["Ebs"]["Encrypted"] for each in template["BlockDeviceMappings"])
+    assert template["UserData"]["Fn::Base64"].startswith("MIME-Version: 1.0\n")
+    assert {"ImageId", "InstanceType", "IamInstanceProfile"}.isdisjoint(template)
+
+
+def test_hosts_may_do_nothing_but_join_the_clusters_of_batch(queues: Queues) -> None:
+    (policy,) = queues.only("Usual", "Role")["Policies"]
+    statements = {each["Sid"]: each for each in policy["PolicyDocument"]["Statement"]}
+    assert statements["RegisterWithTheCluster"]["Resource"]["Fn::Join"][1][-1] == ":cluster/AWSBatch*"
+
+
+def test_with_the_newest_image_batch_chooses_it_and_updates_take_the_newest(queues: Queues) -> None:
+    found = queues.resources("Newest")
+    assert found["Ec2Configuration"] == [{"ImageType": "ECS_AL2023_NVIDIA"}]
+    assert found["UpdateToLatestImageVersion"] is True
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "strategy", "data"),
+    [
+        ("Spot", "SPOT", "SPOT_PRICE_CAPACITY_OPTIMIZED", {}),
+        ("Open", "EC2", "BEST_FIT_PROGRESSIVE", {}),
+        (
+            "Reserved",
+            "EC2",
+            "BEST_FIT_PROGRESSIVE",
+            {"CapacityReservationTarget": {"CapacityReservationId": RESERVATION}},
+        ),
+        (
+            "Grouped",
+            "EC2",
+            "BEST_FIT_PROGRESSIVE",
+            {
+                "CapacityReservationPreference": "capacity-reservations-only",
+                "CapacityReservationTarget": {"CapacityReservationResourceGroupArn": GROUP},
+            },
+        ),
+    ],
+)
+def test_the_purchase_decides_the_allocation_strategy(
+    queues: Queues, name: str, kind: str, strategy: str, data: Properties
+) -> None:
+    found = queues.resources(name)
+    assert (found["Type"], found["AllocationStrategy"]) == (kind, strategy)
+    assert queues.launch_template(name).get("CapacityReservationSpecification", {}) == data
+
+
+def test_with_efa_hosts_have_every_adapter_and_a_placement_group(queues: Queues) -> None:
+    template = queues.launch_template("Efa")
+    assert len(template["NetworkInterfaces"]) == 33
+    assert "SecurityGroupIds" not in template
+    assert "PlacementGroup" in queues.resources("Efa")
+    (environment,) = queues.made["Efa"].environments
+    assert environment.efa_security_group is not None
+
+
+def test_hosts_may_read_what_they_mount_and_their_volumes_have_the_key(queues: Queues) -> None:
+    template = queues.launch_template("Mounting")
+    assert "mount-s3 --read-only" in template["UserData"]["Fn::Base64"]
+    policy = queues.only("Mounting", "Policy")
+    assert "s3:GetObject*" in policy["PolicyDocument"]["Statement"][0]["Action"]
+    assert "KmsKeyId" in template["BlockDeviceMappings"][0]["Ebs"]
+
+
+def test_waiting_is_bounded_and_shares_are_proportions(queues: Queues) -> None:
+    found = queues.only("Bounded", "JobQueue")
+    assert found["Priority"] == 5
+    assert {
+        each["Reason"].rpartition(":")[2]: each["MaxTimeSeconds"] for each in found["JobStateTimeLimitActions"]
+    } == {
+        "INSUFFICIENT_INSTANCE_CAPACITY": 7200,
+        "COMPUTE_ENVIRONMENT_MAX_RESOURCE": 600,
+        "JOB_RESOURCE_REQUIREMENT": 600,
+    }
+    policy = queues.only("Bounded", "SchedulingPolicy")["FairsharePolicy"]
+    assert policy["ComputeReservation"] == 10
+    # A smaller factor is a larger share.
+    assert {each["ShareIdentifier"]: each["WeightFactor"] for each in policy["ShareDistribution"]} == {
+        "research": 1,
+        "nightly": 3,
+    }
+
+
+def test_the_smallest_share_of_the_largest_has_a_weight_that_batch_takes(queues: Queues) -> None:
+    policy = queues.only("Uneven", "SchedulingPolicy")
+    weights = [each["WeightFactor"] for each in policy["FairsharePolicy"]["ShareDistribution"]]
+    assert sorted(weights) == [1, 999.9999]
+
+
+BLOCK = Purchase.capacity_block(RESERVATION, instances=2, ends=datetime(2030, 1, 8, 11, 30, tzinfo=timezone.utc))
+
+
+@pytest.mark.parametrize(
+    ("choice", "argument"),
+    [
+        ({"scaling": HostScaling(instance_warmup_seconds=600)}, "scaling"),
+        ({"check_gpus_at_boot": True}, "check_gpus_at_boot"),
+        ({"capacity_provider_name": "gpu"}, "capacity_provider_name"),
+        ({"instance_types": ["optimal"]}, "instance_types"),
+        ({"instance_types": ["g6.xlarge", "g6.12xlarge"]}, "instance_types"),
+        ({"instance_types": ["g5g.2xlarge"]}, "instance_types"),
+        ({"image": GpuMachineImage.newest("bottlerocket-ecs-2-nvidia-x86_64")}, "image"),
+        ({"image": GpuMachineImage.newest("al2023")}, "image"),
+        ({"instance_types": ["g6.xlarge", "g6.2xlarge"], "min_instances": 4}, "min_instances"),
+        ({"max_instances": 0}, "max_instances"),
+        ({"purchase": Purchase.spot(on_demand_base=1)}, "purchase"),
+        ({"purchase": Purchase.spot(max_price_usd_per_hour=1)}, "purchase"),
+        ({"purchase": Purchase.reservations(reservation_id=RESERVATION)}, "purchase"),
+        ({"purchase": BLOCK}, "max_instances"),
+        ({"network": HostNetwork.efa()}, "network"),
+    ],
+)
+def test_what_a_compute_environment_cannot_be_is_refused_before_anything_is_defined(
+    untouched: Site, choice: dict[str, Any], argument: str
+) -> None:
+    given = {"instance_types": ["g6.xlarge"], "max_instances": 4, **choice}
+    with pytest.raises(GpuConstructsError) as refused:
+        queue(untouched, CapacityChoice("L4", vpc_subnets=untouched.one_zone, **given))
+    assert refused.value.argument == argument
+    assert refused.value.fix
+    assert untouched.stack.node.try_find_child("Queue") is None
+
+
+def test_the_fix_of_a_wrong_image_is_about_the_argument(untouched: Site) -> None:
+    choice = CapacityChoice(
+        "H100", instance_types=["p5.48xlarge"], max_instances=1, image=GpuMachineImage.newest("al2023")
+    )
+    with pytest.raises(GpuConstructsError, match="fix: leave image out"):
+        queue(untouched, choice)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"start_within": cdk.Duration.minutes(5)},
+        {"start_within": cdk.Duration.days(2)},
+        {"update_timeout": cdk.Duration.days(6)},
+        {"priority": -1},
+        {"job_queue_name": "a b"},
+        {"job_queue_name": ""},
+        {"shares": {"research": 1}},
+    ],
+)
+def test_wrong_values_of_a_queue_are_refused(untouched: Site, arguments: dict[str, Any]) -> None:
+    with pytest.raises(GpuConstructsError) as refused:
+        queue(untouched, **arguments)
+    assert refused.value.argument == next(iter(arguments))
+
+
+@pytest.mark.parametrize("shares", [{}, {"a b": 1}, {"a": 0}, {"a": 1.5}, "a", {"a": A_NUMBER}])
+def test_wrong_shares_are_refused(shares: Any) -> None:
+    with pytest.raises(GpuConstructsError) as refused:
+        FairShares(shares=shares)
+    assert refused.value.argument == "shares"
+
+
+def test_environments_are_one_to_three_of_one_architecture(untouched: Site) -> None:
+    def named(number: int, types: str = "g6.xlarge") -> CapacityChoice:
+        return CapacityChoice(f"E{number}", instance_types=[types], max_instances=1)
+
+    own = CapacityChoice("HostRole", instance_types=["g6.xlarge"], max_instances=1)
+    for wrong in ([named(each) for each in range(4)], [named(0), named(0)], [named(0), named(1, "c8g.large")], [own]):
+        with pytest.raises(GpuConstructsError) as refused:
+            queue(untouched, *wrong)
+        assert refused.value.argument == "environments"
+        assert untouched.stack.node.try_find_child("Queue") is None
+
+
+def test_cfn_lint_and_cdk_nag_find_nothing(tmp_path: Path) -> None:
+    app = cdk.App(outdir=str(tmp_path))
+    cdk.Validations.of(app).add_plugins(cdk_nag.AwsSolutionsChecks())
+    acknowledge_aws_solutions(app)
+    nagged = Site(app)
+    spot = CapacityChoice("Spot", instance_types=["g6.xlarge"], max_instances=4, purchase=Purchase.spot())
+    large = CapacityChoice(
+        "H100",
+        instance_types=["p5.48xlarge"],
+        max_instances=2,
+        network=HostNetwork.efa(),
+        vpc_subnets=nagged.one_zone,
+    )
+    made = queue(nagged, spot, large, shares=FairShares(shares={"research": 1}))
+    job(nagged, made, share="research")
+    job(nagged, made, "Eight", gpus=8, efa=True, share="research")
+    template = nagged.template()
+    assert list(linted(template, "us-east-1")) == []
+    reports = json.loads((tmp_path / "validation-report.json").read_text())["pluginReports"]
+    assert [each["violations"] for each in reports if each["pluginName"] == "AwsSolutions"] == [[]]

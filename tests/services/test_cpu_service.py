@@ -1,0 +1,208 @@
+"""Services and tasks without GPUs beside those with: what they wait for, and which hosts they stay off."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
+
+from gpu_constructs import CpuService, GpuCapacity, GpuCluster, GpuConstructsError, GpuMachineImage
+from gpu_constructs.cluster.capacity.user_data import OFF_ACCELERATORS
+from gpu_constructs.fleet import Pool
+from gpu_constructs.placement.pool_profile import profile_of
+from gpu_constructs.placement.query import evaluate, parse
+from tests.synthesis import Ground, Properties, Site
+
+SERVICE = "AWS::ECS::Service"
+ON_FARGATE = ecs.CapacityProviderStrategy(capacity_provider="FARGATE_SPOT", weight=1)
+
+
+@pytest.fixture
+def cpu(site: Site) -> GpuCapacity:
+    return site.capacity("c7i.large", name="Cpu", min_instances=1)
+
+
+@pytest.fixture
+def web(site: Site) -> ecs.Ec2TaskDefinition:
+    return web_of(site)
+
+
+def web_of(site: Site) -> ecs.Ec2TaskDefinition:
+    task = ecs.Ec2TaskDefinition(site.stack, "Web")
+    task.add_container("web", image=site.image, memory_limit_mib=512)
+    return task
+
+
+def resource(site: Site) -> Properties:
+    (found,) = (each for each in site.template()["Resources"].values() if each["Type"] == SERVICE)
+    assert isinstance(found, dict)
+    return found
+
+
+def test_it_starts_hosts_of_its_capacity_and_goes_before_them(
+    site: Site, cpu: GpuCapacity, web: ecs.Ec2TaskDefinition
+) -> None:
+    CpuService(site.stack, "Service", cluster=site.cluster, task_definition=web, capacity=[cpu], desired_count=2)
+    made = resource(site)
+    (item,) = made["Properties"]["CapacityProviderStrategy"]
+    assert item["Weight"] == 1
+    assert any(site.template()["Resources"][each]["Type"].endswith("Associations") for each in made["DependsOn"])
+    assert "DeploymentController" not in made["Properties"]
+    assert made["Properties"]["DeploymentConfiguration"]["DeploymentCircuitBreaker"] == {
+        "Enable": True,
+        "Rollback": True,
+    }
+    assert "PlacementConstraints" not in made["Properties"]
+    assert site.warnings() == []
+
+
+def test_without_capacity_it_stays_off_hosts_with_accelerators(
+    site: Site, cpu: GpuCapacity, web: ecs.Ec2TaskDefinition
+) -> None:
+    assert cpu.gpus == site.l4.gpus - 1
+    CpuService(site.stack, "Service", cluster=site.cluster, task_definition=web, min_healthy_percent=50)
+    made = resource(site)["Properties"]
+    assert made["PlacementConstraints"] == [{"Type": "memberOf", "Expression": OFF_ACCELERATORS}]
+    assert made["LaunchType"] == "EC2"
+    assert made["DeploymentConfiguration"]["MinimumHealthyPercent"] == 50
+
+
+def test_it_may_use_every_host_and_a_provider_that_the_cluster_keeps(site: Site, web: ecs.Ec2TaskDefinition) -> None:
+    theirs = ecs.Cluster.from_cluster_attributes(site.stack, "Theirs", cluster_name="theirs", vpc=site.vpc)
+    gpu = GpuCluster(site.stack, "Gpu", cluster=theirs, keep_capacity_providers=["cpu"], default_strategy=[])
+    kept = ecs.CapacityProviderStrategy(capacity_provider="cpu", weight=1)
+    CpuService(
+        site.stack,
+        "Service",
+        cluster=gpu,
+        task_definition=web,
+        off_gpu_hosts=False,
+        daemon=False,
+        capacity_provider_strategies=[kept],
+    )
+    made = resource(site)
+    assert made["Properties"]["CapacityProviderStrategy"] == [{"CapacityProvider": "cpu", "Weight": 1}]
+    assert any("Association" in each for each in made["DependsOn"])
+
+
+def _holds(pool: Pool) -> set[object]:
+    profile = profile_of(pool)
+    return {evaluate(parse(OFF_ACCELERATORS), profile.host(each)) for each in pool.instance_types}
+
+
+@pytest.mark.parametrize("system", ["shell", "toml"])
+def test_the_constraint_is_proved_on_every_kind_of_host(site: Site, system: str) -> None:
+    images = {"toml": GpuMachineImage.pinned("bottlerocket-ecs-2-nvidia-x86_64")}
+    l4 = site.capacity("g6.xlarge", name="L4", image=images.get(system))
+    assert _holds(l4.pool) == {False}
+    assert _holds(site.capacity("inf2.xlarge", name="Inf").pool) == {False}
+    assert _holds(site.capacity("c7i.large", name="Cpu").pool) == {True}
+
+
+@pytest.mark.parametrize(
+    ("types", "expression", "holds"),
+    [
+        (("g6.xlarge", "g6.2xlarge"), "attribute:gpu.name == L4", True),
+        (("g6.xlarge", "g5.xlarge"), "attribute:gpu.count == 1", True),
+        (("g6.xlarge",), "attribute:gpu.memory-gib in [22, 44]", True),
+        (("p5.48xlarge",), "attribute:gpu.name in [L4, L40S]", False),
+        (("g7e.2xlarge",), "attribute:gpu.name == RTX-PRO-Server-6000", True),
+    ],
+)
+def test_tasks_are_placed_by_model_number_and_memory(
+    site: Site, types: tuple[str, ...], expression: str, holds: bool
+) -> None:
+    pool = site.capacity(*types).pool
+    (host,) = {evaluate(parse(expression), profile_of(pool).host(each)) for each in pool.instance_types}
+    assert host is holds
+
+
+def test_what_hosts_differ_in_is_not_said_of_them(site: Site) -> None:
+    pool = site.capacity("g6.xlarge", "g5.xlarge").pool
+    assert (
+        pool.user_data.get("ECS_INSTANCE_ATTRIBUTES")
+        == '{"accelerator":"nvidia","gpu.count":"1","gpu.memory-gib":"22"}'
+    )
+
+
+def test_a_plain_task_takes_the_constraint(site: Site) -> None:
+    task = ecs.Ec2TaskDefinition(site.stack, "Task", placement_constraints=[site.cluster.off_gpu_hosts])
+    task.add_container("main", image=ecs.ContainerImage.from_registry("nginx:1.29"), memory_limit_mib=512)
+    assert site.only("AWS::ECS::TaskDefinition")["PlacementConstraints"][0]["Expression"] == OFF_ACCELERATORS
+
+
+def plain(stack: cdk.Stack, gpus: int | None = None) -> ecs.Ec2TaskDefinition:
+    task = ecs.Ec2TaskDefinition(stack, "Plain")
+    image = ecs.ContainerImage.from_registry("nginx:1.29")
+    task.add_container("main", image=image, memory_limit_mib=512, gpu_count=gpus)
+    return task
+
+
+Make = Callable[[Site, GpuCapacity, ecs.Ec2TaskDefinition], dict[str, Any]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (lambda site, _, __: {"capacity": [site.l4]}, "capacity: L4 has hosts with accelerators, and the tasks are"),
+        (lambda site, _, __: {"cluster": site.cluster.cluster}, "cluster: expects a GpuCluster"),
+        (lambda site, _, __: {"task_definition": site.task()}, "task_definition: a GpuTaskDefinition runs on"),
+        (lambda _, __, ___: {"capacity": []}, "capacity: expects a list of the capacities"),
+        (
+            lambda _, cpu, __: {"capacity": [cpu], "capacity_provider_strategies": [cpu.strategy()]},
+            "capacity_provider_strategies: capacity and capacity_provider_strategies both say",
+        ),
+        (
+            lambda site, _, __: {"capacity_provider_strategies": [site.l4.strategy()]},
+            "capacity_provider_strategies: L4 has hosts with accelerators, and the tasks are",
+        ),
+        (
+            lambda _, __, ___: {"capacity_provider_strategies": [ON_FARGATE]},
+            "capacity_provider_strategies: FARGATE_SPOT has no hosts.*an ecs.FargateService",
+        ),
+        (
+            lambda site, cpu, _: {"capacity": [cpu], "cluster": GpuCluster(site.stack, "Other", vpc=site.vpc)},
+            r"capacity: Cpu\d is capacity of another cluster",
+        ),
+        (lambda _, __, ___: {"security_groups": [ec2.SecurityGroup]}, "security_groups: expects a list"),
+        (lambda _, __, ___: {"capacity_provider_strategies": []}, "capacity_provider_strategies: a strategy names at"),
+        (lambda _, __, ___: {"health_check_grace_period": cdk.Duration.millis(5)}, "grace_period: expects whole sec"),
+        (lambda _, __, ___: {"desired_count": 1.5}, "desired_count: expects a whole number of tasks"),
+        (lambda _, __, ___: {"desired_count": float("nan")}, "desired_count: expects a whole number of tasks"),
+        (lambda _, __, ___: {"min_healthy_percent": -5}, "min_healthy_percent: expects a whole number of percent"),
+        (lambda _, __, ___: {"min_healthy_percent": 500}, "min_healthy_percent: expects a whole number of percent"),
+        (lambda _, __, ___: {"service_name": "a b"}, "service_name: 'a b' is not a name that ECS takes"),
+        (lambda site, _, __: {"task_definition": plain(site.stack, gpus=1)}, "task_definition: main asks for accel"),
+        (lambda _, __, ___: {"task_definition": plain(cdk.Stack())}, "task_definition: .* is of another app"),
+        (
+            lambda site, _, __: {"task_definition": ecs.Ec2TaskDefinition(site.stack, "Empty")},
+            "task_definition: the task definition has no essential container",
+        ),
+    ],
+)
+def test_what_cannot_work_is_refused_and_leaves_nothing_behind(ground: Ground, arguments: Make, message: str) -> None:
+    site, cpu, web = ground, ground.capacity("c7i.large", name="Cpu"), web_of(ground)
+    given = {"cluster": site.cluster, "task_definition": web, **arguments(site, cpu, web)}
+    with pytest.raises(GpuConstructsError, match=message):
+        CpuService(site.stack, "Service", **given)
+    assert not any("Service" in each for each in site.children())
+
+
+def test_accelerators_are_shared_with_cpu_tasks_by_choice(site: Site, web: ecs.Ec2TaskDefinition) -> None:
+    CpuService(
+        site.stack, "Service", cluster=site.cluster, task_definition=web, capacity=[site.l4], off_gpu_hosts=False
+    )
+    assert "PlacementConstraints" not in resource(site)["Properties"]
+
+
+def test_a_cluster_of_managed_instances_alone_is_refused_in_our_words(site: Site, web: ecs.Ec2TaskDefinition) -> None:
+    cluster = GpuCluster(site.stack, "OfManaged", vpc=site.vpc)
+    cluster.add_managed_capacity("Managed", instance_types=["g6.xlarge"])
+    service = CpuService(site.stack, "Service", cluster=cluster, task_definition=web)
+    (said,) = service.node.validate()
+    assert said.startswith("the cluster has no Auto Scaling group")
+    assert "capacity=[cluster.add_capacity(" in said

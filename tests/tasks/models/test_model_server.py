@@ -1,0 +1,332 @@
+"""Servers that people run: each becomes a container that is reached, told of its GPUs, and led to its cache."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_certificatemanager as acm
+from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_elasticloadbalancingv2 as elbv2
+from aws_cdk import aws_secretsmanager as secretsmanager
+
+from gpu_constructs import (
+    DoesNotFitError,
+    GpuConstructsError,
+    GpuService,
+    GpuShare,
+    IncompatibleError,
+    InvalidValueError,
+    ModelCache,
+    ModelServer,
+)
+from gpu_constructs.check.report import check_files
+from gpu_constructs.facts import records
+from gpu_constructs.facts.servers import repository_of, server_facts
+from gpu_constructs.rules import Severity
+from tests.linting import linted
+from tests.synthesis import Ground, Site
+
+_IMAGE = ecs.ContainerImage.from_registry("registry.example.com/mine:1")
+_QWEN = "Qwen/Qwen2.5-7B-Instruct"
+SERVERS: dict[str, Callable[[], ModelServer]] = {
+    "vllm": lambda: ModelServer.vllm(_QWEN),
+    "sglang": lambda: ModelServer.sglang(_QWEN),
+    "tgi": lambda: ModelServer.tgi(_QWEN),
+    "triton": lambda: ModelServer.triton(tag="25.03-py3"),
+    "comfyui": lambda: ModelServer.comfyui(image=_IMAGE),
+    "ollama": lambda: ModelServer.ollama(tag="0.33.3"),
+    "dlc_vllm": lambda: ModelServer.dlc_vllm(_QWEN),
+    "dlc_sglang": lambda: ModelServer.dlc_sglang(_QWEN),
+    "dlc_pytorch": ModelServer.dlc_pytorch,
+    "pytorch": ModelServer.pytorch,
+    "cuda": ModelServer.cuda_toolkit,
+}
+
+
+def _environment(container: dict[str, Any]) -> dict[str, str]:
+    return {each["Name"]: each["Value"] for each in container.get("Environment", ())}
+
+
+def test_every_fact_has_a_source_and_every_server_of_the_data_a_method() -> None:
+    rows = records.read("servers")["servers"]
+    assert rows.keys() == SERVERS.keys()
+    for name, row in rows.items():
+        for field, fact in row.items():
+            assert fact.keys() == {"value", "source"}, (name, field)
+            assert "https://" in fact["source"] or fact["source"].startswith("UNCONFIRMED: "), (name, field)
+
+
+def test_all_of_them_are_one_good_app(site: Site) -> None:
+    capacity = site.capacity("g6.12xlarge", max_instances=12)
+    for name, make in SERVERS.items():
+        server = make()
+        task = site.task(capacity, name=name.title())
+        cache = ModelCache.host_disk() if server.cache_directory else None
+        task.add_model_server("Server", server=server, gpus=2, cache=cache)
+        service = GpuService(site.stack, f"{name.title()}Service", cluster=site.cluster, task_definition=task)
+        if server.port is not None:
+            service.add_application_load_balancer("Http", protocol=elbv2.ApplicationProtocol.HTTP)
+    found = check_files([site.app.synth().directory]).findings
+    assert [each.message for each in found if each.severity is not Severity.INFO] == []
+    # CDK writes dependencies that references say as well (W3005).
+    assert {each.rule.id for each in linted(site.template(), "us-east-1")} <= {"W3005"}
+    targets = site.properties("AWS::ElasticLoadBalancingV2::TargetGroup")
+    paths = [facts.health_path or "" for facts in map(server_facts, SERVERS) if facts.port]
+    assert sorted(each["HealthCheckPath"] for each in targets) == sorted(paths)
+
+
+def test_a_server_is_reached_healthy_and_told_of_its_gpus(site: Site) -> None:
+    task = site.task(site.capacity("g6.12xlarge"))
+    task.add_model_server("Vllm", server=ModelServer.vllm(_QWEN, arguments=["--max-model-len", "8192"]), gpus=4)
+    container = site.container()
+    assert container["Image"] == f"vllm/vllm-openai:{server_facts('vllm').tag}"
+    assert container["Command"] == [
+        *(_QWEN, "--host", "0.0.0.0", "--port", "8000"),  # noqa: S104 - in a container
+        *("--max-model-len", "8192", "--tensor-parallel-size", "4"),
+    ]
+    assert [(each["ContainerPort"], each["Name"]) for each in container["PortMappings"]] == [(8000, "vllm")]
+    assert container["ResourceRequirements"] == [{"Type": "GPU", "Value": "4"}]
+    assert "HF_HOME" not in _environment(container)
+    assert task.server is not None
+    assert task.server.health_path == "/health"
+
+
+@pytest.mark.parametrize(
+    ("server", "start"),
+    [
+        (lambda: ModelServer.vllm(_QWEN, tag="v0.19.1"), "--model"),
+        (lambda: ModelServer.vllm(_QWEN, tag="v0.20.0"), _QWEN),
+        (lambda: ModelServer.vllm(_QWEN, tag="nightly"), _QWEN),
+        (lambda: ModelServer.vllm(_QWEN, image=_IMAGE), "--model"),
+        (lambda: ModelServer.vllm(_QWEN, image=_IMAGE, tag="v0.28.0"), _QWEN),
+    ],
+)
+def test_vllm_is_given_the_model_as_its_version_takes_it(server: Callable[[], ModelServer], start: str) -> None:
+    assert server().command[0] == start
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--tensor-parallel-size", "4"], ["--tensor_parallel_size=4"], ["-tp", "2", "-dp", "2"]]
+)
+def test_whoever_says_how_gpus_are_used_says_it_alone(site: Site, arguments: list[str]) -> None:
+    server = ModelServer.vllm(_QWEN, arguments=arguments)
+    site.task(site.capacity("g6.12xlarge")).add_model_server("Vllm", server=server, gpus=4)
+    assert site.container()["Command"][5:] == arguments
+
+
+_QWEN_32B = "Qwen/Qwen2.5-32B-Instruct"
+_LLAMA = "meta-llama/Llama-3.1-70B-Instruct"
+
+
+@pytest.mark.parametrize(
+    ("type_name", "gpus", "model", "words"),
+    [
+        ("g6.xlarge", 1, _LLAMA, r"131.5 GiB, and 1 GPU of g6.xlarge has 22.5; fix: gpus=\d on hosts such as \w+\."),
+        ("g6.12xlarge", 1, f"{_QWEN_32B}-GPTQ-Int8", "32.0 GiB, and 1 GPU of g6.12xlarge has 22.5; fix: gpus=2, or"),
+        ("p5.48xlarge", 1, _LLAMA, "131.5 GiB, and 1 GPU of p5.48xlarge has 80.0; fix: gpus=2, or"),
+        ("g6.xlarge", GpuShare(memory_mib=8192), _QWEN, "14.2 GiB, and 1 GPU of g6.xlarge has 8.0; fix: gpus=1 on"),
+        ("g6f.4xlarge", 0.5, _QWEN, "14.2 GiB, and 1 GPU of g6f.4xlarge has 11.2; fix: gpus=1 on hosts such as g6"),
+    ],
+)
+def test_a_model_whose_weights_no_gpu_holds_is_refused_with_what_would(
+    ground: Ground, type_name: str, gpus: Any, model: str, words: str
+) -> None:
+    task = ground.task(ground.capacity(type_name))
+    with pytest.raises(DoesNotFitError, match=rf"gpus: the weights of '{model}' are {words}") as refused:
+        task.add_model_server("Vllm", server=ModelServer.vllm(model), gpus=gpus)
+    assert refused.value.rule == "GPU064"
+    assert task.node.try_find_child("Vllm") is None
+
+
+def test_what_the_weights_take_of_each_gpu_is_a_need_that_the_template_keeps(site: Site) -> None:
+    task = site.task(site.capacity("g6.48xlarge"))
+    task.add_model_server("Vllm", server=ModelServer.vllm(_QWEN_32B), gpus=4)
+    task.add_model_server("Said", server=ModelServer.vllm(_QWEN), gpus=1, gpu_memory_gib=20, essential=False)
+    found = {each.name: each.needs and each.needs.memory_mib for each in task.task.containers}
+    assert found == {"Vllm": 15_333, "Said": 20_480}
+    (read,) = check_files([site.template()]).fleet.tasks
+    assert {each.name: each.needs and each.needs.memory_mib for each in read.containers} == found
+
+
+def test_vllm_has_no_kernel_for_mxfp4_before_ampere(ground: Ground) -> None:
+    task = ground.task(ground.capacity("g4dn.12xlarge"))
+    words = r"server: vLLM has no kernel for the mxfp4 weights of 'openai/gpt-oss-20b' on g4dn.12xlarge; fix: gpus=1 on"
+    with pytest.raises(IncompatibleError, match=words):
+        task.add_model_server("Vllm", server=ModelServer.vllm("openai/gpt-oss-20b"), gpus=4)
+    task.add_model_server("Sglang", server=ModelServer.sglang("openai/gpt-oss-20b"), gpus=4)
+
+
+def _said(site: Site) -> list[tuple[str, str]]:
+    messages = site.stack.node.find_child("Task").node.find_child("Vllm").node.metadata
+    return [(each.type, str(each.data)) for each in messages if each.type in {"aws:cdk:info", "aws:cdk:warning"}]
+
+
+@pytest.mark.parametrize(
+    ("model", "arguments", "options", "said"),
+    [
+        (_QWEN, [], {}, []),
+        (
+            "Qwen/Qwen2.5-7B-Instruct",
+            ["--max-model-len", "131072"],
+            {},
+            [("warning", "one sequence of 131,072 tokens")],
+        ),
+        (_QWEN, ["--gpu-memory-utilization=0.7"], {}, [("warning", "a server uses 15.4 GiB")]),
+        (f"{_QWEN_32B}-AWQ", [], {}, [("warning", "needs about 22.3 GiB on each of 1 GPU of g6")]),
+        (f"{_QWEN_32B}-AWQ", [], {"gpu_memory_gib": 22}, []),
+        ("acme/secret-13b", [], {}, [("info", "not checked: how much GPU memory 'acme/secret-13b' of container Vllm")]),
+        ("acme/secret-13b", [], {"gpu_memory_gib": 16}, []),
+        (_LLAMA, ["--cpu-offload-gb", "120"], {}, [("info", "not checked: how much GPU memory")]),
+        (_LLAMA, ["--quantization", "mine"], {}, [("info", "not checked: how much GPU memory")]),
+        (
+            f"{_QWEN_32B}-AWQ",
+            ["-q=awq_marlin"],
+            {},
+            [("warning", "needs about 22.3 GiB on each of 1 GPU of g6")],
+        ),
+        (_LLAMA, [], {"command": ["sleep"]}, []),
+    ],
+)
+def test_what_may_not_fit_is_a_warning_and_what_is_not_known_is_said(
+    site: Site, model: str, arguments: list[str], options: dict[str, Any], said: list[tuple[str, str]]
+) -> None:
+    task = site.task(site.capacity("g6.xlarge"))
+    task.add_model_server("Vllm", server=ModelServer.vllm(model, arguments=arguments), **options)
+    found = _said(site)
+    assert [kind for kind, _ in found] == [f"aws:cdk:{kind}" for kind, _ in said]
+    assert all(words in text for (_, text), (_, words) in zip(found, said, strict=True)), found
+
+
+@pytest.mark.parametrize(
+    ("gpus", "types", "told"),
+    [
+        (1, ["g6.12xlarge"], None),
+        ("ALL", ["g6.12xlarge"], "4"),
+        ("ALL", ["g6.xlarge"], None),
+        (GpuShare(memory_mib=8192), ["g6.xlarge"], None),
+        (0.5, ["g6f.4xlarge"], None),
+    ],
+)
+def test_only_several_gpus_need_telling(site: Site, gpus: Any, types: list[str], told: str | None) -> None:
+    site.task(site.capacity(*types)).add_model_server("Sglang", server=ModelServer.sglang("qwen"), gpus=gpus)
+    command = site.container()["Command"]
+    assert ("--tp" in command) is (told is not None)
+    assert told is None or command[-1] == told
+
+
+def test_a_number_that_the_deploy_knows_is_told_then(site: Site) -> None:
+    task = site.task(site.capacity("g6.12xlarge"))
+    task.add_model_server("Tgi", server=ModelServer.tgi(_QWEN), gpus=site.number("Gpus"), cpu=1024, memory_mib=4096)
+    container = site.container()
+    assert container["Command"][-2:] == ["--num-shard", {"Ref": "Gpus"}]
+    assert container["ResourceRequirements"] == [{"Type": "GPU", "Value": {"Ref": "Gpus"}}]
+
+
+def test_all_gpus_of_different_hosts_are_no_number(site: Site) -> None:
+    task = site.task(site.capacity("g6.xlarge"), site.capacity("g6.12xlarge", name="Four"))
+    with pytest.raises(InvalidValueError, match="different numbers") as refused:
+        task.add_model_server("Vllm", server=ModelServer.vllm(_QWEN), gpus="ALL")
+    assert (refused.value.argument, refused.value.fix) == ("gpus", "gpus=1")
+    assert task.default_container is None
+
+
+def test_what_is_given_is_taken_instead(site: Site) -> None:
+    secret = secretsmanager.Secret(site.stack, "Token")
+    site.task().add_model_server(
+        "Ollama",
+        server=ModelServer.ollama(tag="0.33.3", port=9000),
+        command=["serve"],
+        environment={"OLLAMA_NUM_PARALLEL": "2"},
+        secrets={"OLLAMA_HOST": ecs.Secret.from_secrets_manager(secret)},
+        port_mappings=[ecs.PortMapping(container_port=9001)],
+        memory_mib=4096,
+    )
+    container = site.container()
+    assert container["Command"] == ["serve"]
+    assert _environment(container) == {"NVIDIA_DRIVER_CAPABILITIES": "compute,utility", "OLLAMA_NUM_PARALLEL": "2"}
+    assert container["PortMappings"][0]["ContainerPort"] == 9001
+    assert container["Memory"] == 4096
+
+
+def test_a_server_without_variables_has_none() -> None:
+    assert ModelServer(name="mine", image=_IMAGE, environment=None).environment == {}  # type: ignore[arg-type]
+
+
+def test_a_service_takes_health_check_and_grace_from_its_server(site: Site) -> None:
+    mine = ModelServer(name="mine", image=_IMAGE, port=9000, health_path="/ready", health_check_grace_seconds=1200)
+    task = site.task()
+    task.add_model_server("Mine", server=mine)
+    service = GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task)
+    certificate = acm.Certificate(site.stack, "Certificate", domain_name="chat.example.com")
+    service.add_application_load_balancer("Https", certificate=certificate)
+    assert site.only("AWS::ElasticLoadBalancingV2::TargetGroup")["HealthCheckPath"] == "/ready"
+    assert site.only("AWS::ECS::Service")["HealthCheckGracePeriodSeconds"] == 1200
+
+
+def test_the_cuda_of_an_image_is_known_by_its_tag() -> None:
+    assert ModelServer.vllm(_QWEN).cuda == (13, 0)
+    assert ModelServer.vllm(_QWEN, tag="v0.28.0-cu129").cuda == (12, 9)
+    assert ModelServer.vllm(_QWEN, image=_IMAGE).cuda is None
+    assert ModelServer.vllm(_QWEN, image=_IMAGE, tag="v0.28.0").cuda == (13, 0)
+    assert ModelServer.comfyui(image=_IMAGE).cuda is None
+
+
+def test_an_image_without_code_for_the_gpus_is_refused(ground: Ground) -> None:
+    task = ground.task(ground.capacity("p3.2xlarge"))
+    with pytest.raises(IncompatibleError, match="has no code for the GPUs") as refused:
+        task.add_model_server("Vllm", server=ModelServer.vllm(_QWEN))
+    assert (refused.value.argument, refused.value.rule) == ("server", "GPU235")
+    task.add_model_server("Vllm", server=ModelServer.vllm(_QWEN, tag="v0.28.0-cu129"))
+
+
+BAD: list[tuple[str, Callable[[], object]]] = [
+    ("model", lambda: ModelServer.vllm("")),
+    ("model", lambda: ModelServer.vllm("two words")),
+    ("model", lambda: ModelServer.tgi(7)),  # type: ignore[arg-type] # is refused
+    ("tag", ModelServer.triton),
+    ("tag", ModelServer.ollama),
+    ("tag", lambda: ModelServer.vllm(_QWEN, tag="a b")),
+    ("image", lambda: ModelServer.vllm(_QWEN, image="mine:1")),  # type: ignore[arg-type] # is refused
+    ("image", lambda: ModelServer(name="mine")),
+    ("port", lambda: ModelServer.vllm(_QWEN, port=70000)),
+    ("port", lambda: ModelServer.vllm(_QWEN, port=cdk.Lazy.number(cdk.Token.as_any(1)))),  # type: ignore[arg-type]
+    ("arguments", lambda: ModelServer.vllm(_QWEN, arguments="--max-model-len 8192")),
+    ("health_path", lambda: ModelServer(name="mine", image=_IMAGE, health_path="ready")),
+    ("cache_directory", lambda: ModelServer(name="mine", image=_IMAGE, cache_directory="models")),
+    ("health_check_grace_seconds", lambda: ModelServer(name="mine", image=_IMAGE, health_check_grace_seconds=-1)),
+    ("environment", lambda: ModelServer(name="mine", image=_IMAGE, environment={"A": 1})),  # type: ignore[dict-item]
+    ("name", lambda: ModelServer(name="", image=_IMAGE)),
+    ("tag", lambda: ModelServer.vllm(_QWEN, tag="v0.20.0\0")),
+    ("image_name", lambda: ModelServer(name="mine", image_name=5)),  # type: ignore[arg-type] # is refused
+]
+
+
+@pytest.mark.parametrize(("argument", "call"), BAD)
+def test_a_wrong_value_is_named_with_a_fix(argument: str, call: Callable[[], object]) -> None:
+    with pytest.raises(GpuConstructsError) as refused:
+        call()
+    assert refused.value.argument == argument
+    assert refused.value.fix
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [("server", "vllm"), ("cache", "efs"), ("gpus", 2.5), ("gpus", "all")],
+)
+def test_a_wrong_argument_leaves_nothing_behind(ground: Ground, argument: str, value: Any) -> None:
+    task = ground.task()
+    before = ground.children()
+    with pytest.raises(GpuConstructsError) as refused:
+        task.add_model_server("Vllm", **{"server": ModelServer.vllm(_QWEN), argument: value})
+    assert refused.value.argument == argument
+    assert refused.value.fix
+    assert ground.children() == before
+    assert task.server is None
+
+
+def test_repositories_are_those_that_have_facts() -> None:
+    names = [repository_of(each) for each in ("docker.io/vllm/vllm-openai:v1@sha256:0", "localhost:5000/mine", "a:1")]
+    assert names == ["vllm/vllm-openai", "localhost:5000/mine", "a"]
