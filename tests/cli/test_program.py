@@ -21,7 +21,6 @@ COMMANDS = (
     "plan",
     "preflight",
     "rules",
-    "run-self-test",
     "stop-tasks",
     "verify",
     "why",
