@@ -11,7 +11,6 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
-from botocore.exceptions import ClientError
 from emulator.account import Account
 from emulator.local import Local
 from gpu_constructs import BatchRetries, CapacityChoice, FairShares, GpuBatchQueue, Purchase
@@ -161,17 +160,6 @@ def test_shares_get_what_the_policy_gives_them(cloud: Local, tmp_path: Path) -> 
     cloud.destroy(stack)
 
 
-def test_within_a_share_the_higher_priority_comes_first(cloud: Local, tmp_path: Path) -> None:
-    stack = cloud.deploy_assembly(_assembly(tmp_path, share="research"), STACK)
-    low = [_submitted(cloud.account, stack.outputs) for _ in range(8)]
-    high = _submitted(cloud.account, stack.outputs, schedulingPriorityOverride=5)
-
-    assert _after(cloud.account, high, 8)["status"] == "SUCCEEDED"
-    last = cloud.account.client("batch").describe_jobs(jobs=low[-1:])["jobs"]
-    assert [each["status"] for each in last] == ["RUNNABLE"]
-    cloud.destroy(stack)
-
-
 def test_a_job_definition_with_a_name_of_its_own_gets_a_new_revision(cloud: Local, tmp_path: Path) -> None:
     first = _assembly(tmp_path / "1", job_definition_name="sweep")
     stack = cloud.deploy_assembly(first, STACK)
@@ -194,16 +182,6 @@ def test_a_job_that_no_host_comes_for_is_cancelled_and_says_why(cloud: Local, tm
     described = _after(cloud.account, job, 5)
     assert (described["status"], described["statusReason"]) == ("FAILED", "CAPACITY:INSUFFICIENT_INSTANCE_CAPACITY")
     assert described["attempts"] == []
-    cloud.destroy(stack)
-
-
-def test_a_queue_with_shares_takes_jobs_with_a_share_alone(cloud: Local, tmp_path: Path) -> None:
-    stack = cloud.deploy_assembly(_assembly(tmp_path, share="research"), STACK)
-
-    assert _after(cloud.account, _submitted(cloud.account, stack.outputs), 10)["status"] == "SUCCEEDED"
-    without = {"Submit": stack.outputs["Submit"].removesuffix(" --share-identifier research")}
-    with pytest.raises(ClientError, match="shareIdentifier"):
-        _submitted(cloud.account, without)
     cloud.destroy(stack)
 
 

@@ -6,7 +6,6 @@ import copy
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
 from emulator.local import Local, NotDeployedError
 
 from .templates import Template, cluster_template, resource, service
@@ -53,18 +52,6 @@ def test_service_connect_names_services_in_the_namespace_of_their_cluster_and_ta
     cloud.destroy(stack)
 
 
-def test_a_name_that_no_namespace_has_makes_one_that_stays(cloud: Local) -> None:
-    template = connected("chat")
-    template["Resources"]["Cluster"]["Properties"]["ServiceConnectDefaults"] = {"Namespace": "by-name"}
-    stack = cloud.deploy(template)
-    found = cloud.account.client("servicediscovery")
-    (made,) = found.list_namespaces()["Namespaces"]
-
-    assert (made["Name"], made["Type"], names(cloud)) == ("by-name", "HTTP", ["chat"])
-    cloud.destroy(stack)
-    found.delete_namespace(Id=made["Id"])
-
-
 @pytest.mark.parametrize(
     ("template", "said"),
     [
@@ -86,22 +73,6 @@ def test_a_name_that_no_namespace_has_makes_one_that_stays(cloud: Local) -> None
 def test_service_connect_refuses(cloud: Local, template: Template, said: str) -> None:
     with pytest.raises(NotDeployedError, match=said):
         cloud.deploy(template)
-
-
-def test_a_refused_update_leaves_the_service_its_name(cloud: Local) -> None:
-    template = with_namespace(connected("chat", "find"))
-    stack = cloud.deploy(template)
-    ecs, cluster = cloud.account.client("ecs"), stack.outputs["Cluster"]
-    wanted = {"enabled": True, "services": [{"portName": "chat", "clientAliases": [{"port": 9}]}]}
-    arns = ecs.list_services(cluster=cluster)["serviceArns"]
-    services = ecs.describe_services(cluster=cluster, services=arns)["services"]
-    (find,) = (each for each in services if "find" in str(each["deployments"][0]["serviceConnectConfiguration"]))
-
-    with pytest.raises(ClientError, match="SC service is already used"):
-        ecs.update_service(cluster=cluster, service=find["serviceName"], serviceConnectConfiguration=wanted)
-
-    assert names(cloud) == ["chat", "find"]
-    cloud.destroy(stack)
 
 
 def test_names_of_cloud_map_are_unique_and_a_namespace_with_names_stays(cloud: Local) -> None:

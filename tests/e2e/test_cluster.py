@@ -11,7 +11,7 @@ from emulator.inventory import inventory
 from emulator.local import Local
 
 from .deployed import Stacks, run
-from .templates import Template, cluster_template, resource, service, task_definition
+from .templates import Template, cluster_template, service, task_definition
 
 
 def test_a_service_runs_its_tasks_on_its_provider_and_replaces_them(stacks: Stacks, account: Account) -> None:
@@ -33,45 +33,6 @@ def test_a_service_runs_its_tasks_on_its_provider_and_replaces_them(stacks: Stac
     assert not {task.arn for task in first} & {task.arn for task in second}
     stacks.delete(stack)
     assert stacks.end(stack)[0] == "DELETE_COMPLETE"
-
-
-def test_update_service_replaces_tasks_for_what_needs_new_ones_and_list_tasks_tells_services_apart(
-    cloud: Local,
-) -> None:
-    template = cluster_template()
-    for zone, name in ("a", "Subnet"), ("b", "Other"):
-        here = {"CidrBlock": f"10.0.{len(name)}.0/24", "AvailabilityZone": f"us-east-1{zone}"}
-        template["Resources"][name] = resource("EC2::Subnet", VpcId={"Ref": "Vpc"}, **here)
-        template["Outputs"][name] = {"Value": {"Ref": name}}
-    template["Resources"]["Hosts"] = resource("EC2::SecurityGroup", GroupDescription="x", VpcId={"Ref": "Vpc"})
-    template["Resources"]["Task"]["Properties"]["NetworkMode"] = "awsvpc"
-    for name in ("First", "Second"):
-        template["Resources"][name] = service(count=1)
-        network = {"Subnets": [{"Ref": "Subnet"}], "SecurityGroups": [{"Fn::GetAtt": ["Hosts", "GroupId"]}]}
-        template["Resources"][name]["Properties"] |= {
-            "ServiceName": name.lower(),
-            "NetworkConfiguration": {"AwsvpcConfiguration": network},
-        }
-    stack = cloud.deploy(template)
-    ecs, cluster = cloud.account.client("ecs"), stack.outputs["Cluster"]
-
-    def tasks_of(name: str) -> list[str]:
-        return list(ecs.list_tasks(cluster=cluster, serviceName=name)["taskArns"])
-
-    (first,), (second,) = tasks_of("first"), tasks_of("second")
-    assert first != second
-    ecs.update_service(cluster=cluster, service="first", deploymentConfiguration={"maximumPercent": 150})
-    cloud.minutes(cluster, 5)
-    assert tasks_of("first") == [first]
-    elsewhere = copy.deepcopy(template)
-    moved = elsewhere["Resources"]["First"]["Properties"]["NetworkConfiguration"]["AwsvpcConfiguration"]
-    moved["Subnets"] = [{"Ref": "Other"}]
-    cloud.update(stack, elsewhere)
-
-    (described,) = ecs.describe_tasks(cluster=cluster, tasks=tasks_of("first"))["tasks"]
-    assert stack.outputs["Other"] in str(described["attachments"])
-    assert tasks_of("second") == [second]
-    cloud.destroy(stack)
 
 
 def test_what_stands_is_in_the_inventory_and_only_services_that_hold_nothing_are_not_asked(cloud: Local) -> None:
@@ -145,15 +106,6 @@ def test_an_image_does_not_boot_on_another_architecture(stacks: Stacks, account:
     stacks.delete(stack)
 
 
-def test_bottlerocket_images_exist_for_the_variants_that_get_releases(account: Account) -> None:
-    path = "/aws/service/bottlerocket/{}/arm64/latest/image_id"
-    ssm = account.client("ssm")
-
-    assert ssm.get_parameter(Name=path.format("aws-ecs-3-nvidia"))["Parameter"]["Value"].startswith("ami-")
-    with pytest.raises(ClientError, match="ParameterNotFound"):
-        ssm.get_parameter(Name=path.format("aws-ecs-1-nvidia"))
-
-
 def test_a_group_of_several_types_launches_the_first_and_scales_for_the_smallest(
     stacks: Stacks, account: Account
 ) -> None:
@@ -211,7 +163,3 @@ def test_a_task_definition_that_ecs_refuses_is_not_registered(account: Account, 
 
     with pytest.raises(ClientError, match="Invalid GPU resource requirement"):
         account.client("ecs").register_task_definition(family="refused", containerDefinitions=[container])
-
-
-def test_capacity_providers_can_be_described_without_names(account: Account) -> None:
-    assert "capacityProviders" in account.client("ecs").describe_capacity_providers()

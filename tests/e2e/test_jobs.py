@@ -123,29 +123,6 @@ def test_a_job_gets_a_host_from_zero_and_ends_well(deploy: Deploy, cloud: Local)
     assert task["containers"][0]["exitCode"] == 0
 
 
-def test_its_task_has_the_tags_of_the_task_definition(deploy: Deploy, cloud: Local) -> None:
-    job = deploy(adds=lambda stack, _: cdk.Tags.of(stack).add("team", "research"))
-    job.end(job.run("0"))
-    client = cloud.account.client("ecs")
-
-    (arn,) = client.list_tasks(cluster=job.cluster, desiredStatus="STOPPED")["taskArns"]
-    (task,) = client.describe_tasks(cluster=job.cluster, tasks=[arn], include=["TAGS"])["tasks"]
-
-    assert {"key": "team", "value": "research"} in task["tags"]
-    assert client.list_tasks(cluster=job.cluster)["taskArns"] == []
-
-
-@pytest.mark.parametrize(("ends", "last"), [("0", "ExecutionSucceeded"), ("9", "ExecutionFailed")])
-def test_the_history_of_an_execution_says_how_it_ended(deploy: Deploy, cloud: Local, ends: str, last: str) -> None:
-    job = deploy()
-    execution = job.run(ends)
-    history = cloud.account.client("stepfunctions").get_execution_history
-
-    assert [each["type"] for each in history(executionArn=execution)["events"]] == ["ExecutionStarted"]
-    job.end(execution)
-    assert [each["type"] for each in history(executionArn=execution)["events"]] == ["ExecutionStarted", last]
-
-
 @pytest.mark.parametrize("loss", ["spot", "host"])
 def test_a_job_that_loses_its_host_goes_on_on_another_one(deploy: Deploy, loss: str) -> None:
     job = deploy()
@@ -198,15 +175,6 @@ def test_a_job_that_no_host_comes_for_ends_and_says_so(deploy: Deploy, cloud: Lo
     assert end["error"] == "NoHost"
     assert end["cause"].startswith("no host came 2 times: Timeout waiting for capacity (task ")
     assert len(job.tasks()) == 2
-
-
-def test_a_job_waits_out_a_shortage(deploy: Deploy, cloud: Local) -> None:
-    cloud.switch("no-capacity", "g6.xlarge")
-    job = deploy()
-    execution = job.run("0")
-    cloud.minutes(job.cluster, 40)
-    cloud.switch("no-capacity", "nothing")
-    assert job.end(execution)["status"] == "SUCCEEDED"
 
 
 def test_a_forgotten_job_is_ended_by_its_limit_and_gives_its_host_back(deploy: Deploy) -> None:
@@ -278,34 +246,6 @@ def test_each_attempt_of_a_job_resumes_from_one_place(deploy: Deploy) -> None:
     places = [job.environment(each)["JOB_CHECKPOINTS"] for each in job.tasks()]
     assert places[0] == places[1] == f"/checkpoints/{job.environment(job.tasks()[0])['JOB_NAME']}/"
     assert places[2] == places[3] != places[0]
-
-
-def test_tasks_with_network_interfaces_run_in_the_subnets_of_the_hosts(deploy: Deploy) -> None:
-    job = deploy(network_mode=ecs.NetworkMode.AWS_VPC)
-    assert job.end(job.run("0"))["status"] == "SUCCEEDED"
-
-
-@pytest.mark.parametrize(
-    "capacity",
-    [
-        pytest.param(lambda cluster: [_l4(cluster, purchase=Purchase.spot())], id="spot"),
-        pytest.param(
-            lambda cluster: [_l4(cluster, scaling=HostScaling(warm_hosts=WarmHosts(hosts=1)))], id="warm hosts"
-        ),
-        pytest.param(lambda cluster: [_l4(cluster, min_instances=1)], id="a host that is there"),
-        pytest.param(
-            lambda cluster: cluster.add_fallback("Order", order=[CapacityChoice("OnDemand", **ONE), SPOT]),
-            id="an order",
-        ),
-        pytest.param(
-            lambda cluster: [cluster.add_managed_capacity("Managed", instance_types=["g6.xlarge"])],
-            id="Managed Instances",
-        ),
-    ],
-)
-def test_a_job_runs_on_every_kind_of_capacity(deploy: Deploy, capacity: Any) -> None:
-    job = deploy(capacity=capacity)
-    assert job.end(job.run("0"))["status"] == "SUCCEEDED"
 
 
 def test_the_command_of_an_output_starts_a_host(deploy: Deploy, cloud: Local) -> None:

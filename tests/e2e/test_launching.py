@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from emulator.launch_settings import LaunchSettings, refusals, settings_of
+from emulator.launch_settings import refusals, settings_of
 from emulator.local import Local, NotDeployedError
 
 from .templates import Template, cluster_template, resource
@@ -88,20 +88,6 @@ def test_interfaces_that_the_type_cannot_have_are_refused(interfaces: list[dict[
     assert any(reason in text for text in refusals(settings))
 
 
-def test_card_0_of_p6_b300_takes_no_efa() -> None:
-    settings = settings_of({"InstanceType": "p6-b300.48xlarge", "NetworkInterfaces": efa(1)}, None)
-
-    assert list(refusals(settings)) == [
-        "network card 0 of p6-b300.48xlarge does not support interfaces of type efa-only"
-    ]
-
-
-def test_interfaces_beside_security_groups_are_refused(cloud: Local) -> None:
-    template = launching(cluster_template("g6.8xlarge"), NetworkInterfaces=efa(1), SecurityGroupIds=["sg-1"])
-
-    refused(cloud, template, "instance-level security groups may not be specified")
-
-
 def test_spot_hosts_are_spot_and_come_back_after_a_shortage(cloud: Local) -> None:
     stack = cloud.deploy(launching(cluster_template(), InstanceMarketOptions={"MarketType": "spot"}))
     outputs = stack.outputs
@@ -150,12 +136,6 @@ def test_a_group_that_cannot_launch_its_minimum_does_not_stabilize(cloud: Local)
     refused(cloud, sized(cluster_template(), 1), "Group did not stabilize.*InsufficientInstanceCapacity")
 
 
-def test_a_mixed_policy_with_a_market_type_in_its_launch_template_is_refused(cloud: Local) -> None:
-    template = launching(cluster_template(), InstanceMarketOptions={"MarketType": "spot"})
-
-    refused(cloud, mixed(template, ["g6.xlarge"]), "Incompatible launch template")
-
-
 def reserve(cloud: Local, name: str, **more: object) -> None:
     told = {"InstanceType": "g6.xlarge", "AvailabilityZone": "us-east-1a", "TotalInstanceCount": 1, **more}
     cloud.switch(f"reservations/{name}", json.dumps(told))
@@ -179,20 +159,6 @@ def test_a_targeted_reservation_gives_what_it_holds_and_no_more(cloud: Local) ->
         cloud.deploy(sized(template, 1))
 
     cloud.destroy(stack)
-
-
-@pytest.mark.parametrize(
-    ("template", "reason"),
-    [
-        (in_zone(targeted(cluster_template("g6.2xlarge"), CapacityReservationId="cr-1")), "is for g6.xlarge"),
-        (in_zone(targeted(cluster_template(), CapacityReservationId="cr-1"), "us-east-1b"), "is in us-east-1a"),
-        (in_zone(targeted(cluster_template(), CapacityReservationId="cr-2")), "InvalidCapacityReservationId"),
-    ],
-)
-def test_a_reservation_for_something_else_is_of_no_use(cloud: Local, template: Template, reason: str) -> None:
-    reserve(cloud, "cr-1")
-
-    refused(cloud, sized(template, 1), reason)
 
 
 @pytest.mark.parametrize(
@@ -267,102 +233,3 @@ def test_a_block_needs_its_market_type_and_the_market_type_a_block(cloud: Local)
 def placed(template: Template, strategy: str = "cluster") -> Template:
     template["Resources"]["Together"] = resource("EC2::PlacementGroup", Strategy=strategy)
     return launching(template, Placement={"GroupName": {"Ref": "Together"}})
-
-
-def test_an_update_leaves_a_placement_group_with_running_hosts_behind(cloud: Local) -> None:
-    stack = cloud.deploy(sized(placed(cluster_template()), 1))
-    (instance,) = instances(cloud)
-    name = instance["Placement"]["GroupName"]
-    updated = cloud.update(stack, sized(cluster_template(), 1))  # the group goes, its host stays
-
-    assert name.startswith("stack-0-Together")
-    assert "resources could not be deleted: Together" in updated.reason
-    assert "is in use and may not be deleted" in updated.reason
-    cloud.destroy(stack)
-    cloud.account.client("ec2").delete_placement_group(GroupName=name)
-
-
-def test_a_placement_group_that_does_not_exist_fails_the_launch(cloud: Local) -> None:
-    refused(cloud, sized(launching(cluster_template(), Placement={"GroupName": "x"}), 1), "Placement Group 'x'")
-
-
-def test_the_market_of_each_host_follows_from_those_before() -> None:
-    settings = LaunchSettings(
-        types=("g6.xlarge",), distribution={"OnDemandBaseCapacity": 2, "OnDemandPercentageAboveBaseCapacity": 25}
-    )
-    markets: list[str] = []
-    for _ in range(10):
-        markets.append(settings.market_of_next(markets))
-
-    assert markets.count("on-demand") == 4
-    assert markets[:2] == ["on-demand"] * 2
-
-
-def test_a_change_of_how_hosts_are_bought_replaces_no_neighbour(cloud: Local) -> None:
-    stack = cloud.deploy(sized(cluster_template(), 1))
-    spot = launching(sized(cluster_template(), 2), InstanceMarketOptions={"MarketType": "spot"})
-
-    updated = cloud.update(stack, spot)
-
-    assert updated.outputs == stack.outputs
-    assert [item.get("InstanceLifecycle") for item in instances(cloud)] == [None, "spot"]
-    cloud.destroy(stack)
-
-
-def test_an_update_to_something_that_cannot_be_launched_is_refused(cloud: Local) -> None:
-    stack = cloud.deploy(cluster_template())
-
-    with pytest.raises(NotDeployedError, match="g6.xlarge does not support capacity-block"):
-        cloud.update(stack, launching(cluster_template(), InstanceMarketOptions={"MarketType": "capacity-block"}))
-
-    cloud.destroy(stack)
-
-
-def test_topics_and_queues_of_a_hook_come_and_go(cloud: Local) -> None:
-    names = {"Topic": {"Ref": "Topic"}, "Queue": {"Ref": "Queue"}}
-    queue = {"Fn::GetAtt": ["Queue", "Arn"]}
-    stack = cloud.deploy(
-        {
-            "Resources": {
-                "Topic": resource("SNS::Topic"),
-                "May": resource("SNS::TopicPolicy", Topics=[names["Topic"]], PolicyDocument={}),
-                "Queue": resource("SQS::Queue"),
-                "MayToo": resource("SQS::QueuePolicy", Queues=[names["Queue"]], PolicyDocument={}),
-                "Tell": resource("SNS::Subscription", TopicArn=names["Topic"], Protocol="sqs", Endpoint=queue),
-                "Rule": resource(
-                    "Events::Rule",
-                    EventPattern={"source": ["aws.autoscaling"]},
-                    Targets=[{"Id": "queue", "Arn": queue}],
-                ),
-            }
-        }
-    )
-
-    assert len(cloud.account.stack_resources(stack.id)) == 6
-    cloud.destroy(stack)
-
-
-def test_a_launch_configuration_launches_what_it_says_and_a_changed_one_what_is_next(cloud: Local) -> None:
-    template = cluster_template(max_size=3)
-    resources, group = template["Resources"], template["Resources"]["Group"]["Properties"]
-    data = resources.pop("LaunchTemplate")["Properties"]["LaunchTemplateData"]
-    resources["Mine"] = resource("EC2::SecurityGroup", GroupDescription="hosts", VpcId={"Ref": "Vpc"})
-    resources["Launch"] = resource(
-        "AutoScaling::LaunchConfiguration",
-        **data,
-        SecurityGroups=[{"Fn::GetAtt": ["Mine", "GroupId"]}],
-        BlockDeviceMappings=[{"DeviceName": "/dev/xvda", "Ebs": {"VolumeSize": 50, "VolumeType": "gp3"}}],
-    )
-    del group["LaunchTemplate"], template["Outputs"]["LaunchTemplate"]
-    group["LaunchConfigurationName"] = {"Ref": "Launch"}
-    stack = cloud.deploy(template)
-    cluster, task, provider = (stack.outputs[each] for each in ("Cluster", "Task", "Provider"))
-
-    assert cloud.run(cluster, task, provider) == "RUNNING"
-    resources["Launch"]["Properties"]["InstanceType"] = "g6.2xlarge"
-    cloud.update(stack, template)
-    assert [cloud.run(cluster, task, provider) for _ in range(2)] == ["RUNNING"] * 2
-
-    assert {each.instance_type for each in cloud.account.hosts(cluster)} == {"g6.xlarge", "g6.2xlarge"}
-    cloud.account.stop_all(cluster)
-    cloud.destroy(stack)

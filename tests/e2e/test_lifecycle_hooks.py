@@ -5,8 +5,7 @@ from __future__ import annotations
 import base64
 
 import pytest
-from botocore.exceptions import ClientError
-from emulator.local import Local, NotDeployedError
+from emulator.local import Local
 
 from .templates import Template, cluster_template, resource, task_definition
 
@@ -81,20 +80,6 @@ def test_a_host_with_fewer_gpus_never_gets_a_task_and_is_replaced(cloud: Local) 
     finish(cloud, stack)
 
 
-def test_a_healthy_host_enters_service_a_minute_after_its_launch(cloud: Local) -> None:
-    stack = cloud.deploy(hooked())
-    outputs = stack.outputs
-    cloud.account.run(cluster=outputs["Cluster"], taskDefinition=outputs["Task"])
-
-    progress = []
-    for _ in range(3):
-        cloud.account.hosts(outputs["Cluster"])
-        progress += [state for _, state in states(cloud, outputs["Group"])]
-
-    assert progress == ["Pending:Wait", "InService", "InService"]
-    finish(cloud, stack)
-
-
 def test_without_a_check_a_host_with_fewer_gpus_joins_while_it_waits(cloud: Local) -> None:
     stack = cloud.deploy(hooked(completes=False))
     outputs = stack.outputs
@@ -149,48 +134,6 @@ def test_a_bootstrap_container_of_bottlerocket_can_answer(cloud: Local) -> None:
 
     assert state == "RUNNING"
     finish(cloud, stack)
-
-
-def test_somebody_else_can_answer(cloud: Local) -> None:
-    stack = cloud.deploy(hooked(completes=False))
-    outputs = stack.outputs
-    cloud.account.run(cluster=outputs["Cluster"], taskDefinition=outputs["Task"])
-    cloud.minutes(outputs["Cluster"])
-    (instance, _) = states(cloud, outputs["Group"])[0]
-    answer = {
-        "AutoScalingGroupName": outputs["Group"],
-        "LifecycleHookName": "any",
-        "InstanceId": instance,
-        "LifecycleActionResult": "CONTINUE",
-    }
-
-    cloud.account.client("autoscaling").complete_lifecycle_action(**answer)
-
-    assert states(cloud, outputs["Group"]) == [(instance, "InService")]
-    with pytest.raises(ClientError, match="No active Lifecycle Action"):
-        cloud.account.client("autoscaling").complete_lifecycle_action(**answer)
-    finish(cloud, stack)
-
-
-@pytest.mark.parametrize("timeout", [29, 7201])
-def test_a_timeout_that_auto_scaling_does_not_take_is_refused(cloud: Local, timeout: int) -> None:
-    with pytest.raises(NotDeployedError, match="between 30 and 7200"):
-        cloud.deploy(hooked(timeout=timeout))
-
-
-def test_a_hook_in_the_group_itself_holds_the_first_hosts_too(cloud: Local) -> None:
-    template = hooked()
-    hook = template["Resources"].pop("Hook")["Properties"]
-    del hook["AutoScalingGroupName"]
-    template["Resources"]["Group"]["Properties"] |= {
-        "LifecycleHookSpecificationList": [{**hook, "LifecycleHookName": "gpus"}],
-        "MinSize": "1",
-    }
-
-    stack = cloud.deploy(template)
-
-    assert [state for _, state in states(cloud, stack.outputs["Group"])] == ["Pending:Wait"]
-    cloud.destroy(stack)
 
 
 def test_an_instance_that_somebody_terminates_is_replaced(cloud: Local) -> None:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
-from emulator.instance_requirements import types_for
 from emulator.local import Local, NotDeployedError
-from emulator.managed_instances import ManagedInstances
 
 from .templates import Template, cluster_template, resource
 
@@ -119,49 +116,6 @@ def test_a_task_that_no_type_takes_waits_and_launches_nothing(cloud: Local) -> N
     cloud.destroy(stack)
 
 
-def test_a_neuron_task_has_its_host_to_itself(cloud: Local) -> None:
-    stack = cloud.deploy(managed(NEURON, count=2, **requirements(AllowedInstanceTypes=["inf2.24xlarge"])))
-
-    assert hosts(cloud, stack.outputs["Cluster"]) == ["inf2.24xlarge"] * 2
-    cloud.destroy(stack)
-
-
-def test_an_idle_host_goes(cloud: Local) -> None:
-    stack = cloud.deploy(managed())
-    outputs = stack.outputs
-    cloud.run(outputs["Cluster"], outputs["Task"], outputs["Provider"])
-    cloud.account.stop_all(outputs["Cluster"])
-
-    cloud.minutes(outputs["Cluster"], 8)
-
-    assert not hosts(cloud, outputs["Cluster"])
-    cloud.destroy(stack)
-
-
-def test_a_reserved_provider_launches_into_its_reservations_alone(cloud: Local) -> None:
-    held = {"InstanceType": "g6.2xlarge", "AvailabilityZone": "us-east-1a", "TotalInstanceCount": 1}
-    cloud.switch("reservations/cr-1", json.dumps(held))
-    cloud.switch("reservation-groups/mine", "cr-1")
-    group = {"ReservationGroupArn": "arn:aws:x:us-east-1:1:group/mine", "ReservationPreference": "RESERVATIONS_ONLY"}
-    stack = cloud.deploy(managed(CapacityOptionType="RESERVED", CapacityReservations=group))
-    outputs = stack.outputs
-
-    states = [cloud.run(outputs["Cluster"], outputs["Task"], outputs["Provider"]) for _ in range(2)]
-
-    assert states == ["RUNNING", "PROVISIONING"]
-    assert hosts(cloud, outputs["Cluster"]) == ["g6.2xlarge"]
-    cloud.account.stop_all(outputs["Cluster"])
-    cloud.destroy(stack)
-
-
-def test_a_spot_provider_launches_spot_hosts(cloud: Local) -> None:
-    stack = cloud.deploy(managed(count=1, CapacityOptionType="SPOT"))
-
-    reservations = cloud.account.client("ec2").describe_instances()["Reservations"]
-    assert [item["Instances"][0]["InstanceLifecycle"] for item in reservations] == ["spot"]
-    cloud.destroy(stack)
-
-
 def test_a_provider_with_tasks_cannot_be_deleted_nor_its_cluster_before_it(cloud: Local) -> None:
     stack = cloud.deploy(managed())
     outputs = stack.outputs
@@ -174,15 +128,6 @@ def test_a_provider_with_tasks_cannot_be_deleted_nor_its_cluster_before_it(cloud
         cloud.destroy(stack)
 
     cloud.account.stop_all(outputs["Cluster"])
-    cloud.destroy(stack)
-
-
-def test_a_provider_of_a_service_cannot_be_deleted(cloud: Local) -> None:
-    stack = cloud.deploy(managed(count=0))
-
-    with pytest.raises(ClientError, match="capacity provider is in use"):
-        cloud.account.client("ecs").delete_capacity_provider(capacityProvider=stack.outputs["Provider"])
-
     cloud.destroy(stack)
 
 
@@ -235,15 +180,6 @@ def test_what_managed_instances_do_not_take_is_refused(cloud: Local, template: T
         cloud.deploy(template)
 
 
-def test_requirements_leave_out_bare_metal_burstable_and_excluded_types() -> None:
-    asked = {"allowedInstanceTypes": ["g4dn.*", "t3.*"], "excludedInstanceTypes": ["g4dn.1*"]}
-
-    names = [kind.name for kind in types_for(asked)]
-
-    assert names == ["g4dn.xlarge", "g4dn.2xlarge", "g4dn.4xlarge", "g4dn.8xlarge"]
-    assert all(kind.gpus == 0 and kind.neuron_devices == 0 for kind in types_for({}))
-
-
 def test_a_task_can_go_to_a_group_or_to_managed_instances(cloud: Local) -> None:
     template = managed(task={"RequiresCompatibilities": ["EC2", "MANAGED_INSTANCES"]})
     plain = cluster_template("g6.12xlarge", max_size=1)["Resources"]
@@ -278,17 +214,3 @@ def test_a_task_in_awsvpc_mode_has_an_interface_of_its_own(cloud: Local) -> None
     assert len(interfaces(cloud)) == 2
     cloud.destroy(stack)
     assert interfaces(cloud) == []
-
-
-def test_a_service_in_awsvpc_mode_without_a_network_is_refused_and_taken_back(cloud: Local) -> None:
-    with pytest.raises(NotDeployedError, match="ROLLBACK_COMPLETE: .*Network Configuration must be provided"):
-        cloud.deploy(managed(count=2, task={"NetworkMode": "awsvpc"}))
-
-
-def test_a_service_that_fails_on_its_way_is_taken_back(cloud: Local, monkeypatch: pytest.MonkeyPatch) -> None:
-    def failing(*_: object) -> None:
-        raise RuntimeError("no such volume")
-
-    monkeypatch.setattr(ManagedInstances, "scale_in", failing)
-    with pytest.raises(NotDeployedError, match="ROLLBACK_COMPLETE: .*no such volume"):
-        cloud.deploy(managed(count=2))

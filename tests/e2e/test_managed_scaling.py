@@ -6,7 +6,7 @@ import pytest
 from emulator.agent import AgentConfig
 from emulator.hosts import empty_host
 from emulator.images import Image
-from emulator.instance_types import UnknownInstanceTypeError, instance_type
+from emulator.instance_types import instance_type
 from emulator.managed_scaling import hosts_needed
 from emulator.placement import Demand, GpuDemand, Host
 from emulator.strategy import Share, distribute
@@ -50,38 +50,6 @@ def test_hosts_are_added_for_the_tasks_that_wait(demands: list[Demand], types: l
 )
 def test_no_host_is_added_for_a_task_that_the_smallest_type_cannot_take(demand: Demand, types: list[str]) -> None:
     assert hosts_needed([demand], [host(name) for name in types]) == 0
-
-
-@pytest.mark.parametrize(
-    ("name", "gpus", "share"),
-    [
-        ("g6.xlarge", 1, 1.0),
-        ("g6.48xlarge", 8, 1.0),
-        ("g6f.large", 1, 0.125),
-        ("p3.2xlarge", 1, 1.0),
-        ("p3.16xlarge", 8, 1.0),
-        ("c7i.2xlarge", 0, 1.0),
-        ("trn1.32xlarge", 0, 1.0),
-    ],
-)
-def test_a_host_registers_the_gpus_of_its_type_and_less_than_its_memory(name: str, gpus: int, share: float) -> None:
-    kind, registered = instance_type(name), host(name)
-
-    assert (len(set(registered.gpus)), registered.gpu_total, registered.gpu_share) == (gpus, gpus, share)
-    assert 0.9 * kind.memory_mib < registered.memory < kind.memory_mib
-
-
-def test_an_image_without_driver_registers_no_gpu() -> None:
-    bare = empty_host(
-        instance_type("g6.xlarge"), image_id="", zone="", ami=Image(gpu_driver=False), config=AgentConfig()
-    )
-
-    assert not bare.gpus
-
-
-def test_an_unknown_instance_type_is_an_error() -> None:
-    with pytest.raises(UnknownInstanceTypeError):
-        instance_type("g6.xlrge")
 
 
 @pytest.mark.parametrize(

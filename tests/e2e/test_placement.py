@@ -28,25 +28,6 @@ def placed(demand: Demand, *hosts: Host) -> Placement:
     return outcome
 
 
-def test_containers_of_a_task_get_gpus_of_their_own() -> None:
-    outcome = placed(gpus(1, 2), FOUR)
-
-    assert outcome.gpus == {"container-0": ("a",), "container-1": ("b", "c")}
-    assert outcome.host.gpus == ("d",)
-
-
-def test_a_task_leaves_less_for_the_next() -> None:
-    after = placed(Demand(cpu=1024, memory=80_000, ports=frozenset({80})), FOUR).host
-
-    assert (after.cpu, after.memory, after.ports) == (47 * 1024, 100_000, frozenset({22, 80}))
-
-
-def test_the_first_host_that_takes_the_task_gets_it() -> None:
-    full = replace(FOUR, arn="full", gpus=())
-
-    assert placed(gpus(1), full, FOUR).host.arn == "four"
-
-
 @pytest.mark.parametrize(
     ("demand", "reason"),
     [
@@ -69,19 +50,6 @@ def test_the_first_host_that_takes_the_task_gets_it() -> None:
 )
 def test_a_host_that_refuses_a_task_says_why(demand: Demand, reason: str) -> None:
     assert place(demand, [FOUR]) == (Failure("four", reason),)
-
-
-def test_every_host_has_its_own_reason() -> None:
-    hosts = [replace(FOUR, arn="busy", gpus=()), replace(FOUR, arn="small", memory=1)]
-
-    assert place(replace(gpus(1), memory=2), hosts) == (
-        Failure("busy", "RESOURCE:GPU"),
-        Failure("small", "RESOURCE:MEMORY"),
-    )
-
-
-def test_no_hosts_give_no_reasons() -> None:
-    assert place(gpus(1), []) == ()
 
 
 def test_all_takes_every_gpu_of_an_untouched_host() -> None:

@@ -74,58 +74,6 @@ def test_a_harmless_xid_drains_nothing(deploy: Deploy, xid: int) -> None:
     assert watched.told() == []
 
 
-def test_two_faults_at_once_replace_two_hosts(deploy: Deploy) -> None:
-    watched = deploy(copies=2)
-    before = list(watched.hosts())
-    for each in before:
-        watched.fault(each)
-    watched.minutes(20)
-    assert watched.executions() == [("SUCCEEDED", "")] * 2
-    assert len(watched.running("chat")) == 2
-    assert not set(before) & set(watched.hosts())
-
-
-def test_two_faults_at_once_are_counted_exactly(deploy: Deploy) -> None:
-    watched = deploy(copies=2, replacements_per_day=1)
-    before = list(watched.hosts())
-    for each in before:
-        watched.fault(each)
-    watched.minutes(20)
-    assert sorted(watched.executions()) == [("FAILED", "BudgetUsed"), ("SUCCEEDED", "")]
-    (left,) = set(before) & set(watched.hosts())
-    assert watched.states()[left] == "ACTIVE"
-    (said,) = [each for each in watched.told() if "is left alone" in each]
-    assert left in said
-    assert "1 host was replaced today, as many as the recovery may replace" in said
-
-
-def test_what_was_left_alone_is_said_once_and_replaced_on_the_next_day(deploy: Deploy, cloud: Local) -> None:
-    watched = deploy(copies=2, replacements_per_day=1)
-    first, second = watched.hosts()
-    watched.fault(first)
-    watched.minutes(10)
-    watched.fault(second, times=2)
-    watched.minutes(5)
-    assert sorted(watched.executions()) == [("FAILED", "BudgetUsed"), ("SUCCEEDED", ""), ("SUCCEEDED", "")]
-    assert sum("is left alone" in each for each in watched.told()) == 1
-    cloud.switch("now", "2026-01-02T00:00:00Z")
-    watched.fault(second)
-    watched.minutes(10)
-    assert second not in watched.hosts()
-
-
-def test_an_event_that_comes_twice_counts_once(deploy: Deploy) -> None:
-    watched = deploy(copies=2, replacements_per_day=2)
-    first, second = watched.hosts()
-    watched.fault(first, times=3)
-    watched.minutes(10)
-    watched.fault(second)
-    watched.minutes(10)
-    assert watched.executions() == [("SUCCEEDED", "")] * 4
-    assert not {first, second} & set(watched.hosts())
-    assert sum("is draining" in each for each in watched.told()) == 2
-
-
 def test_a_fault_during_a_deployment_hinders_neither(deploy: Deploy) -> None:
     watched = deploy(copies=2)
     broken, gpu = watched.host_of("chat")

@@ -125,30 +125,3 @@ def test_a_launch_type_starts_no_host(cloud: Local, kind: str, settings: dict[st
 
     cloud.account.stop_all(cluster)
     cloud.destroy(stack)
-
-
-def test_what_is_disabled_or_unknown_runs_nothing(cloud: Local) -> None:
-    stack = _with_launch_type(cloud, "Events::Rule", ScheduleExpression="rate(1 day)", State="DISABLED")
-    assert fire(cloud, "nightly", stack.outputs["Cluster"]) == "not run: DISABLED"
-    assert fire(cloud, "nigthly", stack.outputs["Cluster"]) == "no rule or schedule of this name runs a task"
-    cloud.destroy(stack)
-
-
-def test_an_update_changes_the_schedule(cloud: Local) -> None:
-    def template(hour: int) -> dict[str, Any]:
-        target = {"Arn": "arn:aws:sqs:us-east-1:123456789012:work", "RoleArn": "arn:aws:iam::123456789012:role/run"}
-        schedule = resource(
-            "Scheduler::Schedule",
-            GroupName={"Ref": "Group"},
-            ScheduleExpression=f"cron(0 {hour} * * ? *)",
-            FlexibleTimeWindow={"Mode": "OFF"},
-            Target=target,
-        )
-        return {"Resources": {"Group": resource("Scheduler::ScheduleGroup", Name="batches"), "Schedule": schedule}}
-
-    stack = cloud.deploy(template(2))
-    cloud.update(stack, template(3))
-    (schedule,) = cloud.account.client("scheduler").list_schedules(GroupName="batches")["Schedules"]
-    found = cloud.account.client("scheduler").get_schedule(Name=schedule["Name"], GroupName="batches")
-    assert found["ScheduleExpression"] == "cron(0 3 * * ? *)"
-    cloud.destroy(stack)

@@ -46,14 +46,6 @@ def test_the_containers_of_a_task_share_one_gpu() -> None:
     assert (outcome.host.gpus, outcome.host.shared) == (("b",), {"a": 4_000})
 
 
-def test_tasks_share_a_gpu_as_long_as_its_memory_lasts() -> None:
-    first = placed(sharing(12_000), HOST)
-    second = placed(sharing(8_000), first.host)
-    third = placed(sharing(8_000), second.host)
-
-    assert [outcome.gpus["container-0"] for outcome in (first, second, third)] == [("a",), ("a",), ("b",)]
-
-
 def test_a_gpu_is_dedicated_or_shared_never_both() -> None:
     shared = placed(sharing(1), HOST).host
     dedicated = placed(Demand(gpus=(GpuDemand("training", 1),)), shared)
@@ -90,12 +82,6 @@ def mps(**settings: object) -> dict[str, object]:
     return {"type": "GPU", "sharingStrategy": {"nvidiaMps": settings}}
 
 
-def test_a_share_is_read_from_the_resource_requirements() -> None:
-    demand = demand_of([container(mps(memory=4_096, maxComputePercent=50)), container(name="sidecar")])
-
-    assert demand.shared_gpu == (SharedGpu("serving", 4_096),)
-
-
 @pytest.mark.parametrize(
     "containers",
     [
@@ -115,37 +101,6 @@ def test_a_share_is_read_from_the_resource_requirements() -> None:
 def test_a_share_that_ecs_refuses_is_an_error(containers: list[dict[str, object]]) -> None:
     with pytest.raises(TaskDefinitionError):
         demand_of(containers)
-
-
-@pytest.mark.parametrize(
-    ("name", "image", "shares"),
-    [
-        ("g6.xlarge", Image(), True),
-        ("g6.xlarge", Image(mps=False), False),
-        ("g6f.xlarge", Image(), False),
-        ("inf2.xlarge", Image(), False),
-    ],
-)
-def test_a_host_shares_whole_gpus_where_its_agent_can(name: str, image: Image, shares: bool) -> None:
-    host = empty_host(instance_type(name), image_id="", zone="", ami=image, config=AgentConfig())
-
-    assert (MPS in host.subjects.attributes) is shares
-
-
-@pytest.mark.parametrize(
-    ("name", "devices", "ami", "registered"),
-    [
-        ("inf2.48xlarge", 12, Image(), 12),
-        ("trn1.32xlarge", 16, Image(), 16),
-        ("trn1.32xlarge", 16, Image(neuron=False), 0),
-        ("g6.xlarge", 0, Image(), 0),
-    ],
-)
-def test_a_host_has_the_neuron_devices_of_its_type(name: str, devices: int, ami: Image, registered: int) -> None:
-    kind = instance_type(name)
-    host = empty_host(kind, image_id="", zone="", ami=ami, config=AgentConfig())
-
-    assert (kind.neuron_devices, host.neuron) == (devices, registered)
 
 
 def in_containers(template: Template, **properties: object) -> Template:
@@ -239,27 +194,3 @@ def test_a_host_with_efa_interfaces_has_their_devices(cloud: Local) -> None:
     ]
 
     assert run(cloud, template)[0] == ["RUNNING"]
-
-
-def test_an_alarm_exists_as_long_as_its_stack(cloud: Local) -> None:
-    template = cluster_template()
-    template["Resources"]["Alarm"] = {
-        "Type": "AWS::CloudWatch::Alarm",
-        "Properties": {
-            "Namespace": "AWS/ECS/ManagedScaling",
-            "MetricName": "CapacityProviderReservation",
-            "Statistic": "Maximum",
-            "Period": 60,
-            "EvaluationPeriods": 10,
-            "Threshold": 100,
-            "ComparisonOperator": "GreaterThanThreshold",
-            "Dimensions": [{"Name": "ClusterName", "Value": {"Ref": "Cluster"}}],
-        },
-    }
-    stack = cloud.deploy(template)
-
-    (alarm,) = cloud.account.client("cloudwatch").describe_alarms()["MetricAlarms"]
-
-    assert (alarm["MetricName"], alarm["Threshold"]) == ("CapacityProviderReservation", 100)
-    assert alarm["Dimensions"] == [{"Name": "ClusterName", "Value": stack.outputs["Cluster"]}]
-    cloud.destroy(stack)

@@ -17,17 +17,6 @@ from .templates import Template, cluster_template, resource, task_definition
 POLICY = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "s3:GetObject", "Resource": "*"}]}
 
 
-def test_a_cluster_with_hosts_goes_without_a_trace(stacks: Stacks, account: Account) -> None:
-    stack = stacks.create(cluster_template())
-    outputs = stacks.outputs(stack)
-    run(account, outputs)
-    account.stop_all(outputs["Cluster"])
-
-    stacks.delete(stack)
-
-    assert stacks.end(stack)[0] == "DELETE_COMPLETE"
-
-
 def test_all_types_that_nobody_has_are_named_before_a_deploy_begins(stacks: Stacks) -> None:
     known, more = cluster_template(), cluster_template()
     more["Resources"] |= {
@@ -46,18 +35,6 @@ def test_all_types_that_nobody_has_are_named_before_a_deploy_begins(stacks: Stac
         stacks.update(stack, more)
 
     assert stacks.end(stack) == ("CREATE_COMPLETE", "")
-    stacks.delete(stack)
-
-
-def test_a_container_that_waits_for_another_is_not_a_resource_that_waits(stacks: Stacks) -> None:
-    template = cluster_template()
-    main, *_ = containers = template["Resources"]["Task"]["Properties"]["ContainerDefinitions"]
-    main["DependsOn"] = [{"ContainerName": "copy", "Condition": "SUCCESS"}]
-    containers.append({"Name": "copy", "Image": "busybox", "Memory": 128, "Essential": False})
-
-    stack = stacks.create(template)
-
-    assert stacks.end(stack)[0] == "CREATE_COMPLETE"
     stacks.delete(stack)
 
 
@@ -117,13 +94,6 @@ def test_a_reserved_name_fails_the_capacity_provider(stacks: Stacks, name: str) 
     stacks.delete(stack)
 
 
-def test_a_generated_name_can_be_reserved_too(stacks: Stacks) -> None:
-    stack = stacks.create(cluster_template(), name="ecs-gpus")
-
-    assert "must not begin with" in stacks.end(stack)[1]
-    stacks.delete(stack)
-
-
 def test_termination_protection_needs_protected_instances(stacks: Stacks) -> None:
     template = cluster_template()
     provider = template["Resources"]["Provider"]["Properties"]["AutoScalingGroupProvider"]
@@ -162,21 +132,6 @@ def test_protected_instances_keep_their_group_from_being_deleted(stacks: Stacks,
     assert stacks.end(stack)[0] == "DELETE_COMPLETE"
 
 
-def test_a_provider_with_a_running_task_cannot_leave_its_cluster(stacks: Stacks, account: Account) -> None:
-    stack = stacks.create(cluster_template())
-    outputs = stacks.outputs(stack)
-    run(account, outputs)
-
-    stacks.delete(stack)
-
-    status, reason = stacks.end(stack)
-    assert status == "DELETE_FAILED"
-    assert "capacity provider is in use" in reason
-    account.stop_all(outputs["Cluster"])
-    stacks.delete(stack)
-    assert stacks.end(stack)[0] == "DELETE_COMPLETE"
-
-
 def test_a_provider_of_a_cluster_and_a_cluster_with_hosts_cannot_be_deleted(stacks: Stacks, account: Account) -> None:
     stack = stacks.create(cluster_template())
     outputs = stacks.outputs(stack)
@@ -189,24 +144,6 @@ def test_a_provider_of_a_cluster_and_a_cluster_with_hosts_cannot_be_deleted(stac
     with pytest.raises(ClientError, match="ClusterContainsContainerInstancesException"):
         ecs.delete_cluster(cluster=outputs["Cluster"])
     stacks.delete(stack)
-
-
-def test_a_network_in_use_cannot_be_deleted(stacks: Stacks, account: Account) -> None:
-    stack = stacks.create({"Resources": {name: cluster_template()["Resources"][name] for name in ("Vpc", "Subnet")}})
-    resources = account.client("cloudformation").list_stack_resources(StackName=stack)["StackResourceSummaries"]
-    ids = {item["LogicalResourceId"]: item["PhysicalResourceId"] for item in resources}
-    ec2 = account.client("ec2")
-    group = ec2.create_security_group(GroupName="mine", Description="mine", VpcId=ids["Vpc"])["GroupId"]
-    interface = ec2.create_network_interface(SubnetId=ids["Subnet"], Groups=[group])["NetworkInterface"]
-
-    stacks.delete(stack)
-    assert "Subnet (AWS::EC2::Subnet)" in stacks.end(stack)[1]
-    ec2.delete_network_interface(NetworkInterfaceId=interface["NetworkInterfaceId"])
-    stacks.delete(stack)
-    assert "Vpc (AWS::EC2::VPC)" in stacks.end(stack)[1]
-    ec2.delete_security_group(GroupId=group)
-    stacks.delete(stack)
-    assert stacks.end(stack)[0] == "DELETE_COMPLETE"
 
 
 def test_an_update_follows_references_and_replaces_before_it_deletes(stacks: Stacks, account: Account) -> None:
@@ -260,48 +197,3 @@ def test_a_weak_reference_reads_the_output_of_another_stack(stacks: Stacks, acco
     assert "there is no output Arm of a stack producer" in stacks.end(mistaken)[1]
     for stack in (producer, mistaken, consumer):  # a strong reference would keep the producer
         stacks.delete(stack)
-
-
-def test_the_default_security_group_loses_its_rules_as_cdks_custom_resource_does_it(
-    stacks: Stacks, account: Account
-) -> None:
-    group = {"Fn::GetAtt": ["Vpc", "DefaultSecurityGroup"]}
-    resources = {
-        "Vpc": {"Type": "AWS::EC2::VPC", "Properties": {"CidrBlock": "10.0.0.0/16"}},
-        "Restrict": {"Type": "Custom::VpcRestrictDefaultSG", "Properties": {"DefaultSecurityGroupId": group}},
-    }
-    stack = stacks.create({"Resources": resources, "Outputs": {"Group": {"Value": group}}})
-    assert stacks.end(stack) == ("CREATE_COMPLETE", "")
-
-    (found,) = account.client("ec2").describe_security_groups(GroupIds=[stacks.outputs(stack)["Group"]])[
-        "SecurityGroups"
-    ]
-    assert (found["IpPermissions"], found["IpPermissionsEgress"]) == ([], [])
-    stacks.delete(stack)
-
-
-def test_a_permission_of_a_function_goes_with_its_stack(stacks: Stacks) -> None:
-    trusted = {"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}
-    role = {"AssumeRolePolicyDocument": {"Version": "2012-10-17", "Statement": [trusted]}}
-    function = {
-        "Handler": "index.handler",
-        "Runtime": "python3.13",
-        "Role": {"Fn::GetAtt": ["Role", "Arn"]},
-        "Code": {"ZipFile": "def handler(*_): pass"},
-    }
-    permission = {
-        "FunctionName": {"Ref": "Function"},
-        "Action": "lambda:InvokeFunction",
-        "Principal": "events.amazonaws.com",
-    }
-    resources = {
-        "Role": {"Type": "AWS::IAM::Role", "Properties": role},
-        "Function": {"Type": "AWS::Lambda::Function", "Properties": function},
-        "Permission": {"Type": "AWS::Lambda::Permission", "Properties": permission},
-    }
-    stack = stacks.create({"Resources": resources})
-    assert stacks.end(stack) == ("CREATE_COMPLETE", "")
-
-    stacks.delete(stack)
-
-    assert stacks.end(stack)[0] == "DELETE_COMPLETE"

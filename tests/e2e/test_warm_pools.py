@@ -101,12 +101,6 @@ def test_a_pool_is_refused_with_spot(cloud: Local, how: str) -> None:
         cloud.deploy(template)
 
 
-def test_a_pool_of_several_types_on_demand_is_filled(cloud: Local) -> None:
-    stack = cloud.deploy(with_policy(warm(cluster_template(max_size=2)), OnDemandPercentageAboveBaseCapacity=100))
-    assert pool(cloud, stack.outputs["Group"])
-    cloud.destroy(stack)
-
-
 def test_spot_is_refused_with_a_pool(cloud: Local) -> None:
     template = warm(cluster_template())
     stack = cloud.deploy(template)
@@ -135,38 +129,6 @@ def test_a_scheduled_action_runs_once_when_its_time_has_come(cloud: Local) -> No
         counts.append(len(states(cloud, group)))
 
     assert counts == [0, 2, 0]
-    cloud.destroy(stack)
-
-
-@pytest.mark.parametrize(
-    ("settings", "reason"),
-    [
-        ({"DesiredCapacity": 1, "StartTime": "2025-01-01T00:00:00Z"}, "in the past"),
-        ({"StartTime": "2026-02-01T00:00:00Z"}, "MinSize, MaxSize or DesiredCapacity"),
-        ({"DesiredCapacity": 1}, "StartTime or Recurrence"),
-        (
-            {"MinSize": 1, "StartTime": "2026-02-02T00:00:00Z", "EndTime": "2026-02-01T00:00:00Z"},
-            "after the start time",
-        ),
-    ],
-)
-def test_a_scheduled_action_that_says_nothing_sensible_is_refused(
-    cloud: Local, settings: dict[str, object], reason: str
-) -> None:
-    with pytest.raises(NotDeployedError, match=reason):
-        cloud.deploy(scheduled(cluster_template(), "Action", **settings))
-
-
-def test_an_update_changes_a_scheduled_action_and_removes_it(cloud: Local) -> None:
-    stack = cloud.deploy(scheduled(cluster_template(), "Up", DesiredCapacity=1, StartTime="2026-01-02T00:00:00Z"))
-    client = cloud.account.client("autoscaling")
-
-    cloud.update(stack, scheduled(cluster_template(), "Up", DesiredCapacity=2, StartTime="2026-01-02T00:00:00Z"))
-    (action,) = client.describe_scheduled_actions()["ScheduledUpdateGroupActions"]
-    cloud.update(stack, cluster_template())
-
-    assert action["DesiredCapacity"] == 2
-    assert not client.describe_scheduled_actions()["ScheduledUpdateGroupActions"]
     cloud.destroy(stack)
 
 

@@ -17,7 +17,6 @@ from pathlib import Path
 
 import pytest
 from emulator.local import Local, local
-from gpu_constructs import GpuCluster, IncompatibleError
 from gpu_constructs.check.report import check_files
 
 from tests.matrix.asks import LANDINGS, MANAGED, MODES, PURCHASES, STORAGE, WITHOUT_LOCAL_DISKS, Host
@@ -128,18 +127,6 @@ def lacks_disks(host: Host, storage: str) -> bool:
 def managed(tmp_path_factory: pytest.TempPathFactory) -> Built:
     folder = Path(tmp_path_factory.mktemp("managed"))
     return build(folder, [managed_case(*each) for each in kinds_of_managed()])
-
-
-@pytest.mark.parametrize("host", WITHOUT_LOCAL_DISKS, ids=lambda each: each.name)
-@pytest.mark.parametrize("purchase", PURCHASES)
-def test_local_disks_of_a_type_that_has_none_are_refused(site: Site, host: Host, purchase: str) -> None:
-    cluster: GpuCluster = site.cluster
-    before = site.children()
-    with pytest.raises(IncompatibleError, match=r"inf2\.xlarge has no local disks"):
-        cluster.add_managed_capacity(
-            "Managed", **host.arguments, purchase=PURCHASES[purchase], storage=STORAGE["local disks"]
-        )
-    assert site.children() == before
 
 
 def test_cdk_nag_cfn_lint_and_our_own_check_find_nothing_on_managed_instances(
