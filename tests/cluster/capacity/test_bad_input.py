@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -14,8 +13,6 @@ from gpu_constructs import (
     CapacityChoice,
     GpuCluster,
     GpuMachineImage,
-    GpuShare,
-    HostNeed,
     HostNetwork,
     HostScaling,
     InvalidValueError,
@@ -24,7 +21,6 @@ from gpu_constructs import (
     UnknownNameError,
     WarmHosts,
 )
-from gpu_constructs.fleet import PurchaseOption
 from tests.synthesis import Site
 
 _TEXT = "${Token[TOKEN.1]}"
@@ -94,36 +90,11 @@ REFUSED: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize(("call", "argument", "words"), REFUSED)
-def test_it_is_refused_in_our_words_and_leaves_nothing(
-    untouched: Site, call: Callable[[Site], object], argument: str, words: str
-) -> None:
-    _ = untouched.l4
-    before = untouched.children()
-    with pytest.raises(InvalidValueError) as refused:
-        call(untouched)
-    assert refused.value.argument == argument
-    assert words in str(refused.value)
-    assert refused.value.fix or refused.value.allowed
-    assert len(str(refused.value)) < 600
-    assert untouched.children() == before
-
-
 @pytest.mark.parametrize("name", ["x; reboot", "$(reboot)", "x\nreboot", '"\n[settings.host-containers.admin]'])
 def test_the_name_of_a_cluster_runs_nothing_on_a_host(site: Site, name: str) -> None:
     given = ecs.Cluster.from_cluster_attributes(site.stack, "Given", cluster_name=name, vpc=site.vpc)
     with pytest.raises(InvalidValueError, match="is not a name that ECS takes"):
         GpuCluster(site.stack, "Gpu", cluster=given)
-
-
-@pytest.mark.parametrize("kind", [Purchase, ManagedPurchase])
-def test_a_purchase_is_never_half_of_one(kind: Any) -> None:
-    with pytest.raises(UnknownNameError, match="has no such argument"):
-        kind(option=PurchaseOption.SPOT)
-    with pytest.raises((TypeError, ValueError), match="init=False"):
-        replace(kind.spot(), option=PurchaseOption.ON_DEMAND)
-    assert kind.spot().option is PurchaseOption.SPOT
-    assert kind().option is PurchaseOption.ON_DEMAND
 
 
 @pytest.mark.parametrize(
@@ -141,11 +112,3 @@ def test_a_name_that_a_value_does_not_have_is_answered_with_the_nearest(call: An
     with pytest.raises(UnknownNameError, match=f"{argument}: {call.__qualname__} has no such argument") as refused:
         call(**{argument: 1})
     assert nearest in str(refused.value)
-
-
-def test_whole_numbers_of_other_libraries_become_plain_ones() -> None:
-    two = cast("int", Integer())
-    share = GpuShare(memory_mib=two, max_compute_percent=two)
-    need = HostNeed(gpus=two, min_vcpus=two, max_vcpus=two, min_memory_mib=two, max_memory_mib=two)
-    numbers = (share.memory_mib, share.max_compute_percent, need.gpus, need.min_vcpus, need.max_vcpus)
-    assert [type(each) for each in (*numbers, need.min_memory_mib, need.max_memory_mib)] == [int] * 7

@@ -7,7 +7,6 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_cloudwatch_actions as actions
 from aws_cdk import aws_ec2 as ec2
@@ -16,10 +15,7 @@ from aws_cdk import aws_sns as sns
 from gpu_constructs import GpuCapacity, GpuMachineImage, HostScaling, IncompatibleError
 from gpu_constructs.cluster.capacity.scaling import WarmHosts
 from gpu_constructs.facts import OperatingSystem
-from gpu_constructs.fleet import Origin
 from gpu_constructs.template import fleet_of, read_stacks
-from gpu_constructs.template.model import Resource, Value
-from gpu_constructs.template.resources.purchases import own_metadata
 from tests.synthesis import Ground, Properties, Site, user_data
 
 
@@ -74,13 +70,6 @@ def test_the_hook_is_there_before_the_first_host(checked: Site) -> None:
         "HeartbeatTimeout": 1800,
     }
     assert hooks == [[hook], None, [hook]]
-
-
-def test_nothing_of_it_is_there_by_default(site: Site, checked: Site) -> None:
-    assert "gpu-check" not in user_data_of(checked)[1]
-    site.capacity("g6.xlarge")
-    assert site.properties("AWS::IAM::Policy") == []
-    assert site.properties("AWS::CloudWatch::Alarm") == []
 
 
 def test_hosts_may_answer_for_the_groups_of_their_cluster_and_for_no_other(checked: Site) -> None:
@@ -147,26 +136,6 @@ def test_what_cannot_be_checked_is_refused(ground: Ground, arguments: dict[str, 
     assert len(ground.cluster.node.children) == len(before)
 
 
-def test_a_type_that_is_only_known_at_deploy_time_has_no_number_of_gpus(ground: Ground) -> None:
-    token = cdk.CfnParameter(ground.stack, "Type").value_as_string
-    with pytest.raises(IncompatibleError, match="how many GPUs its hosts must find"):
-        ground.capacity(token, image=GpuMachineImage.pinned("al2023-gpu"), check_gpus_at_boot=True)
-
-
-def test_an_ami_of_ones_own_is_checked_too(ground: Ground) -> None:
-    image = GpuMachineImage.custom(AMI, driver_branch=580)
-    capacity = ground.capacity("g6.xlarge", image=image, check_gpus_at_boot=True)
-    assert capacity.boot_check is not None
-
-
-def test_a_refused_capacity_leaves_nothing(ground: Ground) -> None:
-    ground.capacity("g6.xlarge", check_gpus_at_boot=True)
-    before = ground.children()
-    with pytest.raises(IncompatibleError):
-        ground.capacity("g5g.xlarge", name="Arm", check_gpus_at_boot=True)
-    assert ground.children() == before
-
-
 def test_a_reader_of_the_template_sees_it(checked: Site) -> None:
     found = fleet_of(read_stacks([checked.app.synth().directory]).stacks).pools
     assert [each.group.checks_gpus for each in found] == [True, False, True]
@@ -176,16 +145,3 @@ def test_a_reader_of_the_template_sees_it(checked: Site) -> None:
         True,
     ]
     assert all(each.user_data.complete for each in found)
-
-
-@pytest.mark.parametrize("metadata", [{}, {"gpu-constructs": "x"}, {"gpu-constructs": {"ChecksGpus": "true"}}])
-def test_other_metadata_says_nothing(metadata: dict[str, Value]) -> None:
-    group = Resource(
-        logical_id="Group",
-        type="AWS::AutoScaling::AutoScalingGroup",
-        stack="Stack",
-        properties={},
-        metadata=metadata,
-        origin=Origin(resource="Group"),
-    )
-    assert own_metadata(group).get("ChecksGpus") is not True

@@ -111,13 +111,6 @@ def test_a_task_on_hosts_of_another_app_declares_their_type_itself(
     assert "GPU042" not in {each.rule for each in check_files([template]).findings}
 
 
-def test_without_a_declaration_a_type_needs_an_image(cluster: GpuCluster) -> None:
-    with pytest.raises(GpuConstructsError, match=r"instance_types: the catalogue of .* 'g8.12xlarge'.*if it is newer"):
-        cluster.add_capacity("New", instance_types=["g8.12xlarge"], max_instances=1)
-    with pytest.raises(GpuConstructsError, match=r"instance_types: the catalogue of .* 'g8.12xlarge'.*if it is newer"):
-        cluster.add_managed_capacity("Managed", instance_types=["g8.12xlarge"])
-
-
 def test_with_an_image_it_is_a_warning_until_a_gpu_task_needs_its_facts(cluster: GpuCluster) -> None:
     pinned = GpuMachineImage.pinned("al2023-gpu")
     new = cluster.add_capacity("New", instance_types=["g8.12xlarge"], max_instances=1, image=pinned)
@@ -131,12 +124,6 @@ def test_with_an_image_it_is_a_warning_until_a_gpu_task_needs_its_facts(cluster:
     assert [each.rule for each in found.findings if each.severity is Severity.WARNING] == ["GPU051"]
     assert not any(each.severity is Severity.ERROR for each in found.findings)
     assert found.fleet.pools[0].unknown_type_names == ("g8.12xlarge",)
-
-
-def test_a_name_that_cannot_exist_is_an_error_with_an_image_too(cluster: GpuCluster) -> None:
-    pinned = GpuMachineImage.pinned("al2023-gpu")
-    with pytest.raises(GpuConstructsError, match="instance_types: 'g6.xlrge' cannot be an instance type"):
-        cluster.add_capacity("New", instance_types=["g6.xlrge"], max_instances=1, image=pinned)
 
 
 @pytest.mark.parametrize(

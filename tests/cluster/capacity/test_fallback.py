@@ -15,7 +15,6 @@ from gpu_constructs import (
     GpuCapacity,
     GpuService,
     GpuTaskDefinition,
-    IncompatibleError,
     InvalidValueError,
     Purchase,
     UnknownNameError,
@@ -105,11 +104,6 @@ def test_the_order_itself_is_the_capacity_of_a_task(site: Site) -> None:
     assert shares(made_of_it) == [(8, 1), (0, 1000)]
 
 
-def test_without_an_order_nothing_has_a_base(site: Site) -> None:
-    made = service(site, site.capacity("g6.xlarge", name="A"), site.capacity("g5.xlarge", name="B"))
-    assert shares(made) == [(0, 1), (0, 1)]
-
-
 @pytest.mark.parametrize(
     ("first", "then"),
     [
@@ -124,19 +118,6 @@ def test_a_base_that_nobody_knows_is_none(site: Site, first: dict[str, Any], the
             each["max_instances"] = most
     made = service(site, *order(site, choice("First", **first), choice("Then", **then)), desired_count=1)
     assert shares(made) == [(0, 1), (0, 1)]
-
-
-def test_two_firsts_in_one_strategy_are_none(site: Site) -> None:
-    made = order(site, choice("First"), choice("Then"))
-    other = site.cluster.add_fallback("G5", order=[choice("First", "g5.xlarge"), choice("Then", "g5.2xlarge")])
-    assert shares(service(site, *made, *other)) == [(0, 1)] * 4
-
-
-def test_the_first_alone_is_a_capacity_as_any(site: Site) -> None:
-    made = order(site)
-    service(site, made[0])
-    # The base of 0 is not written.
-    assert strategy(site) == [(None, 1)]
 
 
 def test_services_fill_the_first_together(site: Site) -> None:
@@ -158,14 +139,6 @@ def test_what_services_fill_together_has_room(filling: list[Filling]) -> None:
         assert sum(parts.values()) == filling[0].room
 
 
-def test_it_is_a_sequence(site: Site) -> None:
-    made = order(site)
-    assert len(made) == len(ORDER)
-    assert made[-1] is made[3]
-    assert made[1:] == (made[1], made[2], made[3])
-    assert [each.comes_first for each in made] == [True, False, False, False]
-
-
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
@@ -185,17 +158,6 @@ def test_what_is_no_order_is_refused(ground: Ground, wrong: Any, words: str) -> 
     with pytest.raises(InvalidValueError, match=words) as error:
         ground.cluster.add_fallback("L4", order=wrong)
     assert error.value.argument == "order"
-
-
-@pytest.mark.parametrize("wrong", ["", " ", None, 1, "${Token[TOKEN.0]}"])
-def test_a_choice_has_an_id(wrong: Any) -> None:
-    with pytest.raises(InvalidValueError, match="a construct id is text"):
-        choice(wrong)
-
-
-def test_a_task_runs_on_one_architecture(ground: Ground) -> None:
-    with pytest.raises(IncompatibleError, match=r"x86_64 \(L4-OnDemand\) and arm64 \(L4-Arm\)"):
-        order(ground, choice(), choice("Arm", "g5g.xlarge"))
 
 
 def test_a_wrong_choice_is_refused(site: Site) -> None:

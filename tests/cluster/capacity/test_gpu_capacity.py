@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import aws_cdk as cdk
 import pytest
-from aws_cdk import aws_ec2 as ec2
 
 from gpu_constructs import (
     GpuMachineImage,
@@ -227,31 +226,6 @@ def test_an_old_type_works_and_names_a_modern_one_until_that_is_acknowledged_by_
     assert site.warnings() == []
 
 
-def test_a_custom_image_is_checked_by_what_it_declares(site: Site) -> None:
-    ami = ec2.MachineImage.generic_linux({"us-east-1": "ami-00000000000000000"})
-    site.capacity("g7e.2xlarge", image=GpuMachineImage.custom(ami, driver_branch=580))
-    assert "ami-00000000000000000" in str(site.template())
-    with pytest.raises(IncompatibleError, match=r"image custom cannot drive g7e\.2xlarge"):
-        site.capacity("g7e.2xlarge", image=GpuMachineImage.custom(ami, driver_branch=470))
-
-
-def test_two_providers_of_one_name_are_refused(ground: Ground) -> None:
-    ground.capacity("g6.xlarge", capacity_provider_name="gpu")
-    with pytest.raises(InvalidValueError, match="a capacity of this cluster is already called 'gpu'"):
-        ground.capacity("g5.xlarge", name="Second", capacity_provider_name="gpu")
-
-
-@pytest.mark.parametrize("share", [{"weight": -1}, {"weight": 1001}, {"weight": True}, {"base": -1}, {"base": 100_001}])
-def test_a_strategy_has_the_limits_of_the_api(ground: Ground, share: dict[str, int]) -> None:
-    with pytest.raises(InvalidValueError, match=next(iter(share))):
-        ground.capacity("g6.xlarge").strategy(**share)
-
-
-def test_a_provider_name_that_differs_from_a_reserved_one_in_case_is_left_to_ecs(ground: Ground) -> None:
-    provider = ground.capacity("g6.xlarge", capacity_provider_name="AWS-gpu")
-    assert provider.pool.provider == "AWS-gpu"
-
-
 def test_a_stack_name_that_ecs_reserves_does_not_reach_the_provider(site: Site) -> None:
     stacks = [cdk.Stack(site.app, name) for name in ("ecs-training", "AWS-demo", "FargateTeam")]
     # It takes the name of its parent.
@@ -263,10 +237,6 @@ def test_a_stack_name_that_ecs_reserves_does_not_reach_the_provider(site: Site) 
     for stack in stacks:
         (provider,) = site.properties("AWS::ECS::CapacityProvider", stack)
         assert provider["Name"].startswith("cp-"), stack.stack_name
-
-
-def test_elsewhere_cloudformation_names_the_provider(plain: Site) -> None:
-    assert "Name" not in plain.only("AWS::ECS::CapacityProvider")
 
 
 def test_tokens_pass_and_are_marked_as_not_known(site: Site) -> None:

@@ -53,11 +53,6 @@ def test_a_wrong_mount_is_named_with_a_fix(ground: Ground, argument: str, call: 
     assert refused.value.fix
 
 
-def test_an_imported_lustre_file_system_says_its_mount_name(ground: Ground) -> None:
-    with pytest.raises(GpuConstructsError, match="does not say its mount name"):
-        HostMount.fsx_lustre(imported_lustre(ground, "fs-1.fsx.us-east-1.amazonaws.com"))
-
-
 def test_a_name_that_is_known_at_deploy_time_is_one_word_of_the_script(site: Site) -> None:
     name = cdk.CfnParameter(site.stack, "Name").value_as_string
     bucket = s3.Bucket.from_bucket_name(site.stack, "Given", name)

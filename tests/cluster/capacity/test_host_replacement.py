@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs import GpuConstructsError, HostReplacement, HostScaling, InvalidValueError, Purchase
+from gpu_constructs import GpuConstructsError, HostReplacement, HostScaling, Purchase
 from gpu_constructs.fleet import HostUpdate, UpdateMethod
 from tests.synthesis import Ground, Site
 
@@ -55,11 +55,6 @@ def test_protected_hosts_are_replaced_too(site: Site) -> None:
     assert site.findings("GPU222") == []
 
 
-def test_a_maximum_of_the_deploy_is_passed_on(site: Site) -> None:
-    found = _preferences(site, HostReplacement(launch_first=False), max_instances=site.number("Hosts"))
-    assert (found["MinHealthyPercentage"], found["MaxHealthyPercentage"]) == (90, 100)
-
-
 @pytest.mark.parametrize(("hosts", "stay"), [(1, 0), (2, 50), (3, 66), (4, 75), (10, 90), (100, 90)])
 def test_within_the_hosts_there_are_one_goes_first_and_the_checks_see_it(ground: Ground, hosts: int, stay: int) -> None:
     scaling = HostScaling(replacement=HostReplacement(launch_first=False))
@@ -77,21 +72,3 @@ def test_reserved_hosts_are_ended_first(ground: Ground) -> None:
     ground.capacity(
         "g6.xlarge", purchase=reserved, scaling=HostScaling(replacement=HostReplacement(launch_first=False))
     )
-
-
-@pytest.mark.parametrize("value", [0, 101, True, "10"])
-def test_a_part_of_the_hosts_is_a_percentage(value: Any) -> None:
-    with pytest.raises(InvalidValueError) as raised:
-        HostReplacement(percent_at_once=value)
-    assert (raised.value.argument, raised.value.allowed) == ("percent_at_once", "1 to 100")
-
-
-def test_a_percentage_is_known_at_synth(site: Site) -> None:
-    with pytest.raises(InvalidValueError, match="computed at synth"):
-        HostReplacement(percent_at_once=site.number("Percent"))
-
-
-@pytest.mark.parametrize("value", [True, "rolling"])
-def test_another_replacement_is_refused(value: Any) -> None:
-    with pytest.raises(InvalidValueError, match="expects a HostReplacement"):
-        HostScaling(replacement=value)

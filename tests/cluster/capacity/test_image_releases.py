@@ -12,17 +12,6 @@ from gpu_constructs.facts import image, newest_release
 from tests.synthesis import Ground, Site
 
 
-def test_a_pin_is_a_release_in_the_parameter_name() -> None:
-    pinned = GpuMachineImage.pinned("bottlerocket-ecs-2-nvidia-arm64", release="1.60.0")
-    assert pinned.host_image.ssm_parameter == "/aws/service/bottlerocket/aws-ecs-2-nvidia/arm64/1.60.0/image_id"
-
-
-def test_a_pin_without_a_release_takes_the_newest_known() -> None:
-    assert GpuMachineImage.pinned("al2023-gpu").host_image.release == (
-        "al2023-ami-ecs-gpu-hvm-2023.0.20260922-kernel-6.1-x86_64-ebs"
-    )
-
-
 @pytest.mark.parametrize(
     "release",
     [
@@ -47,17 +36,6 @@ def test_a_release_is_the_name_of_this_images_ami(release: Any) -> None:
 def test_a_release_of_bottlerocket_is_a_version(release: str) -> None:
     with pytest.raises(InvalidValueError, match="whose releases are like 1.66.0"):
         GpuMachineImage.pinned("bottlerocket-ecs-2-nvidia-x86_64", release=release)
-
-
-def test_a_release_must_be_known_at_synth() -> None:
-    with pytest.raises(InvalidValueError, match="only known at deploy time"):
-        GpuMachineImage.pinned("al2023-gpu", release=cdk.Fn.import_value("Release"))
-
-
-def test_a_release_of_another_architecture_is_refused() -> None:
-    release = "al2023-ami-ecs-gpu-hvm-2023.0.20260922-kernel-6.1-arm64-ebs"
-    with pytest.raises(InvalidValueError, match="is not a release of al2023-gpu"):
-        GpuMachineImage.pinned("al2023-gpu", release)
 
 
 def in_region(site: Site, region: str) -> Site:
@@ -96,12 +74,6 @@ def test_a_release_that_is_not_published_in_the_region_is_refused(site: Site) ->
     with pytest.raises(IncompatibleError, match=f"image: .*{NEWER} of image al2023-gpu is not published") as raised:
         in_region(site, "me-central-1").capacity("g6.xlarge", image=image)
     assert STOPPED in str(raised.value)
-
-
-@pytest.mark.parametrize("release", [STOPPED, NEWER, None])
-def test_a_stack_without_a_region_takes_every_release(ground: Ground, release: str | None) -> None:
-    pool = ground.capacity("g6.xlarge", image=GpuMachineImage.pinned("al2023-gpu", release=release)).pool
-    assert pool.image.release == (release or NEWER)  # type: ignore[union-attr] # it was just given
 
 
 @pytest.mark.parametrize(

@@ -21,54 +21,11 @@ from gpu_constructs.facts import (
     Architecture,
     OperatingSystem,
     Vendor,
-    Verdict,
     accelerated,
-    compatibility,
-    instance_type,
 )
 from gpu_constructs.fleet import HostImage
 from tests.facts.test_image_choice import CHOICE
 from tests.synthesis import Ground, Site, user_data
-
-
-@pytest.mark.parametrize(
-    ("argument", "value"),
-    [
-        ("operating_system", "AL2"),
-        ("operating_system", None),
-        ("architecture", "arm"),
-        ("accelerator", "NVIDIA"),
-        ("driver_branch", "580"),
-        ("driver_branch", 580.1),
-        ("driver_branch", -5),
-        ("driver_branch", True),
-        ("driver_branch", float("nan")),
-        ("driver_branch", float("-inf")),
-        ("agent_version", "1.107"),
-        ("agent_version", 1.107),
-        ("has_mps_service", "yes"),
-        ("root_device", "xvda"),
-        ("image_device", "xvda"),
-        ("image_device", 7),
-    ],
-)
-def test_a_declaration_is_checked(argument: str, value: Any) -> None:
-    ami = ec2.MachineImage.generic_linux({"us-east-1": "ami-00000000000000000"})
-    with pytest.raises(InvalidValueError) as refused:
-        GpuMachineImage.custom(ami, **{argument: value})
-    assert refused.value.argument == argument
-
-
-def test_text_names_a_declaration_too() -> None:
-    ami = ec2.MachineImage.generic_linux({"us-east-1": "ami-00000000000000000"})
-    own = GpuMachineImage.custom(ami, operating_system="bottlerocket", architecture="arm64")  # type: ignore[arg-type]
-    assert own.host_image.image.operating_system is OperatingSystem.BOTTLEROCKET
-    assert own.host_image.image.architecture is Architecture.ARM64
-
-
-def test_an_image_is_made_by_its_class_methods() -> None:
-    with pytest.raises(InvalidValueError, match="GpuMachineImage.pinned"):
-        GpuMachineImage("al2023-gpu")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("make", [GpuMachineImage.pinned, GpuMachineImage.newest])
@@ -77,62 +34,9 @@ def test_an_unknown_image_names_the_nearest(make: Any) -> None:
         make("al2023-gpus")
 
 
-def test_types_that_need_different_images_are_told_apart() -> None:
-    with pytest.raises(IncompatibleError, match="no single image drives all of these types"):
-        GpuMachineImage.for_types([instance_type("g6.xlarge"), instance_type("g5g.xlarge")])
-
-
-def test_a_custom_image_is_an_image() -> None:
-    with pytest.raises(InvalidValueError, match="machine_image: expects an ec2.IMachineImage, got 'ami-123'"):
-        GpuMachineImage.custom("ami-123")  # type: ignore[arg-type]
-
-
-def test_a_custom_image_declares_its_side() -> None:
-    ami = ec2.MachineImage.generic_linux({"us-east-1": "ami-00000000000000000"})
-    arm = GpuMachineImage.custom(ami, architecture=Architecture.ARM64, driver_branch=580)
-    assert compatibility(arm.host_image.image, instance_type("g5g.xlarge")).verdict is Verdict.DRIVES
-    silent = GpuMachineImage.custom(ami).host_image.image
-    assert compatibility(silent, instance_type("g6.xlarge")).verdict is Verdict.UNCONFIRMED
-    assert not arm.host_image.is_floating
-    shares = GpuMachineImage.custom(ami, agent_version="1.108.3", has_mps_service=True).host_image.image
-    assert (shares.agent_version, shares.has_mps_service) == ("1.108.3", True)
-
-
-def test_the_volumes_of_a_custom_image_are_its_own() -> None:
-    ami = ec2.MachineImage.generic_linux({"us-east-1": "ami-00000000000000000"})
-    ubuntu = GpuMachineImage.custom(ami, root_device="/dev/sda1").host_image.image
-    assert (ubuntu.root_device, ubuntu.image_device) == ("/dev/sda1", "/dev/sda1")
-    rocket = GpuMachineImage.custom(ami, operating_system=OperatingSystem.BOTTLEROCKET).host_image.image
-    assert (rocket.root_device, rocket.image_device) == ("/dev/xvda", "/dev/xvdb")
-
-
 AMI = ec2.MachineImage.generic_linux({"us-east-1": "ami-00000000000000000"})
 AMI_OF_NAME = ec2.MachineImage.from_ssm_parameter("/golden/gpu")
 ROCKET: dict[str, Any] = {"operating_system": OperatingSystem.BOTTLEROCKET, "architecture": Architecture.ARM64}
-
-
-@pytest.mark.parametrize(
-    ("declared", "type_name"),
-    [
-        ({"driver_branch": 470}, "p2.xlarge"),
-        ({"driver_branch": 550}, "g4dn.xlarge"),
-        ({"driver_branch": 580}, "p3.2xlarge"),
-        ({"driver_branch": 575}, "p6-b200.48xlarge"),
-        ({"driver_version": "570.86.15"}, "p6-b200.48xlarge"),
-        ({"driver_version": "580.82.07", "driver_branch": 580}, "p6-b300.48xlarge"),
-        ({"driver_version": "595.58.03"}, "g7.2xlarge"),
-        ({"accelerator": Vendor.AMD}, "g4ad.xlarge"),
-        ({"accelerator": Vendor.GAUDI}, "dl1.24xlarge"),
-        ({"accelerator": Vendor.NEURON}, "trn2.48xlarge"),
-        ({"accelerator": None}, "m7i.large"),
-        ({"architecture": Architecture.ARM64, "accelerator": None}, "m7g.large"),
-        ({"architecture": Architecture.ARM64, "driver_branch": 580}, "g5g.xlarge"),
-        ({"architecture": Architecture.ARM64, "driver_branch": 580}, "p6e-gb200.36xlarge"),
-    ],
-)
-def test_an_image_of_ones_own_drives_what_it_declares(declared: dict[str, Any], type_name: str) -> None:
-    own = GpuMachineImage.custom(AMI, **declared)
-    assert compatibility(own.host_image.image, instance_type(type_name)).verdict is Verdict.DRIVES
 
 
 @pytest.mark.parametrize(
@@ -222,19 +126,6 @@ def test_bottlerocket_is_a_choice_on_x86(site: Site) -> None:
         ]
         system, images = each["BlockDeviceMappings"]
         assert ("VolumeSize" in system["Ebs"], images["DeviceName"]) == (False, "/dev/xvdb")
-
-
-def test_an_image_of_ones_own_reaches_the_template(site: Site) -> None:
-    image = GpuMachineImage.custom(
-        ec2.MachineImage.from_ssm_parameter("/golden/gpu"),
-        operating_system=OperatingSystem.BOTTLEROCKET,
-        architecture=Architecture.ARM64,
-        driver_branch=580,
-    )
-    site.capacity("g5g.xlarge", image=image)
-    data = site.launch_template()
-    assert site.template()["Parameters"][data["ImageId"]["Ref"]]["Default"] == "/golden/gpu"
-    assert user_data(data).lstrip().startswith("[settings.ecs]\n")
 
 
 def test_the_type_that_needs_memory_overcommit_gets_it(site: Site) -> None:

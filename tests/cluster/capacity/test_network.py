@@ -8,14 +8,12 @@ from typing import Any
 import pytest
 from aws_cdk import aws_ec2 as ec2
 
-from gpu_constructs import GpuCapacity, GpuCluster, IncompatibleError, InvalidValueError, Purchase
-from gpu_constructs.cluster.capacity.network import HostNetwork, interfaces_data, network_resources
-from gpu_constructs.facts import instance_type
-from gpu_constructs.fleet import UNKNOWN, NetworkInterface, Pool, PurchaseOption
-from gpu_constructs.fleet.host import efa_layout
+from gpu_constructs import GpuCapacity, GpuCluster, IncompatibleError, Purchase
+from gpu_constructs.cluster.capacity.network import HostNetwork
+from gpu_constructs.fleet import UNKNOWN, Pool, PurchaseOption
 from gpu_constructs.template import fleet_of, read_stacks
 from tests.rules.given import a_pool
-from tests.synthesis import Ground, Site
+from tests.synthesis import Site
 
 EFA = HostNetwork.efa()
 NO_GROUP = HostNetwork.efa(placement_group=False)
@@ -38,23 +36,6 @@ def resources_of(site: Site, resource_type: str) -> dict[str, Any]:
     return {key: each for key, each in site.template()["Resources"].items() if each["Type"] == resource_type}
 
 
-def test_a_host_has_one_plain_interface_unless_more_is_asked_for() -> None:
-    pool = applied(HostNetwork(), "p5.48xlarge", zones=3)
-    assert (pool.interfaces, pool.placement_group) == ((NetworkInterface(),), False)
-    assert not HostNetwork().needs_one_zone
-
-
-def test_efa_is_every_adapter_of_the_type_in_a_placement_group() -> None:
-    pool = applied(EFA, "p5.48xlarge", "p5e.48xlarge", zones=1)
-    assert (pool.interfaces, pool.placement_group) == (efa_layout(instance_type("p5.48xlarge")), True)
-    assert EFA.needs_one_zone
-
-
-@pytest.mark.parametrize("purchase", [PurchaseOption.CAPACITY_BLOCK, PurchaseOption.RESERVED])
-def test_what_is_reserved_is_placed_by_its_reservation(purchase: PurchaseOption) -> None:
-    assert applied(EFA, "p5.48xlarge", purchase=purchase).placement_group is False
-
-
 def test_a_reservation_is_used_before_hosts_go_on_demand(site: Site) -> None:
     """A placement group of our own is one that the reservation was not made in, and no host would run in it."""
     subnets = ec2.SubnetSelection(subnets=[site.vpc.private_subnets[0]])
@@ -66,18 +47,6 @@ def test_a_reservation_is_used_before_hosts_go_on_demand(site: Site) -> None:
     templates = site.properties("AWS::EC2::LaunchTemplate")
     assert ["Placement" in each["LaunchTemplateData"] for each in templates] == [False, False]
     assert resources_of(site, "AWS::EC2::PlacementGroup") == {}
-
-
-@pytest.mark.parametrize("purchase", [PurchaseOption.ON_DEMAND, PurchaseOption.SPOT, PurchaseOption.MIXED, UNKNOWN])
-def test_everything_else_is_placed_by_a_group(purchase: Any) -> None:
-    assert applied(EFA, "p5.48xlarge", purchase=purchase).placement_group is True
-    assert applied(NO_GROUP, "p5.48xlarge", purchase=purchase).placement_group is False
-
-
-def test_a_placement_group_does_without_efa() -> None:
-    pool = applied(HostNetwork(placement_group=True), "g6.xlarge", zones=1)
-    assert (pool.interfaces, pool.placement_group) == ((NetworkInterface(),), True)
-    assert HostNetwork(placement_group=True).needs_one_zone
 
 
 @pytest.mark.parametrize(
@@ -115,54 +84,6 @@ def test_types_without_efa_or_with_other_cards_are_refused() -> None:
         IncompatibleError, match=r"at different network cards.*one add_capacity for each layout \(2 here\)"
     ):
         applied(EFA, "p4d.24xlarge", "p5.48xlarge")
-
-
-@pytest.mark.parametrize("zones", [1, None])
-def test_zones_that_are_one_or_not_known_are_no_error(zones: int | None) -> None:
-    assert applied(EFA, "p5.48xlarge", zones=zones).zones == zones
-
-
-def test_a_group_that_does_not_keep_hosts_together_may_be_in_several_zones(site: Site) -> None:
-    spread = ec2.PlacementGroup(site.stack, "Spread", spread_level=ec2.PlacementGroupSpreadLevel.RACK)
-    assert applied(HostNetwork(placement_group=spread), "g6.xlarge", zones=3).placement_group is False
-
-
-@pytest.mark.parametrize("wrong", [None, 1, "yes", float("nan"), "${Token[TOKEN.1]}"])
-def test_efa_is_there_or_it_is_not(wrong: Any) -> None:
-    with pytest.raises(InvalidValueError, match=r"has_efa: expects True or False, got"):
-        HostNetwork(has_efa=wrong)
-
-
-@pytest.mark.parametrize("wrong", [0, 1, "mine", float("nan"), "${Token[TOKEN.1]}", ["mine"]])
-def test_a_placement_group_is_a_group_or_a_yes_or_no(wrong: Any) -> None:
-    with pytest.raises(InvalidValueError, match=r"placement_group: expects True, False or an ec2\.PlacementGroup"):
-        HostNetwork.efa(placement_group=wrong)
-
-
-@pytest.mark.parametrize("wrong", [True, 1, "sg-1"])
-def test_a_security_group_is_one(wrong: Any) -> None:
-    with pytest.raises(InvalidValueError, match=r"security_group: expects an ec2\.SecurityGroup"):
-        HostNetwork.efa(security_group=wrong)
-
-
-def test_a_security_group_for_efa_needs_efa(ground: Ground) -> None:
-    group = ec2.SecurityGroup.from_security_group_id(ground.stack, "Theirs", "sg-0123456789abcdef0")
-    with pytest.raises(InvalidValueError, match="works with EFA only"):
-        HostNetwork(efa_security_group=group)
-
-
-@pytest.mark.parametrize("name", ["p4d.24xlarge", "p5.48xlarge", "p6-b300.48xlarge", "g6.8xlarge"])
-def test_every_interface_is_written_with_both_groups(name: str) -> None:
-    layout = efa_layout(instance_type(name))
-    data = interfaces_data(layout, ["sg-hosts", "sg-efa"])
-    assert [(each["NetworkCardIndex"], each["DeviceIndex"], each["InterfaceType"]) for each in data] == [
-        (each.card, each.device, each.type) for each in layout
-    ]
-    allowed = {"NetworkCardIndex", "DeviceIndex", "InterfaceType", "Groups", "DeleteOnTermination"}
-    for each in data:
-        assert each.keys() == allowed
-        assert each["Groups"] == ["sg-hosts", "sg-efa"]
-        assert each["DeleteOnTermination"] is True
 
 
 @pytest.fixture(scope="module")
@@ -208,21 +129,6 @@ def test_the_placement_group_is_deleted_after_the_hosts(with_efa: Site) -> None:
     assert f'"{hosts}"' not in json.dumps([everything[group], everything[template]])
 
 
-def test_without_efa_nothing_is_made_and_nothing_is_written(site: Site) -> None:
-    resources = made(site, HostNetwork(), "p4d.24xlarge")
-    assert (resources.placement_group, resources.efa_security_group) == (None, None)
-    assert len(site.launch_template()["NetworkInterfaces"]) == 1
-    assert "Placement" not in site.launch_template()
-    assert len(resources_of(site, "AWS::EC2::SecurityGroup")) == 1
-
-
-def test_a_placement_group_alone_leaves_the_interfaces_as_they_are(site: Site) -> None:
-    made(site, HostNetwork(placement_group=True), "g6.xlarge")
-    assert len(site.launch_template()["NetworkInterfaces"]) == 1
-    assert "InterfaceType" not in site.launch_template()["NetworkInterfaces"][0]
-    assert "GroupName" in site.launch_template()["Placement"]
-
-
 def test_groups_that_are_given_are_used_and_none_is_made(site: Site) -> None:
     placement = ec2.PlacementGroup.from_placement_group_name(site.stack, "Theirs", "ours-since-2024")
     security = ec2.SecurityGroup.from_security_group_id(site.stack, "Shared", "sg-0123456789abcdef0")
@@ -264,14 +170,6 @@ def test_the_template_says_what_the_capacity_holds(site: Site) -> None:
         name: (each.interfaces, each.placement_group) for name, each in held.items()
     }
     assert [each.placement_group for each in held.values()][-4:] == [True, True, False, False]
-
-
-def test_two_capacities_of_one_cluster_have_their_own_groups(site: Site) -> None:
-    for name in ("A", "B"):
-        capacity = site.capacity("p4d.24xlarge", name=name)
-        network_resources(capacity, network=EFA, pool=applied(EFA, "p4d.24xlarge"), vpc=site.vpc)
-    assert len(resources_of(site, "AWS::EC2::PlacementGroup")) == 2
-    assert len(resources_of(site, "AWS::EC2::SecurityGroupEgress")) == 2
 
 
 @pytest.mark.parametrize(("allow_all_outbound", "rules"), [(True, ["GPU254"]), (False, [])])

@@ -9,7 +9,7 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ec2 as ec2
 
-from gpu_constructs import GpuConstructsError, IncompatibleError, InvalidValueError, Purchase
+from gpu_constructs import IncompatibleError, InvalidValueError, Purchase
 from gpu_constructs.fleet import UNKNOWN, Block, Distribution, PurchaseOption, Reservation
 from tests.synthesis import Ground, Properties, Site
 
@@ -44,13 +44,6 @@ def blocked(shared_site: Site) -> Site:
 
 
 # On demand and spot
-
-
-def test_on_demand_is_what_there_is_without_a_word(site: Site) -> None:
-    group = hosts(site, Purchase.on_demand())
-    assert Purchase() == Purchase.on_demand()
-    assert not group.keys() & {"MixedInstancesPolicy", "CapacityReservationSpecification"}
-    assert "InstanceMarketOptions" not in site.launch_template()
 
 
 SPOT: dict[str, tuple[dict[str, int], int, int, PurchaseOption]] = {
@@ -94,12 +87,6 @@ def test_a_base_of_the_deploy_reaches_the_template_and_is_known_to_be_unknown(si
     assert capacity.pool.bought.distribution == Distribution(
         on_demand_base=UNKNOWN, on_demand_percentage=0, spot_allocation="price-capacity-optimized"
     )
-
-
-@pytest.mark.parametrize("wrong", [-1, 1.5, True, "1", None, float("nan")])
-def test_a_base_is_a_number_of_hosts(wrong: Any) -> None:
-    with pytest.raises(InvalidValueError, match="on_demand_base: expects a whole number of hosts"):
-        Purchase.spot(on_demand_base=wrong)
 
 
 @pytest.mark.parametrize("wrong", [-1, 100, 101, 0.5, True, "50"])
@@ -177,11 +164,6 @@ def test_a_reservation_has_an_id_of_ec2(wrong: Any) -> None:
         block(reservation_id=wrong)
 
 
-def test_an_arn_instead_of_an_id_is_told_where_it_goes() -> None:
-    with pytest.raises(InvalidValueError, match="the id behind the last slash"):
-        Purchase.reservations(reservation_id=f"arn:aws:ec2:us-east-1:123456789012:capacity-reservation/{ID}")
-
-
 @pytest.mark.parametrize("wrong", ["reserved", ID, f"{GROUP}/", "arn:aws:ec2:us-east-1:123456789012:group/a", 5, ""])
 def test_a_group_of_reservations_has_an_arn(wrong: Any) -> None:
     with pytest.raises(InvalidValueError, match="resource_group_arn: .* is not the ARN of a resource group"):
@@ -193,30 +175,12 @@ def test_a_reservation_or_a_group_and_not_both() -> None:
         Purchase.reservations(reservation_id=ID, resource_group_arn=GROUP)
 
 
-@pytest.mark.parametrize("wrong", [1, None, "yes"])
-def test_only_is_a_flag(wrong: Any) -> None:
-    with pytest.raises(InvalidValueError, match="only: expects True or False"):
-        Purchase.reservations(only=wrong)
-
-
-@pytest.mark.parametrize("wrong", [0, -1, 1.0, True, "2"])
-def test_reserved_hosts_are_counted(wrong: Any) -> None:
-    with pytest.raises(InvalidValueError, match="instances: expects a whole number of hosts"):
-        Purchase.reservations(instances=wrong)
-    with pytest.raises(InvalidValueError, match="instances: expects a whole number of hosts"):
-        block(instances=wrong)
-
-
 def test_more_hosts_than_are_reserved_never_start(ground: Ground) -> None:
     for purchase in (Purchase.reservations(only=True, instances=1), block(instances=1)):
         with pytest.raises(IncompatibleError, match="max_instances is 2 and 1 host is reserved") as error:
             in_block(ground, purchase)
         assert error.value.argument == "max_instances"
         assert error.value.fix == "lower max_instances to 1"
-
-
-def test_above_what_is_reserved_hosts_start_on_demand(site: Site) -> None:
-    assert hosts(site, Purchase.reservations(instances=1))["MaxSize"] == "2"
 
 
 def test_how_many_are_reserved_stands_in_the_metadata(site: Site) -> None:
@@ -236,14 +200,6 @@ def test_one_reservation_is_of_one_type(ground: Ground) -> None:
         with pytest.raises(IncompatibleError, match="is of one instance type") as error:
             in_block(ground, purchase, "p5.48xlarge", "p5e.48xlarge")
         assert error.value.argument == "instance_types"
-
-
-def test_other_types_run_on_demand_or_in_other_reservations_of_a_group(site: Site) -> None:
-    for number, purchase in enumerate(
-        (Purchase.reservations(reservation_id=ID), Purchase.reservations(resource_group_arn=GROUP, only=True))
-    ):
-        capacity = site.capacity("g6.xlarge", "g6.2xlarge", name=f"C{number}", purchase=purchase)
-        assert capacity.pool.bought.distribution == Distribution()
 
 
 def test_one_reservation_is_not_for_several_shapes(site: Site) -> None:
@@ -318,11 +274,6 @@ def test_times_have_a_time_zone(argument: str, wrong: Any, words: str) -> None:
         block(**{argument: wrong})
 
 
-def test_an_end_is_needed() -> None:
-    with pytest.raises(InvalidValueError, match="ends: expects a time"):
-        block(ends=None)
-
-
 @pytest.mark.parametrize("ends", [START, START - timedelta(days=1), START + timedelta(minutes=45)])
 def test_tasks_have_some_time_between_start_and_drain(ends: datetime) -> None:
     with pytest.raises(InvalidValueError, match="ends: .* leaves no time for tasks"):
@@ -342,42 +293,6 @@ def test_the_drain_is_before_ec2_terminates(wrong: Any) -> None:
     assert error.value.allowed == "31 or more"
 
 
-def test_a_drain_from_before_the_calendar_is_refused() -> None:
-    with pytest.raises(InvalidValueError, match="leaves no time for tasks"):
-        block(starts=None, drain_minutes=2**31 - 1)
-
-
-def test_a_lead_of_the_deploy_cannot_be_taken_from_a_time(ground: Ground) -> None:
-    with pytest.raises(InvalidValueError, match="only known at deploy time"):
-        block(drain_minutes=ground.number("Lead"))
-
-
 def test_nothing_can_be_kept_running_before_the_block_starts(ground: Ground) -> None:
     with pytest.raises(IncompatibleError, match="the smallest number of hosts is 1, and none can start before"):
         in_block(ground, block(), min_instances=1)
-
-
-def test_sizes_of_the_deploy_are_scheduled_as_they_are(site: Site) -> None:
-    in_block(site, block(instances=site.number("Reserved")), max_instances=site.number("Most"))
-    start, _ = site.properties("AWS::AutoScaling::ScheduledAction")
-    assert (start["MinSize"], start["MaxSize"]) == ({"Ref": "Most"}, {"Ref": "Most"})
-
-
-def test_a_good_block_has_no_warning(blocked: Site) -> None:
-    assert blocked.warnings() == []
-
-
-def test_a_refused_purchase_leaves_nothing_behind(site: Site) -> None:
-    with pytest.raises(GpuConstructsError):
-        hosts(site, block())
-    assert site.cluster.capacities == ()
-    assert not [each for each in site.children() if "/Capacity" in each]
-
-
-@pytest.mark.parametrize("wrong", [None, "spot", PurchaseOption.SPOT, True])
-def test_a_purchase_is_made_by_the_class(ground: Ground, wrong: Any) -> None:
-    if wrong is None:
-        assert ground.capacity("g6.xlarge", purchase=wrong).pool.bought.option is PurchaseOption.ON_DEMAND
-        return
-    with pytest.raises(InvalidValueError, match="purchase: expects a Purchase"):
-        ground.capacity("g6.xlarge", purchase=wrong)

@@ -38,11 +38,6 @@ def test_steps_and_target_reach_the_capacity_provider(site: Site) -> None:
     }
 
 
-def test_a_step_that_is_only_known_at_deploy_time_is_passed_on(site: Site) -> None:
-    site.capacity("g6.xlarge", scaling=HostScaling(maximum_scaling_step_size=site.number("Step")))
-    assert _managed_scaling(site)["MaximumScalingStepSize"] == {"Ref": "Step"}
-
-
 @pytest.mark.parametrize(
     ("argument", "value", "allowed"),
     [
@@ -66,12 +61,6 @@ def test_steps_that_contradict_each_other_are_refused() -> None:
         HostScaling(minimum_scaling_step_size=5, maximum_scaling_step_size=2)
 
 
-@pytest.mark.parametrize("value", [WarmPool(), 2, "Stopped"])
-def test_warm_hosts_of_another_kind_are_refused(value: Any) -> None:
-    with pytest.raises(InvalidValueError, match="expects a WarmHosts"):
-        HostScaling(warm_hosts=value)
-
-
 def test_warm_hosts_are_a_warm_pool_of_exactly_their_number(site: Site) -> None:
     made = site.capacity("g6.xlarge", scaling=HostScaling(warm_hosts=WarmHosts(hosts=2)))
     assert site.warnings() == []
@@ -80,24 +69,6 @@ def test_warm_hosts_are_a_warm_pool_of_exactly_their_number(site: Site) -> None:
     assert pool == {"MinSize": 2, "MaxGroupPreparedCapacity": 2, "PoolState": "Stopped"}
     assert made.pool.group.warm_pool == WarmPool(state="Stopped", min_size=2, max_prepared=2)
     assert "\nECS_WARM_POOLS_CHECK=true\n" in user_data(site.launch_template())
-
-
-def test_warm_hosts_may_run_and_be_more(site: Site) -> None:
-    site.capacity("g6.xlarge", scaling=HostScaling(warm_hosts=WarmHosts(hosts=1, state="Running", max_prepared=3)))
-    pool = site.only(_WARM_POOL)
-    assert (pool["MinSize"], pool["MaxGroupPreparedCapacity"], pool["PoolState"]) == (1, 3, "Running")
-
-
-def test_no_warm_hosts_are_no_warm_pool(site: Site) -> None:
-    site.capacity("g6.xlarge")
-    assert site.properties(_WARM_POOL) == []
-    assert "ECS_WARM_POOLS_CHECK" not in user_data(site.launch_template())
-
-
-def test_several_types_on_demand_may_be_kept_warm(site: Site) -> None:
-    site.capacity("g6.xlarge", "g6.2xlarge", scaling=HostScaling(warm_hosts=WarmHosts(hosts=1)))
-    assert site.warnings() == []
-    assert site.only(_WARM_POOL)["MinSize"] == 1
 
 
 @pytest.mark.parametrize("base", [0, 1])

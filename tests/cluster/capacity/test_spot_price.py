@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import aws_cdk as cdk
 import pytest
 
 from gpu_constructs import InvalidValueError, Purchase
@@ -28,15 +27,6 @@ def test_the_policy_says_the_price_as_text(site: Site) -> None:
     found = read_stacks([site.app.synth().directory])
     pools = fleet_of(found.stacks, tasks=found.tasks, remarks=found.remarks).pools
     assert [each.bought for each in pools] == [each.bought for each in held]
-
-
-def test_a_price_of_the_deploy_passes(site: Site) -> None:
-    text = cdk.CfnParameter(site.stack, "Text", type="String").value_as_string
-    number = cdk.CfnParameter(site.stack, "Number", type="Number").value_as_number
-    for name, price in (("A", text), ("B", number)):
-        site.capacity("g6.xlarge", name=name, purchase=Purchase.spot(max_price_usd_per_hour=price))
-    policies = [each["MixedInstancesPolicy"] for each in site.properties("AWS::AutoScaling::AutoScalingGroup")]
-    assert [each["InstancesDistribution"]["SpotMaxPrice"] for each in policies] == [{"Ref": "Text"}, {"Ref": "Number"}]
 
 
 @pytest.mark.parametrize("wrong", [0, -1, 0.0009, True, "1.25", "", float("nan"), float("inf"), 10**255, []])

@@ -8,7 +8,6 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import aws_cdk as cdk
 import pytest
 
 from gpu_constructs import GpuMachineImage, HostStorage, IncompatibleError, InvalidValueError
@@ -36,18 +35,6 @@ def test_images_on_local_disks_need_no_room_on_the_root_volume() -> None:
     assert HostStorage(images_gib=400, images_on_local_disks=True).root_volume_gib == 100
 
 
-@pytest.mark.parametrize("value", [0, -1, True, "20", float("nan"), float("inf"), 30000])
-def test_images_of_no_size_are_refused(value: Any) -> None:
-    with pytest.raises(InvalidValueError) as raised:
-        HostStorage(images_gib=value)
-    assert raised.value.argument == "images_gib"
-
-
-def test_a_size_of_images_is_not_left_to_the_deploy(ground: Ground) -> None:
-    with pytest.raises(InvalidValueError, match="expects the GiB of container images"):
-        HostStorage(images_gib=ground.number("Images"))
-
-
 def test_sizes_and_throughput_with_the_iops_that_it_needs_reach_the_template(site: Site) -> None:
     of_deploy = HostStorage(root_volume_gib=site.number("Size"), images_gib=50)
     for name, storage in (("Images", HostStorage(images_gib=28.5)), ("Token", of_deploy)):
@@ -69,18 +56,6 @@ def test_throughput_outside_gp3_is_refused(value: Any) -> None:
     assert (raised.value.argument, raised.value.allowed) == ("root_volume_mib_per_second", "125 to 2000")
 
 
-def test_throughput_is_not_left_to_the_deploy(ground: Ground) -> None:
-    with pytest.raises(InvalidValueError, match="does not say how many IOPS"):
-        HostStorage(root_volume_mib_per_second=ground.number("Throughput"))
-
-
-@pytest.mark.parametrize("flag", ["prefer_cached_images", "images_on_local_disks", "scratch_on_local_disks"])
-@pytest.mark.parametrize("value", [1, "yes", None])
-def test_a_choice_is_true_or_false(flag: str, value: Any) -> None:
-    with pytest.raises(InvalidValueError, match="expects True or False"):
-        HostStorage(**{flag: value})
-
-
 def test_cached_images_are_preferred_by_choice_only(site: Site) -> None:
     site.capacity("g6.xlarge", name="Asks")
     site.capacity("g6.xlarge", name="Keeps", storage=HostStorage(prefer_cached_images=True))
@@ -92,11 +67,6 @@ def test_cached_images_are_preferred_by_choice_only(site: Site) -> None:
     assert '\nimage-pull-behavior = "prefer-cached"\n' in arm
 
 
-def test_a_task_mounts_scratch_space_by_its_path() -> None:
-    assert HostStorage(scratch_on_local_disks=True).scratch_path == "/mnt/local-disks/scratch"
-    assert HostStorage(images_on_local_disks=True).scratch_path is None
-
-
 @pytest.mark.parametrize("choice", ["images_on_local_disks", "scratch_on_local_disks"])
 def test_types_without_local_disks_are_refused(ground: Ground, choice: str) -> None:
     with pytest.raises(IncompatibleError, match="m7i.large has no local disks") as raised:
@@ -105,13 +75,6 @@ def test_types_without_local_disks_are_refused(ground: Ground, choice: str) -> N
     assert (raised.value.rule, raised.value.fix) == ("GPU174", "only m6id.large")
     with pytest.raises(IncompatibleError, match="g5g.xlarge has no local disks"):
         ground.capacity("g5g.xlarge", storage=HostStorage(**_chosen(choice)))
-
-
-def test_a_type_that_is_a_token_is_said(site: Site) -> None:
-    name = cdk.CfnParameter(site.stack, "Type").value_as_string
-    site.capacity(name, image=GpuMachineImage.newest("al2023-gpu"), storage=HostStorage(scratch_on_local_disks=True))
-    (said,) = site.findings("GPU174")
-    assert "whether the hosts have any is not known before the deploy" in said
 
 
 def test_images_that_do_not_fit_on_the_disks_are_refused(ground: Ground) -> None:
@@ -280,11 +243,3 @@ def test_a_host_without_disks_says_so_and_starts_no_docker(lines: dict[str, str]
     assert failed.returncode == 1
     assert "this host has no NVMe instance store" in failed.stderr
     assert host.calls == []
-
-
-def test_the_script_is_one_that_bash_reads(lines: dict[str, str], tmp_path: Path) -> None:
-    host = Host(tmp_path, lines["both"])
-    bash = shutil.which("bash")
-    assert bash
-    checked = subprocess.run([bash, "-n", str(host.script)], capture_output=True, text=True, check=False)
-    assert (checked.returncode, checked.stderr) == (0, "")

@@ -6,7 +6,6 @@ from typing import Any
 
 import aws_cdk as cdk
 import pytest
-from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs import (
@@ -69,13 +68,6 @@ def test_hosts_run_where_the_clusters_hosts_run_and_let_nothing_in(site: Site) -
     assert "SecurityGroupIngress" not in site.only("AWS::EC2::SecurityGroup")
     (group,) = network["SecurityGroups"]
     assert "HostSecurityGroup" in group["Fn::GetAtt"][0]
-
-
-def test_its_own_subnets(site: Site) -> None:
-    zone = ec2.SubnetSelection(subnets=[site.vpc.private_subnets[0]])
-    capacity = managed(site, vpc_subnets=zone)
-    assert len(launch(site)["NetworkConfiguration"]["Subnets"]) == 1
-    assert capacity.pool.zones == 1
 
 
 def test_the_defaults_are_those_of_production(site: Site) -> None:
@@ -152,20 +144,6 @@ def test_local_disks_take_the_place_of_the_volume(site: Site) -> None:
     assert "StorageConfiguration" not in written
 
 
-def test_numbers_of_the_deploy(site: Site) -> None:
-    number = site.number("Number")
-    managed(site, operation=ManagedOperation(scale_in_after_seconds=number), storage=ManagedStorage(volume_gib=number))
-    assert provider(site)["InfrastructureOptimization"] == {"ScaleInAfter": {"Ref": "Number"}}
-    assert launch(site)["StorageConfiguration"] == {"StorageSizeGiB": {"Ref": "Number"}}
-
-
-def test_a_group_of_the_deploy(site: Site) -> None:
-    arn = cdk.CfnParameter(site.stack, "Group").value_as_string
-    capacity = managed(site, purchase=ManagedPurchase.reservations(resource_group_arn=arn, only=True))
-    assert launch(site)["CapacityReservations"]["ReservationGroupArn"] == {"Ref": "Group"}
-    assert capacity.pool.bought.reservation == Reservation(preference="RESERVATIONS_ONLY", group=UNKNOWN)
-
-
 def roles(site: Site) -> dict[str, Properties]:
     return {
         each["AssumeRolePolicyDocument"]["Statement"][0]["Principal"]["Service"]: each
@@ -206,24 +184,6 @@ def test_roles_are_made_once_for_all_capacities_of_a_cluster(site: Site) -> None
     assert (
         len({str(each["ManagedInstancesProvider"]["InfrastructureRoleArn"]) for each in site.properties(PROVIDER)}) == 1
     )
-
-
-def test_a_cluster_without_managed_instances_has_no_such_roles(site: Site) -> None:
-    site.capacity("g6.xlarge")
-    assert roles(site) == {}
-
-
-def test_the_way_out_of_the_hosts_outlasts_them(site: Site) -> None:
-    site.make_vpc()
-    managed(site)
-    (resource,) = [each for each in site.template()["Resources"].values() if each["Type"] == PROVIDER]
-    assert any("DefaultRoute" in each for each in resource["DependsOn"])
-
-
-def test_policies_are_part_of_their_roles_so_that_none_goes_before_the_provider(site: Site) -> None:
-    managed(site)
-    assert site.properties("AWS::IAM::Policy") == []
-    assert not [each for each in site.template()["Resources"].values() if each["Type"].startswith("Custom::")]
 
 
 def test_faces_that_tasks_and_services_need(site: Site) -> None:
@@ -282,61 +242,10 @@ def test_what_is_refused_leaves_nothing_behind(
     assert untouched.children() == before
 
 
-def test_a_taken_id_leaves_the_first_as_it_was(site: Site) -> None:
-    managed(site)
-    before = site.children()
-    with pytest.raises(InvalidValueError, match="already used"):
-        managed(site)
-    assert site.children() == before
-
-
-@pytest.mark.parametrize("group", ["gpus", "arn:aws:ec2:us-east-1:123456789012:capacity-reservation/cr-0", None, 5])
-def test_what_is_no_resource_group(group: Any) -> None:
-    with pytest.raises(InvalidValueError, match="not the ARN of a resource group") as caught:
-        ManagedPurchase.reservations(resource_group_arn=group)
-    assert caught.value.argument == "resource_group_arn"
-
-
-@pytest.mark.parametrize(
-    ("argument", "value"),
-    [
-        ("automatic_repair", None),
-        ("detailed_monitoring", 1),
-        ("propagate_tags", "yes"),
-        ("fips", "on"),
-        ("scale_in_after_seconds", 3601),
-        ("scale_in_after_seconds", -2),
-        ("scale_in_after_seconds", True),
-    ],
-)
-def test_what_is_no_operation(argument: str, value: Any) -> None:
-    with pytest.raises(InvalidValueError) as caught:
-        ManagedOperation(**{argument: value})
-    assert caught.value.argument == argument
-
-
-@pytest.mark.parametrize(
-    ("arguments", "argument"),
-    [({"volume_gib": 0}, "volume_gib"), ({"volume_gib": 1.5}, "volume_gib"), ({"local_disks": None}, "local_disks")],
-)
-def test_what_is_no_storage(arguments: dict[str, Any], argument: str) -> None:
-    with pytest.raises(InvalidValueError) as caught:
-        ManagedStorage(**arguments)
-    assert caught.value.argument == argument
-
-
 def test_a_name_is_taken_once_whatever_the_kind(site: Site) -> None:
     site.capacity("g6.xlarge", capacity_provider_name="gpus")
     with pytest.raises(InvalidValueError, match="already called 'gpus'"):
         managed(site, capacity_provider_name="gpus")
-
-
-def test_a_stack_whose_name_ecs_refuses(site: Site) -> None:
-    stack = cdk.Stack(site.app, "EcsThings")
-    cluster = GpuCluster(stack, "Cluster", vpc=ec2.Vpc(stack, "Vpc", restrict_default_security_group=False))
-    cluster.add_managed_capacity("Managed", instance_types=["g6.xlarge"])
-    (written,) = site.properties(PROVIDER, stack)
-    assert written["Name"].startswith("cp-")
 
 
 def served(cluster: GpuCluster, scope: cdk.Stack) -> GpuService:
@@ -365,19 +274,6 @@ def test_a_cluster_of_another_stack_keeps_its_own_list(site: Site) -> None:
     (written,) = site.properties(PROVIDER, other)
     assert "Fn::ImportValue" in written["ClusterName"]
     assert site.properties("AWS::ECS::ClusterCapacityProviderAssociations", other) == []
-
-
-def test_an_imported_cluster_whose_list_another_stack_writes(site: Site) -> None:
-    def imported(stack: cdk.Stack) -> GpuCluster:
-        vpc = ec2.Vpc(stack, "Vpc", restrict_default_security_group=False)
-        cluster = ecs.Cluster.from_cluster_attributes(stack, "Imported", cluster_name="prod", vpc=vpc)
-        return GpuCluster(stack, "Gpu", cluster=cluster)
-
-    imported(site.stack).add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
-    other = cdk.Stack(site.app, "Other")
-    served(imported(other), other)
-    (written,) = site.properties(PROVIDER, other)
-    assert written["ClusterName"] == "prod"
 
 
 def test_cdk_and_our_own_checks_find_nothing(recommended_flags: Site) -> None:

@@ -10,7 +10,7 @@ import pytest
 from aws_cdk import aws_sns as sns
 from aws_cdk import aws_sqs as sqs
 
-from gpu_constructs import AlarmLimits, GpuJob, InvalidValueError, UnknownNameError
+from gpu_constructs import AlarmLimits, GpuJob, InvalidValueError
 from gpu_constructs.cluster.monitoring.watched import GROUP_METRICS
 from tests.synthesis import Site
 
@@ -66,12 +66,6 @@ DEMAND = ("AWS/ECS/ManagedScaling", "CapacityProviderReservation")
 def test_tasks_wait(watched: Watched, demand: dict[int, float], goes_off: bool) -> None:
     samples = _each_minute({DEMAND: demand}, _of_pool(watched, "L4"))
     assert _went_off(watched.alarms["L4TasksWait"], samples) is goes_off
-
-
-def test_hosts_that_wait_longer_than_they_need_raise_the_alarm_after_that_time(watched: Watched) -> None:
-    samples = _each_minute({DEMAND: {0: 100, 600: 150}}, _of_pool(watched, "L4"))
-    states = states_of(watched.alarms["L4TasksWait"], samples, 2 * HOUR)
-    assert states.index("ALARM") == (600 // 60) + 14
 
 
 @pytest.mark.parametrize(
@@ -173,13 +167,6 @@ def test_hosts_that_are_in_service_and_not_measured(watched: Watched, measured: 
     assert _went_off(watched.alarms["L4Unmeasured"], samples) is goes_off
 
 
-def test_one_host_that_lacks_gpus_is_not_hidden_by_those_that_do_not(watched: Watched) -> None:
-    samples = Samples()
-    for second in range(0, HOUR, 60):
-        samples.send("GpuConstructs", "MissingGPUs", {"ClusterName": watched.cluster}, second, 0, 1, 0, 0)
-    assert _went_off(watched.alarms["MissingGpus"], samples)
-
-
 @pytest.mark.parametrize(
     ("metric", "alarm", "seconds", "goes_off"),
     [
@@ -273,20 +260,6 @@ def test_a_limit_that_no_alarm_has_is_refused(limits: dict[str, Any], message: s
         AlarmLimits(**limits)
 
 
-def test_a_limit_in_a_message_is_the_default() -> None:
-    for argument in AlarmLimits.__dataclass_fields__:
-        if argument != "capacity_block_ends":
-            with pytest.raises(InvalidValueError, match=f"fix: {argument}={getattr(AlarmLimits(), argument)}$"):
-                AlarmLimits(**{argument: -1})  # type: ignore[arg-type] # by name
-
-
-def test_a_name_that_no_alarm_has_is_refused_with_those_like_it(watched: Watched) -> None:
-    alarms = watched.monitoring.alarms
-    with pytest.raises(UnknownNameError, match="no alarm of this name.*did you mean L4TasksWait"):
-        alarms["L5TasksWait"]
-    assert (alarms.get("L5TasksWait"), "L5TasksWait" in alarms) == (None, False)
-
-
 def test_alarms_of_measurements_come_with_the_first_capacity_that_is_measured(site: Site) -> None:
     alarms = site.cluster.add_monitoring("Monitoring").alarms
     assert set(alarms) == {"CannotPlace", "Interruptions", "JobsOverTime"}
@@ -320,12 +293,6 @@ def test_alarms_of_jobs_tell_whoever_is_told_of_the_cluster(site: Site, is_first
         if isinstance(each["AlarmDescription"], str)
     )
     assert all(each["AlarmActions"] == [{"Ref": "TopicBFC7AF6E"}] for each in alarms)
-
-
-def test_limits_of_another_kind_are_refused_and_leave_nothing(site: Site) -> None:
-    with pytest.raises(InvalidValueError, match="alarms: expects an AlarmLimits"):
-        site.cluster.add_monitoring("Monitoring", alarms={"idle_minutes": 5})  # type: ignore[arg-type] # as users do
-    assert not any("Monitoring" in each for each in site.children())
 
 
 def test_every_alarm_says_what_to_do_where_the_guide_says_more(watched: Watched) -> None:

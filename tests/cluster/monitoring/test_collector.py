@@ -127,14 +127,6 @@ def test_a_fatal_xid_is_reported_once_and_others_are_counted(folder: Path) -> No
     assert metrics(said[-2:])["UnhealthyGPUs", (ALL,)] == 3
 
 
-def test_of_what_was_logged_before_the_daemon_started_faults_of_programs_are_not_counted_again(folder: Path) -> None:
-    host = Host(folder, Ecs())
-    host.logs("NVRM: Xid (PCI:0000:00:1e): 31, pid=1", "NVRM: Xid (PCI:0000:00:1e): 48, pid=1")
-    daemon, said = host.daemon()
-    daemon.minute(60)
-    assert (metrics(said)["ApplicationXids", (ALL,)], metrics(said)["FatalXids", (ALL,)]) == (0, 1)
-
-
 def test_a_fatal_xid_is_reported_though_the_driver_answers_no_more(folder: Path) -> None:
     ecs = Ecs()
     host = Host(folder, ecs)
@@ -164,13 +156,6 @@ def test_a_gpu_that_is_missing_is_reported_after_two_minutes(folder: Path, nothi
     assert [(each["xid"], each["reason"]) for each in details(ecs)] == [(None, f"the driver shows {seen} of 2 GPUs")]
 
 
-@pytest.mark.parametrize(("count", "seen"), [("0.125", 1), ("1", 1)])
-def test_a_part_of_a_gpu_is_one(folder: Path, count: str, seen: int) -> None:
-    daemon, said = Host(folder, Ecs(gpus=count)).daemon()
-    daemon.minute(60)
-    assert (metrics(said)["MissingGPUs", (ALL,)], metrics(said)["GPUs", (ALL,)]) == (0, seen)
-
-
 def test_a_fault_waits_until_it_can_be_sent(folder: Path) -> None:
     ecs = Ecs()
     host = Host(folder, ecs)
@@ -184,16 +169,6 @@ def test_a_fault_waits_until_it_can_be_sent(folder: Path) -> None:
     ecs.is_down = False
     daemon.minute(240)
     assert len(ecs.events) == 1
-
-
-def test_errors_in_memory_are_counted_as_they_come(folder: Path) -> None:
-    host = Host(folder, Ecs())
-    daemon, said = host.daemon()
-    for errors in (2, 2, 5):
-        text = recorded("t4.xml").decode().replace("<dram_uncorrectable>0", f"<dram_uncorrectable>{errors}")
-        host.shows(text.encode())
-        daemon.minute(60)
-    assert [metrics([each])["UncorrectedEccErrors", (ALL,)] for each in said if "UncorrectedEcc" in each] == [0, 0, 3]
 
 
 def test_without_privileges_it_reads_what_the_agent_shares(folder: Path) -> None:

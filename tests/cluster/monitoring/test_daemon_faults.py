@@ -152,17 +152,6 @@ def test_the_log_says_which_gpu_it_was_and_who_had_it(tmp_path: Path, ecs: Ecs) 
     assert line["ContainerInstanceArn"] == INSTANCE
 
 
-def test_a_storm_of_xids_is_a_line(tmp_path: Path, ecs: Ecs) -> None:
-    host = Host(tmp_path, ecs)
-    daemon, said = host.daemon()
-    daemon.minute(0)
-    host.logs(*["NVRM: Xid (PCI:0000:00:1e): 31, pid=1"] * 20_000)
-    before = len(said)
-    daemon.minute(60)
-    assert len(said) - before == 3
-    assert host_line(said)["ApplicationXids"] == 20_000
-
-
 def test_a_fault_is_sent_again_each_hour_until_it_is_gone(tmp_path: Path) -> None:
     ecs = Ecs(gpus="2")
     host = Host(tmp_path, ecs)
@@ -193,19 +182,6 @@ def test_a_minute_of_a_gpu_is_less_than_a_kilobyte_of_log(tmp_path: Path) -> Non
     assert 900 < sum(len(each) + 26 for each in said) / 8 < 1000
 
 
-def test_what_it_prints_may_go_nowhere_and_faults_are_sent_all_the_same(tmp_path: Path, ecs: Ecs) -> None:
-    host = Host(tmp_path, ecs)
-    host.logs(LOST)
-    daemon, _ = host.daemon()
-
-    def full(_: str) -> None:
-        raise OSError("no space left on device")
-
-    daemon.say = full
-    daemon.minute(0)
-    assert [each["xid"] for each in details(ecs)] == [79]
-
-
 def test_an_agent_that_answers_a_byte_at_a_time_holds_nothing_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ecs_host, "SECONDS_OF_AGENT", 0.3)
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -224,16 +200,6 @@ def test_an_agent_that_answers_a_byte_at_a_time_holds_nothing_up(monkeypatch: py
         with pytest.raises(Unreadable, match="something else than JSON"):
             host.ask_agent()
         assert time.monotonic() - began < 5
-
-
-def test_a_host_that_has_not_registered_is_asked_again(ecs: Ecs) -> None:
-    host = EcsHost("gpus", "http://agent", lambda _: ecs)
-    host._get = lambda path: {**ecs.get(path), "ContainerInstanceArn": None}  # type: ignore[method-assign,dict-item]
-    with pytest.raises(Unreadable, match="has not registered"):
-        host.ask_agent()
-    host._get = ecs.get  # type: ignore[method-assign]
-    host.ask_agent()
-    assert host.instance == {"containerInstanceArn": INSTANCE}
 
 
 def test_a_flood_of_the_kernel_log_is_read_in_a_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

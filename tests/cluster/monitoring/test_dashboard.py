@@ -66,11 +66,6 @@ def test_a_table_says_why_services_cannot_place_tasks() -> None:
     ]
 
 
-def test_a_table_says_why_tasks_did_not_start() -> None:
-    rows = answer_of(_widget("Why tasks did not start")["query"], EVENTS)
-    assert rows == [{"times": "1", "task_group": "job:nightly", "reason": "Timeout waiting for capacity"}]
-
-
 def test_a_table_has_the_last_interruptions() -> None:
     rows = answer_of(_widget("The last interruptions and ends of Capacity Blocks")["query"], EVENTS)
     assert [each["what"] for each in rows] == [
@@ -94,15 +89,6 @@ def test_a_table_has_hosts_with_faults_and_what_could_not_be_read() -> None:
         ("i-3", "1", ""),
         ("i-2", "0", "Xid 79"),
     ]
-
-
-def test_what_the_alarms_for_gpus_watch_is_on_the_dashboard() -> None:
-    shown = {each[1] for each in _widget("GPUs that failed or are missing")["metrics"]}
-    assert shown == {"UnhealthyGPUs", "MissingGPUs"}
-
-
-def test_every_graph_has_lines() -> None:
-    assert all(_lines(each["properties"]["title"]) for each in BODY["widgets"] if each["type"] == "metric")
 
 
 def test_a_cluster_without_capacity_has_no_graph_without_lines() -> None:

@@ -8,10 +8,9 @@ from typing import Any
 import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ecs as ecs
-from aws_cdk import aws_kms as kms
 from aws_cdk import aws_logs as logs
 
-from gpu_constructs import GpuCapacity, GpuCluster, GpuTaskDefinition, IncompatibleError, InvalidValueError
+from gpu_constructs import GpuCapacity, GpuCluster, GpuTaskDefinition, InvalidValueError
 from gpu_constructs.cluster.monitoring.daemon_task import program
 from gpu_constructs.cluster.monitoring.options import KEPT
 from tests.synthesis import Properties, Site, app_in, user_data
@@ -105,10 +104,6 @@ def chosen(sites: dict[str, Monitored]) -> Monitored:
     return sites["Chosen"]
 
 
-def test_nothing_is_warned_of(sites: dict[str, Monitored]) -> None:
-    assert {name: each.warnings(unchanged=True) for name, each in sites.items()} == {name: [] for name in sites}
-
-
 def test_a_daemon_runs_on_every_host_with_nvidia_gpus_and_takes_none(usual: Monitored) -> None:
     service = of_daemon(usual, "AWS::ECS::Service")
     assert (service["SchedulingStrategy"], service["Cluster"]) == ("DAEMON", CLUSTER)
@@ -158,25 +153,12 @@ def test_its_program_is_in_the_task_definition_which_ecs_limits(usual: Monitored
     assert len(str(of_daemon(usual, "AWS::ECS::TaskDefinition"))) < 48 * 1024
 
 
-def test_it_brings_no_warning_of_cdk_and_a_daemon_that_does_not_start_fails_soon(usual: Monitored) -> None:
-    service = of_daemon(usual, "AWS::ECS::Service")
-    assert service["DeploymentConfiguration"]["DeploymentCircuitBreaker"] == {"Enable": True, "Rollback": True}
-    assert "DeploymentController" not in service
-
-
 def test_lines_are_kept_as_long_as_was_asked_and_hold_up_nothing(chosen: Monitored) -> None:
     groups = [each for each in chosen.template()["Resources"].values() if each["Type"] == "AWS::Logs::LogGroup"]
     assert [each["Properties"]["RetentionInDays"] for each in groups] == [7, 7]
     # And after the monitoring, which was asked too.
     assert [each["DeletionPolicy"] for each in groups] == ["Retain", "Retain"]
     assert container(chosen)["LogConfiguration"]["Options"]["mode"] == "non-blocking"
-
-
-def test_logs_have_the_key_of_the_cluster(site: Site) -> None:
-    key = kms.Key(site.stack, "Key")
-    GpuCluster(site.stack, "Encrypted", vpc=site.vpc, encryption_key=key).add_monitoring("Monitoring")
-    arn = {"Fn::GetAtt": [site.stack.resolve(key.key_id)["Ref"], "Arn"]}
-    assert [each["KmsKeyId"] for each in site.properties("AWS::Logs::LogGroup")] == [arn, arn]
 
 
 def test_another_image_and_metrics_of_each_gpu(chosen: Monitored) -> None:
@@ -204,11 +186,6 @@ def test_a_cluster_is_monitored_once(usual: Monitored) -> None:
     assert not any("Again" in each for each in usual.children())
 
 
-def test_an_id_that_the_cluster_needs_itself_is_refused(untouched: Site) -> None:
-    with pytest.raises(InvalidValueError, match="HostRole"):
-        untouched.cluster.add_monitoring("HostRole")
-
-
 @pytest.mark.parametrize("name", ["WithoutGpus", "WithoutGpusFirst"])
 def test_no_daemon_is_there_for_hosts_that_it_would_not_run_on(sites: dict[str, Monitored], name: str) -> None:
     site = sites[name]
@@ -216,12 +193,6 @@ def test_no_daemon_is_there_for_hosts_that_it_would_not_run_on(sites: dict[str, 
     assert site.made.task_definition is None
     assert site.properties("AWS::ECS::Service") == []
     assert site.properties("AWS::ECS::TaskDefinition") == []
-
-
-@pytest.mark.parametrize("name", ["Usual", "UsualFirst"])
-def test_one_daemon_is_there_for_capacity_before_and_after(sites: dict[str, Monitored], name: str) -> None:
-    assert sites[name].made.service is not None
-    assert len(sites[name].properties("AWS::ECS::Service")) == 1
 
 
 def test_on_an_imported_cluster_it_runs_on_hosts_of_this_library_alone(site: Site) -> None:
@@ -261,11 +232,3 @@ def test_on_a_cluster_of_another_stack_it_is_defined_in_the_stack_that_asks(site
     # The stack of the hosts measures them.
     assert "AWS::ECS::Service" not in types
     assert "AWS::Logs::LogGroup" in types
-
-
-def test_what_is_refused_leaves_nothing_behind(untouched: Site) -> None:
-    site = untouched
-    paths = site.children()
-    with pytest.raises((IncompatibleError, InvalidValueError), match="image"):
-        site.cluster.add_monitoring("Monitoring", image="python:3")  # type: ignore[arg-type]
-    assert (site.children(), site.cluster.monitoring) == (paths, None)

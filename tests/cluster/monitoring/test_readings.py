@@ -53,19 +53,6 @@ def test_what_the_agent_shares() -> None:
     }
 
 
-def test_a_fraction_of_a_gpu_has_neither_power_nor_temperature() -> None:
-    shared = json.loads(recorded("agent.json"))
-    for name in ("power_draw_watts", "temperature_celsius"):
-        del shared["gpus"][0][name]
-    (gpu,) = gpus_of_agent(json.dumps(shared).encode()).gpus
-    assert gpu.values.keys() == {"GPUUtilization", "GPUMemoryUtilization", "GPUMemoryUsed"}
-
-
-def test_a_host_that_the_agent_calls_unhealthy_says_why() -> None:
-    shared = {"timestamp": "2026-07-14T19:13:51Z", "healthy": False, "unhealthy_reason": "XID_48", "gpus": []}
-    assert gpus_of_agent(json.dumps(shared).encode()).unhealthy == "XID_48"
-
-
 def test_the_kernel_log_names_the_gpu_and_the_number() -> None:
     assert list(xids_in(recorded("kernel.log").decode())) == [
         ("0:03:00", 14),

@@ -6,11 +6,10 @@ import json
 import re
 from typing import Any
 
-import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_sns as sns
 
-from gpu_constructs import GpuMonitoring, InvalidValueError
+from gpu_constructs import InvalidValueError
 from gpu_constructs.cluster.monitoring.recovery import recovery_definition
 from gpu_constructs.cluster.monitoring.which_host import RecoveryRun
 from tests.synthesis import Site, unwritten
@@ -26,11 +25,6 @@ RUN = RecoveryRun(
     drain_seconds=3600,
     ends_remaining_tasks=True,
 )
-
-
-@pytest.fixture(scope="module")
-def refusing(untouched: Site) -> GpuMonitoring:
-    return untouched.cluster.add_monitoring("Monitoring", notify=sns.Topic(untouched.stack, "Operators"))
 
 
 def test_its_role_allows_each_call_that_it_makes_and_no_other(site: Site) -> None:
@@ -87,11 +81,6 @@ def test_it_knows_capacities_that_come_after_it(site: Site) -> None:
     assert [each["Fn::Join"][1][-2:][0] for each in groups] == [":autoScalingGroup:*:autoScalingGroupName/"] * 2
 
 
-def test_nothing_is_replaced_unless_it_is_asked_for(site: Site) -> None:
-    site.cluster.add_monitoring("Monitoring", notify=sns.Topic(site.stack, "Operators"))
-    assert site.properties("AWS::StepFunctions::StateMachine") == []
-
-
 def test_somebody_is_told_by_topic_and_alarm(site: Site) -> None:
     monitoring = site.cluster.add_monitoring("Monitoring")
     with unwritten(), pytest.raises(InvalidValueError, match="a recovery needs a topic for its messages") as refused:
@@ -107,20 +96,3 @@ def test_somebody_is_told_by_topic_and_alarm(site: Site) -> None:
     assert alarm["AlarmActions"] == [name]
     with pytest.raises(InvalidValueError, match="has a recovery already"):
         monitoring.add_recovery(notify=own)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ({"replacements_per_day": 0}, "expects a whole number of hosts, got 0"),
-        ({"replacements_per_day": 101}, "1 to 100"),
-        ({"drain_timeout": cdk.Duration.seconds(59)}, "60 to 172800 seconds"),
-        ({"drain_timeout": cdk.Duration.days(3)}, "60 to 172800 seconds"),
-        ({"end_remaining_tasks": 1}, "expects True or False, got 1"),
-    ],
-)
-def test_what_is_wrong_stands_on_the_line(refusing: GpuMonitoring, arguments: Any, said: str) -> None:
-    with pytest.raises(InvalidValueError, match=said) as refused:
-        refusing.add_recovery(**arguments)
-    assert refused.value.argument == next(iter(arguments))
-    assert refusing.node.try_find_child("Recovery") is None

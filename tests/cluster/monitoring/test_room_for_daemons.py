@@ -118,14 +118,6 @@ def test_a_full_fleet_is_proved_with_the_daemon(site: Site, gpus: int) -> None:
     assert site.warnings() == []
 
 
-def test_sizes_that_were_given_stay(site: Site) -> None:
-    task = site.task(site.capacity("g6.xlarge"))
-    task.add_gpu_container("work", image=site.image, cpu=1024, memory_mib=4096, shared_memory_mib=64)
-    before = task.task
-    site.cluster.add_monitoring("Monitoring")
-    assert task.task == before
-
-
 def test_a_share_without_room_for_the_daemon_is_refused_and_changes_nothing(site: Site) -> None:
     capacity = site.capacity("g6.xlarge")
     fits = site.task(capacity, name="Fits")

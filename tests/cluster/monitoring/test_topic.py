@@ -39,11 +39,6 @@ def test_alarms_may_publish_whatever_else_the_policy_of_the_topic_has(site: Site
     assert not warned(monitoring)
 
 
-def test_the_topic_of_a_recovery_lets_its_alarm_publish_as_well(site: Site) -> None:
-    site.cluster.add_monitoring("Monitoring").add_recovery(notify=sns.Topic(site.stack, "Told", enforce_ssl=True))
-    assert len(_for_alarms(site)) == 1
-
-
 def test_alarms_may_use_the_key_of_the_topic(site: Site) -> None:
     site.cluster.add_monitoring("Monitoring", notify=sns.Topic(site.stack, "Told", master_key=kms.Key(site.stack, "K")))
     (key,) = site.properties("AWS::KMS::Key")

@@ -89,14 +89,6 @@ def test_the_whole_vpc_is_let_in_because_it_resolves_to_the_endpoints(reached: t
     assert [(each["CidrIp"], each["FromPort"], each["ToPort"]) for each in inline] == [(addresses, 443, 443)]
 
 
-def test_of_a_vpc_without_known_addresses_the_hosts_are_let_in(isolated: Isolated) -> None:
-    isolated.vpc = site_vpc(isolated)
-    isolated.capacity("g6.xlarge")
-    HostEndpoints(isolated.stack, "Endpoints", cluster=isolated.cluster, existing=["s3"])
-    assert len(isolated.properties("AWS::EC2::SecurityGroupIngress")) == 1
-    assert not any(each.get("SecurityGroupIngress") for each in isolated.properties("AWS::EC2::SecurityGroup"))
-
-
 def test_hosts_that_count_their_gpus_reach_auto_scaling_and_cloudwatch(isolated: Isolated) -> None:
     HostEndpoints(isolated.stack, "Endpoints", cluster=isolated.prepare(check_gpus_at_boot=True))
     assert set(isolated.services()) == {*_OF_ALL, "autoscaling", "monitoring"}
@@ -145,19 +137,6 @@ def test_endpoints_of_the_app_that_hosts_do_not_reach_are_not_enough(isolated: I
     tables = [each["RouteTableIds"] for each in isolated.properties("AWS::EC2::VPCEndpoint") if "RouteTableIds" in each]
     own = isolated.stack.resolve([each.route_table.route_table_id for each in (first, *others)])
     assert sorted(tables, key=len) == [own[:1], [each for each in own if each != own[0]]]
-
-
-def test_a_gateway_of_the_app_is_enough_where_the_routes_of_hosts_are_not_known(isolated: Isolated) -> None:
-    isolated.vpc = site_vpc(isolated)
-    table = ec2.CfnRouteTable(isolated.stack, "Table", vpc_id=isolated.vpc.vpc_id)
-    routed = ec2.Subnet.from_subnet_attributes(
-        isolated.stack, "Routed", subnet_id="subnet-2", availability_zone="a", route_table_id=table.ref
-    )
-    isolated.vpc.add_gateway_endpoint(
-        "S3", service=ec2.GatewayVpcEndpointAwsService.S3, subnets=[ec2.SubnetSelection(subnets=[routed])]
-    )
-    isolated.capacity("g6.xlarge")
-    assert HostEndpoints(isolated.stack, "Endpoints", cluster=isolated.cluster).s3 is None
 
 
 @pytest.mark.parametrize(("existing", "let_in"), [([], 1), (["ecs-agent"], 0)])
@@ -210,11 +189,3 @@ def test_the_check_at_synth_misses_nothing(isolated: Isolated, checks: bool) -> 
     assert len(isolated.findings("GPU228")) == 2
     HostEndpoints(isolated.stack, "Endpoints", cluster=cluster)
     assert isolated.findings("GPU228") == []
-
-
-def test_the_check_at_synth_finds_a_boot_check_that_comes_later(isolated: Isolated) -> None:
-    cluster = isolated.prepare()
-    HostEndpoints(isolated.stack, "Endpoints", cluster=cluster)
-    cluster.add_capacity("Later", instance_types=["g6.xlarge"], max_instances=2, check_gpus_at_boot=True)
-    (found,) = isolated.findings("GPU228")
-    assert found.endswith("no endpoint for autoscaling or monitoring")
