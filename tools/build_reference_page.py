@@ -16,7 +16,7 @@ from typing import Any
 from constructs import Construct
 from typing_extensions import is_typeddict
 
-from gpu_constructs.rules.evidence.lists import and_list
+from gpu_constructs.rules.words import and_list
 from tools.docstrings import docstring_of
 
 __all__ = ["PAGE", "Part", "names", "page", "parts"]

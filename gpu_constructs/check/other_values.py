@@ -15,7 +15,7 @@ from gpu_constructs.facts.budget import READINGS, work
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import Origin
 from gpu_constructs.rules import Finding, Severity
-from gpu_constructs.rules.evidence.lists import and_list, or_list
+from gpu_constructs.rules.words import and_list, or_list
 from gpu_constructs.template import REGION, Choice, Inputs, Stacks, Weight
 
 _STEPS_OF_RESOURCE = 200

@@ -16,10 +16,10 @@ from gpu_constructs.placement.fit import fit_demand
 from gpu_constructs.placement.reach import beside
 from gpu_constructs.placement.route import Destination, Route
 from gpu_constructs.rules import Finding, Rule, check
-from gpu_constructs.rules.change import Way
 from gpu_constructs.rules.evidence.fixes import asking_less, of_types, without_type_lists
-from gpu_constructs.rules.evidence.lists import or_list
+from gpu_constructs.rules.finding import Way
 from gpu_constructs.rules.hosts.images import drives, made_for
+from gpu_constructs.rules.words import or_list
 
 _MOST_NAMES = 3
 

@@ -30,9 +30,9 @@ from gpu_constructs.cli.output import (
 from gpu_constructs.errors import brief
 from gpu_constructs.facts.budget import LABEL, MESSAGE
 from gpu_constructs.rules import Finding, Severity, known_id, rules_without
-from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from gpu_constructs.rules.retired import what_became_of
+from gpu_constructs.rules.words import and_list
 
 _MACHINES = {"json": as_json, "sarif": as_sarif}
 

@@ -19,9 +19,9 @@ from gpu_constructs.placement.destinations import answer_of, routes_of
 from gpu_constructs.placement.reach import tasks_of
 from gpu_constructs.placement.route import Answer, Elsewhere, Route
 from gpu_constructs.rules import Finding, Severity
-from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.scaling.hosts_from_zero import has_a_first_host
 from gpu_constructs.rules.tasks.images import recent_driver, still_compiled
+from gpu_constructs.rules.words import and_list
 
 _YES, _NO, _OPEN = "fits", "does not fit", "not known"
 _STYLES = {_YES: "good", _NO: "error", _OPEN: "warning"}

@@ -64,10 +64,6 @@ def _is_of_batch(context: Context) -> bool:
     )
 
 
-def _was_read(context: Context) -> bool:
-    return context.files is not None
-
-
 def _always(_: Context) -> bool:
     return True
 
@@ -82,7 +78,6 @@ _ASKED_WHERE: Mapping[str, Callable[[Context], bool]] = {
     "clusters": _is_run,
     "jobs": _has_work,
     "batch": _is_of_batch,
-    "monitoring": _was_read,
     "files": _always,
 }
 """The rooms of rules by subject, in the order of ``docs/rules.md``, with where one of their rules may find something.
@@ -95,7 +90,7 @@ _READ_SECTIONS = frozenset(
         "clusters.balancing",
         "clusters.load_balancers",
         "clusters.roles",
-        "monitoring.metrics",
+        "files.metrics",
         "scaling.awaited_hosts",
         "tasks.roles",
     }

@@ -8,9 +8,8 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import Container, Origin, Pool, Task, Workload
-from gpu_constructs.rules.change import Way, Ways
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.finding import Finding, Severity
+from gpu_constructs.rules.finding import Finding, Severity, Way, Ways
 from gpu_constructs.rules.words import joined
 
 Subject = type[Pool] | type[Task] | type[Workload] | type[Context]

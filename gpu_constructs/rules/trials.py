@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from gpu_constructs.facts.budget import work
 from gpu_constructs.fleet import Fleet, GangMember, Pool, Task, Workload
-from gpu_constructs.rules.change import Way, changed
+from gpu_constructs.rules.finding import Way, changed
 from gpu_constructs.rules.rule import Problem, Rule
 
 _Counted: TypeAlias = Counter[tuple[str, str]]

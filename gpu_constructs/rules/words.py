@@ -14,6 +14,8 @@ from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import final
 
+from gpu_constructs.placement.reasons import listed
+
 
 class Word(str):
     """What a constructor may call otherwise, such as the property ``MaxSize``: one word or several that go together."""
@@ -62,3 +64,25 @@ def in_arguments(text: str, arguments: Mapping[str, str]) -> str:
 def parts_of(text: str) -> tuple[str, ...]:
     """The parts of a text, the words among them; plain text is its only part."""
     return text._parts if isinstance(text, Text) else (text,)  # noqa: SLF001 - the texts of this module
+
+
+def or_list(names: Iterable[object]) -> str:
+    """``a, b or c``, cut short where there are many."""
+    return listed(names, "or")
+
+
+def and_list(names: Iterable[object]) -> str:
+    """``a, b and c``, cut short where there are many."""
+    return listed(names)
+
+
+def with_verb(names: Iterable[object], one: str, several: str) -> str:
+    """``a asks`` or ``a and b ask``.
+
+    Args:
+        names: What does something; at least one.
+        one: What goes with one of them: ``asks``.
+        several: What goes with more: ``ask``.
+    """
+    who = tuple(names)
+    return f"{and_list(who)} {one if len(who) == 1 else several}"

@@ -22,7 +22,7 @@ from gpu_constructs.errors import IncompatibleError, InvalidValueError, brief, s
 from gpu_constructs.facts.aws_limits import HEALTH_CHECK_LIMITS, LARGEST_INTEGER, LARGEST_PORT
 from gpu_constructs.facts.managed_instances import CONTAINER_SETTINGS_REFUSED
 from gpu_constructs.fleet import Task
-from gpu_constructs.rules.evidence.lists import and_list
+from gpu_constructs.rules.words import and_list
 from gpu_constructs.tasks.gpu_ask import GpuNeedOptions
 
 

@@ -11,7 +11,7 @@ from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import DoesNotFitError, IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import UNKNOWN, Container, Pool, Task, Unknown
 from gpu_constructs.rules.evidence.accelerated import asks_for_accelerator
-from gpu_constructs.rules.evidence.lists import and_list
+from gpu_constructs.rules.words import and_list
 from gpu_constructs.tasks.container_options import (
     REFUSED_ON_MANAGED,
     host_ports,

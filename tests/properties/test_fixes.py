@@ -33,7 +33,7 @@ from gpu_constructs.fleet import (
     Workload,
 )
 from gpu_constructs.rules import RULES, Finding, Severity, check
-from gpu_constructs.rules.change import changed
+from gpu_constructs.rules.finding import changed
 from tests.acceptance.recall import expectations
 from tests.examples import times
 from tests.properties.small_fleets import small_fleet

@@ -12,7 +12,7 @@ import pytest
 from gpu_constructs.facts.budget import one_call
 from gpu_constructs.fleet import UNKNOWN, Container, Fleet, Pool, ProviderList, ResourceRequirement, Task
 from gpu_constructs.rules import Problem, catalogue, check, error
-from gpu_constructs.rules.change import Way
+from gpu_constructs.rules.finding import Way
 from tests.rules.given import a_pool, a_task, mps, of_image, on_launch_type, running_on
 
 NGINX = Task(name="nginx", containers=(Container(name="web", cpu=256, memory_limit_mib=512),))

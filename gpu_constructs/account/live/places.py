@@ -16,7 +16,7 @@ from gpu_constructs.facts import InstanceType
 from gpu_constructs.facts.budget import MESSAGE
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import PlacementConstraint, Pool, Task
-from gpu_constructs.rules.evidence.scripts import not_run
+from gpu_constructs.rules.hosts.user_data import not_run
 
 _MOST_HOSTS = 3
 _ANSWERED = {"Failed", "Successful", "Cancelled", "PreInService", "MidLifecycleAction"}

@@ -12,7 +12,7 @@ from gpu_constructs.account.live.described import ANSWERS, Answers, Thing, liste
 from gpu_constructs.errors import QUOTE, InvalidValueError, UnknownNameError, brief, shown
 from gpu_constructs.facts.budget import NAME
 from gpu_constructs.facts.values import dataclass
-from gpu_constructs.rules.evidence.lists import and_list
+from gpu_constructs.rules.words import and_list
 
 _MOST_NAMES = 3
 _COMPARED = 1_000

@@ -36,7 +36,7 @@ from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import Fleet, Pool, Unknown
 from gpu_constructs.placement.demand import Demand, demand_of
 from gpu_constructs.placement.destinations import routes_of
-from gpu_constructs.rules.evidence.lists import and_list
+from gpu_constructs.rules.words import and_list
 
 _MOST_EVENTS = 3
 _MOST_REASONS = 3

@@ -34,7 +34,7 @@ from gpu_constructs.jobs.training.training_checks import (
     words_of,
 )
 from gpu_constructs.jobs.training.training_launcher import TrainingLauncher
-from gpu_constructs.rules.evidence.lists import and_list, or_list
+from gpu_constructs.rules.words import and_list, or_list
 
 # As GPU294 says it.
 _ON_DEMAND = "Type EC2 with AllocationStrategy BEST_FIT_PROGRESSIVE, in a compute environment for these jobs"

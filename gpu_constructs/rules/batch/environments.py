@@ -12,13 +12,12 @@ from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU, MAX_QUEUE_ENVIRO
 from gpu_constructs.fleet import JobQueue, Pool, PoolKind, PurchaseOption, Scheduler, Task, Unknown, UserDataFormat
 from gpu_constructs.placement.destinations import by_hand, carries_gpus, environments_by_hand, unassigned
 from gpu_constructs.placement.reach import pools_by_hand
-from gpu_constructs.rules.change import either, first_of, one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import is_managed
 from gpu_constructs.rules.evidence.fixes import of_types
-from gpu_constructs.rules.evidence.lists import and_list, or_list
+from gpu_constructs.rules.finding import either, first_of, one_way
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
-from gpu_constructs.rules.words import Word
+from gpu_constructs.rules.words import Word, and_list, or_list
 
 if TYPE_CHECKING:
     from gpu_constructs.template.resources.section import Section

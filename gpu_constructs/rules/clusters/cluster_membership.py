@@ -11,8 +11,8 @@ from gpu_constructs.facts.budget import NAME
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import Pool, PoolKind, ProviderList, Unknown, Workload
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
+from gpu_constructs.rules.words import and_list
 
 _STRATEGY = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityProviderStrategyItem.html"
 _LISTS = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PutClusterCapacityProviders.html"

@@ -15,8 +15,8 @@ from gpu_constructs.fleet import Container, Task, Unknown, Workload
 from gpu_constructs.rules.clusters.balancing import Balancing, Gap
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import accelerated_workloads
-from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
+from gpu_constructs.rules.words import and_list, or_list
 from gpu_constructs.template.model import Resource
 from gpu_constructs.template.resources.section import Section
 

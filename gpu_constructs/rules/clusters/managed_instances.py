@@ -7,8 +7,8 @@ from gpu_constructs.fleet import Pool, PoolKind, PurchaseOption, Unknown, Worklo
 from gpu_constructs.placement.query import Attribute, conditions
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.expressions import joined, readable
-from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, warning
+from gpu_constructs.rules.words import and_list, or_list, with_verb
 
 _TYPES = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-instance-types.html"
 

@@ -9,9 +9,9 @@ from gpu_constructs.errors import shown
 from gpu_constructs.facts.aws_limits import ECS_NAME_FORM, is_ecs_name, reserved_prefix
 from gpu_constructs.facts.budget import LABEL
 from gpu_constructs.fleet import Container, Pool, Scheduler, Task
-from gpu_constructs.rules.change import Way, Ways, one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import with_container
+from gpu_constructs.rules.finding import Way, Ways, one_way
 from gpu_constructs.rules.rule import Problem, Problems, error
 
 _NONE = "no name, and CloudFormation makes one"

@@ -10,9 +10,8 @@ from gpu_constructs.fleet import PoolKind, Unknown, Workload
 from gpu_constructs.placement.reach import pools_of
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import accelerated_workloads
-from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
-from gpu_constructs.rules.words import Text, Word
+from gpu_constructs.rules.words import Text, Word, and_list, or_list
 
 _API = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CreateService.html"
 _WITHOUT_INTERFACE = frozenset({"host", "none"})

@@ -29,7 +29,7 @@ from gpu_constructs.placement.query import (
     parse,
 )
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.lists import or_list
+from gpu_constructs.rules.words import or_list
 
 _MOST_QUESTIONS = 20_000
 """Instance types times conditions of an expression that is tried on each of them."""

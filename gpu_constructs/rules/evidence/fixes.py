@@ -36,9 +36,8 @@ from gpu_constructs.placement import (
     profile_of,
     runs_somewhere,
 )
-from gpu_constructs.rules.change import Way, Ways, one_way
-from gpu_constructs.rules.evidence.lists import and_list
-from gpu_constructs.rules.words import Text, Word
+from gpu_constructs.rules.finding import Way, Ways, one_way
+from gpu_constructs.rules.words import Text, Word, and_list
 
 LESS = "ask for less, or larger hosts"
 """What is left where no change of one value does."""

@@ -31,12 +31,12 @@ from gpu_constructs.placement.query import (
     instance_type_in,
 )
 from gpu_constructs.placement.reach import pools_of
-from gpu_constructs.rules.change import Way, Ways, either
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.expressions import constrained, joined, readable, recorded_types, required_attributes
-from gpu_constructs.rules.evidence.lists import and_list, or_list
 from gpu_constructs.rules.expressions.constraints import unset_attributes
+from gpu_constructs.rules.finding import Way, Ways, either
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
+from gpu_constructs.rules.words import and_list, or_list
 
 # Attributes of that page which only some hosts have; `ecs.capability.` is a family of them.
 _OPTIONAL = frozenset({"ecs.awsvpc-trunk-id", "ecs.outpost-arn"})

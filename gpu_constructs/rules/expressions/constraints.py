@@ -19,8 +19,8 @@ from gpu_constructs.rules.evidence.expressions import (
     syntax_problem,
 )
 from gpu_constructs.rules.evidence.fixes import own_strategies, provider_for
-from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
+from gpu_constructs.rules.words import and_list
 
 _PAGE = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement-constraints.html"
 _DISTINCT = "distinctInstance"

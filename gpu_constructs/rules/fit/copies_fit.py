@@ -7,7 +7,6 @@ from dataclasses import replace
 from gpu_constructs.fleet import PlacementConstraint, Unknown, Workload, known, total
 from gpu_constructs.placement import DoubtKind
 from gpu_constructs.placement.reach import Share, readings
-from gpu_constructs.rules.change import Ways, one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.copies import (
     ON_TRUNK,
@@ -18,8 +17,9 @@ from gpu_constructs.rules.evidence.copies import (
     wanted_copies,
 )
 from gpu_constructs.rules.evidence.fixes import larger
-from gpu_constructs.rules.evidence.lists import and_list, with_verb
+from gpu_constructs.rules.finding import Ways, one_way
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
+from gpu_constructs.rules.words import and_list, with_verb
 
 
 @error(

@@ -18,9 +18,8 @@ from gpu_constructs.rules.evidence.copies import (
     room_beside_others,
     wanted_copies,
 )
-from gpu_constructs.rules.evidence.lists import and_list, with_verb
 from gpu_constructs.rules.rule import Problem, Problems, warning
-from gpu_constructs.rules.words import Text
+from gpu_constructs.rules.words import Text, and_list, with_verb
 
 
 @warning(

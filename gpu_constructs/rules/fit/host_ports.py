@@ -10,11 +10,11 @@ from functools import partial
 from gpu_constructs.facts.aws_limits import RESERVED_PORTS
 from gpu_constructs.fleet import RESERVED_TCP, Task, Unknown
 from gpu_constructs.placement import ObstacleKind, demand_of, profile_of
-from gpu_constructs.rules.change import Way, Ways, one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.copies import wanted_copies
-from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
+from gpu_constructs.rules.finding import Way, Ways, one_way
 from gpu_constructs.rules.rule import Problem, Problems, error
+from gpu_constructs.rules.words import and_list, or_list, with_verb
 
 _PORTS = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PortMapping.html"
 

@@ -21,7 +21,6 @@ from gpu_constructs.placement.destinations import carries_gpus, unassigned
 from gpu_constructs.placement.pool_profile import expected_shareable_mib
 from gpu_constructs.placement.reach import pools_by_hand
 from gpu_constructs.placement.route import UNSCALED, Assignment, Destination
-from gpu_constructs.rules.change import Way, Ways, one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.copies import WHILE_SPARED, may_find_host
 from gpu_constructs.rules.evidence.fixes import (
@@ -34,9 +33,9 @@ from gpu_constructs.rules.evidence.fixes import (
     with_memory,
     worst,
 )
-from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
+from gpu_constructs.rules.finding import Way, Ways, one_way
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
-from gpu_constructs.rules.words import Text, Word, joined
+from gpu_constructs.rules.words import Text, Word, and_list, joined, or_list, with_verb
 
 _SPECIFYING = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu-specifying.html"
 _SCALING = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-scaling-behavior.html"

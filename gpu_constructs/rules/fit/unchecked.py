@@ -13,8 +13,8 @@ from gpu_constructs.placement.destinations import environments_by_hand
 from gpu_constructs.placement.reach import EC2_LAUNCH_TYPES, items_with_tasks, pools_of
 from gpu_constructs.placement.route import Route
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.lists import or_list
 from gpu_constructs.rules.rule import Problem, Problems, info
+from gpu_constructs.rules.words import or_list
 
 _ASKED = "what placement constraints ask of"
 

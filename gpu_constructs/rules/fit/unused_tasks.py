@@ -11,8 +11,8 @@ from gpu_constructs.placement.destinations import by_hand, carries_gpus, unassig
 from gpu_constructs.placement.reach import pools_by_hand
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import LESS, PROPERTIES, can_run, hosts_for, ways_of
-from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, Problems, error
+from gpu_constructs.rules.words import and_list
 
 _SPECIFYING = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu-specifying.html"
 _MOST_NAMED = 4

@@ -10,14 +10,13 @@ from gpu_constructs.errors import shown
 from gpu_constructs.facts import InstanceType, family
 from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, NetworkInterface, Pool, PurchaseOption
 from gpu_constructs.fleet.host import efa_layout
-from gpu_constructs.rules.change import Way, Ways, one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import gangs, has_several_gpu_nodes
 from gpu_constructs.rules.evidence.fixes import of_types
-from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
+from gpu_constructs.rules.finding import Way, Ways, one_way
 from gpu_constructs.rules.hosts.joining import launched, security_groups
 from gpu_constructs.rules.rule import Problem, Problems, Rule, error, warning
-from gpu_constructs.rules.words import Word
+from gpu_constructs.rules.words import Word, and_list, or_list, with_verb
 from gpu_constructs.template.resources.security_groups import EGRESS, INGRESS
 
 _EFA = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html"

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 
 from gpu_constructs.fleet import Pool, PoolKind
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.lists import or_list
 from gpu_constructs.rules.rule import Problem, Problems, error
+from gpu_constructs.rules.words import or_list
 from gpu_constructs.template.model import Reference, Text, Value
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.roles import Permission, Roles, trusts

@@ -17,12 +17,12 @@ from gpu_constructs.facts.aws_limits import (
 from gpu_constructs.facts.image_table import IMAGE_VOLUMES, ROOT_DEVICE, ImageVolume
 from gpu_constructs.facts.servers import is_large
 from gpu_constructs.fleet import HostImage, LocalDiskUse, Pool, PoolKind, Task, Unknown, Volume, Workload
-from gpu_constructs.rules.change import Way, Ways, first_of, one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import EXAMPLE_TYPES, of_types
-from gpu_constructs.rules.evidence.lists import or_list
+from gpu_constructs.rules.finding import Way, Ways, first_of, one_way
 from gpu_constructs.rules.hosts.joining import launched
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
+from gpu_constructs.rules.words import or_list
 from gpu_constructs.template.model import Value
 from gpu_constructs.template.resources.section import is_list
 

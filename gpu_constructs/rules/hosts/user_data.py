@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -10,31 +11,25 @@ from gpu_constructs.facts import OperatingSystem, Vendor, image
 from gpu_constructs.facts.aws_limits import MAX_USER_DATA_BYTES
 from gpu_constructs.fleet import (
     GPU_SUPPORT,
+    NAME_OF_DEPLOY,
     PARTLY_SPOT,
+    PIECE,
     UNKNOWN,
     HostImage,
     LocalDiskUse,
     Pool,
     PoolKind,
     Unknown,
+    UserData,
     UserDataFormat,
     Workload,
 )
 from gpu_constructs.placement.machine import gpu_support_is_off
 from gpu_constructs.placement.reach import EC2_LAUNCH_TYPES
-from gpu_constructs.rules.change import Way, one_way
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.lists import and_list, with_verb
-from gpu_constructs.rules.evidence.scripts import (
-    ends_early,
-    least_bytes,
-    not_run,
-    not_toml,
-    waits_for_agent,
-    without_value,
-)
+from gpu_constructs.rules.finding import Way, one_way
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
-from gpu_constructs.rules.words import Text, Word
+from gpu_constructs.rules.words import Text, Word, and_list, with_verb
 
 _AGENT = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-agent-config.html"
 _CLOUD_INIT = frozenset({UserDataFormat.SHELL, UserDataFormat.CLOUD_CONFIG, UserDataFormat.MIME})
@@ -324,3 +319,78 @@ def _says_nothing_about(pool: Pool, variable: str) -> bool:
         and not isinstance(pool.user_data.format, Unknown)
         and pool.user_data.get(variable) is None
     )
+
+
+_CLUSTER = "ECS_CLUSTER"
+_COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
+# What cloud-init knows a part by, and in how much of the text it looks for the header of a message.
+_STARTS = ("#!", "#cloud-", "#include", "#part-handler", "#upstart-job", "## template:", PIECE, NAME_OF_DEPLOY)
+_HEADER = 4096
+# The only word behind the name, such as ${Cluster} or ${AWS::StackName}, which the shell takes for variables.
+_FROM_VARIABLE = re.compile(
+    rf"^[^#\n]*\b{_CLUSTER}=[\"']?\$\{{?([A-Za-z_][\w.]*(?:::\w+)?)\}}?[\"']?(?=[\s;>|\"']|$)", re.MULTILINE
+)
+# Commands that give variables values which the script does not show.
+_SETS_VARIABLES = re.compile(r"(?:^|[\s;&|(])(?:\.|source|eval|read|readarray|mapfile|set[ \t]+-a|envsubst|sed)\s")
+_SET_ANYWAY = frozenset({"", "HOME", "HOSTNAME", "INSTANCE_ID", "PATH", "PWD", "SHELL", "USER"})
+_STARTS_AGENT = re.compile(
+    r"^[ \t]*((?:sudo[ \t]+)?systemctl[ \t]+(?:re)?start[ \t]+(?:ecs|amazon-ecs)(?:\.service)?)[ \t]*$", re.MULTILINE
+)
+_EXIT = re.compile(r"^exit\b[ \t\d]*$", re.MULTILINE)
+# A word and something that is neither "=" nor the next part of a key.
+_COMMAND = re.compile(r"[A-Za-z][\w./-]*(?:[ \t]+[^=.\s].*)?", re.ASCII)
+# A value that is a word without quotes; a name of the deploy never is in quotes.
+_BARE = re.compile(
+    rf"[\w.\"-]+[ \t]*=[ \t]*(?!(?:true|false|inf|nan)\b)[A-Za-z{NAME_OF_DEPLOY}][^\s\"'=#]*[ \t]*(?:#.*)?", re.ASCII
+)
+# What begins a value of several lines, which are not looked at.
+_GOES_ON = re.compile(r"\"\"\"|'''|[\[{,][ \t]*$", re.MULTILINE)
+
+
+def least_bytes(data: UserData) -> int:
+    """Bytes that user data certainly has, before it is encoded."""
+    return len(data.text.replace(PIECE, "").replace(NAME_OF_DEPLOY, "").encode(errors="replace"))
+
+
+def not_run(data: UserData) -> str:
+    """Why cloud-init does not run user data as a script; empty if it does, or may.
+
+    It looks for what a part begins with behind blanks, writes it into a file as it is, and has the kernel run that
+    (https://github.com/canonical/cloud-init, handlers/__init__.py and shell_script.py). Old releases do not look behind
+    blanks, and run nothing. Line ends of Windows are replaced.
+    """
+    if data.format is UserDataFormat.SHELL and data.text[:1].isspace() and data.text.lstrip().startswith("#!"):
+        return "has a blank before #!"
+    start = data.text.lstrip().lower()
+    is_known = start.startswith(_STARTS) or "mime-version:" in start[:_HEADER]
+    return "" if data.format is not UserDataFormat.OTHER or is_known else "does not begin with #!"
+
+
+def not_toml(data: UserData) -> str:
+    """The first line that certainly is no TOML, but a command or a text without quotes; empty without one."""
+    if data.format is not UserDataFormat.TOML or not data.complete or _GOES_ON.search(data.text):
+        return ""
+    lines = map(str.strip, data.text.splitlines())
+    return next((line for line in lines if _COMMAND.fullmatch(line) or _BARE.fullmatch(line)), "")
+
+
+def ends_early(data: UserData) -> bool:
+    """Whether a script that sets no cluster has one behind its end."""
+    before, named, _ = _COMMENT.sub("", data.text).partition(f"{_CLUSTER}=")
+    return bool(named) and _EXIT.search(before) is not None
+
+
+def without_value(data: UserData) -> str:
+    """The variable that a script takes for the name of the cluster and certainly gives no value; empty without one."""
+    if data.format is not UserDataFormat.SHELL:
+        return ""
+    named, plain = _FROM_VARIABLE.findall(data.text), _COMMENT.sub("", data.text)
+    variable = named[0] if len(named) == 1 == plain.count(f"{_CLUSTER}=") and not _SETS_VARIABLES.search(plain) else ""
+    is_set = re.search(rf"\b{re.escape(variable)}\b(?!\}})", plain.replace(f"${variable}", ""))
+    return "" if variable in _SET_ANYWAY or is_set else variable
+
+
+def waits_for_agent(data: UserData) -> str:
+    """The command of a script that starts the ECS agent and waits for it; empty without one."""
+    waits = _STARTS_AGENT.search(data.text) if data.format is UserDataFormat.SHELL else None
+    return "" if waits is None else " ".join(waits[1].split())

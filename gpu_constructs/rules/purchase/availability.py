@@ -9,12 +9,11 @@ from collections.abc import Iterable
 from gpu_constructs.facts import RECORDED, InstanceType, PurchaseClass, instance_type, regions
 from gpu_constructs.fleet import PARTLY_SPOT, Pool, PoolKind, PurchaseOption, Unknown
 from gpu_constructs.placement.costs import Counted, full_hosts, vcpus_of
-from gpu_constructs.rules.change import Way, one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.fixes import of_types
-from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
+from gpu_constructs.rules.finding import Way, one_way
 from gpu_constructs.rules.rule import Problem, Problems, info, warning
-from gpu_constructs.rules.words import Text, Word
+from gpu_constructs.rules.words import Text, Word, and_list, or_list, with_verb
 
 _GIVE = "give the file that defines it too"
 _REFER = "a reference to the group, or the file that defines it"

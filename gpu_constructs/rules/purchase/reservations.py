@@ -19,11 +19,10 @@ from gpu_constructs.fleet import (
     Unknown,
     known,
 )
-from gpu_constructs.rules.change import Ways, either
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
+from gpu_constructs.rules.finding import Ways, either
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
-from gpu_constructs.rules.words import Text, Word
+from gpu_constructs.rules.words import Text, Word, and_list, or_list, with_verb
 
 _LINUX = "Linux/UNIX"  # the platform of all images of AWS for ECS with accelerators
 _BLOCKS = "https://docs.aws.amazon.com/autoscaling/ec2/userguide/launch-template-capacity-blocks.html"

@@ -6,10 +6,9 @@ from dataclasses import replace
 
 from gpu_constructs.facts.aws_limits import MAX_PERCENT
 from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, Pool, UpdateMethod, Workload
-from gpu_constructs.rules.change import either
-from gpu_constructs.rules.evidence.lists import and_list
+from gpu_constructs.rules.finding import either
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
-from gpu_constructs.rules.words import Text, Word
+from gpu_constructs.rules.words import Text, Word, and_list
 
 _POLICY = "https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/aws-attribute-updatepolicy.html"
 _PREFERENCES = "https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_RefreshPreferences.html"

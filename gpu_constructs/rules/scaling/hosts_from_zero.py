@@ -10,11 +10,11 @@ from gpu_constructs.placement import demand_of
 from gpu_constructs.placement.destinations import started_by_strategies
 from gpu_constructs.placement.reach import EC2_LAUNCH_TYPES, pools_of
 from gpu_constructs.placement.route import Assignment, Destination
-from gpu_constructs.rules.change import Way, Ways, one_way
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.lists import and_list
+from gpu_constructs.rules.finding import Way, Ways, one_way
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 from gpu_constructs.rules.scaling.managed_scaling import begins_empty
+from gpu_constructs.rules.words import and_list
 
 _OTHER_HOSTS = "a CapacityProviderStrategy with hosts that are made for the task, and no LaunchType"
 _SCALING = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-scaling-behavior.html"

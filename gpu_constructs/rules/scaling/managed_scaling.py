@@ -8,10 +8,10 @@ from dataclasses import replace
 from gpu_constructs.facts.aws_limits import MAX_CLUSTER_PROVIDERS
 from gpu_constructs.fleet import Fleet, Pool, PoolKind, Unknown, known
 from gpu_constructs.placement.reach import pools_of, unjudged
-from gpu_constructs.rules.change import one_way
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.lists import and_list, with_verb
+from gpu_constructs.rules.finding import one_way
 from gpu_constructs.rules.rule import Problem, Problems, error, info, warning
+from gpu_constructs.rules.words import and_list, with_verb
 
 
 @info(

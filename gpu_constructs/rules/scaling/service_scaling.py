@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from gpu_constructs.fleet import STEPS_IN_PERCENT, ServiceScaling, Unknown, Workload
-from gpu_constructs.rules.change import Way, either, one_way
 from gpu_constructs.rules.context import Context
+from gpu_constructs.rules.finding import Way, either, one_way
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 from gpu_constructs.rules.words import Text, Word
 

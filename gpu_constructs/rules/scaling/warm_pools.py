@@ -8,10 +8,9 @@ from gpu_constructs.errors import shown
 from gpu_constructs.facts import OperatingSystem
 from gpu_constructs.facts.aws_limits import MAX_PERCENT
 from gpu_constructs.fleet import PARTLY_SPOT, Pool, PurchaseOption, Unknown, known
-from gpu_constructs.rules.change import one_way
-from gpu_constructs.rules.evidence.lists import and_list
+from gpu_constructs.rules.finding import one_way
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
-from gpu_constructs.rules.words import Text, Word
+from gpu_constructs.rules.words import Text, Word, and_list
 
 _ECS = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/using-warm-pool.html"
 _PUT = "https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_PutWarmPool.html"

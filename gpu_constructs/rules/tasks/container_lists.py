@@ -10,11 +10,11 @@ from itertools import islice
 from gpu_constructs.errors import brief, shown
 from gpu_constructs.facts.aws_limits import HEALTH_CHECK_LIMITS, MAX_CONTAINERS
 from gpu_constructs.fleet import Scheduler, Task, Unknown
-from gpu_constructs.rules.change import one_way
 from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES, where_accelerated
 from gpu_constructs.rules.evidence.fixes import with_container
-from gpu_constructs.rules.evidence.lists import and_list
+from gpu_constructs.rules.finding import one_way
 from gpu_constructs.rules.rule import Problem, Problems, error
+from gpu_constructs.rules.words import and_list
 
 _TO_ROUTER = "awsfirelens"
 

@@ -16,10 +16,10 @@ from gpu_constructs.facts.aws_limits import (
 from gpu_constructs.fleet import PARTLY_SPOT, Container, Scheduler, Task, Unknown, known
 from gpu_constructs.placement import cpu_units, demand_of
 from gpu_constructs.placement.route import Route
-from gpu_constructs.rules.change import Way, either, one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES, asks_for_accelerator
 from gpu_constructs.rules.evidence.fixes import with_container
+from gpu_constructs.rules.finding import Way, either, one_way
 from gpu_constructs.rules.rule import Problem, Problems, error, info, warning
 from gpu_constructs.rules.tasks.requests import RIGHT_FORM
 from gpu_constructs.rules.words import Text, Word

@@ -23,14 +23,13 @@ from gpu_constructs.fleet import (
 from gpu_constructs.placement import cpu_units, demand_of, expected_memory_mib
 from gpu_constructs.placement.destinations import runs_on_fargate
 from gpu_constructs.placement.route import Destination, Route
-from gpu_constructs.rules.change import Ways, either, one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES
 from gpu_constructs.rules.evidence.copies import WHILE_SPARED
 from gpu_constructs.rules.evidence.fixes import with_container
-from gpu_constructs.rules.evidence.lists import and_list, or_list
+from gpu_constructs.rules.finding import Ways, either, one_way
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
-from gpu_constructs.rules.words import Text, Word
+from gpu_constructs.rules.words import Text, Word, and_list, or_list
 
 _ON_EC2 = (
     "on EC2 hosts, leave the entry out and give the container its devices, LinuxParameters.Devices with /dev/neuron0"

@@ -18,12 +18,12 @@ from gpu_constructs.fleet import Pool, PoolKind, Scheduler, Task
 from gpu_constructs.placement import demand_of
 from gpu_constructs.placement.destinations import runs_on_fargate
 from gpu_constructs.placement.route import Route
-from gpu_constructs.rules.change import one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES, asks_for_accelerator
 from gpu_constructs.rules.evidence.fixes import such_as
-from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
+from gpu_constructs.rules.finding import one_way
 from gpu_constructs.rules.rule import Problem, Problems, error
+from gpu_constructs.rules.words import and_list, or_list, with_verb
 
 _NOT_MANAGED = {
     **TASK_SETTINGS_REFUSED,

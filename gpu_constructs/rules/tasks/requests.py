@@ -19,12 +19,11 @@ from gpu_constructs.fleet import (
     Unknown,
 )
 from gpu_constructs.fleet.keys import plain
-from gpu_constructs.rules.change import Ways, either, first_of, one_way
 from gpu_constructs.rules.evidence.accelerated import and_where_submitted, is_gpu
 from gpu_constructs.rules.evidence.fixes import with_container
-from gpu_constructs.rules.evidence.lists import and_list, with_verb
+from gpu_constructs.rules.finding import Ways, either, first_of, one_way
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
-from gpu_constructs.rules.words import Text, Word
+from gpu_constructs.rules.words import Text, Word, and_list, with_verb
 
 RIGHT_FORM = '"ResourceRequirements": [{"Type": "GPU", "Value": "1"}]'
 """A request for one GPU, as CloudFormation takes it."""

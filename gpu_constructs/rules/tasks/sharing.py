@@ -11,13 +11,12 @@ from gpu_constructs.facts.gpu_features import MPS_FIRST_AGENT, MPS_FIRST_RELEASE
 from gpu_constructs.fleet import GPU, HostImage, Pool, ResourceRequirement, Task, Unknown, Workload
 from gpu_constructs.placement.machine import doubt_of_sharing, is_before_volta, why_too_old
 from gpu_constructs.placement.route import Destination, Route
-from gpu_constructs.rules.change import Way, Ways, one_way
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.copies import WHILE_SPARED
 from gpu_constructs.rules.evidence.fixes import hosts_for, with_container
-from gpu_constructs.rules.evidence.lists import and_list, or_list
+from gpu_constructs.rules.finding import Way, Ways, one_way
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
-from gpu_constructs.rules.words import Text, Word
+from gpu_constructs.rules.words import Text, Word, and_list, or_list
 
 _SHARING = (
     "https://github.com/aws/agent-toolkit-for-aws/blob/main/skills/core-skills/aws-containers/references/"

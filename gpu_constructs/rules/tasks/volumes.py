@@ -8,8 +8,8 @@ from gpu_constructs.errors import brief
 from gpu_constructs.facts import OperatingSystem
 from gpu_constructs.fleet import EfsVolume, HostAction, Pool, Task
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.lists import and_list
 from gpu_constructs.rules.rule import Problem, error
+from gpu_constructs.rules.words import and_list
 
 _ON = "ENABLED"
 _SETTING = "EFSVolumeConfiguration"

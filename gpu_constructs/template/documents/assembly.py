@@ -26,8 +26,8 @@ from gpu_constructs.template.documents.sources import (
     nested_beside,
     published,
     stack_name_of,
+    task_definition,
 )
-from gpu_constructs.template.documents.task_definitions import task_definition
 from gpu_constructs.template.model import Resource, UnreadableError, Value
 
 MANIFEST = "manifest.json"

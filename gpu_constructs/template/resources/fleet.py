@@ -36,20 +36,18 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.template.model import STATE_MACHINES, Resource, Stack
 from gpu_constructs.template.resources.batch_hosts import batch_pools, other_environments
-from gpu_constructs.template.resources.batch_jobs import batch_tasks
 from gpu_constructs.template.resources.clusters import CAPACITY_PROVIDER, Clusters, provider_key
 from gpu_constructs.template.resources.groups import AUTO_SCALING_GROUP
 from gpu_constructs.template.resources.index import Index, Names
 from gpu_constructs.template.resources.launch import Launches, launch_data
-from gpu_constructs.template.resources.pools import ecs_pools
+from gpu_constructs.template.resources.pools import ecs_pools, strays_of
 from gpu_constructs.template.resources.purchases import own_metadata
 from gpu_constructs.template.resources.runs import Runs, workload_of
 from gpu_constructs.template.resources.section import Notes, Section
 from gpu_constructs.template.resources.services import SERVICE, Services, scaled_services
 from gpu_constructs.template.resources.state_machines import JsonTexts, StateMachines
 from gpu_constructs.template.resources.steps import gangs_of, steps_of
-from gpu_constructs.template.resources.strays import strays_of
-from gpu_constructs.template.resources.submissions import Submissions, job_queues, submitted_by_events
+from gpu_constructs.template.resources.submissions import Submissions, batch_tasks, job_queues, submitted_by_events
 from gpu_constructs.template.resources.tasks import TASK_DEFINITION, task_of
 
 _LAUNCHED = frozenset({AUTO_SCALING_GROUP, "AWS::EC2::Instance"})

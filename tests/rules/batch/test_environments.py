@@ -24,7 +24,7 @@ from gpu_constructs.fleet import (
 from gpu_constructs.rules import Severity, rules_of
 from gpu_constructs.rules.batch import environments
 from gpu_constructs.rules.batch.environments import go_together, has_gpus, has_room
-from gpu_constructs.rules.batch.gangs import nodes_stay
+from gpu_constructs.rules.batch.jobs import nodes_stay
 from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from gpu_constructs.rules.hosts import images
 from tests.rules.batch.test_jobs import GPU_JOB, job

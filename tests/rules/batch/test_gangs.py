@@ -10,7 +10,7 @@ import pytest
 
 from gpu_constructs.check.report import check_files
 from gpu_constructs.fleet import UNKNOWN
-from gpu_constructs.rules.batch.gangs import has_one_type
+from gpu_constructs.rules.batch.jobs import has_one_type
 from tests.rules.batch.test_jobs import GPU_JOB
 from tests.rules.given import fleet_of, only, said
 from tests.template.resources.declared import fleet

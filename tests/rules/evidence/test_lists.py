@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpu_constructs.rules.evidence.lists import and_list, or_list, with_verb
+from gpu_constructs.rules.words import and_list, or_list, with_verb
 
 
 @pytest.mark.parametrize(

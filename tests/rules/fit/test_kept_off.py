@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gpu_constructs.fleet import Fleet, Pool, Task, Workload
-from gpu_constructs.rules.fit.kept_off import starts_its_own_kind
+from gpu_constructs.rules.fit.whole_fleet import starts_its_own_kind
 from tests.rules.given import GPU_TASK, a_pool, a_task, only, said, service
 
 HOSTS = a_pool("p5.48xlarge")

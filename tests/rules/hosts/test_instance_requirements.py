@@ -10,13 +10,11 @@ from hypothesis import strategies as st
 
 from gpu_constructs.facts import Architecture, accelerated, general
 from gpu_constructs.fleet import UNKNOWN, Fleet, InstanceRequirements, Pool, PoolKind, Task, satisfies
-from gpu_constructs.rules import Severity, check, rules_of
-from gpu_constructs.rules.hosts import instance_requirements
-from gpu_constructs.rules.hosts.instance_requirements import nvidia_only
-from gpu_constructs.rules.hosts.instance_types import in_catalogue
+from gpu_constructs.rules import Severity, check
+from gpu_constructs.rules.hosts.instance_types import in_catalogue, nvidia_only, satisfiable
 from tests.rules.given import GPU_TASK, a_pool, asked, container, running_on, task_of
 
-RULES = (*rules_of(instance_requirements), in_catalogue)
+RULES = (satisfiable, nvidia_only, in_catalogue)
 
 
 def _chosen_by(**wanted: Any) -> Pool:

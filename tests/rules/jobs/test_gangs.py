@@ -18,7 +18,7 @@ from gpu_constructs.fleet import (
     Starter,
 )
 from gpu_constructs.rules import Severity, check
-from gpu_constructs.rules.jobs.gangs import ends_together, runs_at_once
+from gpu_constructs.rules.jobs.runs import ends_together, runs_at_once
 from tests.rules.given import GPU_TASK, a_pool, a_task, container, on_launch_type, only, running_on, said, task_of
 
 MEMBER = GangMember(workload="Train[Host]", count=5)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Fleet, Unknown
-from gpu_constructs.rules.tasks.servers import all_used
+from gpu_constructs.rules.tasks.images import all_used
 from tests.rules.given import container, fleet_of, gpu, only, said, task_of
 
 _VLLM = "vllm/vllm-openai:v0.27.1"

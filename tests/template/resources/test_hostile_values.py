@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gpu_constructs import rules
 from gpu_constructs.fleet import UNKNOWN, Fleet, Origin, RemarkKind
-from gpu_constructs.rules.monitoring.metrics import hosts_have_gpu_metrics
+from gpu_constructs.rules.files.metrics import hosts_have_gpu_metrics
 from gpu_constructs.template.model import Reference, Resource, Stack, Text
 from gpu_constructs.template.resources.fleet import files_of, fleet_of
 from tests.examples import times

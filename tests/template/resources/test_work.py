@@ -13,7 +13,7 @@ from gpu_constructs.rules.clusters.load_balancers import a_way_for_requests
 from gpu_constructs.rules.clusters.roles import may_start_managed_instances
 from gpu_constructs.template import files_of, mentions
 from gpu_constructs.template.model import Reference, Resource
-from gpu_constructs.template.resources import schedules
+from gpu_constructs.template.resources import groups
 from gpu_constructs.template.resources.fleet import STEPS_OF_CONSTRAINT, STEPS_OF_PATTERN, within_patterns
 from gpu_constructs.template.resources.index import Index
 from tests.template.resources.declared import declared, fleet, joined
@@ -168,7 +168,7 @@ def test_schedules_are_read_once_for_all_groups(monkeypatch: pytest.MonkeyPatch)
         read.append(resource)
         return said(resource)
 
-    monkeypatch.setattr(schedules, "mentioned", counted)
+    monkeypatch.setattr(groups, "mentioned", counted)
     resources = _of_hosts()
     data = resources["Template"]["Properties"]["LaunchTemplateData"]
     data["InstanceMarketOptions"] = {"MarketType": "capacity-block"}

@@ -9,7 +9,7 @@ import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Pool
 from gpu_constructs.rules import Finding, check
-from gpu_constructs.rules.monitoring.metrics import hosts_have_gpu_metrics
+from gpu_constructs.rules.files.metrics import hosts_have_gpu_metrics
 from gpu_constructs.template.resources.fleet import files_of
 from tests.rules.given import a_pool, managed_pool
 from tests.template.resources.declared import declared
