@@ -3,112 +3,21 @@
 from __future__ import annotations
 
 import re
-from typing import TypedDict
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
 from gpu_constructs.account.rows import DevicesRow, NetworkRow, TypeRow
 from gpu_constructs.facts.model import PurchaseClass
 
-__all__ = ["Device", "InstanceTypeInfo", "NetworkInfo", "UndescribedError", "devices", "row", "standard_quota"]
+__all__ = ["Device", "InstanceTypeInfo", "UndescribedError", "devices", "row", "standard_quota"]
 
 
-class Size(TypedDict):
-    SizeInMiB: int
+Device: TypeAlias = "Mapping[str, Any]"
+"""Accelerators of one kind, as any of the blocks of InstanceTypeInfo describes them."""
 
-
-class Cores(TypedDict):
-    Count: int
-
-
-class Device(TypedDict, total=False):
-    """Accelerators of one kind, as any of the blocks of InstanceTypeInfo describes them."""
-
-    Name: str
-    Manufacturer: str
-    Count: int
-    LogicalGpuCount: int
-    GpuPartitionSize: float
-    MemoryInfo: Size
-    CoreInfo: Cores
-
-
-class Gpus(TypedDict):
-    Gpus: list[Device]
-
-
-class Neuron(TypedDict):
-    NeuronDevices: list[Device]
-
-
-class Fpgas(TypedDict):
-    Fpgas: list[Device]
-
-
-class OtherDevices(TypedDict):
-    Accelerators: list[Device]
-
-
-class Card(TypedDict):
-    NetworkCardIndex: int
-    MaximumNetworkInterfaces: int
-    InterfaceTypes: list[str]
-
-
-class Efa(TypedDict):
-    MaximumEfaInterfaces: int
-
-
-class _NetworkRequired(TypedDict):
-    NetworkPerformance: str
-    NetworkCards: list[Card]
-    MaximumNetworkCards: int
-    MaximumNetworkInterfaces: int
-    EfaSupported: bool
-
-
-class NetworkInfo(_NetworkRequired, total=False):
-    """The part of NetworkInfo that the catalogue reads."""
-
-    EfaInfo: Efa
-
-
-class Processor(TypedDict):
-    SupportedArchitectures: list[str]
-
-
-class VCpus(TypedDict):
-    DefaultVCpus: int
-
-
-class Disk(TypedDict):
-    Count: int
-    SizeInGB: int
-
-
-class Storage(TypedDict):
-    Disks: list[Disk]
-
-
-class _InfoRequired(TypedDict):
-    VCpuInfo: VCpus
-    MemoryInfo: Size
-    ProcessorInfo: Processor
-    NetworkInfo: NetworkInfo
-    SupportedUsageClasses: list[str]
-    CurrentGeneration: bool
-    BareMetal: bool
-    BurstablePerformanceSupported: bool
-
-
-class InstanceTypeInfo(_InfoRequired, total=False):
-    """The part of InstanceTypeInfo that the catalogue reads."""
-
-    GpuInfo: Gpus
-    NeuronInfo: Neuron
-    FpgaInfo: Fpgas
-    InferenceAcceleratorInfo: OtherDevices
-    MediaAcceleratorInfo: OtherDevices
-    InstanceStorageInfo: Storage
-
+InstanceTypeInfo: TypeAlias = "Mapping[str, Any]"
+"""As DescribeInstanceTypes answers it
+(https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceTypeInfo.html)."""
 
 # Manufacturer of the API to `Vendor`; AWS's own devices are told apart by their Neuron cores.
 VENDORS = {"NVIDIA": "nvidia", "AMD": "amd", "Qualcomm": "qualcomm", "Xilinx": "xilinx", "Habana": "gaudi"}
@@ -129,15 +38,15 @@ def devices(info: InstanceTypeInfo) -> list[Device]:
     AWS describes the Inferentia of Inf1 twice, in NeuronInfo and in InferenceAcceleratorInfo; the first counts.
     """
     if "GpuInfo" in info:
-        return info["GpuInfo"]["Gpus"]
+        return list(info["GpuInfo"]["Gpus"])
     if "NeuronInfo" in info:
-        return info["NeuronInfo"]["NeuronDevices"]
+        return list(info["NeuronInfo"]["NeuronDevices"])
     if "FpgaInfo" in info:
-        return info["FpgaInfo"]["Fpgas"]
+        return list(info["FpgaInfo"]["Fpgas"])
     if "InferenceAcceleratorInfo" in info:
-        return info["InferenceAcceleratorInfo"]["Accelerators"]
+        return list(info["InferenceAcceleratorInfo"]["Accelerators"])
     if "MediaAcceleratorInfo" in info:
-        return info["MediaAcceleratorInfo"]["Accelerators"]
+        return list(info["MediaAcceleratorInfo"]["Accelerators"])
     return []
 
 
@@ -193,7 +102,7 @@ def _devices_row(kinds: list[Device]) -> DevicesRow:
     return found
 
 
-def _network_row(network: NetworkInfo) -> NetworkRow:
+def _network_row(network: Mapping[str, Any]) -> NetworkRow:
     cards = sorted(network["NetworkCards"], key=lambda card: card["NetworkCardIndex"])
     found = NetworkRow(
         performance=network["NetworkPerformance"],

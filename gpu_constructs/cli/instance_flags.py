@@ -8,7 +8,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterator
 from enum import Enum
-from typing import Any, NoReturn
+from typing import Any
 
 from gpu_constructs.errors import GpuConstructsError, InvalidValueError, shown
 from gpu_constructs.facts import Architecture, InstanceNeeds, PurchaseClass, Range, Vendor
@@ -183,63 +183,20 @@ FLAGS: tuple[Flag, ...] = (
 
 _BY_FIELD = {each.field: each for each in FLAGS}
 
-_JSON = "filter what --format json writes"
-_INSTEAD = {
-    "-g --min-gpus": "--gpus",
-    "-c": "--vcpus",
-    "-r": "--region",
-    "--inference-accelerators": "--accelerators",
-    "--gpu-memory": "--gpu-memory-gib",
-    "--gpu-model --inference-accelerator-model": "--model",
-    "--gpu-manufacturer": "--vendor",
-    "--efa-support": "--efa",
-    "--network-performance": "--network-gbps",
-    "--memory -m": "--memory-gib",
-    "--cpu-architecture -a": "--arch",
-    "--usage-class -u": "--purchase",
-    "--price-per-hour": "--price",
-    "--base-instance-type": "--similar",
-    "--output -o": "--format",
-    "--allow --allow-list --deny --deny-list": f"--family g6,g6e, or {_JSON}",
-    "--instance-store-gb --instance-storage --price-per-gpu --current-generation --bare-metal --burstable": _JSON,
-}
-"""Options that this command had, most of them those of ec2-instance-selector, and what to use instead."""
-
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
-    """Adds an argument for each filter, and those that there were."""
+    """Adds an argument for each filter."""
     for each in FLAGS:
         if each.reader is not None:
             is_clear = each.reader.alone is Alone.EXACTLY
             said = each.help if is_clear else f"{each.help}; {each.reader.alone.value}"
             parser.add_argument(each.name, dest=each.field, metavar="RANGE", help=said)
-            _add_gone(parser, f"{each.name}-min", instead=f"{each.name} N..")
-            _add_gone(parser, f"{each.name}-max", instead=f"{each.name} ..N")
         elif each.choices:
             parser.add_argument(each.name, dest=each.field, choices=each.choices, help=each.help)
         elif each.metavar is not None:
             parser.add_argument(each.name, dest=each.field, metavar=each.metavar, help=each.help)
         else:
             parser.add_argument(each.name, dest=each.field, action=_YesOrNo, default=None, help=each.help)
-    for names, instead in _INSTEAD.items():
-        for name in names.split():
-            _add_gone(parser, name, instead=instead)
-
-
-def _add_gone(parser: argparse.ArgumentParser, name: str, *, instead: str) -> None:
-    parser.add_argument(name, action=_Gone, nargs="?", default=argparse.SUPPRESS, const=instead, help=argparse.SUPPRESS)
-
-
-class _Gone(argparse.Action):
-    """An option that there was."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:  # noqa: ARG002 - as argparse calls it
-        """Refuses it, and says what to use.
-
-        Raises:
-            InvalidValueError: Always.
-        """
-        raise InvalidValueError("no option any more", argument=self.option_strings[0], fix=str(self.const))
 
 
 class _YesOrNo(argparse.BooleanOptionalAction):

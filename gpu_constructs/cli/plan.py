@@ -30,7 +30,7 @@ from gpu_constructs.cli.output import (
     width_of,
 )
 from gpu_constructs.cli.plan_report import budget_facts, budget_lines, facts_of, json_report, lines, numbers_table
-from gpu_constructs.errors import InvalidValueError, __version__, brief, clean, shown
+from gpu_constructs.errors import InvalidValueError, __version__, brief, shown
 from gpu_constructs.facts.budget import LABEL
 
 _AMOUNT = re.compile(r"-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")  # float() takes other digits and 1_0
@@ -39,7 +39,7 @@ _EXAMPLES = """\
 examples:
   gpu-constructs plan cdk.out
   gpu-constructs plan cdk.out --budget 40                    in US dollars an hour, at MaxSize
-  gpu-constructs plan --diff main.out cdk.out --format markdown
+  gpu-constructs plan --diff main.out cdk.out
   gpu-constructs plan template.yaml --region eu-west-1 --format json
 
 exit codes:
@@ -52,7 +52,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments."""
     parser.epilog = _EXAMPLES
     add_inputs(parser, nargs="*")
-    add_format(parser, "markdown")
+    add_format(parser)
     parser.add_argument("--output", metavar="FILE", help="write the plan to a file")
     parser.add_argument(
         "--diff", nargs=2, metavar=("OLD", "NEW"), help="compare two plans, and say what AWS refuses in one deploy"
@@ -100,8 +100,6 @@ def _plan(found: FleetPlan, held: BudgetVerdict | None, arguments: argparse.Name
 def _difference(found: PlanDifference, held: BudgetVerdict | None, form: str) -> str | Iterator[Line]:
     if form == "json":
         return difference_json(found, held)
-    if form == "markdown":
-        return difference_markdown(found, verdict=held)
     return difference_lines(found, width=width_of(sys.stdout), verdict=held)
 
 
@@ -111,14 +109,10 @@ def _read(arguments: argparse.Namespace, configuration: Configuration, paths: Se
 
 
 def _require_paths(arguments: argparse.Namespace) -> None:
-    """Refuses a plan of nothing, of files besides a difference, and a form that only a difference has."""
+    """Refuses a plan of nothing, and of files besides a difference."""
     if bool(arguments.paths) is (arguments.diff is not None):
         problem = "files besides --diff" if arguments.paths else "nothing to plan"
         raise InvalidValueError(problem, argument="PATH", allowed="files to plan, or --diff OLD NEW")
-    if arguments.format == "markdown" and arguments.diff is None:
-        raise InvalidValueError(
-            "'markdown' is for a difference", argument="--format", allowed="text or json", fix="--diff OLD NEW"
-        )
     if arguments.diff is not None and arguments.diff[0] == arguments.diff[1] == "-":
         raise InvalidValueError("stdin can be read once", argument="--diff", allowed="a file on one side")
 
@@ -137,15 +131,6 @@ def _budget(written: str | None) -> float | None:
 _HEAD = ("", "old", "new", "change")
 _STYLES = {Status.ADDED: "warning", Status.REMOVED: "good", Status.CHANGED: ""}
 _SHOWN = {Status.ADDED: "{row.new}", Status.REMOVED: "{row.old}", Status.CHANGED: "{row.old} -> {row.new}"}
-_MARKUP = re.compile(r"([\\`*_\[\]<>#|~&$])")
-_REFERENCE = re.compile(
-    r"(?<=[@#])|(?i:(?=://)|(?<=\bw)(?=ww\.)|(?<=\bGH-)|(?<=\bmailto)(?=:)|(?<=\bxmpp)(?=:))"
-    r"|(?<=[0-9a-f]{6})(?=[0-9a-f])"
-)
-"""Where GitHub's links are cut: mentions, issues, addresses, commits. https://github.github.com/gfm/#autolinks-extension-
-https://docs.github.com/en/get-started/writing-on-github/working-with-advanced-formatting/autolinked-references-and-urls"""
-_CUT = "&#8203;"
-"""A space without width, which GitHub shows as nothing."""
 _SAME = "The plan is the same."
 _REFUSED = "AWS refuses this in one deploy"
 _REPLACED = "CloudFormation replaces services"
@@ -189,37 +174,6 @@ def _changes(found: PlanDifference, width: int) -> Iterator[Line]:
         yield from pieces("", about_prices(found.old, found.new), width, style="aside")
 
 
-def difference_markdown(found: PlanDifference, *, verdict: BudgetVerdict | None = None) -> str:
-    """The difference as a comment of a pull request."""
-    parts = ["### GPU hosts", *([_SAME] if found.is_empty else _tables(found))]
-    for each in found.refused:
-        parts.append(f"**{_REFUSED}**")
-        *names, (_, source) = _parts(each)
-        said = [f"- {label}{_escaped(text)}" for label, text in names]
-        parts.append("\n".join([*said, f"- [documentation]({source})"]))
-    if found.replaced:
-        parts.append("\n".join([f"**{_REPLACED}**\n", *(f"- {_escaped(each)}" for each in found.replaced)]))
-    if verdict is not None:
-        parts += [_escaped("".join(piece for piece, _ in line)) for line in budget_lines(verdict, None)]
-    if found.is_priced and not found.is_empty:
-        about = about_prices(found.old, found.new)
-        parts.append(_MARKUP.sub(r"\\\1", f"{about[0].upper()}{about[1:]}"))
-    return "\n\n".join(parts) + "\n"
-
-
-def _tables(found: PlanDifference) -> Iterator[str]:
-    yield _table([_cells(each) for each in found.totals], _HEAD)
-    rows = [
-        (f"**{_escaped(pool.name)}**, {pool.status.value}" if not place else "", row.what, row.old, row.new)
-        for pool in found.pools
-        for place, row in enumerate(pool.rows)
-    ]
-    if rows:
-        yield _table(rows, ("pool", "", "old", "new"), escaped=1, numbers=())
-    if found.quotas:
-        yield _table([_cells(each) for each in found.quotas], ("quota", *_HEAD[1:]))
-
-
 def difference_json(found: PlanDifference, verdict: BudgetVerdict | None = None) -> str:
     """The difference as JSON, with both plans."""
     return json_text(
@@ -253,17 +207,3 @@ def _cells(row: Row) -> tuple[str, ...]:
 
 def _facts(row: Row) -> dict[str, str]:
     return {"what": row.what, "old": row.old, "new": row.new, "change": row.change}
-
-
-def _table(
-    rows: Sequence[Sequence[str]], head: Sequence[str], *, escaped: int = 0, numbers: Sequence[str] = _HEAD[1:]
-) -> str:
-    """A table; the first so many columns are Markdown already, and those of numbers are on the right."""
-    marks = ["---:" if each in numbers else "---" for each in head]
-    written = [[each if place < escaped else _escaped(each) for place, each in enumerate(row)] for row in rows]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in (list(head), marks, *written))
-
-
-def _escaped(text: str) -> str:
-    """A text that nothing in it can turn into markup or a link: names are the user's, and may be anything."""
-    return _REFERENCE.sub(_CUT, _MARKUP.sub(r"\\\1", clean(brief(text, LABEL))))

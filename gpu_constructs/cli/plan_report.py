@@ -141,15 +141,15 @@ def _quota(need: QuotaNeed) -> str:
     )
 
 
-def budget_lines(verdict: BudgetVerdict, width: int | None) -> Iterator[Line]:
+def budget_lines(verdict: BudgetVerdict, width: int) -> Iterator[Line]:
     """What a plan has against a budget, as text."""
     for text, style in ((verdict.above, "error"), (verdict.open, "warning")):
         if text:
-            yield from pieces("budget: ", text, width or len(text) * 2, style=style)
+            yield from pieces("budget: ", text, width, style=style)
     if verdict.is_kept:
         assumed = f", {verdict.assumed}" if verdict.assumed else ""
         text = f"within {dollars(verdict.usd_per_hour)} an hour{assumed}"
-        yield from pieces("budget: ", text, width or len(text) * 2, style="good")
+        yield from pieces("budget: ", text, width, style="good")
 
 
 def numbers_table(head: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> Iterator[Line]:

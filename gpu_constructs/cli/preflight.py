@@ -37,7 +37,7 @@ _LONGEST = max(len(each.id) for each in CHECKS)
 _EXAMPLES = f"""\
 examples:
   gpu-constructs preflight cdk.out
-  gpu-constructs preflight cdk.out --check quotas --check spot-scores
+  gpu-constructs preflight cdk.out --check quotas --check block-offerings
   gpu-constructs preflight template.yaml --region eu-west-1 --format json
   gpu-constructs preflight --policy
 

@@ -2,12 +2,11 @@
 
 Data with a source and typed look-ups over it; no cloud library, no I/O but the package's own files::
 
-    from gpu_constructs.facts import default_image, find, instance_type
+    from gpu_constructs.facts import default_image, instance_type
 
     host = instance_type("g6.xlarge")            # an unknown name raises and says which it is near to
     host.gpus, host.gpu_memory_mib               # 1, 22888
     default_image(host).ssm_parameter            # the image whose driver fits
-    find(min_gpus=4, gpu_memory_mib=40_000)      # every type that satisfies the need, smallest first
     choose(InstanceNeeds(gpus=Range(1, 4), models=("L4", "L40S")))   # by any fact and price, cheapest first
 
 Where things are: `model` has the frozen values, `catalogue` the look-ups, with the types that users declare laid over
@@ -68,7 +67,7 @@ from gpu_constructs.facts.model import (
 )
 from gpu_constructs.facts.prices import Price, on_demand_price
 from gpu_constructs.facts.releases import release_line, release_number, release_problem
-from gpu_constructs.facts.search import Choice, choose, find
+from gpu_constructs.facts.search import Choice, choose
 
 __all__ = [
     "DRIVER_SUPPORT",
@@ -109,7 +108,6 @@ __all__ = [
     "drives",
     "families",
     "family",
-    "find",
     "first_release",
     "general",
     "image",

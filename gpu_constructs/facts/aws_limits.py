@@ -50,10 +50,6 @@ MAX_STRATEGY_PROVIDERS = 20
 """Providers of one capacity provider strategy
 (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityProviderStrategyItem.html)."""
 
-MAX_RUN_COPIES = 10
-"""Tasks that one call of ``RunTask`` starts
-(https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_RunTask.html)."""
-
 MAX_WEIGHT = 1000
 """Largest weight of an item of a strategy (API_CapacityProviderStrategyItem)."""
 

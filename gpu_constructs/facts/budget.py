@@ -93,20 +93,6 @@ READINGS = 100
 WAITED = 120
 """Seconds that all calls to AWS of one command have together; the five tries of a call that hangs take 100."""
 
-# -- pages: what is drawn ----------------------------------------------------------------------------------------------
-
-DRAWN = 300
-"""Different hosts on one page, all pools together; alike hosts are drawn once."""
-
-DRAWN_OF_POOL = 24
-"""Different hosts of one pool, so that one pool leaves some to the others."""
-
-DRAWN_POOLS = 200
-"""Pools on one page."""
-
-DRAWN_ROWS = 60
-"""Rows of a table, tasks of a pool, and sentences of one kind on one page; and slots and tasks of one host."""
-
 # -- words: what is looked up and quoted -------------------------------------------------------------------------------
 
 NAME = 64

@@ -145,13 +145,11 @@ class Filter:
         name: The field of `InstanceNeeds` that asks for it.
         checked: Returns a need in its canonical form, or raises; takes the name and the need.
         holds: Whether an offer satisfies a need.
-        of_accelerators: Whether nothing without accelerators can satisfy it.
     """
 
     name: str
     checked: Callable[[str, Any], Any]
     holds: Callable[[Offer, Any], bool]
-    of_accelerators: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -276,49 +274,44 @@ def _takes(offer: Offer, name: str) -> bool:
     return (_of_device(offer, "compute_capability") or (0, 0)) >= precision(name).lowest
 
 
-def _amount(name: str, fact: Callable[[Offer], float | None], *, of_accelerators: bool = False) -> Filter:
+def _amount(name: str, fact: Callable[[Offer], float | None]) -> Filter:
     return Filter(
         name=name,
         checked=_amounts,
         holds=lambda offer, wanted: fact(offer) in wanted,
-        of_accelerators=of_accelerators,
     )
 
 
-def _yes_or_no(name: str, fact: Callable[[Offer], bool | None], *, of_accelerators: bool = False) -> Filter:
+def _yes_or_no(name: str, fact: Callable[[Offer], bool | None]) -> Filter:
     return Filter(
         name=name,
         checked=_switch,
         holds=lambda offer, wanted: fact(offer) is wanted,
-        of_accelerators=of_accelerators,
     )
 
 
 FILTERS: tuple[Filter, ...] = (
     _amount("gpus", lambda offer: offer.instance_type.gpus),
-    _amount("gpu_memory_mib", lambda offer: offer.instance_type.gpu_memory_mib, of_accelerators=True),
-    _amount("gpu_memory_total_mib", _gpu_memory_total, of_accelerators=True),
+    _amount("gpu_memory_mib", lambda offer: offer.instance_type.gpu_memory_mib),
+    _amount("gpu_memory_total_mib", _gpu_memory_total),
     _amount("accelerators", lambda offer: _of_device(offer, "logical_count") or 0),
     Filter(
         name="models",
         checked=partial(_each, partial(known_name, models)),
         holds=lambda offer, wanted: _of_device(offer, "model") in wanted,
-        of_accelerators=True,
     ),
     Filter(
         name="vendor",
         checked=partial(_choice, Vendor),
         holds=lambda offer, wanted: _of_device(offer, "vendor") is wanted,
-        of_accelerators=True,
     ),
     Filter(
         name="compute_capability",
         checked=_capabilities,
         holds=lambda offer, wanted: _of_device(offer, "compute_capability") in wanted,
-        of_accelerators=True,
     ),
-    Filter(name="precision", checked=_format, holds=_takes, of_accelerators=True),
-    _yes_or_no("nvlink", lambda offer: _of_device(offer, "has_nvlink"), of_accelerators=True),
+    Filter(name="precision", checked=_format, holds=_takes),
+    _yes_or_no("nvlink", lambda offer: _of_device(offer, "has_nvlink")),
     _yes_or_no("efa", lambda offer: offer.instance_type.network.efa_supported),
     _amount("network_gbps", lambda offer: offer.instance_type.network.gbps),
     _amount("vcpus", lambda offer: offer.instance_type.vcpus),

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gpu_constructs.errors import GpuConstructsError, InvalidValueError, shown
+from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.facts.catalogue import accelerated, by_size, declared_types, general
-from gpu_constructs.facts.filters import FILTERS, Condition, InstanceNeeds, Offer, Range, conditions
-from gpu_constructs.facts.model import Architecture, InstanceType, PurchaseClass, Vendor
+from gpu_constructs.facts.filters import Condition, InstanceNeeds, Offer, conditions
+from gpu_constructs.facts.model import InstanceType, Vendor
 from gpu_constructs.facts.prices import on_demand_price
 from gpu_constructs.facts.values import dataclass
 
@@ -155,78 +155,3 @@ def _sorted(offers: Iterable[Offer], fact: Callable[[Offer], Any], *, descending
     known = sorted((each for each in by_name if fact(each) is not None), key=fact, reverse=descending)
     unknown = (each for each in by_name if fact(each) is None)
     return tuple(sorted((*known, *unknown), key=lambda each: not each.instance_type.is_offered_anywhere))
-
-
-def find(
-    *,
-    vendor: Vendor | None = None,
-    model: str | None = None,
-    min_gpus: int | None = None,
-    gpu_memory_mib: int | None = None,
-    min_compute_capability: tuple[int, int] | None = None,
-    architecture: Architecture | None = None,
-    min_vcpus: int | None = None,
-    min_memory_mib: int | None = None,
-    efa: bool | None = None,
-    purchase: PurchaseClass | None = None,
-    region: str | None = None,
-) -> tuple[InstanceType, ...]:
-    """Find the types that satisfy every need, smallest first; without a need, every type.
-
-    A fact that is unknown never satisfies a need. GPU means NVIDIA GPU, as in ECS; find others by `vendor` and `model`.
-    `choose` has more needs, and prices.
-
-    Args:
-        vendor: Who makes the accelerators.
-        model: Model of the accelerators as in `models()`, in any case.
-        min_gpus: Whole GPUs at least; fractional types such as g6f have 0.
-        gpu_memory_mib: Memory of each GPU in MiB at least.
-        min_compute_capability: CUDA compute capability at least, as (major, minor).
-        architecture: Processor architecture.
-        min_vcpus: vCPUs at least.
-        min_memory_mib: Nominal memory of the host in MiB at least.
-        efa: Whether Elastic Fabric Adapters must be supported, or must not be.
-        purchase: How it must be possible to buy it.
-        region: A region that must have offered it when the catalogue was recorded.
-
-    Raises:
-        InvalidValueError: If an argument can mean nothing, such as a negative number.
-        UnknownNameError: If `model` or `region` is not in the catalogue; carries the nearest names.
-    """
-    try:
-        needs = InstanceNeeds(
-            vendor=vendor,
-            models=() if model is None else (model,),
-            gpus=_at_least("min_gpus", min_gpus),
-            gpu_memory_mib=_at_least("gpu_memory_mib", gpu_memory_mib),
-            compute_capability=None if min_compute_capability is None else Range(low=min_compute_capability),
-            architecture=architecture,
-            vcpus=_at_least("min_vcpus", min_vcpus),
-            memory_mib=_at_least("min_memory_mib", min_memory_mib),
-            efa=efa,
-            purchase=purchase,
-            region=region,
-        )
-    except GpuConstructsError as error:
-        error.argument = _ARGUMENTS.get(error.argument or "", error.argument)
-        raise
-    # Nothing without accelerators can satisfy any of these, so the general types need not be read.
-    asked = {name for name, _ in needs.given() if name != "gpus" or min_gpus}
-    of_accelerators = not asked.isdisjoint(_OF_ACCELERATORS)
-    among = (*accelerated(), *(() if of_accelerators else general()), *declared_types())
-    satisfied = conditions(needs)
-    offers = (Offer(instance_type=each, price=None) for each in among)
-    found = (each.instance_type for each in offers if all(one.holds(each) for one in satisfied))
-    return tuple(sorted(found, key=by_size))
-
-
-_ARGUMENTS = {"models": "model", "compute_capability": "min_compute_capability"}
-_OF_ACCELERATORS = frozenset({"gpus", *(each.name for each in FILTERS if each.of_accelerators)})
-
-
-def _at_least(argument: str, value: object) -> Range[float] | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise InvalidValueError(f"got {shown(value)}", argument=argument, value=value, allowed="a whole number from 0")
-    return Range(low=value)

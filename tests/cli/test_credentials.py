@@ -69,7 +69,7 @@ def test_credentials_that_cannot_be_had_are_2(
     path = written(template(), config.parent / "template.json")
     before = sorted(config.parent.iterdir())
 
-    code = main(["preflight", path, "--profile", "mine", "--region", "eu-west-1", "--check", "settings"])
+    code = main(["preflight", path, "--profile", "mine", "--region", "eu-west-1", "--check", "types"])
 
     said = capsys.readouterr()
     assert (code, words in " ".join(said.out.split())) == (2, True), said

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from gpu_constructs.cli import main
 from gpu_constructs.cli.instance_flags import FLAGS
-from gpu_constructs.facts import Architecture, InstanceNeeds, accelerated, find
+from gpu_constructs.facts import Architecture, InstanceNeeds, Range, accelerated, choose
 from gpu_constructs.facts.filters import FILTERS
 from tests.examples import times
 
@@ -43,7 +43,8 @@ def test_without_a_need_every_accelerated_type_is_listed(capsys: pytest.CaptureF
 
 def test_needs_are_those_of_the_catalogue(capsys: pytest.CaptureFixture[str]) -> None:
     listed = names(capsys, "--gpus", "4..", "--gpu-memory-gib", "40", "--purchase", "spot", "--arch", "x86_64")
-    found = find(min_gpus=4, gpu_memory_mib=40 * 1024, architecture=Architecture.X86_64)
+    needs = InstanceNeeds(gpus=Range(4), gpu_memory_mib=Range(40 * 1024), architecture=Architecture.X86_64)
+    found = [each.instance_type for each in choose(needs).offers]
     assert set(listed) == {each.name for each in found if "spot" in map(str, each.purchase_classes)}
     assert "g6e.12xlarge" in listed
 
@@ -131,26 +132,6 @@ def test_a_count_is_exact_or_a_range(
     counts = {each["gpus"] for each in report(capsys, *arguments.split())["instance_types"]}
     assert has <= counts
     assert not has_not & counts
-
-
-@pytest.mark.parametrize(
-    ("arguments", "instead"),
-    [
-        ("--gpus-min 2", "--gpus-min: no option any more; fix: --gpus N.."),
-        ("--gpu-memory-total-max=80", "--gpu-memory-total-max: no option any more; fix: --gpu-memory-total ..N"),
-        ("--gpu-model L4", "fix: --model"),
-        ("-a arm64", "-a: no option any more; fix: --arch"),
-        ("--base-instance-type g6.xlarge", "fix: --similar"),
-        ("-o one-line", "fix: --format"),
-        ("--deny p*", "--deny: no option any more; fix: --family g6,g6e, or filter what --format json writes"),
-        ("--bare-metal", "--bare-metal: no option any more; fix: filter what --format json writes"),
-    ],
-)
-def test_an_option_that_there_was_says_what_to_use(
-    arguments: str, instead: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["instances", *arguments.split()]) == 2
-    assert instead in capsys.readouterr().err
 
 
 def test_sizes_may_have_their_unit(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,11 +9,7 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.check.planning.fleet_plan import plan
-from gpu_constructs.check.planning.plan_difference import PlanDifference, Row
 from gpu_constructs.cli import main
-from gpu_constructs.cli.plan import difference_markdown
-from gpu_constructs.fleet import Fleet
 from tests.cli.templates import template, with_choice, written
 
 
@@ -129,19 +125,13 @@ def test_a_difference_is_hosts_costs_and_quotas(tmp_path: Path, capsys: pytest.C
     assert "L-DB2E81BA (on-demand G/VT), vCPUs at MaxSize: 16 -> 24" in output
 
 
-@pytest.mark.parametrize(("form", "said"), [("text", ""), ("markdown", "### GPU hosts\n\n")])
-def test_the_same_is_said_in_one_sentence(
-    form: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([*changed(tmp_path), "--format", form]) == 0
-    assert capsys.readouterr().out == f"{said}The plan is the same.\n"
+def test_the_same_is_said_in_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(changed(tmp_path)) == 0
+    assert capsys.readouterr().out == "The plan is the same.\n"
 
 
-@pytest.mark.parametrize("form", ["text", "markdown"])
-def test_a_difference_says_where_its_prices_are_from(
-    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([*changed(tmp_path, MaxSize="6"), "--format", form, "--region", "us-east-1"]) == 0
+def test_a_difference_says_where_its_prices_are_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*changed(tmp_path, MaxSize="6"), "--region", "us-east-1"]) == 0
     words = " ".join(capsys.readouterr().out.split())
     assert "n-demand list prices (us-east-1, 2026-07-20). A month has 730 hours." in words
     assert words.endswith("discounts are not in them.")
@@ -157,17 +147,7 @@ def test_a_pool_that_comes_or_goes_is_shown_as_it_is(tmp_path: Path, capsys: pyt
         assert f"Provider {status}\n  instance types: g6.xlarge\n" in capsys.readouterr().out
 
 
-def test_a_difference_is_markdown_for_a_pull_request(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*changed(tmp_path, MaxSize="6"), "--format", "markdown", "--budget", "4"]) == 1
-    output = capsys.readouterr().out
-    assert "|  | old | new | change |\n| --- | ---: | ---: | ---: |\n" in output
-    assert (
-        "| **Provider**, changed | hosts at MaxSize | 4 | 6 |\n|  | an hour at MaxSize | \\$3.22 | \\$4.83 |" in output
-    )
-    assert "above the budget of \\$4.00" in output
-
-
-@pytest.mark.parametrize("form", ["text", "markdown", "json"])
+@pytest.mark.parametrize("form", ["text", "json"])
 def test_a_change_that_is_refused_is_1_and_has_two_deploys(
     form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -184,38 +164,8 @@ def test_a_change_that_is_refused_is_1_and_has_two_deploys(
         assert refused["answer"] == "already exists"
         assert len(refused["steps"]) == 2
     else:
-        name, then = ("a\\_b", "\n- then: ") if form == "markdown" else ("a_b", "\n  then: ")
-        assert f"Chat takes the name '{name}' from Service, which goes; the old one is deleted last\n" in output
-        assert then in output
-
-
-def test_names_are_no_markup(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    body = template()
-    body["Resources"]["Provider"]["Metadata"] = {"aws:cdk:path": "Demo/a|b<i>`*\ny/Provider/Resource"}
-    sides = written(template(), tmp_path / "old.json"), written(body, tmp_path / "new.json")
-    assert main(["plan", "--diff", *sides, "--format", "markdown"]) == 0
-    (row,) = (each for each in capsys.readouterr().out.splitlines() if "added" in each)
-    assert row.startswith("| **a\\|b\\<i\\>\\`\\*\\\\ny**, added | instance types | - | g6.xlarge |")
-
-
-@pytest.mark.parametrize(
-    ("name", "written_as"),
-    [
-        ("@octocat", "@&#8203;octocat"),
-        ("a#1", "a\\#&#8203;1"),
-        ("https://evil.example", "https&#8203;://evil.example"),
-        ("WWW.evil.example", "W&#8203;WW.evil.example"),
-        ("GH-12", "GH-&#8203;12"),
-        ("mailto:a", "mailto&#8203;:a"),
-        ("5fa64f0", "5fa64f&#8203;0"),
-        ("5FA64F0D", "5FA64F0D"),
-    ],
-)
-def test_names_are_no_links(name: str, written_as: str) -> None:
-    nothing = plan(Fleet())
-    total = Row(what=name, old="1", new="2", change="+1")
-    found = PlanDifference(old=nothing, new=nothing, totals=(total,), pools=(), quotas=(total,))
-    assert f"| {written_as} | 1 |" in difference_markdown(found)
+        assert "Chat takes the name 'a_b' from Service, which goes; the old one is deleted last\n" in output
+        assert "\n  then: " in output
 
 
 def test_a_program_reads_both_plans(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -229,7 +179,6 @@ def test_a_program_reads_both_plans(tmp_path: Path, capsys: pytest.CaptureFixtur
     [
         (["plan"], "nothing to plan"),
         (["plan", "a.json", "--diff", "b.json", "c.json"], "files besides --diff"),
-        (["plan", "a.json", "--format", "markdown"], "'markdown' is for a difference"),
         (["plan", "--diff", "-", "-"], "stdin can be read once"),
         (["plan", "--diff", "nowhere.json", "c.json"], "nowhere.json"),
     ],

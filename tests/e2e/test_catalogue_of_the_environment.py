@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from gpu_constructs.facts.records import CATALOGUE, DATA
 
-from tests.cli.catalogues import copied, edit
 from tests.cli.templates import template
+from tests.e2e.catalogues import copied, edit
 
 
 @pytest.fixture

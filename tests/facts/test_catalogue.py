@@ -1,11 +1,9 @@
-"""Look-up by name and family, and search by need."""
+"""Look-up by name and family."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
-from typing import TypedDict, cast
 
 import pytest
 from hypothesis import assume, given
@@ -13,18 +11,12 @@ from hypothesis import strategies as st
 
 from gpu_constructs.errors import GpuConstructsError, InvalidValueError, UnknownNameError
 from gpu_constructs.facts import (
-    Architecture,
     InstanceType,
-    PurchaseClass,
-    Vendor,
     accelerated,
     families,
     family,
-    find,
     general,
     instance_type,
-    models,
-    regions,
 )
 
 EVERY = (*accelerated(), *general())
@@ -166,158 +158,11 @@ def test_an_unknown_family_raises_with_the_nearest_first(name: str, nearest: str
     assert raised.value.nearest[0] == nearest
 
 
-@pytest.mark.parametrize(
-    ("found", "smallest"),
-    [
-        (find(min_gpus=1), "g5g.xlarge"),
-        (find(min_gpus=1, gpu_memory_mib=40_000, region="eu-north-1"), "g6e.xlarge"),
-        (find(min_gpus=8, gpu_memory_mib=140_000), "p5e.48xlarge"),
-        (find(vendor=Vendor.NVIDIA, architecture=Architecture.ARM64, region="us-east-1"), "g5g.xlarge"),
-        (find(model="l40s", efa=True), "g6e.8xlarge"),
-        (find(purchase=PurchaseClass.CAPACITY_BLOCK, min_compute_capability=(9, 0)), "p5.4xlarge"),
-        (find(vendor=Vendor.NEURON, region="us-east-1"), "inf1.xlarge"),
-        (find(min_vcpus=8, min_memory_mib=16384, architecture=Architecture.ARM64, region="us-east-1"), None),
-    ],
-)
-def test_the_smallest_type_that_satisfies_comes_first(found: tuple[InstanceType, ...], smallest: str | None) -> None:
-    assert found == tuple(sorted(found, key=order))
-    assert (found[0].name if smallest else found[0].accelerators) == smallest
-
-
-def test_a_need_that_is_met_exactly_is_met() -> None:
-    l4 = instance_type("g6.xlarge")
-    for needs in ({"min_vcpus": 4}, {"min_memory_mib": 16384}, {"min_gpus": 1}, {"gpu_memory_mib": 22888}):
-        assert l4 in find(**needs)  # type: ignore[arg-type]
-    for needs in ({"min_vcpus": 5}, {"min_memory_mib": 16385}, {"min_gpus": 2}, {"gpu_memory_mib": 22889}):
-        assert l4 not in find(**needs)  # type: ignore[arg-type]
-    assert l4 in find(min_compute_capability=(8, 9))
-    assert l4 not in find(min_compute_capability=(9, 0))
-
-
-def test_without_a_need_everything_is_found() -> None:
-    assert set(find()) == set(EVERY)
-
-
-def test_a_fractional_type_is_no_whole_gpu() -> None:
-    assert not any(each.family == "g6f" for each in find(min_gpus=1))
-    assert find(model="L4")[0].name == "g6f.large"
-
-
-def test_an_unknown_fact_never_satisfies_a_need() -> None:
-    legacy = instance_type("p2.16xlarge")
-    assert legacy.network.efa_supported is None
-    assert legacy in find(model="K80")
-    assert legacy not in find(model="K80", efa=True)
-    assert legacy not in find(model="K80", efa=False)
-    assert legacy not in find(model="K80", purchase=PurchaseClass.ON_DEMAND)
-    assert instance_type("p6e-gb200.36xlarge") not in find(gpu_memory_mib=0)
-
-
-@pytest.mark.parametrize(
-    ("argument", "value"),
-    [
-        ("min_gpus", -1),
-        ("min_gpus", True),
-        ("min_gpus", 1.5),
-        ("gpu_memory_mib", "24"),
-        ("min_vcpus", -8),
-        ("min_memory_mib", None.__class__),
-        ("vendor", "nvidai"),
-        ("architecture", "x64"),
-        ("purchase", "on_demand"),
-        ("min_compute_capability", 8.9),
-        ("min_compute_capability", (8,)),
-        ("min_compute_capability", ("8", "9")),
-        ("model", 4),
-        ("region", 1),
-    ],
-)
-def test_a_need_that_means_nothing_is_refused_by_name(argument: str, value: object) -> None:
-    with pytest.raises(InvalidValueError) as raised:
-        find(**{argument: value})  # type: ignore[arg-type]
-    assert raised.value.argument == argument
-    assert raised.value.allowed
-
-
-@pytest.mark.parametrize(
-    ("argument", "value", "nearest"),
-    [("model", "A10", "A10G"), ("model", "l4s", "L40S"), ("region", "us-est-1", "us-east-1")],
-)
-def test_a_model_or_region_that_is_not_recorded_raises_with_the_nearest(
-    argument: str, value: str, nearest: str
-) -> None:
-    with pytest.raises(UnknownNameError) as raised:
-        find(**{argument: value})  # type: ignore[arg-type]
-    assert nearest in raised.value.nearest
-    assert raised.value.argument == argument
-
-
-class Needs(TypedDict, total=False):
-    """The arguments of `find`."""
-
-    vendor: Vendor | None
-    model: str | None
-    min_gpus: int | None
-    gpu_memory_mib: int | None
-    min_compute_capability: tuple[int, int] | None
-    architecture: Architecture | None
-    min_vcpus: int | None
-    min_memory_mib: int | None
-    efa: bool | None
-    purchase: PurchaseClass | None
-    region: str | None
-
-
-NEEDS: st.SearchStrategy[Needs] = st.fixed_dictionaries(
-    {},
-    optional={
-        "vendor": st.sampled_from(Vendor),
-        "model": st.sampled_from(models()),
-        "min_gpus": st.integers(0, 9),
-        "gpu_memory_mib": st.sampled_from(sorted({each.gpu_memory_mib or 0 for each in EVERY}))
-        | st.integers(0, 200_000),
-        "min_compute_capability": st.tuples(st.integers(3, 12), st.integers(0, 9)),
-        "architecture": st.sampled_from(Architecture),
-        "min_vcpus": st.sampled_from(sorted({each.vcpus for each in EVERY})) | st.integers(0, 256),
-        "min_memory_mib": st.sampled_from(sorted({each.memory_mib for each in EVERY})) | st.integers(0, 4_194_304),
-        "efa": st.booleans(),
-        "purchase": st.sampled_from(PurchaseClass),
-        "region": st.sampled_from(regions()),
-    },
-).map(lambda needs: cast("Needs", needs))
-
-
-def satisfies(each: InstanceType, needs: Needs) -> bool:
-    """Whether a type satisfies every need, asked of its facts one by one."""
-    devices = each.accelerators
-    facts: dict[str, Callable[[Needs], bool]] = {
-        "vendor": lambda n: devices is not None and devices.vendor == n["vendor"],
-        "model": lambda n: devices is not None and devices.model == n["model"],
-        "min_gpus": lambda n: each.gpus >= (n["min_gpus"] or 0),
-        "gpu_memory_mib": lambda n: (each.gpu_memory_mib or -1) >= (n["gpu_memory_mib"] or 0),
-        "min_compute_capability": lambda n: (
-            devices is not None and (devices.compute_capability or (0, 0)) >= (n["min_compute_capability"] or (0, 0))
-        ),
-        "architecture": lambda n: each.architecture == n["architecture"],
-        "min_vcpus": lambda n: each.vcpus >= (n["min_vcpus"] or 0),
-        "min_memory_mib": lambda n: each.memory_mib >= (n["min_memory_mib"] or 0),
-        "efa": lambda n: each.network.efa_supported == n["efa"],
-        "purchase": lambda n: n["purchase"] in each.purchase_classes,
-        "region": lambda n: n["region"] in each.regions,
-    }
-    return all(facts[need](needs) for need in needs)
-
-
-@given(NEEDS)
-def test_find_returns_all_that_satisfy_and_nothing_else(needs: Needs) -> None:
-    assert find(**needs) == tuple(sorted((each for each in EVERY if satisfies(each, needs)), key=order))
-
-
 PURE = """
 import sys
 import gpu_constructs.facts as hardware
 hardware.default_image(hardware.instance_type("g6.xlarge"))
-hardware.find(min_gpus=1, region="us-east-1")
+hardware.choose(hardware.InstanceNeeds(gpus=hardware.Range(low=1), region="us-east-1"))
 print(*sorted(name for name in ("aws_cdk", "jsii", "constructs", "boto3", "botocore", "moto") if name in sys.modules))
 print(hardware.catalogue._general.cache_info().currsize)
 """

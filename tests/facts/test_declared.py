@@ -13,15 +13,16 @@ from hypothesis import strategies as st
 from gpu_constructs.errors import GpuConstructsError, InvalidValueError, UnknownNameError
 from gpu_constructs.facts import (
     DeclaredInstanceType,
+    InstanceNeeds,
+    Range,
     Vendor,
     accelerated,
     catalogue,
+    choose,
     declare_instance_types,
     family,
-    find,
     instance_type,
     known_type,
-    models,
 )
 from gpu_constructs.facts.declared import declared_type_of, instance_types_of_declarations, metadata_of
 from gpu_constructs.facts.images import default_image
@@ -61,8 +62,8 @@ def test_a_declared_type_is_found_by_every_look_up_and_is_in_no_list_of_what_was
     )
     assert (found.local_storage_gb, found.network.efa_supported, found.regions) == (500, True, ())
     assert family("g9") == (found,)
-    assert find(model="R200" if "R200" in models() else None, min_gpus=1)[-1].gpus
-    assert found in find(vendor=Vendor.NVIDIA, gpu_memory_mib=98304)
+    needs = InstanceNeeds(vendor=Vendor.NVIDIA, gpu_memory_mib=Range(98304))
+    assert found in [each.instance_type for each in choose(needs).offers]
     assert found not in accelerated()
     assert found.name == selected_types(InstanceRequirements(allowed_instance_types=("g9.*",)))[0].name
     assert not any(each.declared for each in selected_types(InstanceRequirements(accelerator_names=("l4",))))

@@ -257,7 +257,6 @@ class Check:
         questions: Its questions about a region.
         without: Why it has no question about files that give it none; empty where all hosts give it one.
         on_request: Whether it is asked only where it is named.
-        is_global: Whether the answer is the same in every region, so that one is asked.
     """
 
     id: str
@@ -267,7 +266,6 @@ class Check:
     questions: Callable[[Scope], Iterator[Question]]
     without: str = ""
     on_request: bool = False
-    is_global: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

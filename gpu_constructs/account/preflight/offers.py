@@ -1,4 +1,4 @@
-"""What AWS offers: the types of a pool in the zones of its subnets, the AMIs, and a Spot request for all hosts."""
+"""What AWS offers: the types of a pool in the zones of its subnets, and the AMIs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gpu_constructs.account.preflight.check import (
     unchecked,
 )
 from gpu_constructs.facts.names import name_problem
-from gpu_constructs.fleet import PARTLY_SPOT, Pool, Subnet, Unknown
+from gpu_constructs.fleet import Pool, Subnet, Unknown
 from gpu_constructs.placement.reasons import listed
 
 SUBNETS_CALL = Call(service="ec2", operation="DescribeSubnets")
@@ -218,45 +218,3 @@ IMAGES = Check(
     without="no pool takes its image from a parameter",
 )
 """https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_GetParameters.html"""
-
-
-_SCORES = Call(service="ec2", operation="GetSpotPlacementScores")
-_MANY = 3
-"""Types with which a score says something: that of fewer is always low, as the API reference says."""
-_MOST_TYPES = 1000
-
-
-def _questions_spot_scores(scope: Scope) -> Iterator[Question]:
-    for pool in scope.pools:
-        if pool.bought.option in PARTLY_SPOT:
-            yield Question(subject=pool.name, read=partial(_read_spot_scores, pool, scope.region))
-
-
-def _read_spot_scores(pool: Pool, region: str, ask: Ask) -> Found:
-    names, hosts = type_names(pool)[:_MOST_TYPES], pool.max_instances
-    if not names or isinstance(hosts, Unknown) or hosts < 1:
-        return unchecked("its types, or how many hosts it can have, are not known")
-    arguments = {
-        "InstanceTypes": list(names),
-        "TargetCapacity": hosts,
-        "SingleAvailabilityZone": False,
-        "RegionNames": [region],
-    }
-    rows = ask(_SCORES, arguments).rows("SpotPlacementScores")
-    scores = [each.number("Score") for each in rows if each.text("Region") == region]
-    if not scores:
-        return unchecked(f"AWS gave no score for {hosts} hosts in {region}")
-    few = "" if len(names) >= _MANY else "; AWS gives fewer than three types a low score whatever the capacity"
-    return ok(f"{scores[0]:g} of 10 for {hosts} hosts now, which promises nothing{few}")
-
-
-SPOT_SCORES = Check(
-    id="spot-scores",
-    question="how likely does a Spot request for all hosts succeed now?",
-    reads="the score of the region from 1 to 10; AWS promises nothing by it, so it is never short",
-    calls=(_SCORES,),
-    questions=_questions_spot_scores,
-    without="no pool has Spot hosts",
-    on_request=True,
-)
-"""https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_GetSpotPlacementScores.html"""

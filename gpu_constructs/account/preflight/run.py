@@ -11,7 +11,7 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import TypeAlias
 
-from gpu_constructs.account.preflight.account import ACCOUNT, ROLES, SETTINGS, in_account
+from gpu_constructs.account.preflight.account import ACCOUNT, SETTINGS, in_account
 from gpu_constructs.account.preflight.blocks import BLOCK_OFFERINGS
 from gpu_constructs.account.preflight.check import (
     Ask,
@@ -25,7 +25,7 @@ from gpu_constructs.account.preflight.check import (
     unchecked,
 )
 from gpu_constructs.account.preflight.networks import SUBNETS
-from gpu_constructs.account.preflight.offers import IMAGES, SPOT_SCORES, TYPES
+from gpu_constructs.account.preflight.offers import IMAGES, TYPES
 from gpu_constructs.account.preflight.quotas import QUOTAS
 from gpu_constructs.account.preflight.reservations import RESERVATIONS
 from gpu_constructs.check.planning import plan
@@ -40,9 +40,7 @@ CHECKS: tuple[Check, ...] = (
     SUBNETS,
     IMAGES,
     RESERVATIONS,
-    ROLES,
     SETTINGS,
-    SPOT_SCORES,
     BLOCK_OFFERINGS,
 )
 """In the order in which they are shown."""
@@ -109,7 +107,7 @@ def preflight(fleet: Fleet, asks: Callable[[str], Ask], checks: Sequence[Check] 
         )
         for region in regions
     ]
-    answers = _side_by_side([partial(_asked, each, asks, wanted, is_first=each is scopes[0]) for each in scopes])
+    answers = _side_by_side([partial(_asked, each, asks, wanted) for each in scopes])
     return (*found, *chain.from_iterable(answers))
 
 
@@ -157,16 +155,14 @@ def _result(check: str, region: str, subject: str, found: Found) -> Result:
     )
 
 
-def _asked(scope: Scope, asks: Callable[[str], Ask], checks: Sequence[Check], *, is_first: bool) -> tuple[Result, ...]:
-    return tuple(_results(scope, asks(scope.region), checks, is_first=is_first))
+def _asked(scope: Scope, asks: Callable[[str], Ask], checks: Sequence[Check]) -> tuple[Result, ...]:
+    return tuple(_results(scope, asks(scope.region), checks))
 
 
-def _results(scope: Scope, ask: Ask, checks: Sequence[Check], *, is_first: bool) -> Iterator[Result]:
+def _results(scope: Scope, ask: Ask, checks: Sequence[Check]) -> Iterator[Result]:
     there = in_account(scope, ask)
     is_all = len(there.pools) == len(scope.pools)
     for check in checks if is_all or ACCOUNT in checks else (ACCOUNT, *checks):
-        if check.is_global and not is_first:
-            continue
         questions = list(check.questions(scope if check is ACCOUNT else there))
         for question in questions:
             yield _result(check.id, scope.region, question.subject, _answer(question, ask))

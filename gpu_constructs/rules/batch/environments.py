@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpu_constructs.errors import brief
-from gpu_constructs.facts import Image, InstanceType, Vendor, find
+from gpu_constructs.facts import Image, InstanceType, accelerated, by_size
 from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU, MAX_QUEUE_ENVIRONMENTS
+from gpu_constructs.facts.catalogue import declared_types
 from gpu_constructs.fleet import JobQueue, Pool, PoolKind, PurchaseOption, Scheduler, Task, Unknown, UserDataFormat
 from gpu_constructs.placement.destinations import by_hand, carries_gpus, environments_by_hand, unassigned
 from gpu_constructs.placement.reach import pools_by_hand
@@ -225,14 +226,20 @@ def listed(pool: Pool) -> Problems:
 
 def _newer(types: Sequence[InstanceType]) -> list[InstanceType]:
     """Types with as many GPUs of as much memory as the largest of some has, and with EFA where all have it."""
-    found = find(
-        vendor=Vendor.NVIDIA,
-        architecture=types[0].architecture,
-        min_gpus=max(each.gpus for each in types),
-        gpu_memory_mib=max(each.gpu_memory_mib or 0 for each in types),
-        efa=True if all(each.network.efa_supported for each in types) else None,
-    )
-    return [each for each in found if each.is_offered_anywhere and not each.traits.unsupported_by_batch]
+    gpus, memory = max(each.gpus for each in types), max(each.gpu_memory_mib or 0 for each in types)
+    need_efa = all(each.network.efa_supported for each in types)
+    found = [
+        each
+        for each in (*accelerated(), *declared_types())
+        if each.gpus >= gpus
+        and each.gpu_memory_mib is not None
+        and each.gpu_memory_mib >= memory
+        and each.architecture is types[0].architecture
+        and (each.network.efa_supported or not need_efa)
+        and each.is_offered_anywhere
+        and not each.traits.unsupported_by_batch
+    ]
+    return sorted(found, key=by_size)
 
 
 @error(

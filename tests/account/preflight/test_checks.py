@@ -5,13 +5,11 @@ from __future__ import annotations
 import pytest
 
 from gpu_constructs.account.preflight import Verdict
-from gpu_constructs.account.preflight.check import UnansweredError
 from gpu_constructs.facts import instance_type
-from gpu_constructs.fleet import UNKNOWN, GroupSettings, LaunchDetails, Origin, Place, PoolKind, Subnet
+from gpu_constructs.fleet import UNKNOWN, GroupSettings, LaunchDetails, Origin, Place, Subnet
 from tests.account.preflight.world import (
     IN_A,
     IN_B,
-    SPOT,
     fleet,
     host,
     instances,
@@ -207,59 +205,19 @@ def test_a_subnet_that_does_not_exist_is_short_and_what_the_deploy_makes_is_not_
     assert only("subnets", {}, fleet(pool(subnets=()))).verdict is NOT_CHECKED
 
 
-ROLES = {
-    "AWSServiceRoleForECS": (pool(), SHORT),
-    "AWSServiceRoleForECSCompute": (pool(kind=PoolKind.MANAGED_INSTANCES), OK),
-    "AWSServiceRoleForAutoScaling": (pool(), OK),
-    "AWSServiceRoleForEC2Spot": (pool(bought=SPOT), OK),
-    "AWSServiceRoleForBatch": (pool(kind=PoolKind.BATCH), OK),
-}
-NO_ROLE = {"GetRole": UnansweredError("none", code="NoSuchEntity")}
-
-
-@pytest.mark.parametrize("name", ROLES)
-def test_a_role_that_is_missing_is_short_only_where_aws_may_make_it_too_late(name: str) -> None:
-    of, verdict = ROLES[name]
-    found = {each.subject: each for each in results("roles", NO_ROLE, fleet(of))}[name]
-    assert found.verdict is verdict
-    assert found.fix.startswith("aws iam create-service-linked-role --aws-service-name ")
-    there = {"GetRole": {"Role": {"RoleName": name}}}
-    found = {each.subject: each for each in results("roles", there, fleet(of))}[name]
-    assert (found.verdict, found.text, found.fix) == (OK, "the role is there", "")
-
-
-def test_roles_are_those_that_something_needs() -> None:
-    batch = pool(name="Jobs", kind=PoolKind.BATCH, bought=SPOT)
-    found = results("roles", NO_ROLE, fleet(batch))
-    # Only Auto Scaling may make the role of Spot hosts.
-    assert [(each.subject, each.verdict) for each in found] == [
-        ("AWSServiceRoleForEC2Spot", SHORT),
-        ("AWSServiceRoleForBatch", OK),
-    ]
-    managed = results("roles", NO_ROLE, fleet(pool(kind=PoolKind.MANAGED_INSTANCES)))
-    assert [each.verdict for each in managed] == [OK, OK]
-
-
 def settings(**values: str) -> dict[str, object]:
     return {"ListAccountSettings": {"settings": [{"name": name, "value": value} for name, value in values.items()]}}
 
 
-def test_settings_are_those_that_the_tasks_need() -> None:
-    answers = settings(serviceLongArnFormat="enabled", taskLongArnFormat="disabled", awsvpcTrunking="disabled")
-    found = {each.subject: each for each in results("settings", answers, fleet(tasks=(task("awsvpc"),)))}
-    assert [str(each.verdict) for each in found.values()] == ["ok", "short", "not checked", "ok"]
-    assert found["taskLongArnFormat"].fix.startswith("aws ecs put-account-setting-default --name taskLongArnFormat ")
+def test_trunking_is_on_where_the_tasks_need_it() -> None:
+    answers = settings(awsvpcTrunking="disabled")
+    assert only("settings", answers, fleet(tasks=(task("awsvpc"),))).verdict is OK
+    assert only("settings", settings(), fleet(tasks=(task("awsvpc"),))).verdict is NOT_CHECKED
     tight = pool(instance_types=(instance_type("p3.16xlarge"),))
-    trunk = results("settings", answers, fleet(tight, tasks=(task("awsvpc"),)))[-1]
+    trunk = only("settings", answers, fleet(tight, tasks=(task("awsvpc"),)))
     assert (trunk.subject, trunk.verdict) == ("awsvpcTrunking", SHORT)
-    assert len(results("settings", answers, fleet(tasks=(task("bridge"),)))) == 3
-
-
-def test_a_spot_score_is_a_fact_and_never_short() -> None:
-    answers = {"GetSpotPlacementScores": {"SpotPlacementScores": [{"Region": "eu-west-1", "Score": 1}]}}
-    found = only("spot-scores", answers, fleet(pool(bought=SPOT)))
-    assert (found.verdict, found.text.startswith("1 of 10 for 4 hosts now")) == (OK, True)
-    assert only("spot-scores", answers).verdict is NOTHING
+    assert trunk.fix.startswith("aws ecs put-account-setting-default --name awsvpcTrunking ")
+    assert only("settings", answers, fleet(tasks=(task("bridge"),))).verdict is NOTHING
 
 
 def test_pools_of_another_account_are_not_asked_about() -> None:
