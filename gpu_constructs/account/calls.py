@@ -10,9 +10,9 @@ import boto3
 from botocore import xform_name
 from botocore.client import BaseClient
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ProfileNotFound
+from botocore.exceptions import BotoCoreError, ClientError, ProfileNotFound
 
-from gpu_constructs.account.problems import ERRORS, Call, problem_of
+from gpu_constructs.account.problems import ERRORS, Call, code_of, problem_of
 from gpu_constructs.errors import GpuConstructsError, brief
 from gpu_constructs.facts.budget import MESSAGE
 
@@ -38,17 +38,44 @@ class Calls:
         Raises:
             GpuConstructsError: AWS did not answer.
         """
+        return self.ask_unless("", permission, **arguments) or {}
+
+    def ask_unless(self, code: str, permission: str, **arguments: object) -> Mapping[str, Any] | None:
+        """Calls AWS.
+
+        Args:
+            code: The code of an error that is an answer as well: None.
+            permission: As of `ask`.
+            arguments: As of `ask`.
+
+        Raises:
+            GpuConstructsError: AWS did not answer.
+        """
         service, _, operation = permission.partition(":")
         try:
             client = self._client(service)
             answer: Mapping[str, Any] = getattr(client, xform_name(operation))(**arguments)
         except ERRORS as error:
+            if code and isinstance(error, ClientError) and code_of(error) == code:
+                return None
             about = Call(service=service, permission=permission, region=self.region, if_denied=self.if_denied)
             problem = problem_of(error, about)
             raise GpuConstructsError(problem.text, fix=problem.fix or None) from error
         if not isinstance(answer, Mapping):
             raise GpuConstructsError(f"AWS answered {permission} in an unknown form")
         return answer
+
+    def region_name(self) -> str:
+        """The region in which the calls are made.
+
+        Raises:
+            GpuConstructsError: The profile has none.
+        """
+        try:
+            return str(self._client("ecs").meta.region_name)
+        except ERRORS as error:
+            problem = problem_of(error, Call(service="ecs", permission="ecs:RunTask", region=self.region))
+            raise GpuConstructsError(problem.text, fix=problem.fix or None) from error
 
     def _client(self, service: str) -> BaseClient:
         if service not in self._made:

@@ -19,7 +19,7 @@ from gpu_constructs.account.problems import ERRORS, Call, code_of, problem_of
 from gpu_constructs.errors import GpuConstructsError, UnknownNameError, brief, shown
 from gpu_constructs.facts.values import dataclass
 
-__all__ = ["CALLS", "Live", "about", "clients_of", "clusters_of"]
+__all__ = ["CALLS", "Live", "about", "clients_of", "clusters_of", "hosts_of"]
 
 CALLS = (
     "ecs:DescribeClusters",
@@ -173,6 +173,24 @@ def about(
     _launches(asking)
     if name is None:
         _instances(asking)
+    return asking.live
+
+
+def hosts_of(clients: Clients, *, cluster: str, region: str | None = None) -> Live:
+    """Describes the hosts of a cluster, and what starts hosts for it.
+
+    Args:
+        clients: Clients of boto3.
+        cluster: Its name or ARN.
+        region: Where it is; None for the region of the profile.
+
+    Raises:
+        GpuConstructsError: There is no such cluster, or AWS did not answer.
+    """
+    asking = _Asking(clients=clients, region=region, cluster=cluster, deadline=Deadline())
+    _cluster(asking)
+    _hosts(asking)
+    _groups(asking)
     return asking.live
 
 

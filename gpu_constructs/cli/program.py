@@ -26,6 +26,7 @@ _COMMANDS = {
     "plan": "says what the hosts cost, and what they need of the account's quotas, before the deploy",
     "preflight": "asks AWS whether the account can have the hosts: quotas, types, subnets, images, reservations",
     "rules": "lists the rules, or shows everything about one",
+    "run-self-test": "runs a task on hosts that tests their GPUs, and judges what it prints",
     "stop-tasks": "lists the tasks of a cluster that no service keeps, and stops them with --yes",
     "verify": "checks after a deploy whether hosts, GPUs, tasks and providers came up as they should",
     "why": "says why a task or a service of a running cluster waits",

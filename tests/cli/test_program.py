@@ -21,6 +21,7 @@ COMMANDS = (
     "plan",
     "preflight",
     "rules",
+    "run-self-test",
     "stop-tasks",
     "verify",
     "why",

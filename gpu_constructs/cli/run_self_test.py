@@ -1,0 +1,146 @@
+"""``gpu-constructs run-self-test``: runs a task on hosts that tests their GPUs; this command changes something."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from threading import current_thread, main_thread
+from types import FrameType, ModuleType
+from typing import NoReturn
+
+from gpu_constructs.account.live.self_test import FAMILY, IMAGE
+from gpu_constructs.cli.live_answers import add_cluster, clusters_named, facts_of, lines_of, live_part
+from gpu_constructs.cli.output import Line, add_format, json_text, pieces, say, show, width_of
+from gpu_constructs.errors import InvalidValueError
+
+_MINUTES = 20
+
+_EXAMPLES = f"""\
+examples:
+  gpu-constructs run-self-test Demo                     one host of each type that the cluster of a stack has
+  gpu-constructs run-self-test --cluster demo --capacity L4
+  gpu-constructs run-self-test --cluster demo --host i-0ab1c2d3e4f5
+  gpu-constructs run-self-test --policy >policy.json
+
+It registers a task definition {FAMILY}, and runs one task of it for
+each host, type or capacity provider, which asks for all GPUs of its host. Where
+tasks hold them it waits. Only for --capacity does a new host start, which costs
+what it costs. Its tasks are stopped and its task definitions deregistered however
+it ends, also with Ctrl-C. Its log group {FAMILY} stays, unless
+--log-group names another one.
+
+exit codes:
+  0 all is as it should be, 1 something is not, or a test did not end, 2 wrong usage, or AWS did not answer,
+  130 it was interrupted
+"""
+
+
+def define(parser: argparse.ArgumentParser) -> None:
+    """Adds the command's arguments."""
+    parser.epilog = _EXAMPLES
+    parser.add_argument(
+        "--capacity",
+        action="append",
+        default=[],
+        metavar="PROVIDER",
+        help="test a host of this capacity provider, which starts one where none is free: its name, or the id of its "
+        "capacity in the app; can be repeated",
+    )
+    parser.add_argument(
+        "--host", action="append", default=[], metavar="INSTANCE", help="test this host; can be repeated"
+    )
+    parser.add_argument(
+        "--image",
+        default=IMAGE,
+        help=f"image of the task; with PyTorch and nccl-tests it tests CUDA and NCCL too; default: {IMAGE}",
+    )
+    parser.add_argument(
+        "--log-group", metavar="GROUP", help=f"a log group that exists; default: {FAMILY}, made if it is not there"
+    )
+    parser.add_argument(
+        "--execution-role",
+        metavar="ARN",
+        help="the role that pulls the image and writes the log; default: that of the host",
+    )
+    parser.add_argument(
+        "--minutes", type=float, default=_MINUTES, help=f"minutes to wait for all tests together; default: {_MINUTES}"
+    )
+    parser.add_argument("--policy", action="store_true", help="print the least IAM policy that it needs")
+    add_cluster(parser, of_stack=True)
+    add_format(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Runs the test.
+
+    Returns:
+        0 if every test ran and nothing fails, else 1.
+    """
+    account = live_part()
+    part = import_module("gpu_constructs.account.self_test")
+    if arguments.policy:
+        sys.stdout.write(json_text(part.policy(_request(part, arguments, arguments.cluster or "default"))))
+        return 0
+    clients = account.clients_of(arguments.profile)
+    with _stopped_as_interrupted():
+        cluster = _cluster(arguments, clients)
+        end = part.run_self_test(clients, _request(part, arguments, cluster), tell=say)
+    if arguments.format == "json":
+        facts = {"clusters": [facts_of(cluster, end.checks)], "left_behind": list(end.left)}
+        sys.stdout.write(json_text(facts))
+    else:
+        width = width_of(sys.stdout)
+        show(lines_of(cluster, end.checks, width=width), sys.stdout)
+        show(_left(end.left, width), sys.stdout)
+    return 0 if end.succeeded else 1
+
+
+def _cluster(arguments: argparse.Namespace, clients: object) -> str:
+    names = clusters_named(arguments, clients)
+    if len(names) > 1:
+        raise InvalidValueError(
+            f"the stack has {len(names)} clusters",
+            argument="STACK",
+            allowed=f"--cluster {' or '.join(map(shlex.quote, names))}",
+        )
+    return str(names[0])
+
+
+def _request(part: ModuleType, arguments: argparse.Namespace, cluster: str) -> object:
+    return part.Request(
+        cluster=cluster,
+        capacity=tuple(arguments.capacity),
+        hosts=tuple(arguments.host),
+        image=arguments.image,
+        log_group=arguments.log_group,
+        execution_role=arguments.execution_role,
+        minutes=arguments.minutes,
+        region=arguments.region,
+    )
+
+
+def _left(left: Sequence[str], width: int) -> Iterator[Line]:
+    for each in left:
+        yield from pieces("  left behind:   ", each, width, mark="aside")
+
+
+@contextmanager
+def _stopped_as_interrupted() -> Iterator[None]:
+    """SIGTERM ends it as Ctrl-C does, so that a build that is cancelled leaves no task."""
+    if current_thread() is not main_thread():  # Python hears of signals in its main thread alone
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, _interrupted)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _interrupted(_: int, __: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt
