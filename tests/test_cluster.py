@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ec2 as ec2
@@ -18,7 +16,6 @@ from gpu_constructs import (
     InvalidValueError,
     UnknownNameError,
 )
-from gpu_constructs.errors import RefusedByCdkError
 from tests.synthesis import Ground, Site, unwritten, user_data
 
 ASSOCIATIONS = "AWS::ECS::ClusterCapacityProviderAssociations"
@@ -62,14 +59,6 @@ def test_a_family_becomes_one_capacity_for_each_shape(site: Site) -> None:
     assert {each.name for each in family[4].pool.instance_types} == {"g6.12xlarge", "g6.24xlarge"}
     assert len(site.properties("AWS::ECS::CapacityProvider")) == 3
     assert site.cluster.capacities == tuple(family.values())
-
-
-def test_a_fractional_family_is_found_by_its_part_of_a_gpu(ground: Ground) -> None:
-    assert list(ground.cluster.add_family("g6f", max_instances=1)) == [0.125, 0.25, 0.5]
-
-
-def test_a_hyphenated_family_works(ground: Ground) -> None:
-    assert list(ground.cluster.add_family("p6-b200", max_instances=1)) == [8]
 
 
 @pytest.mark.parametrize(
@@ -143,14 +132,6 @@ def test_a_list_that_is_written_over_that_of_an_imported_cluster_is_a_warning(si
     assert site.warnings() == []
 
 
-def test_nothing_is_said_of_a_list_whose_cluster_is_in_the_app(site: Site) -> None:
-    elsewhere = cdk.Stack(site.app, "Elsewhere")
-    given = ecs.Cluster(site.stack, "Theirs", vpc=site.vpc)
-    GpuCluster(elsewhere, "Gpu", cluster=given).add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
-    site.capacity("g6.xlarge")
-    assert site.findings("GPU195") == []
-
-
 def test_two_lists_of_one_cluster_are_a_warning(site: Site) -> None:
     given = ecs.CfnCluster(site.stack, "Theirs", cluster_name="theirs", capacity_providers=["FARGATE"])
     imported = ecs.Cluster.from_cluster_attributes(site.stack, "Seen", cluster_name="theirs", vpc=site.vpc)
@@ -188,16 +169,6 @@ def test_a_cluster_keeps_its_list_to_its_own_stack_or_to_one_other(site: Site, o
         pair[1].add_capacity("A10G", instance_types=["g5.xlarge"], max_instances=1)
 
 
-def test_two_imports_of_one_name_are_one_cluster(ground: Ground) -> None:
-    imports = [
-        ecs.Cluster.from_cluster_attributes(ground.stack, name, cluster_name="theirs", vpc=ground.vpc) for name in "AB"
-    ]
-    first, second = (GpuCluster(ground.stack, f"Gpu{i}", cluster=each) for i, each in enumerate(imports))
-    first.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
-    with pytest.raises(IncompatibleError, match="add to the GpuCluster that is already there"):
-        second.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
-
-
 def test_two_wrappers_of_one_cluster_in_its_own_stack_share_its_list_and_its_capacity(site: Site) -> None:
     again = GpuCluster(site.stack, "Again", cluster=site.cluster.cluster)
     again.add_capacity("A10G", instance_types=["g5.xlarge"], max_instances=1)
@@ -207,28 +178,11 @@ def test_two_wrappers_of_one_cluster_in_its_own_stack_share_its_list_and_its_cap
     assert len(site.only(ASSOCIATIONS)["CapacityProviders"]) == 2
 
 
-def test_a_cluster_that_was_imported_by_its_arn_serves_too(site: Site) -> None:
-    arn = "arn:aws:ecs:us-east-1:000000000000:cluster/theirs"
-    imported = ecs.Cluster.from_cluster_arn(site.stack, "Theirs", arn)
-    with unwritten(), pytest.raises(InvalidValueError, match="vpc: a cluster that was imported by its ARN alone"):
-        GpuCluster(site.stack, "Refused", cluster=imported)
-    gpu = GpuCluster(site.stack, "Gpu", cluster=imported, vpc=site.vpc)
-    task = site.task(gpu.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1))
-    task.add_gpu_container("chat", image=site.image)
-    GpuService(site.stack, "Service", cluster=gpu, task_definition=task)
-    assert len(site.only(ASSOCIATIONS)["CapacityProviders"]) == 1
-
-
 def test_a_cluster_with_capacity_of_its_own_stack_is_not_overwritten_from_another(site: Site) -> None:
     site.capacity("g6.xlarge")
     second = GpuCluster(cdk.Stack(site.app, "Second"), "Gpu", cluster=site.cluster.cluster)
     with pytest.raises(IncompatibleError, match="stack Stack already writes"):
         second.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
-
-
-def test_a_network_is_needed(ground: Ground) -> None:
-    with pytest.raises(InvalidValueError, match="needs a network"):
-        GpuCluster(ground.stack, "Gpu")
 
 
 def test_a_vpc_without_private_subnets_is_refused_unless_subnets_are_chosen(site: Site) -> None:
@@ -262,29 +216,6 @@ def test_zones_that_are_only_known_at_deploy_time_are_a_warning_for_hosts_with_e
     assert any("GPU095" in each and "only known at deploy time" in each for each in site.warnings())
 
 
-def test_a_second_cluster_of_one_name_is_refused(ground: Ground) -> None:
-    before = (ground.cluster, ground.children())[1]
-    with pytest.raises(InvalidValueError, match="'Cluster' is already used in Stack"):
-        GpuCluster(ground.stack, "Cluster", vpc=ground.vpc)
-    assert ground.children() == before
-
-
-@pytest.mark.parametrize("arguments", [{"vpc_subnets": "private"}, {"container_insights_v2": True}])
-def test_what_has_the_wrong_type_is_said_in_our_words(ground: Ground, arguments: dict[str, Any]) -> None:
-    ground.vpc  # noqa: B018 - made before the paths are taken
-    before = ground.children()
-    with pytest.raises(InvalidValueError, match="expects .*, got"):
-        GpuCluster(ground.stack, "Gpu", vpc=ground.vpc, **arguments)
-    assert ground.children() == before
-
-
-def test_subnets_that_are_not_there_are_refused_in_our_words(ground: Ground) -> None:
-    with pytest.raises(RefusedByCdkError, match="vpc_subnets: CDK refuses it: .*'nope'"):
-        GpuCluster(ground.stack, "Gpu", vpc=ground.vpc, vpc_subnets=ec2.SubnetSelection(subnet_group_name="nope"))
-    with pytest.raises(InvalidValueError, match="no subnet of the VPC is like that"):
-        GpuCluster(ground.stack, "Other", vpc=ground.vpc, vpc_subnets=ec2.SubnetSelection(availability_zones=["eu-x"]))
-
-
 def test_more_providers_than_a_cluster_takes_are_one_warning(site: Site) -> None:
     for number in range(21):
         assert len(site.cluster.capacities) == number
@@ -310,19 +241,6 @@ def test_a_region_that_does_not_offer_the_type_is_a_warning(site: Site) -> None:
     west, nowhere = sorted(site.warnings())
     assert (west.split()[0], "eu-west-1" in west) == ("GPU011", True)
     assert (nowhere.split()[0], "mars-1" in nowhere) == ("GPU200", True)
-
-
-@pytest.mark.parametrize("construct_id", ["", " ", None, 7, pytest.param(cdk.Aws.REGION, id="a token")])
-def test_an_id_is_text(ground: Ground, construct_id: str) -> None:
-    with pytest.raises(InvalidValueError, match="a construct id is text"):
-        GpuCluster(ground.stack, construct_id, vpc=ground.vpc)
-
-
-def test_a_vpc_that_is_yet_to_be_looked_up_is_not_judged(site: Site) -> None:
-    site.stack = cdk.Stack(site.app, "There", env=cdk.Environment(account="000000000000", region="us-east-1"))
-    vpc = ec2.Vpc.from_lookup(site.stack, "Vpc", vpc_id="vpc-12345678")
-    zone = ec2.SubnetSelection(availability_zones=["us-east-1d"])
-    GpuCluster(site.stack, "Cluster", vpc=vpc, vpc_subnets=zone)
 
 
 def test_stages_that_name_no_account_keep_their_clusters_apart(site: Site) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_kms as kms
-from aws_cdk import aws_logs as logs
 
 from gpu_constructs import GpuCluster, GpuMachineImage, InvalidValueError
 from tests.linting import linted
@@ -43,20 +42,6 @@ def test_every_volume_and_every_default_log_group_has_the_key(site: Site, key: k
     assert list(linted(site.template(), "us-east-1")) == []
 
 
-def test_a_key_of_another_stack_is_exported(site: Site) -> None:
-    key = kms.Key(cdk.Stack(site.app, "Keys"), "Key")
-    cluster = GpuCluster(site.stack, "Encrypted", vpc=site.vpc, encryption_key=key)
-    cluster.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
-    assert ["Fn::ImportValue" in each for each in volumes(site)] == [True]
-
-
-def test_log_groups_of_users_stay_as_they_are(site: Site, cluster: GpuCluster) -> None:
-    own = logs.LogGroup(site.stack, "Own")
-    l4 = cluster.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
-    site.task(l4, log_group=own).add_gpu_container("vllm", image=site.image)
-    assert "KmsKeyId" not in site.only("AWS::Logs::LogGroup")
-
-
 @pytest.mark.usefixtures("cluster")
 def test_the_key_lets_auto_scaling_and_logs_use_it_and_nothing_else(site: Site) -> None:
     _, *added = site.only("AWS::KMS::Key")["KeyPolicy"]["Statement"]
@@ -70,12 +55,6 @@ def test_the_key_lets_auto_scaling_and_logs_use_it_and_nothing_else(site: Site) 
     assert grants["Condition"] == {**volumes["Condition"], "Bool": {"kms:GrantIsForAWSResource": True}}
     assert of_logs["Principal"] == {"Service": site.stack.resolve(f"logs.{cdk.Aws.REGION}.amazonaws.com")}
     assert list(of_logs["Condition"]["ArnLike"]) == ["kms:EncryptionContext:aws:logs:arn"]
-
-
-def test_what_is_no_key_is_refused(site: Site) -> None:
-    key: Any = "alias/own"
-    with pytest.raises(InvalidValueError, match=r"encryption_key: expects .*Key.*fix: kms.Key"):
-        GpuCluster(site.stack, "Encrypted", vpc=site.vpc, encryption_key=key)
 
 
 def test_a_key_that_cannot_encrypt_volumes_is_refused(site: Site) -> None:

@@ -15,7 +15,6 @@ from aws_cdk import aws_ssm as ssm
 
 from gpu_constructs import (
     GpuCluster,
-    GpuConstructsError,
     GpuService,
     GpuTaskDefinition,
     HostNetwork,
@@ -23,7 +22,6 @@ from gpu_constructs import (
     InvalidValueError,
 )
 from gpu_constructs.check.report import check_files
-from gpu_constructs.cluster.hosts.providers import require_strategy
 from gpu_constructs.rules import find_rule
 from tests.synthesis import Ground, Properties, Site
 
@@ -58,43 +56,12 @@ def test_the_list_is_that_of_before_once_the_capacity_is_gone(site: Site) -> Non
     assert association(site)["Properties"]["CapacityProviders"] == ["cpu"]
 
 
-def test_a_cluster_that_has_none_is_said_to_have_none(site: Site) -> None:
-    around(site, keep_capacity_providers=[], default_strategy=[]).add_capacity(
-        "L4", instance_types=["g6.xlarge"], max_instances=1
-    )
-    assert site.warnings() == []
-    assert "DeletionPolicy" not in association(site)
-
-
 def test_a_default_strategy_of_which_nothing_is_said_is_a_warning(site: Site) -> None:
     gpu = around(site, keep_capacity_providers=["cpu"])
     gpu.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
     (warning,) = site.warnings()
     assert "a deployment replaces the default strategy of the cluster theirs" in warning
     assert "default_strategy=[…]" in warning
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"keep_capacity_providers": "cpu"}, "keep_capacity_providers: expects a list of text, got 'cpu'"),
-        (
-            {"keep_capacity_providers": cdk.Fn.split(",", cdk.Fn.import_value("Providers"))},
-            "keep_capacity_providers: providers of this app cannot be",
-        ),
-        ({"default_strategy": [CPU]}, "default_strategy: 'cpu' is not a capacity provider of this cluster"),
-        ({"default_strategy": ["cpu"]}, r"expects a list of ecs.CapacityProviderStrategy, got \['cpu'\]"),
-        (
-            {"default_strategy": [ecs.CapacityProviderStrategy(capacity_provider="cpu", weight=1001)]},
-            "default_strategy: the strategy of the cluster gives cpu a weight of 1001, and 0 to 1000 are allowed",
-        ),
-        ({"cluster_name": "mine"}, "cluster_name: an existing cluster keeps its own settings"),
-        ({"container_insights_v2": ecs.ContainerInsights.DISABLED}, "container_insights_v2: an existing cluster keeps"),
-    ],
-)
-def test_what_such_a_cluster_cannot_be_given(ground: Ground, arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(GpuConstructsError, match=message):
-        around(ground, **arguments)
 
 
 @pytest.mark.parametrize(
@@ -140,17 +107,6 @@ def test_a_list_that_somebody_else_writes_in_the_same_stack_is_a_warning(site: S
     )
 
 
-def test_a_list_that_keeps_all_of_the_first_is_no_second_one(site: Site) -> None:
-    theirs = ecs.CfnCluster(site.stack, "Cpu", cluster_name="theirs", capacity_providers=["FARGATE", "FARGATE_SPOT"])
-    elsewhere = cdk.Stack(site.app, "Elsewhere")
-    elsewhere.node.add_dependency(theirs)
-    kept = around(site, elsewhere, keep_capacity_providers=["FARGATE"], default_strategy=[])
-    kept.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1)
-    assert len(site.findings("GPU195")) == 1
-    theirs.capacity_providers = ["FARGATE"]
-    assert site.findings("GPU195") == []
-
-
 def test_a_list_of_plain_cdk_that_comes_after_ours_is_a_warning(site: Site) -> None:
     theirs = ecs.Cluster(site.stack, "Theirs", vpc=site.vpc)
     elsewhere = cdk.Stack(site.app, "Elsewhere")
@@ -187,12 +143,6 @@ def test_the_default_strategy_of_an_imported_cluster_may_be_of_what_was_added(si
     gpu.set_default_strategy([l4.strategy(), CPU])
     first, second = association(site)["Properties"]["DefaultCapacityProviderStrategy"]
     assert first["CapacityProvider"] != second["CapacityProvider"] == "cpu"
-
-
-def test_a_default_strategy_that_is_set_is_one_that_is_kept(site: Site) -> None:
-    gpu = around(site, keep_capacity_providers=[])
-    gpu.set_default_strategy([gpu.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1).strategy()])
-    assert site.warnings() == []
 
 
 def test_a_default_strategy_that_ecs_refuses_is_refused(site: Site) -> None:
@@ -292,13 +242,6 @@ def test_a_cluster_and_a_service_are_in_one_region_and_account(site: Site) -> No
         assert error.value.argument == "cluster"
 
 
-@pytest.mark.parametrize("construct_id", ["InfrastructureRole", "HostRole"])
-def test_an_id_of_the_cluster_itself_is_refused_before_it_is_needed(site: Site, construct_id: str) -> None:
-    with pytest.raises(InvalidValueError, match=f"'{construct_id}' is the id of something that every cluster defines"):
-        site.capacity("g6.xlarge", name=construct_id)
-    site.cluster.add_managed_capacity("Managed", instance_types=["g6.xlarge"])
-
-
 def test_user_data_that_ec2_refuses_is_an_error(site: Site) -> None:
     user_data = site.l4.launch_template.user_data
     assert user_data is not None
@@ -306,9 +249,3 @@ def test_user_data_that_ec2_refuses_is_an_error(site: Site) -> None:
     with pytest.raises(RuntimeError, match="ValidationFailed"):
         site.app.synth()
     assert len(check_files([site.app.outdir], rules=[find_rule("GPU231")]).findings) == 1
-
-
-def test_an_item_of_a_strategy_that_is_a_dict_is_refused() -> None:
-    item: Any = {"capacity_provider": "gpu", "weight": 1}
-    with pytest.raises(InvalidValueError, match="expects items of type ecs.CapacityProviderStrategy"):
-        require_strategy([item], {})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -63,21 +62,6 @@ def test_every_rule_is_there_with_its_question_its_reason_and_its_source() -> No
 def test_every_error_may_be_a_warning_for_another_value_of_a_parameter() -> None:
     errors = [each.id for each in RULES if each.severity is Severity.ERROR]
     assert [each for each in errors if lint_id(each, Severity.WARNING) not in PACKED] == []
-
-
-@pytest.mark.parametrize(
-    ("severity", "expected"), [(Severity.ERROR, "E9560"), (Severity.WARNING, "W9560"), (Severity.INFO, "I9560")]
-)
-def test_an_id_is_made_of_severity_and_number(severity: Severity, expected: str) -> None:
-    assert lint_id("GPU060", severity) == expected
-
-
-def test_a_file_of_custom_rules_has_the_ids_below(tmp_path: Path) -> None:
-    rules = tmp_path / "rules.txt"
-    rules.write_text("\n" * 59 + 'AWS::ECS::Service DesiredCount == 2 ERROR "two, please"\n')
-    # Rules with one id take each other's place.
-    assert Rules.create_from_custom_rules_file(rules).keys() == {"E9060"}
-    assert "E9060" not in PACKED
 
 
 def test_cfn_lint_finds_nothing_else_in_what_the_pack_finds_something_in() -> None:
@@ -190,10 +174,6 @@ def test_a_template_that_the_pack_cannot_read_is_an_error_and_never_silence(
     assert match.rule.id == "E9500"
     assert "no GPU was checked" in match.message
     assert words in match.message
-
-
-def test_a_template_without_gpus_is_no_business_of_the_pack() -> None:
-    assert found("Resources: {Queue: {Type: 'AWS::SQS::Queue'}}") == []
 
 
 @settings(max_examples=times(10), deadline=None, suppress_health_check=list(HealthCheck))

@@ -117,20 +117,6 @@ def test_it_can_leave_a_capacity_of_another_stack(site: Site) -> None:
     assert len(serve(site.capacity("g6.xlarge", name="Later"), "Next", elsewhere)) == 4
 
 
-@pytest.mark.parametrize("desired_count", [-1, 1.5, "2", True])
-def test_a_count_is_a_whole_number(ground: Ground, desired_count: Any) -> None:
-    task = chat(ground)
-    before = ground.children()
-    with pytest.raises(InvalidValueError, match="desired_count: expects a whole number"):
-        GpuService(ground.stack, "Service", cluster=ground.cluster, task_definition=task, desired_count=desired_count)
-    assert ground.children() == before
-
-
-def test_a_task_without_a_container_is_refused(ground: Ground) -> None:
-    with pytest.raises(InvalidValueError, match="no container with GPUs"):
-        GpuService(ground.stack, "Service", cluster=ground.cluster, task_definition=ground.task())
-
-
 def test_capacity_of_another_cluster_is_refused(site: Site) -> None:
     other = GpuCluster(site.stack, "Other", vpc=site.vpc)
     with pytest.raises(
@@ -138,13 +124,6 @@ def test_capacity_of_another_cluster_is_refused(site: Site) -> None:
         match=r"capacity: .* names Capacity, a capacity provider of the cluster Stack/Cluster/.*GPU217",
     ):
         GpuService(site.stack, "Service", cluster=other, task_definition=chat(site))
-
-
-def test_a_plain_cluster_and_a_plain_task_are_named_for_what_they_are(ground: Ground) -> None:
-    with pytest.raises(InvalidValueError, match="cluster: expects a GpuCluster"):
-        GpuService(ground.stack, "A", cluster=ground.cluster.cluster, task_definition=chat(ground))  # type: ignore[arg-type]
-    with pytest.raises(InvalidValueError, match="task_definition: expects a GpuTaskDefinition"):
-        GpuService(ground.stack, "B", cluster=ground.cluster, task_definition="chat")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -188,15 +167,6 @@ def test_percentages_and_counts_that_are_tokens_pass_and_are_marked(site: Site) 
     assert service["DeploymentConfiguration"]["MaximumPercent"] == {"Ref": "Most"}
 
 
-def test_a_count_that_something_scales_is_left_to_it(site: Site) -> None:
-    service = GpuService(
-        site.stack, "Service", cluster=site.cluster, task_definition=chat(site, max_instances=1), desired_count=None
-    )
-    service.auto_scale_task_count(max_capacity=4)
-    assert site.warnings() == []
-    assert "DesiredCount" not in site.only("AWS::ECS::Service")
-
-
 def test_awsvpc_tasks_count_the_interfaces_of_the_host_and_run_in_its_subnets(site: Site) -> None:
     site.make_vpc()
     # g5.48xlarge: 8 GPUs and 7 interfaces, one of which is its own.
@@ -226,13 +196,6 @@ def test_tags_reach_the_tasks_and_the_rest_of_the_service_is_open(site: Site) ->
     assert service["HealthCheckGracePeriodSeconds"] == 600
 
 
-def test_a_task_with_sidecars_only_is_no_gpu_task(ground: Ground) -> None:
-    task = ground.task()
-    task.add_container("side", image=ground.image, memory_limit_mib=64)
-    with pytest.raises(InvalidValueError, match="no container with GPUs"):
-        GpuService(ground.stack, "Service", cluster=ground.cluster, task_definition=task)
-
-
 def test_more_tasks_than_the_hosts_ever_hold_are_an_error_with_the_numbers(site: Site) -> None:
     task = chat(site, max_instances=1, gpus=4)
     GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task, desired_count=4)
@@ -246,37 +209,3 @@ def test_a_deployment_that_could_never_begin_is_a_warning_with_the_numbers(site:
     (warning,) = site.warnings()
     assert "GPU010" in warning
     assert "1 task runs, 1 fits" in warning
-
-
-def test_memory_counts_for_the_room_there_is(site: Site) -> None:
-    task = site.task(site.capacity("g6.12xlarge", max_instances=1))
-    task.add_gpu_container("big", image=site.image, gpus=1, memory_mib=170_000)
-    GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task)
-    configuration = site.only("AWS::ECS::Service")["DeploymentConfiguration"]
-    assert (configuration["MinimumHealthyPercent"], configuration["MaximumPercent"]) == (0, 100)
-
-
-def test_a_larger_pool_gets_more_of_the_tasks(site: Site) -> None:
-    small = site.capacity("g6.xlarge", name="Small", max_instances=2)
-    large = site.capacity("g6.xlarge", name="Large", max_instances=20)
-    task = site.task(small, large)
-    task.add_gpu_container("chat", image=site.image)
-    GpuService(site.stack, "Service", cluster=site.cluster, task_definition=task, desired_count=8)
-    assert [each["Weight"] for each in site.only("AWS::ECS::Service")["CapacityProviderStrategy"]] == [1, 10]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"security_groups": "sg-1"}, "expects a list of ec2.ISecurityGroup, got 'sg-1'; fix: security_groups=\\["),
-        ({"security_groups": True}, "expects a list of ec2.ISecurityGroup, got True"),
-        ({"security_groups": [1]}, "expects a list of ec2.ISecurityGroup, got \\[1\\]"),
-        ({"service_name": "a b!"}, "not a name that ECS takes"),
-        ({"service_name": ""}, "not a name that ECS takes"),
-    ],
-)
-def test_settings_that_cannot_be_are_refused_in_our_words(
-    ground: Ground, arguments: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(InvalidValueError, match=message):
-        GpuService(ground.stack, "Service", cluster=ground.cluster, task_definition=chat(ground), **arguments)

@@ -94,15 +94,3 @@ def test_what_the_command_line_loads_is_made_fast() -> None:
     texts = {each: each.read_text(encoding="utf-8") for each in modules}
     slow = [each for each, text in texts.items() if _MADE in text and _IMPORTED not in text]
     assert slow == []
-
-
-def test_methods_of_a_class_stay() -> None:
-    @dataclass(frozen=True, slots=True, eq=False)
-    class Alone:
-        name: str
-
-        def __repr__(self) -> str:
-            return "alone"
-
-    assert repr(Alone("a")) == "alone"
-    assert Alone("a") != Alone("a")

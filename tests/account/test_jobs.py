@@ -77,22 +77,11 @@ def test_a_job_that_failed() -> None:
     assert end.log_stream == "Train/train/0123abcd"
 
 
-def test_a_job_that_was_aborted_before_it_had_a_task() -> None:
-    end = ended(Clients(status="ABORTED"))
-    assert (end.error, end.exit_code, end.task_arn, end.log_stream) == ("ABORTED", None, None, None)
-
-
 def test_a_job_that_passed_its_limit_names_the_task_that_was_stopped() -> None:
     clients = Clients(status="FAILED", error="TimeLimit", cause="it passed its time limit of 1 hour")
     clients.tasks = [{"TaskArn": TASK}]
     end = ended(clients)
     assert (end.task_arn, end.log_stream) == (TASK, "Train/train/0123abcd")
-
-
-@pytest.mark.parametrize("error", ["NoHost", "NotStarted"])
-def test_a_container_that_did_not_start_has_no_logs(error: str) -> None:
-    end = ended(Clients(status="FAILED", error=error, cause=f"no host came: why (task {TASK})"))
-    assert (end.task_arn, end.log_stream) == (TASK, None)
 
 
 @pytest.mark.parametrize(
@@ -108,8 +97,3 @@ def test_nothing_is_started_that_is_no_job(definition: Any, job_input: Any, argu
     with pytest.raises(InvalidValueError) as refused:
         ended(clients, job_input=job_input)
     assert (refused.value.argument, clients.given) == (argument, {})
-
-
-def test_what_is_no_machine_is_refused() -> None:
-    with pytest.raises(InvalidValueError, match="state_machine_arn"):
-        run_job("arn:aws:ecs:us-east-1:123456789012:cluster/gpu")

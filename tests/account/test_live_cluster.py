@@ -16,13 +16,11 @@ from botocore.exceptions import (
     TokenRetrievalError,
 )
 
-from gpu_constructs.account import ask, live_cluster
-from gpu_constructs.account.calls import clients_of
+from gpu_constructs.account import live_cluster
 from gpu_constructs.account.live.subjects import subject_called
 from gpu_constructs.account.live.waiting import why
 from gpu_constructs.account.live_cluster import CALLS, about
 from gpu_constructs.cli.program import main
-from gpu_constructs.errors import GpuConstructsError
 from tests.account.modelled import error_codes
 from tests.account.recorded import Recorded
 from tests.synthesis import ROOT
@@ -65,14 +63,6 @@ def said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
 
 
 OPERATIONS = [xform_name(each.partition(":")[2]) for each in CALLS]
-
-
-def test_nothing_could_be_checked_where_no_call_is_allowed(said: Said) -> None:
-    denied: dict[str, Exception] = dict.fromkeys(OPERATIONS, DENIED)
-    code, text = said(denied, "verify", "--cluster", "demo")
-    assert (code, text.splitlines()[-1]) == (2, "nothing could be checked")
-    code, text = said(denied, "why", "chat")
-    assert (code, text.count("ecs:ListTasks"), "no service" in text) == (2, 1, False)
 
 
 REFUSED = [*CALLS, "cloudformation:ListStackResources"]
@@ -122,14 +112,3 @@ def test_what_is_deleted_stops_nothing(operation: str, code: str, said: Said) ->
     gone: dict[str, Exception] = {operation: ClientError({"Error": {"Code": code}}, operation)}
     exit_code, text = said(gone, "why", "chat", "--cluster", "demo")
     assert (exit_code, "service chat runs 0 of 1 tasks" in text) == (1, True)
-
-
-def test_throttling_is_tried_again_by_the_clients_of_every_command() -> None:
-    client = clients_of(None)("ecs", "us-east-1")
-    assert client.meta.config.retries == {"mode": "standard", "total_max_attempts": 5}
-    assert live_cluster.clients_of is ask.clients_of is clients_of
-
-
-def test_a_profile_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(GpuConstructsError, match="--profile: .*nobody.*aws configure list-profiles"):
-        clients_of("nobody")

@@ -12,7 +12,6 @@ import pytest
 
 from gpu_constructs.account.changes import changes
 from gpu_constructs.account.refresh import Answers, Refreshed, in_words, refreshed, release_gaps
-from gpu_constructs.facts.model import PurchaseClass
 from gpu_constructs.facts.records import decode, read
 from tools import ec2_dump
 
@@ -90,20 +89,6 @@ def test_a_type_without_accelerators_gets_no_quota_by_default(name: str, quota: 
     assert len(made.gaps) == (quota is None)
 
 
-def test_families_that_are_left_out_stay_out() -> None:
-    made = refreshed(KNOWN, answered({"hpc7a.96xlarge": dump()["hpc7a.96xlarge"]}, "us-east-1"))
-    assert "hpc7a.96xlarge" not in types_of(made)
-
-
-def test_regions_that_were_not_asked_are_as_they_were() -> None:
-    before = KNOWN["accelerated"]["regions"]["g6"]
-    offered = {"us-east-1": frozenset[str](), "us-moon-1": frozenset({"g6.xlarge"})}
-    made = refreshed(KNOWN, answered({}, offered=offered))
-    types = types_of(made)
-    assert types["g6.xlarge"].regions == tuple(sorted({*before, "us-moon-1"} - {"us-east-1"}))
-    assert types["g6.2xlarge"].regions == tuple(sorted({*before} - {"us-east-1"}))
-
-
 def test_a_correction_holds_until_aws_answers_something_else() -> None:
     name = "trn2.48xlarge"
     assert types_of(refreshed(KNOWN, answered({name: dump()[name]}, "us-east-1")))[name].corrections
@@ -123,36 +108,6 @@ def without(info: Any, key: str) -> Any:
     return {each: value for each, value in info.items() if each != key}
 
 
-IN_ANOTHER_WAY: tuple[Any, ...] = (
-    None,
-    [],
-    {},
-    without(described("g6.xlarge"), "NetworkInfo"),
-    {**described("g6.xlarge"), "VCpuInfo": {"DefaultVCpus": "4"}, "MemoryInfo": None},
-    {**described("g6.xlarge"), "VCpuInfo": {"DefaultVCpus": -4}},
-    {**described("g6.xlarge"), "VCpuInfo": {"DefaultVCpus": 10**30}},
-    {**described("g6.xlarge"), "SupportedUsageClasses": ["on-demand"] * 1000},
-    {**described("g6.xlarge"), "VCpuInfo": {"DefaultVCpus": 0}},
-    {**described("g6.xlarge"), "MemoryInfo": {"SizeInMiB": 0}},
-    {**described("g6.xlarge"), "ProcessorInfo": {"SupportedArchitectures": ["i386"]}},
-    {**described("g6.xlarge"), "ProcessorInfo": {"SupportedArchitectures": ["arm64_mac"]}},
-    {**described("g6.xlarge"), "NetworkInfo": {**described("g6.xlarge")["NetworkInfo"], "NetworkCards": []}},
-    described("g6.xlarge", Name="L4\x1b[2J"),
-    described("g6.xlarge", Name="L" * 1000),
-    described("g6.xlarge", Name=["L4"]),
-    described("g6.xlarge", Manufacturer="Groq"),
-    described("g6.xlarge", Count=float("nan")),
-)
-
-
-def test_a_type_that_is_described_in_another_way_is_left_out() -> None:
-    types = {f"g{number}.xlarge": info for number, info in enumerate(IN_ANOTHER_WAY, start=90)}
-    made = refreshed(KNOWN, answered(types, "us-east-1"))
-    assert {each.partition(" is left out: ")[0] for each in made.left_out} == types.keys()
-    assert max(map(len, made.left_out)) < 500
-    assert not types.keys() & types_of(made).keys()
-
-
 def test_prices_that_were_asked_for_take_the_place_of_older_ones() -> None:
     prices = {"us-east-1": {"g6.xlarge": 0.9, "g9.xlarge": 2.0}, "us-moon-1": {"g6.xlarge": 1.5}}
     made = file(refreshed(KNOWN, answered({}, "us-east-1", prices=prices)), "prices")
@@ -165,21 +120,6 @@ def test_prices_that_were_asked_for_take_the_place_of_older_ones() -> None:
     assert "g6.xlarge" not in made["regions"]["us-east-1"]["2026-07"]
     assert made["regions"]["us-east-1"]["2026-07"]["g6.2xlarge"] == 0.9776
     assert changes(KNOWN["prices"], made)[-2:] == ["us-east-1: g9.xlarge unknown -> 2.0", "us-moon-1: new"]
-
-
-def test_prices_of_an_earlier_refresh_of_the_day_give_way() -> None:
-    earlier = file(refreshed(KNOWN, answered({}, prices={"us-east-1": {"g6.xlarge": 0.9, "g5.xlarge": 1.0}})), "prices")
-    again = answered({}, prices={"us-east-1": {"g6.xlarge": 0.8}, "us-west-2": {"g6.xlarge": 0.7}})
-    made = file(refreshed({**KNOWN, "prices": earlier}, again), "prices")
-    assert made["regions"]["us-east-1"]["2026-12-01"] == {"g5.xlarge": 1.0, "g6.xlarge": 0.8}
-    assert made["regions"]["us-west-2"]["2026-12-01"] == {"g6.xlarge": 0.7}
-
-
-def test_a_way_to_buy_that_is_not_known_is_dropped() -> None:
-    info = {**described("g6.xlarge"), "SupportedUsageClasses": ["spot", "interruptible", "on-demand"]}
-    made = refreshed(KNOWN, answered({"g9.xlarge": info}, "us-east-1"))
-    assert types_of(made)["g9.xlarge"].purchase_classes == (PurchaseClass.ON_DEMAND, PurchaseClass.SPOT)
-    assert not made.left_out
 
 
 def test_releases_that_were_published_since_are_added_in_order() -> None:

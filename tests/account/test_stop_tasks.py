@@ -10,9 +10,8 @@ from botocore import xform_name
 from botocore.exceptions import ClientError
 
 from gpu_constructs.account import live_cluster, stop_tasks
-from gpu_constructs.account.stop_tasks import POLICY, StopTasks
+from gpu_constructs.account.stop_tasks import POLICY
 from gpu_constructs.cli.program import main
-from gpu_constructs.errors import GpuConstructsError
 from tests.account.modelled import error_codes
 from tests.account.recorded import Recorded
 
@@ -119,17 +118,6 @@ def test_what_was_told_to_stop_is_said_whatever_comes_then(
     assert error in answer["error"]
 
 
-def test_the_report_of_the_first_cluster_stays_where_the_second_is_refused(
-    asked: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(live_cluster, "clusters_of", lambda *_, **__: ("demo", "other"))
-    account = Account(OURS, then=ClientError({}, "ListTasks"), at="list_tasks")
-    assert asked(account, "--yes", "--format", "json") == 2
-    answer = json.loads(capsys.readouterr().out)
-    assert [(each["cluster"], each["tasks"][0]["may_run"]) for each in answer["clusters"]] == [("demo", False)]
-    assert "ecs:ListTasks" in answer["error"]
-
-
 def test_it_waits_for_those_that_are_stopping_and_stops_them_no_second_time(
     asked: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -143,24 +131,11 @@ def test_it_waits_for_those_that_are_stopping_and_stops_them_no_second_time(
     assert account.given_to("stop_task", "task") == [OURS["taskArn"]]
 
 
-def test_a_capacity_that_is_not_there_is_refused(asked: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    for name in ("typo", ""):
-        assert asked(account := Account(OURS), "--yes", "--capacity", name) == 2
-        assert f"--capacity: no capacity provider '{name}'; allowed: a10\\x1b, l4\n" in capsys.readouterr().err
-        assert not account.stopped
-
-
 @pytest.mark.parametrize("minutes", ["nan", "inf", "-5", "1e400"])
 def test_it_waits_for_a_time_that_ends(minutes: str, asked: Any, capsys: pytest.CaptureFixture[str]) -> None:
     assert asked(account := Account(OURS), "--yes", "--minutes", minutes) == 2
     assert "--minutes: got " in capsys.readouterr().err
     assert not account.asked
-
-
-def test_a_cluster_has_to_be_named(asked: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["stop-tasks", "--yes"]) == 2
-    assert asked(Account(), "--cluster", "other") == 2
-    assert capsys.readouterr().err.count("a stack or a cluster is needed") == 2
 
 
 def test_the_policy_has_every_call_that_is_made(asked: Any, capsys: pytest.CaptureFixture[str]) -> None:
@@ -184,15 +159,3 @@ def test_every_error_that_botocore_models_is_words_and_an_exit_code(
         assert "internal error" not in said
         assert "\x1b" not in said
         assert exit_code == (1 if operation == "StopTask" else 2)
-
-
-@pytest.mark.parametrize("odd", [None, "x", 1, [1], {"taskArn": 1}, [{"taskArn": [], "group": {}}]])
-def test_an_answer_of_another_form_is_no_crash(odd: Any) -> None:
-    recorded = Recorded(tasks=odd, taskArns=odd)
-    found = StopTasks(clients=recorded, cluster="demo").found()
-    assert all(isinstance(each.arn, str) for each in found)
-
-
-def test_a_list_without_end_has_one() -> None:
-    with pytest.raises(GpuConstructsError, match="more than 50,000 tasks"):
-        StopTasks(clients=Recorded(taskArns=[], nextToken="more"), cluster="demo").found()

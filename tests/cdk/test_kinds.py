@@ -12,7 +12,7 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 
-from gpu_constructs import GpuChecks, GpuCluster, GpuService, GpuTaskDefinition, InvalidValueError
+from gpu_constructs import GpuCluster, GpuService, GpuTaskDefinition, InvalidValueError
 from tests.synthesis import Ground, Site
 
 Call = Callable[[Site, Mapping[str, Any]], object]
@@ -129,29 +129,3 @@ def test_what_cdk_takes_passes(site: Site) -> None:
         environment={"A": "b"},
     )
     assert site.container()["StopTimeout"] == 5
-
-
-def test_a_single_capacity_is_shown_without_its_address(ground: Ground) -> None:
-    capacity: Any = ground.l4
-    with pytest.raises(InvalidValueError, match=r"got GpuCapacity\(…\); fix: capacity=\["):
-        GpuTaskDefinition(ground.stack, "Task", capacity=capacity)
-
-
-def test_the_check_says_how_it_is_added(site: Site) -> None:
-    with pytest.raises(InvalidValueError, match=r"got App\(…\); fix: GpuChecks.add_to\(app\)"):
-        GpuChecks(site.app)
-
-
-@pytest.mark.parametrize(
-    "given", [{"stop_timeout": {}}, {"user": "\ud800"}, {"user": 10**5000}], ids=lambda each: next(iter(each))
-)
-def test_odd_values_are_refused_in_our_words_and_leave_nothing(ground: Ground, given: dict[str, Any]) -> None:
-    task = ground.task()
-    with pytest.raises(InvalidValueError, match=f"^{next(iter(given))}: expects "):
-        task.add_gpu_container("train", image=ground.image, **given)
-    task.add_gpu_container("train", image=ground.image)
-
-
-def test_an_id_that_no_template_can_hold_is_refused(ground: Ground) -> None:
-    with pytest.raises(InvalidValueError, match="construct_id: expects text that can be written as UTF-8"):
-        ground.cluster.add_capacity("\ud800", instance_types=["g6.xlarge"], max_instances=1)

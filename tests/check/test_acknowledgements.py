@@ -15,7 +15,7 @@ from gpu_constructs.rules import Finding, Severity
 from gpu_constructs.template import Inputs
 from gpu_constructs.template.documents.yaml_text import parse_yaml
 from tests.acceptance.recall import BROKEN
-from tests.cli.templates import acknowledged, template
+from tests.cli.templates import template
 
 REASON = "a capacity block is ours"
 
@@ -99,30 +99,11 @@ def test_notes_of_another_form_accept_nothing(notes: Any, tmp_path: Path) -> Non
     assert accepted(folder, finding(folder)) is None
 
 
-def test_reasons_for_several_rules_of_one_construct_all_count(tmp_path: Path) -> None:
-    one, other = accepting("/Demo/Chat", "gpu-constructs::GPU902"), accepting("/Demo/Chat")
-    folder = app(tmp_path, {"/Demo/Chat": one["/Demo/Chat"] + other["/Demo/Chat"]})
-    assert accepted(folder, finding(folder)) is not None
-
-
 def test_a_finding_without_a_construct_or_a_place_is_not_accepted_by_an_app(tmp_path: Path) -> None:
     folder = app(tmp_path, accepting("/Demo"))
     nowhere = Finding(rule="GPU901", severity=Severity.ERROR, subject="Chat", message="?", fix="")
     assert accepted(folder, finding(folder, construct_path=None)) is None
     assert accepted(folder, nowhere) is None
-
-
-def test_an_app_accepts_nothing_of_another_app_with_the_same_paths(tmp_path: Path) -> None:
-    lenient, strict = app(tmp_path / "lenient", accepting("/Demo")), app(tmp_path / "strict", {})
-    both = acknowledgements(lenient, strict)
-    assert both.of(finding(lenient)) is not None
-    assert both.of(finding(strict)) is None
-
-
-def test_the_reason_in_the_template_goes_before_that_of_the_app(tmp_path: Path) -> None:
-    folder = app(tmp_path, accepting("/Demo"), body=acknowledged(template(), "Chat", GPU901="written here"))
-    found = finding(folder)
-    assert accepted(folder, found) == Acknowledged(finding=found, reason="written here")
 
 
 def odd() -> dict[str, Any]:

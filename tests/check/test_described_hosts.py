@@ -55,19 +55,6 @@ def test_every_type_in_more_clusters_than_can_be_judged_is_refused() -> None:
         check_files([body], hosts=dict.fromkeys(types, 1))
 
 
-def test_they_are_where_what_runs_on_them_is() -> None:
-    body = elsewhere(LaunchType="EC2")
-    of_a_service = check_files([body], hosts={"g6.xlarge": 2}, region="eu-north-1").fleet.pools
-    del body["Resources"]["Service"]
-    of_a_task = check_files([body], hosts={"g6.xlarge": 2}, region="eu-north-1").fleet.pools
-    assert [each.region for each in (*of_a_service, *of_a_task)] == ["eu-north-1", "eu-north-1"]
-
-
-def test_they_are_counted() -> None:
-    (error,) = [each for each in reviewed(elsewhere(3, LaunchType="EC2")).findings if each.rule == "GPU009"]
-    assert "3 tasks are wanted, and 2 described hosts g6.xlarge holds 2" in error.message
-
-
 def test_a_task_that_no_service_runs_is_judged_by_them() -> None:
     alone = {"Resources": {"Chat": elsewhere()["Resources"]["Chat"]}}
     (unchecked,) = check_files([alone]).unchecked

@@ -56,16 +56,6 @@ def test_parameters_of_two_files_are_tried_together() -> None:
     assert {types.name, "Work0Gpus"} == {*table.parameter.split(" and ")}
 
 
-def test_what_one_value_brings_alone_is_said_once(tmp_path: Path) -> None:
-    review = reviewed(tmp_path, types=("g6.xlarge", "g6.12xlarge"), gpus=("1", "4"))
-    assert {each.parameter for each in review.findings if each.parameter} == {"Gpus"}
-
-
-def test_pairs_that_all_work_are_silent(tmp_path: Path) -> None:
-    review = reviewed(tmp_path, types=("g6.12xlarge", "g6.24xlarge"), gpus=("1", "4"))
-    assert not review.values
-
-
 def test_pairs_without_time_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(other_values, "READINGS", 3)
     review = reviewed(tmp_path, types=("g6.12xlarge", "g6.24xlarge", "g6.xlarge"), gpus=("1", "2"))

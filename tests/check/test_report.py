@@ -12,7 +12,7 @@ import pytest
 from gpu_constructs.check import other_values
 from gpu_constructs.check.report import Report, check_files, report_in
 from gpu_constructs.facts.budget import READINGS, STEPS
-from gpu_constructs.rules import Context, Finding, Problem, catalogue, error, warning
+from gpu_constructs.rules import Context, Problem, catalogue, error, warning
 from gpu_constructs.template import REGION, Inputs, Stacks, UnreadableError
 from tests.cli.templates import acknowledged, template, with_choice, written
 
@@ -64,16 +64,6 @@ def test_the_fleet_and_the_files_come_with_it(tmp_path: Path) -> None:
     assert result.fleet.is_whole
 
 
-def test_stdin_is_a_file_of_its_own() -> None:
-    result = check_files(["-"], stdin=json.dumps(template()).encode(), rules=RULES)
-    assert len(result.findings) == 2
-    assert len(result.files) == 1
-
-
-def test_what_defines_nothing_is_named_all_the_same(tmp_path: Path) -> None:
-    assert reviewed({"Resources": {}}, tmp_path).files == (str(tmp_path / "t.json"),)
-
-
 def test_an_error_that_only_another_allowed_value_brings_is_a_warning_that_names_it(tmp_path: Path) -> None:
     result = reviewed(with_choice("g5.xlarge"), tmp_path)
     assert ("GPU901", "warning", "with InstanceType=g5.xlarge: g5.xlarge is not a g6") in told(result)
@@ -81,17 +71,6 @@ def test_an_error_that_only_another_allowed_value_brings_is_a_warning_that_names
     assert finding.origin is not None
     assert (finding.origin.path, finding.origin.line) == (("Parameters", "InstanceType"), 3)
     assert (finding.fix, finding.parameter) == ("g6", "InstanceType")
-
-
-def test_several_values_with_the_same_error_are_one_warning(tmp_path: Path) -> None:
-    result = reviewed(with_choice("g5.xlarge", "g6.2xlarge", "g5.2xlarge", "g5.4xlarge"), tmp_path)
-    assert [text for name, _, text in told(result) if name == "GPU901"] == [
-        "with InstanceType=g5.xlarge (also with g5.2xlarge or g5.4xlarge): g5.xlarge is not a g6"
-    ]
-
-
-def test_warnings_of_other_values_are_not_told(tmp_path: Path) -> None:
-    assert [each.rule for each in reviewed(with_choice("g6.2xlarge"), tmp_path).findings] == ["GPU902", "GPU902"]
 
 
 def test_an_error_that_the_default_has_too_stays_one_error(tmp_path: Path) -> None:
@@ -108,16 +87,6 @@ def test_a_table_says_of_each_thing_with_which_values_it_works(tmp_path: Path) -
         ("g5.xlarge", False, "GPU901"),
         ("g6.2xlarge", False, None),
     ]
-
-
-def test_a_value_that_breaks_something_else_does_not_work(tmp_path: Path) -> None:
-    body = with_choice("c7i.large", "g5g.2xlarge")
-    tables = {each.subject: each for each in check_files([written(body, tmp_path / "t.json")]).values}
-    verdicts = {each.value: each.finding for each in tables["Service"].verdicts}
-    assert verdicts["c7i.large"] is not None
-    assert verdicts["c7i.large"].rule == "GPU060"
-    assert verdicts["g5g.2xlarge"] is not None
-    assert (verdicts["g5g.2xlarge"].rule, verdicts["g5g.2xlarge"].subject) == ("GPU052", "Provider")
 
 
 def test_the_default_works_where_only_another_value_brings_a_warning(tmp_path: Path) -> None:
@@ -193,16 +162,6 @@ def test_a_parameter_that_is_given_is_not_tried_with_other_values(name: str, tmp
     )
 
 
-def test_two_stacks_that_allow_the_same_values_are_tried_together(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    files = [written(with_choice("g5.xlarge"), tmp_path / f"{name}.json") for name in ("one", "two")]
-    readings = _readings(monkeypatch)
-    result = check_files(files, rules=RULES)
-    assert readings == [{"one:InstanceType": "g5.xlarge", "two:InstanceType": "g5.xlarge"}]
-    assert [each.rule for each in result.findings].count("GPU901") == 2
-
-
 def test_no_more_values_are_tried_than_the_limit_and_the_rest_is_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -243,37 +202,6 @@ def _readings(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
 
     monkeypatch.setattr(Inputs, "stacks", noted)
     return readings
-
-
-def _of_task(findings: tuple[Finding, ...]) -> list[str]:
-    return [each.rule for each in findings if each.subject == "Chat"]
-
-
-def test_a_finding_that_is_acknowledged_with_a_reason_is_set_aside_with_it(tmp_path: Path) -> None:
-    result = reviewed(acknowledged(template(), "Chat", GPU902=" one is enough "), tmp_path)
-    assert _of_task(result.findings) == []
-    assert [(each.finding.subject, each.finding.rule, each.reason) for each in result.acknowledged] == [
-        ("Chat", "GPU902", "one is enough")
-    ]
-
-
-@pytest.mark.parametrize("reasons", [{"GPU902": ""}, {"GPU902": "  "}, {"GPU902": True}, {"GPU901": "another rule"}])
-def test_without_a_reason_of_its_own_a_finding_stays(reasons: dict[str, Any], tmp_path: Path) -> None:
-    result = reviewed(acknowledged(template(), "Chat", **reasons), tmp_path)
-    assert _of_task(result.findings) == ["GPU902"]
-    assert result.acknowledged == ()
-
-
-def test_an_acknowledgement_is_for_its_own_resource(tmp_path: Path) -> None:
-    result = reviewed(acknowledged(template(), "Cluster", GPU902="here"), tmp_path)
-    assert len(result.findings) == 2
-
-
-@pytest.mark.parametrize("metadata", [None, "GPU902", {"Acknowledge": ["GPU902"]}, {"Acknowledge": None}, []])
-def test_an_acknowledgement_of_another_form_is_none(metadata: object, tmp_path: Path) -> None:
-    body = template()
-    body["Resources"]["Chat"]["Metadata"] = {"gpu-constructs": metadata}
-    assert len(reviewed(body, tmp_path).findings) == 2
 
 
 def test_a_warning_of_another_value_can_be_acknowledged(tmp_path: Path) -> None:

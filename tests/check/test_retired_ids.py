@@ -99,9 +99,3 @@ def test_the_list_of_rules_says_what_became_of_them(id_: str, said: str, capsys:
     output = capsys.readouterr().out
     assert output.startswith(f"{said}\nit asked: {GONE[id_].question}\n")
     assert ("GPU060 error" in output) is (id_ == PART)
-
-
-def test_programs_get_what_became_of_them(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["rules", MOVED, "--format", "json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found == {"id": MOVED, "question": "is a number a number?", "part_of": "", "said_by": "cfn-lint E3601"}

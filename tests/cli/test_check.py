@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -139,17 +138,6 @@ def test_what_was_not_checked_fails_where_that_is_asked_for(tmp_path: Path, caps
     assert json.loads(capsys.readouterr().out)["summary"]["unchecked"] == 1
 
 
-def test_a_service_without_gpus_is_not_checked_either_on_hosts_of_other_files(tmp_path: Path) -> None:
-    body = template()["Resources"]
-    del body["Chat"]["Properties"]["ContainerDefinitions"][0]["ResourceRequirements"]
-    body["Service"]["Properties"]["CapacityProviderStrategy"] = [{"CapacityProvider": "elsewhere", "Weight": 1}]
-    alone = written({"Resources": {name: body[name] for name in ("Chat", "Service")}}, tmp_path / "t.json")
-    assert main(["check", alone, "--fail-on", "unchecked"]) == 1
-    body["Chat"]["Properties"]["RequiresCompatibilities"] = ["FARGATE"]
-    alone = written({"Resources": {name: body[name] for name in ("Chat", "Service")}}, tmp_path / "t.json")
-    assert main(["check", alone, "--fail-on", "unchecked"]) == 0
-
-
 def test_a_service_whose_task_definition_is_in_another_file_is_not_checked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -235,47 +223,6 @@ def test_a_report_never_replaces_a_file_of_an_assembly_that_is_checked(
     assert (assembly / "asset.1" / "train.py").read_text() == "print()"
 
 
-def test_a_report_of_what_went_wrong_never_replaces_what_is_checked(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    broken = tmp_path / "t.json"
-    broken.write_text("{", encoding="utf-8")
-    assert main(["check", str(broken), "--format", "json", "--output", str(broken)]) == 2
-    assert broken.read_text(encoding="utf-8") == "{"
-    assert json.loads(capsys.readouterr().out)["error"]
-
-
-def _assembly(folder: Path) -> Path:
-    nested = {"Type": "AWS::CloudFormation::Stack", "Metadata": {"aws:asset:path": "nested.json"}}
-    written({**template(), "Resources": {**template()["Resources"], "Nested": nested}}, folder / "t.json")
-    written(template(), folder / "nested.json")
-    stack = {"type": "aws:cloudformation:stack", "properties": {"templateFile": "t.json"}}
-    written({"version": "48.0.0", "artifacts": {"App": stack}}, folder / "manifest.json")
-    return folder
-
-
-@pytest.mark.parametrize("name", ["t.json", "manifest.json", "nested.json", "link.json"])
-@pytest.mark.parametrize("broken", [None, "nested.json"])
-def test_a_report_never_replaces_what_the_named_files_name(
-    name: str, broken: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    _assembly(tmp_path)
-    (tmp_path / "link.json").symlink_to(tmp_path / "nested.json")
-    if broken is not None:
-        (tmp_path / broken).write_text("{", encoding="utf-8")
-    before = (tmp_path / name).read_bytes()
-    assert main(["check", str(tmp_path), "--format", "json", "--output", str(tmp_path / name)]) == 2
-    assert json.loads(capsys.readouterr().out)["error"]
-    assert (tmp_path / name).read_bytes() == before
-
-
-def test_a_report_beside_the_files_of_an_assembly_is_written_again_and_again(tmp_path: Path) -> None:
-    report = _assembly(tmp_path) / "report.json"
-    for _ in range(2):
-        assert main(["check", str(tmp_path), "--format", "json", "--fail-on", "never", "--output", str(report)]) == 0
-    assert "error" not in json.loads(report.read_text(encoding="utf-8"))
-
-
 @pytest.mark.parametrize("command", [["check"], ["explain", "Chat"], ["plan"]])
 @pytest.mark.parametrize(
     "region",
@@ -287,25 +234,6 @@ def test_what_is_no_region_is_2(command: list[str], region: str, good: str, caps
     assert message.startswith("gpu-constructs: --region: ")
     assert "is not a region; allowed: a name such as eu-west-1" in message
     assert len(message) < 400
-
-
-@pytest.mark.parametrize("region", ["us-esat-1", "eu-west-11", "EU-WEST-1"])
-def test_a_misspelt_region_is_near_to_others(region: str, good: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["plan", good, "--region", region]) == 2
-    assert re.search("fix: did you mean .*(us-east-1|eu-west-1)", capsys.readouterr().err)
-
-
-def test_a_region_that_may_be_newer_is_said_to_be(good: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["plan", good, "--region", "eu-west-9"]) == 0
-    assert "region eu-west-9, which is newer than this library or misspelt: what" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("region", ["eu-west-9", "us-gov-west-1", "eusc-de-east-1", "cn-north-1"])
-def test_a_region_that_nothing_is_recorded_about_is_said(
-    region: str, good: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["check", good, "--region", region, "--fail-on", "never"]) == 0
-    assert f"gpu-constructs: nothing is recorded about region {region}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gpu_constructs.cli import main
-from tests.cli.templates import template, with_choice, written
+from tests.cli.templates import template, written
 
 
 def explained(
@@ -49,23 +49,11 @@ def test_people_read_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert rest[-1] == "it fits nowhere that it may come to"
 
 
-@pytest.mark.parametrize("name", ["Chat", "chat-family", "Demo/Chat", "Demo/Chat/Resource"])
-def test_a_task_goes_by_each_of_its_names(name: str, tmp_path: Path) -> None:
-    assert main(["explain", name, written(template(), tmp_path / "t.json")]) == 0
-
-
 @pytest.mark.parametrize("name", ["Assistant", "Demo/Assistant"])
 def test_a_task_goes_by_the_construct_that_runs_it(name: str, tmp_path: Path) -> None:
     body = template()
     body["Resources"]["Service"]["Metadata"] = {"aws:cdk:path": "Demo/Assistant/Service"}
     assert main(["explain", name, written(body, tmp_path / "t.json")]) == 0
-
-
-def test_a_task_goes_by_the_name_and_the_logical_id_of_its_service(tmp_path: Path) -> None:
-    body = template()
-    assert main(["explain", "Service", written(body, tmp_path / "t.json")]) == 0
-    body["Resources"]["Service"]["Metadata"] = {"aws:cdk:path": "Demo/Assistant/Resource"}
-    assert main(["explain", "Service", written(body, tmp_path / "t.json")]) == 0
 
 
 def test_a_job_of_batch_goes_by_its_construct(tmp_path: Path) -> None:
@@ -77,11 +65,6 @@ def test_a_job_of_batch_goes_by_its_construct(tmp_path: Path) -> None:
 def test_an_unknown_name_is_2_with_the_nearest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", "Chatt", written(template(), tmp_path / "t.json")]) == 2
     assert "did you mean Chat" in capsys.readouterr().err
-
-
-def test_a_name_like_none_is_2_with_what_there_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["explain", "zzz", written(template(), tmp_path / "t.json")]) == 2
-    assert "no task 'zzz' among 1; fix: did you mean Chat" in capsys.readouterr().err
 
 
 def test_a_name_of_two_tasks_is_2_with_what_to_call_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -97,12 +80,6 @@ def test_a_value_of_the_deploy_is_no_fit(tmp_path: Path, capsys: pytest.CaptureF
     assert code == 1
     assert facts["fits"] is None
     assert "only known at deploy time" in str(facts["pools"][0])
-
-
-def test_a_parameter_settles_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, facts = explained(with_choice("g6.12xlarge"), tmp_path, capsys, "--parameter", "InstanceType=g6.12xlarge")
-    assert code == 0
-    assert facts["pools"][0]["hosts"][0]["instance_type"] == "g6.12xlarge"
 
 
 def test_an_image_without_a_driver_is_no_fit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -177,26 +154,12 @@ def test_a_fix_satisfies_the_placement_constraint_or_names_it(
     assert fix in pool["fix"] if fix else pool["fix"] == ""
 
 
-def test_less_cpu_is_no_fix_of_hosts_without_gpus(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    body = template(instance_type="c7i.large")
-    body["Resources"]["Chat"]["Properties"]["ContainerDefinitions"][0]["Cpu"] = 8192
-    _, facts = explained(body, tmp_path, capsys)
-    assert "no higher than" not in facts["pools"][0]["fix"]
-
-
 def test_where_a_pool_fits_the_others_have_one_reason_each(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     body = template(gpus="2", instance_type="g6.12xlarge")
     assert main(["explain", "Chat", written(body, tmp_path / "t.json"), "--hosts", "g6.xlarge=1"]) == 0
     output = capsys.readouterr().out
     assert "where no service places it: does not fit\n  GPUs: 2 asked, g6.xlarge has 1\n\nit fits\n" in output
     assert "fix: " not in output
-
-
-def test_services_in_the_plural_place_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    body = template()
-    body["Resources"]["Weekly"] = body["Resources"]["Service"]
-    main(["explain", "Chat", written(body, tmp_path / "t.json")])
-    assert ", where Service and Weekly place it: fits" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("run_by", ["Service", None])
@@ -275,18 +238,6 @@ def test_a_service_on_fargate_gets_no_gpu(tmp_path: Path, capsys: pytest.Capture
     assert facts["elsewhere"] == [{"where": "Fargate", "fits": False}]
 
 
-def test_tasks_of_one_id_are_told_apart_by_their_paths(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    body = template()
-    body["Resources"]["Other"] = json.loads(json.dumps(body["Resources"]["Chat"]))
-    for name, path in (("Chat", "One/Task/Resource"), ("Other", "Two/Task/Resource")):
-        body["Resources"][name]["Metadata"] = {"aws:cdk:path": path}
-        body["Resources"][name]["Properties"]["Family"] = name.lower()
-    file = written(body, tmp_path / "t.json")
-    assert main(["explain", "Task", file]) == 2
-    assert "2 tasks are called 'Task'; allowed: t/Chat or t/Other" in capsys.readouterr().err
-    assert [main(["explain", name, file]) for name in ("One/Task", "t/Chat", "chat")] == [0, 0, 0]
-
-
 def test_a_run_for_which_nothing_starts_a_host_is_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     body = template()
     target = {
@@ -300,14 +251,3 @@ def test_a_run_for_which_nothing_starts_a_host_is_1(tmp_path: Path, capsys: pyte
     assert "RunTask fails at once, because there is no host" in reason
     assert main(["explain", "Chat", str(tmp_path / "t.json")]) == 1
     assert capsys.readouterr().out.endswith("it fits, and nothing starts a host for it\n")
-
-
-def test_headings_are_no_wider_than_the_terminal(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "40")
-    body = template(gpus="2", instance_type="g6.12xlarge")
-    main(["explain", "Chat", written(body, tmp_path / "t.json"), "--hosts", "g6.xlarge=1"])
-    output = capsys.readouterr().out
-    assert max(map(len, output.splitlines())) <= 40
-    assert "\n  where no service places it:\n  does not fit\n" in output

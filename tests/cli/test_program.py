@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import io
 import json
 from importlib import import_module, metadata
 from pathlib import Path
@@ -73,26 +72,6 @@ def test_a_crash_is_one_line_that_asks_for_a_report(
     assert output.out == ""
 
 
-@pytest.mark.parametrize("arguments", [["--debug", "check", "t.json"], ["check", "t.json", "--debug"]])
-def test_a_crash_shows_its_traceback_when_it_is_asked_for(
-    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(inputs, "check_files", _crash)
-    assert main(arguments) == 2
-    assert "Traceback" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("error", [RecursionError, MemoryError])
-def test_too_much_for_the_interpreter_is_a_crash_like_others(
-    error: type[Exception], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def crash(*_: object, **__: object) -> None:
-        raise error
-
-    monkeypatch.setattr(inputs, "check_files", crash)
-    assert main(["check", "t.json"]) == 2
-
-
 def test_ctrl_c_is_130_and_silent(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
@@ -122,34 +101,11 @@ def test_a_program_finds_json_also_where_nothing_worked(
     assert report["error"] in output.err
 
 
-def test_a_scanner_finds_sarif_also_where_nothing_worked(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["check", "nowhere.json", "--format", "sarif"]) == 2
-    (run,) = json.loads(capsys.readouterr().out)["runs"]
-    assert run["invocations"][0]["executionSuccessful"] is False
-
-
 def test_a_failure_replaces_the_report_of_an_earlier_run(tmp_path: Path) -> None:
     report = tmp_path / "report.json"
     report.write_text("stale", encoding="utf-8")
     assert main(["check", "nowhere.json", "--format", "json", "--output", str(report)]) == 2
     assert json.loads(report.read_text(encoding="utf-8"))["error"]
-
-
-def test_an_option_of_a_command_line_that_does_not_parse_is_still_seen() -> None:
-    assert program._option(["check", "--format", "json", "--format=sarif"], "--format") == "json"
-    assert program._option(["check"], "--format") is None
-
-
-def test_a_standard_input_that_breaks_off_is_said(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    class Broken(io.BytesIO):
-        def read(self, _: int | None = None, /) -> bytes:
-            raise OSError(5, "Input/output error")
-
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(Broken()))
-    assert main(["check", "-"]) == 2
-    assert capsys.readouterr().err == "gpu-constructs: -: standard input cannot be read: Input/output error\n"
 
 
 def test_every_command_has_a_module_that_defines_and_runs_it() -> None:

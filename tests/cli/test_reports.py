@@ -5,18 +5,11 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-import pytest
-
 from gpu_constructs.check.report import Report
 from gpu_constructs.cli.check import lines
 from gpu_constructs.cli.machine_reports import as_json
 from gpu_constructs.cli.output import unstyled
-from gpu_constructs.fleet import (
-    Container,
-    Fleet,
-    Task,
-)
-from tests.cli.reports import CHOSEN, FOUND, GRAVE, HERE, MADE, NOTHING, NOWHERE, REPORT
+from tests.cli.reports import CHOSEN, FOUND, GRAVE, HERE, MADE, NOWHERE, REPORT
 
 
 def told(report: Report, width: int = 100, *, verbose: bool = True) -> str:
@@ -41,15 +34,6 @@ def test_no_line_is_wider_than_the_terminal() -> None:
     assert max(map(len, told(replace(REPORT, findings=(long,)), width=72).splitlines()[:-1])) <= 72
 
 
-def test_a_place_in_another_resource_says_what_it_is_for() -> None:
-    elsewhere = replace(FOUND, origin=replace(HERE, resource="Template"), about=HERE)
-    assert "  Template (line 17, MaxSize, for Hosts, Demo/Hosts)" in told(replace(REPORT, findings=(elsewhere,)))
-
-
-def test_a_finding_without_a_place_is_told_all_the_same() -> None:
-    assert "(no file)\n  Hosts\n    info     GPU013" in told(REPORT)
-
-
 def test_infos_are_shown_where_they_are_asked_for() -> None:
     quiet = told(REPORT, verbose=False)
     assert "GPU013" not in quiet
@@ -64,39 +48,6 @@ def test_what_was_not_checked_is_shown_without_asking_a_line_for_each_task() -> 
     assert shown[0] == "not checked: t0 fits"
     assert shown[9:12] == ["not checked: t9 fits", "not checked: and 2 more tasks", "fix: help"]
     assert shown[-1].startswith("nothing found, 12 tasks not checked, 1 acknowledged in 1 file;")
-
-
-def test_stdin_is_called_so() -> None:
-    assert told(replace(REPORT, findings=(replace(FOUND, origin=replace(HERE, file="-")),))).startswith("(stdin)\n")
-
-
-@pytest.mark.parametrize(
-    ("report", "line"),
-    [
-        (REPORT, "1 error, 1 warning, 1 info, 1 acknowledged in 1 file; 1 pool, 1 task, 1 service looked at"),
-        (
-            replace(REPORT, findings=(GRAVE, GRAVE), files=("a", "b")),
-            "2 errors, 1 acknowledged in 2 files; 1 pool, 1 task, 1 service looked at",
-        ),
-        (replace(REPORT, findings=()), "nothing found, 1 acknowledged in 1 file; 1 pool, 1 task, 1 service looked at"),
-        (
-            replace(REPORT, findings=(), fleet=Fleet(tasks=(Task(name="Web", containers=(Container(name="nginx"),)),))),
-            "nothing found, 1 acknowledged in 1 file; 0 pools, 1 task, 0 services looked at, no GPU known among them",
-        ),
-        (NOTHING, "no ECS capacity or task was found in a.json"),
-        (replace(NOTHING, files=()), "no ECS capacity or task was found in what was read"),
-        (
-            replace(NOTHING, findings=(NOWHERE,)),
-            "1 info in 1 file; 0 pools, 0 tasks, 0 services looked at, no GPU known among them",
-        ),
-    ],
-)
-def test_the_last_line_sums_it_up(report: Report, line: str) -> None:
-    assert told(report).splitlines()[-1] == line
-
-
-def test_values_that_were_not_tried_are_said() -> None:
-    assert "not tried: 3 values of Size and 1 value of Stage" in told(replace(REPORT, untried={"Size": 3, "Stage": 1}))
 
 
 def test_a_name_cannot_write_lines_of_its_own() -> None:

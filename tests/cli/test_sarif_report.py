@@ -11,7 +11,7 @@ import pytest
 
 from gpu_constructs.check.report import Report
 from gpu_constructs.cli import machine_reports
-from gpu_constructs.rules import RULES, Finding, find_rule
+from gpu_constructs.rules import RULES, Finding
 from tests.cli.reports import CHOSEN, FOUND, GRAVE, HERE, MADE, NOTHING, NOWHERE, REPORT, REPORT_OF_AN_APP
 
 
@@ -28,21 +28,6 @@ def test_scanners_get_every_rule_with_its_help() -> None:
     assert described["shortDescription"]["text"] == RULES[0].question
     assert RULES[0].because in described["help"]["text"]
     assert described["helpUri"] == RULES[0].source
-
-
-def test_only_an_address_is_a_help_uri() -> None:
-    (described,) = (each for each in sarif(NOTHING)["tool"]["driver"]["rules"] if each["id"] == "GPU004")
-    assert find_rule("GPU004").source.startswith("UNCONFIRMED")
-    assert "helpUri" not in described
-
-
-def test_scanners_get_the_levels_of_their_own_words() -> None:
-    results = sarif(REPORT)["results"]
-    assert [(each["ruleId"], each["level"]) for each in results[:3]] == [
-        ("GPU013", "note"),
-        ("GPU009", "error"),
-        ("GPU002", "warning"),
-    ]
 
 
 def test_a_result_points_at_its_rule_file_line_and_resource() -> None:
@@ -80,13 +65,6 @@ def test_a_fingerprint_stays_when_lines_move_and_is_another_one_for_each_finding
     elsewhere = replace(FOUND, origin=replace(HERE, path=("Resources", "Hosts", "Properties", "MinSize")))
     assert fingerprints(FOUND) == fingerprints(moved)
     assert len(set(fingerprints(FOUND, FOUND, GRAVE, elsewhere, NOWHERE))) == 5
-
-
-def test_a_result_without_a_line_has_no_region_and_without_an_origin_no_location() -> None:
-    report = replace(REPORT, findings=(NOWHERE, replace(FOUND, origin=replace(HERE, line=None, column=None))))
-    nowhere, unlined, _ = sarif(report)["results"]
-    assert "locations" not in nowhere
-    assert "region" not in unlined["locations"][0]["physicalLocation"]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from gpu_constructs.cli.output import show, unstyled, width_of, wrapped, wrapped_fix
+from gpu_constructs.cli.output import show, unstyled, wrapped_fix
 from gpu_constructs.errors import clean
 from tests.cli.screens import Screen
 
@@ -36,13 +36,6 @@ def test_a_terminal_that_wants_none_gets_none(environment: Mapping[str, str], mo
     screen = Screen()
     show([LINE], screen)
     assert screen.getvalue() == "error GPU001\n"
-
-
-def test_an_empty_no_color_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NO_COLOR", "")
-    screen = Screen()
-    show([LINE], screen)
-    assert "\x1b[" in screen.getvalue()
 
 
 def test_a_pipe_gets_no_colours_and_does_not_load_rich(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,32 +74,6 @@ def test_markup_of_rich_in_a_name_is_only_text() -> None:
     screen = Screen()
     show([[("[red]:smile:[/red]", "")]], screen)
     assert screen.getvalue() == "[red]:smile:[/red]\n"
-
-
-@pytest.mark.parametrize(("columns", "width"), [("72", 72), ("10", 40), ("many", 100)])
-def test_text_is_as_wide_as_columns_says(columns: str, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", columns)
-    assert width_of(io.StringIO()) == width
-
-
-def test_text_for_a_file_is_100_wide() -> None:
-    assert width_of(io.StringIO()) == 100
-
-
-def test_lines_leave_room_for_their_indent() -> None:
-    lines = list(wrapped("g6.xlarge has one GPU and two are asked", width=30, indent=8))
-    assert " ".join(lines) == "g6.xlarge has one GPU and two are asked"
-    assert max(map(len, lines)) <= 22
-
-
-def test_names_are_not_broken() -> None:
-    assert "al2023-ami-ecs-gpu-hvm-2023.0.20260929" in list(
-        wrapped("pin al2023-ami-ecs-gpu-hvm-2023.0.20260929 now", width=20, indent=10)
-    )
-
-
-def test_nothing_to_say_is_one_empty_line() -> None:
-    assert list(wrapped("", width=80, indent=0)) == [""]
 
 
 @pytest.mark.parametrize("width", [40, 80])

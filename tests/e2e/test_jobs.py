@@ -24,11 +24,9 @@ from gpu_constructs import (
     GpuCluster,
     GpuJob,
     GpuTaskDefinition,
-    HostScaling,
     JobData,
     JobRetries,
     Purchase,
-    WarmHosts,
 )
 from gpu_constructs.tasks.task_target import Capacity
 
@@ -61,7 +59,6 @@ class Job(Jobs):
 Deploy = Callable[..., Job]
 ONE: Any = {"instance_types": ["g6.xlarge"], "max_instances": 1}
 SPOT = CapacityChoice("Spot", **ONE, purchase=Purchase.spot())
-WARM = HostScaling(warm_hosts=WarmHosts(hosts=1))
 
 
 def _l4(cluster: GpuCluster, **options: Any) -> GpuCapacity:

@@ -164,27 +164,6 @@ def test_what_cannot_work_is_refused_before_anything_is_made(
     assert ground.stack.node.try_find_child("Job") is None
 
 
-def test_a_task_without_gpus_is_refused(ground: Ground) -> None:
-    with pytest.raises(InvalidValueError, match="no container with GPUs"):
-        job(ground, ground.task())
-
-
-@pytest.mark.parametrize(
-    "retries",
-    [
-        {"no_host": -1},
-        {"lost_host": 1.5},
-        {"not_started": cdk.Token.as_number({"Ref": "Number"})},
-        {"exit_codes": {0: 1}},
-        {"exit_codes": {75: -1}},
-        {"exit_codes": 75},
-    ],
-)
-def test_a_budget_is_a_whole_number_for_a_cause(retries: dict[str, Any]) -> None:
-    with pytest.raises(InvalidValueError):
-        JobRetries(**retries)
-
-
 def test_the_command_quotes_what_the_job_is_given(ground: Ground, train: GpuTaskDefinition) -> None:
     made = job(ground, train)
     assert shlex.split(made.start_command(job_input={"text": "it's"}))[-2:] == ["--input", '{"text": "it\'s"}']
@@ -215,31 +194,6 @@ def test_an_input_that_no_attempt_can_get_is_refused(
     assert len(made.node.find_all()) == before
 
 
-def test_a_field_of_a_state_within_a_text_is_refused(ground: Ground, train: GpuTaskDefinition) -> None:
-    with pytest.raises(GpuConstructsError, match="entire string"):
-        job(ground, train).start_command(job_input={"a": f"runs/{sfn.JsonPath.string_at('$.x')}"})
-
-
-def test_an_input_may_name_what_only_the_deploy_knows(ground: Ground, train: GpuTaskDefinition) -> None:
-    bucket = s3.Bucket(ground.stack, "Bucket")
-    assert bucket.bucket_name in job(ground, train).start_command(job_input={"bucket": bucket.bucket_name})
-
-
-@pytest.mark.parametrize("path", ["data", "/a\nb", "/a/../b", "/a/./b", "/a'b", ""])
-def test_a_directory_is_one_place(path: str) -> None:
-    with pytest.raises(InvalidValueError, match="absolute path") as refused:
-        JobData.directory(path)
-    assert refused.value.argument == "path"
-
-
-@pytest.mark.parametrize("prefix", ["/data/", "data", "a\nb/", "a/../b/", "a*/", "a?/", "{a}/"])
-def test_a_prefix_is_one_place(ground: Ground, prefix: str) -> None:
-    with pytest.raises(InvalidValueError, match="up to a slash") as refused:
-        JobData.s3(s3.Bucket(ground.stack, "Bucket"), prefix=prefix)
-    assert refused.value.argument == "prefix"
-    assert refused.value.fix != f"prefix='{prefix}'"
-
-
 def test_a_job_of_another_stack_runs_on_the_cluster(site: Site) -> None:
     other = cdk.Stack(site.app, "Other")
     task = GpuTaskDefinition(other, "Train", capacity=[site.l4])
@@ -256,10 +210,6 @@ def test_a_long_goodbye_on_spot_is_found(site: Site) -> None:
     task.add_gpu_container("train", image=site.image, stop_timeout=cdk.Duration.minutes(10))
     job(site, task)
     assert any("GPU261" in each for each in site.warnings())
-
-
-def test_sidecars_do_not_say_how_the_job_ended(definition: dict[str, Any]) -> None:
-    assert "@.Name == 'train'" in json.dumps(definition["States"]["ExitCode"])
 
 
 @pytest.mark.parametrize(
@@ -285,25 +235,6 @@ def test_a_schedule_that_aws_does_not_take_is_refused(
     assert made.node.try_find_child("NightlyNotStarted") is None
 
 
-@pytest.mark.parametrize(
-    "expression",
-    ["cron(0/15 8-17 ? * MON-FRI *)", "cron(0 2 L * ? 2030-2040)", "cron(0 2 ? * 6#3 *)", "rate(1 day)"],
-)
-def test_what_aws_takes_as_a_schedule_is_taken(ground: Ground, train: GpuTaskDefinition, expression: str) -> None:
-    job(ground, train).run_on_schedule("Nightly", schedule=scheduler.ScheduleExpression.expression(expression))
-
-
-def test_a_misspelled_time_zone_and_a_name_with_a_blank(ground: Ground, train: GpuTaskDefinition) -> None:
-    made = job(ground, train)
-    zone = cdk.TimeZone.of("Europe/Berln")
-    made.run_on_schedule("Nightly", schedule=scheduler.ScheduleExpression.cron(hour="2", time_zone=zone))
-    (said,) = warned(made)
-    assert "no time zone 'Europe/Berln'; did you mean Europe/Berlin" in said
-    rate = scheduler.ScheduleExpression.rate(cdk.Duration.days(1))
-    with pytest.raises(InvalidValueError, match="my night"):
-        made.run_on_schedule("Named", schedule=rate, schedule_name="my night")
-
-
 @pytest.mark.parametrize("place", ["writes", "checkpoints"])
 def test_a_job_that_its_own_results_would_start_is_refused(
     ground: Ground, train: GpuTaskDefinition, place: str
@@ -314,13 +245,6 @@ def test_a_job_that_its_own_results_would_start_is_refused(
     with pytest.raises(IncompatibleError, match="start itself again"):
         made.run_on_object("New", bucket=bucket, prefix="raw/")
     made.run_on_object("New", bucket=bucket, prefix="in/")
-
-
-def test_tasks_in_public_subnets_have_no_way_out_which_is_said(ground: Ground) -> None:
-    task = ground.task(name="Train", network_mode=ecs.NetworkMode.AWS_VPC)
-    task.add_gpu_container("train", image=ground.image)
-    made = job(ground, task, vpc_subnets=ec2.SubnetSelection(subnets=[ground.vpc.public_subnets[0]]))
-    assert any("has no public address, also where its host has one" in each for each in warned(made))
 
 
 def test_a_job_that_may_write_what_starts_it_is_warned_of(ground: Ground, train: GpuTaskDefinition) -> None:

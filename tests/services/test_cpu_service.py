@@ -121,20 +121,6 @@ def test_tasks_are_placed_by_model_number_and_memory(
     assert host is holds
 
 
-def test_what_hosts_differ_in_is_not_said_of_them(site: Site) -> None:
-    pool = site.capacity("g6.xlarge", "g5.xlarge").pool
-    assert (
-        pool.user_data.get("ECS_INSTANCE_ATTRIBUTES")
-        == '{"accelerator":"nvidia","gpu.count":"1","gpu.memory-gib":"22"}'
-    )
-
-
-def test_a_plain_task_takes_the_constraint(site: Site) -> None:
-    task = ecs.Ec2TaskDefinition(site.stack, "Task", placement_constraints=[site.cluster.off_gpu_hosts])
-    task.add_container("main", image=ecs.ContainerImage.from_registry("nginx:1.29"), memory_limit_mib=512)
-    assert site.only("AWS::ECS::TaskDefinition")["PlacementConstraints"][0]["Expression"] == OFF_ACCELERATORS
-
-
 def plain(stack: cdk.Stack, gpus: int | None = None) -> ecs.Ec2TaskDefinition:
     task = ecs.Ec2TaskDefinition(stack, "Plain")
     image = ecs.ContainerImage.from_registry("nginx:1.29")

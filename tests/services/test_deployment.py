@@ -13,12 +13,8 @@ from aws_cdk import aws_servicediscovery as cloudmap
 
 from gpu_constructs import (
     DoesNotFitError,
-    GpuConstructsError,
     GpuService,
     IncompatibleError,
-    InvalidValueError,
-    RefusedByCdkError,
-    UnknownNameError,
 )
 from tests.synthesis import Ground, Site
 
@@ -137,13 +133,6 @@ def test_a_namespace_may_come_after_the_first_service_on_managed_instances(site:
     assert site.only("AWS::ServiceDiscovery::Service")["Name"] == "chat"
 
 
-def test_a_record_of_an_address_needs_an_address_of_its_own(ground: Ground) -> None:
-    namespace = cloudmap.PrivateDnsNamespace(ground.stack, "Names", name="gpu.local", vpc=ground.vpc)
-    record = ecs.CloudMapOptions(cloud_map_namespace=namespace, dns_record_type=cloudmap.DnsRecordType.A)
-    with pytest.raises(GpuConstructsError, match="SRV"):
-        serve(ground, cloud_map_options=record)
-
-
 @pytest.mark.parametrize("flags", ["site", "recommended_flags"])
 @pytest.mark.parametrize("breaker", [None, _ROLLED_BACK])
 def test_a_plain_service_becomes_one_of_ours_without_being_replaced(
@@ -176,42 +165,3 @@ def test_what_ecs_does_not_deploy_is_refused(ground: Ground) -> None:
         IncompatibleError, match="deployment_controller: a GPU service is deployed by ECS itself.*BLUE_GREEN"
     ):
         serve(ground, deployment_controller=code_deploy)
-
-
-@pytest.mark.parametrize("constraints", ["x", [1]])
-def test_constraints_are_those_of_cdk(ground: Ground, constraints: Any) -> None:
-    with pytest.raises(InvalidValueError, match="placement_constraints: expects a list of ecs.PlacementConstraint"):
-        serve(ground, placement_constraints=constraints)
-
-
-def test_a_misspelt_option_gets_the_nearest_name(ground: Ground) -> None:
-    with pytest.raises(UnknownNameError, match="circuit_breaker"):
-        serve(ground, circuit_braker=_ROLLED_BACK)
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"cloud_map_options": {}}, "cloud_map_options: a name in Cloud Map needs a namespace"),
-        ({"cloud_map_options": ecs.CloudMapOptions(name="a")}, "cloud_map_options: a name in Cloud Map needs a name"),
-        (
-            {"canary_configuration": ecs.TrafficShiftConfig(step_percent=10)},
-            "canary_configuration: it is for the deployment strategy CANARY; fix: deployment_strategy=ecs.Deployment",
-        ),
-        (
-            {"linear_configuration": {}, "deployment_strategy": ecs.DeploymentStrategy.CANARY},
-            "linear_configuration: it is for the deployment strategy LINEAR",
-        ),
-        ({"assign_public_ip": True}, r"assign_public_ip: .* has network mode bridge, .*\(GPU126"),
-        (
-            {"assign_public_ip": True, "mode": ecs.NetworkMode.AWS_VPC},
-            r"assign_public_ip: .* Fargate only.*\(GPU126",
-        ),
-        ({"lifecycle_hooks": [object()]}, "a value has a type that CDK cannot take"),
-    ],
-)
-def test_an_option_that_cannot_be_is_refused_by_its_name(ground: Ground, options: dict[str, Any], words: str) -> None:
-    with pytest.raises(GpuConstructsError, match=words) as refused:
-        serve(ground, desired_count=1, **options)
-    assert not isinstance(refused.value, RefusedByCdkError)
-    assert ground.stack.node.try_find_child("Service") is None

@@ -73,18 +73,6 @@ def test_one_line_is_https_with_a_redirect_inside_the_vpc(site: Site) -> None:
     assert site.warnings() == []
 
 
-def test_a_grace_period_that_was_chosen_stays(site: Site) -> None:
-    service = chat(site, health_check_grace_period=cdk.Duration.minutes(30))
-    service.add_network_load_balancer("Tcp", protocol=elbv2.Protocol.TCP)
-    assert site.only("AWS::ECS::Service")["HealthCheckGracePeriodSeconds"] == 1800
-
-
-def test_a_target_that_cdk_adds_gets_time_to_load_as_well(site: Site) -> None:
-    balancer = elbv2.ApplicationLoadBalancer(site.stack, "Balancer", vpc=site.vpc)
-    balancer.add_listener("Http", port=80).add_targets("Chat", port=80, targets=[chat(site)])
-    assert site.only("AWS::ECS::Service")["HealthCheckGracePeriodSeconds"] == 600
-
-
 def test_it_takes_what_a_user_chose(site: Site) -> None:
     stack = cdk.Stack(site.app, "Elsewhere", env=cdk.Environment(account="123456789012", region="eu-west-1"))
     elsewhere = Site.__new__(Site)
@@ -171,18 +159,6 @@ def test_an_imported_load_balancer_is_known_by_the_id_of_its_vpc(site: Site) -> 
             )
 
 
-def test_a_load_balancer_that_was_imported_without_its_name_gets_a_listener(site: Site) -> None:
-    arn = "arn:aws:elasticloadbalancing:us-east-1:123456789012:loadbalancer/app/given/50dc6c495c0c9188"
-    balancer = elbv2.ApplicationLoadBalancer.from_application_load_balancer_attributes(
-        site.stack, "Yours", load_balancer_arn=arn, security_group_id="sg-12345678", vpc=site.vpc
-    )
-    endpoint = chat(site).add_application_load_balancer(
-        "Https", certificate=certificate_of(site.stack), load_balancer=balancer, health_check_path="/health"
-    )
-    assert endpoint.url == ""
-    assert site.only("AWS::ElasticLoadBalancingV2::Listener")["LoadBalancerArn"] == arn
-
-
 def test_a_listener_of_yours_gets_a_rule(site: Site) -> None:
     balancer = elbv2.ApplicationLoadBalancer(site.stack, "Yours", vpc=site.vpc)
     listener = balancer.add_listener("Http", port=80, default_action=elbv2.ListenerAction.fixed_response(404))
@@ -224,14 +200,6 @@ def test_connections_that_are_not_http_have_a_network_load_balancer(site: Site) 
     targets = site.only("AWS::ElasticLoadBalancingV2::TargetGroup")
     assert (targets["Protocol"], targets["HealthCheckProtocol"]) == ("TCP", "TCP")
     assert str(site.stack.resolve(endpoint.address)).endswith(":443']]}")
-
-
-def test_a_selection_of_subnets_may_be_a_mapping_as_in_cdk(site: Site) -> None:
-    site.make_vpc()
-    chosen: Any = {"subnet_type": ec2.SubnetType.PUBLIC}
-    chat(site).add_network_load_balancer("Tcp", protocol=elbv2.Protocol.TCP, vpc_subnets=chosen)
-    subnets = site.only("AWS::ElasticLoadBalancingV2::LoadBalancer")["Subnets"]
-    assert all("PublicSubnet" in each["Ref"] for each in subnets)
 
 
 def test_subnets_are_in_two_zones(site: Site) -> None:

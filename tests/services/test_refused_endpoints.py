@@ -11,7 +11,7 @@ from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 
 from gpu_constructs import GpuConstructsError, IncompatibleError, InvalidValueError
 from tests.services.chat import certificate_of, chat
-from tests.synthesis import Ground, Site
+from tests.synthesis import Ground
 
 
 @pytest.mark.parametrize(
@@ -95,15 +95,6 @@ def test_a_port_of_a_load_balancer_has_one_listener(ground: Ground) -> None:
     service.add_application_load_balancer("Again", health_check_path="/health", port=8443, **again)
 
 
-def test_https_on_port_80_redirects_nobody(site: Site) -> None:
-    service, certificate = chat(site), certificate_of(site.stack)
-    arguments: dict[str, Any] = {"certificate": certificate, "port": 80, "health_check_path": "/health"}
-    service.add_application_load_balancer("Https", **arguments)
-    assert site.only("AWS::ElasticLoadBalancingV2::Listener")["Port"] == 80
-    with pytest.raises(IncompatibleError, match="redirect_http: port 80 cannot redirect to itself"):
-        service.add_application_load_balancer("Https", redirect_http=True, **arguments)
-
-
 def test_a_priority_of_a_listener_has_one_rule(ground: Ground) -> None:
     balancer = elbv2.ApplicationLoadBalancer(ground.stack, "Yours", vpc=ground.vpc)
     listener = balancer.add_listener("Http", port=80, default_action=elbv2.ListenerAction.fixed_response(404))
@@ -118,30 +109,6 @@ def test_a_priority_of_a_listener_has_one_rule(ground: Ground) -> None:
     service.add_application_load_balancer("Second", priority=11, **arguments)
 
 
-def test_a_service_has_five_target_groups_at_most(ground: Ground) -> None:
-    service = chat(ground)
-    for index in range(5):
-        service.add_network_load_balancer(f"Tcp{index}", protocol=elbv2.Protocol.TCP)
-    before = ground.children()
-    with pytest.raises(InvalidValueError, match="the service has 5 target groups.*allowed: up to 5"):
-        service.add_network_load_balancer("Tcp5", protocol=elbv2.Protocol.TCP)
-    assert ground.children() == before
-
-
-@pytest.mark.parametrize("argument", ["redirect_http", "ssl_policy"])
-def test_what_only_encryption_has_is_refused_without(ground: Ground, argument: str) -> None:
-    service = chat(ground)
-    value: dict[str, Any] = {argument: True if argument == "redirect_http" else elbv2.SslPolicy.TLS12}
-    message = f"{argument}: only a listener with encryption has it"
-    with pytest.raises(IncompatibleError, match=message):
-        service.add_application_load_balancer(
-            "Http", protocol=elbv2.ApplicationProtocol.HTTP, health_check_path="/health", **value
-        )
-    if argument == "ssl_policy":
-        with pytest.raises(IncompatibleError, match=message):
-            service.add_network_load_balancer("Tcp", protocol=elbv2.Protocol.TCP, **value)
-
-
 def test_a_container_without_a_port_is_named_with_the_line_that_is_missing(ground: Ground) -> None:
     with pytest.raises(InvalidValueError, match=r"vllm maps no TCP port.*fix: container\.add_port_mappings"):
         chat(ground, port=None).add_network_load_balancer("Tcp", protocol=elbv2.Protocol.TCP)
@@ -152,10 +119,3 @@ def test_a_task_without_a_network_is_refused(ground: Ground) -> None:
         IncompatibleError, match="network_mode: a load balancer cannot reach a task in network mode none"
     ):
         chat(ground, mode=ecs.NetworkMode.NONE, port=None).add_network_load_balancer("Tcp", protocol=elbv2.Protocol.TCP)
-
-
-def test_a_network_load_balancer_is_not_taken_for_the_other_kind(ground: Ground) -> None:
-    balancer = elbv2.NetworkLoadBalancer(ground.stack, "Yours", vpc=ground.vpc)
-    arguments: dict[str, Any] = {"load_balancer": balancer, "health_check_path": "/health"}
-    with pytest.raises(InvalidValueError, match="load_balancer: expects an .*IApplicationLoadBalancer"):
-        chat(ground).add_application_load_balancer("Http", **arguments)

@@ -127,13 +127,6 @@ def test_what_is_read_of_it_is_what_was_built(site: Site, name: str) -> None:
         assert getattr(read, each) == getattr(built, each)
 
 
-def test_cdks_own_scaling_stays_open(site: Site) -> None:
-    service = service_of(site, desired_count=None)
-    service.auto_scale_task_count(max_capacity=3).scale_on_cpu_utilization("Cpu", target_utilization_percent=50)
-    assert site.only(_TARGET)["MaxCapacity"] == 3
-    assert site.warnings() == []
-
-
 def test_the_resources_are_those_of_cdks_own_scaling(site: Site, recommended_flags: Site) -> None:
     service_of(site).scale(by=[by_tokens()])
     service_of(recommended_flags, desired_count=None).auto_scale_task_count(max_capacity=4, min_capacity=1)
@@ -150,11 +143,6 @@ def test_deployments_go_on_at_every_number_of_tasks(ground: Ground, hosts: int, 
     assert isinstance(made.max_healthy_percent, int)
     percent = Rollout(min_healthy_percent=made.min_healthy_percent, max_healthy_percent=made.max_healthy_percent)
     assert all(can_go_on(count, hosts, percent) for count in range((most or hosts) + 1))
-
-
-def test_percentages_that_were_given_stay(sites: dict[str, Site]) -> None:
-    configuration = sites["Percentages"].only("AWS::ECS::Service")["DeploymentConfiguration"]
-    assert (configuration["MinimumHealthyPercent"], configuration["MaximumPercent"]) == (25, 150)
 
 
 @pytest.mark.parametrize(
@@ -237,34 +225,8 @@ def test_a_quiet_queue_leads_back_to_none_after_a_quarter_of_an_hour(from_none: 
     assert service.after(messages(1)) == 1
 
 
-def test_the_last_message_that_is_worked_on_keeps_a_task(from_none: dict[str, Any]) -> None:
-    service = Scaled(from_none, 0)
-    assert service.after(messages(1), *[messages(0, 1)] * 120) == 1
-
-
 def test_a_smaller_backlog_stops_tasks_once_they_were_worth_their_start(from_none: dict[str, Any]) -> None:
     service = Scaled(from_none, 0)
     assert service.after(messages(20), *[messages(6)] * 9) == 4
     assert service.after(messages(6)) == 2
     assert service.after(messages(16)) == 4
-
-
-def test_a_gap_in_the_metrics_starts_and_stops_nothing(from_none: dict[str, Any]) -> None:
-    service = Scaled(from_none, 2)
-    assert service.after(*[messages(None, None)] * 60, *[messages(None, 0)] * 60) == 2
-    assert service.after(*[messages(0)] * 14, messages(None, None), *[messages(0)] * 14) == 2
-
-
-def test_metric_math_of_several_backlogs_says_how_many_tasks_there_are(sites: dict[str, Site]) -> None:
-    assert scaled(sites["Math"], tasks=0).after({"Tokens": 2900, "Images": 1}) == 3
-    assert scaled(sites["Math"], tasks=0).after({"Tokens": 100, "Images": 2}) == 2
-
-
-def test_a_total_of_ones_own_is_a_backlog(sites: dict[str, Site]) -> None:
-    service = scaled(sites["Total"], tasks=0)
-    assert [service.after({"Tokens": each}) for each in (0, 0.5, 1000, 1000.5, 9999)] == [0, 1, 1, 2, 4]
-
-
-def test_the_names_of_metric_math_are_the_users(sites: dict[str, Site]) -> None:
-    service = scaled(sites["Named"], tasks=0)
-    assert [service.after({"Tokens": each}) for each in (0, 1000, 1000.5)] == [0, 1, 2]

@@ -177,13 +177,3 @@ def test_what_was_given_stays_and_the_check_names_the_others(site: Site) -> None
     assert len(warnings) == 2
     assert all("GPU010" in each for each in warnings)
     assert "Service1 runs on Cluster/L4 as well" in warnings[0]
-
-
-@pytest.mark.parametrize("others", [0, 3])
-def test_a_service_on_its_own_capacity_is_left_alone(site: Site, others: int) -> None:
-    served(site, *([2] * others))
-    cpu = site.capacity("g6.12xlarge", name="Own", max_instances=1)
-    task = site.task(cpu, name="Alone")
-    task.add_gpu_container("vllm", image=site.image)
-    alone = GpuService(site.stack, "Alone-Service", cluster=site.cluster, task_definition=task)
-    assert (alone.workload.min_healthy_percent, alone.workload.max_healthy_percent) == (100, 200)

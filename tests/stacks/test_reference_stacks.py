@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
-import subprocess
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -19,7 +17,6 @@ from gpu_constructs import DoesNotFitError, acknowledge_aws_solutions
 from gpu_constructs.check import check_files
 from gpu_constructs.check.planning import plan
 from stacks.fine_tuning import FineTuningStack
-from stacks.fine_tuning_work import TUNE, WORK
 from stacks.tensorflow_benchmark import TensorflowBenchmarkStack
 from tests.check.planning.given import usd
 from tests.stacks.stories import STORIES, existing
@@ -196,20 +193,6 @@ def test_an_update_of_an_existing_cluster_keeps_what_was_there_before_it(site: S
     assert written["CapacityProviders"][0] == "cpu"
     assert len(written["CapacityProviders"]) == 2
     assert written["DefaultCapacityProviderStrategy"] == [{"CapacityProvider": "cpu", "Weight": 1, "Base": 0}]
-
-
-def test_the_worker_of_the_queue_is_a_program(told: Path) -> None:
-    template = template_of(told, "image-queue")
-    (task,) = [each for each in template["Resources"].values() if each["Type"] == "AWS::ECS::TaskDefinition"]
-    _, _, words = task["Properties"]["ContainerDefinitions"][0]["Command"]
-    program = shlex.split("".join(each if isinstance(each, str) else "x" for each in words["Fn::Join"][1]))
-    assert program[-5:-3] == ["python", "-c"]
-    compile(program[-3], "worker", "exec")
-
-
-def test_the_program_of_the_fine_tuning_is_one() -> None:
-    compile(TUNE, "train", "exec")
-    subprocess.run(["/bin/sh", "-n", "-c", WORK], check=True)
 
 
 def test_the_fine_tuning_says_what_it_needs_of_a_host(told: Path, site: Site) -> None:

@@ -9,7 +9,7 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ecs as ecs
 
-from gpu_constructs import GpuTaskDefinition, IncompatibleError, InvalidValueError, UnknownNameError
+from gpu_constructs import IncompatibleError, InvalidValueError, UnknownNameError
 from gpu_constructs.tasks.container_options import ContainerOptions
 from tests.synthesis import Site, Tenant, unwritten
 
@@ -23,13 +23,6 @@ def _of_cdk() -> set[str]:
 
 def test_the_arguments_are_those_of_cdk_and_three_of_this_library() -> None:
     assert get_type_hints(ContainerOptions).keys() == (_of_cdk() - ASKED_OTHERWISE) | OURS
-
-
-@pytest.mark.parametrize("name", ["add_gpu_container", "add_neuron_container"])
-def test_help_shows_every_argument(name: str) -> None:
-    shown = set(inspect.signature(getattr(GpuTaskDefinition, name)).parameters)
-    assert get_type_hints(ContainerOptions).keys() <= shown
-    assert "options" not in shown
 
 
 _CONTROL = ecs.SystemControl(namespace="net.core.somaxconn", value="4096")
@@ -75,20 +68,6 @@ def test_ports_are_opened_and_counted(tenant: Tenant) -> None:
     assert task.task.host_ports == {(80, "tcp")}
     with pytest.raises(IncompatibleError, match=r"^port_mappings: .* take host port 80/tcp more than once.*GPU086"):
         task.add_container("side", image=tenant.image, port_mappings=ports[:1])
-
-
-def test_memory_that_is_kept_without_a_limit_leaves_the_container_without_one(tenant: Tenant) -> None:
-    task = tenant.task()
-    task.add_gpu_container("train", image=tenant.image, memory_reservation_mib=2048)
-    assert "Memory" not in tenant.container()
-    assert task.task.memory_mib == 2048
-
-
-def test_a_limit_that_is_given_goes_before_the_default_of_its_name(tenant: Tenant) -> None:
-    stack = ecs.Ulimit(name=ecs.UlimitName.STACK, soft_limit=1, hard_limit=2)
-    tenant.task().add_gpu_container("train", image=tenant.image, ulimits=[stack])
-    limits = {each["Name"]: each["SoftLimit"] for each in tenant.container()["Ulimits"]}
-    assert limits == {"memlock": -1, "stack": 1}
 
 
 def test_linux_parameters_with_devices_are_of_one_container(site: Site) -> None:
@@ -178,16 +157,3 @@ def test_an_argument_that_is_misspelt_or_misplaced_is_refused_with_its_place(
         getattr(task, method)("train", image=tenant.image, **arguments)
     assert refused.value.argument == argument
     assert words in str(refused.value)
-
-
-def test_an_option_of_a_value_is_shown_in_its_place(tenant: Tenant) -> None:
-    arguments: Any = {"warm_hosts": 1}
-    with pytest.raises(UnknownNameError, match=r"did you mean scaling=HostScaling\(warm_hosts=…\)\?"):
-        tenant.capacity("g6.xlarge", **arguments)
-
-
-def test_one_name_of_the_memory_is_enough(tenant: Tenant) -> None:
-    with pytest.raises(InvalidValueError, match="memory_limit_mib: is another name of memory_mib"):
-        tenant.task().add_gpu_container("train", image=tenant.image, memory_mib=1024, memory_limit_mib=1024)
-    with pytest.raises(ValueError, match=r"^memory_limit_mib: .*MiB.*GPU060"):
-        tenant.task(name="Other").add_gpu_container("train", image=tenant.image, memory_limit_mib=10**6)

@@ -41,13 +41,6 @@ def test_containers_of_one_task_share_what_goes_with_their_gpus(tenant: Tenant) 
     assert first["Memory"] + second["Memory"] == (int(192 * 1024 * 0.925) - 256) // 2
 
 
-def test_gpus_of_all_containers_count_together(tenant: Tenant) -> None:
-    task = tenant.task(tenant.capacity("g6.12xlarge"))
-    task.add_gpu_container("first", image=tenant.image, gpus=3)
-    with pytest.raises(DoesNotFitError, match="GPUs: 5 asked, g6.12xlarge has 4"):
-        task.add_gpu_container("second", image=tenant.image, gpus=2)
-
-
 REFUSED: list[Any] = [
     pytest.param({"gpus": 0}, InvalidValueError, "got 0; allowed: 1 or more", id="no GPU"),
     pytest.param({"gpus": -1}, InvalidValueError, "got -1", id="fewer than none"),
@@ -111,12 +104,6 @@ def test_it_refuses_and_leaves_nothing_behind(
     assert task.task.containers == ()
 
 
-@pytest.mark.parametrize("construct_id", ["a b", "é", "a" * 300, "a/b"])
-def test_a_container_has_a_name_that_ecs_takes(tenant: Tenant, construct_id: str) -> None:
-    with pytest.raises(InvalidValueError, match="is not a name that ECS takes"):
-        tenant.task().add_gpu_container(construct_id, image=tenant.image)
-
-
 def test_a_variable_is_plain_or_secret_and_not_both(tenant: Tenant) -> None:
     secret = ecs.Secret.from_secrets_manager(secretsmanager.Secret(tenant.stack, "Secret"))
     task = tenant.task()
@@ -147,26 +134,6 @@ def test_a_sidecar_that_comes_later_is_counted(site: Site) -> None:
     with pytest.raises(DoesNotFitError, match="memory: 23099 MiB asked, g6.xlarge has 16128 MiB"):
         task.add_container("more", image=site.image, memory_limit_mib=8000)
     assert site.children() == before
-
-
-def test_a_sidecar_after_a_gpu_container_that_took_its_share_is_to_come_before(site: Site) -> None:
-    task = site.task()
-    task.add_gpu_container("train", image=site.image)
-    with pytest.raises(DoesNotFitError, match=r"4224 asked, g6\.xlarge has 4096") as refused:
-        task.add_container("logs", image=site.image, cpu=128, memory_limit_mib=64)
-    assert (refused.value.argument, refused.value.allowed) == ("cpu", None)
-    assert (
-        refused.value.fix == "add it before train, so that the default share leaves room for it, or lower cpu of train"
-    )
-    with pytest.raises(DoesNotFitError, match="allowed: up to 4096; fix: capacity of a type"):
-        task.add_container("much", image=site.image, cpu=5000, memory_limit_mib=64)
-
-
-def test_what_is_certain_counts_beside_what_is_not_known(tenant: Tenant) -> None:
-    task = tenant.task(tenant.capacity("g6.12xlarge"))
-    task.add_gpu_container("a", image=tenant.image, gpus=tenant.number("Gpus"), cpu=1, memory_mib=9)
-    with pytest.raises(DoesNotFitError, match="GPUs: 5 asked, g6.12xlarge has 4"):
-        task.add_gpu_container("b", image=tenant.image, gpus=4, cpu=1, memory_mib=9)
 
 
 def test_a_pool_with_a_type_that_is_not_known_gives_no_share(site: Site) -> None:
@@ -212,34 +179,8 @@ def test_the_hint_for_cpu_capacity_is_a_type_that_has_what_is_asked(
         task.add_gpu_container("train", image=site.image, **asked)
 
 
-def test_every_capacity_must_be_large_enough(tenant: Tenant) -> None:
-    task = tenant.task(tenant.capacity("g6.48xlarge"), tenant.l4)
-    with pytest.raises(DoesNotFitError, match="Task does not fit on L4: GPUs: 8 asked.*GPU060"):
-        task.add_gpu_container("train", image=tenant.image, gpus=8)
-
-
 def test_memory_that_a_host_may_not_register_is_a_warning_with_the_number_that_it_will(site: Site) -> None:
     site.task().add_gpu_container("train", image=site.image, memory_mib=16000)
     (warning,) = site.warnings()
     assert "GPU006" in warning
     assert "ask for no more than 14899" in warning
-
-
-def test_a_share_of_an_unknown_number_of_gpus_must_be_given(tenant: Tenant) -> None:
-    count = tenant.number("Gpus")
-    with pytest.raises(InvalidValueError, match="give both cpu and memory_mib"):
-        tenant.task().add_gpu_container("train", image=tenant.image, gpus=count)
-
-
-def test_a_log_router_is_taken_off_the_share(site: Site) -> None:
-    task = site.task()
-    task.add_firelens_log_router(
-        "router",
-        image=site.image,
-        memory_reservation_mib=399,
-        firelens_config=ecs.FirelensConfig(type=ecs.FirelensLogRouterType.FLUENTBIT),
-    )
-    task.add_gpu_container("train", image=site.image)
-    assert site.warnings() == []
-    _, train = site.only("AWS::ECS::TaskDefinition")["ContainerDefinitions"]
-    assert train["Memory"] == 14500

@@ -48,11 +48,6 @@ def test_rdma_is_not_asked_for_where_one_of_several_capacities_has_none() -> Non
     assert (len(efa_devices(pools)), efa_variables(pools)) == (4, {"FI_PROVIDER": "efa"})
 
 
-def test_the_launch_template_says_how_many_there_are_not_the_type() -> None:
-    two = (NetworkInterface(), *efa_layout(instance_type("p4d.24xlarge"))[1:3])
-    assert len(efa_devices([a_pool("p4d.24xlarge", interfaces=two)])) == 2
-
-
 @pytest.mark.parametrize(
     ("pool", "words"),
     [
@@ -75,10 +70,6 @@ def test_capacities_with_different_numbers_are_refused() -> None:
     pools = [efa_pool("p4d.24xlarge", name="A"), efa_pool("p5.48xlarge", name="B"), efa_pool("p5e.48xlarge", name="C")]
     with pytest.raises(IncompatibleError, match=r"different numbers of Elastic Fabric Adapters \(A: 4, B, C: 32\)"):
         efa_devices(pools)
-
-
-def test_numbers_matter_and_cards_do_not() -> None:
-    assert len(efa_devices([efa_pool("p5en.48xlarge"), efa_pool("p6-b300.48xlarge", name="Others")])) == 16
 
 
 @pytest.mark.parametrize("name", ["g6.8xlarge", "p4d.24xlarge", "p5.48xlarge", "p6-b300.48xlarge"])

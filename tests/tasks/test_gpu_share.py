@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -39,13 +39,6 @@ def test_a_share_reaches_the_template_whole(tenant: Tenant) -> None:
     assert task.task.containers[1].mps == (NvidiaMps(memory_mib=4096, max_compute_percent=30),)
 
 
-def test_a_share_without_a_limit_writes_none(tenant: Tenant) -> None:
-    tenant.task().add_gpu_container("chat", image=tenant.image, gpus=GpuShare(memory_mib=64))
-    assert tenant.container()["ResourceRequirements"] == [
-        {"Type": "GPU", "SharingStrategy": {"NvidiaMps": {"Memory": 64}}}
-    ]
-
-
 @pytest.mark.parametrize("is_known", [True, False])
 def test_only_what_the_schema_of_cdk_lacks_is_acknowledged(
     site: Site, monkeypatch: pytest.MonkeyPatch, *, is_known: bool
@@ -55,43 +48,6 @@ def test_only_what_the_schema_of_cdk_lacks_is_acknowledged(
     written = [each.read_text() for each in Path(site.app.synth().directory).glob("*.json")]
     for plugin in ("CloudFormation-Validate", "cdk-preflight"):
         assert any(f"{plugin}::F3002" in each for each in written) is not is_known
-
-
-def test_a_share_of_tokens_reaches_the_template_as_references(tenant: Tenant) -> None:
-    share = GpuShare(memory_mib=tenant.number("Memory"), max_compute_percent=tenant.number("Percent"))
-    task = tenant.task()
-    with unwritten(), pytest.raises(InvalidValueError, match="give both cpu and memory_mib"):
-        task.add_gpu_container("chat", image=tenant.image, gpus=share)
-    task.add_gpu_container("chat", image=tenant.image, gpus=share, cpu=512, memory_mib=1024)
-    (entry,) = tenant.container()["ResourceRequirements"]
-    assert entry["SharingStrategy"] == {
-        "NvidiaMps": {"Memory": {"Ref": "Memory"}, "MaxComputePercent": {"Ref": "Percent"}}
-    }
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"memory_mib": 0}, "memory_mib: .*got 0; allowed: 1 or more"),
-        ({"memory_mib": -1}, "memory_mib: .*got -1"),
-        ({"memory_mib": 4096.0}, "memory_mib: .*got 4096.0"),
-        ({"memory_mib": True}, "memory_mib: .*got True"),
-        ({"memory_mib": "4096"}, "memory_mib: .*got '4096'"),
-        ({"memory_mib": None}, "memory_mib: .*got None"),
-        ({"memory_mib": float("nan")}, "memory_mib: .*got nan"),
-        ({"memory_mib": 1, "max_compute_percent": 0}, "max_compute_percent: .*got 0; allowed: 1 to 100"),
-        ({"memory_mib": 1, "max_compute_percent": 101}, "max_compute_percent: .*got 101"),
-        ({"memory_mib": 1, "max_compute_percent": 0.3}, "max_compute_percent: .*got 0.3"),
-    ],
-)
-def test_a_share_that_the_api_refuses_is_refused(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidValueError, match=message):
-        GpuShare(**arguments)
-
-
-def test_a_share_does_not_change() -> None:
-    with pytest.raises(FrozenInstanceError):
-        GpuShare(memory_mib=1).memory_mib = 2  # type: ignore[misc]
 
 
 def test_as_many_shares_fit_a_host_as_its_gpus_have_memory_for(site: Site) -> None:
@@ -191,19 +147,6 @@ def test_a_share_too_small_for_a_share_of_the_host_needs_sizes(tenant: Tenant) -
         task.add_gpu_container("chat", image=tenant.image, gpus=GpuShare(memory_mib=1))
     task.add_gpu_container("chat", image=tenant.image, gpus=GpuShare(memory_mib=1), cpu=0, memory_mib=64)
     assert tenant.container()["Memory"] == 64
-
-
-@pytest.mark.parametrize("gpus", [0.0, 1.5, -0.25, 1e-12, "all", "0.25", "2", b"ALL", [1]])
-def test_what_is_no_way_of_asking_is_refused(tenant: Tenant, gpus: Any) -> None:
-    with pytest.raises(InvalidValueError, match="gpus: expects a whole number of GPUs.*'ALL'.*GpuShare.*0.25"):
-        tenant.task().add_gpu_container("chat", image=tenant.image, gpus=gpus)
-
-
-def test_the_one_part_of_a_host_serves_one_container(tenant: Tenant) -> None:
-    task = tenant.task(tenant.capacity("g6f.4xlarge"))
-    task.add_gpu_container("a", image=tenant.image, gpus=0.25, cpu=512, memory_mib=512)
-    with pytest.raises(IncompatibleError, match="a and b ask for a part of a GPU each; a host has one part"):
-        task.add_gpu_container("b", image=tenant.image, gpus=0.25, cpu=512, memory_mib=512)
 
 
 def test_all_is_written_and_gets_the_whole_host(site: Site) -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 import pytest
-from aws_cdk import aws_appconfig as appconfig
 from aws_cdk import aws_ecs as ecs
 
-from gpu_constructs import DoesNotFitError, GpuService, GpuTaskDefinition
+from gpu_constructs import DoesNotFitError, GpuService
 from tests.synthesis import Site, Tenant
 
 _FIRELENS = {"Name": "cloudwatch", "region": "eu-west-1"}
@@ -48,18 +46,3 @@ def test_a_sidecar_that_logs_with_firelens_needs_room_for_the_router_too(tenant:
         task.add_container(
             "web", image=tenant.image, memory_limit_mib=460, logging=ecs.LogDrivers.firelens(options=_FIRELENS)
         )
-
-
-def test_an_agent_that_cdk_adds_is_counted(tenant: Tenant) -> None:
-    task = tenant.task(tenant.l4)
-    appconfig.Application(tenant.stack, "Configuration").add_agent_to_ecs(task)
-    assert tenant.container()["MemoryReservation"] == 128
-    assert [each.memory_mib for each in task.task.containers] == [128]
-
-
-@pytest.mark.parametrize("method", ["add_container", "add_firelens_log_router"])
-def test_an_override_names_every_argument_that_cdk_may_bring(method: str) -> None:
-    ours, theirs = (
-        inspect.signature(getattr(each, method)).parameters for each in (GpuTaskDefinition, ecs.TaskDefinition)
-    )
-    assert list(ours) == list(theirs)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, cast
 
-import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ecs as ecs
 
-from gpu_constructs import DoesNotFitError, GpuMachineImage, GpuTaskDefinition, IncompatibleError, InvalidValueError
+from gpu_constructs import DoesNotFitError, GpuTaskDefinition, IncompatibleError, InvalidValueError
 from gpu_constructs.errors import GpuConstructsError
 from gpu_constructs.facts import Vendor, accelerated
 from gpu_constructs.fleet import Pool, PoolKind, Task
@@ -53,10 +52,6 @@ def test_devices_reach_the_container_with_the_right_to_lock_memory(tenant: Tenan
     assert container["LinuxParameters"]["Devices"][0]["Permissions"] == ["read", "write", "mknod"]
     assert "ResourceRequirements" not in container
     assert "Environment" not in container
-
-
-def test_the_table_has_every_type_that_is_known() -> None:
-    assert {each.name for each in TYPES} == set(CHIPS)
 
 
 def test_it_gets_the_host_to_itself(tenant: Tenant) -> None:
@@ -112,34 +107,12 @@ def test_it_refuses_and_leaves_nothing_behind(
     assert task.task.containers == ()
 
 
-def test_all_leaves_none_for_another(tenant: Tenant) -> None:
-    task = tenant.task(tenant.capacity("inf2.24xlarge"))
-    task.add_neuron_container("first", image=tenant.image, devices=1, cpu=0, memory_mib=64)
-    with pytest.raises(IncompatibleError, match="second asks for all Neuron devices of the host, of which first"):
-        task.add_neuron_container("second", image=tenant.image)
-
-
 def test_hosts_with_different_numbers_have_no_all(tenant: Tenant) -> None:
     task = tenant.task(tenant.capacity("inf2.24xlarge", name="Six"), tenant.capacity("inf2.48xlarge", name="Twelve"))
     with unwritten(), pytest.raises(IncompatibleError, match="inf2.24xlarge has 6, inf2.48xlarge has 12"):
         task.add_neuron_container("infer", image=tenant.image)
     task.add_neuron_container("infer", image=tenant.image, devices=6)
     assert len(paths(tenant.container())) == 6
-
-
-def test_a_type_that_is_not_known_has_no_all(tenant: Tenant) -> None:
-    token = cdk.CfnParameter(tenant.stack, "Type").value_as_string
-    task = tenant.task(tenant.capacity("inf2.xlarge", token, image=GpuMachineImage.pinned("al2023-neuron")))
-    with unwritten(), pytest.raises(InvalidValueError, match="does not say how many Neuron devices"):
-        task.add_neuron_container("infer", image=tenant.image)
-    task.add_neuron_container("infer", image=tenant.image, devices=1, cpu=0, memory_mib=64)
-    assert paths(tenant.container()) == ["/dev/neuron0"]
-
-
-def test_a_number_that_is_not_known_is_no_list_of_devices(tenant: Tenant) -> None:
-    task = tenant.task(tenant.capacity("inf2.xlarge"))
-    with pytest.raises(InvalidValueError, match="devices: a list of devices needs a number that is known"):
-        task.add_neuron_container("infer", image=tenant.image, devices=tenant.number("Devices"))
 
 
 @pytest.mark.parametrize(("name", "instead"), [("g6.xlarge", "add_gpu_container"), ("c7i.large", "add_container")])
@@ -195,18 +168,3 @@ def test_managed_instances_are_asked_for_a_resource() -> None:
 def test_what_managed_instances_do_not_take_is_refused(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(GpuConstructsError, match=message):
         planned(MANAGED, **arguments)
-
-
-def test_both_kinds_of_hosts_hand_them_out_differently() -> None:
-    with pytest.raises(IncompatibleError, match=r"ECS Managed Instances \(managed\).*group \(group\) by path"):
-        planned(MANAGED, GROUP)
-
-
-def test_managed_instances_get_it_in_the_template(tenant: Tenant) -> None:
-    managed = tenant.managed("Managed", instance_types=["inf2.xlarge", "inf2.24xlarge"])
-    task = GpuTaskDefinition(tenant.stack, "Task", capacity=[managed])
-    task.add_neuron_container("infer", image=tenant.image)
-    container = tenant.container()
-    assert container["ResourceRequirements"] == [{"Type": "NeuronDevice", "Value": "ALL"}]
-    assert "LinuxParameters" not in container
-    assert (container["Cpu"], container["Memory"]) == (4096, int(16384 * 0.925) - 256)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ecs as ecs
 
-from gpu_constructs import DoesNotFitError, GpuService, GpuTaskDefinition, InvalidValueError
+from gpu_constructs import DoesNotFitError, GpuService, GpuTaskDefinition
 from tests.synthesis import Site
 
 _CONNECT = ecs.ServiceConnectProps(
@@ -71,11 +70,3 @@ def test_containers_that_took_the_whole_share_leave_no_room(site: Site, types: l
 def test_a_container_with_a_size_that_is_too_large_for_the_proxy_is_refused_on_its_line(site: Site) -> None:
     with pytest.raises(DoesNotFitError, match=r"cpu: .*4352 asked with the proxy of Service Connect"):
         task_on(site, "g6.xlarge", service_connect=True, cpu=4096, memory_mib=8000)
-
-
-def test_a_size_that_is_only_known_at_deploy_time_is_refused(site: Site) -> None:
-    memory = cdk.CfnParameter(site.stack, "Size", type="Number").value_as_number
-    with pytest.raises(InvalidValueError, match="memory_mib: a task with Service Connect has a size"):
-        task_on(site, "g6.xlarge", service_connect=True, cpu=1024, memory_mib=memory)
-    (task,) = (each for each in site.stack.node.find_all() if isinstance(each, GpuTaskDefinition))
-    assert task.default_container is None

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ecs as ecs
 
-from gpu_constructs import GpuConstructsError, GpuTaskDefinition, InvalidValueError
+from gpu_constructs import GpuConstructsError, GpuTaskDefinition
 from tests.synthesis import Tenant
 
 _FIRST, _SECOND = (ecs.PortMapping(container_port=port, name="api") for port in (80, 81))
@@ -46,19 +45,3 @@ def test_what_cdk_refuses_of_a_sidecar_is_an_error_of_this_library(
 ) -> None:
     with pytest.raises(GpuConstructsError):
         task.add_container("proxy", **container(**refused))
-
-
-def test_a_refused_log_router(task: GpuTaskDefinition) -> None:
-    kind = ecs.FirelensLogRouterType.FLUENTBIT
-    router = container(firelens_config=ecs.FirelensConfig(type=kind))
-    task.add_firelens_log_router("router", **router)
-    with pytest.raises(InvalidValueError, match="has a log router already"):
-        task.add_firelens_log_router("router", **router)
-
-
-def test_what_exists_passes(tenant: Tenant, task: GpuTaskDefinition, tmp_path: Path) -> None:
-    variables = tmp_path / "model.env"
-    variables.write_text("NAME=value")
-    file = ecs.EnvironmentFile.from_asset(str(variables))
-    task.add_container("proxy", **container(environment_files=[file], restart_attempt_period=cdk.Duration.minutes(1)))
-    assert tenant.container()["EnvironmentFiles"][0]["Type"] == "s3"

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
-from aws_cdk import aws_logs as logs
 
 from gpu_constructs import (
     CapacityChoice,
-    GpuMachineImage,
     GpuTaskDefinition,
     HostNetwork,
     IncompatibleError,
     InvalidValueError,
 )
 from gpu_constructs.cluster.capacity.several import plan_family
-from gpu_constructs.facts import Vendor, accelerated
+from gpu_constructs.facts import accelerated
 from gpu_constructs.fleet import Task
 from gpu_constructs.placement import NOTHING_KEPT, fit
 from gpu_constructs.tasks.accelerated_container import plan_gpu_container
@@ -37,13 +33,6 @@ def test_the_constraint_lists_the_types_of_the_capacity(tenant: Tenant) -> None:
     assert tenant.only("AWS::ECS::TaskDefinition")["PlacementConstraints"] == [
         {"Type": "memberOf", "Expression": "attribute:ecs.instance-type in [g6.xlarge, g6.2xlarge]"}
     ]
-
-
-def test_two_capacities_make_one_constraint_over_both(tenant: Tenant) -> None:
-    second = tenant.capacity("g5.xlarge", "g6.xlarge")
-    tenant.task(tenant.l4, second).add_gpu_container("train", image=tenant.image)
-    (constraint,) = tenant.only("AWS::ECS::TaskDefinition")["PlacementConstraints"]
-    assert constraint["Expression"] == "attribute:ecs.instance-type in [g6.xlarge, g6.2xlarge, g5.xlarge]"
 
 
 def test_cuda_gets_its_limits_and_capabilities(tenant: Tenant) -> None:
@@ -78,11 +67,6 @@ def test_logs_are_kept_a_month_and_go_with_the_stack(tenant: Tenant) -> None:
     assert (options["awslogs-group"], options["awslogs-stream-prefix"]) == ({"Ref": logical_id}, "train")
 
 
-def test_log_retention_is_a_choice(tenant: Tenant) -> None:
-    tenant.task(log_retention=logs.RetentionDays.ONE_YEAR).add_gpu_container("train", image=tenant.image)
-    assert tenant.only("AWS::Logs::LogGroup")["RetentionInDays"] == 365
-
-
 def test_it_is_a_task_definition_like_any_other(tenant: Tenant) -> None:
     task = tenant.task(network_mode=ecs.NetworkMode.AWS_VPC, family="chat")
     container = task.add_gpu_container(
@@ -108,28 +92,6 @@ def test_ports_are_counted_that_are_added_by_way_of_the_task(tenant: Tenant) -> 
         assert found is not None
         found.add_port_mappings(ecs.PortMapping(container_port=8000 + number, host_port=80 + number))
     assert task.counted.with_ports().host_ports == {(80, "tcp"), (81, "tcp")}
-
-
-def test_an_image_is_not_its_name(tenant: Tenant) -> None:
-    task = tenant.task()
-    with pytest.raises(InvalidValueError, match="image: expects an ecs.ContainerImage, got .nvidia/cuda."):
-        task.add_gpu_container("train", image="nvidia/cuda")  # type: ignore[arg-type]
-
-
-def test_a_refused_task_definition_takes_nothing_of_the_same_name_with_it(tenant: Tenant) -> None:
-    l4 = tenant.l4
-    before = tenant.children()
-    with pytest.raises(InvalidValueError, match="network_mode: expects an ecs.NetworkMode"):
-        GpuTaskDefinition(tenant.stack, "Cluster", capacity=[l4], network_mode="host")  # type: ignore[arg-type]
-    with pytest.raises(InvalidValueError, match="log_retention: expects a logs.RetentionDays"):
-        GpuTaskDefinition(tenant.stack, "New", capacity=[l4], log_retention="x")  # type: ignore[arg-type]
-    assert tenant.children() == before
-
-
-@pytest.mark.parametrize("family", ["", "a b", "a/b", "x" * 256])
-def test_a_family_has_a_name_that_ecs_takes(tenant: Tenant, family: str) -> None:
-    with pytest.raises(InvalidValueError, match="family: .* is not a name"):
-        tenant.task(family=family)
 
 
 def _lines(site: Site, *lines: str) -> list[str]:
@@ -175,11 +137,6 @@ def test_the_line_of_a_task_with_an_interface_has_its_network(site: Site) -> Non
     ]
 
 
-def test_windows_networking_is_refused(tenant: Tenant) -> None:
-    with pytest.raises(InvalidValueError, match="nat is for Windows"):
-        tenant.task(network_mode=ecs.NetworkMode.NAT)
-
-
 def test_namespaces_are_shared_as_in_cdk(site: Site) -> None:
     task = site.task(site.l4, ipc_mode=ecs.IpcMode.HOST, pid_mode=ecs.PidMode.TASK)
     task.add_gpu_container("train", image=site.image)
@@ -201,65 +158,9 @@ def test_what_a_shared_namespace_does_not_have_is_refused(tenant: Tenant) -> Non
                 add("train", image=tenant.image, system_controls=controls)
 
 
-def test_managed_instances_have_no_ipc_mode(tenant: Tenant) -> None:
-    managed = tenant.managed(instance_types=["g6.xlarge"])
-    with pytest.raises(IncompatibleError, match="ipc_mode: tasks on ECS Managed Instances have no IPC mode"):
-        tenant.task(managed, ipc_mode=ecs.IpcMode.TASK)
-
-
-def test_a_sidecar_logs_where_the_task_does(tenant: Tenant) -> None:
-    tenant.task().add_container("logs", image=tenant.image, memory_limit_mib=64)
-    assert tenant.container()["LogConfiguration"]["Options"]["awslogs-stream-prefix"] == "logs"
-
-
-def test_a_log_group_of_ones_own_is_used(tenant: Tenant) -> None:
-    own = logs.LogGroup(tenant.stack, "Own", retention=logs.RetentionDays.TEN_YEARS)
-    tenant.task(log_group=own).add_gpu_container("train", image=tenant.image)
-    assert [each["RetentionInDays"] for each in tenant.properties("AWS::Logs::LogGroup")] == [3653]
-
-
-def test_what_can_only_be_said_at_once_can_be_said(tenant: Tenant) -> None:
-    tenant.task().add_gpu_container(
-        "train",
-        image=tenant.image,
-        entry_point=["python"],
-        user="1000",
-        working_directory="/work",
-        readonly_root_filesystem=True,
-        logging=ecs.LogDrivers.json_file(),
-    )
-    container = tenant.container()
-    assert (container["EntryPoint"], container["User"], container["WorkingDirectory"]) == (["python"], "1000", "/work")
-    assert container["ReadonlyRootFilesystem"] is True
-    assert container["LogConfiguration"]["LogDriver"] == "json-file"
-
-
-def test_many_types_that_are_not_known_are_told_apart(tenant: Tenant) -> None:
-    tokens = [cdk.CfnParameter(tenant.stack, f"P{i}").value_as_string for i in range(12)]
-    tenant.task(tenant.capacity(*tokens, image=GpuMachineImage.pinned("al2023-gpu"))).add_gpu_container(
-        "train", image=tenant.image, cpu=1, memory_mib=64
-    )
-    (constraint,) = tenant.only("AWS::ECS::TaskDefinition")["PlacementConstraints"]
-    parts = constraint["Expression"]["Fn::Join"][1]
-    assert [each["Ref"] for each in parts if isinstance(each, dict)] == [f"P{i}" for i in range(12)]
-    assert [each for each in parts if isinstance(each, str)] == ["attribute:ecs.instance-type in [", *[", "] * 11, "]"]
-
-
 def test_gpus_are_asked_for_where_they_are_checked(tenant: Tenant) -> None:
     with pytest.raises(InvalidValueError, match="gpu_count: .*fix: add_gpu_container\\('side', gpus=8, …\\)"):
         tenant.task().add_container("side", image=tenant.image, memory_limit_mib=64, gpu_count=8)
-
-
-def test_each_capacity_counts_once(tenant: Tenant) -> None:
-    with pytest.raises(InvalidValueError, match="each capacity once"):
-        tenant.task(tenant.l4, tenant.l4)
-
-
-def test_two_containers_of_one_name_are_refused(tenant: Tenant) -> None:
-    task = tenant.task(tenant.capacity("g6.12xlarge"))
-    task.add_gpu_container("train", image=tenant.image)
-    with pytest.raises(InvalidValueError, match="'train' is already used"):
-        task.add_gpu_container("train", image=tenant.image)
 
 
 def test_one_task_does_not_run_on_arm_and_x86(tenant: Tenant) -> None:
@@ -269,13 +170,6 @@ def test_one_task_does_not_run_on_arm_and_x86(tenant: Tenant) -> None:
     with pytest.raises(IncompatibleError, match="Capacity is arm64"):
         GpuTaskDefinition(tenant.stack, "Task", capacity=[l4, arm])
     assert tenant.children() == before
-
-
-@pytest.mark.parametrize("capacity", [[], None, "L4", ["L4"]])
-def test_capacity_is_a_list_of_capacities(untouched: Site, capacity: Any) -> None:
-    with pytest.raises(InvalidValueError, match="capacity: expects a list"):
-        GpuTaskDefinition(untouched.stack, "Task", capacity=capacity)
-    assert untouched.children() == ["Stack"]
 
 
 def test_a_token_passes_is_marked_and_reaches_the_template_as_a_reference(site: Site) -> None:
@@ -312,26 +206,6 @@ def test_one_gpu_of_any_family_gets_a_share_that_fits(landlord: Landlord) -> Non
             assert (found.answer, [*found.doubts]) == (True, []), hosts.pool
 
 
-def test_every_vendor_but_nvidia_is_refused_or_has_no_gpus() -> None:
-    assert {
-        each.gpus for each in accelerated() if each.accelerators and each.accelerators.vendor is not Vendor.NVIDIA
-    } == {0}
-
-
-def test_a_wrong_value_inside_an_argument_takes_nothing_with_it(tenant: Tenant) -> None:
-    task = tenant.task()
-    task.add_container("side", image=tenant.image, memory_limit_mib=100)
-    before = tenant.children()
-    with pytest.raises(InvalidValueError):
-        task.add_container("side", image=tenant.image, memory_limit_mib=100, environment={"A": "b", "C": 5})
-    assert tenant.children() == before
-
-
-def test_no_gpus_may_be_said_as_in_cdk(tenant: Tenant) -> None:
-    tenant.task().add_container("side", image=tenant.image, memory_limit_mib=100, gpu_count=0)
-    assert "ResourceRequirements" not in tenant.container()
-
-
 def test_efa_reaches_the_container_and_what_the_user_sets_wins(tenant: Tenant) -> None:
     zone = ec2.SubnetSelection(subnets=tenant.vpc.private_subnets[:1])
     hosts = tenant.capacity("g6.8xlarge", network=HostNetwork.efa(), vpc_subnets=zone)
@@ -348,12 +222,6 @@ def test_efa_reaches_the_container_and_what_the_user_sets_wins(tenant: Tenant) -
     assert {"Name": "FI_PROVIDER", "Value": "efa;ofi_rxm"} in container["Environment"]
     assert [each["Name"] for each in container["Ulimits"]] == ["memlock", "stack"]
     assert task.task.containers[0].devices == ("/dev/infiniband/uverbs0",)
-
-
-def test_a_text_that_is_not_known_is_a_number_of_gpus_or_all_of_them(tenant: Tenant) -> None:
-    text = cdk.CfnParameter(tenant.stack, "Text", type="String").value_as_string
-    tenant.task().add_gpu_container("train", image=tenant.image, gpus=text, cpu=512, memory_mib=512)  # type: ignore[arg-type]
-    assert tenant.container()["ResourceRequirements"] == [{"Type": "GPU", "Value": {"Ref": "Text"}}]
 
 
 def test_load_balancers_reach_the_gpu_container_though_a_sidecar_came_first(tenant: Tenant) -> None:

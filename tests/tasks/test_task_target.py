@@ -10,14 +10,12 @@ from aws_cdk import aws_ecs as ecs
 from gpu_constructs import (
     DoesNotFitError,
     GpuService,
-    HostNeed,
     IncompatibleError,
     InvalidValueError,
     ManagedGpuCapacity,
 )
 from gpu_constructs.facts import Architecture
-from gpu_constructs.tasks.task_target import Landing, landing_on
-from tests.synthesis import Ground, Properties, Site, Tenant
+from tests.synthesis import Properties, Site, Tenant
 
 TASK = "AWS::ECS::TaskDefinition"
 BOTH = ("EC2", "MANAGED_INSTANCES")
@@ -69,18 +67,6 @@ def test_a_task_that_moves_between_both_is_written_for_both(tenant: Tenant) -> N
     assert "SharedMemorySize" not in str(properties)
 
 
-def test_arm_hosts_are_asked_for(tenant: Tenant) -> None:
-    tenant.task(tenant.managed("Arm", need=HostNeed(architecture="arm64")))
-    assert written(tenant)["RuntimePlatform"]["CpuArchitecture"] == "ARM64"
-
-
-def test_network_modes_of_managed_instances(tenant: Tenant) -> None:
-    modes = {None: "awsvpc", ecs.NetworkMode.AWS_VPC: "awsvpc", ecs.NetworkMode.HOST: "host"}
-    for number, (given, mode) in enumerate(modes.items()):
-        assert tenant.task(managed(tenant), name=f"T{number}", network_mode=given).task.network_mode == mode
-    assert [each["NetworkMode"] for each in tenant.properties(TASK)] == list(modes.values())
-
-
 @pytest.mark.parametrize("mode", [ecs.NetworkMode.BRIDGE, ecs.NetworkMode.NONE])
 def test_other_network_modes_are_refused_there(tenant: Tenant, mode: ecs.NetworkMode) -> None:
     group, hosts = tenant.capacity("g6.xlarge"), managed(tenant)
@@ -89,11 +75,6 @@ def test_other_network_modes_are_refused_there(tenant: Tenant, mode: ecs.Network
             tenant.task(*each, network_mode=mode)
         assert (caught.value.argument, caught.value.allowed) == ("network_mode", "awsvpc, host")
     assert tenant.task(group, network_mode=mode).task.network_mode == mode.name.lower()
-
-
-def test_capacities_of_different_architectures(tenant: Tenant) -> None:
-    with pytest.raises(IncompatibleError, match="Capacity is x86_64, Managed is arm64"):
-        tenant.task(tenant.capacity("g6.xlarge"), managed(tenant, "g5g.xlarge"))
 
 
 def test_a_larger_shared_memory_is_refused_with_the_reason(tenant: Tenant) -> None:
@@ -121,19 +102,6 @@ def test_settings_that_managed_instances_refuse(tenant: Tenant, setting: str, va
         task.add_container("sidecar", image=tenant.image, memory_limit_mib=64, **{setting: value})
     assert caught.value.argument == setting
     assert tenant.children() == before
-
-
-def test_the_same_settings_on_an_auto_scaling_group(tenant: Tenant) -> None:
-    task = tenant.task(tenant.capacity("g6.xlarge"))
-    for setting, value in SETTINGS:
-        task.add_container(setting, image=tenant.image, memory_limit_mib=64, **{setting: value})
-    assert [each.name for each in task.task.containers] == [setting for setting, _ in SETTINGS]
-
-
-def test_settings_of_the_right_kind_for_managed_instances(tenant: Tenant) -> None:
-    task = tenant.task(managed(tenant))
-    task.add_container("sidecar", image=tenant.image, memory_limit_mib=64, user="1000", hostname=None)
-    assert [each.name for each in task.task.containers] == ["sidecar"]
 
 
 def test_a_service_uses_one_kind(site: Site) -> None:
@@ -166,21 +134,6 @@ def test_a_service_uses_capacity_of_its_task_only(site: Site) -> None:
     assert (caught.value.argument, caught.value.allowed) == ("capacity", "Capacity")
 
 
-@pytest.mark.parametrize("capacity", [[], "Capacity", [None]])
-def test_what_is_no_list_of_capacities(ground: Ground, capacity: Any) -> None:
-    task = ground.task(ground.capacity("g6.xlarge"))
-    task.add_gpu_container("train", image=ground.image)
-    with pytest.raises(InvalidValueError, match="expects a list of the capacities"):
-        GpuService(ground.stack, "Service", cluster=ground.cluster, task_definition=task, capacity=capacity)
-
-
-def test_what_follows_is_a_value(tenant: Tenant) -> None:
-    assert landing_on([managed(tenant)]) == Landing(
-        expression=None, compatibilities=("MANAGED_INSTANCES",), architecture=Architecture.X86_64
-    )
-    assert landing_on([tenant.capacity("g6.xlarge")]).is_managed is False
-
-
 def test_the_task_chooses_among_sizes_of_managed_instances(tenant: Tenant) -> None:
     task = tenant.task(managed(tenant, "g6.xlarge", "g6.12xlarge"))
     task.add_gpu_container("train", image=tenant.image, gpus=4)
@@ -199,10 +152,3 @@ def test_an_auto_scaling_group_beside_it_keeps_its_smallest_host(tenant: Tenant)
     task = tenant.task(tenant.capacity("g6.xlarge"), managed(tenant, "g6.12xlarge"))
     with pytest.raises(DoesNotFitError, match="Task does not fit on Capacity: GPUs: 4 asked"):
         task.add_gpu_container("train", image=tenant.image, gpus=4)
-
-
-def test_neuron_devices_of_managed_instances(tenant: Tenant) -> None:
-    task = tenant.task(managed(tenant, "inf2.xlarge"))
-    task.add_neuron_container("infer", image=tenant.image)
-    (container,) = written(tenant)["ContainerDefinitions"]
-    assert container["ResourceRequirements"] == [{"Type": "NeuronDevice", "Value": "ALL"}]

@@ -14,7 +14,7 @@ import pytest
 
 from gpu_constructs.errors import InvalidValueError, UnknownNameError
 from gpu_constructs.facts import instance_type
-from gpu_constructs.fleet import UNKNOWN, Container, Fleet, Pool, PoolKind, PurchaseOption, ResourceRequirement, Task
+from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, PoolKind, PurchaseOption
 from gpu_constructs.testing import GpuAssertions, gpus
 from tests.testing.templates import GOOD, L4, RELEASE, capacity, task, template
 
@@ -59,42 +59,11 @@ def test_a_type_that_the_template_declares_has_its_name(on: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("asked", "expected"),
-    [
-        ({"gpus": 8}, ["no GPU task 'Train' with gpus=8\n", "nearest: 'Train' asks for 4 GPUs\n"]),
-        ({"on": "g5"}, ["no GPU task 'Train' on g5\n", "nearest: 'Train' may run on g6.12xlarge\n"]),
-        (
-            {"gpus": 1, "on": ["g5.xlarge", "g6.xlarge"]},
-            [
-                "with gpus=1 on g5.xlarge, g6.xlarge\n",
-                "nearest: 'Train' asks for 4 GPUs and may run on g6.12xlarge\n",
-                "tasks with GPUs:\n  name   GPUs  may run on\n  Train  4     g6.12xlarge\n",
-                "pools with accelerators:\n  name  instance types  hosts   image ",
-                f"\n  L4    g6.12xlarge     0 to 4  al2023-gpu ({RELEASE})  on-demand",
-            ],
-        ),
-    ],
-    ids=["other count", "other type", "both"],
-)
-def test_a_missed_task_names_the_nearest_and_shows_all(
-    good: GpuAssertions, asked: dict[str, Any], expected: list[str]
-) -> None:
-    text = failure(lambda: good.has_gpu_task("Train", **asked))
-    assert [each for each in expected if each not in text] == []
-
-
 def test_a_name_of_two_tasks_is_refused_with_names_that_mean_one() -> None:
     found = gpus(template(L4, {"TrainA": task("TrainA", count="8")["TrainA"], "TrainB": task("TrainA")["TrainA"]}))
     text = failure(lambda: found.has_gpu_task("traina", gpus=4))
     assert text.startswith("name: 2 tasks are called 'traina'; allowed: TrainA or TrainB\n")
     found.has_gpu_task("TrainB", gpus=4)
-
-
-def test_a_name_that_is_not_there_brings_the_one_most_like_it(good: GpuAssertions) -> None:
-    assert "no GPU task 'Trian'\nnearest: 'Train'\n" in failure(lambda: good.has_gpu_task("Trian"))
-    assert "no pool 'L40'\nnearest: 'L4'\n" in failure(lambda: good.has_pool("L40"))
-    assert "no pool 'L40'\nnearest: 'L4'\n" in failure(lambda: good.uses_image("al2023-gpu", pool="L40"))
 
 
 def test_a_template_without_gpus_says_so() -> None:
@@ -125,15 +94,6 @@ def test_a_type_that_is_only_known_at_deploy_time_is_on_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "words"),
-    [("ALL", "ALL of its host"), ("0.25", "0.25"), ("8", "8")],
-)
-def test_the_table_says_how_gpus_are_asked_for(count: str, words: str) -> None:
-    text = failure(lambda: gpus(template(L4, task("Train", count=count))).has_gpu_task("Other"))
-    assert f"\n  Train  {words}  " in text
-
-
-@pytest.mark.parametrize(
     ("asked", "miss"),
     [
         ({"instance_types": "g5"}, "launches g6.12xlarge"),
@@ -148,38 +108,6 @@ def test_a_missed_pool_says_what_it_is_instead(good: GpuAssertions, asked: dict[
     text = failure(lambda: good.has_pool("L4", **asked))
     assert text.startswith("no pool 'L4' with ")
     assert f"\nnearest: 'L4' {miss}\n" in text
-
-
-def test_spot_is_bought_spot() -> None:
-    spot = capacity("L4", "g6.12xlarge", distribution={"OnDemandPercentageAboveBaseCapacity": 0})
-    gpus(template(spot)).has_pool("L4", purchase="spot")
-
-
-@pytest.mark.parametrize(
-    ("image", "release", "miss"),
-    [
-        ("recommended/image_id", RELEASE, "pool 'L4' runs al2023-gpu (the newest)"),
-        (f"{RELEASE}/image_id", "other", f"pool 'L4' runs al2023-gpu ({RELEASE})"),
-    ],
-)
-def test_another_release_of_an_image_is_another(image: str, release: str, miss: str) -> None:
-    found = gpus(template(capacity("L4", "g6.12xlarge", image=image)))
-    found.uses_image("al2023-gpu")
-    text = failure(lambda: found.uses_image("al2023-gpu", release=release))
-    assert text.startswith(f"not every pool runs image al2023-gpu, release {release}\n{miss}\n")
-
-
-def test_one_pool_may_be_asked_about_alone() -> None:
-    found = gpus(template(L4, capacity("Warm", "g5.xlarge", least="1", most="9")))
-    found.scales_to_zero(pool="L4").launches_at_most(4, pool="L4").launches_at_most(13)
-    assert "pool 'Warm' keeps 1 hosts" in failure(found.scales_to_zero)
-    assert "more than 12 hosts with accelerators: up to 13\n" in failure(lambda: found.launches_at_most(12))
-
-
-def test_cpu_pools_are_not_counted() -> None:
-    found = gpus(template(L4, capacity("Cpu", "c7i.2xlarge", least="2", most="50")))
-    found.scales_to_zero().launches_at_most(4)
-    assert "c7i" not in failure(lambda: found.has_pool("Other"))
 
 
 def test_hosts_that_nothing_stops_do_not_scale_to_zero() -> None:
@@ -208,22 +136,6 @@ def test_a_task_that_does_not_fit_says_why_and_where() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("fleet", "expected"),
-    [
-        (template(task("Train")), "task 'Train' has no pool to run on"),
-        (
-            template(task("Train", service_on="Gone")),
-            "task 'Train' is sent to a capacity provider that is not here",
-        ),
-        (template(L4, task("Train", count="9", service_on="L4")), "task 'Train' does not fit on L4: GPUs: 9 asked"),
-    ],
-    ids=["no pool", "pool elsewhere", "too many"],
-)
-def test_what_is_not_known_to_fit_is_not_placeable(fleet: dict[str, Any], expected: str) -> None:
-    assert expected in failure(gpus(fleet).every_gpu_task_is_placeable)
-
-
 def two_pools(**service: Any) -> GpuAssertions:
     """A service of a task of 4 GPUs beside a pool with 4 and one with 1."""
     written = template(L4, capacity("Small", "g6.xlarge"), task("Train", service_on="L4"))
@@ -245,27 +157,6 @@ def test_every_pool_that_a_strategy_gives_tasks_to_has_to_fit() -> None:
     both = two_pools(**strategy(L4=1, Small=1))
     assert "task 'Train' does not fit on Small: GPUs: 4 asked" in failure(both.every_gpu_task_is_placeable)
     two_pools(**strategy(L4=1, Small=0)).every_gpu_task_is_placeable()
-
-
-def test_with_a_launch_type_one_pool_of_the_cluster_is_enough() -> None:
-    two_pools(LaunchType="EC2").every_gpu_task_is_placeable().has_gpu_task("Train", on="g6.12xlarge")
-
-
-def test_fargate_is_no_pool() -> None:
-    found = two_pools(**strategy(L4=1, FARGATE=1))
-    words = "is sent to capacity provider FARGATE: Fargate has no GPUs"
-    assert f"task 'Train' {words}" in failure(found.every_gpu_task_is_placeable)
-    assert f"nearest: 'Train' {words}" in failure(lambda: found.has_gpu_task("Train", on="g6.12xlarge"))
-
-
-def test_a_count_that_only_the_deploy_knows_is_no_fit() -> None:
-    asks = Container(name="main", requirements=(ResourceRequirement(value=UNKNOWN),), memory_limit_mib=1024)
-    pool = Pool(
-        name="L4", instance_types=(instance_type("g6.48xlarge"),), image=UNKNOWN, min_instances=0, max_instances=1
-    )
-    found = gpus(Fleet(pools=(pool,), tasks=(Task(name="Train", containers=(asks,)),)))
-    assert "task 'Train' may not fit on L4: " in failure(found.every_gpu_task_is_placeable)
-    assert "nearest: 'Train' asks for unknown at synth GPUs" in failure(lambda: found.has_gpu_task("Train", gpus=1))
 
 
 def test_findings_are_listed_with_place_and_fix(tmp_path: Path) -> None:
@@ -328,11 +219,6 @@ def test_values_of_parameters_take_the_place_of_defaults() -> None:
     asked["Resources"]["L4Group"]["Properties"]["MaxSize"] = {"Ref": "Most"}
     gpus(asked).launches_at_most(4)
     assert "up to 9" in failure(lambda: gpus(asked, parameters={"Most": "9"}).launches_at_most(4))
-
-
-def test_long_tables_are_cut() -> None:
-    found = gpus(template(*(capacity(f"L{number}", "g6.xlarge") for number in range(30))))
-    assert failure(lambda: found.has_pool("Other")).endswith("\n  and 10 more")
 
 
 def test_a_failure_points_at_the_line_of_the_test(tmp_path: Path) -> None:

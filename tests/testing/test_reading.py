@@ -25,30 +25,6 @@ def test_what_is_no_template_is_refused(nothing: Any) -> None:
         gpus(nothing)
 
 
-def _circle() -> dict[str, Any]:
-    circle: dict[str, Any] = {"Resources": {}}
-    circle["Resources"]["A"] = circle
-    return circle
-
-
-def _deep(levels: int) -> dict[str, Any]:
-    deep: dict[str, Any] = {}
-    for _ in range(levels):
-        deep = {"a": deep}
-    return {"Resources": deep}
-
-
-@pytest.mark.parametrize("template", [_circle(), _deep(3000)], ids=["a part of itself", "3000 dictionaries"])
-def test_a_dictionary_without_an_end_is_refused(template: dict[str, Any]) -> None:
-    with pytest.raises(UnreadableError, match="template: nested too deeply, or too large"):
-        gpus(template)
-
-
-@pytest.mark.parametrize("resources", [{("a", "b"): 1}, {"A": 10**5000}], ids=["a key that is not text", "a number"])
-def test_a_dictionary_that_is_no_json_has_no_resources(resources: dict[Any, Any]) -> None:
-    assert gpus({"Resources": resources}).fleet.pools == ()
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -61,12 +37,6 @@ def test_a_dictionary_that_is_no_json_has_no_resources(resources: dict[Any, Any]
 def test_what_is_no_region_and_no_parameter_is_refused(arguments: Any, words: str) -> None:
     with pytest.raises(InvalidValueError, match=words):
         gpus({"Resources": {}}, **arguments)
-
-
-def test_a_stack_in_a_region_that_there_is_not_is_read() -> None:
-    stack = cdk.Stack(cdk.App(), "Far", env=cdk.Environment(region="bermuda-triangle-1337", account="1" * 12))
-    cdk.CfnResource(stack, "Queue", type="AWS::SQS::Queue")
-    assert gpus(stack).findings == ()
 
 
 def test_what_cannot_be_read_says_so(tmp_path: Path) -> None:
@@ -98,12 +68,6 @@ def test_whatever_a_cdk_test_has_at_hand_is_read(site: Site, given: Callable[[cd
     found = gpus(given(service_on_l4(site)))
     found.has_gpu_task("Chat", gpus=1, on=["g6.xlarge", "g6.2xlarge"]).has_pool("L4", max_instances=8)
     found.every_gpu_task_is_placeable().scales_to_zero().has_no_findings(at_least="error")
-
-
-def test_a_stack_may_be_read_twice_and_after_its_template_was(site: Site) -> None:
-    stack = service_on_l4(site)
-    assertions.Template.from_stack(stack)
-    assert gpus(stack).fleet == gpus(stack).fleet
 
 
 def test_an_app_is_read_with_what_its_stacks_import_from_each_other(site: Site) -> None:

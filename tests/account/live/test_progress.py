@@ -9,7 +9,6 @@ from gpu_constructs.account.live.hosts import Layer
 from gpu_constructs.account.live.subjects import subject_called
 from gpu_constructs.account.live.verified import verify
 from gpu_constructs.account.live.waiting import why
-from gpu_constructs.errors import GpuConstructsError
 
 from .given import Answer, cluster
 
@@ -52,30 +51,6 @@ def test_a_deployment_that_failed_says_why() -> None:
     found = answers([service(deployments=[FAILED])])
     cause = why(found, subject_called(found, "chat")).causes[-1]
     assert (cause.layer, cause.text) == (Layer.DEPLOYMENT, "its newest deployment failed: tasks failed to start")
-
-
-def test_a_service_of_task_sets_has_its_task_definition_there() -> None:
-    answer = service(taskSets=[{**GREEN, "taskDefinition": cluster()["services"][0]["taskDefinition"]}])
-    del answer["services"][0]["taskDefinition"]
-    found = answers([answer, {"taskDefinition": {"taskDefinitionArn": "another", "family": "another"}}])
-    assert subject_called(found, "chat").definition["family"] == "chat"
-
-
-@pytest.mark.parametrize(
-    "more",
-    [
-        *({"desiredCount": each} for each in (None, float("nan"), "1")),
-        {"deployments": 5},
-        {"deployments": [{"status": "PRIMARY"}]},
-        {"taskSets": [{**BLUE, "runningCount": "1"}]},
-    ],
-)
-def test_a_count_that_is_not_there_never_passes(more: Answer) -> None:
-    found = answers([service(**more)])
-    (check,) = [each for each in verify(found) if each.name == "service runs"]
-    assert check.passed is None
-    with pytest.raises(GpuConstructsError, match="does not say how many tasks service 'chat' wants"):
-        why(found, subject_called(found, "chat"))
 
 
 @pytest.mark.parametrize(

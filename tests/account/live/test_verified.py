@@ -63,26 +63,6 @@ def test_a_host_has_the_adapters_of_its_launch_template(
     assert bool(check.fix) == (passed is False)
 
 
-def test_a_launch_template_without_adapters_asks_for_none() -> None:
-    assert checks(template(PLAIN), instance("interface")) == []
-    assert checks(instance("efa")) == []
-
-
-@pytest.mark.parametrize(
-    ("attributes", "said", "fix"),
-    [
-        ([{"name": "ecs.instance-type", "value": "g99.xlarge"}], "its type is not in the catalogue", "catalog refresh"),
-        ([], "its attributes do not say which type it is", ""),
-    ],
-)
-def test_a_host_of_a_type_that_is_not_known_is_not_judged(attributes: list[Answer], said: str, fix: str) -> None:
-    found = verify(answers([cluster(host={"attributes": attributes})]))
-    (check,) = [each for each in found if each.name == "GPUs registered"]
-    assert (check.passed, check.text) == (None, f"registered 1; {said}")
-    assert fix in check.fix
-    assert bool(fix) == bool(check.fix)
-
-
 @pytest.mark.parametrize(("desired", "passed"), [(2, False), (1, True)])
 def test_a_launch_that_failed_counts_while_the_group_lacks_hosts(desired: int, passed: bool) -> None:
     failed = ("InsufficientInstanceCapacity", "VcpuLimitExceeded")
@@ -118,25 +98,6 @@ def test_a_task_holds_the_gpus_that_it_asks_for(
         "containers": [{"gpuIds": gpu_ids}],
     }
     (check,) = [each for each in verify(answers([{**answer, "tasks": [task]}])) if each.name == "GPU ids held"]
-    assert (check.passed, check.text) == (passed, said)
-
-
-@pytest.mark.parametrize(
-    ("more", "passed", "said"),
-    [
-        ({}, True, "it is ACTIVE, and ECS starts its hosts"),
-        ({"status": "INACTIVE"}, False, "it is INACTIVE, and ECS starts its hosts"),
-        (
-            {"updateStatus": "UPDATE_FAILED", "updateStatusReason": "no role"},
-            False,
-            "it is ACTIVE, and ECS starts its hosts; its last update: UPDATE_FAILED, no role",
-        ),
-    ],
-)
-def test_a_provider_of_managed_instances_is_looked_at(more: Answer, passed: bool, said: str) -> None:
-    managed = {"name": "gpu", "status": "ACTIVE", "managedInstancesProvider": {}, **more}
-    found = verify(answers([{**cluster(), "capacityProviders": [managed]}]))
-    (check,) = [each for each in found if each.name == "provider scales"]
     assert (check.passed, check.text) == (passed, said)
 
 

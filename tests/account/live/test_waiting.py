@@ -83,14 +83,6 @@ def test_a_quota_is_named_by_the_code_that_asks_for_more() -> None:
     assert "current vCPU limit of 32" in cause.text
 
 
-def test_launches_that_failed_for_the_same_are_counted_with_the_time_of_the_last() -> None:
-    times = ("2026-11-22T18:31:48+00:00", "2026-11-22T18:20:03.120000+00:00")
-    failed: tuple[Answer, ...] = tuple({"StatusMessage": NONE_LEFT, "StartTime": each} for each in times)
-    found = answers([cluster(activities=failed)])
-    cause = why(found, subject_called(found, "chat"), region="us-east-1").causes[0]
-    assert cause.text.startswith("gpu-group cannot launch (2 launches, last at 2026-11-22 18:31 UTC): We currently do ")
-
-
 def test_the_guide_shows_what_the_command_prints(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -170,12 +162,6 @@ def test_a_task_definition_that_cannot_be_read_has_room_nowhere(definition: Answ
         why(found, subject_called(found, "chat"), region="us-east-1")
 
 
-@pytest.mark.parametrize("name", ["Service", "Task", "Cluster", "Providers", "gpu", "gpuGroup", "chat"])
-def test_a_provider_may_be_called_anything(name: str) -> None:
-    whole = json.loads(json.dumps(cluster(group=FULL)).replace('"gpu"', json.dumps(name)))
-    assert layers_of(whole) == [Layer.GROUP_MAXIMUM, Layer.BUSY]
-
-
 def causes_of(answer: Answer, name: str = "chat") -> list[Cause]:
     found = answers([answer])
     return list(why(found, subject_called(found, name), region="us-east-1").causes)
@@ -229,40 +215,6 @@ def test_a_maximum_is_raised_to_what_the_missing_tasks_take() -> None:
     assert cause.fix.endswith("which is max_instances of the capacity, to 3 for 6 more tasks, or stop a task")
 
 
-@pytest.mark.parametrize("size", [10**4_000, 10**4_299])
-def test_numbers_that_no_answer_has_are_not_worked_with(size: int) -> None:
-    group = {"MaxSize": size, "DesiredCapacity": size, "Instances": []}
-    assert causes_of(cluster(activities=(VCPUS,), group=group))[0].fix.endswith(" 36 --region us-east-1")
-
-
-def test_a_maximum_that_is_not_described_is_not_reached() -> None:
-    (_, cause) = causes_of(cluster(group={"MaxSize": None}))
-    assert cause.text == "gpu-group has 1 host; how many it may have is not described"
-
-
-def test_several_hosts_are_said_in_one_sentence() -> None:
-    host = cluster()["containerInstances"][0]
-    hosts = [{**host, "ec2InstanceId": f"i-{number}"} for number in range(5)]
-    answer = {**cluster(group=FULL), "containerInstances": hosts}
-    some = "i-0 (g6.xlarge), i-1 (g6.xlarge), i-2 (g6.xlarge)"
-    said = f"5 of 5 hosts: each of {some} and 2 more is busy: 1 GPU asked, 0 free"
-    assert causes_of(answer)[1].text == said
-
-
-def test_without_a_strategy_hosts_are_counted_for_all_tasks_that_are_missing() -> None:
-    answer = scaled(cluster(), capacityProviderStrategy=[], launchType="EC2", desiredCount=2)
-    cause = causes_of(answer)[0]
-    assert cause.text == "it has launch type EC2 and no capacity provider strategy, so that nothing starts hosts for it"
-    assert cause.fix == "a capacity provider strategy with managed scaling, or 2 more hosts for 2 more tasks"
-    cause = causes_of({**answer, "containerInstances": []})[0]
-    assert (cause.text.endswith("; the cluster has no hosts"), "or hosts for 2 more tasks" in cause.fix) == (True, True)
-
-
-def test_larger_types_of_the_own_family_come_first_then_the_cheapest_that_are_current() -> None:
-    (cause,) = causes_of(cluster(definition=of_gpus("8")))
-    assert cause.fix.startswith("launch g6.48xlarge, g4dn.metal or p4d.24xlarge, or ")
-
-
 @pytest.mark.parametrize(
     ("name", "hint"), [("chatt", "did you mean chat?"), ("deadbeef", "the answers have chat and ml")]
 )
@@ -271,19 +223,6 @@ def test_a_name_that_is_not_there_is_answered_with_names_like_it(name: str, hint
     with pytest.raises(GpuConstructsError) as refused:
         subject_called(found, name)
     assert str(refused.value).endswith(f"; fix: {hint}")
-
-
-def test_a_service_that_several_answers_describe_is_one_service() -> None:
-    found = answers([cluster(), scaled(cluster(), runningCount=1)])
-    assert not why(found, subject_called(found, "chat")).waits
-    twice = answers([cluster(), scaled(cluster(), clusterArn="arn:aws:ecs:us-east-1:1:cluster/other")])
-    with pytest.raises(GpuConstructsError, match="is a service of several clusters"):
-        subject_called(twice, "chat")
-
-
-def test_only_the_name_is_required(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["why"]) == 2
-    assert "required: NAME\n" in capsys.readouterr().err
 
 
 def stopped_for(condition: str) -> Answer:
@@ -320,25 +259,8 @@ def waits(answer: Answer, tmp_path: Path, *words: str) -> int:
     return main(["why", "chat", str(path), *words])
 
 
-def test_a_cause_that_is_not_found_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    answer = without(cluster(), "capacityProviders", "containerInstances")
-    assert waits(answer, tmp_path) == 1
-    assert "\nno cause in what was given\n" in capsys.readouterr().out
-
-
 def test_programs_read_the_state_in_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert waits(cluster(), tmp_path, "--format", "json") == 1
     facts = json.loads(capsys.readouterr().out)
     named = {"kind": "service", "name": "chat", "cluster": "demo", "verdict": "waits"}
     assert facts.items() >= {**named, "desired": 1, "running": 0, "pending": 0}.items()
-
-
-def test_names_are_on_lines_of_their_own_where_a_terminal_is_narrow(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("COLUMNS", "40")
-    long = json.loads(json.dumps(cluster(group=FULL)).replace('"gpu"', '"Ml-ClusterL4Provider-S51QJUOWRS"'))
-    waits(long, tmp_path)
-    said = capsys.readouterr().out
-    assert "\nmaximum of the group:\n  Ml-ClusterL4Provider-S51QJUOWRS\n" in said
-    assert max(map(len, said.splitlines())) <= 40

@@ -15,7 +15,7 @@ import pytest
 from botocore import xform_name
 from botocore.awsrequest import AWSResponse
 from botocore.config import Config
-from botocore.exceptions import ClientError, EndpointConnectionError, NoCredentialsError, ReadTimeoutError
+from botocore.exceptions import ClientError, EndpointConnectionError, ReadTimeoutError
 from botocore.stub import Stubber
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -140,20 +140,6 @@ def test_throttling_and_time_outs_are_tried_again(answered: Callable[[Answering]
     assert len(tries) == 3
 
 
-def test_what_is_throttled_all_the_time_is_said_and_asked_once(answered: Callable[[Answering], Ask]) -> None:
-    tries: list[str] = []
-
-    def answer(operation: str) -> tuple[int, bytes]:
-        tries.append(operation)
-        return 400, json.dumps({"__type": "TooManyRequestsException"}).encode()
-
-    ask = answered(answer)
-    for _ in range(2):
-        with pytest.raises(UnansweredError, match="limits the rate of servicequotas:GetServiceQuota"):
-            ask(QUOTA, ARGUMENTS)
-    assert len(tries) == 5
-
-
 def test_a_service_out_of_reach_is_not_waited_for_again(answered: Callable[[Answering], Ask]) -> None:
     tries: list[str] = []
 
@@ -178,25 +164,6 @@ def _body(body: bytes, operation: str) -> tuple[int, bytes]:
 def test_an_answer_that_cannot_be_parsed_is_said(answered: Callable[[Answering], Ask], call: Call, body: bytes) -> None:
     with pytest.raises(UnansweredError):
         answered(partial(_body, body))(call, arguments_of(call)).first.row("Any")
-
-
-def test_a_page_that_is_not_of_aws_says_nothing(answered: Callable[[Answering], Ask]) -> None:
-    """Botocore makes an answer of EC2 of it that has no rows."""
-    ask = answered(partial(_body, b"<html><body>Please sign in</body></html>"))
-    checks = [each for each in CHECKS if each.id in {"types", "subnets", "reservations", "block-offerings"}]
-    found = preflight(every_kind(), lambda _: ask, checks)
-    assert {each.verdict for each in found} == {Verdict.NOT_CHECKED}
-
-
-def test_pages_without_an_end_say_nothing_of_what_is_not_there(answered: Callable[[Answering], Ask]) -> None:
-    tries: list[str] = []
-
-    def answer(operation: str) -> tuple[int, bytes]:
-        tries.append(operation)
-        return 200, b"<R><requestId>1</requestId><nextToken>%d</nextToken></R>" % len(tries)
-
-    with pytest.raises(UnansweredError, match="with more than the 30 pages that are read"):
-        list(answered(answer)(SUBNETS_CALL, {}).rows("Subnets"))
 
 
 def test_an_endpoint_that_hangs_is_left_after_the_deadline(answered: Callable[..., Ask], credentials: None) -> None:
@@ -255,35 +222,6 @@ SOME_ANSWERS: dict[str, object] = {
     "DescribeRouteTables": table(),
     "DescribeInstanceTypeOfferings": offering(("g6.12xlarge", "eu-west-1a")),
 }
-
-
-@pytest.mark.parametrize(
-    ("error", "words"),
-    [
-        (NoCredentialsError(), "there are no credentials for AWS"),
-        (EOFError(), "there are no credentials for AWS: the profile asks for the code of a device"),
-        (ClientError({"Error": {"Code": "UnauthorizedOperation"}}, "x"), "may not call servicequotas:GetServiceQuota"),
-        (ClientError({}, "x"), "AWS did not answer servicequotas:GetServiceQuota$"),
-        (ClientError({"Error": {"Code": "500", "Message": "<html>"}}, "x"), r"after several tries \(500\)$"),
-        (ClientError({"Error": {"Code": "404", "Message": "<!doctype html>\n"}}, "x"), "GetServiceQuota: 404$"),
-        (
-            ClientError({"Error": {"Code": "New", "Message": f"arn:aws:iam::{MINE}:user/me\nof {MINE}"}}, "x"),
-            r"New: \(an ARN\) of \(an account\)$",
-        ),
-        (KeyError("x"), "in an unknown form"),
-    ],
-)
-def test_errors_of_boto3_are_words(
-    error: Exception, words: str, credentials: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    del credentials
-
-    def fails(*_: Any, **__: Any) -> Any:
-        raise error
-
-    monkeypatch.setattr(boto3.Session, "client", fails)
-    with pytest.raises(UnansweredError, match=words):
-        asker(None)(REGION)(QUOTA, ARGUMENTS)
 
 
 ODD = st.recursive(
@@ -364,11 +302,3 @@ def test_places_are_asked_about_one_by_one() -> None:
     assert [each.region for each in found if each.check == "quotas"] == ["eu-west-1", "us-east-1"]
     assert [each.subject for each in found if each.check == "types"] == ["One", "Two"]
     assert [each.verdict for each in found if each.check == "account"] == [Verdict.OK, Verdict.NOT_CHECKED]
-
-
-def test_hosts_without_a_region_are_said() -> None:
-    (found,) = preflight(fleet(pool(region=None)), answering({}))
-    assert (found.check, found.verdict, found.fix) == ("region", Verdict.NOT_CHECKED, "--region REGION")
-    (found,) = preflight(fleet(pool(region="eu-wst-1")), answering({}))
-    assert (found.verdict, found.text) == (Verdict.NOT_CHECKED, "'eu-wst-1' is not a region")
-    assert found.fix.startswith("did you mean eu-west-1 ")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -11,7 +10,7 @@ from gpu_constructs.account.preflight import Verdict
 from gpu_constructs.account.preflight.check import UnansweredError
 from gpu_constructs.facts import instance_type
 from gpu_constructs.fleet import UNKNOWN, Bought, GroupSettings, Origin, PurchaseOption, Reservation
-from tests.account.preflight.world import POOL, SPOT, fleet, host, instances, only, pool
+from tests.account.preflight.world import SPOT, fleet, host, instances, only, pool
 
 OK, SHORT, NOT_CHECKED = Verdict.OK, Verdict.SHORT, Verdict.NOT_CHECKED
 NOTHING_RUNS: dict[str, object] = {"DescribeInstances": {}}
@@ -57,16 +56,6 @@ def test_hosts_without_a_known_maximum_leave_their_quota_open() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("value", "verdict", "end"), [(100, SHORT, ": 92 short"), (192, NOT_CHECKED, "can have is not known")]
-)
-def test_what_is_short_without_the_hosts_that_are_not_known_is_short(value: int, verdict: Verdict, end: str) -> None:
-    pools = fleet(pool(), pool(name="Managed", max_instances=UNKNOWN))
-    found = only("quotas", {**quota(value), **NOTHING_RUNS}, pools)
-    assert (found.verdict, found.text.endswith(end)) == (verdict, True)
-    assert "the hosts at MaxSize take 192 without those of Managed" in found.text
-
-
 UNSEEN = {"InstanceType": "g99.huge", "CpuOptions": {"CoreCount": 4, "ThreadsPerCore": 2}}
 
 
@@ -86,14 +75,6 @@ def test_what_runs_now_takes_its_part_of_the_quota(hosts: list[dict[str, object]
     assert found.verdict is OK
     found = only("quotas", {**quota(191 + others), "DescribeInstances": instances(*hosts)})
     assert (found.verdict, f"--desired-value {192 + others} " in found.fix) == (SHORT, True)
-
-
-@pytest.mark.parametrize(("running", "others"), [("m5.large", 2), ("m99.huge", 8), ("g99.huge", 0), ("g6.xlarge", 0)])
-def test_hosts_without_accelerators_have_a_quota_as_well(running: str, others: int) -> None:
-    pools = fleet(pool(instance_types=(instance_type("c7i.2xlarge"),), max_instances=2))
-    runs: dict[str, object] = {**UNSEEN, "InstanceType": running} if running.endswith("huge") else host(running)
-    found = only("quotas", {**quota(200), "DescribeInstances": instances(runs)}, pools)
-    assert f"quota L-1216C47A is 200 vCPUs, {others} in use by others, the hosts at MaxSize take 16" in found.text
 
 
 def test_spot_hosts_count_against_the_quota_of_spot() -> None:
@@ -132,12 +113,6 @@ def test_without_the_permission_to_see_hosts_it_says_that_they_are_not_counted()
         "the hosts that run now are not counted: the credentials may not call ec2:DescribeInstances",
     )
     assert only("quotas", {**quota(191), **denied}).verdict is SHORT
-
-
-def test_hosts_beyond_the_last_page_that_is_read_are_said() -> None:
-    hosts = {**instances(host("g6.xlarge")), "NextToken": "more"}
-    found = only("quotas", {**quota(200), "DescribeInstances": hosts})
-    assert "at least 4 in use by others" in found.text
 
 
 P5 = instance_type("p5.48xlarge")
@@ -179,24 +154,3 @@ def test_capacity_blocks_have_a_quota_of_their_family(
     assert f"quota L-DA6814F2 is {value} vCPUs, " in found.text
     assert says in found.text
     assert found.fix.startswith("aws service-quotas request-service-quota-increase ") is (verdict is SHORT)
-
-
-def test_a_quota_of_blocks_without_a_known_code_is_found_by_its_name() -> None:
-    of = fleet(pool(instance_types=(instance_type("p6-b300.48xlarge"),), bought=BLOCK))
-    row: dict[str, Any] = {"QuotaName": "Concurrent P6-B300 Capacity Blocks per account", "QuotaCode": "L-12345678"}
-    answers = {**quota(10_000), "DescribeCapacityReservations": {}, "ListServiceQuotas": {"Quotas": [row]}}
-    found = only("quotas", answers, of)
-    assert (found.verdict, "quota L-12345678 is 10,000 vCPUs" in found.text) == (OK, True)
-    found = only("quotas", {**answers, "ListServiceQuotas": {"Quotas": []}}, of)
-    assert (found.verdict, found.text) == (
-        NOT_CHECKED,
-        "Service Quotas lists no quota Concurrent p6-b300 Capacity Blocks per account",
-    )
-
-
-def test_what_a_block_takes_is_open_without_a_maximum() -> None:
-    of = replace(POOL, instance_types=(P5,), max_instances=UNKNOWN, bought=BLOCK)
-    answers = {**quota(192), "DescribeCapacityReservations": {"CapacityReservations": []}}
-    assert only("quotas", answers, fleet(of)).verdict is NOT_CHECKED
-    two = fleet(of, replace(of, name="Two", max_instances=2))
-    assert only("quotas", answers, two).verdict is SHORT

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.account.preflight import CHECKS, Verdict, preflight
-from gpu_constructs.account.preflight.check import UnansweredError
+from gpu_constructs.account.preflight import Verdict
 from gpu_constructs.fleet import (
     RESERVATIONS_FIRST,
     UNKNOWN,
@@ -21,7 +20,7 @@ from gpu_constructs.fleet import (
     Reservation,
     Subnet,
 )
-from tests.account.preflight.world import answering, fleet, host, instances, only, pool, results
+from tests.account.preflight.world import fleet, host, instances, only, pool, results
 
 OK, SHORT, NOT_CHECKED, _ = Verdict
 
@@ -158,25 +157,3 @@ def test_a_block_that_is_short_comes_with_what_aws_offers_next() -> None:
     # What lacks is known without an offer.
     found = only("reservations", SHORT_BY_3, BLOCKS)
     assert (found.verdict, "what AWS offers is not known: nothing answers" in found.text) == (SHORT, True)
-
-
-def test_offers_of_blocks_are_shown_where_they_are_asked_for() -> None:
-    found = only("block-offerings", OFFERED, BLOCKS)
-    assert (found.verdict, found.text.startswith("AWS offers a block of 4 g6.12xlarge for 24 hours in")) == (OK, True)
-    found = only("block-offerings", {"DescribeCapacityBlockOfferings": {}}, BLOCKS)
-    assert (found.verdict, found.text) == (SHORT, "AWS offers no block of 4 g6.12xlarge for 24 hours")
-    full = {"DescribeCapacityBlockOfferings": UnansweredError("no", code="CapacityBlockDescribeLimitExceeded")}
-    found = only("block-offerings", full, BLOCKS)
-    assert (found.verdict, found.fix) == (SHORT, "gpu-constructs preflight --check quotas")
-
-
-@pytest.mark.parametrize(
-    ("ends", "hours"), [("2040-01-03T00:00:00Z", 24), ("2040-01-03T01:00:00Z", 48), ("2040-01-20T00:00:00Z", 504)]
-)
-def test_offers_last_as_long_as_the_hosts_run(ends: str, hours: int) -> None:
-    asked: list[Any] = []
-    block = replace(BLOCK, block=Block(starts="2040-01-02T00:00:00Z", ends=ends))
-    checks = [each for each in CHECKS if each.id == "block-offerings"]
-    preflight(fleet(pool(bought=block)), answering(OFFERED, asked), checks)
-    assert asked[0][1]["CapacityDurationHours"] == hours
-    assert asked[0][1]["StartDateRange"] == dt.datetime(2040, 1, 1, tzinfo=dt.timezone.utc)

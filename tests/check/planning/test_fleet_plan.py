@@ -8,18 +8,15 @@ import pytest
 
 from gpu_constructs.check.planning import plan
 from gpu_constructs.check.planning.budget_verdict import verdict
-from gpu_constructs.check.planning.host_price import Usd, sum_of
-from gpu_constructs.check.planning.in_words import cost_of_level
+from gpu_constructs.check.planning.host_price import Usd
 from gpu_constructs.facts.prices import on_demand_price
 from gpu_constructs.fleet import (
     UNKNOWN,
     ComputeEnvironment,
     Fleet,
-    GroupSettings,
     Pool,
     PoolKind,
     PurchaseOption,
-    ServiceScaling,
     Unknown,
 )
 from tests.check.planning.given import job, planned, pool, service, the_pool, usd
@@ -75,68 +72,11 @@ def test_what_has_no_price_is_said_and_not_summed(one: Pool, why: str) -> None:
     assert planned(pools=(one,)).maximum.usd_per_hour is None
 
 
-@pytest.mark.parametrize(
-    ("one", "shown"),
-    [
-        (pool("g6.xlarge", name="Other"), "$54.06"),
-        (pool("p6-b300.48xlarge", purchase=PurchaseOption.CAPACITY_BLOCK, name="Other"), "$46.02"),
-        (pool(has_unknown_types=True, name="Other"), "$46.02 and more"),
-    ],
-)
-def test_a_cost_says_whether_more_comes_on_top(one: Pool, shown: str) -> None:
-    assert cost_of_level(planned(pools=(pool(), one)), "maximum") == shown
-
-
-def test_the_most_of_spot_hosts_is_no_limit_where_others_are_not_counted() -> None:
-    spot = pool("g6.xlarge", purchase=PurchaseOption.SPOT)
-    found = planned(pools=(spot, pool(has_unknown_types=True, name="Other")))
-    assert cost_of_level(found, "maximum") == "at most $8.05 for what is counted"
-
-
-def test_an_unknown_number_of_hosts_is_not_summed() -> None:
-    found = planned(pools=(pool(max_instances=UNKNOWN), pool("g6.xlarge", name="Other")))
-    assert isinstance(found.maximum.hosts, Unknown)
-    assert found.unpriced("maximum")[0].why_unpriced == "how many hosts there are is not known before the deploy"
-    assert found.unpriced("minimum") == ()
-
-
-def test_hosts_without_gpus_have_none_however_many_they_are() -> None:
-    found = the_pool(pools=(pool("inf2.xlarge", "c7i.large", min_instances=UNKNOWN, max_instances=UNKNOWN),))
-    assert (found.minimum.hosts, found.minimum.gpus, found.maximum.gpus) == (UNKNOWN, 0, 0)
-
-
-def test_what_is_known_is_counted_where_something_else_is_not() -> None:
-    found = planned(service(pool(), copies=9), pools=(pool(name="Open", max_instances=UNKNOWN),))
-    assert (found.maximum.known_hosts, found.maximum.known_gpus) == (10, 40)
-    (need,) = found.quotas
-    assert (need.maximum, need.known_maximum, need.unknown_pools) == (UNKNOWN, 480, ("Open",))
-    assert (need.desired, need.known_desired) == (144, 144)
-
-
-def test_a_group_whose_types_count_differently_has_an_unknown_number_of_hosts() -> None:
-    found = the_pool(pools=(pool(group=GroupSettings(capacity_of_a_host=UNKNOWN)),))
-    assert isinstance(found.maximum.hosts, Unknown)
-    assert found.minimum.hosts == 0
-
-
 @pytest.mark.parametrize(("least", "most", "counted"), [(-2, 5, UNKNOWN), (0, -5, UNKNOWN), (9, 3, 9)])
 def test_sizes_that_aws_refuses_lower_no_cost(least: int, most: int, counted: int | Unknown) -> None:
     found = planned(pools=(pool(min_instances=least, max_instances=most),))
     assert found.maximum.hosts == counted
     assert not verdict(found, 1).is_kept
-
-
-def test_copies_beyond_max_size_are_said() -> None:
-    found = the_pool(service(pool(max_instances=2), copies=12))
-    assert (found.desired.hosts, found.short) == (2, 1)
-
-
-@pytest.mark.parametrize(
-    ("desired", "least", "hosts_there"), [(UNKNOWN, 5, 2), (9, 1, 3), (1, 5, 2), (UNKNOWN, UNKNOWN, UNKNOWN)]
-)
-def test_scaling_keeps_its_minimum(desired: int | Unknown, least: int | Unknown, hosts_there: int | Unknown) -> None:
-    found = the_pool(service(pool(), copies=desired, scaling=ServiceScaling(most=20, least=least)))
-    assert found.desired.hosts == hosts_there
 
 
 def test_a_job_is_counted_by_its_start() -> None:
@@ -165,11 +105,6 @@ def test_a_deployment_needs_hosts_for_old_and_new(changes: dict[str, Any], expec
     assert found is not None
     assert (found.hosts, found.extra, found.beyond) == expected
     assert found.stuck == ()
-
-
-def test_a_host_idles_for_a_quarter_of_an_hour() -> None:
-    assert usd(the_pool(pools=(pool(),)).idle_quarter_hour) == (L4X4 / 4, L4X4 / 4)
-    assert the_pool(pools=(pool(managed_scaling=False),)).idle_quarter_hour is None
 
 
 def test_quotas_are_by_code_and_region() -> None:
@@ -258,17 +193,6 @@ def test_a_service_that_fits_nowhere_is_said() -> None:
     assert found.unpriced("desired")[0].why_unpriced == "large does not fit on its hosts"
     assert of.desired.usd_per_hour is None
     assert planned(service(on, gpus=8, copies=0)).pools[0].misfits == ()
-
-
-def test_sums_have_a_least_only_where_all_have() -> None:
-    assert sum_of([Usd(1, 2), Usd(None, 3)]) == Usd(None, 5)
-    assert sum_of([]) == Usd(0, 0)
-    assert str(Usd(None, 3)) == "at most $3.00"
-
-
-def test_an_empty_fleet_costs_nothing() -> None:
-    found = plan(Fleet())
-    assert (found.pools, found.quotas, found.maximum.hosts) == ((), (), 0)
 
 
 def test_the_prices_of_this_file_are_those_of_the_list() -> None:

@@ -108,20 +108,6 @@ def test_what_batch_chooses_by_itself_has_no_number_and_no_price() -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "hosts"),
-    [
-        (batch("g6.12xlarge", low=10), 1),
-        (batch("g6.xlarge", low=10), 3),
-        (batch("g6.xlarge", "g6.12xlarge", low=4), 1),
-        (batch("g6.xlarge", "g6.12xlarge", low=10), UNKNOWN),
-    ],
-)
-def test_batch_keeps_hosts_that_have_its_least_vcpus(one: Pool, hosts: int | Unknown) -> None:
-    found = the_pool(pools=(one,))
-    assert (found.minimum.hosts, found.desired.hosts) == (hosts, hosts)
-
-
-@pytest.mark.parametrize(
     ("written", "least", "copies", "expected"),
     [
         (2, 0, 12, (2, 1)),  # 3 hosts of 4 GPUs are needed
@@ -170,11 +156,3 @@ def test_what_keeps_a_deployment_from_its_end_is_said(changes: dict[str, Any], s
     assert said in text
     assert ("old copies stop" in text) is ("old copies stop" in said)
     assert ("cannot" in text) is ("cannot" in said or "together" in said)
-
-
-def test_nothing_starts_hosts_for_a_deployment_where_nothing_scales() -> None:
-    still = pool(managed_scaling=False, group=GroupSettings(desired_instances=2))
-    found = the_pool(service(still, copies=8, min_healthy_percent=50)).deployment
-    assert found is not None
-    assert (found.hosts, found.extra, found.beyond, found.stuck) == (4, 2, 2, ())
-    assert "2 beyond those that there are: old copies stop" in deploying(found)

@@ -61,11 +61,6 @@ def test_the_most_that_a_start_costs_is_known_with_a_limit_alone() -> None:
     assert job_start(start) == "one start takes 4 hosts together, $220.16 an hour"
 
 
-def test_a_start_of_unknown_hosts_has_no_price() -> None:
-    (start,) = started({}, others=UNKNOWN)
-    assert job_start(start) == "not known how many hosts one start takes"
-
-
 @pytest.mark.parametrize(
     ("seconds", "words"), [(90 * 60, "1.5 hours"), (3600, "1 hour"), (1800, "30 minutes"), (45, "45 seconds")]
 )

@@ -30,26 +30,6 @@ def test_what_is_not_known_hides_nothing_that_is() -> None:
     ]
 
 
-def test_a_pool_without_a_price_is_in_the_hosts() -> None:
-    assert lines(pool(name="Odd", unknown_type_names=("g9.xlarge",)))[1] == (
-        "  20 hosts and 40 or more GPUs at MaxSize, $46.02 an hour"
-    )
-
-
-def test_a_capacity_block_is_paid() -> None:
-    assert lines(BLOCK)[1] == "  12 hosts and 56 GPUs at MaxSize, $46.02 an hour"
-    assert summary(planned(pools=(BLOCK,))).splitlines()[1] == "  2 hosts and 16 GPUs at MaxSize, paid in advance"
-
-
-def test_where_nothing_is_known_nothing_is_counted() -> None:
-    found = summary(planned(pools=(pool(max_instances=UNKNOWN),))).splitlines()
-    assert found[:3] == [
-        "0 hosts and 0 GPUs at the desired counts, $0.00 an hour",
-        "  an unknown number of hosts at MaxSize",
-        "  not counted at MaxSize: L4 (how many hosts there are is not known before the",
-    ]
-
-
 def test_a_service_that_fits_nowhere_is_said() -> None:
     found = summary(planned(service(pool(), gpus=9, name="large")), start="gpu: ").splitlines()
     assert found[0] == "gpu: an unknown number of hosts at the desired counts"

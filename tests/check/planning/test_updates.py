@@ -232,12 +232,6 @@ def test_a_service_that_is_replaced_is_named(old: Resources, new: Resources, sai
     assert found.refused == ()
 
 
-def test_a_service_that_is_refused_is_not_named_twice() -> None:
-    old, new = connected(PortName="http"), connected(PortName="http")
-    found = update({"Chat": old}, {"Chat": {**new, "Properties": {**new["Properties"], "Role": "other"}}})
-    assert (len(found.refused), found.replaced) == (1, ())
-
-
 def exports(**outputs: Any) -> Resources:
     return {
         "Resources": CLUSTER,
@@ -300,8 +294,3 @@ def test_what_is_replaced_is_what_the_schemas_say() -> None:
         assert written >= {*paths}, kind
     assert {each.type for each in UNIQUE} <= REPLACED_BY.keys()
     assert not {*MAY_REPLACE_SERVICE} & {*REPLACED_BY[SERVICE]}
-
-
-def test_a_long_row_of_resources_has_an_end() -> None:
-    row = {f"L{each}": listener(f"L{each + 1}") for each in range(2000)}
-    assert update({**row, "L2000": rule()}, {**row, "L2000": rule("arn:other")}).refused == ()

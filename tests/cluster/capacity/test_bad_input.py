@@ -28,13 +28,6 @@ _OF_LIST = "#{Token[TOKEN.2]}"
 _NUMBER = -1.8881545897087503e289
 
 
-class Integer:
-    """A whole number of another library, such as NumPy's."""
-
-    def __index__(self) -> int:
-        return 2
-
-
 def _adds(**arguments: Any) -> Callable[[Site], object]:
     return lambda site: site.cluster.add_capacity(
         arguments.get("id", "Refused"),

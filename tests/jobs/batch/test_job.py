@@ -7,20 +7,15 @@ from typing import Any
 
 import aws_cdk as cdk
 import pytest
-from aws_cdk import aws_batch as batch
-from aws_cdk import aws_secretsmanager as secretsmanager
-from aws_cdk import aws_ssm as ssm
 
 from gpu_constructs import (
     BatchRetries,
     CapacityChoice,
     FairShares,
-    GpuBatchJob,
     GpuBatchQueue,
     GpuConstructsError,
     GpuTaskDefinition,
     HostNetwork,
-    InvalidValueError,
 )
 from gpu_constructs.check.report import report_in
 from gpu_constructs.rules import Severity
@@ -174,40 +169,6 @@ def test_wrong_values_of_a_job_are_refused_on_its_line(
     assert refused.value.fix
     assert made.node.try_find_child("Train") is None
     assert made.jobs == ()
-
-
-def test_a_secret_does_not_choose_the_gpus_of_a_job(untouched: Site, refusing: GpuBatchQueue) -> None:
-    site, made = untouched, refusing
-    secret = batch.Secret.from_secrets_manager(secretsmanager.Secret(site.stack, "Ids"))
-    with pytest.raises(GpuConstructsError, match="NVIDIA_VISIBLE_DEVICES") as refused:
-        job(site, made, secrets={"NVIDIA_VISIBLE_DEVICES": secret})
-    assert (refused.value.argument, refused.value.rule) == ("secrets", "GPU037")
-
-
-def test_a_job_is_planned_by_its_queue(refusing: GpuBatchQueue) -> None:
-    nothing: Any = None
-    with pytest.raises(InvalidValueError, match=r"fix: queue\.add_job\('Own', image=…\)"):
-        GpuBatchJob(refusing, "Own", plan=nothing, image=nothing, command=None, settings=nothing)
-
-
-def test_a_name_is_a_variable_or_a_secret(untouched: Site, refusing: GpuBatchQueue) -> None:
-    site = untouched
-    parameter = ssm.StringParameter.from_string_parameter_name(site.stack, "Parameter", "token")
-    secrets = {"TOKEN": batch.Secret.from_ssm_parameter(parameter)}
-    with pytest.raises(InvalidValueError, match="secrets: TOKEN is an environment variable already"):
-        job(site, refusing, environment={"TOKEN": "x"}, secrets=secrets)
-
-
-def test_a_name_from_elsewhere_is_taken(site: Site) -> None:
-    name = cdk.CfnParameter(site.stack, "Name").value_as_string
-    job(site, queue(site, job_queue_name=name), job_definition_name=name, user=name)
-    assert site.only(DEFINITION)["JobDefinitionName"] == {"Ref": "Name"}
-
-
-def test_a_timeout_is_spoken_of_as_the_argument_that_it_is(untouched: Site, refusing: GpuBatchQueue) -> None:
-    with pytest.raises(GpuConstructsError, match=r"fix: cdk.Duration.seconds\(60\)") as refused:
-        job(untouched, refusing, timeout=cdk.Duration.seconds(30))
-    assert "AttemptDurationSeconds" not in str(refused.value)
 
 
 def test_a_submission_names_no_revision_which_a_deploy_replaces(ground: Ground) -> None:

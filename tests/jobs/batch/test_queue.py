@@ -30,7 +30,6 @@ from tests.linting import linted
 from tests.synthesis import Properties, Site
 
 RESERVATION = "cr-0123456789abcdef0"
-A_NUMBER = cdk.Token.as_number({"Ref": "Share"})
 GROUP = "arn:aws:resource-groups:us-east-1:123456789012:group/gpus"
 
 
@@ -119,12 +118,6 @@ def test_hosts_may_do_nothing_but_join_the_clusters_of_batch(queues: Queues) -> 
     assert statements["RegisterWithTheCluster"]["Resource"]["Fn::Join"][1][-1] == ":cluster/AWSBatch*"
 
 
-def test_with_the_newest_image_batch_chooses_it_and_updates_take_the_newest(queues: Queues) -> None:
-    found = queues.resources("Newest")
-    assert found["Ec2Configuration"] == [{"ImageType": "ECS_AL2023_NVIDIA"}]
-    assert found["UpdateToLatestImageVersion"] is True
-
-
 @pytest.mark.parametrize(
     ("name", "kind", "strategy", "data"),
     [
@@ -191,12 +184,6 @@ def test_waiting_is_bounded_and_shares_are_proportions(queues: Queues) -> None:
     }
 
 
-def test_the_smallest_share_of_the_largest_has_a_weight_that_batch_takes(queues: Queues) -> None:
-    policy = queues.only("Uneven", "SchedulingPolicy")
-    weights = [each["WeightFactor"] for each in policy["FairsharePolicy"]["ShareDistribution"]]
-    assert sorted(weights) == [1, 999.9999]
-
-
 BLOCK = Purchase.capacity_block(RESERVATION, instances=2, ends=datetime(2030, 1, 8, 11, 30, tzinfo=timezone.utc))
 
 
@@ -231,14 +218,6 @@ def test_what_a_compute_environment_cannot_be_is_refused_before_anything_is_defi
     assert untouched.stack.node.try_find_child("Queue") is None
 
 
-def test_the_fix_of_a_wrong_image_is_about_the_argument(untouched: Site) -> None:
-    choice = CapacityChoice(
-        "H100", instance_types=["p5.48xlarge"], max_instances=1, image=GpuMachineImage.newest("al2023")
-    )
-    with pytest.raises(GpuConstructsError, match="fix: leave image out"):
-        queue(untouched, choice)
-
-
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -255,13 +234,6 @@ def test_wrong_values_of_a_queue_are_refused(untouched: Site, arguments: dict[st
     with pytest.raises(GpuConstructsError) as refused:
         queue(untouched, **arguments)
     assert refused.value.argument == next(iter(arguments))
-
-
-@pytest.mark.parametrize("shares", [{}, {"a b": 1}, {"a": 0}, {"a": 1.5}, "a", {"a": A_NUMBER}])
-def test_wrong_shares_are_refused(shares: Any) -> None:
-    with pytest.raises(GpuConstructsError) as refused:
-        FairShares(shares=shares)
-    assert refused.value.argument == "shares"
 
 
 def test_environments_are_one_to_three_of_one_architecture(untouched: Site) -> None:

@@ -130,12 +130,6 @@ def test_its_hosts_share_a_file_system_and_a_directory(made: Properties, chosen:
     assert mounted == {"shared": "/shared", "files": "/files"}
 
 
-def test_its_logs_go_to_the_group_that_is_given(shared_site: Site, chosen: Properties) -> None:
-    assert chosen["LogConfiguration"]["Options"]["awslogs-group"] == "trainings"
-    groups = [key for key, each in shared_site.template()["Resources"].items() if each["Type"] == "AWS::Logs::LogGroup"]
-    assert {key.startswith("Plain") for key in groups} == {True}
-
-
 def test_the_main_host_waits_as_long_as_the_others_may_take_to_come(chosen: Properties) -> None:
     assert "JOIN_SECONDS=21600" in chosen["Command"][2]
 
@@ -144,17 +138,6 @@ def test_what_was_made_is_found_good(shared_site: Site, made: Properties) -> Non
     assert list(made) == ["Plain", "Chosen"]
     found = report_in([shared_site.app.outdir]).findings
     assert [each for each in found if each.severity is not Severity.INFO] == []
-
-
-def test_checkpoints_may_be_in_a_directory_of_the_hosts(ground: Ground) -> None:
-    made = train(ground, volumes=[SHARED], checkpoints=JobData.directory("/shared/checkpoints"))
-    assert "/shared/checkpoints/" in str(made.task_definition.task)
-
-
-def test_a_block_whose_end_alone_is_known_is_said_with_its_end(ground: Ground) -> None:
-    made = train(ground, hosts(ground, **OPEN_BLOCK), timeout=cdk.Duration.hours(12))
-    said = "leave with their Capacity Block at 2030-01-08T10:45:00Z: one that starts after 2030-01-07T22:45:00Z may"
-    assert any(said in each for each in warned(made))
 
 
 def test_a_shorter_wait_than_hosts_may_take_is_said(ground: Ground) -> None:
@@ -179,11 +162,6 @@ def test_its_input_has_the_room_that_the_variables_of_a_gang_leave(ground: Groun
     with pytest.raises(GpuConstructsError, match="fewer than 7,7") as refused:
         made.start_command(job_input={"x": "y" * 7800})
     assert refused.value.argument == "job_input"
-
-
-def test_spot_hosts_are_taken_with_a_warning(ground: Ground) -> None:
-    made = train(ground, hosts(ground, purchase=Purchase.spot()))
-    assert any("one interrupted Spot host ends the training on all 4" in each for each in warned(made))
 
 
 @pytest.mark.parametrize(

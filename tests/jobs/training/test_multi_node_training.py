@@ -142,11 +142,6 @@ def test_a_training_is_told_its_places_and_may_use_them(shared_site: Site, templ
     assert "data/*" in policies
 
 
-def test_its_hosts_share_a_file_system(template: Properties) -> None:
-    mounted = [each["ContainerPath"] for each in container(template, "Chosen")["MountPoints"]]
-    assert mounted == ["/shared", "/files"]
-
-
 def test_trainings_are_read_back_as_they_were_built_and_nothing_is_found(
     shared_site: Site, made: list[MultiNodeTraining]
 ) -> None:
@@ -256,24 +251,6 @@ def test_a_gang_that_cannot_start_or_end_is_refused_on_the_line(
     assert untouched.stack.node.try_find_child("Train") is None
 
 
-@pytest.mark.parametrize(
-    ("launcher", "command", "codes"),
-    [
-        (TrainingLauncher.torchrun(), ["-m", "train"], [1]),
-        (TrainingLauncher.torchrun(), ["--no-python", "train"], [137]),
-        (TrainingLauncher.jax(), ["python", "train.py"], [75]),
-    ],
-)
-def test_what_a_launcher_can_start_and_end_with_is_taken(
-    ground: Ground, launcher: TrainingLauncher, command: list[str], codes: list[int]
-) -> None:
-    train(ground, hosts(ground), launcher=launcher, command=command, retries=BatchRetries(exit_codes=codes))
-
-
-def test_the_command_goes_to_the_launcher(template: Properties) -> None:
-    assert container(template, "Plain")["Command"][4:] == ["train.py"]
-
-
 def test_every_environment_of_the_queue_holds_the_gang(ground: Ground) -> None:
     few, many = (
         CapacityChoice(name, instance_types=["g6.12xlarge"], max_instances=most, vpc_subnets=ground.one_zone)
@@ -282,18 +259,3 @@ def test_every_environment_of_the_queue_holds_the_gang(ground: Ground) -> None:
     made = queue(ground, many, few)
     with pytest.raises(GpuConstructsError, match="4 hosts at once, and Few has 2 at most"):
         train(ground, made)
-
-
-@pytest.mark.parametrize(
-    ("launcher", "says"),
-    [
-        (lambda: TrainingLauncher.torchrun(processes_per_host=0), "processes_per_host"),
-        (lambda: TrainingLauncher.jax(port=80), "1024 to 65535"),
-        (lambda: TrainingLauncher.mpi(join_within=cdk.Duration.millis(1500)), "whole seconds"),
-        (lambda: TrainingLauncher.torchrun(join_within=40), "fix: cdk.Duration.minutes(40)"),  # type: ignore[arg-type]  # of a user without types
-        (lambda: TrainingLauncher(tool="torchrun"), "TrainingLauncher.torchrun()"),  # type: ignore[arg-type]  # of a user without types
-    ],
-)
-def test_a_launcher_out_of_its_limits_is_refused(launcher: Any, says: str) -> None:
-    with pytest.raises(GpuConstructsError, match=says.replace("(", r"\(").replace(")", r"\)")):
-        launcher()

@@ -10,7 +10,6 @@ import pytest
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_efs as efs
 from aws_cdk import aws_s3 as s3
-from jsii._kernel.providers import process
 
 from gpu_constructs import (
     GpuConstructsError,
@@ -23,7 +22,7 @@ from gpu_constructs import (
     ModelServer,
 )
 from tests.model_storage import bucket_of, files_of, into, lustre_of, serve
-from tests.synthesis import Ground, Site, unwritten
+from tests.synthesis import Ground, Site
 
 _EFS = {"IAM": "ENABLED"}
 
@@ -91,17 +90,6 @@ def test_servers_of_one_task_share_a_cache_and_keep_others_apart(site: Site) -> 
     assert [each["Name"] for each in properties["Volumes"]] == ["models", "models-2"]
     mounts = [each["MountPoints"][0]["SourceVolume"] for each in properties["ContainerDefinitions"]]
     assert mounts == ["models", "models", "models-2"]
-
-
-def test_a_volume_of_the_name_of_a_cache_is_kept_apart_from_it(site: Site) -> None:
-    task = site.task()
-    task.add_volume(name="models")
-    serve(task, ModelCache.host_disk())
-    for name in ("models", "models-2"):
-        with unwritten(), pytest.raises(GpuConstructsError, match="a volume of this name") as refused:
-            task.add_volume(name=name)
-        assert refused.value.fix
-    assert [each["Name"] for each in site.only("AWS::ECS::TaskDefinition")["Volumes"]] == ["models", "models-2"]
 
 
 @pytest.mark.parametrize(
@@ -190,21 +178,6 @@ def test_hosts_that_do_not_mount_it_are_refused_with_the_mount(ground: Ground) -
     assert "HostStorage(mounts=[HostMount.s3(bucket, …)])" in str(refused.value.fix)
 
 
-@pytest.mark.parametrize(
-    "cache",
-    [
-        lambda site: ModelCache.host_disk(),
-        lambda site: ModelCache.s3_mount(bucket_of(site)),
-        lambda site: ModelCache.fsx_lustre(lustre_of(site)),
-    ],
-)
-def test_managed_instances_take_no_volume_of_their_host(ground: Ground, cache: Callable[[Site], ModelCache]) -> None:
-    site, managed = ground, ground.managed(instance_types=["g6.2xlarge"])
-    with pytest.raises(IncompatibleError, match="take no volume of their host") as refused:
-        serve(site.task(managed), cache(site))
-    assert refused.value.fix
-
-
 def test_managed_instances_copy_for_each_task_and_mount_files(site: Site) -> None:
     managed = site.cluster.add_managed_capacity("Managed", instance_types=["g6.2xlarge"])
     serve(site.task(managed), ModelCache.s3_copy(bucket_of(site)))
@@ -241,27 +214,6 @@ def test_a_wrong_value_is_named_with_a_fix(ground: Ground, argument: str, call: 
         call(ground)
     assert refused.value.argument == argument
     assert refused.value.fix
-
-
-def test_a_preset_with_a_cache_asks_node_no_more_than_the_same_by_hand(
-    site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[object] = []
-    send = process._NodeProcess.send  # jsii has no other place to count
-
-    def counting(self: Any, request: Any, answer: Any) -> Any:
-        asked.append(request)
-        return send(self, request, answer)
-
-    capacity, files = site.capacity("g6.12xlarge"), files_of(site)
-    first, second, third, fourth = (site.task(capacity, name=name) for name in "ABCD")
-    serve(first, ModelCache.efs(files))
-    by_hand(site, second, files)
-    monkeypatch.setattr(process._NodeProcess, "send", counting)
-    serve(third, ModelCache.efs(files))
-    of_preset = len(asked)
-    by_hand(site, fourth, files)
-    assert of_preset <= len(asked) - of_preset
 
 
 def by_hand(site: Site, task: GpuTaskDefinition, files: efs.FileSystem) -> None:

@@ -18,13 +18,12 @@ from gpu_constructs import (
     GpuService,
     GpuShare,
     IncompatibleError,
-    InvalidValueError,
     ModelCache,
     ModelServer,
 )
 from gpu_constructs.check.report import check_files
 from gpu_constructs.facts import records
-from gpu_constructs.facts.servers import repository_of, server_facts
+from gpu_constructs.facts.servers import server_facts
 from gpu_constructs.rules import Severity
 from tests.linting import linted
 from tests.synthesis import Ground, Site
@@ -200,39 +199,6 @@ def test_what_may_not_fit_is_a_warning_and_what_is_not_known_is_said(
     assert all(words in text for (_, text), (_, words) in zip(found, said, strict=True)), found
 
 
-@pytest.mark.parametrize(
-    ("gpus", "types", "told"),
-    [
-        (1, ["g6.12xlarge"], None),
-        ("ALL", ["g6.12xlarge"], "4"),
-        ("ALL", ["g6.xlarge"], None),
-        (GpuShare(memory_mib=8192), ["g6.xlarge"], None),
-        (0.5, ["g6f.4xlarge"], None),
-    ],
-)
-def test_only_several_gpus_need_telling(site: Site, gpus: Any, types: list[str], told: str | None) -> None:
-    site.task(site.capacity(*types)).add_model_server("Sglang", server=ModelServer.sglang("qwen"), gpus=gpus)
-    command = site.container()["Command"]
-    assert ("--tp" in command) is (told is not None)
-    assert told is None or command[-1] == told
-
-
-def test_a_number_that_the_deploy_knows_is_told_then(site: Site) -> None:
-    task = site.task(site.capacity("g6.12xlarge"))
-    task.add_model_server("Tgi", server=ModelServer.tgi(_QWEN), gpus=site.number("Gpus"), cpu=1024, memory_mib=4096)
-    container = site.container()
-    assert container["Command"][-2:] == ["--num-shard", {"Ref": "Gpus"}]
-    assert container["ResourceRequirements"] == [{"Type": "GPU", "Value": {"Ref": "Gpus"}}]
-
-
-def test_all_gpus_of_different_hosts_are_no_number(site: Site) -> None:
-    task = site.task(site.capacity("g6.xlarge"), site.capacity("g6.12xlarge", name="Four"))
-    with pytest.raises(InvalidValueError, match="different numbers") as refused:
-        task.add_model_server("Vllm", server=ModelServer.vllm(_QWEN), gpus="ALL")
-    assert (refused.value.argument, refused.value.fix) == ("gpus", "gpus=1")
-    assert task.default_container is None
-
-
 def test_what_is_given_is_taken_instead(site: Site) -> None:
     secret = secretsmanager.Secret(site.stack, "Token")
     site.task().add_model_server(
@@ -249,10 +215,6 @@ def test_what_is_given_is_taken_instead(site: Site) -> None:
     assert _environment(container) == {"NVIDIA_DRIVER_CAPABILITIES": "compute,utility", "OLLAMA_NUM_PARALLEL": "2"}
     assert container["PortMappings"][0]["ContainerPort"] == 9001
     assert container["Memory"] == 4096
-
-
-def test_a_server_without_variables_has_none() -> None:
-    assert ModelServer(name="mine", image=_IMAGE, environment=None).environment == {}  # type: ignore[arg-type]
 
 
 def test_a_service_takes_health_check_and_grace_from_its_server(site: Site) -> None:
@@ -310,23 +272,3 @@ def test_a_wrong_value_is_named_with_a_fix(argument: str, call: Callable[[], obj
         call()
     assert refused.value.argument == argument
     assert refused.value.fix
-
-
-@pytest.mark.parametrize(
-    ("argument", "value"),
-    [("server", "vllm"), ("cache", "efs"), ("gpus", 2.5), ("gpus", "all")],
-)
-def test_a_wrong_argument_leaves_nothing_behind(ground: Ground, argument: str, value: Any) -> None:
-    task = ground.task()
-    before = ground.children()
-    with pytest.raises(GpuConstructsError) as refused:
-        task.add_model_server("Vllm", **{"server": ModelServer.vllm(_QWEN), argument: value})
-    assert refused.value.argument == argument
-    assert refused.value.fix
-    assert ground.children() == before
-    assert task.server is None
-
-
-def test_repositories_are_those_that_have_facts() -> None:
-    names = [repository_of(each) for each in ("docker.io/vllm/vllm-openai:v1@sha256:0", "localhost:5000/mine", "a:1")]
-    assert names == ["vllm/vllm-openai", "localhost:5000/mine", "a"]
