@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -193,19 +192,6 @@ def test_checks_without_anything_to_check_say_so(
     assert (code, says[0] in said, said.splitlines()[-1]) == (0, True, "1 ok")
 
 
-def test_a_command_is_not_broken_within_quotes(
-    account: Account, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    zone = "a zone; $(with) a name that has no end, 'quotes' and spaces, all of which belong to it"
-    name = "subnet-0a1b2c3d"
-    row = {"SubnetId": name, "AvailabilityZone": zone, "AvailableIpAddressCount": 0, "VpcId": "vpc-1"}
-    account(DescribeSubnets={"Subnets": [row]})
-    said = asked(capsys, of_pool(tmp_path), "--check", "subnets")[1]
-    fix = said[said.index("fix: ") + len("fix: ") : said.rindex("\n", 0, -1)]
-    command = shlex.split(fix.replace("\\\n", " "))
-    assert command[command.index("--availability-zone") + 1] == zone
-
-
 @pytest.mark.parametrize("source", ["AWS_REGION", "AWS_DEFAULT_REGION", "--profile"])
 def test_the_region_is_that_of_the_aws_cli_where_nothing_names_one(
     source: str, account: Account, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -227,17 +213,6 @@ def test_the_region_is_that_of_the_aws_cli_where_nothing_names_one(
         said = capsys.readouterr().err
         assert said.startswith(f"gpu-constructs: {source}: 'eu-wst-2' is not a region")
         assert "did you mean eu-west-2" in said
-
-
-def test_on_a_terminal_it_says_which_region_it_asks_about(
-    account: Account, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    account()
-    path = of_pool(tmp_path)
-    for is_terminal in (False, True):
-        monkeypatch.setattr(sys.stderr, "isatty", lambda is_terminal=is_terminal: is_terminal)
-        assert main(["preflight", path, "--region", REGION]) == 0
-        assert capsys.readouterr().err == ("gpu-constructs: asking AWS about us-east-1\n" if is_terminal else "")
 
 
 def test_the_policy_is_that_of_the_checks(capsys: pytest.CaptureFixture[str]) -> None:

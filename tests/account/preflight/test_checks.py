@@ -6,13 +6,11 @@ import pytest
 
 from gpu_constructs.account.preflight import Verdict
 from gpu_constructs.facts import instance_type
-from gpu_constructs.fleet import UNKNOWN, GroupSettings, LaunchDetails, Origin, Place, Subnet
+from gpu_constructs.fleet import LaunchDetails, Subnet
 from tests.account.preflight.world import (
     IN_A,
     IN_B,
     fleet,
-    host,
-    instances,
     offering,
     only,
     pool,
@@ -88,13 +86,6 @@ def test_the_parameter_of_an_image_has_to_hold_an_ami_id(page: object, verdict: 
     assert found.verdict is verdict
 
 
-def test_pools_of_one_image_are_one_question_and_an_image_by_its_id_is_none() -> None:
-    own = pool(name="Own", image=UNKNOWN, image_written="ami-0a1b2c3d")
-    named = pool(name="Named", image=UNKNOWN, image_written="resolve:ssm:/our/image")
-    asked = results("images", {"GetParameters": {}}, fleet(pool(), pool(name="More"), own, named))
-    assert [each.subject for each in asked] == ["2 pools", "Named"]
-
-
 NAT, INTERNET = route(NatGatewayId="nat-1"), route(GatewayId="igw-1")
 WITHOUT_ADDRESS = LaunchDetails(may_have_address=False)
 OF_AGENT = {
@@ -126,16 +117,6 @@ def test_subnets_need_a_way_out(
     found = only("subnets", answers, fleet(pool(details=details)))
     assert (found.verdict, says in found.text) == (SHORT if says else OK, True), found.text
     assert found.fix.startswith("aws ec2 create-vpc-endpoint ") is bool(says)
-
-
-def test_a_route_to_a_peered_vpc_is_not_known_to_be_a_way_out() -> None:
-    answers = {
-        "DescribeSubnets": {"Subnets": [subnet()]},
-        "DescribeRouteTables": table(route(VpcPeeringConnectionId="pcx-1")),
-        "DescribeVpcEndpoints": {},
-    }
-    assert only("subnets", answers).verdict is NOT_CHECKED
-    assert only("subnets", {**answers, "DescribeVpcEndpoints": OF_AGENT}).verdict is OK
 
 
 @pytest.mark.parametrize(
@@ -175,36 +156,6 @@ def test_pools_that_share_subnets_share_their_addresses(
     assert (found.verdict is SHORT) is ("short" in says)
 
 
-def test_what_is_known_alone_can_take_more_addresses_than_are_free() -> None:
-    answers = {"DescribeSubnets": {"Subnets": [subnet(free=3)]}, "DescribeRouteTables": table(NAT)}
-    managed = pool(name="Managed", max_instances=UNKNOWN)
-    assert results("subnets", answers, fleet(pool(), managed))[0].verdict is SHORT
-    answers["DescribeSubnets"] = {"Subnets": [subnet(free=4)]}
-    found = results("subnets", answers, fleet(pool(), managed))[0]
-    assert (found.verdict, found.text.partition("; ")[2]) == (
-        NOT_CHECKED,
-        "how many hosts Managed can have is not known",
-    )
-
-
-def test_hosts_that_run_have_their_addresses() -> None:
-    mine = pool(group=GroupSettings(name="Group"))
-    answers = {
-        "DescribeSubnets": {"Subnets": [subnet(free=1)]},
-        "DescribeRouteTables": table(NAT),
-        "DescribeInstances": instances(*[host(logical_id="Group")] * 3),
-    }
-    assert only("subnets", answers, fleet(mine)).text == "1 address is free for 1, and there is a way out"
-
-
-def test_a_subnet_that_does_not_exist_is_short_and_what_the_deploy_makes_is_not_asked_about() -> None:
-    found = only("subnets", {"DescribeSubnets": {"Subnets": []}})
-    assert (found.verdict, found.text) == (SHORT, "subnet-0a0a0a0a does not exist in eu-west-1")
-    found = only("subnets", {}, fleet(pool(subnets=(NEW,))))
-    assert (found.verdict, found.text) == (NOTHING, "the deploy makes all subnets")
-    assert only("subnets", {}, fleet(pool(subnets=()))).verdict is NOT_CHECKED
-
-
 def settings(**values: str) -> dict[str, object]:
     return {"ListAccountSettings": {"settings": [{"name": name, "value": value} for name, value in values.items()]}}
 
@@ -218,19 +169,3 @@ def test_trunking_is_on_where_the_tasks_need_it() -> None:
     assert (trunk.subject, trunk.verdict) == ("awsvpcTrunking", SHORT)
     assert trunk.fix.startswith("aws ecs put-account-setting-default --name awsvpcTrunking ")
     assert only("settings", answers, fleet(tasks=(task("bridge"),))).verdict is NOTHING
-
-
-def test_pools_of_another_account_are_not_asked_about() -> None:
-    here = pool(origin=Origin(resource="Gpu", place=Place("eu-west-1", "123456789012")))
-    there = pool(name="There", origin=Origin(resource="There", place=Place("eu-west-1", "210987654321")))
-    answers = {"GetCallerIdentity": {"Account": "123456789012"}, "DescribeInstanceTypeOfferings": {}}
-    assert only("account", answers, fleet(here)).verdict is OK
-    account, types = results("types", answers, fleet(here, there))
-    assert (account.check, account.verdict, types.subject) == ("account", NOT_CHECKED, "Gpu")
-    assert "nothing of 210987654321 is checked" in account.text
-    (account,) = results("types", answers, fleet(there))
-    assert (account.check, account.verdict) == ("account", SHORT)
-    # Where AWS does not say whose the credentials are, nothing is left out.
-    del answers["GetCallerIdentity"]
-    assert [each.subject for each in results("types", answers, fleet(here, there))] == ["Gpu", "There"]
-    assert only("account", {}).verdict is NOTHING
