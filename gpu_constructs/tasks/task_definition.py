@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
@@ -25,15 +26,15 @@ from gpu_constructs.tasks.accelerated_container import NeuronDevices
 from gpu_constructs.tasks.container_options import ContainerOptions, GpuContainerOptions
 from gpu_constructs.tasks.counted_containers import CountedContainers
 from gpu_constructs.tasks.gpu_ask import Gpus
-from gpu_constructs.tasks.models.cache_storage import CacheVolumes
-from gpu_constructs.tasks.models.model_cache import ModelCache
-from gpu_constructs.tasks.models.model_server import ModelServer
-from gpu_constructs.tasks.models.served_container import served_container
 from gpu_constructs.tasks.room_beside import with_proxy
-from gpu_constructs.tasks.served_memory import with_memory
 from gpu_constructs.tasks.sidecar import require_no_gpus
 from gpu_constructs.tasks.task_target import Capacity, encryption_key_of, landing_on, write_landing
 from gpu_constructs.tasks.workload import capacity_used, require_accelerators, started_by_hand
+
+if TYPE_CHECKING:
+    from gpu_constructs.tasks.models.cache_storage import CacheVolumes
+    from gpu_constructs.tasks.models.model_cache import ModelCache
+    from gpu_constructs.tasks.models.model_server import ModelServer
 
 _DEFAULT_RESERVATION_MIB = 128
 
@@ -75,7 +76,6 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         capacity: Where its tasks may run.
         log_group: Where the containers' logs go.
         counted: Its containers so far, as they are counted on those hosts.
-        caches: The caches of its servers.
         server: The first server of `add_model_server`, which says where requests go; None without.
     """
 
@@ -129,7 +129,6 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         self.counted = CountedContainers(
             self, with_proxy(task) if service_connect else task, capacity=self.capacity, log_group=self.log_group
         )
-        self.caches = CacheVolumes(self, self.capacity, network_mode=task.network_mode)
         self.server: ModelServer | None = None
         for hosts in {id(each.hosts): each.hosts for each in capacity}.values():
             hosts.tasks.append(self.counted)
@@ -138,6 +137,13 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
     def task(self) -> Task:
         """What it asks of a host so far, as the value that every check reads."""
         return self.counted.task
+
+    @cached_property
+    def caches(self) -> CacheVolumes:
+        """Its volumes, those of the caches of its servers among them."""
+        from gpu_constructs.tasks.models.cache_storage import CacheVolumes  # noqa: PLC0415 - for those who call this
+
+        return CacheVolumes(self, self.capacity, network_mode=self.task.network_mode)
 
     @called_like(ecs.TaskDefinition.add_container)
     @written_if_refused
@@ -299,6 +305,9 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
             DoesNotFitError: The smallest host of a capacity has less of something than the task asks for, or its GPUs
                 have less memory than the weights of the model.
         """
+        from gpu_constructs.tasks.models.served_container import served_container  # noqa: PLC0415 - for those who call this
+        from gpu_constructs.tasks.served_memory import with_memory  # noqa: PLC0415 - for those who call this
+
         served = served_container(construct_id, server=server, cache=cache, gpus=gpus, capacity=self.capacity)
         pools = [each.pool for each in self.capacity]
         given, finding = with_memory(construct_id, server, gpus, pools, options)

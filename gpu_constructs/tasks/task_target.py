@@ -10,17 +10,18 @@ from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs.cdk.tokens import is_token, known_text
 from gpu_constructs.cluster.capacity.gpu_capacity import GpuCapacity, ImportedGpuCapacity
-from gpu_constructs.cluster.managed.managed_gpu_capacity import ManagedGpuCapacity
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
 from gpu_constructs.facts import Architecture
 from gpu_constructs.facts.declared import metadata_of as types_written
-from gpu_constructs.fleet import DECLARED_TYPES, METADATA_KEY, PlacementConstraint, PoolKind, Task
+from gpu_constructs.fleet import DECLARED_TYPES, METADATA_KEY, PlacementConstraint, Pool, PoolKind, Task
 from gpu_constructs.placement.query import instance_type_in, render
 
 if TYPE_CHECKING:
     from aws_cdk import aws_kms as kms
 
-Capacity: TypeAlias = GpuCapacity | ImportedGpuCapacity | ManagedGpuCapacity
+    from gpu_constructs.cluster.managed.managed_gpu_capacity import ManagedGpuCapacity
+
+Capacity: TypeAlias = "GpuCapacity | ImportedGpuCapacity | ManagedGpuCapacity"
 
 _EC2 = "EC2"
 _MANAGED_INSTANCES = "MANAGED_INSTANCES"
@@ -198,11 +199,7 @@ def require_capacities(capacity: Sequence[Capacity]) -> None:
     Raises:
         InvalidValueError: It is something else.
     """
-    if (
-        not isinstance(capacity, Sequence)
-        or not capacity
-        or not all(isinstance(each, (GpuCapacity, ImportedGpuCapacity, ManagedGpuCapacity)) for each in capacity)
-    ):
+    if not isinstance(capacity, Sequence) or not capacity or not all(_is_capacity(each) for each in capacity):
         raise InvalidValueError(
             f"expects a list of the capacities that the task may run on, got {shown(capacity)}",
             argument="capacity",
@@ -219,6 +216,13 @@ def require_capacities(capacity: Sequence[Capacity]) -> None:
             allowed="each capacity once",
             fix="leave out the capacity that is there twice",
         )
+
+
+def _is_capacity(given: object) -> bool:
+    # Managed capacity is known by its pool, so that its modules are loaded only where there is some.
+    pool = getattr(given, "pool", None)
+    is_managed = isinstance(pool, Pool) and pool.kind is PoolKind.MANAGED_INSTANCES
+    return is_managed or isinstance(given, (GpuCapacity, ImportedGpuCapacity))
 
 
 def _one_of_types(names: Iterable[str]) -> str:

@@ -24,7 +24,7 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from gpu_constructs.cdk.arguments import flag
-from gpu_constructs.cluster.capacity.part import NO_CONTRIBUTION, Contribution, HostGroup, HostPart
+from gpu_constructs.cluster.capacity.part import Contribution, HostPart
 from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.fleet import CHECKS_GPUS, Pool
 
@@ -147,24 +147,21 @@ class GpuCount(HostPart):
                 fix="take the type from context instead of a parameter",
             )
 
-    def contribution(self, pool: Pool) -> Contribution:
-        """What it adds to the resources of a capacity.
+    def contribute(self, adds: Contribution, pool: Pool) -> None:
+        """Adds what it adds to the resources of a capacity.
 
         The lifecycle hook is in the group itself, so that its first hosts wait as well.
         """
-        if not self.is_asked:
-            return NO_CONTRIBUTION
-        hook = autoscaling.CfnAutoScalingGroup.LifecycleHookSpecificationProperty(
-            lifecycle_hook_name=HOOK_NAME,
-            lifecycle_transition="autoscaling:EC2_INSTANCE_LAUNCHING",
-            default_result="ABANDON",
-            heartbeat_timeout=_HEARTBEAT_SECONDS,
-        )
-        return Contribution(
-            boot_commands=boot_commands(pool),
-            group={"lifecycle_hook_specification_list": [hook]},
-            metadata={CHECKS_GPUS: True},
-        )
+        if self.is_asked:
+            hook = autoscaling.CfnAutoScalingGroup.LifecycleHookSpecificationProperty(
+                lifecycle_hook_name=HOOK_NAME,
+                lifecycle_transition="autoscaling:EC2_INSTANCE_LAUNCHING",
+                default_result="ABANDON",
+                heartbeat_timeout=_HEARTBEAT_SECONDS,
+            )
+            adds.boot_commands += boot_commands(pool)
+            adds.group["lifecycle_hook_specification_list"] = [hook]
+            adds.metadata[CHECKS_GPUS] = True
 
 
 def boot_commands(pool: Pool) -> tuple[str, ...]:
@@ -211,11 +208,13 @@ class BootCheck(Construct):
         alarm: In alarm while hosts with fewer GPUs than their type has are sent away; give it an action.
     """
 
-    def __init__(self, scope: Construct, construct_id: str, *, role: iam.Role, group: HostGroup) -> None:
+    def __init__(
+        self, scope: Construct, construct_id: str, *, role: iam.Role, group: autoscaling.AutoScalingGroup
+    ) -> None:
         from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - few hosts count their GPUs
 
         super().__init__(scope, construct_id)
-        _may_answer(role, group.resource)
+        _may_answer(role, cast("autoscaling.CfnAutoScalingGroup", group.node.default_child))
         self.alarm: cloudwatch.Alarm = cloudwatch.Alarm(
             self,
             "Alarm",
@@ -223,7 +222,7 @@ class BootCheck(Construct):
             metric=cloudwatch.Metric(
                 namespace=METRIC_NAMESPACE,
                 metric_name=METRIC_NAME,
-                dimensions_map={"AutoScalingGroupName": group.name},
+                dimensions_map={"AutoScalingGroupName": group.auto_scaling_group_name},
                 statistic="Sum",
             ),
             threshold=1,

@@ -12,7 +12,6 @@ from aws_cdk import aws_autoscaling as autoscaling
 from constructs import Construct
 
 from gpu_constructs.cdk.arguments import whole_number
-from gpu_constructs.cluster.capacity.part import HostGroup
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.facts.aws_limits import CAPACITY_BLOCK_ENDS_EARLY_MINUTES, LONGEST_CAPACITY_BLOCK_DAYS
 from gpu_constructs.fleet import Block, Unknown
@@ -93,7 +92,7 @@ class BlockSchedule:
             ends=_written(self.drains),
         )
 
-    def add_to(self, scope: Construct, group: HostGroup) -> None:
+    def add_to(self, scope: Construct, group: autoscaling.AutoScalingGroup, *, max_instances: int) -> None:
         """Defines the scheduled actions.
 
         The one at the start sets both sizes, so that a group that an earlier block left at zero grows again. Deploys in
@@ -105,15 +104,15 @@ class BlockSchedule:
             autoscaling.CfnScheduledAction(
                 scope,
                 "BlockStart",
-                auto_scaling_group_name=group.name,
+                auto_scaling_group_name=group.auto_scaling_group_name,
                 start_time=_written(self.grows),
-                min_size=group.max_instances,
-                max_size=group.max_instances,
+                min_size=max_instances,
+                max_size=max_instances,
             )
         autoscaling.CfnScheduledAction(
             scope,
             "BlockDrain",
-            auto_scaling_group_name=group.name,
+            auto_scaling_group_name=group.auto_scaling_group_name,
             start_time=_written(self.drains),
             min_size=0,
             max_size=0,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import KW_ONLY, dataclass, fields
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 
 from aws_cdk import aws_ec2 as ec2
 from typing_extensions import TypedDict
@@ -14,33 +14,9 @@ from gpu_constructs.cdk.kinds import with_names_checked
 from gpu_constructs.cluster.capacity.boot_check import GpuCount
 from gpu_constructs.cluster.capacity.images import GpuMachineImage
 from gpu_constructs.cluster.capacity.network import HostNetwork
-from gpu_constructs.cluster.capacity.part import HostPart
 from gpu_constructs.cluster.capacity.purchase import Purchase
 from gpu_constructs.cluster.capacity.scaling import HostScaling
 from gpu_constructs.cluster.capacity.storage import HostStorage
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CapacityParts:
-    """The parts of a capacity, the defaults in place of those that were left out; iterates over them.
-
-    Attributes:
-        purchase: How its hosts are bought.
-        scaling: How they come and leave.
-        storage: Where they keep images and scratch data.
-        network: How they are connected.
-        gpu_count: Whether they count their GPUs at boot.
-    """
-
-    purchase: Purchase
-    scaling: HostScaling
-    storage: HostStorage
-    network: HostNetwork
-    gpu_count: GpuCount
-
-    def __iter__(self) -> Iterator[HostPart]:
-        """The parts, in the order in which they are asked: what a part needs to know of others comes before it."""
-        return (getattr(self, each.name) for each in fields(self))
 
 
 class CapacityOptions(TypedDict, total=False):
@@ -102,16 +78,16 @@ class CapacityChoice:
         """
         require_construct_id(self.construct_id)
 
-    def parts(self) -> CapacityParts:
-        """Its parts.
+    def parts(self) -> tuple[Purchase, HostScaling, HostStorage, HostNetwork, GpuCount]:
+        """Its parts, the defaults in place of those that were left out; what one needs to know of others comes before.
 
         Raises:
             InvalidValueError: An argument is something else than its part.
         """
-        return CapacityParts(
-            purchase=of_kind("purchase", self.purchase, Purchase, example="Purchase.spot()"),
-            scaling=of_kind("scaling", self.scaling, HostScaling, example="HostScaling(instance_warmup_seconds=600)"),
-            storage=of_kind("storage", self.storage, HostStorage, example="HostStorage(root_volume_gib=200)"),
-            network=of_kind("network", self.network, HostNetwork, example="HostNetwork.efa()"),
-            gpu_count=GpuCount(self.check_gpus_at_boot),
+        return (
+            of_kind("purchase", self.purchase, Purchase, example="Purchase.spot()"),
+            of_kind("scaling", self.scaling, HostScaling, example="HostScaling(instance_warmup_seconds=600)"),
+            of_kind("storage", self.storage, HostStorage, example="HostStorage(root_volume_gib=200)"),
+            of_kind("network", self.network, HostNetwork, example="HostNetwork.efa()"),
+            GpuCount(self.check_gpus_at_boot),
         )

@@ -76,7 +76,7 @@ class ImportedGpuCapacity(Construct):
         self.pool: Pool = plan.pool
         self.instance_type_names: tuple[str, ...] = tuple(plan.choice.instance_types)
         self.capacity_provider_name: str = capacity_provider_name
-        self.mounts: tuple[HostMount, ...] = tuple(plan.parts.storage.mounts)
+        self.mounts: tuple[HostMount, ...] = tuple(plan.storage.mounts)
         self.comes_first: bool = False
 
     @property
@@ -168,17 +168,19 @@ class GpuCapacity(Construct):
         self.encryption_key: kms.IKey | None = hosts.encryption_key
         self.architecture: Architecture = plan.architecture
         self.pool: Pool = plan.pool
-        network = network_resources(self, network=plan.parts.network, pool=plan.pool, vpc=hosts.vpc)
+        network = network_resources(self, network=plan.network, pool=plan.pool, vpc=hosts.vpc)
         self.placement_group: ec2.IPlacementGroup | None = network.placement_group
         self.efa_security_group: ec2.ISecurityGroup | None = network.efa_security_group
         self.instance_type_names: tuple[str, ...] = tuple(plan.choice.instance_types)
         self.comes_first: bool = plan.comes_first
-        self.mounts: tuple[HostMount, ...] = tuple(plan.parts.storage.mounts)
+        self.mounts: tuple[HostMount, ...] = tuple(plan.storage.mounts)
         self.launch_template: ec2.LaunchTemplate = launch_template(self, hosts, plan, user_data, network)
         group = auto_scaling_group(self, hosts, plan, self.launch_template)
-        self.auto_scaling_group: autoscaling.AutoScalingGroup = group.construct
+        self.auto_scaling_group: autoscaling.AutoScalingGroup = group
+        for each in self.mounts:
+            each.let_in(hosts)
         name = plan.choice.capacity_provider_name
-        self.provider: ecs.AsgCapacityProvider = plan.parts.scaling.provider(
+        self.provider: ecs.AsgCapacityProvider = plan.scaling.provider(
             self, group, plan.pool, name=name or hosts.provider_name(self)
         )
         self.boot_check: BootCheck | None = (

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import cast
 
-from aws_cdk import aws_autoscaling as autoscaling
-from constructs import Construct, Node
-
-from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.fleet import Pool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Contribution:
-    """What a part adds to the resources of its capacity.
+    """What the parts of a capacity add to its resources; every part writes into the same one.
 
     Attributes:
         agent: Settings of the ECS agent, by the names of its variables.
@@ -28,45 +21,12 @@ class Contribution:
         metadata: What stands under `METADATA_KEY` in the metadata of the group.
     """
 
-    agent: Mapping[str, str] = field(default_factory=dict)
-    boot_commands: tuple[str, ...] = ()
-    launch_template: Mapping[str, object] = field(default_factory=dict)
-    group: Mapping[str, object] = field(default_factory=dict)
-    update_policy: Mapping[str, object] = field(default_factory=dict)
-    metadata: Mapping[str, object] = field(default_factory=dict)
-
-
-NO_CONTRIBUTION = Contribution()
-
-
-class HostGroup:
-    """The Auto Scaling group of a capacity. What several parts ask CDK about it is asked once.
-
-    Args:
-        construct: The group as CDK made it.
-        max_instances: Hosts at most, as given.
-        hosts: What its hosts share with those of other capacities of the cluster.
-    """
-
-    def __init__(self, construct: autoscaling.AutoScalingGroup, max_instances: int, hosts: ClusterHosts) -> None:
-        self.construct = construct
-        self.max_instances = max_instances
-        self.hosts = hosts
-
-    @cached_property
-    def node(self) -> Node:
-        """Its place in the tree of constructs."""
-        return self.construct.node
-
-    @cached_property
-    def name(self) -> str:
-        """Its name, known at deploy time."""
-        return self.construct.auto_scaling_group_name
-
-    @cached_property
-    def resource(self) -> autoscaling.CfnAutoScalingGroup:
-        """The resource of CloudFormation."""
-        return cast("autoscaling.CfnAutoScalingGroup", self.node.default_child)
+    agent: dict[str, str] = field(default_factory=dict)
+    boot_commands: list[str] = field(default_factory=list)
+    launch_template: dict[str, object] = field(default_factory=dict)
+    group: dict[str, object] = field(default_factory=dict)
+    update_policy: dict[str, object] = field(default_factory=dict)
+    metadata: dict[str, object] = field(default_factory=dict)
 
 
 class HostPart:
@@ -94,26 +54,5 @@ class HostPart:
             IncompatibleError: AWS refuses it with something else of the capacity, or it would never work.
         """
 
-    def contribution(self, pool: Pool) -> Contribution:  # noqa: ARG002 - of parts that need no pool
-        """What it adds to the resources of a capacity."""
-        return NO_CONTRIBUTION
-
-    def add_to(self, scope: Construct, group: HostGroup) -> None:
-        """Defines what it needs in addition to the Auto Scaling group."""
-
-
-def contribution_of(parts: Iterable[HostPart], pool: Pool) -> Contribution:
-    """What several parts add together."""
-    each = [part.contribution(pool) for part in parts]
-    return Contribution(
-        agent={key: value for one in each for key, value in one.agent.items()},
-        boot_commands=tuple(line for one in each for line in one.boot_commands),
-        launch_template=_merged(one.launch_template for one in each),
-        group=_merged(one.group for one in each),
-        update_policy=_merged(one.update_policy for one in each),
-        metadata=_merged(one.metadata for one in each),
-    )
-
-
-def _merged(properties: Iterable[Mapping[str, object]]) -> dict[str, object]:
-    return {key: value for each in properties for key, value in each.items()}
+    def contribute(self, adds: Contribution, pool: Pool) -> None:
+        """Adds what it adds to the resources of a capacity."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from aws_cdk import aws_ec2 as ec2
@@ -10,9 +10,13 @@ from aws_cdk import aws_ec2 as ec2
 from gpu_constructs.cdk.arguments import known_or, whole_number
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.cdk.tokens import is_list_token, is_text_token
-from gpu_constructs.cluster.capacity.choice import CapacityChoice, CapacityParts
+from gpu_constructs.cluster.capacity.choice import CapacityChoice
 from gpu_constructs.cluster.capacity.images import GpuMachineImage
-from gpu_constructs.cluster.capacity.part import Contribution, contribution_of
+from gpu_constructs.cluster.capacity.network import HostNetwork
+from gpu_constructs.cluster.capacity.part import Contribution, HostPart
+from gpu_constructs.cluster.capacity.purchase import Purchase
+from gpu_constructs.cluster.capacity.scaling import HostScaling
+from gpu_constructs.cluster.capacity.storage import HostStorage
 from gpu_constructs.cluster.capacity.user_data import (
     host_attributes,
     kernel_lines,
@@ -30,6 +34,7 @@ from gpu_constructs.fleet import (
     UNKNOWN,
     Bought,
     Distribution,
+    HostImage,
     NetworkInterface,
     Pool,
     TypeChoice,
@@ -56,8 +61,11 @@ class CapacityPlan:
         choice: What it was asked to be, each instance type once.
         pool: What it can launch.
         machine_image: The image of its hosts.
-        parts: Its parts.
-        adds: What the parts add to its resources.
+        purchase: How its hosts are bought.
+        scaling: How they come and leave.
+        storage: Where they keep images and scratch data.
+        network: How they are connected.
+        adds: What these add to its resources.
         subnets: Where its hosts run.
         comes_first: Whether services fill it before they use any other capacity.
     """
@@ -65,7 +73,10 @@ class CapacityPlan:
     choice: CapacityChoice
     pool: Pool
     machine_image: GpuMachineImage
-    parts: CapacityParts
+    purchase: Purchase
+    scaling: HostScaling
+    storage: HostStorage
+    network: HostNetwork
     adds: Contribution
     subnets: HostSubnets
     comes_first: bool = False
@@ -94,8 +105,8 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
             value=list(names),
             fix="take the type from context instead of a parameter, or give image=…",
         )
-    parts = choice.parts()
-    for mount in parts.storage.mounts:
+    purchase, scaling, storage, network, _ = parts = choice.parts()
+    for mount in storage.mounts:
         mount.require_near(hosts)
     low = whole_number("min_instances", choice.min_instances, smallest=0, unit="hosts", fix="min_instances=0")
     high = whole_number("max_instances", choice.max_instances, smallest=1, unit="hosts", fix="max_instances=1")
@@ -107,6 +118,7 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
             allowed=f"0 to {high}",
             fix=f"raise max_instances of {choice.construct_id} to {low}, or min_instances={high}",
         )
+    needs_one_zone = any(each.needs_one_zone for each in parts)
     pool = Pool(
         name=choice.construct_id,
         instance_types=known,
@@ -117,8 +129,8 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
         bought=Bought(distribution=Distribution() if len(names) > 1 else None),
         has_unknown_types=chosen.has_unknown_types,
         unknown_type_names=chosen.unknown_type_names,
-        zones=subnets.zones if any(each.needs_one_zone for each in parts) else None,
-        zones_are_open=subnets.zones_are_open if any(each.needs_one_zone for each in parts) else False,
+        zones=subnets.zones if needs_one_zone else None,
+        zones_are_open=needs_one_zone and subnets.zones_are_open,
         subnets=subnets.known,
         public_subnets=subnets.has_public,
         provider=known_provider_name(choice.capacity_provider_name),
@@ -133,14 +145,7 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
         pool = part.applied_to(pool)
     if hosts.associate_public_ip_address and subnets.has_public and len(pool.interfaces) == 1:
         pool = replace(pool, interfaces=(NetworkInterface(public_address=True),), public_subnets=False)
-    adds = contribution_of(parts, pool)
-    adds = replace(adds, agent={**settings_of_image(image.host_image), **adds.agent})
-    if pool.types_are_known:
-        adds = replace(adds, agent={**adds.agent, **host_attributes(known)})
-    if any(each.declared for each in known):
-        adds = replace(adds, metadata={**adds.metadata, DECLARED_TYPES: metadata_of(known)})
-    lines = kernel_lines(image.host_image.image.operating_system, known)
-    adds = replace(adds, boot_commands=(*lines, *adds.boot_commands))
+    adds = _added(pool, image.host_image, parts)
     told = what_hosts_are_told(image.host_image.image.operating_system, hosts.known_name, adds.agent)
     before = pool
     pool = replace(pool, user_data=replace(told, local_disks=pool.user_data.local_disks))
@@ -156,10 +161,26 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
         ),
         pool=pool,
         machine_image=image,
-        parts=parts,
+        purchase=purchase,
+        scaling=scaling,
+        storage=storage,
+        network=network,
         adds=adds,
         subnets=subnets,
     )
+
+
+def _added(pool: Pool, image: HostImage, parts: Iterable[HostPart]) -> Contribution:
+    """What the image, the parts and the instance types add to the resources of a capacity."""
+    lines = kernel_lines(image.image.operating_system, pool.instance_types)
+    adds = Contribution(agent=dict(settings_of_image(image)), boot_commands=list(lines))
+    for part in parts:
+        part.contribute(adds, pool)
+    if pool.types_are_known:
+        adds.agent |= host_attributes(pool.instance_types)
+    if any(each.declared for each in pool.instance_types):
+        adds.metadata[DECLARED_TYPES] = metadata_of(pool.instance_types)
+    return adds
 
 
 def _require_allowed(pool: Pool, before: UserData) -> None:

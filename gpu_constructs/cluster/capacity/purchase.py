@@ -8,13 +8,12 @@ from decimal import Decimal
 
 import aws_cdk as cdk
 from aws_cdk import aws_autoscaling as autoscaling
-from constructs import Construct
 
 from gpu_constructs.cdk.arguments import flag, known_or, whole_number
 from gpu_constructs.cdk.kinds import names_checked, with_names_checked
 from gpu_constructs.cdk.tokens import is_text_token, is_token, known_text
 from gpu_constructs.cluster.capacity.capacity_block import DRAIN_MINUTES, BlockSchedule
-from gpu_constructs.cluster.capacity.part import Contribution, HostGroup, HostPart
+from gpu_constructs.cluster.capacity.part import Contribution, HostPart
 from gpu_constructs.cluster.hosts.providers import require_group_arn, require_reservation_id
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import (
@@ -274,31 +273,21 @@ class Purchase(HostPart):
                 fix="leave it out: at the start the group grows to max_instances",
             )
 
-    def contribution(self, pool: Pool) -> Contribution:  # noqa: ARG002 - the same for every pool
-        """What it adds to the resources of a capacity.
+    def contribute(self, adds: Contribution, pool: Pool) -> None:  # noqa: ARG002 - the same for every pool
+        """Adds what it adds to the resources of a capacity.
 
         A Capacity Block is named in the launch template, with its market type; reservations are named by the group,
         which knows what to do where they are full. How many hosts are reserved is in the metadata, since no property
         says it.
 
         Args:
+            adds: What the parts of the capacity add.
             pool: What the capacity can launch.
         """
-        return Contribution(
-            launch_template=self._market(),
-            group=self._reservations(),
-            metadata={} if self.instances is None else {RESERVED_INSTANCES: self.instances},
-        )
-
-    def add_to(self, scope: Construct, group: HostGroup) -> None:
-        """Defines what is scheduled for a Capacity Block.
-
-        Args:
-            scope: The capacity.
-            group: Its Auto Scaling group.
-        """
-        if self.schedule is not None:
-            self.schedule.add_to(scope, group)
+        adds.launch_template |= self._market()
+        adds.group |= self._reservations()
+        if self.instances is not None:
+            adds.metadata[RESERVED_INSTANCES] = self.instances
 
     def _market(self) -> dict[str, object]:
         if self.option is not PurchaseOption.CAPACITY_BLOCK:

@@ -10,7 +10,6 @@ from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
 from gpu_constructs.cluster.capacity.network import NetworkResources
-from gpu_constructs.cluster.capacity.part import HostGroup
 from gpu_constructs.cluster.capacity.plan import CapacityPlan
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.errors import IncompatibleError
@@ -38,7 +37,7 @@ def launch_template(
         instance_profile=hosts.instance_profile,
         security_group=hosts.security_group,
         user_data=user_data,
-        block_devices=plan.parts.storage.volumes(plan.machine_image.host_image.image, hosts.encryption_key),
+        block_devices=plan.storage.volumes(plan.machine_image.host_image.image, hosts.encryption_key),
         associate_public_ip_address=plan.pool.interfaces[0].public_address is True,
         require_imdsv2=True,
         http_put_response_hop_limit=1,
@@ -72,8 +71,8 @@ def instance_type_named(name: str) -> ec2.InstanceType:
 
 def auto_scaling_group(
     scope: Construct, hosts: ClusterHosts, plan: CapacityPlan, launch_template: ec2.LaunchTemplate
-) -> HostGroup:
-    """Defines the Auto Scaling group of a capacity, and what its parts need besides it."""
+) -> autoscaling.AutoScalingGroup:
+    """Defines the Auto Scaling group of a capacity, its warm pool and its schedule."""
     mixed = _mixed(plan, launch_template)
     made = autoscaling.AutoScalingGroup(
         scope,
@@ -84,28 +83,32 @@ def auto_scaling_group(
         mixed_instances_policy=mixed,
         min_capacity=plan.choice.min_instances,
         max_capacity=plan.choice.max_instances,
-        update_policy=plan.parts.scaling.update_policy(plan.pool),
+        update_policy=plan.scaling.update_policy(plan.pool),
     )
-    group = HostGroup(made, plan.choice.max_instances, hosts)
+    node, adds = made.node, plan.adds
     # Hosts without a way out get no packages at their first boot, and those that are deleted before it stop no task, so
     # that the deletion of their service never ends (CDK issues 21348 and 18179).
-    group.node.add_dependency(*plan.subnets.way_out)
-    for name, property_value in plan.adds.group.items():
-        setattr(group.resource, name, property_value)
-    for key, value in plan.adds.update_policy.items():
-        group.resource.add_override(f"UpdatePolicy.{key}", value)
-    for key, value in plan.adds.metadata.items():
-        # An override, since add_metadata would replace what others say about the group under this key.
-        group.resource.add_override(f"Metadata.{METADATA_KEY}.{key}", value)
-    for part in plan.parts:
-        part.add_to(scope, group)
-    return group
+    node.add_dependency(*plan.subnets.way_out)
+    if adds.group or adds.update_policy or adds.metadata:
+        resource = cast("autoscaling.CfnAutoScalingGroup", node.default_child)
+        for name, property_value in adds.group.items():
+            setattr(resource, name, property_value)
+        for key, value in adds.update_policy.items():
+            resource.add_override(f"UpdatePolicy.{key}", value)
+        for key, value in adds.metadata.items():
+            # An override, since add_metadata would replace what others say about the group under this key.
+            resource.add_override(f"Metadata.{METADATA_KEY}.{key}", value)
+    if plan.purchase.schedule is not None:
+        plan.purchase.schedule.add_to(scope, made, max_instances=plan.choice.max_instances)
+    if plan.scaling.warm_hosts is not None:
+        plan.scaling.warm_hosts.add_to(scope, made)
+    return made
 
 
 def _mixed(plan: CapacityPlan, launch_template: ec2.LaunchTemplate) -> autoscaling.MixedInstancesPolicy | None:
     """Several types need a mixed instances policy, and so does spot, whose allocation has no other place."""
     types = plan.choice.instance_types
-    distribution = plan.parts.purchase.instances_distribution()
+    distribution = plan.purchase.instances_distribution()
     if distribution is None and len(types) == 1:
         return None
     return autoscaling.MixedInstancesPolicy(

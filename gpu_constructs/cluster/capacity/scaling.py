@@ -12,7 +12,7 @@ from gpu_constructs.cdk.arguments import flag, known_or, whole_number
 from gpu_constructs.cdk.kinds import with_names_checked
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.cluster.capacity.host_replacement import HostReplacement
-from gpu_constructs.cluster.capacity.part import Contribution, HostGroup, HostPart
+from gpu_constructs.cluster.capacity.part import Contribution, HostPart
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.facts import OperatingSystem
 from gpu_constructs.facts.aws_limits import MANAGED_SCALING
@@ -85,7 +85,7 @@ class WarmHosts:
             max_prepared=UNKNOWN if is_token(most) else most,
         )
 
-    def add_to(self, scope: Construct, group: HostGroup) -> None:
+    def add_to(self, scope: Construct, group: autoscaling.AutoScalingGroup) -> None:
         """Defines the warm pool; CDK's L2 takes a number that is only known at deploy time for a negative one.
 
         Args:
@@ -95,7 +95,7 @@ class WarmHosts:
         autoscaling.CfnWarmPool(
             scope,
             "WarmPool",
-            auto_scaling_group_name=group.name,
+            auto_scaling_group_name=group.auto_scaling_group_name,
             min_size=self.hosts,
             max_group_prepared_capacity=self.hosts if self.max_prepared is None else self.max_prepared,
             pool_state=self.state,
@@ -199,18 +199,17 @@ class HostScaling(HostPart):
         )
         return replace(pool, group=settings)
 
-    def contribution(self, pool: Pool) -> Contribution:
-        """What it adds to the resources of a capacity: the agent of a host in a warm pool waits, running hosts go.
+    def contribute(self, adds: Contribution, pool: Pool) -> None:
+        """Adds what it adds to the resources of a capacity: the agent of a host in a warm pool waits, running hosts go.
 
         Args:
+            adds: What the parts of the capacity add.
             pool: What the capacity can launch.
         """
-        return Contribution(
-            agent={} if self.warm_hosts is None else {"ECS_WARM_POOLS_CHECK": "true"},
-            update_policy={}
-            if self.replacement is None
-            else self.replacement.update_policy_data(pool, self._warmup_seconds(pool)),
-        )
+        if self.warm_hosts is not None:
+            adds.agent["ECS_WARM_POOLS_CHECK"] = "true"
+        if self.replacement is not None:
+            adds.update_policy |= self.replacement.update_policy_data(pool, self._warmup_seconds(pool))
 
     def update_policy(self, pool: Pool) -> autoscaling.UpdatePolicy | None:
         """How CloudFormation updates the group, where CDK has an argument for it.
@@ -220,17 +219,9 @@ class HostScaling(HostPart):
         """
         return None if self.replacement is None else self.replacement.update_policy(pool, self._warmup_seconds(pool))
 
-    def add_to(self, scope: Construct, group: HostGroup) -> None:
-        """Defines the warm pool.
-
-        Args:
-            scope: The capacity.
-            group: Its Auto Scaling group.
-        """
-        if self.warm_hosts is not None:
-            self.warm_hosts.add_to(scope, group)
-
-    def provider(self, scope: Construct, group: HostGroup, pool: Pool, *, name: str | None) -> ecs.AsgCapacityProvider:
+    def provider(
+        self, scope: Construct, group: autoscaling.AutoScalingGroup, pool: Pool, *, name: str | None
+    ) -> ecs.AsgCapacityProvider:
         """Defines the capacity provider that moves the group with the tasks.
 
         Args:
@@ -242,7 +233,7 @@ class HostScaling(HostPart):
         return ecs.AsgCapacityProvider(
             scope,
             "Provider",
-            auto_scaling_group=group.construct,
+            auto_scaling_group=group,
             capacity_provider_name=name,
             enable_managed_scaling=True,
             enable_managed_draining=True,

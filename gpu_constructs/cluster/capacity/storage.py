@@ -10,7 +10,6 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from aws_cdk import aws_ec2 as ec2
-from constructs import Construct
 
 from gpu_constructs.cdk.arguments import flag, known_or, whole_number
 from gpu_constructs.cdk.kinds import with_names_checked
@@ -18,7 +17,7 @@ from gpu_constructs.cdk.refusal import require_yes
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.cluster.capacity.host_mounts import HostMount, prepare_mounts
 from gpu_constructs.cluster.capacity.local_disks import SCRATCH_PATH, prepare_local_disks
-from gpu_constructs.cluster.capacity.part import Contribution, HostGroup, HostPart
+from gpu_constructs.cluster.capacity.part import Contribution, HostPart
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.facts import Image, InstanceType, OperatingSystem
 from gpu_constructs.facts.aws_limits import (
@@ -205,31 +204,20 @@ class HostStorage(HostPart):
                 fix="images on the root volume, or types with larger disks",
             )
 
-    def contribution(self, pool: Pool) -> Contribution:
-        """What it adds to the resources of a capacity: a setting of the agent, and what prepares the local disks.
+    def contribute(self, adds: Contribution, pool: Pool) -> None:
+        """Adds what it adds to the resources of a capacity: a setting of the agent, and what prepares the local disks.
 
         Args:
+            adds: What the parts of the capacity add.
             pool: What the capacity can launch; its operating system decides the form.
         """
-        commands: tuple[str, ...] = ()
+        if self.prefer_cached_images:
+            adds.agent["ECS_IMAGE_PULL_BEHAVIOR"] = "prefer-cached"
         if self.local_disks is not LocalDiskUse.NONE:
-            commands = prepare_local_disks(
+            adds.boot_commands += prepare_local_disks(
                 pool.operating_system, scratch=self.scratch_on_local_disks, images=self.images_on_local_disks
             )
-        return Contribution(
-            agent={"ECS_IMAGE_PULL_BEHAVIOR": "prefer-cached"} if self.prefer_cached_images else {},
-            boot_commands=(*commands, *prepare_mounts(self.mounts)),
-        )
-
-    def add_to(self, scope: Construct, group: HostGroup) -> None:  # noqa: ARG002 - of parts that define something
-        """Lets the hosts reach and read what they mount.
-
-        Args:
-            scope: The capacity.
-            group: Its Auto Scaling group.
-        """
-        for each in self.mounts:
-            each.let_in(group.hosts)
+        adds.boot_commands += prepare_mounts(self.mounts)
 
     def volumes(self, image: Image, key: kms.IKey | None) -> list[ec2.BlockDevice]:
         """The EBS volumes of a host.

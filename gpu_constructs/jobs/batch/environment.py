@@ -126,13 +126,13 @@ class BatchEnvironment(Construct):
     def __init__(self, scope: Construct, *, plan: EnvironmentPlan, hosts: QueueHosts, update_minutes: float) -> None:
         super().__init__(scope, plan.pool.name)
         self.pool: Pool = plan.pool
-        self.purchase: Purchase = plan.parts.purchase
+        self.purchase: Purchase = plan.purchase
         self.subnets: HostSubnets = plan.subnets
-        network = network_resources(self, network=plan.parts.network, pool=plan.pool, vpc=hosts.vpc)
+        network = network_resources(self, network=plan.network, pool=plan.pool, vpc=hosts.vpc)
         self.placement_group: ec2.IPlacementGroup | None = network.placement_group
         self.efa_security_group: ec2.ISecurityGroup | None = network.efa_security_group
         self.launch_template: ec2.LaunchTemplate = _launch_template(self, plan, hosts, network)
-        for each in plan.parts.storage.mounts:
+        for each in plan.storage.mounts:
             each.require_near(hosts)
             each.let_in(hosts)
         image = plan.own_image
@@ -194,7 +194,7 @@ def _launch_template(
         scope,
         "LaunchTemplate",
         user_data=ec2.UserData.custom(plan.user_data),
-        block_devices=plan.parts.storage.volumes(plan.machine_image.host_image.image, hosts.encryption_key),
+        block_devices=plan.storage.volumes(plan.machine_image.host_image.image, hosts.encryption_key),
         require_imdsv2=True,
         http_put_response_hop_limit=1,
     )

@@ -9,10 +9,13 @@ from aws_cdk import aws_ec2 as ec2
 
 from gpu_constructs.cdk.arguments import known_number
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
-from gpu_constructs.cluster.capacity.choice import CapacityChoice, CapacityParts
+from gpu_constructs.cluster.capacity.choice import CapacityChoice
 from gpu_constructs.cluster.capacity.images import GpuMachineImage
+from gpu_constructs.cluster.capacity.network import HostNetwork
+from gpu_constructs.cluster.capacity.part import Contribution, HostPart
 from gpu_constructs.cluster.capacity.plan import image_of, types_of
 from gpu_constructs.cluster.capacity.purchase import Purchase
+from gpu_constructs.cluster.capacity.storage import HostStorage
 from gpu_constructs.cluster.capacity.user_data import agent_lines, kernel_lines, settings_of_image, what_hosts_are_told
 from gpu_constructs.cluster.hosts.network import HostSubnets
 from gpu_constructs.errors import IncompatibleError, InvalidValueError
@@ -70,7 +73,9 @@ class EnvironmentPlan:
         instance_types: Names of its instance types, each once.
         pool: What it can launch.
         machine_image: The image of its hosts.
-        parts: Its parts.
+        purchase: How its hosts are bought.
+        storage: Where they keep images and scratch data.
+        network: How they are connected.
         subnets: Where its hosts run.
         launch_template: Properties of ``LaunchTemplateData`` that CDK's launch template has no argument for.
         user_data: The user data of its hosts.
@@ -79,7 +84,9 @@ class EnvironmentPlan:
     instance_types: tuple[str, ...]
     pool: Pool
     machine_image: GpuMachineImage
-    parts: CapacityParts
+    purchase: Purchase
+    storage: HostStorage
+    network: HostNetwork
     subnets: HostSubnets
     launch_template: Mapping[str, object]
     user_data: str
@@ -117,7 +124,7 @@ def plan_environment(choice: CapacityChoice, *, subnets: HostSubnets, region: st
     """
     _require_of_batch(choice)
     names, types = _types(choice)
-    parts = choice.parts()
+    purchase, _, storage, network, _ = parts = choice.parts()
     low, high = _hosts("min_instances", choice.min_instances, 0), _hosts("max_instances", choice.max_instances, 1)
     min_vcpus, max_vcpus = _vcpus(low, high, types)
     needs_one_zone = any(each.needs_one_zone for each in parts)
@@ -140,16 +147,25 @@ def plan_environment(choice: CapacityChoice, *, subnets: HostSubnets, region: st
     )
     _require_one_shape(pool)
     image = _image(choice.image, types).in_region(region)
-    reservation, launch_template = _bought(parts.purchase)
-    pool = _with_parts(replace(pool, image=image.host_image), parts, reservation)
-    pool, user_data = _set_up(pool, parts, image.host_image)
+    reservation, launch_template = _bought(purchase)
+    pool = _with_parts(replace(pool, image=image.host_image), parts)
+    pool = replace(
+        pool,
+        bought=Bought(option=purchase.option, reservation=reservation),
+        allocation=_ON_SPOT if purchase.option is PurchaseOption.SPOT else _ON_DEMAND,
+        # Of one plain interface, the launch template says nothing.
+        interfaces=pool.interfaces if network.has_efa else (),
+    )
+    pool, user_data = _set_up(pool, storage, image.host_image)
     require_yes(pool, *_ASKED, arguments=_ARGUMENTS)
     require_allowed(pool, _ARGUMENTS)
     return EnvironmentPlan(
         instance_types=names,
         pool=pool,
         machine_image=image,
-        parts=parts,
+        purchase=purchase,
+        storage=storage,
+        network=network,
         subnets=subnets,
         launch_template=launch_template,
         user_data=user_data,
@@ -209,30 +225,26 @@ def _require_one_shape(pool: Pool) -> None:
         )
 
 
-def _with_parts(pool: Pool, parts: CapacityParts, reservation: Reservation | None) -> Pool:
+def _with_parts(pool: Pool, parts: Iterable[HostPart]) -> Pool:
     for part in parts:
         pool = part.applied_to(pool)
     for part in parts:
         part.require_possible(pool)
     # For a compute environment of any template, which counts in vCPUs, the rule says nothing.
     require_yes(replace(pool, kind=PoolKind.AUTO_SCALING_GROUP), "GPU164")
-    return replace(
-        pool,
-        bought=Bought(option=parts.purchase.option, reservation=reservation),
-        allocation=_ON_SPOT if parts.purchase.option is PurchaseOption.SPOT else _ON_DEMAND,
-        # Of one plain interface, the launch template says nothing.
-        interfaces=pool.interfaces if parts.network.has_efa else (),
+    return pool
+
+
+def _set_up(pool: Pool, storage: HostStorage, image: HostImage) -> tuple[Pool, str]:
+    system = image.image.operating_system
+    adds = Contribution(
+        agent=dict(settings_of_image(image)), boot_commands=list(kernel_lines(system, pool.instance_types))
     )
-
-
-def _set_up(pool: Pool, parts: CapacityParts, image: HostImage) -> tuple[Pool, str]:
-    storage, system = parts.storage.contribution(pool), image.image.operating_system
-    settings = {**settings_of_image(image), **storage.agent}
-    told = what_hosts_are_told(system, "", settings)
+    storage.contribute(adds, pool)
+    told = what_hosts_are_told(system, "", adds.agent)
     agent = tuple(pair for pair in told.agent if pair[0] != "ECS_CLUSTER")  # which AWS Batch names
     told = replace(told, format=UserDataFormat.MIME, agent=agent, local_disks=pool.user_data.local_disks)
-    lines = (*agent_lines(system, settings), *kernel_lines(system, pool.instance_types), *storage.boot_commands)
-    return replace(pool, user_data=told), _archive_of(lines)
+    return replace(pool, user_data=told), _archive_of((*agent_lines(system, adds.agent), *adds.boot_commands))
 
 
 def _hosts(argument: str, value: int, smallest: int) -> int:
