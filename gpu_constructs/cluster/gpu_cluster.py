@@ -362,7 +362,7 @@ class GpuCluster(AsCluster):
         Raises:
             InvalidValueError: An argument is wrong by itself, or nothing of the share of a host would be left.
         """
-        self.hosts.room_for_daemons(room_of(cpu=cpu, memory_mib=memory_mib))()
+        self.hosts.room_for_daemons(room_of(cpu=cpu, memory_mib=memory_mib))
 
     def _make_all(self, plans: Sequence[CapacityPlan]) -> list[GpuCapacity]:
         made = [GpuCapacity(self, plan.pool.name, hosts=self.hosts, plan=plan) for plan in plans]

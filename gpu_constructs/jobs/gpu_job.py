@@ -126,7 +126,7 @@ class GpuJob(StartedJob):
         require_interfaces(workload, of_interfaces, _ARGUMENTS)
         super().__init__(scope, construct_id)
         groups = self._groups(cluster, security_groups) if task.interfaces else []
-        mounted = [ready for each in groups[:1] for ready in task_definition.caches.connect(each)]
+        mounted = [ready for each in groups[:1] for ready in task_definition.let_reach_caches(each)]
         hosts = cluster.hosts
         self._run: JobRun = JobRun(
             partition=hosts.place[0],

@@ -26,7 +26,6 @@ from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.same_place import service_of_this_account
 from gpu_constructs.cdk.state_parts import State
 from gpu_constructs.cdk.tokens import is_token
-from gpu_constructs.cluster.hosts.alarms import AlarmsOfTasks
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.errors import IncompatibleError, shown
 from gpu_constructs.jobs.data import JobData, JobPlaces, require_key
@@ -48,7 +47,7 @@ class StartedJob(Construct):
     alarm: cloudwatch.Alarm
     task_definition: GpuTaskDefinition
     data: tuple[JobData, ...]
-    _alarms: AlarmsOfTasks
+    _hosts: ClusterHosts
     _places: JobPlaces
     _run: JobRun
     _more: tuple[str, ...] = ()
@@ -75,8 +74,8 @@ class StartedJob(Construct):
         task.keep_old_revisions()
         # A provider cannot leave the cluster while a task uses it.
         self.state_machine.node.add_dependency(hosts.association.services_depend_on, *after)
-        self._alarms = hosts.alarms
-        self._alarms.add(self.alarm)
+        self._hosts = hosts
+        hosts.add_alarm(self.alarm)
 
     @checked
     def start_command(self, *, job_input: Mapping[str, object] | None = None) -> str:
@@ -209,7 +208,7 @@ class StartedJob(Construct):
             comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
             treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
         )
-        self._alarms.add(alarm)
+        self._hosts.add_alarm(alarm)
         return alarm
 
     @checked

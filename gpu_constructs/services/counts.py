@@ -17,7 +17,7 @@ from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import UNKNOWN, PoolKind, ServiceScaling, Unknown, Workload, total
 from gpu_constructs.placement import task_slots
-from gpu_constructs.services.deployment import Filling, Percentages, Sharer, sharers_on
+from gpu_constructs.services.deployment import Filling, Percentages, Sharer
 from gpu_constructs.services.metrics import require_here
 from gpu_constructs.services.scaling import Average, Backlog, GpuUse, Requests, ScaleBy, Scaling
 from gpu_constructs.services.target import Targets
@@ -118,7 +118,7 @@ class Counts:
 
     def share(self) -> None:
         """Has the other services of its capacity count its tasks, once it is made."""
-        sharers_on(self.targets.hosts).append(self.sharer)
+        self.targets.hosts.members(Sharer).append(self.sharer)
         self.sharer.tell_others()
         self.filling.join()
 

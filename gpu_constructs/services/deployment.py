@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
-from weakref import WeakKeyDictionary
 
 from gpu_constructs.cdk.arguments import whole_number
 from gpu_constructs.cdk.tokens import is_token
-from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.facts.aws_limits import MAX_PERCENT
 from gpu_constructs.fleet import UNKNOWN, Unknown, Workload, total
@@ -136,14 +134,6 @@ class Sharer:
             each.write(each.percentages)
 
 
-_SHARERS: WeakKeyDictionary[ClusterHosts, list[Sharer]] = WeakKeyDictionary()
-
-
-def sharers_on(hosts: ClusterHosts) -> list[Sharer]:
-    """The services on the hosts of a cluster, whichever stacks they are in; each is added once it is made."""
-    return _SHARERS.setdefault(hosts, [])
-
-
 def _token_or(given: int | None, number: int) -> int:
     return given if given is not None and is_token(given) else number
 
@@ -177,21 +167,21 @@ class Filling:
     @property
     def shares(self) -> Sequence[CapacityShare]:
         """Its strategy beside those that share its first capacity."""
-        first = self._first
+        first = self.first
         if first is None:
             return self.alone
-        base = bases_of([*_FILLING.get(first, ()), self])[self]
+        base = bases_of([*(each for each in first.hosts.members(Filling) if each.first is first), self])[self]
         return [replace(each, base=base) if each.capacity is first else each for each in self.alone]
 
     def join(self) -> None:
         """Has the others leave room for it, once its service is made or may have another number of tasks."""
-        first = self._first
+        first = self.first
         if first is None:
             return
-        together = _FILLING.setdefault(first, [])
-        if self not in together:
-            together.append(self)
-        for each, base in bases_of(together).items():
+        members = first.hosts.members(Filling)
+        if self not in members:
+            members.append(self)
+        for each, base in bases_of([each for each in members if each.first is first]).items():
             each.write(first, base)
 
     @property
@@ -200,11 +190,9 @@ class Filling:
         return max(each.base for each in self.alone)
 
     @property
-    def _first(self) -> Capacity | None:
+    def first(self) -> Capacity | None:
+        """The first capacity of its order, if it has one."""
         return next((each.capacity for each in self.alone if each.base), None)
-
-
-_FILLING: WeakKeyDictionary[Capacity, list[Filling]] = WeakKeyDictionary()
 
 
 def bases_of(together: Sequence[Filling]) -> dict[Filling, int]:

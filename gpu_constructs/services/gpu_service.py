@@ -19,7 +19,7 @@ from gpu_constructs.cluster.hosts.given_cluster import require_gpu_cluster
 from gpu_constructs.fleet import PoolKind, Workload, total
 from gpu_constructs.placement import pool_needs, task_slots
 from gpu_constructs.services.counts import Counts
-from gpu_constructs.services.deployment import Filling, Percentages, Sharer, sharers_on
+from gpu_constructs.services.deployment import Filling, Percentages, Sharer
 from gpu_constructs.services.load_balanced_service import LoadBalancedService
 from gpu_constructs.services.scaling import ScaleBy
 from gpu_constructs.services.security_rules import connect, write_rules_once
@@ -164,7 +164,7 @@ class GpuService(LoadBalancedService):
             given=(min_healthy_percent, max_healthy_percent),
             write=self._deploy_with,
         )
-        sharer.count(sharers_on(cluster.hosts))
+        sharer.count(cluster.hosts.members(Sharer))
         percent = sharer.percentages
         workload = percent.on(workload)
         require_home(workload, used, cluster.cluster, _ARGUMENTS)
@@ -224,7 +224,7 @@ class GpuService(LoadBalancedService):
         keep_exported(used, scope)
         # A provider cannot leave the cluster while a service uses it, so the service has to go first
         # (containers-roadmap issue 631).
-        self.node.add_dependency(cluster.hosts.association.services_depend_on, *task_definition.caches.connect(self))
+        self.node.add_dependency(cluster.hosts.association.services_depend_on, *task_definition.let_reach_caches(self))
         write_rules_once(self, scope, cluster.hosts)
         self.service_connect_ports = connect(self, cluster.hosts, options.get("service_connect_configuration"))
         if connects:

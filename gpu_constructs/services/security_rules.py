@@ -20,7 +20,7 @@ not take for the rule that CDK writes: the one may come while the other is there
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeAlias, cast
 from weakref import WeakKeyDictionary
 
@@ -226,31 +226,11 @@ class _Server:
                 group.connections.allow_from(client, port, _WHY)
 
 
-@dataclass(slots=True)
-class _Members:
-    """The services of a cluster that are in Service Connect, as far as they are defined.
+@dataclass(frozen=True, slots=True)
+class _Client:
+    """A security group by which servers know clients."""
 
-    Attributes:
-        servers: Those that have names.
-        clients: Security groups by which servers know all of them.
-    """
-
-    servers: list[_Server] = field(default_factory=list)
-    clients: dict[ec2.ISecurityGroup, None] = field(default_factory=dict)
-
-    def add_client(self, client: ec2.ISecurityGroup) -> None:
-        if client not in self.clients:
-            self.clients[client] = None
-            for server in self.servers:
-                server.let_in(client)
-
-    def add_server(self, server: _Server) -> None:
-        self.servers.append(server)
-        for client in self.clients:
-            server.let_in(client)
-
-
-_MEMBERS: WeakKeyDictionary[ClusterHosts, _Members] = WeakKeyDictionary()
+    group: ec2.ISecurityGroup
 
 
 def connect(service: ecs.Ec2Service, hosts: ClusterHosts, configuration: object) -> tuple[ec2.Port, ...]:
@@ -266,15 +246,20 @@ def connect(service: ecs.Ec2Service, hosts: ClusterHosts, configuration: object)
     """
     if configuration is None:
         return ()
-    members = _MEMBERS.setdefault(hosts, _Members())
+    clients, servers = hosts.members(_Client), hosts.members(_Server)
     task, services = service.task_definition, cast("Sequence[object]", _of(configuration, "services") or ())
     has_interface = task.network_mode is ecs.NetworkMode.AWS_VPC
     ports = tuple(_port(task, each, has_interface=has_interface) for each in services)
     groups = _groups_here(service) if has_interface else hosts.cluster.connections.security_groups
-    for each in [_join(service, hosts)] if has_interface else groups:
-        members.add_client(each)
+    for client in map(_Client, [_join(service, hosts)] if has_interface else groups):
+        if client not in clients:
+            clients.append(client)
+            for server in servers:
+                server.let_in(client.group)
     if ports:
-        members.add_server(_Server(groups=groups, ports=ports))
+        servers.append(_Server(groups=groups, ports=ports))
+        for client in clients:
+            servers[-1].let_in(client.group)
     return ports
 
 

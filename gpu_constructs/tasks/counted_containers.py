@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from aws_cdk import aws_ecs as ecs
@@ -179,22 +179,17 @@ class CountedContainers:
         self._task = with_proxy(self._task)
         write_size(self._resource, self.task)
 
-    def room_for_daemons(self, share: FairShare) -> Callable[[], None]:
+    def room_for_daemons(self, share: FairShare) -> None:
         """Makes room for daemons in sizes that were not given.
 
         Args:
             share: What daemons keep of each host with NVIDIA GPUs.
 
-        Returns:
-            What does so, and can no longer fail.
-
         Raises:
             InvalidValueError: The other containers take all of the share of a host that is left.
         """
-        task = self._task
         if any(each.hosts.runs_daemons_on(each.pool) for each in self._capacity):
-            task = beside_daemons(task, self._shared_sizes, pools=self._pools, kept=share)
-        return partial(self._resize, task)
+            self._resize(beside_daemons(self._task, self._shared_sizes, pools=self._pools, kept=share))
 
     @property
     def _kept_by_daemons(self) -> FairShare:

@@ -11,7 +11,7 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
-from constructs import Construct
+from constructs import Construct, IDependable
 from typing_extensions import Unpack
 
 from gpu_constructs.cdk.arguments import name as require_name
@@ -130,6 +130,7 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
             self, with_proxy(task) if service_connect else task, capacity=self.capacity, log_group=self.log_group
         )
         self.server: ModelServer | None = None
+        self._runners: list[ecs.Ec2Service | ec2.ISecurityGroup] = []
         for hosts in {id(each.hosts): each.hosts for each in capacity}.values():
             hosts.tasks.append(self.counted)
 
@@ -143,7 +144,19 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         """Its volumes, those of the caches of its servers among them."""
         from gpu_constructs.tasks.models.cache_storage import CacheVolumes  # noqa: PLC0415 - for those who call this
 
-        return CacheVolumes(self, self.capacity, network_mode=self.task.network_mode)
+        return CacheVolumes(self, self.capacity, network_mode=self.task.network_mode, runners=self._runners)
+
+    def let_reach_caches(self, runner: ecs.Ec2Service | ec2.ISecurityGroup) -> list[IDependable]:
+        """Lets the tasks of a service or a job reach the caches; those that are added later are connected as well.
+
+        Args:
+            runner: The service, or the security group of a job.
+
+        Returns:
+            What it has to wait for, until they can be mounted.
+        """
+        self._runners.append(runner)
+        return self.caches.connected(runner) if "caches" in self.__dict__ else []
 
     @called_like(ecs.TaskDefinition.add_container)
     @written_if_refused

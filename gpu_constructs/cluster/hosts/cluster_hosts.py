@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
@@ -16,7 +17,6 @@ from gpu_constructs.cdk.arguments import name as require_name
 from gpu_constructs.cdk.calls import stack_of
 from gpu_constructs.cdk.same_place import require_same_place, require_same_stage
 from gpu_constructs.cdk.tokens import is_token, known_text
-from gpu_constructs.cluster.hosts.alarms import AlarmsOfTasks
 from gpu_constructs.cluster.hosts.association import ClusterAssociation
 from gpu_constructs.cluster.hosts.network import HostSubnets, require_hosts_here, require_storage_in
 from gpu_constructs.cluster.hosts.permissions import ManagedRoles, host_permissions, let_key_be_used
@@ -25,8 +25,11 @@ from gpu_constructs.placement import NOTHING_KEPT, FairShare
 from gpu_constructs.placement.destinations import carries_gpus
 
 if TYPE_CHECKING:
+    from aws_cdk import aws_cloudwatch as cloudwatch
     from aws_cdk import aws_efs as efs
     from aws_cdk import aws_kms as kms
+
+_Member = TypeVar("_Member")
 
 _NO_CONTROLLER = "@aws-cdk/aws-ecs:disableExplicitDeploymentControllerForCircuitBreaker"
 
@@ -34,8 +37,8 @@ _NO_CONTROLLER = "@aws-cdk/aws-ecs:disableExplicitDeploymentControllerForCircuit
 class Resizable(Protocol):
     """A task definition whose sizes follow what daemons leave of its hosts."""
 
-    def room_for_daemons(self, share: FairShare) -> Callable[[], None]:
-        """What makes room for them, once it is called."""
+    def room_for_daemons(self, share: FairShare) -> None:
+        """Makes room for them."""
 
 
 class ClusterHosts:
@@ -70,7 +73,6 @@ class ClusterHosts:
         kept: What daemons keep of each host with NVIDIA GPUs, before tasks share it.
         are_measured: Whether a daemon measures the GPUs of its Auto Scaling groups, see `GpuCluster.add_monitoring`.
         tasks: Task definitions for the hosts, so far.
-        alarms: Alarms of jobs on the hosts, of which the monitoring tells.
     """
 
     def __init__(
@@ -107,7 +109,9 @@ class ClusterHosts:
         self.kept: FairShare = NOTHING_KEPT
         self.are_measured: bool = False
         self.tasks: list[Resizable] = []
-        self.alarms: AlarmsOfTasks = AlarmsOfTasks()
+        self._alarms: list[cloudwatch.Alarm] = []
+        self._tell_of: Callable[[cloudwatch.Alarm], None] | None = None
+        self._members: defaultdict[type, list[object]] = defaultdict(list)
         self._connections: dict[ec2.IConnectable, ec2.Connections] = {}
         self._seen_without_groups: dict[str, ecs.ICluster] = {}
         is_own = isinstance(cluster, ecs.Cluster) and (is_new or cluster.stack == self.stack)
@@ -176,11 +180,7 @@ class ClusterHosts:
         return len(self.cluster.connections.security_groups) > ("security_group" in self.__dict__)
 
     def require_same_vpc(self, storage: ec2.IConnectable, *, argument: str) -> None:
-        """Refuses shared storage that is certain to be in another VPC; what was found once is not asked again.
-
-        Raises:
-            IncompatibleError: It is in another one.
-        """
+        """Refuses shared storage that is certain to be in another VPC; what was found once is not asked again."""
         if storage not in self._connections:
             connections = storage.connections
             require_storage_in(self._vpc_id, connections, argument=argument)
@@ -320,27 +320,34 @@ class ClusterHosts:
         """Whether daemons run on the hosts of a pool: those of Auto Scaling groups that have NVIDIA GPUs."""
         return pool.kind is not PoolKind.MANAGED_INSTANCES and carries_gpus(pool)
 
-    def room_for_daemons(self, share: FairShare) -> Callable[[], None]:
+    def members(self, kind: type[_Member]) -> list[_Member]:
+        """What services on the hosts know of each other, by its class, whichever stacks they are in."""
+        return cast("list[_Member]", self._members[kind])
+
+    def add_alarm(self, alarm: cloudwatch.Alarm) -> None:
+        """Adds an alarm of what runs on the hosts, such as a job, of which those are told that are told of all."""
+        self._alarms.append(alarm)
+        if self._tell_of is not None:
+            self._tell_of(alarm)
+
+    def tell_of_alarms(self, tell_of: Callable[[cloudwatch.Alarm], None]) -> None:
+        """Says who is told of the alarms that were and are added."""
+        self._tell_of = tell_of
+        for each in self._alarms:
+            tell_of(each)
+
+    def room_for_daemons(self, share: FairShare) -> None:
         """Keeps CPU and memory of each host with NVIDIA GPUs for daemons, in task definitions before and after.
 
         Args:
             share: What the daemons take, besides those that room is kept for already.
 
-        Returns:
-            What does so, and can no longer fail.
-
         Raises:
             InvalidValueError: Nothing of a share of a host would be left for a container.
         """
-        kept = FairShare(cpu=self.kept.cpu + share.cpu, memory_mib=self.kept.memory_mib + share.memory_mib)
-        changes = [each.room_for_daemons(kept) for each in self.tasks]
-
-        def keep() -> None:
-            self.kept = kept
-            for change in changes:
-                change()
-
-        return keep
+        self.kept = FairShare(cpu=self.kept.cpu + share.cpu, memory_mib=self.kept.memory_mib + share.memory_mib)
+        for each in self.tasks:
+            each.room_for_daemons(self.kept)
 
     @cached_property
     def managed_roles(self) -> ManagedRoles:

@@ -75,7 +75,7 @@ class GpuMonitoring(Construct):
     ) -> None:
         limits = of_kind("alarms", alarms, AlarmLimits, example="AlarmLimits(idle_minutes=None)")
         require_topic("notify", notify, hosts.stack)
-        keep_room = hosts.room_for_daemons(KEPT)
+        hosts.room_for_daemons(KEPT)
         super().__init__(scope, construct_id)
         self.hosts: ClusterHosts = hosts
         self.notify: sns.ITopic | None = notify
@@ -115,9 +115,7 @@ class GpuMonitoring(Construct):
         self.recovery: GpuRecovery | None = None
         if notify is not None:
             let_alarms_publish(self, notify, hosts)
-        hosts.alarms.tell(self._alarms.tell_of)
-        # Last, since sizes in task definitions are not taken back if something is refused after it.
-        keep_room()
+        hosts.tell_of_alarms(self._alarms.tell_of)
         hosts.are_measured = True
 
     @property

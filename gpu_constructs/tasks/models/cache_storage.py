@@ -243,19 +243,27 @@ class CacheVolumes:
         task: The task definition.
         capacity: Where its tasks may run.
         network_mode: Its network mode.
+        runners: What runs it so far and later.
 
     Attributes:
         names: Names of volumes that it has; ECS refuses two of one name, and CDK writes both.
     """
 
-    def __init__(self, task: ecs.TaskDefinition, capacity: Sequence[Capacity], *, network_mode: object) -> None:
+    def __init__(
+        self,
+        task: ecs.TaskDefinition,
+        capacity: Sequence[Capacity],
+        *,
+        network_mode: object,
+        runners: Sequence[Runner],
+    ) -> None:
         self.names: set[str] = set()
         self._task = task
         self._capacity = capacity
         # The agent mounts from the network of such a task ("netns" in GetDriverOptions of amazon-ecs-agent).
         self._mounts_from_task = network_mode == "awsvpc"
         self._volumes: dict[CacheStorage, str] = {}
-        self._services: list[Runner] = []
+        self._runners = runners
 
     def free_name(self, name: str) -> str:
         """This name, or with a number after it where a volume has it."""
@@ -287,27 +295,19 @@ class CacheVolumes:
                 for hosts in dict.fromkeys(each.hosts for each in self._capacity):
                     hosts.let_into(cache.file_system, task=self._task)
             self._volumes[cache] = name
-            for service in self._services:
-                service.node.add_dependency(*self._connected(service, cache))
+            for runner in self._runners:
+                runner.node.add_dependency(*self._connected(runner, cache))
         return self._volumes[cache]
 
-    def connect(self, service: Runner) -> list[IDependable]:
-        """Lets the tasks of a service or a job reach the caches; those that are added later are connected as well.
+    def connected(self, runner: Runner) -> list[IDependable]:
+        """What a runner has to wait for, which can reach the caches then."""
+        return [ready for cache in self._volumes for ready in self._connected(runner, cache)]
 
-        Args:
-            service: The service, or the security group of a job.
-
-        Returns:
-            What it has to wait for, until they can be mounted.
-        """
-        self._services.append(service)
-        return [ready for cache in self._volumes for ready in self._connected(service, cache)]
-
-    def _connected(self, service: Runner, cache: CacheStorage) -> list[IDependable]:
+    def _connected(self, runner: Runner, cache: CacheStorage) -> list[IDependable]:
         if not isinstance(cache, EfsStorage):
             return []
         if self._mounts_from_task:
-            cache.reach_from_tasks(service)
+            cache.reach_from_tasks(runner)
         return [cache.file_system.mount_targets_available]
 
 
