@@ -15,10 +15,17 @@ from pathlib import Path
 from typing import TypedDict, TypeVar, cast
 
 from gpu_constructs.account import answers, changes, refresh
-from gpu_constructs.account.answers import InstanceTypeInfo
+from gpu_constructs.account.answers import (
+    CorrectionRow,
+    DevicesRow,
+    FamilyRow,
+    InstanceTypeInfo,
+    NetworkRow,
+    QuotaRow,
+    TypeRow,
+)
 from gpu_constructs.account.changes import family_of
 from gpu_constructs.account.refresh import Gap
-from gpu_constructs.account.rows import CorrectionRow, DevicesRow, FamilyRow, NetworkRow, QuotaRow, TypeRow
 from tools import ec2_dump
 
 __all__ = ["CURATED", "Built", "build"]

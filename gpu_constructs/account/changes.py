@@ -6,7 +6,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
-from gpu_constructs.account.rows import FamilyRow, QuotaRow, TypeRow
+from gpu_constructs.account.answers import FamilyRow, QuotaRow, TypeRow
 from gpu_constructs.facts.records import Row
 
 _SHOWN = 6

@@ -14,7 +14,7 @@ from gpu_constructs.account.calls import Clients, clients_of
 from gpu_constructs.account.deadline import Deadline
 from gpu_constructs.account.live.as_template import launch_templates_of
 from gpu_constructs.account.live.described import Answers, Thing, answers, short_name, text, thing
-from gpu_constructs.account.live.subjects import definition_of, described_as, nearest_of
+from gpu_constructs.account.live.subjects import definition_of, described_as
 from gpu_constructs.account.problems import ERRORS, Call, code_of, problem_of
 from gpu_constructs.errors import GpuConstructsError, UnknownNameError, brief, shown
 from gpu_constructs.facts.values import dataclass
@@ -238,7 +238,9 @@ def clusters_of(
         found = tuple(each["PhysicalResourceId"] for each in clusters if each.get("PhysicalResourceId"))
     except ERRORS as error:
         if isinstance(error, ClientError) and _NO_STACK in str(error):
-            raise _unknown_stack(clients, stack, region, by_when) from error
+            where = f"in {region}" if region else "in the region of the profile"
+            fix = "--region REGION names another region, and --cluster NAME a cluster"
+            raise GpuConstructsError(f"there is no stack {shown(stack)} {where}", argument="STACK", fix=fix) from error
         problem = problem_of(error, _call(permission, region, if_denied="--cluster NAME"))
         raise GpuConstructsError(problem.text, fix=problem.fix or None) from error
     if not found:
@@ -246,26 +248,6 @@ def clusters_of(
             f"stack {brief(stack)} has no ECS cluster", fix="name the stack of the cluster, or --cluster"
         )
     return found
-
-
-def _unknown_stack(clients: Clients, stack: str, region: str | None, deadline: Deadline) -> UnknownNameError:
-    """There is no such stack; those of nearly its name are named, if the credentials may list them."""
-
-    def read() -> list[str]:
-        pages = clients("cloudformation", region).get_paginator("describe_stacks").paginate()
-        return [str(each["StackName"]) for page in islice(pages, _PAGES) for each in page["Stacks"]]
-
-    try:
-        there = deadline.call("cloudformation:DescribeStacks", read)
-    except ERRORS:
-        there = []
-    return UnknownNameError(
-        f"there is no stack {shown(stack)}{f' in {region}' if region else ' in the region of the profile'}",
-        argument="STACK",
-        value=stack,
-        nearest=nearest_of(stack, there),
-        otherwise="--region REGION names another region, and --cluster NAME a cluster",
-    )
 
 
 def _cluster(asking: _Asking) -> None:

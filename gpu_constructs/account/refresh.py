@@ -10,8 +10,8 @@ from operator import attrgetter
 from typing import Any, cast, get_args, get_origin, get_type_hints, is_typeddict
 
 from gpu_constructs.account import answers, changes
+from gpu_constructs.account.answers import DevicesRow, FamilyRow, QuotaRow, TypeRow
 from gpu_constructs.account.changes import family_of
-from gpu_constructs.account.rows import DevicesRow, FamilyRow, QuotaRow, TypeRow
 from gpu_constructs.facts.drivers import driver_support
 from gpu_constructs.facts.image_table import IMAGES
 from gpu_constructs.facts.model import Accelerators, Architecture, Vendor

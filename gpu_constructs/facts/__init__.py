@@ -56,7 +56,6 @@ from gpu_constructs.facts.images import (
 from gpu_constructs.facts.model import (
     Accelerators,
     Architecture,
-    Correction,
     FamilyTraits,
     InstanceType,
     LocalDisk,
@@ -78,7 +77,6 @@ __all__ = [
     "Architecture",
     "Choice",
     "Compatibility",
-    "Correction",
     "DeclaredInstanceType",
     "DriverSupport",
     "Drivers",

@@ -7,8 +7,6 @@ Nothing here knows where the data comes from; that is `catalogue`.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import field
 from enum import Enum
 
 from gpu_constructs.facts.values import dataclass
@@ -65,7 +63,7 @@ class Accelerators:
         count: Whole devices; 0 on a fractional type such as g6f.large.
         logical_count: Devices that the operating system sees; 1 on g6f.large.
         partition: The part of a whole device that one logical device is: 1.0, or 0.125 on g6f.large.
-        memory_mib: Memory of one logical device in MiB as the API reports it (after `Correction`), None if unknown.
+        memory_mib: Memory of one logical device in MiB as the API reports it, or corrected; None if unknown.
         generation: The maker's architecture name, such as ``Ada``; None outside NVIDIA.
         compute_capability: CUDA compute capability as (major, minor); None outside NVIDIA.
         interconnect: What joins the devices of one host, such as ``NVSwitch 900GB/s`` or ``PCIe``, which a single
@@ -182,25 +180,6 @@ class FamilyTraits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Correction:
-    """A value of the API that is wrong, and what stands in the catalogue instead.
-
-    Attributes:
-        field: The corrected field, such as ``accelerators.memory_mib``.
-        reported: What the API reports.
-        corrected: What the catalogue holds.
-        reason: Why the report is taken for an error.
-        source: Where the corrected value is from.
-    """
-
-    field: str
-    reported: int | float | str | None
-    corrected: int | float | str | None
-    reason: str
-    source: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class InstanceType:
     """One EC2 instance type; ``str()`` of it is its AWS name.
 
@@ -223,8 +202,6 @@ class InstanceType:
         replaced_by: The type to move to from a previous generation: at least as many devices, each with at least as
             much memory, vCPUs and host memory aside; None where it is not superseded or no type has as many.
         declared: Whether a user declared it, so that no data has it; see `gpu_constructs.facts.declared`.
-        sources: Where each field that no API gives is from: field name to source.
-        corrections: Values of the API that were taken for errors.
     """
 
     name: str
@@ -244,8 +221,6 @@ class InstanceType:
     note: str | None = None
     replaced_by: str | None = None
     declared: bool = False
-    sources: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False)
-    corrections: tuple[Correction, ...] = ()
 
     def __hash__(self) -> int:
         # A name stands for one type; hashing forty fields is what makes a set of types slow.

@@ -20,7 +20,6 @@ from gpu_constructs.facts.budget import BYTES, MESSAGE
 from gpu_constructs.facts.model import (
     Accelerators,
     Architecture,
-    Correction,
     FamilyTraits,
     InstanceType,
     LocalDisk,
@@ -124,8 +123,6 @@ def decode(file: Row) -> dict[str, InstanceType]:
             traits=traits.get(name.partition(".")[0], no_traits),
             note=row.get("note"),
             replaced_by=row.get("replaced_by"),
-            sources=_sources(row, file["families"].get(name.partition(".")[0], {}), file["sources"]),
-            corrections=tuple(Correction(**correction) for correction in row.get("corrections", ())),
         )
         for name, row in file["instance_types"].items()
     }
@@ -145,16 +142,6 @@ def _network(row: Row) -> Network:
 
 def _frozen(row: Row) -> dict[str, Any]:
     return {name: tuple(value) if isinstance(value, list) else value for name, value in row.items()}
-
-
-def _sources(row: Row, family: Row, shared: dict[str, str]) -> dict[str, str]:
-    parts = {"accelerators": row.get("accelerators", {}), "network": row.get("network", {}), "traits": family}
-    known = {*row, *(f"{part}.{field}" for part, fields in parts.items() for field in fields)}
-    sources = {field: source for field, source in shared.items() if field in known}
-    if "source" in row:
-        own = ("vcpus", "memory_mib", "architecture", "accelerators", *(["network"] if "network" in row else ()))
-        sources.update(dict.fromkeys(own, row["source"]))
-    return sources
 
 
 _Form: TypeAlias = "tuple[str, Callable[[object], bool]]"

@@ -23,15 +23,18 @@ from gpu_constructs.fleet.host import (
     INSTANCE_ATTRIBUTES,
     NAME_OF_DEPLOY,
     NO_USER_DATA,
+    NOTHING_SAID,
     PIECE,
     RESERVED_TCP,
     RESERVED_UDP,
     TASK_INTERFACES,
     HostAction,
+    LaunchDetails,
     LocalDiskUse,
     NetworkInterface,
     UserData,
     UserDataFormat,
+    Volume,
 )
 from gpu_constructs.fleet.keys import (
     CHECKS_GPUS,
@@ -42,7 +45,6 @@ from gpu_constructs.fleet.keys import (
     METADATA_KEY,
     RESERVED_INSTANCES,
 )
-from gpu_constructs.fleet.launch_details import NOTHING_SAID, LaunchDetails, Volume
 from gpu_constructs.fleet.origin import Origin, Place, SourceLine, Subnet, written_subnet_id, written_zone
 from gpu_constructs.fleet.pool import HostImage, HostSetup, Pool, PoolKind, Shape, TypeChoice, values_of
 from gpu_constructs.fleet.purchase import (

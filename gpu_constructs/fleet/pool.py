@@ -16,8 +16,7 @@ from gpu_constructs.facts import (
 )
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet.group import GroupSettings
-from gpu_constructs.fleet.host import NO_USER_DATA, NetworkInterface, UserData
-from gpu_constructs.fleet.launch_details import NOTHING_SAID, LaunchDetails
+from gpu_constructs.fleet.host import NO_USER_DATA, NOTHING_SAID, LaunchDetails, NetworkInterface, UserData
 from gpu_constructs.fleet.origin import Origin, Subnet
 from gpu_constructs.fleet.purchase import Bought, InstanceRequirements
 from gpu_constructs.fleet.unknown import UNKNOWN, Unknown

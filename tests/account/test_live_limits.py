@@ -12,7 +12,7 @@ from botocore.exceptions import ClientError
 
 from gpu_constructs.account.deadline import Deadline
 from gpu_constructs.account.live_cluster import about, clusters_of
-from gpu_constructs.errors import GpuConstructsError, UnknownNameError
+from gpu_constructs.errors import GpuConstructsError
 from tests.account.recorded import Recorded
 
 
@@ -61,10 +61,8 @@ def test_a_list_without_an_end_is_cut_and_said(names: int, read: int) -> None:
         about(Endless(names, services=[], tasks=[]), cluster="demo", name="1", deadline=Deadline(60))
 
 
-def test_a_stack_that_does_not_exist_is_said_with_those_that_are_nearly_called_so() -> None:
+def test_a_stack_that_does_not_exist_is_said() -> None:
     said = {"Error": {"Code": "ValidationError", "Message": "Stack with id Dmeo does not exist"}}
     gone: dict[str, Exception] = {"list_stack_resources": ClientError(said, "ListStackResources")}
-    account = Recorded(gone, Stacks=[{"StackName": "Demo"}, {"StackName": "Network"}])
-    with pytest.raises(UnknownNameError, match="STACK: there is no stack 'Dmeo' in us-east-1") as refused:
-        clusters_of(account, stack="Dmeo", region="us-east-1")
-    assert refused.value.nearest == ("Demo",)
+    with pytest.raises(GpuConstructsError, match="STACK: there is no stack 'Dmeo' in us-east-1; fix: --region"):
+        clusters_of(Recorded(gone), stack="Dmeo", region="us-east-1")

@@ -10,6 +10,7 @@ from functools import cache
 import pytest
 
 from gpu_constructs.facts import InstanceType, PurchaseClass, accelerated, general, regions
+from gpu_constructs.facts.records import read
 
 from .second_set import FIELDS, SETS, Value, header, priced_regions, reviewed, statements
 
@@ -93,7 +94,11 @@ def fields_of() -> dict[str, set[tuple[str, str]]]:
 
 def said_of(each: InstanceType, fact: str) -> bool:
     """Whether a source that the catalogue does not have a fact of a type from was compared with it."""
-    own = each.sources.get("network", "") if fact in {"EFA interfaces", "network interfaces"} else ""
+    own = (
+        str(read("accelerated")["instance_types"].get(each.name, {}).get("source", ""))
+        if fact in {"EFA interfaces", "network interfaces"}
+        else ""
+    )
     return any(
         field in FACTS[fact] and repository not in own and FIELDS[field](each) is not None
         for repository, field in fields_of().get(each.name, ())

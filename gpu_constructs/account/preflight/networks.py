@@ -20,8 +20,7 @@ from gpu_constructs.account.preflight.check import (
     unchecked,
 )
 from gpu_constructs.account.preflight.offers import SUBNETS_CALL, subnets_of
-from gpu_constructs.account.preflight.running import INSTANCES, Host, own, running
-from gpu_constructs.account.preflight.shares import shares
+from gpu_constructs.account.preflight.running import INSTANCES, Host, own, running, shares
 from gpu_constructs.fleet import Pool, Unknown
 from gpu_constructs.placement.reasons import listed
 

@@ -22,8 +22,7 @@ from gpu_constructs.account.preflight.check import (
     unchecked,
 )
 from gpu_constructs.account.preflight.reservations import RESERVATION_CALLS, is_written, named_in, reserved
-from gpu_constructs.account.preflight.running import INSTANCES, ON_DEMAND, Host, own, running
-from gpu_constructs.account.preflight.shares import Share
+from gpu_constructs.account.preflight.running import INSTANCES, ON_DEMAND, Host, Share, own, running
 from gpu_constructs.check.planning.fleet_plan import QuotaNeed
 from gpu_constructs.facts import accelerated, general, known_type
 from gpu_constructs.fleet import Pool, PurchaseOption, Unknown

@@ -12,7 +12,6 @@ from threading import Thread
 from typing import TypeAlias
 
 from gpu_constructs.account.preflight.account import ACCOUNT, SETTINGS, in_account
-from gpu_constructs.account.preflight.blocks import BLOCK_OFFERINGS
 from gpu_constructs.account.preflight.check import (
     Ask,
     Check,
@@ -27,7 +26,7 @@ from gpu_constructs.account.preflight.check import (
 from gpu_constructs.account.preflight.networks import SUBNETS
 from gpu_constructs.account.preflight.offers import IMAGES, TYPES
 from gpu_constructs.account.preflight.quotas import QUOTAS
-from gpu_constructs.account.preflight.reservations import RESERVATIONS
+from gpu_constructs.account.preflight.reservations import BLOCK_OFFERINGS, RESERVATIONS
 from gpu_constructs.check.planning import plan
 from gpu_constructs.errors import shown
 from gpu_constructs.facts.names import may_be_region, nearest_regions

@@ -1,13 +1,17 @@
-"""Hosts that run now, as far as the credentials may see them: those of the pools themselves, and all others."""
+"""Hosts that run now, those of the pools themselves and all others, and what several pools have to share.
+
+Hosts are those that the credentials may see. Things such as subnets are counted once for all pools that use them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from gpu_constructs.account.preflight.check import Ask, Call, Row
 from gpu_constructs.facts import known_type
 from gpu_constructs.facts.values import dataclass
-from gpu_constructs.fleet import Pool, PoolKind
+from gpu_constructs.fleet import Pool, PoolKind, Unknown
+from gpu_constructs.placement.reasons import listed
 
 INSTANCES = Call(service="ec2", operation="DescribeInstances")
 ON_DEMAND, SPOT = "on-demand", "spot"
@@ -91,3 +95,47 @@ def _host(row: Row) -> Host:
 def _vcpus(row: Row) -> int:
     options = row.row("CpuOptions")
     return int(options.number("CoreCount") * options.number("ThreadsPerCore"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """Things, and the pools that have no others.
+
+    Attributes:
+        ids: The ids of the things; they have to be enough for all of these pools.
+        pools: The pools.
+    """
+
+    ids: frozenset[str]
+    pools: tuple[Pool, ...]
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """The pools of which it is not known how many hosts they can have."""
+        return tuple(each.name for each in self.pools if isinstance(each.max_instances, Unknown))
+
+    @property
+    def hosts(self) -> int:
+        """Hosts at MaxSize of all pools of which that is known."""
+        return sum(0 if isinstance(each.max_instances, Unknown) else each.max_instances for each in self.pools)
+
+    @property
+    def names(self) -> str:
+        """Whose they are, such as `` of A and B``; empty for one pool."""
+        return "" if len(self.pools) == 1 else f" of {listed([each.name for each in self.pools])}"
+
+
+def shares(own: Iterable[str], used: Sequence[tuple[Pool, frozenset[str]]]) -> Iterator[Share]:
+    """What a pool has for itself, then with all pools that share something with it, or with one that does.
+
+    Args:
+        own: What it can use.
+        used: All pools with what they can use, this one among them.
+    """
+    ids, before = frozenset(own), frozenset[str]()
+    found = ids
+    while found != before:
+        before = found
+        found = found.union(*(each for _, each in used if each & found))
+    for of in dict.fromkeys((ids, found)):
+        yield Share(ids=of, pools=tuple(pool for pool, each in used if each and each <= of))
