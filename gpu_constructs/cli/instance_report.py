@@ -1,4 +1,4 @@
-"""What ``gpu-constructs instances`` found, as tables of two widths and as JSON."""
+"""What ``gpu-constructs instances`` found, as a table and as JSON."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from string import ascii_lowercase
 
 from gpu_constructs.check.planning.model_memory import MEMORY_FRACTION, ModelMemory, gpus_that_hold
 from gpu_constructs.cli.output import Line, pieces, table, width_of
-from gpu_constructs.facts import RECORDED, Accelerators, Choice, InstanceType, Offer
+from gpu_constructs.facts import RECORDED, Accelerators, Choice, Offer
 from gpu_constructs.facts.prices import Price
 from gpu_constructs.facts.values import dataclass
 
@@ -52,30 +52,23 @@ class _Column:
     is_number: bool = False
 
 
-def as_lines(found: Found, *, wide: bool) -> Iterator[Line]:
-    """The report for people.
-
-    Args:
-        found: What there is.
-        wide: Whether every column is shown, or those alone for which 80 columns are enough.
-    """
+def as_lines(found: Found) -> Iterator[Line]:
+    """The report for people."""
     if found.memory is not None:
         yield from memory_lines(found.memory)
     if not found.offers:
         yield from _nothing(found)
         yield from _of_gigabytes(found)
         return
-    columns = (*_COLUMNS, *_MORE) if wide else (*_NARROW, _LIST)
     lists = {each: letter for letter, each in zip(ascii_lowercase, _lists(found), strict=False)}
     rows = [
-        [lists.get(_list_of(offer), "") if column is _LIST else column.cell(found, offer) for column in columns]
+        [lists.get(_list_of(offer), "") if column is _LIST else column.cell(found, offer) for column in _COLUMNS]
         for offer in found.offers
     ]
-    numbers = [each.title for each in columns if each.is_number]
-    width = 1000 if wide else width_of(sys.stdout)
-    yield from table([each.title for each in columns], rows, width=width, right=numbers)
+    numbers = [each.title for each in _COLUMNS if each.is_number]
+    yield from table([each.title for each in _COLUMNS], rows, width=width_of(sys.stdout), right=numbers)
     yield []
-    for (region, day), letter in () if wide else lists.items():
+    for (region, day), letter in lists.items():
         yield [(f"{letter}: on-demand list price of {region}, {day}", "aside")]
     yield from _remarks(found)
 
@@ -144,11 +137,7 @@ def _count(found: Found, offer: Offer) -> str:
 
 def _model(_: Found, offer: Offer) -> str:
     devices = offer.instance_type.accelerators
-    return "" if devices is None else devices.model
-
-
-def _short_model(found: Found, offer: Offer) -> str:
-    name = _model(found, offer)
+    name = "" if devices is None else devices.model
     return name if len(name) <= _MODEL_WIDTH else f"{name[: _MODEL_WIDTH - 1]}…"
 
 
@@ -157,11 +146,6 @@ def _gib_each(_: Found, offer: Offer) -> str:
     devices = offer.instance_type.accelerators
     memory = None if devices is None else devices.memory_mib
     return "" if memory is None else f"{memory * 10 // _MIB_PER_GIB / 10:.1f}"
-
-
-def _compute(_: Found, offer: Offer) -> str:
-    devices = offer.instance_type.accelerators
-    return "" if devices is None else _capability(devices) or ""
 
 
 def _capability(devices: Accelerators) -> str | None:
@@ -173,43 +157,18 @@ def _dollars(amount: float | None) -> str:
     return "" if amount is None else f"{amount:.2f}"
 
 
-_TYPE = _Column(title="type", cell=lambda _, offer: offer.instance_type.label)
-_DEVICES = _Column(title="count", cell=_count, is_number=True)
-_GIB = _Column(title="GiB", cell=_gib_each, is_number=True)
-_VCPUS = _Column(title="vCPUs", cell=lambda _, offer: str(offer.instance_type.vcpus), is_number=True)
-_HOUR = _Column(title="$/hour", cell=lambda _, offer: _dollars(offer.usd_per_hour), is_number=True)
-_EACH = _Column(title="$/GPU", cell=lambda _, offer: _dollars(offer.usd_per_accelerator_hour), is_number=True)
 _LIST = _Column(title="", cell=lambda _found, _offer: "")
-_NARROW = (_TYPE, _DEVICES, _Column(title="accelerator", cell=_short_model), _GIB, _VCPUS, _HOUR, _EACH)
-_COLUMNS = (_TYPE, _DEVICES, _Column(title="accelerator", cell=_model), _GIB, _VCPUS, _HOUR, _EACH)
-_MORE = (
-    _Column(title="list price of", cell=lambda _, offer: " ".join(_list_of(offer))),
-    _Column(title="compute", cell=_compute, is_number=True),
-    _Column(
-        title="host GiB",
-        cell=lambda _, offer: f"{offer.instance_type.memory_mib / _MIB_PER_GIB:g}",
-        is_number=True,
-    ),
-    _Column(title="arch", cell=lambda _, offer: str(offer.instance_type.architecture)),
-    _Column(title="network", cell=lambda _, offer: offer.instance_type.network.performance or ""),
-    _Column(title="EFA", cell=lambda _, offer: "yes" if offer.instance_type.network.efa_supported else ""),
-    _Column(title="joined by", cell=lambda _, offer: _interconnect(offer.instance_type)),
-    _Column(
-        title="instance store, GB",
-        cell=lambda _, offer: str(offer.instance_type.local_storage_gb or ""),
-        is_number=True,
-    ),
-    _Column(
-        title="regions",
-        cell=lambda _, offer: "" if offer.instance_type.declared else str(len(offer.instance_type.regions)),
-        is_number=True,
-    ),
-    _Column(title="purchase", cell=lambda _, offer: " ".join(map(str, offer.instance_type.purchase_classes))),
+_COLUMNS = (
+    _Column(title="type", cell=lambda _, offer: offer.instance_type.label),
+    _Column(title="count", cell=_count, is_number=True),
+    _Column(title="accelerator", cell=_model),
+    _Column(title="GiB", cell=_gib_each, is_number=True),
+    _Column(title="vCPUs", cell=lambda _, offer: str(offer.instance_type.vcpus), is_number=True),
+    _Column(title="$/hour", cell=lambda _, offer: _dollars(offer.usd_per_hour), is_number=True),
+    _Column(title="$/GPU", cell=lambda _, offer: _dollars(offer.usd_per_accelerator_hour), is_number=True),
+    _LIST,
 )
-
-
-def _interconnect(found: InstanceType) -> str:
-    return "" if found.accelerators is None else found.accelerators.interconnect or ""
+"""What 80 columns are enough for; JSON has every fact."""
 
 
 def as_facts(found: Found) -> dict[str, object]:

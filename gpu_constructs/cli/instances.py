@@ -67,7 +67,7 @@ def define(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--max-results", metavar="N", help="the first N; default: all")
     add_configuration(parser)
-    add_format(parser, "wide", "names")
+    add_format(parser, "names")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -180,7 +180,7 @@ def _write(found: Found, form: str) -> None:
     elif form == "names" and names:
         sys.stdout.write("".join(f"{each}\n" for each in names))
     else:
-        show(as_lines(found, wide=form == "wide"), sys.stderr if form == "names" else sys.stdout)
+        show(as_lines(found), sys.stderr if form == "names" else sys.stdout)
 
 
 _SIZE = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?)([mbt])", re.IGNORECASE)

@@ -234,7 +234,7 @@ OPTIONS = [
         min_size=1,
         max_size=3,
     ),
-    st.sampled_from(["text", "wide", "json"]),
+    st.sampled_from(["text", "json"]),
 )
 @settings(max_examples=times(30), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_value_is_answered_or_refused_in_words(

@@ -9,8 +9,8 @@
     for result in preflight(check_files(["cdk.out"], rules=()).fleet, asker(None)):
         print(result.verdict, result.check, result.subject, result.text, result.fix)
 
-Where things are: `check` has the words that every check uses and reads what AWS answered, `run` lists all checks and the
-policy that they need, and asks them, region by region. Only `asking` imports boto3.
+Where things are: `check` has the words that every check uses and reads what AWS answered, `run` lists all checks with
+the policy that they need, and asks them, region by region. Only `asking` imports boto3.
 """
 
 from gpu_constructs.account.preflight.check import Check, Result, Verdict
