@@ -75,7 +75,6 @@ class GroupSettings:
             stack where two stacks have the same one. None where the files that were read do not define a group.
         desired_instances: Hosts that it is set to; None if nothing was written.
         subnets: Subnets that it lists, as far as they are known; only templates say so.
-        has_weights: Whether it gives instance types weights, likewise.
         capacity_of_a_host: What one host counts in its sizes as they are written: 1, its weight, its vCPUs or its MiB;
             unknown where that depends on its type. Only templates have others than 1.
         scale_in_protection: Whether it protects new hosts from scale-in, which managed termination protection needs;
@@ -90,7 +89,6 @@ class GroupSettings:
     name: str | None = field(default=None, compare=False)
     desired_instances: int | Unknown | None = None
     subnets: int = field(default=0, compare=False)
-    has_weights: bool = False
     capacity_of_a_host: int | Unknown = 1
     scale_in_protection: bool | Unknown = field(default=UNKNOWN, compare=False)
     may_be_started_by_others: bool = False

@@ -38,7 +38,7 @@ class ResourceRequirement:
         value: ``"2"``, ``"ALL"``, ``"0.25"``, or whatever else was written; None if nothing was.
         nvidia_mps: The share of a GPU, where the sharing strategy is MPS.
         unknown_keys: Keys that the API does not have, such as ``count``.
-        is_number: Whether the value is written as a number, which CloudFormation turns into a string.
+        is_number: Whether the value is written as a number outside of a template: CloudFormation makes a string of it.
     """
 
     type: str | Unknown = GPU

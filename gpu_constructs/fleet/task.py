@@ -237,7 +237,6 @@ class Task:
         docker_volumes: Its volumes of plugins that do not come with an image of AWS; only templates say so.
         has_task_role: Whether it names a task role; unknown where that is written elsewhere.
         is_part: Whether its containers are known alone, and its own settings are written elsewhere.
-        is_api_request: Whether it is written as the API of ECS takes it, outside of a template.
         attempt_seconds: Seconds after which AWS Batch ends an attempt; None for no limit.
         environments: Names of the compute environments that AWS Batch may place it on; none of a queue of other files,
             None where any may be meant.
@@ -269,7 +268,6 @@ class Task:
     docker_volumes: tuple[DockerVolume, ...] = ()
     has_task_role: bool | Unknown = field(default=UNKNOWN, compare=False)
     is_part: bool = False
-    is_api_request: bool = False
     attempt_seconds: int | Unknown | None = None
     environments: frozenset[str] | None = None
     submissions: tuple[Task, ...] = ()

@@ -143,7 +143,6 @@ def _rules_in(names: tuple[str, ...], *, with_files: bool) -> tuple[Rule, ...]:
 
 
 def _rules_about(context: Context) -> tuple[Rule, ...]:
-    """Those that may find something."""
     names = tuple(name for name, may_find in _ASKED_WHERE.items() if may_find(context))
     return _rules_in(names, with_files=context.files is not None)
 
@@ -235,7 +234,6 @@ def _checked(context: Context, asked: tuple[Rule, ...], work: Work, *, fixes: bo
 
 
 def _cut(rule: str) -> Problem:
-    """What says that a rule may find more."""
     return Problem(about=rule, message=f"{rule} found {FOUND:,} places, and was not asked for more")
 
 

@@ -147,7 +147,6 @@ class Places:
         return self._elsewhere[key]
 
     def _within(self, start: Origin, steps: tuple[str, ...], value: object) -> Origin | None:
-        """The place of a property in a resource or a part of it; the one with a certain value, where there is one."""
         written = self._written(start, steps)
         if not written.paths:
             return None
@@ -157,7 +156,6 @@ class Places:
         return replace(start, path=parameter or (*start.path, *path), line=None, column=None)
 
     def _written(self, start: Origin, steps: tuple[str, ...]) -> _Written:
-        """Where a property is written in a resource or a part of it, found once however many findings ask for it."""
         key = start.file, start.path, steps
         if key not in self._properties:
             above = tuple(str(each).lower() for each in (self._type(start).rpartition("::")[2], *start.path[2:]))
@@ -238,7 +236,6 @@ class Places:
         return self._parts[key]
 
     def _parts_in(self, resource: Resource) -> Sequence[Resource]:
-        """The parts that one resource refers to itself."""
         if resource.reference not in self._referred:
             others = (self._resources.get(each) for each in dict.fromkeys(references_in(resource.properties)))
             self._referred[resource.reference] = tuple(
@@ -274,7 +271,6 @@ class Places:
 
 
 def _at(node: Node, path: Path) -> Node:
-    """What is at a path; None if there is nothing."""
     for step in path:
         if isinstance(node, dict):
             name = step if step in node else next((each for each in node if each.lower() == str(step).lower()), None)
@@ -286,7 +282,6 @@ def _at(node: Node, path: Path) -> Node:
 
 
 def _texts(value: object) -> Iterator[str]:
-    """The values that are looked for, as they are compared."""
     return (str(each) for each in (value if isinstance(value, (list, tuple)) else (value,)) if each is not None)
 
 

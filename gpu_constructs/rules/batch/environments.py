@@ -263,7 +263,6 @@ def _asks_for_zero(task: Task) -> bool:
 
 
 def _jobs(context: Context) -> Iterator[Task]:
-    """GPU jobs, each of which may run on any compute environment here."""
     for task in unassigned(context.fleet):
         if task.scheduler is Scheduler.BATCH and pools_by_hand(context.fleet, task):
             yield task

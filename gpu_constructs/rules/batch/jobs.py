@@ -60,7 +60,6 @@ def _on_demand(pool: Pool) -> str:
 
 
 def _without_gangs(context: Context, pool: Pool) -> str:
-    """Why AWS Batch runs no multi-node job there; empty where it does."""
     if is_managed(context, pool):
         return "of ECS Managed Instances"
     return "Spot" if pool.bought.option is PurchaseOption.SPOT else ""

@@ -147,7 +147,6 @@ class Balancing:
 
     @cached_property
     def _forwarders(self) -> dict[Reference, list[Resource]]:
-        """The listeners and rules themselves that send requests to a target group."""
         found: dict[Reference, list[Resource]] = {}
         for resource in self._index.all(_LISTENER, _RULE):
             for reference in mentioned(resource)[1]:
@@ -182,7 +181,6 @@ class Balancing:
         return () if order.puts_after(service) else tuple(each.logical_id for each in own)
 
     def _balancers_before(self, target_group: Resource) -> Groups:
-        """Every load balancer in front of a target group; none where one is not known."""
         balancers: dict[Reference, Resource] = {}
         for listener in self._listeners.get(target_group.reference, {}).values():
             arn = None if listener is None else _of(listener).get("LoadBalancerArn")
@@ -193,7 +191,6 @@ class Balancing:
         return tuple(balancers.values())
 
     def _groups_before(self, target_group: Resource) -> Groups:
-        """The security groups of every load balancer in front of a target group."""
         balancers = self._balancers_before(target_group)
         return self._security.together(self._once(each, self._groups_of_balancer) for each in balancers)
 
@@ -201,7 +198,6 @@ class Balancing:
         return self._security.listed(_of(balancer), "SecurityGroups")
 
     def _groups_of_tasks(self, service: Section, task: Task) -> Groups:
-        """The security groups of the interfaces or hosts of tasks."""
         if task.network_mode == "awsvpc":
             network = service.section("NetworkConfiguration").section("AwsvpcConfiguration")
             return self._security.listed(network, "SecurityGroups")
@@ -281,7 +277,6 @@ def _covers(ranges: Iterable[Ports], ports: tuple[int, int]) -> bool:
 
 
 def _within(ranges: Iterable[Ports], ports: tuple[int, int]) -> tuple[tuple[int, int], ...]:
-    """What ranges have of some ports."""
     parts = ((max(first, ports[0]), min(last, ports[1])) for first, last in sorted(ranges))
     return tuple((int(first), int(last)) for first, last in parts if first <= last)
 

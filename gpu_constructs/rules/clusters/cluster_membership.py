@@ -55,7 +55,6 @@ def of_the_cluster(context: Context) -> Problems:
 
 
 def _not_listed(workload: Workload) -> Problems:
-    """Providers that a list of capacity providers of the cluster does not name."""
     names = [
         pool.name
         for pool in _pools_with_known_cluster(workload)
@@ -74,7 +73,6 @@ def _not_listed(workload: Workload) -> Problems:
 
 
 def _missing(context: Context, workload: Workload, missing: Iterable[str]) -> Problems:
-    """Providers that no list associates with the cluster."""
     by_fix: dict[str, list[str]] = {}
     for name in missing:
         by_fix.setdefault(_meant(context, workload, name), []).append(name)

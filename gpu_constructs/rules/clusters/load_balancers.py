@@ -263,7 +263,6 @@ def _whose(task: Task) -> str:
 
 
 def _closed(gap: Gap, whose: str) -> str:
-    """What is closed, and by which security group."""
     way, of = ("out", "the load balancer") if gap.is_of_load_balancer else ("in", f"its {whose}")
     group = f"{gap.name}, the security group of {of},"
     if gap.open_ports:
@@ -297,7 +296,6 @@ def _has_dynamic_port(target: _Target) -> bool:
 
 
 def _is_taken(context: Context, port: int) -> bool:
-    """Whether a container may listen on this port of a host."""
     return any(
         task.network_mode == "host"
         or isinstance(each.port_mappings, Unknown)

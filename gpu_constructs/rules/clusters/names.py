@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 from gpu_constructs.errors import shown
 from gpu_constructs.facts.aws_limits import ECS_NAME_FORM, is_ecs_name, reserved_prefix
 from gpu_constructs.facts.budget import LABEL
-from gpu_constructs.fleet import Container, Pool, Scheduler, Task
+from gpu_constructs.fleet import Container, Scheduler, Task
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.fixes import with_container
-from gpu_constructs.rules.finding import Way, Ways, one_way
 from gpu_constructs.rules.rule import Problem, Problems, error
 
 _NONE = "no name, and CloudFormation makes one"
@@ -35,8 +32,7 @@ def accepted(context: Context) -> Problems:
                 value=name,
                 message=f"the capacity provider is called {shown(name)}; "
                 f"{'its name does not begin with aws, ecs or fargate' if prefix else f'a name has {ECS_NAME_FORM}'}",
-                fix=_NONE,
-                ways=(*_renamed(pool, f"gpu-{name[:LABEL]}" if prefix else name), (Way(text=_NONE),)),
+                fix=_another(f"gpu-{name}" if prefix else name, _NONE),
                 one_value=True,
             )
     for task in (each for each in context.tasks if each.scheduler is Scheduler.ECS):
@@ -54,26 +50,12 @@ def _of_task(task: Task, name: str, what: str, container: Container | None = Non
             property_name="Family" if container is None else "Name",
             value=name,
             message=f"{what} {shown(name)}; a {'family' if container is None else 'name'} has {ECS_NAME_FORM}",
-            fix="another name",
-            ways=_called(task, name, container),
+            fix=_another(name, "another name"),
             one_value=True,
         )
 
 
-def _renamed(pool: Pool, name: str) -> Ways:
-    better = _accepted(name)
-    return one_way(f"such as {better}", replace(pool, provider=better)) if better else ()
-
-
-def _called(task: Task, name: str, container: Container | None) -> Ways:
-    better = _accepted(name)
-    if not better or better == name:
-        return ()
-    if container is None:
-        return one_way(f"such as {better}", replace(task, family=better))
-    return one_way(f"such as {better}", with_container(task, container, replace(container, name=better)))
-
-
-def _accepted(name: str) -> str:
-    """The nearest name that ECS accepts."""
-    return re.sub(r"[^A-Za-z0-9_-]+", "-", name[:LABEL]).strip("-")
+def _another(name: str, otherwise: str) -> str:
+    """The nearest name that ECS accepts, or something else where none is left of it."""
+    better = re.sub(r"[^A-Za-z0-9_-]+", "-", name[:LABEL]).strip("-")
+    return f"such as {better}" if better else otherwise

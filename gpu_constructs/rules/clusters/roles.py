@@ -110,7 +110,6 @@ def may_run(context: Context) -> Problems:
 
 
 def _around(parameters: Section, resource: Resource) -> Value:
-    """The target of a rule or a schedule that has these parameters."""
     value: Value = resource.properties
     for step in parameters.path[len(resource.below) : -1]:
         if isinstance(value, Mapping) and isinstance(step, str):

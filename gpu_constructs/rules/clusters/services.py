@@ -186,15 +186,16 @@ def room_for_the_proxy(workload: Workload) -> Problems:
         )
     if task is not None and task.memory_limit_mib is None and not task.is_part:
         memory = task.memory_mib
+        more = f"{PROXY_MEMORY_MIB} MiB and {PROXY_CPU} CPU units more than its containers"
         least = "" if isinstance(memory, Unknown) else f', such as "Memory": "{memory + PROXY_MEMORY_MIB}"'
         yield Problem(
             involves=(task,),
             property_name="ServiceConnectConfiguration",
             message=f"{workload.name} is in Service Connect, and {task.name} has no Memory of its own, from which the "
             "proxy gets its part",
-            fix=f"Memory of the task definition{least}, and its Cpu: {PROXY_MEMORY_MIB} MiB and {PROXY_CPU} CPU units "
-            "more than its containers; in a GpuTaskDefinition service_connect=True, and in the place of an "
-            "ecs.Ec2TaskDefinition, which takes neither, "
+            allowed=f"{more}{least}",
+            fix=f"Memory of the task definition{least}, and its Cpu: {more}; in a GpuTaskDefinition "
+            "service_connect=True, and in the place of an ecs.Ec2TaskDefinition, which takes neither, "
             "ecs.TaskDefinition(compatibility=ecs.Compatibility.EC2, cpu=…, memory_mib=…)",
             is_certain=False,
         )

@@ -113,7 +113,6 @@ def _instead(about: Task | Workload, doubt: _Doubt) -> Ways:
 
 
 def _with(about: Task | Workload, wrong: str, right: str) -> Task | Workload:
-    """A task or a workload with another name in its expressions."""
     name = re.compile(rf"(?<![\w.-]){re.escape(wrong)}(?![\w.-])")
     constraints = tuple(
         replace(each, expression=name.sub(right, each.expression)) if isinstance(each.expression, str) else each
@@ -166,7 +165,6 @@ def _newer_types(fleet: Fleet) -> Iterator[str]:
 
 @lru_cache(maxsize=4096)
 def _doubts(expression: str, named: frozenset[str]) -> tuple[_Doubt, ...]:
-    """Names in an expression that do not exist."""
     query = joined((expression,))
     found: dict[_Doubt, None] = {}
     for each in () if query is None else conditions(query):
@@ -232,7 +230,6 @@ def _rest(one: str, other: str) -> int:
 
 
 def _shared(one: str, other: str) -> int:
-    """How many letters two texts begin with alike."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
@@ -307,7 +304,6 @@ def _traps(expression: str) -> tuple[tuple[str, tuple[str, ...], tuple[str, ...]
 
 
 def _families_that_begin(pattern: Matches, words: set[str]) -> set[str]:
-    """Families of matched types that begin with one of some words."""
     begun = [family for family in _by_family() if family.startswith(tuple(words))] if words else []
     return {family for family in begun if any(_matched(pattern, (each.name for each in _types_of(family))))}
 

@@ -152,7 +152,6 @@ def _lacks(pool: Pool, name: str) -> bool:
 
 
 def _custom_attributes(about: Task | Workload) -> Iterator[str]:
-    """Attributes of the user's own that every host has to have."""
     names = dict.fromkeys(each for text in readable(about.constraints) for each in required_attributes(text))
     return (each for each in names if not each.startswith(_OF_ECS))
 

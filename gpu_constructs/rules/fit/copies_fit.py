@@ -63,7 +63,6 @@ def _may_find_host(context: Context, copies: Copies) -> bool:
 
 
 def _more_hosts(copies: Copies, wanted: int, slots: int) -> Ways:
-    """As many hosts as the copies need, where all of them go to one pool."""
     pool = copies.pools[0]
     if len(copies.pools) > 1 or isinstance(pool.max_instances, Unknown) or not slots:
         return ()
@@ -165,7 +164,6 @@ def a_host_for_each_copy(context: Context) -> Problems:
 
 
 def _room_for(copies: Copies, hosts: int) -> Ways:
-    """As many hosts, where they are of one pool."""
     if len(copies.pools) != 1:
         return ()
     return one_way(f"raise MaxSize to {hosts} hosts", replace(copies.pools[0], max_instances=hosts))

@@ -161,13 +161,11 @@ def _filled_together(context: Context, copies: Iterable[tuple[Copies, int]], pro
 
 
 def _are_scaled(context: Context, names: Iterable[str]) -> bool:
-    """Whether scaling decides on the copies of one of some workloads."""
     scaled = context.once(_scaled)
     return bool(scaled) and not scaled.isdisjoint(names)
 
 
 def _scaled(context: Context) -> frozenset[str]:
-    """The names of workloads on whose copies scaling decides."""
     return frozenset([each.name for each in context.fleet.workloads if each.scaling is not None])
 
 

@@ -131,7 +131,6 @@ def _asked(task: Task) -> str:
 
 
 def _beyond_all(task: Task) -> HostResource:
-    """The resource of which no host with accelerators has as much."""
     demand, hosts = demand_of(task), accelerated()
     if demand.memory_mib > max(each.memory_mib for each in hosts):
         return HostResource.MEMORY
@@ -139,7 +138,6 @@ def _beyond_all(task: Task) -> HostResource:
 
 
 def _largest(task: Task) -> str:
-    """What the largest instance types have of what the task asks for."""
     part = demand_of(task).part
     if part:
         parts = {each.accelerators.partition for each in accelerated() if each.accelerators}

@@ -178,7 +178,6 @@ def two_from_zero(context: Context) -> Problems:
 
 
 def _only_watches(task: Task) -> bool:
-    """Whether each container that asks for GPUs is one that measures them."""
     asking = [each for each in task.containers if each.requirements]
     return all(isinstance(each.image, str) and _WATCHERS.search(each.image) for each in asking)
 
@@ -190,7 +189,6 @@ def _is_open(workload: Workload) -> bool:
 
 @by_identity(maxsize=4)
 def _with_copies(proof: Proof) -> Mapping[str, tuple[str, ...]]:
-    """The workloads whose copies a pool gets, by the name of the pool."""
     found: dict[str, list[str]] = {each.pool.name: [] for each in proof.pools}
     for each in proof.workloads:
         if each.workload.daemon is False and each.workload.task is not None:
@@ -268,7 +266,6 @@ def _wasted(each: PoolProof, idle: Stranded) -> str:
 
 
 def _more_hosts(proof: PoolProof, otherwise: str) -> Ways:
-    """Numbers of hosts with which there may be room, the fewest first."""
     pool, most = proof.pool, proof.pool.max_instances
     if isinstance(most, Unknown):
         return ()

@@ -228,7 +228,6 @@ def _with_primary(pool: Pool) -> Iterator[NetworkInterface]:
 
 
 def _of_type(pool: Pool, kind: str) -> Way:
-    """Another type for the interfaces of one that EC2 does not have."""
     interfaces = tuple(each if each.type in _TYPES else replace(each, type=kind) for each in pool.interfaces)
     return Way(text=f"InterfaceType {kind}", things=(replace(pool, interfaces=interfaces),))
 
@@ -238,7 +237,6 @@ def _efa(pool: Pool) -> list[NetworkInterface]:
 
 
 def _without(pool: Pool) -> list[InstanceType]:
-    """Types that support no EFA, where the launch template asks for it."""
     return [each for each in pool.instance_types if each.network.efa_supported is False] if _efa(pool) else []
 
 
@@ -259,7 +257,6 @@ def _with_efa(pool: Pool, without: Iterable[InstanceType]) -> Ways:
 
 
 def _able(pool: Pool) -> list[InstanceType]:
-    """Types that take all interfaces, as far as is known."""
     without = _without(pool)
     return [each for each in pool.instance_types if each not in without and not any(_misplaced(pool, each))]
 

@@ -166,7 +166,6 @@ def _near(pool: Pool, folder: str) -> tuple[Way, ...]:
 
 
 def _made_for_types(pool: Pool) -> tuple[Image, ...]:
-    """The image that AWS makes for the first type of a pool; none without one."""
     with suppress(IncompatibleError):
         return tuple(map(default_image, pool.instance_types[:1]))
     return ()

@@ -325,7 +325,6 @@ def _undriven(pool: Pool) -> list[_Undriven]:
 
 
 def _with_image(pool: Pool, image: Image, why: str = "") -> Way:
-    """Another image for a pool, with user data in its own form."""
     form, old = pool.user_data.format, pool.image
     was_shell = form in {UserDataFormat.SHELL, UserDataFormat.CLOUD_CONFIG}
     is_other = isinstance(old, Unknown) or image.operating_system is not old.image.operating_system
@@ -389,7 +388,6 @@ def _registers_none(image: Image) -> str:
 
 
 def _alike(instance_type: InstanceType, system: OperatingSystem) -> Image | None:
-    """The Bottlerocket image for a type, where Bottlerocket is what the pool has."""
     if system is not OperatingSystem.BOTTLEROCKET:
         return None
     able = (each for each in IMAGES if each.operating_system is system)

@@ -260,7 +260,6 @@ def nvidia_only(pool: Pool) -> Problems:
 
 
 def _is_accelerated(pool: Pool) -> bool:
-    """Whether its requirements are for hosts with accelerators."""
     return pool.requirements is not None and (
         _asks_accelerators(pool.requirements) or all(each.accelerators for each in pool.instance_types)
     )

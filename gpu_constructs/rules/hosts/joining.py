@@ -131,11 +131,6 @@ def _joins(context: Context, pool: Pool) -> bool:
     return is_member or bool(fleet.tasks or fleet.workloads or fleet.provider_lists)
 
 
-_SUBNETS = {PoolKind.MANAGED_INSTANCES: "Subnets", PoolKind.BATCH: "ComputeResources.Subnets"}
-# Hosts register without them.
-_REPORTS = frozenset({"ecs-telemetry", "monitoring"})
-
-
 @error(
     "GPU228",
     question="can hosts in subnets without a way out reach ECS?",

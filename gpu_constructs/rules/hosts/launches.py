@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from gpu_constructs.errors import brief
-from gpu_constructs.facts import IMAGES, Image, OperatingSystem, instance_type, is_supported
+from gpu_constructs.facts import OperatingSystem
 from gpu_constructs.facts.aws_limits import (
     GP3_IOPS_FOR_EACH_MIB_PER_SECOND,
     GP3_IOPS_INCLUDED,
@@ -16,10 +15,8 @@ from gpu_constructs.facts.aws_limits import (
 )
 from gpu_constructs.facts.image_table import IMAGE_VOLUMES, ROOT_DEVICE, ImageVolume
 from gpu_constructs.facts.servers import is_large
-from gpu_constructs.fleet import HostImage, LocalDiskUse, Pool, PoolKind, Task, Unknown, Volume, Workload
+from gpu_constructs.fleet import LocalDiskUse, Pool, PoolKind, Task, Unknown, Volume, Workload
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.fixes import EXAMPLE_TYPES, of_types
-from gpu_constructs.rules.finding import Way, Ways, first_of, one_way
 from gpu_constructs.rules.hosts.joining import launched
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 from gpu_constructs.rules.words import or_list
@@ -31,9 +28,6 @@ _FIX = (
     "a launch template; in CDK the feature flag @aws-cdk/aws-autoscaling:generateLaunchTemplateInsteadOfLaunchConfig "
     "makes one"
 )
-
-
-_TYPES = (*EXAMPLE_TYPES, "c7i.2xlarge")
 
 
 @error(
@@ -101,22 +95,14 @@ def is_complete(pool: Pool) -> Problems:
         yield Problem(
             message=f"the launch template of {pool.name} names no machine image",
             fix="ImageId",
-            ways=(tuple(_with_image(pool, each) for each in IMAGES if is_supported(each)),),
             property_name="ImageId",
         )
     if pool.kind is PoolKind.AUTO_SCALING_GROUP and _names_no_type(pool):
         yield Problem(
             message=f"neither the launch template nor the group of {pool.name} names an instance type",
             fix="InstanceType",
-            ways=first_of((f"InstanceType, such as {each}", of_types(pool, (instance_type(each),))) for each in _TYPES),
             property_name="InstanceType",
         )
-
-
-def _with_image(pool: Pool, image: Image) -> Way:
-    details = replace(pool.details, names_image=True)
-    new = replace(pool, image=HostImage(image=image), details=details)
-    return Way(text=f"ImageId, such as resolve:ssm:{image.ssm_parameter}", things=(new,))
 
 
 def _names_no_type(pool: Pool) -> bool:
@@ -163,56 +149,39 @@ def volumes_exist(pool: Pool) -> Problems:
                 allowed=f"{_ON_LINUX.gib} GiB or more",
                 message=f"the root volume of {pool.name} has {volume.size_gib} GiB, and the snapshot of its image "
                 f"{_ON_LINUX.gib}",
-                fix="as much as the snapshot, or more",
-                ways=_with_volume(
-                    pool, volume, "100 GiB or more, which images with CUDA take", replace(volume, size_gib=100)
-                ),
+                fix="as much as the snapshot, or more, as images with CUDA take",
             )
         if volume.type == "gp3":
-            for name, value, allowed, fix, better in _refused(volume):
+            for name, value, allowed, fix in _refused(volume):
                 yield Problem(
                     property_name=f"BlockDeviceMappings.Ebs.{name}",
                     value=value,
                     allowed=allowed,
                     message=f"volume {brief(str(volume.device))} of {pool.name} has {name} {value}, and gp3 has "
                     f"{allowed}",
-                    fix=fix if better is None else "values that gp3 has",
-                    ways=() if better is None else _with_volume(pool, volume, fix, better),
+                    fix=fix,
                 )
 
 
-def _with_volume(pool: Pool, old: Volume, text: str, new: Volume) -> Ways:
-    volumes = tuple(new if each is old else each for each in pool.details.volumes)
-    return one_way(text, replace(pool, details=replace(pool.details, volumes=volumes)))
-
-
 def _is_root_of_linux(pool: Pool, volume: Volume) -> bool:
-    """Whether it certainly is the root volume of an ECS-optimized image of Amazon Linux."""
     return pool.has_image_of_aws and pool.operating_system in _AMAZON_LINUX and volume.device == ROOT_DEVICE
 
 
-def _refused(volume: Volume) -> Iterator[tuple[str, int, str, str, Volume | None]]:
+def _refused(volume: Volume) -> Iterator[tuple[str, int, str, str]]:
     size, iops, speed = volume.size_gib, volume.iops, volume.throughput_mib_per_second
     if isinstance(size, int) and size > GP3_MAX_GIB:
-        yield (
-            "VolumeSize",
-            size,
-            f"{GP3_MAX_GIB} at most",
-            f"{GP3_MAX_GIB} or less",
-            replace(volume, size_gib=GP3_MAX_GIB),
-        )
+        yield "VolumeSize", size, f"{GP3_MAX_GIB} at most", f"{GP3_MAX_GIB} or less"
     if isinstance(iops, int) and iops < GP3_IOPS_INCLUDED:
-        yield "Iops", iops, f"{GP3_IOPS_INCLUDED} or more", "leave Iops out", replace(volume, iops=None)
+        yield "Iops", iops, f"{GP3_IOPS_INCLUDED} or more", "leave Iops out"
     if not isinstance(speed, int):
         return
     if not GP3_MIN_MIB_PER_SECOND <= speed <= GP3_MAX_MIB_PER_SECOND:
-        yield "Throughput", speed, f"{GP3_MIN_MIB_PER_SECOND} to {GP3_MAX_MIB_PER_SECOND} MiB/s", _IN_RANGE, None
+        yield "Throughput", speed, f"{GP3_MIN_MIB_PER_SECOND} to {GP3_MAX_MIB_PER_SECOND} MiB/s", _IN_RANGE
     elif not isinstance(iops, Unknown):
         there = iops or GP3_IOPS_INCLUDED
-        most, needed = there // GP3_IOPS_FOR_EACH_MIB_PER_SECOND, speed * GP3_IOPS_FOR_EACH_MIB_PER_SECOND
-        if needed > there:
-            more = replace(volume, iops=needed)
-            yield "Throughput", speed, f"{most} MiB/s at most with {there} IOPS", f"Iops: {needed}", more
+        most = there // GP3_IOPS_FOR_EACH_MIB_PER_SECOND
+        if speed > most:
+            yield "Throughput", speed, f"{most} MiB/s at most with {there} IOPS", "more Iops, or a lower Throughput"
 
 
 @warning(
@@ -274,7 +243,6 @@ def _is_described(pool: Pool) -> bool:
 
 
 def _gib_for_images(pool: Pool) -> int | None:
-    """The size of the volume that container images are on; None where it is not known."""
     system, volumes = pool.operating_system, pool.details.volumes
     if isinstance(system, Unknown) or any(isinstance(each.device, Unknown) for each in volumes):
         return None
@@ -283,7 +251,6 @@ def _gib_for_images(pool: Pool) -> int | None:
 
 
 def _runs_large_image(waiting: Workload | Task) -> bool:
-    """Whether a container is of an image that is known to be large."""
     task = waiting if isinstance(waiting, Task) else waiting.task
     containers = () if task is None else task.containers
     return any(isinstance(each.image, str) and is_large(each.image) for each in containers)

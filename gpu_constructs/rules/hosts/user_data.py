@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import replace
 
 from gpu_constructs.errors import shown
-from gpu_constructs.facts import OperatingSystem, Vendor, image
+from gpu_constructs.facts import OperatingSystem, Vendor
 from gpu_constructs.facts.aws_limits import MAX_USER_DATA_BYTES
 from gpu_constructs.fleet import (
     GPU_SUPPORT,
@@ -15,7 +14,6 @@ from gpu_constructs.fleet import (
     PARTLY_SPOT,
     PIECE,
     UNKNOWN,
-    HostImage,
     LocalDiskUse,
     Pool,
     PoolKind,
@@ -27,9 +25,8 @@ from gpu_constructs.fleet import (
 from gpu_constructs.placement.machine import gpu_support_is_off
 from gpu_constructs.placement.reach import EC2_LAUNCH_TYPES
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.finding import Way, one_way
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
-from gpu_constructs.rules.words import Text, Word, and_list, with_verb
+from gpu_constructs.rules.words import Text, Word, and_list, parts_of, with_verb
 
 _AGENT = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-agent-config.html"
 _CLOUD_INIT = frozenset({UserDataFormat.SHELL, UserDataFormat.CLOUD_CONFIG, UserDataFormat.MIME})
@@ -263,17 +260,9 @@ def can_count(pool: Pool) -> Problems:
         what = "no GPUs" if vendor is None else f"{vendor} devices, which nvidia-smi does not count"
         yield Problem(message=f"its hosts have {what}", fix=_LEAVE_OUT, property_name=_HOOKS, value=True)
     elif not isinstance(pool.image, Unknown) and (why := _NO_SCRIPT.get(pool.image.image.operating_system)):
-        in_shell = replace(pool.user_data, format=UserDataFormat.SHELL, text="")
         yield Problem(
             message=f"{why}, so hosts of image {pool.image.image.name} cannot count their GPUs at boot",
-            fix=_LEAVE_OUT,
-            ways=(
-                *one_way(
-                    "an image of Amazon Linux 2023, such as al2023-gpu",
-                    replace(pool, image=HostImage(image=image("al2023-gpu")), user_data=in_shell),
-                ),
-                (Way(text=_LEAVE_OUT),),
-            ),
+            fix=Text("an image with a shell that AWS supports, or ", *parts_of(_LEAVE_OUT)),
             property_name=_HOOKS,
             value=True,
         )
@@ -283,14 +272,7 @@ def can_count(pool: Pool) -> Problems:
         yield Problem(
             message="its hosts count their GPUs when they boot, and they leave a warm pool of state "
             f"{warm.state} without a boot",
-            fix=_LEAVE_OUT,
-            ways=(
-                *one_way(
-                    "a warm pool of state Stopped",
-                    replace(pool, group=replace(pool.group, warm_pool=replace(warm, state="Stopped"))),
-                ),
-                (Way(text=_LEAVE_OUT),),
-            ),
+            fix=Text("a warm pool of state Stopped, or ", *parts_of(_LEAVE_OUT)),
             property_name=_HOOKS,
             value=True,
             changes="WarmPool.PoolState",

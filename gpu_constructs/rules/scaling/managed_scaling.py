@@ -12,6 +12,7 @@ from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.finding import one_way
 from gpu_constructs.rules.rule import Problem, Problems, error, info, warning
 from gpu_constructs.rules.words import and_list, with_verb
+from gpu_constructs.template.resources.section import Section, overrides_of
 
 
 @info(
@@ -61,14 +62,18 @@ def few_providers(context: Context) -> Problems:
     because="ECS counts hosts, and does not support groups that give instance types weights",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/asg-capacity-providers.html",
 )
-def without_weights(pool: Pool) -> Problems:
-    if pool.has_provider and pool.group.has_weights:
-        yield Problem(
-            property_name="WeightedCapacity",
-            message=f"the group of {pool.name} gives instance types weights, which ECS does not support for a capacity "
-            "provider",
-            fix="overrides without WeightedCapacity",
-        )
+def without_weights(context: Context) -> Problems:
+    for pool in context.fleet.pools:
+        group = None if context.files is None or not pool.has_provider else context.files.group(pool)
+        overrides = () if group is None else overrides_of(Section.of(group, []))
+        if any(each.has("WeightedCapacity") for each in overrides):
+            yield Problem(
+                about=pool,
+                property_name="WeightedCapacity",
+                message=f"the group of {pool.name} gives instance types weights, which ECS does not support for a "
+                "capacity provider",
+                fix="overrides without WeightedCapacity",
+            )
 
 
 @error(

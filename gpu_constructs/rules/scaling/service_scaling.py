@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TypeAlias
-
-from gpu_constructs.fleet import STEPS_IN_PERCENT, ServiceScaling, Unknown, Workload
+from gpu_constructs.fleet import STEPS_IN_PERCENT, Unknown, Workload
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.finding import Way, either, one_way
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 from gpu_constructs.rules.words import Text, Word
 
-_Range: TypeAlias = tuple[int | Unknown | None, int | Unknown | None]
 _BY_QUEUE = "a step scaling policy by numbers of copies on a queue, which has messages without copies as well"
 _REQUESTS = "ALBRequestCountPerTarget"
 _OF_RUNNING_TASKS = frozenset(
@@ -70,11 +65,7 @@ def woken(workload: Workload) -> Problems:
             message="the service may be scaled in to no copies, and nothing scales it out again: "
             f"{', '.join(dict.fromkeys(map(str, followed)))} comes to nothing without copies",
             allowed="1 or more",
-            fix=_BY_QUEUE,
-            ways=(
-                *one_way("a MinCapacity of 1", replace(workload, scaling=replace(workload.scaling, least=1))),
-                (Way(text=_BY_QUEUE),),
-            ),
+            fix=f"a MinCapacity of 1, or {_BY_QUEUE}",
         )
 
 
@@ -114,14 +105,7 @@ def range_in_order(workload: Workload) -> Problems:
             message=Text(Word("MinCapacity"), f" is {low} and ", Word("MaxCapacity"), f" is {high}"),
             one_value=True,
             allowed=f"0 to {high}",
-            fix=Text("a higher ", Word("MaxCapacity"), ", or a lower ", Word("MinCapacity")),
-            ways=either(
-                (Text("a ", Word("MaxCapacity"), f" of {low}"), replace(workload, scaling=replace(scaling, most=low))),
-                (
-                    Text("a ", Word("MinCapacity"), f" of {high}"),
-                    replace(workload, scaling=replace(scaling, least=high)),
-                ),
-            ),
+            fix=Text("a ", Word("MaxCapacity"), f" of {low}, or a ", Word("MinCapacity"), f" of {high}"),
         )
     for least, most in scaling.scheduled:
         first, last = low if least is None else least, high if most is None else most
@@ -130,22 +114,9 @@ def range_in_order(workload: Workload) -> Problems:
                 property_name="ScheduledActions.ScalableTargetAction",
                 value=first,
                 message=f"a scheduled action makes MinCapacity {first} and MaxCapacity {last}",
-                fix="a MaxCapacity in the same action, or a lower MinCapacity",
-                ways=either(
-                    (
-                        f"a MaxCapacity of {first} in the same action",
-                        _scheduled(workload, scaling, (least, most), (least, first)),
-                    ),
-                    (f"a MinCapacity of {last}", _scheduled(workload, scaling, (least, most), (last, most))),
-                ),
+                fix=f"a MaxCapacity of {first} in the same action, or a MinCapacity of {last}",
                 is_certain=False,
             )
-
-
-def _scheduled(workload: Workload, scaling: ServiceScaling, old: _Range, new: _Range) -> Workload:
-    """The workload with another scheduled action in the place of one."""
-    actions = tuple(new if each == old else each for each in scaling.scheduled)
-    return replace(workload, scaling=replace(scaling, scheduled=actions))
 
 
 @warning(

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from itertools import islice
 
 from gpu_constructs.errors import brief, shown
 from gpu_constructs.facts.aws_limits import HEALTH_CHECK_LIMITS, MAX_CONTAINERS
 from gpu_constructs.fleet import Scheduler, Task, Unknown
 from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES, where_accelerated
-from gpu_constructs.rules.evidence.fixes import with_container
-from gpu_constructs.rules.finding import one_way
 from gpu_constructs.rules.rule import Problem, Problems, error
 from gpu_constructs.rules.words import and_list
 
@@ -51,9 +48,6 @@ def health_check(task: Task) -> Problems:
         for key, number in container.health_check:
             low, high = HEALTH_CHECK_LIMITS[key]
             if not low <= number <= high:
-                allowed = high if number > high else low
-                check = tuple((each, allowed if each == key else old) for each, old in container.health_check)
-                within = with_container(task, container, replace(container, health_check=check))
                 yield Problem(
                     container=container,
                     property_name=f"HealthCheck.{key}",
@@ -62,8 +56,7 @@ def health_check(task: Task) -> Problems:
                     f"takes {low} to {high}",
                     allowed=f"{low} to {high}",
                     one_value=True,
-                    fix=f"a {key} that ECS takes",
-                    ways=one_way(_longer(key, high) if number > high else f"a {key} of {low} or more", within),
+                    fix=_longer(key, high) if number > high else f"a {key} of {low} or more",
                 )
 
 

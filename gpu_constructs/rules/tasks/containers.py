@@ -37,7 +37,6 @@ _LEAST_FOR_CUDA_MIB = 128
 # Programs that read what the driver knows and run nothing on a GPU; AWS's example gives nvidia-smi 80 MiB
 # (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu-specifying.html).
 _MONITORS = ("dcgm", "exporter", "nvidia-smi")
-_LESS = "less in the containers"
 _PLENTY_FOR_A_GPU = 4  # vCPUs of the host for each GPU
 
 
@@ -67,14 +66,7 @@ def sizes(task: Task) -> Problems:
         if isinstance(limit, int) and total > limit:
             yield Problem(
                 message=f"the containers of {task.name} ask for {total}{unit} together, and the task has {limit}",
-                fix=_LESS,
-                ways=(
-                    *either(
-                        (f"{name} of the task at least {total}", _of_size(task, name, total)),
-                        (f"no {name} of the task", _of_size(task, name, None)),
-                    ),
-                    (Way(text=_LESS),),
-                ),
+                fix=f"{name} of the task at least {total}, or no {name} of the task, or less in the containers",
             )
 
 
@@ -103,7 +95,9 @@ def memory_for_cuda(task: Task) -> Problems:
                 fix="more Memory, in MiB",
                 ways=(
                     tuple(
-                        Way(text=f"Memory of {each} of the task, in MiB", things=(_of_size(task, "Memory", each),))
+                        Way(
+                            text=f"Memory of {each} of the task, in MiB", things=(replace(task, memory_limit_mib=each),)
+                        )
                         for each in _USUAL_MIB
                     )
                     if is_of_task
@@ -281,10 +275,6 @@ def _with_memory(task: Task, container: Container, mib: int) -> Way:
     return Way(text=Text(Word("Memory"), f" of {mib}, in MiB"), things=(with_container(task, container, larger),))
 
 
-def _of_size(task: Task, name: str, size: int | None) -> Task:
-    return replace(task, cpu_limit=size) if name == "Cpu" else replace(task, memory_limit_mib=size)
-
-
 def _of_gib(task: Task, container: Container, name: str, gib: int) -> Callable[[], Task]:
     mib = gib * 1024
     is_limit = name == "Memory"
@@ -327,17 +317,7 @@ def _sizes(task: Task, container: Container) -> Problems:
                 Word("Memory"),
                 ")",
             ),
-            fix=Text("more ", Word("Memory"), ", or a lower ", Word("MemoryReservation")),
-            ways=either(
-                (
-                    Text(Word("Memory"), f" of {kept} or more"),
-                    with_container(task, container, replace(container, memory_limit_mib=kept)),
-                ),
-                (
-                    Text(Word("MemoryReservation"), f" of {limit} or less"),
-                    with_container(task, container, replace(container, memory_reservation_mib=limit)),
-                ),
-            ),
+            fix=Text(Word("Memory"), f" of {kept} or more, or ", Word("MemoryReservation"), f" of {limit} or less"),
             property_name="MemoryReservation",
             value=kept,
             allowed=f"up to {limit}",

@@ -21,7 +21,7 @@ from gpu_constructs.fleet import (
 from gpu_constructs.fleet.keys import plain
 from gpu_constructs.rules.evidence.accelerated import and_where_submitted, is_gpu
 from gpu_constructs.rules.evidence.fixes import with_container
-from gpu_constructs.rules.finding import Ways, either, first_of, one_way
+from gpu_constructs.rules.finding import Ways, first_of, one_way
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 from gpu_constructs.rules.words import Text, Word, and_list, with_verb
 
@@ -106,7 +106,7 @@ def taken(task: Task) -> Problems:
             yield from _wrong_share(task, container, each)
             # CloudFormation turns a number into a string; the AWS CLI and the SDKs refuse it ("Invalid type for
             # parameter").
-            if each.is_number and task.is_api_request and task.scheduler is Scheduler.ECS:
+            if each.is_number and task.scheduler is Scheduler.ECS:
                 yield Problem(
                     container=container,
                     value=each.value,
@@ -266,16 +266,11 @@ def _wrong_share(task: Task, container: Container, each: ResourceRequirement) ->
             one_value=True,
         )
     if percent is not None and not isinstance(percent, Unknown) and not 1 <= percent <= MAX_PERCENT:
-        limited = shared_as(replace(share, max_compute_percent=MAX_PERCENT))
         yield Problem(
             container=container,
             message=f"container {container.name} limits itself to {percent} % of a GPU (MaxComputePercent), "
             "not 1 to 100",
-            fix=_NO_LIMIT,
-            ways=either(
-                *([] if percent < 1 else [("100", limited)]),
-                (_NO_LIMIT, shared_as(replace(share, max_compute_percent=None))),
-            ),
+            fix=_NO_LIMIT if percent < 1 else f"{MAX_PERCENT}, or {_NO_LIMIT}",
             property_name="SharingStrategy.NvidiaMps.MaxComputePercent",
             value=percent,
             allowed=f"1 to {MAX_PERCENT}",

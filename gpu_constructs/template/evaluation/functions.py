@@ -129,7 +129,6 @@ def _is_list_of_zones(items: Node, at: Evaluator) -> bool:
 
 
 def _counted(text: str | None) -> int | None:
-    """A whole number that counts something; None if it is none, or too large to count anything here."""
     return int(text) if text is not None and text.isdecimal() and len(text) <= DIGITS else None
 
 

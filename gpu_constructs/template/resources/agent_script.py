@@ -222,9 +222,7 @@ class _Reader:
     def _simple(self, words: Sequence[str], *, certain: bool) -> None:
         head = words[0] if words else ""
         variables = list(filter(None, map(_ASSIGNED.fullmatch, words)))
-        if variables and (
-            head in {"declare", "export", "local", "readonly", "typeset"} or len(variables) == len(words)
-        ):
+        if variables and (head in _DECLARES or len(variables) == len(words)):
             for each in variables:
                 # A long one is unknown, so that no text grows by writing variables into it.
                 self.variables[each[1]] = each[2] if certain and len(each[2]) <= LABEL else "$"

@@ -216,7 +216,7 @@ def _requirement(section: Section) -> ResourceRequirement:
         value=section.text("Value"),
         nvidia_mps=mps,
         unknown_keys=beyond,
-        is_number=isinstance(section.get("Value"), (int, float)) and not isinstance(section.get("Value"), bool),
+        is_number=section.path[:1] != ("Properties",) and type(section.get("Value")) in {int, float},
     )
 
 
@@ -258,7 +258,6 @@ def _port_names(section: Section) -> tuple[str, ...] | Unknown:
 
 
 def _note_range(mapping: Section) -> None:
-    """Notes a range of ports that is none."""
     written = mapping.text("ContainerPortRange")
     found = _PORT_RANGE.fullmatch(written) if isinstance(written, str) else None
     if isinstance(written, str) and (found is None or not 0 < int(found[1]) <= int(found[2]) <= LARGEST_PORT):

@@ -38,7 +38,7 @@ from gpu_constructs.template.resources.instance_types import and_also, types_ask
 from gpu_constructs.template.resources.launch import UNKNOWN_LAUNCH, Launch, Launches
 from gpu_constructs.template.resources.networks import Networks, subnets_of, tenancy_in, zones_of
 from gpu_constructs.template.resources.purchases import bought_by_group, bought_by_policy, own_metadata
-from gpu_constructs.template.resources.section import Notes, Section, given, is_list
+from gpu_constructs.template.resources.section import Notes, Section, given, is_list, overrides_of
 
 AUTO_SCALING_GROUP = "AWS::AutoScaling::AutoScalingGroup"
 _WARM_POOL = "AWS::AutoScaling::WarmPool"
@@ -109,8 +109,8 @@ class Groups:
         tenancy = tenancy_in(subnets, launch.setup.tenancy, self._index)
         return Group(
             launch=_with(launch, bought=bought, tenancy=tenancy),
-            min_instances=_hosts(properties.integer("MinSize"), settings),
-            max_instances=_hosts(properties.integer("MaxSize"), settings),
+            min_instances=_hosts(properties.integer("MinSize"), settings, properties),
+            max_instances=_hosts(properties.integer("MaxSize"), settings, properties),
             zones=zones_of(subnets, properties.get("AvailabilityZones"), self._index),
             subnets=subnets_of(subnets, properties.get("AvailabilityZones"), self._index),
             has_no_route_out=self._networks.have_no_route_out(subnets),
@@ -126,7 +126,6 @@ class Groups:
         settings = GroupSettings(
             name=resource.logical_id if is_only else f"{resource.stack}/{resource.logical_id}",
             subnets=len(subnets) if is_list(subnets := properties.get("VPCZoneIdentifier")) else 0,
-            has_weights=_has_weights(properties),
             capacity_of_a_host=_capacity_of_a_host(properties, setup),
             scale_in_protection=properties.flag("NewInstancesProtectedFromScaleIn") or False,
             checks_gpus=own_metadata(resource).get(CHECKS_GPUS) is True,
@@ -134,7 +133,9 @@ class Groups:
             update=self._update(resource, properties),
             may_be_started_by_others=self._schedules.may_start(resource),
         )
-        return settings if desired is None else replace(settings, desired_instances=_hosts(desired, settings))
+        return (
+            settings if desired is None else replace(settings, desired_instances=_hosts(desired, settings, properties))
+        )
 
     def _update(self, resource: Resource, properties: Section) -> HostUpdate | None:
         policy = Section(resource.update_policy, resource.origin, (_UPDATE,), self._notes)
@@ -174,14 +175,6 @@ def _with(launch: Launch, **values: Any) -> Launch:  # noqa: ANN401 - fields of 
     return replace(launch, setup=replace(launch.setup, **values))
 
 
-def _has_weights(properties: Section) -> bool:
-    return any(each.has(_WEIGHT) for each in _overrides(properties))
-
-
-def _overrides(properties: Section) -> tuple[Section, ...]:
-    return properties.section("MixedInstancesPolicy").section("LaunchTemplate").sections("Overrides")
-
-
 def _capacity_of_a_host(properties: Section, setup: TypeChoice) -> int | Unknown:
     """What one host counts in the sizes of its group: 1, its weight, its vCPUs or its MiB; unknown where hosts differ.
 
@@ -194,7 +187,7 @@ def _capacity_of_a_host(properties: Section, setup: TypeChoice) -> int | Unknown
         return _one_of({count(each) for each in setup.instance_types}) if is_whole else UNKNOWN
     if isinstance(kind, Unknown):
         return UNKNOWN
-    weights = {each.integer(_WEIGHT) for each in _overrides(properties)}
+    weights = {each.integer(_WEIGHT) for each in overrides_of(properties)}
     return 1 if weights <= {None} else _one_of(weights)
 
 
@@ -203,15 +196,17 @@ def _one_of(sizes: AbstractSet[int | Unknown | None]) -> int | Unknown:
     return size if isinstance(size, int) and size > 0 else UNKNOWN
 
 
-def _hosts(size: int | Unknown | None, settings: GroupSettings) -> int | Unknown:
+def _hosts(size: int | Unknown | None, settings: GroupSettings, properties: Section) -> int | Unknown:
     """Hosts that a size comes to: they are launched until it is reached, even if the last one goes above it.
 
     Of weights that differ the size stays as written, since ECS takes no weights at all.
     """
     unit = settings.capacity_of_a_host
-    if size is None or isinstance(size, Unknown) or (isinstance(unit, Unknown) and not settings.has_weights):
+    if not isinstance(size, int):
         return UNKNOWN
-    return size if isinstance(unit, Unknown) else -(-size // unit)
+    if isinstance(unit, int):
+        return -(-size // unit)
+    return size if any(each.has(_WEIGHT) for each in overrides_of(properties)) else UNKNOWN
 
 
 def _warm_pool(properties: Section) -> WarmPool:

@@ -173,7 +173,6 @@ class Networks:
 
     @cached_property
     def _routed(self) -> frozenset[Reference | None]:
-        """Route tables with a route."""
         return self._tables(self._index.all(_ROUTE))
 
     @cached_property

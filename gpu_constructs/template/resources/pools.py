@@ -81,7 +81,6 @@ def managed_purchase(launch: Section) -> PurchaseOption | Unknown:
 
 
 def _reservation(launch: Section) -> Reservation | None:
-    """The capacity reservations that Managed Instances run in; None where none are named."""
     if launch.get("CapacityReservations") is None:
         return None
     written = launch.section("CapacityReservations")
@@ -200,7 +199,6 @@ def _may_join(launch: Launch) -> bool:
 
 
 def _told_cluster(launch: Launch, cluster: str | Unknown | None, clusters: Clusters) -> str | Unknown | None:
-    """The cluster of the user data where it is another one."""
     told = launch.cluster
     if isinstance(cluster, Unknown) or (_names_cluster(launch) and told == cluster):
         return None

@@ -106,7 +106,6 @@ def _is_to_assume(statement: Value) -> bool | Unknown:
 
 
 def _listed(written: Mapping[str, Value], key: str) -> list[Value]:
-    """The values of a key, which may be one or a list."""
     value = written.get(key)
     return [*value] if is_list(value) else [] if value is None else [value]
 

@@ -179,7 +179,6 @@ def workload_of(run: Run, name: str, services: Services) -> Workload:
 
 
 def _called(resource: Resource, suffix: str, starter: Starter, request: Section) -> Run:
-    """A call that is written as the API takes it."""
     return Run(
         resource=resource,
         suffix=suffix,

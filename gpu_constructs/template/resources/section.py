@@ -53,6 +53,11 @@ def is_list(value: Value) -> TypeGuard[Sequence[Value]]:
     return isinstance(value, (list, Sequence)) and not isinstance(value, (str, bytes))
 
 
+def overrides_of(group: Section) -> tuple[Section, ...]:
+    """The overrides of a group with a mixed instances policy."""
+    return group.section("MixedInstancesPolicy").section("LaunchTemplate").sections("Overrides")
+
+
 class _Nothing(Mapping[str, Value]):
     """The keys of an object that is only known at deploy time: every one may be there, and none is known."""
 
@@ -243,6 +248,5 @@ class Section:
 
 
 def _kind_of(value: object) -> str:
-    """What a value is, in a word, for a message that must not quote it."""
     kinds = ((str, "a text"), (bool, "true or false"), ((int, float), "a number"), (Mapping, "an object"))
     return next((kind for types, kind in kinds if isinstance(value, types)), "nothing" if value is None else "a list")

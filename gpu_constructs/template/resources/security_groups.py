@@ -118,7 +118,6 @@ class SecurityGroups:
         return any(self._is_open(each) for each in self._index.all(f"AWS::EC2::{EGRESS}"))
 
     def _is_open(self, rule: Resource) -> bool:
-        """Whether a rule that is a resource of its own is for a group that is not known."""
         return self._index.find(rule.properties.get("GroupId"), _GROUP) is None
 
     def open_ports(self, groups: Groups, direction: str, others: Groups) -> Sequence[Ports]:
@@ -195,7 +194,6 @@ class SecurityGroups:
         return _Rules(ports=ports, all_traffic=frozenset(all_traffic))
 
     def _by_group(self, direction: str) -> dict[Reference, list[Section]]:
-        """Rules that are resources of their own, by security group."""
         if direction not in self._alone:
             found = self._alone[direction] = {}
             for resource in self._index.all(f"AWS::EC2::{direction}"):

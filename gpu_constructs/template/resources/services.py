@@ -89,7 +89,6 @@ def _of_both(
 
 
 def _scheduled(target: Section) -> tuple[Range, ...]:
-    """The ranges that scheduled actions set."""
     actions = (each.section("ScalableTargetAction") for each in target.sections("ScheduledActions"))
     return tuple((each.integer("MinCapacity"), each.integer("MaxCapacity")) for each in actions)
 

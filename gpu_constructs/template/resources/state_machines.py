@@ -103,7 +103,6 @@ def _as_text(value: Value) -> Value:
 
 
 def _unfolded(text: str, pieces: Sequence[Value]) -> list[Value]:
-    """A text with its numbered holes as the pieces that they stand for."""
     if _HOLE not in text:
         return [text]
     return [

@@ -305,7 +305,6 @@ def _is_of_one_host(name: str, value: str | Unknown | None, task: Task | None) -
 
 
 def _stops_tasks(value: Value) -> bool:
-    """Whether a state stops tasks, however deep it is."""
     if isinstance(value, Mapping):
         return end_of(value.get("Resource")).endswith(_STOPS) or any(map(_stops_tasks, value.values()))
     return is_list(value) and any(map(_stops_tasks, value))

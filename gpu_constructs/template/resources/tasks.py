@@ -79,7 +79,6 @@ def _wants_iam(policy: Value) -> bool:
 
 
 def _is_known(statement: Mapping[str, Value]) -> bool:
-    """Whether its effect and its actions are written out."""
     return isinstance(statement.get("Effect"), str) and all(isinstance(each, str) for each in _actions(statement))
 
 
@@ -151,7 +150,6 @@ def task_of(resource: Resource, name: str, notes: Notes, index: Index) -> Task:
         docker_volumes=tuple(_docker_volumes(properties)),
         has_task_role=UNKNOWN if resource.is_part else properties.has("TaskRoleArn"),
         is_part=resource.is_part,
-        is_api_request=not resource.below,
         origin=resource.origin,
     )
 

@@ -199,12 +199,6 @@ def test_the_api_takes_no_number_for_a_text(value: object, words: list[str]) -> 
     assert [each.rpartition(", and ")[2] for each in messages] == words
 
 
-def test_cloudformation_turns_a_number_into_a_text() -> None:
-    number = replace(gpu("1"), is_number=True)
-    assert said(taken, fleet_of(task_of(container(number)))) == []
-    assert said(taken, fleet_of(replace(task_of(container(number)), is_api_request=True)))
-
-
 def test_containers_of_one_task_that_share_and_own_gpus_disagree() -> None:
     task = task_of(container(gpu("1"), name="train"), container(mps(), name="serve"))
     finding = only(one_option, fleet_of(task))

@@ -93,7 +93,6 @@ def test_a_group_with_weights_counts_in_those(weights: tuple[int, int], expected
     ]
     pool = pool_of_data({}, {**mixed(*overrides), "MinSize": "0", "MaxSize": "8"})
     assert (pool.max_instances, pool.group.capacity_of_a_host) == expected
-    assert pool.group.has_weights
 
 
 def test_whose_hosts_share_a_machine_is_read() -> None:

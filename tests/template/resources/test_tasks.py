@@ -26,9 +26,9 @@ def container(**keys: Any) -> Container:
     ("written", "read"),
     [
         ({"Type": "GPU", "Value": "2"}, ResourceRequirement.gpus(2)),
-        ({"Type": "GPU", "Value": 1}, ResourceRequirement(value="1", is_number=True)),
+        ({"Type": "GPU", "Value": 1}, ResourceRequirement(value="1")),
         ({"Type": "GPU", "Value": "ALL"}, ResourceRequirement(value="ALL")),
-        ({"Type": "GPU", "Value": 0.25}, ResourceRequirement(value="0.25", is_number=True)),
+        ({"Type": "GPU", "Value": 0.25}, ResourceRequirement(value="0.25")),
         ({"Type": "gpu", "Value": "1"}, ResourceRequirement(type="gpu", value="1")),
         ({"Type": "NeuronDevice", "Value": "ALL"}, ResourceRequirement(type="NeuronDevice", value="ALL")),
         ({"Type": "GPU"}, ResourceRequirement(value=None)),
