@@ -36,16 +36,24 @@ name. `cdk`, `ec2`, `ecs` and the like are CDK's modules under their usual names
 _MODULES = ("gpu_constructs", "gpu_constructs.account.jobs", "gpu_constructs.testing")
 
 _SECTIONS: tuple[tuple[str, str, frozenset[str]], ...] = (
-    ("Cluster", "Which cluster does it run on?", frozenset({"cluster", "hosts"})),
-    ("Capacity", "On which hosts, and how are they bought?", frozenset({"capacity", "managed", "hardware"})),
+    ("Cluster", "Which cluster does it run on?", frozenset({"cluster"})),
+    (
+        "Capacity",
+        "On which hosts, and how are they bought?",
+        frozenset({"cluster.capacity", "cluster.managed", "facts"}),
+    ),
     ("Tasks", "What does a task ask of its host?", frozenset({"tasks"})),
-    ("Services", "What keeps running, and who reaches it?", frozenset({"service", "serving"})),
-    ("Models", "Which server runs a model, and where is the model kept?", frozenset({"models"})),
+    ("Services", "What keeps running, and who reaches it?", frozenset({"services"})),
+    ("Models", "Which server runs a model, and where is the model kept?", frozenset({"tasks.models"})),
     ("Jobs", "What ends, and what starts it?", frozenset({"jobs", "account"})),
-    ("AWS Batch", "What waits in a queue?", frozenset({"batch"})),
-    ("Training", "What runs on several hosts at once?", frozenset({"training"})),
-    ("Monitoring", "What is measured, and who is told?", frozenset({"monitoring"})),
-    ("Security", "What do auditors and closed networks ask for?", frozenset({"security"})),
+    ("AWS Batch", "What waits in a queue?", frozenset({"jobs.batch"})),
+    ("Training", "What runs on several hosts at once?", frozenset({"jobs.training"})),
+    ("Monitoring", "What is measured, and who is told?", frozenset({"cluster.monitoring"})),
+    (
+        "Security",
+        "What do auditors and closed networks ask for?",
+        frozenset({"aws_solutions", "cluster.host_endpoints"}),
+    ),
     ("Checks and errors", "What is refused, and where?", frozenset({"cdk", "errors"})),
     ("Tests of an app", "How does a test ask about GPUs?", frozenset({"testing"})),
 )
@@ -55,18 +63,7 @@ _FOR_OTHER_ROOMS: Mapping[str, frozenset[str]] = {
     "GpuBatchQueue": frozenset({"require_share"}),
     "GpuChecks": frozenset({"name", "rule_ids", "validate", "version"}),
     "GpuMonitoring": frozenset({"watch"}),
-    "GpuTaskDefinition": frozenset(
-        {
-            "free_volume_name",
-            "keep_old_revisions",
-            "keep_room_for_proxy",
-            "kept_by_daemons",
-            "ports_of",
-            "resize",
-            "room_for_daemons",
-            "task_with_ports",
-        }
-    ),
+    "GpuTaskDefinition": frozenset({"caches", "counted", "keep_old_revisions"}),
 }
 """Members without an underscore that modules of the library call, and users have no use for."""
 
@@ -83,7 +80,7 @@ class Part:
     Args:
         name: What it explains, such as ``GpuCluster.add_capacity``.
         thing: That.
-        room: The room of the package that it is of.
+        room: The innermost room of the package with a section that it is of.
         call: The function that users call; None where there is none.
     """
 
@@ -117,13 +114,20 @@ def parts() -> Iterator[Part]:
     groups: dict[str, Any] = {}
     for name, module in names().items():
         thing = getattr(import_module(module), name)
-        room = thing.__module__.split(".")[1]
+        room = _room_of(thing)
         for part in (Part(name, thing, room, _constructor(thing)), *_methods(name, thing, room)):
             yield part
             groups |= _groups(part.call)
     for name, group in groups.items():
         if name not in names():
-            yield Part(name, group, group.__module__.split(".")[1])
+            yield Part(name, group, _room_of(group))
+
+
+def _room_of(thing: type | Callable[..., object]) -> str:
+    """The innermost room with a section that a thing is of."""
+    below = thing.__module__.split(".")[1:]
+    rooms = frozenset().union(*(rooms for _, _, rooms in _SECTIONS))
+    return next(room for end in range(len(below), 0, -1) if (room := ".".join(below[:end])) in rooms)
 
 
 def _constructor(thing: object) -> Callable[..., object] | None:
