@@ -264,7 +264,7 @@ class Task:
     unknown_keys: tuple[str, ...] = ()
     used_keys: tuple[str, ...] = ()
     volumes: tuple[str, ...] | Unknown = field(default=UNKNOWN, compare=False)
-    efs_volumes: tuple[EfsVolume, ...] = ()
+    efs_volumes: tuple[EfsVolume, ...] = field(default=(), compare=False)
     docker_volumes: tuple[DockerVolume, ...] = ()
     has_task_role: bool | Unknown = field(default=UNKNOWN, compare=False)
     is_part: bool = False

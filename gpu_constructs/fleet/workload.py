@@ -122,7 +122,7 @@ class Workload:
     assigns_public_ip: bool = False
     follows_cluster: bool = False
     overrides_others: tuple[tuple[str, Origin], ...] = ()
-    variables: tuple[tuple[str, str, str], ...] = ()
+    variables: tuple[tuple[str, str, str], ...] = field(default=(), compare=False)
     origin: Origin | None = field(default=None, compare=False, repr=False)
 
     @property

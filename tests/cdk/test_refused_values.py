@@ -1,0 +1,138 @@
+"""What a value or a call cannot take by itself is refused under the name of its argument, with what it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import aws_cdk as cdk
+import pytest
+from aws_cdk import aws_ec2 as ec2
+from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_s3 as s3
+
+from gpu_constructs import (
+    AlarmLimits,
+    CapacityChoice,
+    FairShares,
+    GpuConstructsError,
+    GpuMachineImage,
+    GpuShare,
+    HostNeed,
+    HostNetwork,
+    HostReplacement,
+    HostScaling,
+    HostStorage,
+    JobData,
+    JobRetries,
+    ManagedOperation,
+    ManagedPurchase,
+    ManagedStorage,
+    Purchase,
+    TrainingLauncher,
+    WarmHosts,
+)
+from tests.synthesis import Ground, Site
+
+AMI = ec2.MachineImage.generic_linux({"us-east-1": "ami-00000000000000000"})
+BLOCK = "cr-0123456789abcdef0"
+ENDS = datetime(2030, 1, 1, tzinfo=timezone.utc)
+OF_DEPLOY: Any = "${Token[TOKEN.1]}"
+
+
+def _block(**arguments: Any) -> Purchase:
+    return Purchase.capacity_block(BLOCK, **{"instances": 1, "ends": ENDS, **arguments})
+
+
+def _bucket(site: Site) -> s3.IBucket:
+    return s3.Bucket.from_bucket_name(site.stack, "Data", "data-of-jobs")
+
+
+def _container(**arguments: Any) -> Callable[[Site], object]:
+    return lambda site: site.task().add_gpu_container("chat", image=site.image, **arguments)
+
+
+REFUSED: list[tuple[str, Callable[[Any], object], tuple[Any, ...]]] = [
+    # Hosts
+    (
+        "construct_id",
+        lambda value: CapacityChoice(value, instance_types=["g6.xlarge"], max_instances=1),
+        ("", OF_DEPLOY),
+    ),
+    ("on_demand_base", lambda value: Purchase.spot(on_demand_base=value), (-1, 1.5, OF_DEPLOY)),
+    ("reservation_id", lambda value: Purchase.reservations(reservation_id=value), (f"arn:aws:ec2:a:1:x/{BLOCK}",)),
+    ("instances", lambda value: Purchase.reservations(instances=value), (0, -1)),
+    ("ends", lambda value: _block(ends=value), (None, datetime(1, 1, 1, tzinfo=timezone.utc))),
+    ("resource_group_arn", lambda value: ManagedPurchase.reservations(resource_group_arn=value), ("gpus",)),
+    ("scale_in_after_seconds", lambda value: ManagedOperation(scale_in_after_seconds=value), (3601, -2)),
+    ("volume_gib", lambda value: ManagedStorage(volume_gib=value), (0, 1.5)),
+    ("gpus", lambda value: HostNeed(gpus=value), (0, 17)),
+    ("gpu_memory_gib", lambda value: HostNeed(gpu_memory_gib=value), (0, float("nan"), 40960)),
+    ("models", lambda value: HostNeed(models=value), ("L4", ("X1",), ("Inferentia2",))),
+    ("generations", lambda value: HostNeed(generations=value), (("Zen",),)),
+    ("architecture", lambda value: HostNeed(architecture=value), ("riscv",)),
+    ("percent_at_once", lambda value: HostReplacement(percent_at_once=value), (0, 101)),
+    ("replacement", lambda value: HostScaling(replacement=value), ("rolling",)),
+    ("warm_hosts", lambda value: HostScaling(warm_hosts=value), (2,)),
+    ("hosts", lambda value: WarmHosts(hosts=value), (OF_DEPLOY,)),
+    ("images_gib", lambda value: HostStorage(images_gib=value), (0, -1, float("inf"), 30000)),
+    ("placement_group", lambda value: HostNetwork.efa(placement_group=value), ("mine", OF_DEPLOY)),
+    ("security_group", lambda value: HostNetwork.efa(security_group=value), ("sg-1",)),
+    ("driver_branch", lambda value: GpuMachineImage.custom(AMI, driver_branch=value), ("580", 580.1, -5)),
+    ("agent_version", lambda value: GpuMachineImage.custom(AMI, agent_version=value), ("1.107",)),
+    ("root_device", lambda value: GpuMachineImage.custom(AMI, root_device=value), ("xvda", "")),
+    ("release", lambda value: GpuMachineImage.pinned("al2023-gpu", release=value), (cdk.Fn.import_value("R"),)),
+    # Tasks
+    ("memory_mib", lambda value: GpuShare(memory_mib=value), (0, -1, 4096.0, True, "4096")),
+    ("max_compute_percent", lambda value: GpuShare(memory_mib=1, max_compute_percent=value), (0, 101, 0.3)),
+    # Jobs
+    ("path", JobData.directory, ("data", "/a\nb", "/a/../b", "/a/./b", "/a'b", "")),
+    ("no_host", lambda value: JobRetries(no_host=value), (-1, 1.5)),
+    ("exit_codes", lambda value: JobRetries(exit_codes=value), ({0: 1}, {75: -1}, 75)),
+    ("shares", lambda value: FairShares(shares=value), ({}, {"a b": 1}, {"a": 0})),
+    ("processes_per_host", lambda value: TrainingLauncher.torchrun(processes_per_host=value), (0,)),
+    ("idle_minutes", lambda value: AlarmLimits(idle_minutes=value), (-1,)),
+]
+"""An argument, what takes it, and values that it cannot have."""
+
+CALLS: list[tuple[str, Callable[[Site], object]]] = [
+    ("weight", lambda site: site.l4.strategy(weight=-1)),
+    ("base", lambda site: site.l4.strategy(base=100_001)),
+    (
+        "capacity_provider_name",
+        lambda site: [site.capacity("g6.xlarge", name=each, capacity_provider_name="gpu") for each in "AB"],
+    ),
+    ("root_volume_mib_per_second", lambda site: HostStorage(root_volume_mib_per_second=site.number("T"))),
+    ("family", lambda site: site.task(family="a/b")),
+    ("capacity", lambda site: site.task(site.l4, site.l4)),
+    ("gpus", _container(gpus="all")),
+    ("image", lambda site: site.task().add_gpu_container("chat", image="nvidia/cuda")),  # type: ignore[arg-type]
+    ("ipc_mode", lambda site: site.task(site.managed(instance_types=["g6.xlarge"]), ipc_mode=ecs.IpcMode.TASK)),
+    ("memory_limit_mib", _container(memory_mib=1024, memory_limit_mib=1024)),
+    ("prefix", lambda site: JobData.s3(_bucket(site), prefix="a\nb/")),
+    ("prefix", lambda site: JobData.s3(_bucket(site), prefix="a*/")),
+    ("ends", lambda _: _block(starts=ENDS, ends=ENDS - timedelta(days=1))),
+]
+
+
+@pytest.mark.parametrize(
+    ("argument", "takes", "value"),
+    [
+        pytest.param(name, takes, value, id=f"{name} {place}")
+        for name, takes, values in REFUSED
+        for place, value in enumerate(values)
+    ],
+)
+def test_a_value_that_it_cannot_have_is_refused(argument: str, takes: Callable[[Any], object], value: Any) -> None:
+    with pytest.raises(GpuConstructsError) as refused:
+        takes(value)
+    assert refused.value.argument == argument
+    assert refused.value.fix or refused.value.allowed
+
+
+@pytest.mark.parametrize(("argument", "call"), CALLS)
+def test_a_call_that_cannot_be_is_refused(ground: Ground, argument: str, call: Callable[[Site], object]) -> None:
+    with pytest.raises(GpuConstructsError) as refused:
+        call(ground)
+    assert refused.value.argument == argument
