@@ -13,13 +13,13 @@ from botocore.exceptions import ClientError
 from gpu_constructs.account.calls import Clients, clients_of
 from gpu_constructs.account.deadline import Deadline
 from gpu_constructs.account.live.as_template import launch_templates_of
-from gpu_constructs.account.live.described import Answers, Thing, answers, short_name, text, thing
+from gpu_constructs.account.live.described import Answers, Described, Thing, answers, short_name, text, thing
 from gpu_constructs.account.live.subjects import definition_of, described_as
 from gpu_constructs.account.problems import ERRORS, Call, code_of, problem_of
 from gpu_constructs.errors import GpuConstructsError, UnknownNameError, brief, shown
 from gpu_constructs.facts.values import dataclass
 
-__all__ = ["CALLS", "Live", "about", "clients_of", "clusters_of", "hosts_of"]
+__all__ = ["CALLS", "about", "clients_of", "clusters_of", "hosts_of"]
 
 CALLS = (
     "ecs:DescribeClusters",
@@ -63,21 +63,6 @@ _ACTIVITIES = 20
 _DEFINITIONS = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Live:
-    """What was described.
-
-    Args:
-        answers: The answers.
-        denied: Calls that the credentials do not allow, whose answers are not there.
-        cut: Calls whose answers have more than was read, in words.
-    """
-
-    answers: Answers
-    denied: tuple[str, ...]
-    cut: tuple[str, ...] = ()
-
-
 @dataclass(slots=True)
 class _Asking:
     """One cluster in one region, and what was answered so far."""
@@ -101,8 +86,10 @@ class _Asking:
         return answers(self.given)
 
     @property
-    def live(self) -> Live:
-        return Live(answers=self.answers, denied=tuple(dict.fromkeys(self.denied)), cut=tuple(dict.fromkeys(self.cut)))
+    def live(self) -> Described:
+        return Described(
+            answers=self.answers, denied=tuple(dict.fromkeys(self.denied)), cut=tuple(dict.fromkeys(self.cut))
+        )
 
     def ask(self, service: str, operation: str, key: str, **arguments: object) -> None:
         """Keeps the things that a call describes; one that is not allowed is named, and the others go on."""
@@ -149,7 +136,7 @@ def about(
     name: str | None = None,
     region: str | None = None,
     deadline: Deadline | None = None,
-) -> Live:
+) -> Described:
     """Describes a cluster: its services and tasks, its hosts, and what starts hosts for it.
 
     Args:
@@ -176,7 +163,7 @@ def about(
     return asking.live
 
 
-def hosts_of(clients: Clients, *, cluster: str, region: str | None = None) -> Live:
+def hosts_of(clients: Clients, *, cluster: str, region: str | None = None) -> Described:
     """Describes the hosts of a cluster, and what starts hosts for it.
 
     Args:

@@ -10,12 +10,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from gpu_constructs.account.live.described import Answers, answers, parsed
+from gpu_constructs.account.live.described import Described, answers, parsed
 from gpu_constructs.account.live.verified import Check
 from gpu_constructs.cli.output import Line, fix_lines, pieces, say
 from gpu_constructs.errors import GpuConstructsError, InvalidValueError, brief, shown
 from gpu_constructs.facts.budget import BYTES, LABEL, MESSAGE
-from gpu_constructs.facts.values import dataclass
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -43,19 +42,6 @@ def account_part(name: str, *, otherwise: str = "") -> ModuleType:
 _STDIN = "-"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Described:
-    """What is known of a cluster.
-
-    Attributes:
-        answers: What was described.
-        denied: Calls that the credentials do not allow, or whose answers were not read to their end.
-    """
-
-    answers: Answers
-    denied: tuple[str, ...] = ()
-
-
 def add_cluster(parser: argparse.ArgumentParser, *, of_stack: bool = False) -> None:
     """Adds the arguments that say which cluster is asked about, or the clusters of which stack, and by whom."""
     if of_stack:
@@ -74,14 +60,14 @@ def described(arguments: argparse.Namespace, *, name: str) -> Described:
     if arguments.paths:
         return from_files(arguments.paths)
     account = live_part()
-    live = account.about(
+    found: Described = account.about(
         account.clients_of(arguments.profile),
         cluster=arguments.cluster or "default",
         name=name,
         region=arguments.region,
         deadline=deadline(),
     )
-    return Described(answers=live.answers, denied=(*live.denied, *live.cut))
+    return found
 
 
 def clusters_named(arguments: argparse.Namespace, clients: object, **limits: object) -> Sequence[str]:

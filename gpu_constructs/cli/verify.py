@@ -7,11 +7,10 @@ import sys
 from collections.abc import Collection, Sequence
 from itertools import chain
 
-from gpu_constructs.account.live.described import answers
+from gpu_constructs.account.live.described import Described, answers
 from gpu_constructs.account.live.self_test import IMAGE, judged, read_self_test, task_definition
 from gpu_constructs.account.live.verified import Check, verify
 from gpu_constructs.cli.live_answers import (
-    Described,
     add_cluster,
     clusters_named,
     deadline,
@@ -83,12 +82,12 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     found = _found(arguments)
     if arguments.format == "json":
-        facts = [facts_of(name, checks, denied=each.denied) for name, (each, checks) in found.items()]
+        facts = [facts_of(name, checks, denied=each.not_read) for name, (each, checks) in found.items()]
         sys.stdout.write(json_text({"clusters": facts}))
     else:
         width = width_of(sys.stdout)
         lines = (
-            lines_of(name, checks, denied=each.denied, width=width, passed=not arguments.failed)
+            lines_of(name, checks, denied=each.not_read, width=width, passed=not arguments.failed)
             for name, (each, checks) in found.items()
         )
         show(chain.from_iterable(lines), sys.stdout)
@@ -97,7 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _code(found: Collection[tuple[Described, Sequence[Check]]], *, strict: bool) -> int:
     verdicts = [check.passed for _, checks in found for check in checks]
-    is_denied = any(each.denied for each, _ in found)
+    is_denied = any(each.not_read for each, _ in found)
     if (verdicts or is_denied) and all(each is None for each in verdicts):
         return _COULD_NOT
     unchecked = is_denied or None in verdicts or not verdicts
@@ -119,5 +118,4 @@ def _described(arguments: argparse.Namespace) -> dict[str, Described]:
     account = live_part()
     clients, by_when = account.clients_of(arguments.profile), deadline()
     names = clusters_named(arguments, clients, deadline=by_when)
-    lives = {name: account.about(clients, cluster=name, region=arguments.region, deadline=by_when) for name in names}
-    return {name: Described(answers=each.answers, denied=(*each.denied, *each.cut)) for name, each in lives.items()}
+    return {name: account.about(clients, cluster=name, region=arguments.region, deadline=by_when) for name in names}

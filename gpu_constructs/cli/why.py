@@ -6,10 +6,11 @@ import argparse
 import sys
 from collections.abc import Iterator
 
+from gpu_constructs.account.live.described import Described
 from gpu_constructs.account.live.hosts import Cause
 from gpu_constructs.account.live.subjects import subject_called
 from gpu_constructs.account.live.waiting import Diagnosis, why
-from gpu_constructs.cli.live_answers import Described, add_cluster, described
+from gpu_constructs.cli.live_answers import add_cluster, described
 from gpu_constructs.cli.output import Line, add_format, fix_lines, headed, json_text, pieces, show, width_of
 from gpu_constructs.errors import brief
 from gpu_constructs.facts.budget import LABEL, MESSAGE
@@ -75,7 +76,7 @@ def _lines(diagnosis: Diagnosis, found: Described, *, width: int) -> Iterator[Li
         yield [("ECS says:", "title")]
         for event in diagnosis.events:
             yield from pieces("  ", brief(event, MESSAGE), width, style="aside")
-    missing = (*diagnosis.not_looked_at, *found.denied)
+    missing = (*diagnosis.not_looked_at, *found.not_read)
     if diagnosis.waits and missing:
         yield []
         yield from pieces("", brief(f"not looked at: {', '.join(missing)}", MESSAGE), width, style="warning")
@@ -105,5 +106,5 @@ def _facts(diagnosis: Diagnosis, found: Described) -> dict[str, object]:
             for each in diagnosis.causes
         ],
         "events": list(diagnosis.events),
-        "not_looked_at": [*diagnosis.not_looked_at, *found.denied],
+        "not_looked_at": [*diagnosis.not_looked_at, *found.not_read],
     }

@@ -61,6 +61,26 @@ class Answers:
         return tuple(each for found in self.of("Reservations") for each in listed(found, "Instances"))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Described:
+    """What is known of a cluster.
+
+    Attributes:
+        answers: What was described.
+        denied: Calls that the credentials do not allow, whose answers are not there.
+        cut: Calls whose answers have more than was read, in words.
+    """
+
+    answers: Answers
+    denied: tuple[str, ...] = ()
+    cut: tuple[str, ...] = ()
+
+    @property
+    def not_read(self) -> tuple[str, ...]:
+        """Both."""
+        return *self.denied, *self.cut
+
+
 def parsed(written: str, *, file: str) -> Iterator[Thing]:
     """The answers in a text: one after the other, as several commands print them into one pipe.
 
