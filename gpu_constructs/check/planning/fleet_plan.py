@@ -109,12 +109,6 @@ class PoolPlan:
         return tuple(dict.fromkeys(each.start for each in self.tasks if each.start is not None))
 
     @property
-    def in_service(self) -> int | Unknown:
-        """Hosts at the desired counts that take tasks: all but those of the warm pool."""
-        hosts, warm = self.desired.hosts, self.warm
-        return UNKNOWN if isinstance(hosts, Unknown) or isinstance(warm, Unknown) else hosts - warm
-
-    @property
     def is_scaled(self) -> bool:
         """Whether ECS moves the number of its hosts, up to MaxSize."""
         return _is_scaled(self.pool)
