@@ -17,11 +17,8 @@ import pytest
 
 from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.facts import (
-    Verdict,
     accelerated,
-    compatibility,
     default_image,
-    image,
     instance_type,
 )
 
@@ -85,11 +82,6 @@ REFUSED = {
 }
 """Types that no ECS image drives: the mechanism, and what to use instead."""
 
-BOTTLEROCKET_X86 = (
-    "g4dn g5 g6 g6e g6f g7e gr6 gr6f p3 p3dn p4d p4de p5 p5e p5en p6-b200 p6-b300".split()  # noqa: SIM905
-)
-"""Families that AWS lists for Bottlerocket on x86_64."""
-
 
 def test_the_table_is_about_every_accelerated_type_and_no_other() -> None:
     named = {each.name for each in accelerated() if each.family in CHOICE}
@@ -111,15 +103,3 @@ def test_a_type_without_an_image_is_answered_with_another_type(name: str) -> Non
     assert refused.value.value == name
     assert (refused.value.fix or "").endswith(instead)
     assert instance_type(instead).family in CHOICE
-
-
-@pytest.mark.parametrize("variant", [2, 3, 4])
-def test_bottlerocket_may_be_chosen_for_what_aws_lists(variant: int) -> None:
-    x86, arm = (image(f"bottlerocket-ecs-{variant}-nvidia-{architecture}") for architecture in ("x86_64", "arm64"))
-    for each in (each for each in accelerated() if each.family in CHOICE):
-        listed = compatibility(x86, each).verdict
-        if each.family in BOTTLEROCKET_X86:
-            assert listed is not Verdict.CANNOT, each
-        else:
-            assert listed is (Verdict.UNCONFIRMED if each.family in {"g3", "g3s", "g7"} else Verdict.CANNOT), each
-        assert compatibility(arm, each).verdict is (Verdict.DRIVES if each.family == "g5g" else Verdict.CANNOT), each

@@ -26,10 +26,6 @@ def test_the_first_gpu_that_has_a_format_has_it_and_the_one_before_does_not(name
     assert capability(BEFORE[name]) < precision(name).lowest <= capability(FIRST[name])
 
 
-def test_half_precision_starts_between_maxwell_and_pascal() -> None:
-    assert capability("M60") < precision("fp16").lowest < capability("V100")
-
-
 @pytest.mark.parametrize(
     ("alias", "name"),
     [("BF16", "bf16"), (" fp8 ", "fp8"), ("bfloat16", "bf16"), ("e4m3", "fp8"), ("nvfp4", "fp4"), ("half", "fp16")],
@@ -44,11 +40,6 @@ def test_an_unknown_format_is_refused_in_few_words(name: str) -> None:
         precision(name)
     assert len(str(caught.value)) < 250
     assert "bf16" in str(caught.value)
-
-
-def test_a_near_miss_names_what_was_meant() -> None:
-    with pytest.raises(UnknownNameError, match="did you mean bf16"):
-        precision("bf-16")
 
 
 def test_what_is_no_text_is_refused_with_the_formats() -> None:

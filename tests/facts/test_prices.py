@@ -28,12 +28,6 @@ def test_every_row_of_the_table_is_found_again() -> None:
         assert (price.usd_per_hour, price.region) == (float(row["on_demand_usd_per_hour"]), row["region"])
 
 
-def test_every_priced_type_is_in_the_catalogue() -> None:
-    with (CURATED / "prices.csv").open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            assert instance_type(row["instance_type"]).name == row["instance_type"]
-
-
 def test_a_price_is_of_a_region_that_has_the_type() -> None:
     without = [
         (name, region)

@@ -96,11 +96,6 @@ def test_a_need_that_means_nothing_is_refused_by_name(need: dict[str, Any]) -> N
     assert [raised.value.argument] == list(need)
 
 
-def test_of_two_needs_those_of_the_first_count() -> None:
-    ours, others = InstanceNeeds(gpus=Range(1, 1)), InstanceNeeds(gpus=Range(8, 8), nvlink=True)
-    assert ours.over(others) == InstanceNeeds(gpus=Range(1, 1), nvlink=True)
-
-
 def test_a_type_is_similar_to_itself() -> None:
     for found in (*accelerated(), instance_type("c7i.2xlarge")):
         offer = Offer(instance_type=found, price=None)
