@@ -86,26 +86,9 @@ def test_a_layout_is_the_one_of_the_examples(name: str) -> None:
     assert written(efa_layout(instance_type(name))) == [(0, 0, "interface"), *BY_HAND[name]]
 
 
-def test_two_cards_with_one_adapter_use_the_first() -> None:
-    assert written(efa_layout(instance_type("i7ie.48xlarge"))) == [(0, 0, "interface"), (0, 1, "efa-only")]
-
-
-@pytest.mark.parametrize("name", ["g6.xlarge", "g5g.16xlarge", "inf2.48xlarge", "p3.16xlarge", "p6e-gb200.36xlarge"])
-def test_a_type_without_efa_or_known_cards_has_no_layout(name: str) -> None:
-    assert efa_layout(instance_type(name)) == ()
-
-
 def test_gpudirect_rdma_begins_with_p4d_and_leaves_out_the_smallest_p5() -> None:
     without = {each.name for each in accelerated() if each.name.startswith("p") and not each.network.device_rdma}
     assert without == {each.name for each in accelerated() if each.family in {"p2", "p3", "p3dn"}} | {"p5.4xlarge"}
-
-
-@pytest.mark.parametrize(
-    ("name", "answer"),
-    [("g5.48xlarge", False), ("g6e.48xlarge", False), ("inf1.24xlarge", False), ("trn1.32xlarge", True)],
-)
-def test_of_the_others_only_trainium_is_known_to_have_rdma(name: str, answer: object) -> None:
-    assert instance_type(name).network.device_rdma is answer
 
 
 @pytest.mark.parametrize("names", [["p5.48xlarge", "p5e.48xlarge"], ["p4d.24xlarge", "p4de.24xlarge"], ["g6.8xlarge"]])
@@ -118,13 +101,6 @@ def test_types_with_the_same_cards_share_a_layout(names: list[str]) -> None:
     ("names", "words"),
     [
         (["p6e-gb200.36xlarge"], ["network cards of p6e-gb200.36xlarge are not recorded", "p5en.48xlarge"]),
-        (["p3.16xlarge"], ["network cards of p3.16xlarge are not recorded"]),
-        (
-            ["p4d.24xlarge", "p4de.24xlarge", "p5.48xlarge"],
-            ["(p4d.24xlarge, p4de.24xlarge: 4 at cards 0 to 3; p5.48xlarge: 32 at cards 0 to 31)", "2 templates"],
-        ),
-        # As many of them, and not at the same cards.
-        (["p5en.48xlarge", "p6-b300.48xlarge"], ["p5en.48xlarge: 16 at cards 0 to 15", "16 at cards 1 to 16"]),
         (["g6e.24xlarge", "g6e.12xlarge"], ["g6e.12xlarge: 1 at card 0"]),
     ],
 )

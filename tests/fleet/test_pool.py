@@ -13,10 +13,7 @@ from gpu_constructs.fleet import HostImage, Shape
     [
         ("g6.xlarge", "1 NVIDIA GPU, x86_64"),
         ("p5.48xlarge", "8 NVIDIA GPUs, x86_64"),
-        ("g5g.16xlarge", "2 NVIDIA GPUs, arm64"),
         ("g6f.large", "0.125 of an NVIDIA GPU, x86_64"),
-        ("g4ad.8xlarge", "2 AMD GPUs, x86_64"),
-        ("inf2.24xlarge", "6 neuron devices, x86_64"),
         ("c7g.large", "no accelerator, arm64"),
     ],
 )

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpu_constructs.facts import Architecture, InstanceType, accelerated, instance_type
-from gpu_constructs.fleet import UNKNOWN, Container, GpuNeeds, NetworkInterface, Pool, PoolKind, Task, UserData
+from gpu_constructs.facts import Architecture, InstanceType, accelerated
+from gpu_constructs.fleet import UNKNOWN, GpuNeeds, NetworkInterface, Pool, PoolKind, Task, UserData
 from gpu_constructs.placement import DoubtKind, HostResource, ObstacleKind, Shortfall, demand_of, fit, profile_of
 from gpu_constructs.placement.fit import refusals
 from gpu_constructs.placement.one_host import on_host
@@ -23,24 +23,6 @@ G5 = ("g5.xlarge", "g5.12xlarge")
 def short(task: Task, pool: Pool) -> list[tuple[HostResource, int, int | None, str]]:
     found = fit(task, pool).shortfalls
     return [(each.resource, each.asked, each.available, each.instance_type.name) for each in found]
-
-
-@pytest.mark.parametrize(
-    "task",
-    [
-        a_task("1"),
-        a_task("1", cpu=4096, memory_mib=14899),
-        a_task(cpu=2048, memory_mib=1024),
-        a_task("1", network_mode="awsvpc"),
-        a_task("1", architecture=Architecture.X86_64),
-        a_task("ALL"),
-        a_task("1", constraints=(member_of("attribute:ecs.instance-type in [g6.xlarge]"),)),
-    ],
-)
-def test_a_task_that_fits_has_no_reason_and_names_the_hosts(task: Task) -> None:
-    found = fit(task, a_pool("g6.xlarge", user_data=told(ECS_RESERVED_MEMORY="256")))
-    assert (found.answer, found.reasons) == (True, ())
-    assert [each.name for each in found.hosts] == ["g6.xlarge"]
 
 
 @pytest.mark.parametrize(
@@ -66,17 +48,6 @@ def test_every_resource_that_is_short_is_told_with_its_numbers(task: Task, expec
     assert short(task, a_pool("g6.xlarge")) == expected
 
 
-def test_the_cpu_and_memory_of_the_task_are_what_is_reserved() -> None:
-    loud = Container(name="c", cpu=99_999, memory_limit_mib=99_999)
-    assert fit(a_task("1", containers=(loud,), cpu=1024, memory_mib=1024), a_pool("g6.xlarge")).answer is True
-    assert fit(a_task("1", containers=(loud,)), a_pool("g6.xlarge")).answer is False
-
-
-def test_the_soft_limit_of_a_container_is_what_is_reserved() -> None:
-    soft = Container(name="c", memory_limit_mib=99_999, memory_reservation_mib=1024)
-    assert fit(Task(name="t", containers=(soft,)), a_pool("g6.xlarge")).answer is True
-
-
 @pytest.mark.parametrize(
     ("user_data", "memory_mib", "answer"),
     [
@@ -84,15 +55,7 @@ def test_the_soft_limit_of_a_container_is_what_is_reserved() -> None:
         (told(), 15156, UNKNOWN),
         (told(), 16383, UNKNOWN),
         (told(), 16384, False),  # a host registers less than its nominal memory
-        (told(), 16385, False),
-        (told(ECS_RESERVED_MEMORY="2048"), 13107, True),
-        (told(ECS_RESERVED_MEMORY="2048"), 13108, UNKNOWN),
-        (told(ECS_RESERVED_MEMORY="2048"), 14337, False),
         (told(ECS_RESERVED_MEMORY=UNKNOWN), 1024, UNKNOWN),
-        (told(ECS_RESERVED_MEMORY=UNKNOWN), 16385, False),
-        (UserData(complete=False), 14899, True),  # what most hosts reserve is taken off
-        (UserData(complete=False), 14900, UNKNOWN),
-        (told(ECS_RESERVED_MEMORY="999999"), 1, False),
     ],
 )
 def test_memory_is_held_against_what_the_agents_leave(user_data: UserData, memory_mib: int, answer: object) -> None:
@@ -100,26 +63,6 @@ def test_memory_is_held_against_what_the_agents_leave(user_data: UserData, memor
     found = fit(a_task("1", memory_mib=memory_mib), pool)
     assert found.answer is answer
     assert {each.kind for each in found.doubts} == ({DoubtKind.MEMORY} if answer is UNKNOWN else set())
-
-
-@pytest.mark.parametrize(
-    ("changes", "word"),
-    [
-        ({"containers": a_task(UNKNOWN).containers}, "ResourceRequirements"),
-        ({"cpu_limit": UNKNOWN}, "Cpu"),
-        ({"memory_limit_mib": UNKNOWN}, "Memory"),
-        ({"architecture": UNKNOWN}, "the architecture"),
-        ({"constraints": (member_of(UNKNOWN),)}, "a placement constraint"),
-    ],
-)
-def test_what_only_the_deploy_knows_is_unknown_and_named(changes: dict[str, Any], word: str) -> None:
-    found = fit(a_task(**changes), a_pool("g6.xlarge"))
-    assert found.answer is UNKNOWN
-    assert found.reasons == (f"{word} of the task is only known at deploy time",)
-
-
-def test_what_is_unknown_does_not_hide_what_is_certainly_short() -> None:
-    assert fit(a_task("4", UNKNOWN), a_pool("g6.xlarge")).answer is False
 
 
 @pytest.mark.parametrize(
@@ -138,28 +81,9 @@ def test_hosts_that_nobody_knows_are_never_a_fit_and_never_a_refusal(
     assert word in found.reasons[0]
 
 
-def test_a_known_type_that_fits_is_enough_where_the_smallest_does_not_decide() -> None:
-    batch = a_pool("g6.xlarge", kind=PoolKind.BATCH, unknown_type_names=("g9.xlarge",))
-    assert fit(a_task("1"), batch).answer is True
-    assert fit(a_task("2"), batch).answer is UNKNOWN
-
-
-def test_a_pool_of_nothing_but_tokens_is_unknown() -> None:
-    assert fit(a_task("1"), a_pool(has_unknown_types=True)).answer is UNKNOWN
-
-
 @pytest.mark.parametrize(
     ("changes", "answer"),
-    [
-        ({}, False),
-        ({"min_instances": 1}, UNKNOWN),
-        ({"min_instances": UNKNOWN}, UNKNOWN),
-        ({"managed_scaling": UNKNOWN}, UNKNOWN),
-        ({"managed_scaling": False}, UNKNOWN),
-        ({"has_provider": False}, UNKNOWN),
-        ({"kind": PoolKind.MANAGED_INSTANCES}, True),
-        ({"kind": PoolKind.BATCH}, True),
-    ],
+    [({}, False), ({"managed_scaling": UNKNOWN}, UNKNOWN), ({"kind": PoolKind.MANAGED_INSTANCES}, True)],
 )
 def test_with_managed_scaling_the_smallest_type_decides(changes: dict[str, Any], answer: object) -> None:
     found = fit(a_task("4"), a_pool(*G5, **changes))
@@ -167,25 +91,9 @@ def test_with_managed_scaling_the_smallest_type_decides(changes: dict[str, Any],
     assert [each.name for each in found.hosts] == ["g5.12xlarge"]
 
 
-def test_hosts_that_run_already_leave_it_open_and_the_doubt_names_both_types() -> None:
-    (doubt,) = fit(a_task("4"), a_pool(*G5, min_instances=1)).doubts
-    assert doubt.kind is DoubtKind.SMALLEST_TYPE
-    assert "only g5.12xlarge can run it" in doubt.text
-    assert "GPUs: 4 asked, g5.xlarge has 1" in doubt.text
-
-
-def test_each_resource_has_a_smallest_type_of_its_own() -> None:
-    pool = a_pool("g4dn.2xlarge", "g5.12xlarge", "r7i.large")
-    assert [(row[0], row[3]) for row in short(a_task("8", cpu=200_000, memory_mib=999_999), pool)] == [
-        (HostResource.GPU, "r7i.large"),
-        (HostResource.CPU, "r7i.large"),
-        (HostResource.MEMORY, "r7i.large"),
-    ]
-
-
 @pytest.mark.parametrize(
     ("interfaces", "network_mode", "answer"),
-    [(1, "awsvpc", True), (2, "awsvpc", False), (2, "bridge", True), (9, "bridge", True)],
+    [(1, "awsvpc", True), (2, "awsvpc", False), (9, "bridge", True)],
 )
 def test_a_task_with_an_interface_of_its_own_needs_a_free_one(interfaces: int, network_mode: str, answer: bool) -> None:
     # g6f.large takes two, one of which is the host's own.
@@ -193,11 +101,6 @@ def test_a_task_with_an_interface_of_its_own_needs_a_free_one(interfaces: int, n
     found = fit(a_task("0.125", network_mode=network_mode), pool)
     assert found.answer is answer
     assert {each.resource for each in found.shortfalls} == (set() if answer else {HostResource.INTERFACES})
-
-
-def test_types_whose_interfaces_nobody_recorded_have_two_as_every_type() -> None:
-    assert instance_type("g3s.xlarge").network.max_interfaces is None
-    assert fit(a_task("1", network_mode="awsvpc"), a_pool("g3s.xlarge")).answer is True
 
 
 def test_more_interfaces_than_every_type_has_are_a_doubt_where_nobody_recorded_them() -> None:
@@ -224,11 +127,8 @@ class TestConstraints:
         ("expression", "answer"),
         [
             ("attribute:ecs.instance-type in [g6.xlarge, g6.2xlarge]", True),
-            ("attribute:ecs.instance-type =~ g6.*", True),
             ("attribute:ecs.cpu-architecture == arm64", False),
-            ("attribute:ecs.instance-type == g5.xlarge", False),
             ("attribute:ecs.availability-zone == us-east-1a", UNKNOWN),
-            ("attribute:stack == prod", UNKNOWN),
             ("attribute:ecs.instance-type = g6.xlarge", UNKNOWN),  # no expression: a rule of its own tells
         ],
     )
@@ -238,12 +138,6 @@ class TestConstraints:
         assert fit(a_task("1", constraints=constraint), pool).answer is answer
         assert fit(a_task("1"), pool, constraints=constraint).answer is answer
 
-    def test_the_expression_and_the_types_are_told(self) -> None:
-        found = fit(
-            a_task("1"), a_pool("g6.xlarge"), constraints=(member_of("attribute:ecs.instance-type == g5.xlarge"),)
-        )
-        assert found.reasons == ("a host (g6.xlarge) does not satisfy 'attribute:ecs.instance-type == g5.xlarge'",)
-
     def test_custom_attributes_come_from_the_user_data(self) -> None:
         pool = a_pool(
             "g6.xlarge", user_data=told(ECS_INSTANCE_ATTRIBUTES='{"stack": "prod", "ecs.instance-type": "x"}')
@@ -252,16 +146,10 @@ class TestConstraints:
         assert fit(a_task("1"), pool, constraints=(member_of("attribute:stack == test"),)).answer is False
         assert fit(a_task("1"), pool, constraints=(member_of("attribute:ecs.instance-type == x"),)).answer is False
 
-    @pytest.mark.parametrize(
-        "text", ["{", "[1]", "7", '{"stack": 1}', "[" * 10_000, '{"stack": "' + "x" * 20_000 + '"}']
-    )
+    @pytest.mark.parametrize("text", ["{", '{"stack": 1}', '{"stack": "' + "x" * 20_000 + '"}'])
     def test_attributes_that_cannot_be_read_are_unknown(self, text: str) -> None:
         pool = a_pool("g6.xlarge", user_data=told(ECS_INSTANCE_ATTRIBUTES=text))
         assert fit(a_task("1"), pool, constraints=(member_of("attribute:stack == prod"),)).answer is UNKNOWN
-
-    def test_distinct_instances_exclude_no_empty_host(self) -> None:
-        distinct = member_of("").__class__(type="distinctInstance")
-        assert fit(a_task("1"), a_pool("g6.xlarge"), constraints=(distinct,)).answer is True
 
     def test_types_that_are_excluded_may_stop_scale_out_and_are_no_refusal(self) -> None:
         pool = a_pool("g6.xlarge", "g6.2xlarge")
@@ -269,12 +157,6 @@ class TestConstraints:
         assert found.answer is UNKNOWN
         assert [each.kind for each in found.doubts] == [DoubtKind.CONSTRAINED_TYPES]
         assert [each.name for each in found.hosts] == ["g6.2xlarge"]
-
-
-def test_one_host_is_asked_by_itself() -> None:
-    pool = a_pool(*G5)
-    assert on_host(demand_of(a_task("4")), instance_type("g5.12xlarge"), profile_of(pool)).answer is True
-    assert on_host(demand_of(a_task("4")), instance_type("g5.xlarge"), profile_of(pool)).answer is False
 
 
 @given(

@@ -20,19 +20,6 @@ def test_the_same_object_is_asked_once_and_an_equal_one_by_itself() -> None:
     assert [id(each) for each in asked] == [id(first), id(second)]
 
 
-def test_what_is_forgotten_is_derived_again() -> None:
-    asked: list[object] = []
-
-    @by_identity(maxsize=2)
-    def same(value: object) -> object:
-        asked.append(value)
-        return value
-
-    values = [object() for _ in range(3)]
-    assert [same(each) for each in (*values, values[0])] == [*values, values[0]]
-    assert asked == [*values, values[0]]
-
-
 def test_keys_are_equal_for_the_very_same_objects_in_the_same_order() -> None:
     one, two = object(), object()
     assert Identical(one, two) == Identical(one, two)

@@ -75,15 +75,7 @@ def test_an_expression_of_the_guide_means_what_the_guide_says(expression: str, s
 
 @pytest.mark.parametrize(
     "expression",
-    [
-        "task:group == service:production",
-        "not(task:group == database)",
-        "task:group == databases",
-        "registeredAt < 2018-02-13",
-        "registeredAt <= 2018-06-18T22:28:28+00:00",
-        "registeredAt <= 2018-06-18T22:28:28Z",
-        "registeredAt <= 2018-06-18T22:28:28",
-    ],
+    ["task:group == service:production", "not(task:group == database)", "registeredAt < 2018-02-13"],
 )
 def test_when_a_host_registers_and_what_runs_on_it_is_unknown_before_the_deploy(expression: str) -> None:
     query = parse(expression)
@@ -126,9 +118,7 @@ def test_both_forms_of_an_order_are_one(symbol: str, word: str) -> None:
     ("symbols", "words"),
     [
         ("attribute:a exists && attribute:b exists", "attribute:a exists and attribute:b exists"),
-        ("attribute:a exists || attribute:b exists", "attribute:a exists or attribute:b exists"),
         ("!(attribute:a exists)", "not (attribute:a exists)"),
-        ("! attribute:a exists", "not attribute:a exists"),
     ],
 )
 def test_both_forms_of_a_connective_are_one(symbols: str, words: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from gpu_constructs.facts.budget import one_call
 from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, Task
-from gpu_constructs.placement import demand_of, packing, prove, prover
+from gpu_constructs.placement import packing, prove, prover
 from gpu_constructs.placement.destinations import assignments, routes_of, unassigned
 from gpu_constructs.placement.packing import Load, Need, Packing, Room, pack
 from gpu_constructs.placement.reach import STEPS_OF_PAIR, unjudged
@@ -48,18 +48,6 @@ def test_pools_that_are_alike_are_packed_once(pools: int, packed: list[int]) -> 
     first, *others = proof.pools
     assert [each.pool.name for each in proof.pools] == [each.name for each in fleet.pools]
     assert all(replace(each, pool=first.pool) == first for each in others)
-
-
-def test_what_comes_to_one_of_two_pools_alike_keeps_them_apart(packed: list[int]) -> None:
-    first, second = _pools(2)
-    fleet = fleet_of(GPU_TASK, workloads=(service(GPU_TASK, first, desired_count=3),))
-    proof = prove(replace(fleet, pools=(first, second)))
-    assert [each.hosts_needed for each in proof.pools] == [3, 0]
-    assert packed[0] == 1
-
-
-def test_tasks_that_ask_for_the_same_are_one_demand() -> None:
-    assert len({id(demand_of(each)) for each in _tasks(9)}) == 1
 
 
 def _of_eight_pairs() -> Fleet:

@@ -72,14 +72,6 @@ def service(stacks: Stacks, stack_name: str, name: str) -> dict[str, Any]:
     return dict(stack(stacks, stack_name).resources[name].properties)
 
 
-def test_every_stack_is_there_with_its_region_and_nothing_is_odd(stacks: Stacks) -> None:
-    regions = {each.name.partition("/")[0]: each.region for each in stacks.stacks}
-    assert regions == {"Network": None, "Service": None, "Prod-Network": "eu-west-1", "Prod-Service": "eu-west-1"}
-    assert len(stacks.stacks) == 6
-    assert stacks.remarks == ()
-    assert stacks.whole
-
-
 @pytest.mark.parametrize("stage", ["", "Prod-"])
 @pytest.mark.parametrize("name", ["Strong", "Weak"])
 def test_a_reference_to_another_stack_leads_to_its_resource(stacks: Stacks, stage: str, name: str) -> None:
@@ -95,11 +87,6 @@ def test_a_reference_into_a_nested_stack_leads_to_its_resource(stacks: Stacks, s
     assert reference.stack.startswith(f"{stage}Network/")
     vpc = only(stacks, f"{stage}Network", "AWS::EC2::VPC")
     assert group.properties["VpcId"] == vpc.reference
-
-
-def test_a_nested_stack_is_in_the_region_of_the_one_around_it(stacks: Stacks) -> None:
-    (nested,) = [each for each in stacks.stacks if each.name.startswith("Prod-Network/")]
-    assert nested.region == "eu-west-1"
 
 
 def test_constructs_are_named_though_the_templates_do_not(stacks: Stacks) -> None:

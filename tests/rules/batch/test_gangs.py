@@ -42,14 +42,7 @@ def right(rule: str, *changes: tuple[str, str]) -> list[str]:
 
 @pytest.mark.parametrize(
     ("vcpus", "nodes", "is_found"),
-    [
-        (16, 4, False),
-        (13, 4, False),  # AWS Batch goes above by one host
-        (12, 4, True),
-        (12, 3, False),
-        ("!Ref Most", 4, False),
-        (12, "!Ref Most", False),
-    ],
+    [(12, 4, True), (12, 3, False), ("!Ref Most", 4, False), (12, "!Ref Most", False)],
 )
 def test_a_gang_is_held_against_the_hosts_that_maxvcpus_come_to(vcpus: object, nodes: object, is_found: bool) -> None:
     resources = f"ComputeResources: {{InstanceTypes: [g6.xlarge], MaxvCpus: {vcpus}}}"
@@ -82,9 +75,6 @@ def test_the_nodes_of_a_gang_are_near_each_other(subnets: str, is_found: bool) -
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("SecurityGroupIds: null", "SecurityGroupIds: [sg-12345678]"),
-        ("{VpcId: !Ref Vpc,", "{VpcId: vpc-12345678,"),
-        ("[!Ref Subnet]", "[subnet-12345678]"),
         ("Custom::VpcRestrictDefaultSG", "Custom::Other"),
         ("NumNodes: 2", "NumNodes: 1"),
         ("  Restricted:", f"  Open: {_OPEN}\n  Restricted:"),
@@ -107,12 +97,7 @@ def test_managed_instances_run_no_gang() -> None:
 
 @pytest.mark.parametrize(
     ("other", "is_found"),
-    [
-        ("InstanceType: g6.2xlarge", True),
-        ("InstanceType: g6.xlarge", False),
-        ("InstanceType: !Ref Type", False),
-        ("", False),
-    ],
+    [("InstanceType: g6.2xlarge", True), ("InstanceType: g6.xlarge", False)],
 )
 def test_all_ranges_of_nodes_have_one_type(other: str, is_found: bool) -> None:
     whole = '- TargetNodes: "0:"'
@@ -133,11 +118,8 @@ def test_the_fix_is_one_type_for_all_ranges() -> None:
     ("types", "named", "is_found"),
     [
         ("[g6.xlarge]", "g5.xlarge", True),
-        ("[g6]", "g5.xlarge", True),
-        ("[g6]", "g6.48xlarge", False),
         ("[g5g]", "g5g.metal", False),  # a family may have its bare metal type
         ("[!Ref Type, g6.xlarge]", "g5.xlarge", False),
-        ("[g6.xlarge]", "!Ref Type", False),
     ],
 )
 def test_the_type_that_nodes_name_is_one_of_a_compute_environment(types: str, named: str, is_found: bool) -> None:
@@ -154,20 +136,11 @@ def test_the_type_that_nodes_name_is_one_of_a_compute_environment(types: str, na
 @pytest.mark.parametrize(
     ("ranges", "main", "words"),
     [
-        (["0:"], 0, ""),
         ([":3"], 0, ""),
-        (["0:3"], 3, ""),
         (["0:4"], 3, "a range of them ends with node 4"),  # counted from 1
-        (["2:", "0:1"], 0, ""),
-        (["2:", "0:7"], 0, ""),  # for submissions of more nodes
-        (["0:3", "1:2"], 0, ""),  # a nested range overrides a part
-        (["0:2"], 0, "none of its ranges names node 3"),
         (["1:3"], 0, "none of its ranges names node 0"),
-        (["0:0", "2:3"], 0, "none of its ranges names node 1"),
         (["0:"], 4, "its main node is 4"),
         (["odd"], 0, ""),
-        (["0:4", "odd"], 0, ""),
-        (["!Ref Nodes"], 0, ""),
     ],
 )
 def test_ranges_name_all_nodes_and_no_others(ranges: list[str], main: int, words: str) -> None:
@@ -201,8 +174,6 @@ def _gpus(nodes: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("overrides", "errors"),
     [
-        ({}, []),
-        ({"NumNodes": 2}, []),
         ({"NumNodes": 100}, [("GPU296", "Machine[Train]")]),
         (_gpus("0:"), [("GPU061", "Machine[Train]")]),
         (_gpus("1:"), []),  # what a part of the nodes asks for is not judged

@@ -14,13 +14,8 @@ from tests.rules.given import a_pool, container, fleet_of, only, said, task_of
 @pytest.mark.parametrize(
     ("name", "words", "fix"),
     [
-        ("aws-gpu", "does not begin with aws, ecs or fargate", "gpu-aws-gpu"),
-        ("ecs-l4", "does not begin with aws, ecs or fargate", "gpu-ecs-l4"),
         ("FARGATE", "does not begin with aws, ecs or fargate", "gpu-FARGATE"),
-        ("FARGATE_SPOT", "does not begin with aws, ecs or fargate", "gpu-FARGATE_SPOT"),
-        ("fargate_gpu", "does not begin with aws, ecs or fargate", "gpu-"),
         ("my gpu", "letters, digits, hyphens and underscores", "my-gpu"),
-        ("x" * 256, "1 to 255", ""),
         ("", "1 to 255", "no name"),
     ],
 )
@@ -34,15 +29,7 @@ def test_a_name_of_a_provider_that_ecs_refuses_is_an_error(name: str, words: str
 
 @pytest.mark.parametrize(
     "pool",
-    [
-        a_pool(),
-        a_pool(provider="gpu-L4_1"),
-        a_pool(provider="x" * 255),
-        a_pool(provider="my-aws-gpu"),
-        a_pool(provider="AWS-gpu"),  # no page says that case is ignored
-        a_pool(provider=UNKNOWN),
-        a_pool(provider="aws", has_provider=False),
-    ],
+    [a_pool(), a_pool(provider="gpu-L4_1"), a_pool(provider="aws", has_provider=False)],
 )
 def test_a_name_of_a_provider_that_ecs_takes_is_silent(pool: Pool) -> None:
     assert said(accepted, Fleet(pools=(pool,))) == []

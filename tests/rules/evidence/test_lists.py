@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpu_constructs.rules.words import and_list, or_list, with_verb
+from gpu_constructs.rules.words import and_list, or_list
 
 
 @pytest.mark.parametrize(
@@ -21,8 +21,3 @@ from gpu_constructs.rules.words import and_list, or_list, with_verb
 def test_a_list_ends_with_a_word_and_is_cut_short_where_it_is_long(names: list[str], text: str) -> None:
     assert and_list(names) == text
     assert or_list(names) == text.replace(" and ", " or ")
-
-
-@pytest.mark.parametrize(("names", "text"), [(["a"], "a asks"), (["a", "b"], "a and b ask")])
-def test_a_verb_goes_with_the_number_of_names(names: list[str], text: str) -> None:
-    assert with_verb(iter(names), "asks", "ask") == text

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpu_constructs.fleet import UNKNOWN, Fleet, PlacementConstraint, Workload
+from gpu_constructs.fleet import Fleet, PlacementConstraint, Workload
 from gpu_constructs.rules import check, rules_of
 from gpu_constructs.rules.expressions import constraints
 from gpu_constructs.rules.expressions.constraints import (
@@ -65,13 +65,7 @@ def test_a_long_expression_is_quoted_around_the_column() -> None:
 
 @pytest.mark.parametrize(
     "fleet",
-    [
-        expressed(f"{TYPE} in [g5.xlarge, g5.2xlarge]"),
-        constrained(PlacementConstraint(type="memberOf", expression=UNKNOWN)),
-        service_of(fleet_of(TASK), PlacementConstraint(type="distinctInstance", expression="((")),
-        expressed("x" * 2001),
-        fleet_of(TASK),
-    ],
+    [expressed(f"{TYPE} in [g5.xlarge, g5.2xlarge]"), expressed("x" * 2001)],
 )
 def test_what_can_be_read_or_is_another_mistake_is_silent(fleet: Fleet) -> None:
     assert said(readable_by_ecs, fleet) == []
@@ -83,39 +77,14 @@ def test_any_text_gets_an_answer_and_never_a_traceback(text: str) -> None:
     assert all("\n" not in each.message for each in check(fleet, rules=RULES))
 
 
-def test_an_expression_that_excludes_itself_is_an_error() -> None:
-    finding = only(satisfied_by_hosts, expressed(f"{TYPE} == g5.xlarge and {TYPE} == p5.48xlarge"))
-    assert finding.rule == "GPU070"
-    assert "g5.xlarge" in finding.message
-    assert "p5.48xlarge" in finding.message
-
-
 def test_two_constraints_that_exclude_each_other_are_an_error_said_once() -> None:
     finding = only(satisfied_by_hosts, expressed(f"{TYPE} == g5.xlarge", f"{TYPE} in [p5.48xlarge]"))
     assert finding.subject == "train"
 
 
-def test_a_service_that_excludes_what_its_task_asks_for_is_an_error_of_the_service() -> None:
-    fleet = service_of(expressed(f"{TYPE} == g5.xlarge"), member_of(f"{TYPE} == g6.xlarge"))
-    assert only(satisfied_by_hosts, fleet).subject == "web"
-
-
 def test_a_service_is_not_blamed_for_its_task() -> None:
     fleet = expressed(f"{TYPE} == g5.xlarge and {TYPE} == p5.48xlarge")
     assert only(satisfied_by_hosts, service_of(fleet, member_of(f"{TYPE} == g5.xlarge"))).subject == "train"
-
-
-@pytest.mark.parametrize(
-    "expressions",
-    [
-        (f"{TYPE} == g5.xlarge or {TYPE} == p5.48xlarge",),
-        (f"{TYPE} in [g5.xlarge, g6.xlarge]", f"{TYPE} in [g6.xlarge, p5.48xlarge]"),
-        (f"{TYPE} == g5.xlarge", "attribute:stack == prod"),
-        (f"{TYPE} =~ g5.*", f"{TYPE} =~ g6.*"),
-    ],
-)
-def test_what_some_host_may_satisfy_is_silent(expressions: tuple[str, ...]) -> None:
-    assert said(satisfied_by_hosts, expressed(*expressions)) == []
 
 
 @pytest.mark.parametrize(
@@ -152,26 +121,9 @@ def test_types_that_satisfy_nothing_else_that_is_asked_are_one_error(expressions
     "expression",
     [
         f"{TYPE} in [g5.xlarge, g5g.xlarge] and attribute:ecs.cpu-architecture == x86_64",
-        f"{TYPE} == g5.xlarge and attribute:ecs.availability-zone == us-east-1a",
         f"{TYPE} == g99.xlarge and attribute:ecs.cpu-architecture == arm64",  # newer than the catalogue
-        f"{TYPE} =~ g99.*",
-        f"{TYPE} == g5.xlarge or attribute:stack == prod",
-        f"not ({TYPE} == g5.xlarge)",
         f"{TYPE} not_in [g5.xlarge]",
     ],
 )
 def test_what_an_instance_type_may_satisfy_is_silent(expression: str) -> None:
     assert said(satisfied_by_hosts, expressed(expression)) == []
-
-
-def test_a_service_whose_types_do_not_go_with_its_task_is_an_error_of_the_service() -> None:
-    fleet = service_of(expressed("attribute:ecs.cpu-architecture == x86_64"), member_of(f"{TYPE} == g5g.xlarge"))
-    finding = only(satisfied_by_hosts, fleet)
-    assert (finding.rule, finding.subject) == ("GPU070", "web")
-    assert "only allow g5g.xlarge" in finding.message
-
-
-def test_a_service_is_not_blamed_for_types_of_its_task() -> None:
-    fleet = expressed(f"{TYPE} == g5g.xlarge and attribute:ecs.cpu-architecture == x86_64")
-    findings = said(satisfied_by_hosts, service_of(fleet, member_of("attribute:stack == prod")))
-    assert [each.subject for each in findings] == ["train"]

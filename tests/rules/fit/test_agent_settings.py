@@ -9,7 +9,6 @@ import pytest
 from gpu_constructs.fleet import (
     UNKNOWN,
     Container,
-    PoolKind,
     Relations,
     ResourceRequirement,
     Subnet,
@@ -46,36 +45,14 @@ DOES_NOT_FIT = ("GPU060", Severity.ERROR)
     ("settings", "task", "found", "answer"),
     [
         ({"ECS_RESERVED_PORTS": "[22,80]"}, a_task(80), ("GPU084", Severity.ERROR), False),
-        ({"ECS_RESERVED_PORTS": "[22,80]"}, a_task(8080), None, True),
-        ({"ECS_RESERVED_PORTS": "[22,80]"}, a_task(2376), None, True),
-        ({"ECS_RESERVED_PORTS": "[22,80]"}, a_task(80, mode="awsvpc"), None, True),
-        ({"ECS_RESERVED_PORTS": "[22,80]"}, a_task(80, "udp"), None, True),
-        ({"ECS_RESERVED_PORTS_UDP": "[53]"}, a_task(53, "udp"), ("GPU084", Severity.ERROR), False),
-        ({"ECS_RESERVED_PORTS_UDP": "[53]"}, a_task(2376), ("GPU084", Severity.WARNING), UNKNOWN),
         ({"ECS_RESERVED_PORTS": "[]"}, a_task(2376), ("GPU084", Severity.WARNING), UNKNOWN),
         ({"ECS_RESERVED_PORTS": UNKNOWN}, a_task(80), None, UNKNOWN),
-        ({"ECS_RESERVED_PORTS": "80"}, a_task(80), None, UNKNOWN),
-        ({}, a_task(2376), ("GPU084", Severity.WARNING), UNKNOWN),
         ({"ECS_ENABLE_TASK_ENI": "false"}, a_task(mode="awsvpc"), ("GPU060", Severity.ERROR), False),
-        ({"ECS_ENABLE_TASK_ENI": "true"}, a_task(mode="awsvpc"), None, True),
-        ({"ECS_ENABLE_TASK_ENI": "false"}, a_task(), None, True),
         ({"ECS_AVAILABLE_LOGGING_DRIVERS": '["awslogs"]'}, that_logs("splunk"), DOES_NOT_FIT, False),
         ({"ECS_AVAILABLE_LOGGING_DRIVERS": '["awslogs"]'}, that_logs("awslogs"), None, True),
-        ({"ECS_AVAILABLE_LOGGING_DRIVERS": '["awslogs"]'}, that_logs("awsfirelens"), None, True),
         ({"ECS_AVAILABLE_LOGGING_DRIVERS": "[]"}, that_logs("splunk"), None, True),
         ({"ECS_AVAILABLE_LOGGING_DRIVERS": UNKNOWN}, that_logs("splunk"), None, True),
         ({"ECS_DISABLE_PRIVILEGED": "true"}, that_logs(None, privileged=True), DOES_NOT_FIT, False),
-        ({"ECS_DISABLE_PRIVILEGED": "false"}, that_logs(None, privileged=True), None, True),
-        ({"ECS_DISABLE_PRIVILEGED": "true"}, that_logs(None, privileged=UNKNOWN), None, True),
-        ({"ECS_ENABLE_TASK_IAM_ROLE": "false"}, replace(a_task(), has_task_role=True), DOES_NOT_FIT, False),
-        ({"ECS_ENABLE_TASK_IAM_ROLE": "false"}, replace(a_task(), has_task_role=False), None, True),
-        ({"ECS_ENABLE_TASK_IAM_ROLE": "false"}, replace(a_task(mode="host"), has_task_role=True), None, True),
-        (
-            {"ECS_ENABLE_TASK_IAM_ROLE_NETWORK_HOST": "false"},
-            replace(a_task(mode="host"), has_task_role=True),
-            DOES_NOT_FIT,
-            False,
-        ),
     ],
 )
 def test_what_agents_keep_from_tasks_decides_where_these_run(
@@ -87,20 +64,6 @@ def test_what_agents_keep_from_tasks_decides_where_these_run(
     assert prove(fleet).workloads[0].answer is answer
 
 
-def test_what_is_kept_from_a_task_is_said_with_the_setting() -> None:
-    pool = a_pool("g6.xlarge", user_data=UserData(agent=(("ECS_ENABLE_TASK_ENI", "false"),)))
-    (finding,) = check(running_on(pool, task=a_task(mode="awsvpc")), rules=RULES)
-    assert "network interfaces for tasks: 1 asked, g6.xlarge has 0 (ECS_ENABLE_TASK_ENI is off)" in finding.message
-    assert finding.fix == "ECS_ENABLE_TASK_ENI=true, or network mode bridge"
-
-
-def test_what_an_agent_leaves_out_is_said_with_the_setting() -> None:
-    pool = a_pool("g6.xlarge", user_data=UserData(agent=(("ECS_DISABLE_PRIVILEGED", "true"),)))
-    (finding,) = check(running_on(pool, task=that_logs(None, privileged=True)), rules=RULES)
-    assert "has an agent without privileged-container (ECS_DISABLE_PRIVILEGED)" in finding.message
-    assert finding.fix == "user data without that setting, or a task without that need"
-
-
 A, B, C, OPEN = Subnet(zone="us-east-1a"), Subnet(zone="us-east-1b"), Subnet(zone="us-east-1c"), Subnet()
 
 
@@ -108,13 +71,8 @@ A, B, C, OPEN = Subnet(zone="us-east-1a"), Subnet(zone="us-east-1b"), Subnet(zon
     ("hosts", "tasks", "mode", "fits"),
     [
         ((A, B), (C,), "awsvpc", False),
-        ((B,), (A, C), "awsvpc", False),
-        ((A, B), (B, C), "awsvpc", True),
-        ((A, OPEN), (C,), "awsvpc", True),
-        ((A,), (OPEN,), "awsvpc", True),
         ((A,), (C,), "bridge", True),
         ((Subnet(zone_index=0),), (Subnet(zone_index=1),), "awsvpc", False),
-        ((), (C,), "awsvpc", True),
     ],
 )
 def test_network_interfaces_of_tasks_are_in_the_zones_of_their_hosts(
@@ -134,8 +92,3 @@ def test_a_group_may_launch_the_type_on_which_memory_is_short(scaled: bool) -> N
     pool = a_pool("g6.2xlarge", "g6.xlarge", min_instances=1, max_instances=1, managed_scaling=scaled)
     fleet = running_on(pool, task=task, desired_count=1)
     assert [each.rule for each in check(fleet, rules=[find_rule("GPU006")])] == ["GPU006"]
-
-
-def test_managed_instances_have_no_agent_to_set_up() -> None:
-    pool = a_pool("g6.xlarge", kind=PoolKind.MANAGED_INSTANCES)
-    assert check(running_on(pool, task=a_task(mode="awsvpc"), desired_count=1), rules=RULES) == ()

@@ -21,7 +21,7 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.placement import prove
 from gpu_constructs.placement.destinations import answer_of, routes_of
-from gpu_constructs.rules import Finding, Severity, check
+from gpu_constructs.rules import Finding, check
 from tests.rules.fit.test_whole_fleet import pool, service
 from tests.rules.given import gpu, mps
 from tests.synthesis import Site
@@ -77,9 +77,6 @@ def said(fleet: Fleet) -> list[Finding]:
             id="CPU",
         ),
         pytest.param(
-            service("chat", L4, 4), daemon(1), "GPUs: 4 asked, g6.12xlarge has 3", "GPUs no higher than 3", id="GPUs"
-        ),
-        pytest.param(
             service("chat", L4, 4),
             of_container(daemon(), requirements=(mps(),)),
             "GPUs: 4 asked, g6.12xlarge has 3",
@@ -110,21 +107,10 @@ def test_what_a_daemon_takes_is_missing_on_every_pool(chat: Workload, watch: Wor
         assert (proof.unplaced, proof.answer) == (1, False)
 
 
-def test_tasks_that_leave_room_have_it() -> None:
-    fleet = fleet_of(sent(service("chat", L4, 4, 4, vcpus=47), L4), daemon())
-    assert said(fleet) == []
-    assert prove(fleet).answer is True
-
-
 def test_a_share_of_the_gpu_that_a_daemon_shares_is_left() -> None:
     shared = of_container(sent(service("chat", L4), L4), requirements=(mps(),))
     fleet = fleet_of(replace(shared, desired_count=20), of_container(daemon(), requirements=(mps(),)))
     assert said(fleet) == []
-
-
-def test_copies_are_counted_beside_daemons() -> None:
-    (found,) = said(fleet_of(sent(service("chat", L4, 1, 9), L4), daemon(2)))
-    assert found.message == "9 tasks are wanted, and L4 holds 8 at MaxSize: the others never start"
 
 
 def test_what_a_daemon_of_unknown_size_leaves_is_not_known() -> None:
@@ -225,11 +211,3 @@ def test_an_attribute_that_only_other_pools_set_keeps_a_daemon_off(
     )
     chat, watch = sent(service("chat", L4, 4), first), only_on(daemon(1), expression)
     assert [each.rule for each in said(fleet_of(chat, watch, pools=(first, second)))] == rules
-
-
-def test_a_daemon_that_may_be_kept_off_by_another_takes_nothing_for_certain() -> None:
-    """Both take the port, and nothing says that hosts have the attribute."""
-    other = only_on(on_port(named(daemon(), "other")), "attribute:team == red")
-    chat = sent(service("chat", L4, 4), L4)
-    assert [each.severity for each in said(fleet_of(chat, on_port(daemon(1))))] == [Severity.ERROR]
-    assert [each.severity for each in said(fleet_of(chat, on_port(daemon(1)), other))] == [Severity.WARNING]

@@ -13,7 +13,6 @@ from gpu_constructs.fleet import (
     Fleet,
     PlacementConstraint,
     Pool,
-    PoolKind,
     ResourceRequirement,
     ServiceScaling,
     StrategyItem,
@@ -85,18 +84,6 @@ def found(workload: Workload) -> list[Finding]:
     ("workload", "rule", "words"),
     [
         pytest.param(
-            service(task(4), pool(), copies=5, low=0),
-            "GPU009",
-            ["5 tasks are wanted", "L4 holds 2 at MaxSize", "never start", "raise MaxSize of L4 to 5"],
-            id="more than all hosts take",
-        ),
-        pytest.param(
-            service(task(4), pool(), copies=UNKNOWN, scaling=ServiceScaling(least=3, most=3), low=0),
-            "GPU009",
-            ["3 tasks are wanted", "L4 holds 2 at MaxSize"],
-            id="a minimum of its scaling that is more than all hosts take",
-        ),
-        pytest.param(
             service(task(4), pool(), pool(name="B", most=6), copies=6, low=0),
             "GPU009",
             ["gives 3 of 6 tasks to L4, which holds 2", "does not move them", "weights in proportion"],
@@ -107,18 +94,6 @@ def found(workload: Workload) -> list[Finding]:
             "GPU010",
             ["1 task runs, 1 fits at MaxSize", "need 8 GPUs, and the hosts have 4", "a MinimumHealthyPercent of 0"],
             id="the only copy on the only host",
-        ),
-        pytest.param(
-            service(task(2), pool(), copies=4),
-            "GPU010",
-            ["4 tasks run, 4 fit", "at least 100 %", "at most 200 %", "need 10 GPUs, and the hosts have 8"],
-            id="a full fleet",
-        ),
-        pytest.param(
-            service(task(), pool(), copies=UNKNOWN),
-            "GPU012",
-            ["the number of copies of service is only known at deploy time", "service auto scaling with a MaxCapacity"],
-            id="a count of the deploy",
         ),
         pytest.param(
             service(task(gib=46), pool(), copies=7, low=0),
@@ -163,24 +138,6 @@ def found(workload: Workload) -> list[Finding]:
             id="no hosts at all",
         ),
         pytest.param(
-            service(task(4), pool(), copies=1, low=100, max_healthy_percent=150),
-            "GPU010",
-            ["at most 150 % may run", "a MaximumPercent of 200", "or a MinimumHealthyPercent of 0, so"],
-            id="percentages that allow no step",
-        ),
-        pytest.param(
-            service(task(2), pool(), copies=UNKNOWN, scaling=ServiceScaling(most=4)),
-            "GPU010",
-            [
-                "asked for 4 tasks",
-                "its first step",
-                "L4 holds 4 at MaxSize",
-                "at least 100 %",
-                "a MinimumHealthyPercent of 75",
-            ],
-            id="a fleet that scaling fills",
-        ),
-        pytest.param(
             service(task(2), pool(), copies=1, scaling=ServiceScaling(most=3), deployment_strategy="BLUE_GREEN"),
             "GPU010",
             ["asked for 3 tasks", "never ends: it runs them twice", "a MaxCapacity of 2"],
@@ -197,12 +154,6 @@ def found(workload: Workload) -> list[Finding]:
             "GPU084",
             ["3 tasks take host port 8080/tcp", "L4 has 2 hosts at most", "dynamic host port"],
             id="more copies than hosts with the port",
-        ),
-        pytest.param(
-            service(task(ports=(2376,)), pool()),
-            "GPU084",
-            ["host port 2376/tcp", "the ECS agent reserves", "another host port"],
-            id="a port of the agent",
         ),
         pytest.param(
             service(task(ports=(8080, 8080)), pool()),
@@ -230,21 +181,7 @@ def test_what_has_no_room_is_said_with_the_numbers(workload: Workload, rule: str
         pytest.param(service(task(4), pool(), copies=2, low=UNKNOWN), id="percentages of the deploy"),
         pytest.param(service(task(4), pool(), pool(name="B", most=6), copies=6, weights=(1, 3), low=0), id="weights"),
         pytest.param(service(task(gib=46), pool(), copies=6, low=0), id="memory is enough for those that are wanted"),
-        pytest.param(service(task(), pool(), copies=UNKNOWN, scaling=ServiceScaling(most=4)), id="scaling decides"),
-        pytest.param(service(task(), pool(), copies=2, constraints=DISTINCT, low=50), id="a host for each"),
-        pytest.param(service(task(ports=(8080,)), pool(), copies=2, low=50), id="the port on each host"),
-        pytest.param(service(task(ports=(8080,), mode="awsvpc"), pool(), copies=3), id="ports of their own"),
-        pytest.param(service(task(ports=(8080, 8080), mode=UNKNOWN), pool()), id="a network mode of the deploy"),
-        pytest.param(service(task(ports=(8080, 8081)), pool()), id="two ports"),
-        pytest.param(service(task(0), pool("c7i.2xlarge", most=1), low=100), id="no GPU task"),
-        pytest.param(service(task(), pool(most=UNKNOWN, kind=PoolKind.MANAGED_INSTANCES)), id="managed"),
-        pytest.param(replace(service(task(4), pool(), copies=9), daemon=True), id="a daemon"),
         pytest.param(replace(service(task()), task=None), id="a task of elsewhere"),
-        pytest.param(service(task(5), pool(), copies=3), id="a task that fits no host is GPU060's"),
-        pytest.param(service(task(5), pool("g6.12xlarge", "g6.48xlarge"), copies=UNKNOWN), id="nor on the smallest"),
-        pytest.param(service(task(gib=190), pool(), copies=2), id="one copy near the nominal size is GPU006's"),
-        pytest.param(service(task(), pool(most=UNKNOWN)), id="a number of hosts of the deploy is GPU005's"),
-        pytest.param(service(task(), pool(has_unknown_types=True), copies=UNKNOWN), id="so are their types"),
     ],
 )
 def test_what_has_room_or_is_not_known_to_lack_it_is_silent(workload: Workload) -> None:

@@ -27,20 +27,6 @@ def named(name: str, gpus: int = 1, copies: int | Unknown = 4, **changes: Any) -
 @pytest.mark.parametrize(
     ("others", "rule", "words"),
     [
-        (
-            [named("a"), named("b")],
-            {"GPU010"},
-            [
-                "4 tasks run, b runs on L4 as well",
-                "no room for one more",
-                "at least 100 %",
-                "MinimumHealthyPercent of 75",
-            ],
-        ),
-        ([named("a"), named("b", low=75)], {"GPU010"}, ["b runs on L4 as well"]),
-        ([named("a", low=75), named("b", low=75)], set(), []),
-        ([named("a", copies=3), named("b")], set(), []),
-        ([named("a", gpus=2, copies=2), named("b", copies=3)], {"GPU010"}, ["2 tasks run, b runs"]),
         ([named("a"), named("b"), named("c", copies=9)], set(), []),  # GPU080 and GPU009 say that
         ([named("a"), named("b", copies=UNKNOWN)], set(), []),
         (
@@ -48,13 +34,11 @@ def named(name: str, gpus: int = 1, copies: int | Unknown = 4, **changes: Any) -
             {"GPU010"},
             ["once scaling has asked for the most", "2 tasks run, b"],
         ),
-        ([named("a", copies=1), named("b", **SCALED)], set(), []),
         (
             [named("a", copies=3, deployment_strategy="BLUE_GREEN"), named("b", copies=3, low=50)],
             {"GPU203"},
             ["runs 3 tasks twice, and L4 holds 8 at MaxSize, 2 more beside b"],
         ),
-        ([named("a", copies=2, deployment_strategy="BLUE_GREEN"), named("b", low=50)], set(), []),
     ],
 )
 def test_services_of_one_pool_are_counted_together(others: list[Workload], rule: set[str], words: list[str]) -> None:
@@ -73,15 +57,9 @@ def anywhere(name: str, copies: int, gpus: int = 1) -> Workload:
 @pytest.mark.parametrize(
     ("services", "full"),
     [
-        ((anywhere("a", 2), anywhere("b", 2)), []),  # half of the eight GPUs are free, however the copies lie
-        ((anywhere("a", 4), anywhere("b", 4)), ["a", "b"]),
-        ((anywhere("a", 4), anywhere("b", 3)), []),
         ((anywhere("a", 3), anywhere("b", 4, gpus=1), anywhere("c", 1)), ["a", "b", "c"]),
         ((anywhere("a", 1, gpus=4), anywhere("b", 4)), ["a", "b"]),
         ((replace(service(task(), NEAR, copies=2), name="a"), anywhere("b", 2)), []),  # which may all be on the other
-        ((replace(service(task(), NEAR, copies=2), name="a"), anywhere("b", 6)), ["a", "b"]),
-        (tuple(replace(service(task(), NEAR, FAR, copies=1), name=name) for name in "abcd"), []),
-        (tuple(replace(service(task(), NEAR, FAR, copies=1), name=name) for name in "abcdefgh"), list("abcdefgh")),
     ],
 )
 def test_copies_that_may_be_on_any_of_several_pools_are_counted_once(services: Any, full: list[str]) -> None:
@@ -93,7 +71,6 @@ def test_copies_that_may_be_on_any_of_several_pools_are_counted_once(services: A
 @pytest.mark.parametrize(
     ("of", "changes", "reason"),
     [
-        (task(4), {}, "; with one more copy they need 12 GPUs, and the hosts have 8"),
         (task(ports=(8080,)), {}, "; each copy takes host port 8080/tcp of its host"),
         (task(), {"constraints": DISTINCT}, "; each copy needs a host of its own"),
         (task(gib=100), {}, ""),

@@ -5,19 +5,9 @@ from __future__ import annotations
 import pytest
 
 from gpu_constructs.facts import Architecture
-from gpu_constructs.fleet import NEURON_DEVICE, Container, NvidiaMps, Pool, PoolKind, ResourceRequirement, Task
+from gpu_constructs.fleet import NEURON_DEVICE, Container, Pool, PoolKind, ResourceRequirement, Task
 from gpu_constructs.rules import Severity
 from tests.rules.given import FIT_RULES, a_pool, a_task, found, only, running_on, unpriced
-
-
-def sharing(*memory_mib: int) -> Task:
-    return Task(
-        name="train",
-        containers=tuple(
-            Container(name=f"c{place}", requirements=(ResourceRequirement(nvidia_mps=NvidiaMps(memory_mib=each)),))
-            for place, each in enumerate(memory_mib)
-        ),
-    )
 
 
 def given_devices(*paths: str) -> Task:
@@ -34,14 +24,8 @@ NEURON_RESOURCE = Task(
     ("task", "pool"),
     [
         (a_task("1", architecture=Architecture.X86_64), a_pool()),
-        (a_task("1", architecture=Architecture.ARM64), a_pool("g5g.xlarge")),
         (a_task("1", architecture=Architecture.ARM64), a_pool(has_unknown_types=True)),
-        (sharing(8000, 8000), a_pool()),
-        (given_devices("/dev/neuron0"), a_pool("inf2.xlarge")),
-        (given_devices("/dev/infiniband/uverbs0"), a_pool()),
-        (NEURON_RESOURCE, a_pool("inf2.xlarge", kind=PoolKind.MANAGED_INSTANCES)),
         (NEURON_RESOURCE, a_pool("inf2.xlarge")),  # found by GPU027
-        (sharing(8000), a_pool("g6f.large")),  # found by GPU032
     ],
 )
 def test_hosts_that_are_what_a_task_is_made_for_have_no_finding(task: Task, pool: Pool) -> None:
@@ -59,20 +43,12 @@ def test_hosts_that_are_what_a_task_is_made_for_have_no_finding(task: Task, pool
             "arm64 hosts, such as g5g.xlarge",
         ),
         (
-            sharing(12_000, 12_000),
-            a_pool(),
-            "GPU060",
-            "memory of one GPU, shared through MPS: 24000 MiB asked, g6.xlarge has 22888 MiB",
-            "GPUs with more memory, such as g6e.xlarge, or Memory of NvidiaMps no higher than 21056 for",
-        ),
-        (
             given_devices("/dev/neuron0", "/dev/neuron1"),
             a_pool("inf2.xlarge"),
             "GPU060",
             "Neuron devices: 2 asked, inf2.xlarge has 1",
             "hosts with as many Neuron devices, such as inf2.24xlarge",
         ),
-        (given_devices("/dev/neuron0"), a_pool(), "GPU060", "a host (g6.xlarge) has no Neuron device", "such as inf"),
         (
             NEURON_RESOURCE,
             a_pool(kind=PoolKind.MANAGED_INSTANCES),
@@ -87,8 +63,3 @@ def test_hosts_that_are_something_else_are_an_error(task: Task, pool: Pool, rule
     assert (finding.rule, finding.severity) == (rule, Severity.ERROR)
     assert message in finding.message
     assert fix in unpriced(finding.fix)
-
-
-def test_a_pool_of_two_architectures_is_left_to_the_rule_about_shapes() -> None:
-    mixed = a_pool("g6.xlarge", "g5g.xlarge", kind=PoolKind.MANAGED_INSTANCES)
-    assert found(running_on(mixed, task=a_task("1", architecture=Architecture.ARM64))) == []

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Container, Task, Unknown
+from gpu_constructs.fleet import Container, Task
 from gpu_constructs.rules import Severity
 from gpu_constructs.rules.fit.host_ports import ports_once
-from tests.rules.given import container, fleet_of, only, said, task_of
+from tests.rules.given import container, fleet_of, only, task_of
 
 HTTP = (8080, "tcp")
 
@@ -33,17 +33,3 @@ def test_a_port_that_is_taken_twice_is_an_error(task: Task, words: str) -> None:
     finding = only(ports_once, fleet_of(task))
     assert (finding.rule, finding.severity) == ("GPU086", Severity.ERROR)
     assert words in finding.message
-
-
-@pytest.mark.parametrize(
-    ("ports", "mode"),
-    [
-        ((HTTP, (8080, "udp")), "bridge"),
-        ((HTTP, (8081, "tcp")), "bridge"),
-        ((HTTP, HTTP), "host"),
-        ((HTTP, HTTP), "awsvpc"),
-        ((HTTP, HTTP), UNKNOWN),
-    ],
-)
-def test_ports_that_a_host_can_give_are_silent(ports: tuple[tuple[int, str], ...], mode: str | Unknown) -> None:
-    assert said(ports_once, fleet_of(replace(task_of(taking(*ports)), network_mode=mode))) == []

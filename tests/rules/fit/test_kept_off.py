@@ -9,7 +9,7 @@ import pytest
 
 from gpu_constructs.fleet import Fleet, Pool, Task, Workload
 from gpu_constructs.rules.fit.whole_fleet import starts_its_own_kind
-from tests.rules.given import GPU_TASK, a_pool, a_task, only, said, service
+from tests.rules.given import GPU_TASK, a_pool, a_task, said, service
 
 HOSTS = a_pool("p5.48xlarge")
 WEB = a_task(name="web")
@@ -24,21 +24,9 @@ def _fleet(*pools: Pool, task: Task = WEB, **changes: Any) -> Fleet:
     )
 
 
-def test_a_service_without_gpus_starts_hosts_with_eight() -> None:
-    finding = only(starts_its_own_kind, _fleet(HOSTS))
-    assert (finding.subject, finding.severity) == ("web-service", "warning")
-    assert "Hosts (p5.48xlarge)" in finding.message
-
-
 @pytest.mark.parametrize(
     "fleet",
-    [
-        _fleet(a_pool("m7i.large", name="cpu")),
-        _fleet(HOSTS, a_pool("m7i.large", name="cpu")),
-        _fleet(HOSTS, daemon=True),
-        _fleet(HOSTS, desired_count=0),
-        _fleet(HOSTS, task=a_task("1", name="other")),
-    ],
+    [_fleet(a_pool("m7i.large", name="cpu")), _fleet(HOSTS, desired_count=0)],
 )
 def test_others_are_silent(fleet: Fleet) -> None:
     assert said(starts_its_own_kind, fleet) == []

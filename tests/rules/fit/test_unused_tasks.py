@@ -5,25 +5,19 @@ from __future__ import annotations
 import pytest
 
 from gpu_constructs.facts import Architecture, instance_type
-from gpu_constructs.fleet import Fleet, PoolKind, Scheduler, Task, Workload
-from gpu_constructs.rules import Severity, rules_of
-from gpu_constructs.rules.tasks import requests
+from gpu_constructs.fleet import Fleet, Task
+from gpu_constructs.rules import Severity
 from tests.rules.given import (
     FIT_RULES,
     a_pool,
     a_task,
-    asked,
-    container,
     found,
-    gpu,
     only,
     running_on,
-    task_of,
     unpriced,
 )
 
 GPU, CPU = a_pool("g6.xlarge"), a_pool("c7i.large", name="Cpu")
-BATCH = a_pool("g6.12xlarge", name="Queue", kind=PoolKind.BATCH)
 
 
 @pytest.mark.parametrize(
@@ -32,10 +26,6 @@ BATCH = a_pool("g6.12xlarge", name="Queue", kind=PoolKind.BATCH)
         Fleet(pools=(GPU, CPU), tasks=(a_task("1"),)),
         Fleet(pools=(GPU, a_pool(name="Vague", has_unknown_types=True)), tasks=(a_task("4"),)),
         Fleet(pools=(GPU, a_pool("g5.xlarge", "g5.12xlarge", name="Mixed")), tasks=(a_task("4"),)),
-        Fleet(pools=(CPU,), tasks=(a_task(),)),
-        Fleet(pools=(CPU, a_pool(name="Vague", has_unknown_types=True)), tasks=(a_task("1"),)),
-        Fleet(pools=(CPU,), tasks=(a_task("1", compatibilities=("FARGATE",)),)),  # a rule of its own
-        Fleet(pools=(BATCH,), tasks=(a_task("4", scheduler=Scheduler.BATCH),)),
     ],
 )
 def test_a_task_that_fits_somewhere_or_may_has_no_finding(fleet: Fleet) -> None:
@@ -49,35 +39,12 @@ def test_a_task_that_no_gpu_host_takes_is_an_error() -> None:
     assert unpriced(finding.fix) == "hosts of a type such as g6.12xlarge, or GPUs no higher than 1"
 
 
-def test_jobs_of_batch_go_to_compute_environments_and_tasks_of_ecs_to_the_others() -> None:
-    job = a_task("4", scheduler=Scheduler.BATCH)
-    assert only(FIT_RULES, Fleet(pools=(GPU, BATCH), tasks=(a_task("4"),), is_whole=True)).rule == "GPU061"
-    assert found(Fleet(pools=(GPU, BATCH), tasks=(job,))) == []
-
-
-def test_hosts_without_gpus_are_an_error_that_names_some_with() -> None:
-    finding = only(FIT_RULES, Fleet(pools=(CPU,), tasks=(a_task("4"),), is_whole=True))
-    assert (finding.rule, finding.severity) == ("GPU062", Severity.ERROR)
-    assert finding.message == "train asks for GPUs, and the hosts here have no GPUs (Cpu)"
-    assert finding.fix.startswith("hosts with GPUs, such as g")
-
-
-def test_hosts_without_gpus_are_a_warning_where_there_may_be_others() -> None:
-    assert only(FIT_RULES, Fleet(pools=(CPU,), tasks=(a_task("4"),))).severity is Severity.WARNING
-
-
 def test_hosts_that_are_named_have_gpus_and_the_processor_of_most_images() -> None:
     assert only(FIT_RULES, Fleet(pools=(CPU,), tasks=(a_task("0"),))).fix == "hosts with GPUs"
     for task in (a_task("1"), a_task("0.25"), a_task("1", memory_limit_mib=6000)):
         fix = unpriced(only(FIT_RULES, Fleet(pools=(CPU,), tasks=(task,))).fix)
         fix = fix.partition(" and image ")[0]
         assert instance_type(fix.rpartition(" ")[2]).architecture is Architecture.X86_64
-
-
-def test_a_service_of_another_cluster_says_where_its_hosts_are() -> None:
-    task = a_task("1")
-    service = Workload(name="service", task=task, cluster="elsewhere", launch_type="EC2")
-    assert found(Fleet(pools=(CPU,), tasks=(task,), workloads=(service,))) == []
 
 
 @pytest.mark.parametrize(
@@ -95,12 +62,3 @@ def test_a_task_that_no_type_can_run_is_one_error(task: Task, words: str, with_p
     assert (finding.rule, finding.severity, finding.subject) == ("GPU063", Severity.ERROR, "train")
     assert words in finding.message
     assert "several smaller tasks" in finding.fix
-
-
-def test_all_gpus_and_more_is_told_as_a_contradiction_of_the_task_alone() -> None:
-    assert list(
-        asked(
-            (*FIT_RULES, *rules_of(requests)),
-            running_on(GPU, task=task_of(container(gpu("ALL")), container(gpu(), name="b"))),
-        )
-    ) == ["GPU023"]

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.facts import accelerated, general, instance_type
-from gpu_constructs.fleet import RESERVATIONS_FIRST, UNKNOWN, NetworkInterface, PurchaseOption, Reservation
+from gpu_constructs.facts import instance_type
+from gpu_constructs.fleet import UNKNOWN, NetworkInterface, Reservation
 from gpu_constructs.fleet.host import efa_layout
 from gpu_constructs.rules import Severity, rules_of
 from gpu_constructs.rules.hosts import efa
@@ -27,19 +27,6 @@ def test_a_misspelt_interface_type_is_refused_at_launch() -> None:
     found = asked(RULES, a_pool("p5.48xlarge", interfaces=(_nic("efaa"),), **NEAR))
     assert list(found) == ["GPU093"]
     assert "EC2 does not have the interface type 'efaa'; it has interface, efa and efa-only" in found["GPU093"].message
-
-
-@pytest.mark.parametrize("name", ["g5.xlarge", "g6.4xlarge", "inf2.48xlarge"])
-def test_a_type_without_efa_takes_no_efa_interface(name: str) -> None:
-    found = asked(RULES, a_pool(name, interfaces=(_nic(),), **NEAR))
-    assert list(found) == ["GPU092"]
-    assert found["GPU092"].message.startswith(f"{name} supports no Elastic Fabric Adapter")
-
-
-def test_several_types_without_efa_are_one_error() -> None:
-    found = asked(RULES, a_pool("g5.xlarge", "g6.xlarge", interfaces=(_nic(),), **NEAR))
-    assert list(found) == ["GPU092"]
-    assert "g5.xlarge and g6.xlarge support no Elastic Fabric Adapter" in found["GPU092"].message
 
 
 @pytest.mark.parametrize(
@@ -69,21 +56,10 @@ def test_a_type_beside_others_that_take_the_interfaces_is_a_warning(
     assert words in found["GPU092"].message
 
 
-def test_a_type_that_is_not_known_may_take_them() -> None:
-    assert list(asked(RULES, a_pool("g6.xlarge", has_unknown_types=True, interfaces=(_nic(),), **NEAR))) == ["GPU092"]
-
-
 @pytest.mark.parametrize(
     ("name", "interfaces", "words"),
     [
-        (
-            "g6.8xlarge",
-            (_nic(), _nic("efa-only", 0, 1)),
-            "g6.8xlarge takes 1 EFA interface, and the launch template has 2",
-        ),
         ("p4d.24xlarge", (_nic(), _nic(card=4)), "has network cards 0 to 3, and an interface is on card 4"),
-        ("g6.8xlarge", (_nic(), _nic("interface", 1)), "has card 0 only, and an interface is on card 1"),
-        ("p6-b300.48xlarge", (_nic(),), "network card 0 of p6-b300.48xlarge takes no EFA interface"),
         ("p5.48xlarge", (_nic(), _nic()), "2 interfaces are at network card 0, device 0"),
     ],
 )
@@ -93,13 +69,6 @@ def test_interfaces_that_the_cards_do_not_take_are_refused(
     found = asked(RULES, a_pool(name, interfaces=interfaces, **NEAR))
     assert list(found) == ["GPU092"]
     assert words in found["GPU092"].message
-
-
-def test_the_layout_of_a_type_is_one_that_it_takes() -> None:
-    of_each_layout = {layout: each.name for each in (*accelerated(), *general()) if (layout := efa_layout(each))}
-    assert len(of_each_layout) > 5
-    for layout, name in of_each_layout.items():
-        assert asked(RULES, a_pool(name, interfaces=layout, **NEAR)) == {}, name
 
 
 @pytest.mark.parametrize("name", ["p4d.24xlarge", "p5.48xlarge", "p6-b300.48xlarge"])
@@ -112,27 +81,11 @@ def test_one_adapter_more_than_its_layout_is_too_many(name: str) -> None:
     )
 
 
-def test_an_efa_only_interface_cannot_be_the_primary_one() -> None:
-    found = asked(RULES, a_pool("p5.48xlarge", interfaces=(_nic("efa-only"), _nic("efa-only", 1)), **NEAR))
-    assert list(found) == ["GPU093"]
-    assert "device 1" in found["GPU093"].fix
-
-
-def test_a_public_address_cannot_go_with_several_interfaces() -> None:
-    several = (_nic(public=True), _nic("efa-only", 1))
-    found = asked(RULES, a_pool("p5.48xlarge", interfaces=several, **NEAR))
-    assert list(found) == ["GPU093"]
-    assert "AssociatePublicIpAddress cannot go with 2 interfaces" in found["GPU093"].message
-    assert asked(RULES, a_pool("p5.48xlarge", interfaces=several[:1], **NEAR)) == {}
-
-
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
         ({"zones": 3, "placement_group": True}, "one Availability Zone, and the subnets of Hosts are in 3"),
         ({"zones": 1, "placement_group": False}, "in no cluster placement group"),
-        ({"placement_group": False}, "in no cluster placement group"),
-        ({"placement_group": False, "reservation": Reservation(preference="none")}, "in no cluster placement group"),
     ],
 )
 def test_hosts_with_efa_that_may_be_far_apart_are_a_warning(changes: dict[str, Any], words: str) -> None:
@@ -146,19 +99,9 @@ def test_hosts_with_efa_that_may_be_far_apart_are_a_warning(changes: dict[str, A
     [
         {"placement_group": UNKNOWN},
         {"max_instances": 1},
-        {"purchase": PurchaseOption.CAPACITY_BLOCK, "zones": 1},
-        {"purchase": PurchaseOption.RESERVED, "zones": 1},
-        {"placement_group": False, "reservation": Reservation(preference=RESERVATIONS_FIRST), "zones": 1},
         {"placement_group": False, "reservation": Reservation(id="cr-0123456789abcdef0"), "zones": 1},
-        {"interfaces": (_nic("interface"),), "zones": 3},
     ],
     ids=str,
 )
 def test_distance_does_not_matter_here(changes: dict[str, Any]) -> None:
     assert asked(RULES, a_pool("p5.48xlarge", **{"interfaces": (_nic(),), **changes})) == {}
-
-
-def test_what_is_not_known_is_no_error() -> None:
-    unknown = _nic(UNKNOWN, UNKNOWN, UNKNOWN, public=UNKNOWN)
-    assert asked(RULES, a_pool("g5.xlarge", interfaces=(unknown, unknown), **NEAR)) == {}
-    assert asked(RULES, a_pool("g3.16xlarge", "p6e-gb200.36xlarge", interfaces=(_nic(),), **NEAR)) == {}

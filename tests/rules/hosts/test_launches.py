@@ -8,18 +8,15 @@ from typing import Any
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Fleet, LaunchDetails, Volume
-from gpu_constructs.rules.hosts.launches import launch_template, room_for_images, volumes_exist
+from gpu_constructs.rules.hosts.launches import room_for_images, volumes_exist
 from tests.rules.changed import severities
-from tests.rules.given import GPU_TASK, a_pool, asked, of_image, running_on, said
+from tests.rules.given import GPU_TASK, a_pool, of_image, running_on, said
 
 
 @pytest.mark.parametrize(
     ("properties", "expected"),
     [
         ({"Template": {"LaunchTemplateData": {"InstanceType": None}}}, ["error"]),
-        ({"Template": {"LaunchTemplateData": {"ImageId": None}}}, ["error"]),
-        ({"Template": {"LaunchTemplateData": {"ImageId": "ami-1"}}}, []),
-        ({"Template": {"LaunchTemplateData": {"ImageId": "ami-1", "InstanceType": {"Fn::ImportValue": "T"}}}}, []),
         ({"Hosts": {"LaunchTemplate": {"LaunchTemplateId": "lt-1", "Version": "1"}}}, []),
     ],
 )
@@ -30,38 +27,13 @@ def test_a_group_has_an_image_and_a_type(properties: dict[str, Any], expected: l
 
 @pytest.mark.parametrize(
     ("properties", "expected"),
-    [
-        ({}, ["warning"]),
-        ({"Hosts": {"MaxSize": 1}}, []),
-        ({"Hosts": {"VPCZoneIdentifier": {"Ref": "Subnets"}}}, []),
-        ({"Near": {"Strategy": "spread"}}, []),
-    ],
+    [({}, ["warning"]), ({"Hosts": {"MaxSize": 1}}, [])],
 )
 def test_a_cluster_placement_group_is_in_one_zone(properties: dict[str, Any], expected: list[str]) -> None:
     near = {"VPCZoneIdentifier": ["subnet-0a1", "subnet-0b2"], "PlacementGroup": {"Ref": "Near"}}
     without_efa = {"Template": {"LaunchTemplateData": {"NetworkInterfaces": None}}}
     changed = {**without_efa, **properties, "Hosts": {**near, **properties.get("Hosts", {})}}
     assert severities("GPU095", changed) == expected
-
-
-@pytest.mark.parametrize("name", ["g6.xlarge", "p5.48xlarge", "inf2.xlarge", "p6-b200.48xlarge", "g6f.large"])
-def test_a_type_that_is_newer_than_2022_is_refused(name: str) -> None:
-    found = asked(launch_template, a_pool(name, "g5.xlarge", launch_configuration=True))
-    assert list(found) == ["GPU055"]
-    assert f"cannot launch {name}: types that were released after 2022-12-31" in found["GPU055"].message
-    assert "launch template" in found["GPU055"].fix
-    assert "generateLaunchTemplateInsteadOfLaunchConfig" in found["GPU055"].fix
-
-
-@pytest.mark.parametrize("name", ["g5.xlarge", "g4dn.xlarge", "p4d.24xlarge", "trn1.2xlarge", "c7i.large"])
-def test_an_older_type_depends_on_the_age_of_the_account(name: str) -> None:
-    found = asked(launch_template, a_pool(name, launch_configuration=True))
-    assert list(found) == ["GPU055"]
-    assert "2024-10-01" in found["GPU055"].message
-
-
-def test_a_launch_template_takes_every_type() -> None:
-    assert asked(launch_template, a_pool("g6.xlarge", "g5.xlarge")) == {}
 
 
 _VOLUME = Volume(device="/dev/xvda", size_gib=200, type="gp3")
@@ -72,21 +44,11 @@ _VLLM = "vllm/vllm-openai:v0.11.0"
 @pytest.mark.parametrize(
     ("changes", "names"),
     [
-        ({}, []),
         ({"size_gib": 65537}, ["VolumeSize"]),
         ({"iops": 2999}, ["Iops"]),
         ({"throughput_mib_per_second": 124}, ["Throughput"]),
         ({"throughput_mib_per_second": 2001}, ["Throughput"]),
-        ({"throughput_mib_per_second": 750}, []),
-        ({"throughput_mib_per_second": 751}, ["Throughput"]),
-        ({"throughput_mib_per_second": 1000, "iops": 4000}, []),
-        ({"throughput_mib_per_second": 1000, "iops": UNKNOWN}, []),
         ({"type": "io2", "iops": 100}, []),
-        ({"type": "io2"}, ["Iops"]),
-        ({"type": "io2", "iops": UNKNOWN}, []),
-        ({"size_gib": 29}, ["VolumeSize"]),
-        ({"size_gib": 29, "device": "/dev/xvdb"}, []),
-        ({"type": UNKNOWN, "iops": 100}, []),
     ],
 )
 def test_a_volume_has_the_size_and_speed_of_its_type(changes: dict[str, Any], names: list[str]) -> None:
@@ -110,17 +72,10 @@ def _fleet(*volumes: Volume, container_image: str = "example.com/own:1", image: 
     ("fleet", "sizes"),
     [
         (_fleet(replace(_VOLUME, size_gib=30)), [30]),
-        (_fleet(replace(_VOLUME, size_gib=50)), []),
         (_fleet(replace(_VOLUME, size_gib=UNKNOWN)), []),
         (_fleet(replace(_VOLUME, size_gib=30, device=UNKNOWN)), []),
-        (_fleet(), []),
-        (_fleet(container_image=_VLLM), [30]),
-        (_fleet(container_image="nvidia/cuda:12.8.1-base-ubuntu24.04"), []),
-        (_fleet(container_image="nvidia/cuda:12.8.1-cudnn-devel-ubuntu24.04"), [30]),
-        (_fleet(container_image=_VLLM, image=_BOTTLEROCKET), [20]),
         (_fleet(container_image=_VLLM, image="/aws/service/bottlerocket/aws-ecs-1-nvidia/x86_64/1.0/image_id"), [20]),
         (_fleet(replace(_VOLUME, size_gib=4), image=_BOTTLEROCKET), ["/dev/xvda"]),
-        (_fleet(replace(_VOLUME, size_gib=20, device="/dev/xvdb"), image=_BOTTLEROCKET), [20]),
     ],
 )
 def test_the_volume_that_images_are_on_has_room(fleet: Fleet, sizes: list[Any]) -> None:
@@ -131,11 +86,8 @@ def test_the_volume_that_images_are_on_has_room(fleet: Fleet, sizes: list[Any]) 
     ("image", "devices", "names"),
     [
         ("al2023-gpu", ["/dev/sda1"], "/dev/xvda, which keeps 30 GiB"),
-        ("al2023-gpu", ["/dev/sda1", "/dev/xvda"], ""),
-        ("al2023-gpu", ["/dev/xvdf"], ""),
         ("al2023-gpu", ["/dev/sda1", UNKNOWN], ""),
         (_BOTTLEROCKET, ["/dev/xvda"], "/dev/xvdb, which keeps 20 GiB"),
-        (_BOTTLEROCKET, ["/dev/xvda", "/dev/xvdb"], ""),
     ],
 )
 def test_the_volume_with_a_size_is_that_of_the_images(image: str, devices: list[Any], names: str) -> None:

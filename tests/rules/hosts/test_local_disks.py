@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from gpu_constructs.fleet import LocalDiskUse, UserData
-from gpu_constructs.rules import Severity
 from gpu_constructs.rules.hosts import user_data
 from tests.rules.given import a_pool, asked
 
@@ -14,25 +13,10 @@ RULES = (user_data.has_local_disks,)
 PREPARES = UserData(local_disks=LocalDiskUse.SCRATCH)
 
 
-def test_types_without_disks_are_a_warning() -> None:
-    found = asked(RULES, a_pool("g5g.xlarge", "g5g.2xlarge", user_data=PREPARES))
-    assert list(found) == ["GPU174"]
-    assert found["GPU174"].severity is Severity.WARNING
-    assert (
-        "g5g.xlarge and g5g.2xlarge have no local disks, and the user data prepares them for scratch data"
-        in found["GPU174"].message
-    )
-
-
 @pytest.mark.parametrize("changes", [{"has_unknown_types": True}, {"unknown_type_names": ("g9.xlarge",)}])
 def test_types_that_are_not_known_are_said(changes: dict[str, object]) -> None:
     found = asked(RULES, a_pool("g6.xlarge", user_data=UserData(local_disks=LocalDiskUse.IMAGES), **changes))
     assert "local disks for container images, and whether the hosts have any is not known" in found["GPU174"].message
-
-
-def test_disks_that_are_there_or_that_nobody_asks_for_are_silent() -> None:
-    assert asked(RULES, a_pool("g6.xlarge", "p5.48xlarge", user_data=PREPARES)) == {}
-    assert asked(RULES, a_pool("g5g.xlarge")) == {}
 
 
 def test_disks_of_a_type_that_no_region_offers_are_not_known() -> None:

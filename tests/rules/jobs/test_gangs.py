@@ -31,13 +31,6 @@ def _gang(*members: GangMember, can_stop: bool = False, **changes: Any) -> Fleet
     return replace(fleet, gangs=(Gang(name="Train[Run]", members=members or (MEMBER,), can_stop=can_stop),))
 
 
-def test_a_gang_has_a_host_for_each_task() -> None:
-    finding = only(runs_at_once, _gang())
-    assert "Train[Run] starts 5 tasks that wait for each other, and Hosts holds 4 at MaxSize" in finding.message
-    assert finding.fix == "raise MaxSize of Hosts to 5"
-    assert said(runs_at_once, _gang(replace(MEMBER, count=4))) == []
-
-
 def test_what_is_reserved_alone_holds_no_more_than_that() -> None:
     reserved = Bought(option=PurchaseOption.CAPACITY_BLOCK, reservation=Reservation(id="cr-1", instances=4))
     pool = a_pool(max_instances=9, bought=reserved)

@@ -11,12 +11,10 @@ from aws_cdk import aws_ecs as ecs
 
 from gpu_constructs import GpuJob, JobData, Purchase
 from gpu_constructs.check.report import report_in
-from gpu_constructs.fleet import UNKNOWN, Bought, Fleet, Origin, PurchaseOption, Relations, Starter, Step
-from gpu_constructs.rules.jobs.runs import ends_at_some_time, mounts_its_checkpoints, overrides_its_containers
+from gpu_constructs.fleet import UNKNOWN, Bought, Fleet, PurchaseOption, Relations, Starter, Step
+from gpu_constructs.rules.jobs.runs import ends_at_some_time, mounts_its_checkpoints
 from tests.rules.given import GPU_TASK, a_pool, container, gpu, only, running_on, said, task_of
 from tests.synthesis import Site
-
-INPUT = Origin(resource="Nightly", path=("Resources", "Nightly", "Properties", "Target", "Input"))
 
 
 def _fleet(**changes: Any) -> Fleet:
@@ -50,14 +48,6 @@ def test_what_ends_or_may_end_is_fine(limit: Any, retries: Any) -> None:
     assert said(ends_at_some_time, _fleet(is_limited=limit, retries=retries)) == []
 
 
-def test_an_override_names_a_container() -> None:
-    fleet = running_on(a_pool(), starter=Starter.RULE, overrides_others=(("trainer", INPUT),))
-    assert "overrides container trainer, and chat has vllm" in only(overrides_its_containers, fleet).message
-    (run,) = fleet.workloads
-    for changes in ({"overrides_others": ()}, {"task": None}, {"task": task_of(container())}):
-        assert said(overrides_its_containers, replace(fleet, workloads=(replace(run, **changes),))) == []
-
-
 SPOT = a_pool(bought=Bought(option=PurchaseOption.SPOT))
 HERE = (("JOB_CHECKPOINTS", "/checkpoints/"),)
 
@@ -68,32 +58,12 @@ def _run(*paths: Any, environment: Any = HERE, pool: Any = SPOT, volumes_from: A
     return running_on(pool, task=task_of(main), **{"starter": Starter.STATE_MACHINE, **changes})
 
 
-def test_checkpoints_on_spot_hosts_are_in_a_volume() -> None:
-    finding = only(mounts_its_checkpoints, _run("/data"))
-    assert "keeps checkpoints in /checkpoints (JOB_CHECKPOINTS), where it mounts no volume" in finding.message
-    assert 'container.add_mount_points(ecs.MountPoint(container_path="/checkpoints"' in finding.fix
-
-
 @pytest.mark.parametrize(
     "fleet",
-    [
-        _run("/checkpoints"),
-        _run("/"),
-        _run("/checkpoints/"),
-        _run(UNKNOWN),
-        _run(volumes_from=("other",)),
-        _run(pool=a_pool()),
-        _run(environment=(("JOB_CHECKPOINTS", "s3://bucket/run/"),)),
-        _run(environment=(("MODEL", "/checkpoints/"),)),
-    ],
+    [_run("/checkpoints"), _run(UNKNOWN), _run(environment=(("JOB_CHECKPOINTS", "s3://bucket/run/"),))],
 )
 def test_what_is_kept_or_may_be_is_fine(fleet: Fleet) -> None:
     assert said(mounts_its_checkpoints, fleet) == []
-
-
-def test_a_run_may_say_where() -> None:
-    by_run = _run(environment=(), variables=(("main", "CHECKPOINT_DIR", "/ckpt/"),))
-    assert "/ckpt (CHECKPOINT_DIR)" in only(mounts_its_checkpoints, by_run).message
 
 
 @pytest.mark.parametrize("is_mounted", [True, False])

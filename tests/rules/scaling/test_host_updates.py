@@ -24,7 +24,6 @@ from tests.rules.given import a_pool, asked, running_on
 RULES = rules_of(host_updates)
 REFRESH = HostUpdate(method=UpdateMethod.INSTANCE_REFRESH)
 ROLLING = HostUpdate(method=UpdateMethod.ROLLING, suspended=("AlarmNotification",))
-REPLACING = HostUpdate(method=UpdateMethod.REPLACING)
 
 
 def _updated(update: HostUpdate | None, **changes: Any) -> Pool:
@@ -39,13 +38,6 @@ def _in_advance(instances: Any, **changes: Any) -> Pool:
 @pytest.mark.parametrize(
     "pool",
     [
-        _updated(None),
-        _updated(None, min_instances=UNKNOWN),
-        _updated(REFRESH, min_instances=2),
-        _updated(replace(REFRESH, replaces_protected=True), scale_in_protection=True),
-        _updated(replace(REFRESH, replaces_protected=UNKNOWN), scale_in_protection=True),
-        _updated(REFRESH, managed_draining=UNKNOWN),
-        _updated(REPLACING, has_provider=False),
         _updated(replace(ROLLING, min_in_service=UNKNOWN)),
         _updated(replace(ROLLING, min_in_service=9), max_instances=UNKNOWN),
         _updated(replace(ROLLING, suspended=(UNKNOWN,))),
@@ -61,13 +53,10 @@ def test_nothing_is_said_of_a_good_update(pool: Pool) -> None:
 @pytest.mark.parametrize(
     ("rule", "severity", "pool", "said"),
     [
-        ("GPU220", Severity.WARNING, _updated(REPLACING), "a new Auto Scaling group for every change"),
         ("GPU221", Severity.ERROR, _updated(replace(ROLLING, min_in_service=4), max_instances=4), "is 4 and MaxSize"),
-        ("GPU222", Severity.WARNING, _updated(REFRESH, scale_in_protection=True), "waits an hour"),
         ("GPU222", Severity.WARNING, _updated(REFRESH, managed_termination_protection=True), "waits an hour"),
         ("GPU222", Severity.WARNING, _in_advance(2), "all 2 reserved hosts may be in use"),
         ("GPU221", Severity.WARNING, _updated(replace(ROLLING, suspended=("AZRebalance",))), "changes the size"),
-        ("GPU227", Severity.WARNING, _updated(REFRESH, managed_draining=False), "ends hosts with their tasks"),
     ],
 )
 def test_an_update_that_fails_or_loses_tasks_is_found(rule: str, severity: Severity, pool: Pool, said: str) -> None:

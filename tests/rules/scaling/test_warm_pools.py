@@ -35,23 +35,6 @@ def _agent(*settings: tuple[str, Any], **changes: Any) -> UserData:
     return replace(WAITS, agent=settings, **changes)
 
 
-@pytest.mark.parametrize(
-    "pool",
-    [
-        _warm(),
-        _warm("g6.xlarge", "g6.2xlarge", distribution=Distribution()),
-        _warm(warm=WarmPool(state="Running", min_size=4)),
-        _warm(warm=WarmPool(state=UNKNOWN, min_size=UNKNOWN, max_prepared=UNKNOWN, reuse_on_scale_in=UNKNOWN)),
-        _warm(purchase=UNKNOWN),
-        a_pool(purchase=PurchaseOption.SPOT),
-        a_pool(image=BOTTLEROCKET),
-    ],
-    ids=["one type", "several types", "running", "unknown", "unknown purchase", "spot", "Bottlerocket"],
-)
-def test_a_good_warm_pool_and_a_pool_without_are_silent(pool: Pool) -> None:
-    assert asked(RULES, pool) == {}
-
-
 def test_spot_that_the_policy_does_not_want_is_told_once() -> None:
     spot = PurchaseOption.SPOT
     assert asked(RULES, _warm(purchase=spot, distribution=Distribution(template_option=spot))) == {}
@@ -59,20 +42,10 @@ def test_spot_that_the_policy_does_not_want_is_told_once() -> None:
     assert list(asked(RULES, _warm(purchase=spot, distribution=wanted))) == ["GPU170"]
 
 
-@pytest.mark.parametrize("option", [PurchaseOption.SPOT, PurchaseOption.MIXED])
-def test_spot_hosts_are_refused(option: PurchaseOption) -> None:
-    found = asked(RULES, _warm(purchase=option))
-    assert list(found) == ["GPU170"]
-    assert found["GPU170"].severity is Severity.ERROR
-    assert f"these hosts are {option}" in found["GPU170"].message
-
-
 @pytest.mark.parametrize(
     ("user_data", "image", "words"),
     [
-        (_agent(), None, "ECS_WARM_POOLS_CHECK is not set"),
         (_agent(("ECS_WARM_POOLS_CHECK", "false")), None, "ECS_WARM_POOLS_CHECK is 'false'"),
-        (_agent(("ECS_WARM_POOLS_CHECK", "no"), complete=False), None, "ECS_WARM_POOLS_CHECK is 'no'"),
         (UserData(format=UserDataFormat.TOML), BOTTLEROCKET, "Bottlerocket has no setting"),
     ],
 )
@@ -85,13 +58,7 @@ def test_hosts_that_join_while_they_are_prepared_are_a_warning(user_data: UserDa
 
 @pytest.mark.parametrize(
     ("user_data", "image"),
-    [
-        (_agent(("ECS_WARM_POOLS_CHECK", UNKNOWN)), of_image()),
-        (_agent(complete=False), of_image()),
-        (_agent(format=UNKNOWN), of_image()),
-        (_agent(), of_image(release="custom")),
-        (_agent(), UNKNOWN),
-    ],
+    [(_agent(complete=False), of_image()), (_agent(), of_image(release="custom")), (_agent(), UNKNOWN)],
 )
 def test_what_may_wait_is_silent(user_data: UserData, image: Any) -> None:
     assert asked(RULES, _warm(user_data=user_data, image=image)) == {}
@@ -133,8 +100,3 @@ def test_hosts_with_accelerators_do_not_hibernate() -> None:
 
 def test_hosts_without_accelerators_may_hibernate() -> None:
     assert asked(RULES, _warm("m7i.large", warm=WarmPool(state="Hibernated", min_size=1))) == {}
-
-
-def test_a_capacity_block_does_not_wait_for_its_warm_pool() -> None:
-    assert list(asked(RULES, _warm("p5.48xlarge", purchase=PurchaseOption.CAPACITY_BLOCK))) == ["GPU177"]
-    assert asked(RULES, a_pool("p5.48xlarge", purchase=PurchaseOption.CAPACITY_BLOCK)) == {}

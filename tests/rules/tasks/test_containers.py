@@ -17,7 +17,7 @@ from gpu_constructs.rules.tasks.containers import (
     sizes,
     stop_in_time,
 )
-from tests.rules.given import a_pool, container, fleet_of, gpu, mps, only, running_on, said, task_of
+from tests.rules.given import a_pool, container, fleet_of, gpu, only, running_on, said, task_of
 
 BARE = Container(name="main")
 
@@ -48,41 +48,12 @@ def test_a_daemon_is_told_of_the_default_runtime() -> None:
 
 
 @pytest.mark.parametrize(
-    "task",
-    [
-        task_of(replace(BARE, memory_limit_mib=512)),
-        task_of(replace(BARE, memory_reservation_mib=512)),
-        task_of(replace(BARE, memory_limit_mib=UNKNOWN)),
-        replace(task_of(BARE), memory_limit_mib=2048),
-        replace(task_of(BARE), memory_limit_mib=UNKNOWN),
-        replace(task_of(BARE), is_part=True),
-        replace(task_of(BARE), scheduler=Scheduler.BATCH),
-    ],
-)
-def test_memory_of_the_container_or_the_task_is_enough(task: Task) -> None:
-    assert said(sizes, fleet_of(task)) == []
-
-
-@pytest.mark.parametrize(
     ("task", "words"),
     [
-        (
-            task_of(replace(BARE, memory_limit_mib=1024, memory_reservation_mib=2048)),
-            ("reserves 2048 MiB", "stopped above 1024 MiB", "Memory of 2048 or more"),
-        ),
-        (task_of(replace(BARE, memory_limit_mib=5)), ("has 5 MiB (Memory)", "6 MiB", "5 GiB are 5120")),
         (task_of(replace(BARE, memory_reservation_mib=4)), ("has 4 MiB (MemoryReservation)", "6 MiB")),
-        (
-            replace(task_of(container(), container(name="b")), memory_limit_mib=8000),
-            ("8192 MiB together", "the task has 8000", "Memory of the task at least 8192"),
-        ),
         (
             replace(task_of(container(), container(name="b")), cpu_limit=1024),
             ("2048 CPU units together", "the task has 1024"),
-        ),
-        (
-            replace(task_of(container(), replace(container(name="b"), cpu=UNKNOWN)), cpu_limit=1000),
-            ("1024 CPU units together", "the task has 1000"),
         ),
     ],
 )
@@ -93,38 +64,13 @@ def test_sizes_that_do_not_go_together_are_errors_with_their_numbers(task: Task,
         assert each in f"{finding.message} {finding.fix}"
 
 
-@pytest.mark.parametrize(
-    "task",
-    [
-        task_of(replace(BARE, memory_limit_mib=1024, memory_reservation_mib=1024)),
-        task_of(replace(BARE, memory_limit_mib=6)),
-        task_of(replace(BARE, memory_limit_mib=UNKNOWN, memory_reservation_mib=2048)),
-        replace(task_of(container(), container(name="b")), memory_limit_mib=8192, cpu_limit=2048),
-        replace(task_of(container(), container(name="b")), memory_limit_mib=UNKNOWN, cpu_limit=UNKNOWN),
-        replace(task_of(container()), cpu_limit=256, operating_system="WINDOWS_SERVER_2022_CORE"),
-        replace(task_of(replace(BARE, memory_limit_mib=9000, memory_reservation_mib=100)), memory_limit_mib=8192),
-    ],
-)
-def test_sizes_that_go_together_are_silent(task: Task) -> None:
-    assert said(sizes, fleet_of(task)) == []
-
-
-@pytest.mark.parametrize("value", ["all", "0", "none", UNKNOWN])
+@pytest.mark.parametrize("value", ["all", UNKNOWN])
 def test_visible_devices_beside_a_request_are_overwritten(value: str) -> None:
     asking = replace(container(gpu()), environment=(("NVIDIA_VISIBLE_DEVICES", value),))
     finding = only(left_to_ecs, fleet_of(task_of(asking)))
     assert (finding.rule, finding.severity) == ("GPU037", "warning")
     assert "the ECS agent overwrites it with the ids" in finding.message
     assert said(asked_of_ecs, fleet_of(task_of(asking))) == []
-
-
-def test_visible_devices_without_any_request_are_unseen_by_the_scheduler() -> None:
-    asking = replace(container(), environment=(("NVIDIA_VISIBLE_DEVICES", "all"),))
-    finding = only(asked_of_ecs, fleet_of(task_of(asking)))
-    assert (finding.rule, finding.severity) == ("GPU025", "warning")
-    assert "'all'" in finding.message
-    assert '"Type": "GPU"' in finding.fix
-    assert said(left_to_ecs, fleet_of(task_of(asking))) == []
 
 
 @pytest.mark.parametrize(
@@ -141,31 +87,12 @@ def test_other_uses_of_visible_devices_are_silent(task: Task) -> None:
     assert said(asked_of_ecs, fleet_of(task)) == []
 
 
-@pytest.mark.parametrize(("value", "words"), [("2", "has 2 GPUs"), ("ALL", "all GPUs of its host")])
-def test_several_gpus_with_64_mib_of_shared_memory_are_worth_knowing(value: str, words: str) -> None:
-    finding = only(shared_memory, fleet_of(task_of(container(gpu(value)))))
-    assert (finding.rule, finding.severity) == ("GPU039", "info")
-    assert words in finding.message
-    assert "64 MiB of /dev/shm" in finding.message
-    assert "LinuxParameters.SharedMemorySize" in finding.fix
-
-
-def test_managed_instances_cannot_enlarge_shared_memory() -> None:
-    task = replace(task_of(container(gpu("2"))), compatibilities=("MANAGED_INSTANCES",))
-    assert "cannot enlarge it" in only(shared_memory, fleet_of(task)).fix
-
-
 @pytest.mark.parametrize(
     "task",
     [
         task_of(container(gpu("1"))),
         task_of(container(gpu(UNKNOWN))),
-        task_of(container(mps())),
-        task_of(container()),
-        task_of(replace(container(gpu("8")), shared_memory_mib=16384)),
-        task_of(replace(container(gpu("8")), shared_memory_mib=UNKNOWN)),
         task_of(replace(container(gpu("8")), used_keys=("LinuxParameters.Tmpfs",))),
-        replace(task_of(container(gpu("8"))), ipc_mode="host"),
     ],
 )
 def test_one_gpu_or_more_shared_memory_is_silent(task: Task) -> None:
@@ -174,13 +101,6 @@ def test_one_gpu_or_more_shared_memory_is_silent(task: Task) -> None:
 
 def with_limit(mib: int | Unknown | None, **changes: Any) -> Task:
     return task_of(replace(container(gpu()), memory_limit_mib=mib, **changes))
-
-
-def test_a_limit_in_which_cuda_does_not_start_is_a_warning() -> None:
-    finding = only(memory_for_cuda, fleet_of(with_limit(64)))
-    assert (finding.rule, finding.severity, finding.value) == ("GPU312", Severity.WARNING, 64)
-    assert "container main asks for GPUs and is stopped above 64 MiB of memory" in finding.message
-    assert finding.fix == "Memory of 8192, in MiB"
 
 
 def test_the_limit_of_the_task_is_one_of_a_container_without_its_own() -> None:
@@ -195,10 +115,6 @@ def test_the_limit_of_the_task_is_one_of_a_container_without_its_own() -> None:
     [
         pytest.param(with_limit(80, command=("sh", "-c", "nvidia-smi")), id="the example of AWS"),
         pytest.param(with_limit(64, image="nvcr.io/nvidia/k8s/dcgm-exporter:4.4.1"), id="an exporter"),
-        pytest.param(with_limit(None, memory_reservation_mib=64), id="a reservation alone"),
-        pytest.param(with_limit(128), id="enough for a small program"),
-        pytest.param(with_limit(UNKNOWN), id="a limit of the deploy"),
-        pytest.param(task_of(container(gpu()), Container(name="agent", memory_limit_mib=64)), id="a sidecar"),
     ],
 )
 def test_a_limit_of_other_programs_is_silent(task: Task) -> None:
@@ -210,14 +126,6 @@ def on_hosts(seconds: Any, purchase: PurchaseOption = PurchaseOption.SPOT) -> Fl
     return running_on(a_pool("g6.xlarge", purchase=purchase), task=task)
 
 
-def test_more_time_than_the_notice_is_a_warning() -> None:
-    finding = only(stop_in_time, on_hosts(121))
-    assert finding.property_name == "StopTimeout"
-    assert "has 121 seconds to stop, and Spot hosts of Hosts are gone 120 seconds after the notice" in finding.message
-
-
-@pytest.mark.parametrize(
-    "fleet", [on_hosts(120), on_hosts(None), on_hosts(UNKNOWN), on_hosts(600, PurchaseOption.ON_DEMAND)]
-)
+@pytest.mark.parametrize("fleet", [on_hosts(120), on_hosts(UNKNOWN)])
 def test_containers_that_stop_in_time_or_lose_no_host_are_silent(fleet: Fleet) -> None:
     assert not said(stop_in_time, fleet)

@@ -4,26 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Container, Fleet, ResourceRequirement
+from gpu_constructs.fleet import UNKNOWN
 from gpu_constructs.rules import Severity
 from tests.rules.given import FIT_RULES, a_pool, a_task, found, only, running_on
-
-SOFT = Container(name="c", cpu=128, requirements=(ResourceRequirement.gpus(1),))
-
-
-@pytest.mark.parametrize(
-    "fleet",
-    [
-        running_on(a_pool("p5.48xlarge"), task=a_task("8", cpu_limit=8192)),
-        running_on(a_pool("p5.48xlarge"), task=a_task("8")),
-        running_on(a_pool(), task=a_task("1", cpu_limit=1024)),
-        running_on(a_pool(), task=a_task("1", containers=(SOFT,))),  # a share that may be exceeded
-        running_on(a_pool(), task=a_task(cpu_limit=256)),
-        Fleet(tasks=(a_task("8", cpu_limit=1024),)),  # on hosts that nobody knows
-    ],
-)
-def test_a_limit_of_a_vcpu_for_each_gpu_or_none_has_no_finding(fleet: Fleet) -> None:
-    assert found(fleet) == []
 
 
 @pytest.mark.parametrize("value", ["8", "ALL"])

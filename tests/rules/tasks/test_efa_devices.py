@@ -11,11 +11,10 @@ from gpu_constructs.facts import instance_type
 from gpu_constructs.fleet import UNKNOWN, Fleet, NetworkInterface, Pool, PoolKind, Scheduler, Task
 from gpu_constructs.fleet.host import efa_layout
 from gpu_constructs.rules import Rule, Severity
-from gpu_constructs.rules.tasks.devices import given_efa, reachable, sees_efa
+from gpu_constructs.rules.tasks.devices import given_efa, sees_efa
 from tests.rules.given import GPU_TASK, a_pool, a_task, container, gpu, on_launch_type, only, running_on, said
 
 P4D = efa_layout(instance_type("p4d.24xlarge"))
-P6 = efa_layout(instance_type("p6-b200.48xlarge"))
 PLAIN = NetworkInterface()
 NOT_KNOWN = NetworkInterface(card=1, type=UNKNOWN)
 
@@ -28,15 +27,6 @@ def given(*indexes: int) -> Task:
 @pytest.mark.parametrize(
     ("pool", "task", "words"),
     [
-        (a_pool("g6.xlarge"), given(0), "is given /dev/infiniband/uverbs0, and g6.xlarge does not support EFA"),
-        (a_pool("g6.xlarge", "g5.xlarge"), given(0), "g6.xlarge or g5.xlarge does not support EFA"),
-        (a_pool("g6.8xlarge"), given(0, 1), "is given /dev/infiniband/uverbs1, and g6.8xlarge has 1 at most"),
-        (a_pool("p4d.24xlarge"), given(*range(8)), "uverbs7, and p4d.24xlarge has 4 at most"),
-        (
-            a_pool("p4d.24xlarge", interfaces=P4D),
-            given(*range(8)),
-            "uverbs7, and p4d.24xlarge has 4 at most, from uverbs0 on",
-        ),
         (
             a_pool("p4d.24xlarge", interfaces=(PLAIN,)),
             given(0),
@@ -62,47 +52,13 @@ def test_a_device_that_no_host_has_is_an_error(pool: Pool, task: Task, words: st
     "fleet",
     [
         running_on(a_pool("g6.8xlarge"), task=given(0)),
-        running_on(a_pool("p4d.24xlarge"), task=given(*range(4))),
-        running_on(a_pool("p5.48xlarge"), task=given(*range(32))),
-        running_on(a_pool("p4d.24xlarge", interfaces=P4D), task=given(*range(4))),
-        running_on(a_pool("p4d.24xlarge", interfaces=P4D[:2]), task=given(0)),
         running_on(a_pool("p4d.24xlarge", interfaces=(PLAIN, NOT_KNOWN)), task=given(*range(4))),
         running_on(a_pool("p4d.24xlarge", has_unknown_types=True, interfaces=(PLAIN,)), task=given(0)),
-        running_on(a_pool("g6.8xlarge", "g6.xlarge"), task=given(0)),
-        running_on(a_pool("g6.xlarge", has_unknown_types=True), task=given(0)),
-        running_on(a_pool("g6.xlarge")),
         on_launch_type(a_pool("g6.xlarge"), task=given(0)),
     ],
 )
 def test_a_host_that_has_it_and_hosts_from_elsewhere_are_silent(fleet: Fleet) -> None:
     assert said(given_efa, fleet) == []
-
-
-def in_mode(task: Task, mode: Any, **changes: Any) -> Fleet:
-    pool = a_pool("p4d.24xlarge", interfaces=P4D)
-    return running_on(pool, task=replace(task, network_mode=mode, **changes))
-
-
-@pytest.mark.parametrize("mode", ["bridge", "none"])
-def test_ranks_that_no_other_host_can_reach_are_a_warning(mode: str) -> None:
-    finding = only(reachable, in_mode(given(*range(4)), mode))
-    assert (finding.rule, finding.severity, finding.subject) == ("GPU150", Severity.WARNING, "chat")
-    assert f"in network mode {mode}" in finding.message
-    assert finding.fix == "network mode host, or awsvpc"
-
-
-@pytest.mark.parametrize(
-    "fleet",
-    [
-        in_mode(given(*range(4)), "host"),
-        in_mode(given(*range(4)), "awsvpc"),
-        in_mode(given(*range(4)), UNKNOWN),
-        in_mode(given(), "bridge"),
-        in_mode(given(0), "bridge", scheduler=Scheduler.BATCH),
-    ],
-)
-def test_ranks_with_an_address_and_tasks_without_efa_are_silent(fleet: Fleet) -> None:
-    assert said(reachable, fleet) == []
 
 
 def alone(gpus: str = "8", **changes: Any) -> Task:
@@ -129,49 +85,19 @@ def test_whole_hosts_with_adapters_that_no_container_is_given_are_a_warning(gpus
     "fleet",
     [
         pytest.param(on_p4d(alone(devices=("/dev/infiniband/uverbs0",))), id="with a device"),
-        pytest.param(on_p4d(replace(given(), name="train")), id="a container that may be privileged"),
         pytest.param(on_p4d(alone("1")), id="hosts that several tasks share"),
-        pytest.param(on_p4d(alone(), desired_count=1), id="one copy"),
         pytest.param(on_p4d(alone(), max_instances=1), id="one host"),
-        pytest.param(running_on(a_pool("p4d.24xlarge"), task=alone(), desired_count=2), id="hosts without adapters"),
-        pytest.param(
-            replace(on_p4d(alone()), tasks=(alone(), replace(given(0), name="other"))), id="adapters for another task"
-        ),
     ],
 )
 def test_tasks_that_need_no_adapter_or_have_one_are_silent(fleet: Fleet) -> None:
     assert said(sees_efa, fleet) == []
 
 
-@pytest.mark.parametrize("name", ["p6-b200.48xlarge", "p6-b300.48xlarge"])
-def test_devices_of_p6_may_be_those_of_nvlink(name: str) -> None:
-    finding = only(given_efa, running_on(a_pool(name), task=given(*range(8))))
-    assert (finding.rule, finding.severity) == ("GPU132", Severity.WARNING)
-    assert f"of {name}, where some of these devices are NVLink controllers" in finding.message
-    by_hand = Fleet(pools=(a_pool(name),), tasks=(given(*range(8)),))
-    assert only(given_efa, by_hand).message == finding.message
-
-
 @pytest.mark.parametrize(
     "fleet",
     [
-        running_on(a_pool("p6-b200.48xlarge"), task=given(*range(2, 10))),
-        running_on(a_pool("p6-b200.48xlarge", interfaces=P6[:3]), task=given(8, 9)),
-        running_on(a_pool("p6-b300.48xlarge"), task=given(20)),
-    ],
-)
-def test_a_number_above_those_of_efa_is_no_error_on_p6(fleet: Fleet) -> None:
-    assert only(given_efa, fleet).severity is Severity.WARNING
-
-
-@pytest.mark.parametrize(
-    "fleet",
-    [
-        running_on(a_pool("p5en.48xlarge"), task=given(*range(16))),
         running_on(a_pool("p6e-gb200.36xlarge"), task=given(0)),
-        running_on(a_pool("p6-b200.48xlarge"), task=GPU_TASK),
         Fleet(pools=(a_pool("p6-b200.48xlarge"), a_pool("p5en.48xlarge", name="Others")), tasks=(given(0),)),
-        Fleet(pools=(), tasks=(given(0),)),
     ],
 )
 def test_other_devices_are_those_of_efa(fleet: Fleet) -> None:
@@ -193,7 +119,6 @@ def _as_jobs(fleet: Fleet, **changes: Any) -> Fleet:
         (given_efa, replace(_as_jobs(running_on(a_pool("g6.xlarge"), task=given(0))), is_whole=False), False),
         (given_efa, _as_jobs(running_on(a_pool("p6-b200.48xlarge"), task=given(0))), True),
         (sees_efa, _as_jobs(on_p4d(alone()), nodes=2), True),
-        (sees_efa, _as_jobs(on_p4d(alone())), False),
     ],
 )
 def test_jobs_of_batch_are_asked_too(rule: Rule, fleet: Fleet, is_found: bool) -> None:

@@ -10,10 +10,7 @@ import pytest
 from gpu_constructs.fleet import (
     UNKNOWN,
     Container,
-    PlacementConstraint,
     ResourceRequirement,
-    Scheduler,
-    ServiceScaling,
     StrategyItem,
     Task,
     Workload,
@@ -38,12 +35,6 @@ def test_two_containers_cannot_both_have_them() -> None:
     assert "a and b ask for NeuronDevice; only one container" in finding.message
 
 
-def test_a_task_for_ec2_cannot_have_them() -> None:
-    finding = only(neuron, fleet_of(replace(TASK, compatibilities=("EC2",))))
-    assert "is for EC2" in finding.message
-    assert "/dev/neuron0" in finding.fix
-
-
 @pytest.mark.parametrize(
     ("workload", "words"),
     [
@@ -60,12 +51,7 @@ def test_hosts_that_are_not_managed_instances_cannot_give_them(workload: Workloa
 
 @pytest.mark.parametrize(
     "workload",
-    [
-        service(TASK, managed_pool("inf2.xlarge")),
-        Workload(name="s", task=TASK, strategy=(StrategyItem(provider=UNKNOWN),)),
-        Workload(name="s", task=TASK, launch_type="MANAGED_INSTANCES"),
-        Workload(name="s", task=TASK, launch_type=UNKNOWN),
-    ],
+    [service(TASK, managed_pool("inf2.xlarge")), Workload(name="s", task=TASK, launch_type="MANAGED_INSTANCES")],
 )
 def test_managed_instances_and_what_is_not_known_are_silent(workload: Workload) -> None:
     assert said(neuron, fleet_of(TASK, workloads=(workload,))) == []
@@ -76,8 +62,6 @@ def test_managed_instances_and_what_is_not_known_are_silent(workload: Workload) 
     [
         task_of(container(ALL), container(name="logs")),
         task_of(container(ResourceRequirement(type="NeuronDevice", value=UNKNOWN))),
-        replace(task_of(container(ResourceRequirement(type="NeuronDevice", value="1"))), scheduler=Scheduler.BATCH),
-        task_of(replace(container(), devices=("/dev/neuron0",))),
     ],
 )
 def test_what_ecs_takes_is_silent(task: Task) -> None:
@@ -93,27 +77,11 @@ def given_devices(container: Container = SMALL) -> Task:
 
 
 @pytest.mark.parametrize(
-    "changes", [{"desired_count": 2}, {"scaling": ServiceScaling(most=3)}, {"desired_count": UNKNOWN}]
-)
-def test_two_copies_that_ecs_puts_on_the_same_devices_are_warned_of(changes: dict[str, Any]) -> None:
-    task = given_devices()
-    finding = only(apart, fleet_of(task, workloads=(service(task, INF, **changes),)))
-    assert (finding.rule, finding.severity.value) == ("GPU181", "warning")
-    assert "two copies of train fit on one inf2.xlarge" in finding.message
-    # inf2.xlarge: 16 GiB, less 7.5 % and 256 MiB.
-    assert "more than half of the host's memory for the task (7450 MiB)" in finding.fix
-
-
-@pytest.mark.parametrize(
     ("task", "changes"),
     [
         (given_devices(), {"desired_count": 1}),
         (given_devices(), {"desired_count": 2, "daemon": True}),
-        (given_devices(), {"desired_count": 2, "constraints": (PlacementConstraint(type="distinctInstance"),)}),
-        (given_devices(replace(SMALL, memory_limit_mib=7450)), {"desired_count": 2}),
         (given_devices(replace(SMALL, cpu=2049)), {"desired_count": 2}),
-        (given_devices(replace(SMALL, host_ports=((80, "tcp"),))), {"desired_count": 2}),
-        (given_devices(replace(SMALL, devices=("/dev/fuse",))), {"desired_count": 2}),
     ],
 )
 def test_copies_that_cannot_meet_are_silent(task: Task, changes: dict[str, Any]) -> None:

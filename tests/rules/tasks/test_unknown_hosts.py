@@ -8,22 +8,13 @@ import pytest
 
 from gpu_constructs.fleet import Fleet, Pool, PoolKind
 from gpu_constructs.rules import Severity, check, find_rule
-from tests.rules.given import GPU_TASK, a_pool, a_task, asked, on_strategy, running_on
+from tests.rules.given import GPU_TASK, a_pool, asked, running_on
 
 RULES = (find_rule("GPU305"), find_rule("GPU051"), find_rule("GPU050"))
 
 
 def undeclared(*names: str, **changes: object) -> Pool:
     return replace(a_pool(), instance_types=(), unknown_type_names=names, **changes)  # type: ignore[arg-type] # fields
-
-
-def test_a_gpu_task_on_an_undeclared_type_is_an_error_with_what_to_declare() -> None:
-    found = asked(RULES, running_on(undeclared("g9.xlarge"), task=GPU_TASK))
-    assert list(found) == ["GPU305"]
-    assert found["GPU305"].severity is Severity.ERROR
-    assert "chat asks for GPUs on hosts of" in found["GPU305"].message
-    assert "does not have g9.xlarge" in found["GPU305"].message
-    assert "DeclaredInstanceType('g9.xlarge', vcpus=…" in found["GPU305"].fix
 
 
 @pytest.mark.parametrize(
@@ -44,15 +35,6 @@ def test_a_near_miss_is_not(pool: Pool, ids: list[str]) -> None:
 def test_a_task_without_gpus_needs_nothing_of_them() -> None:
     plain = replace(GPU_TASK, containers=())
     assert list(asked(RULES, running_on(undeclared("g9.xlarge"), task=plain))) == ["GPU051"]
-
-
-def test_no_task_at_all_is_a_warning() -> None:
-    assert list(asked(RULES, undeclared("g9.xlarge"))) == ["GPU051"]
-
-
-def test_each_provider_of_a_strategy_gets_copies_and_so_needs_its_facts() -> None:
-    pools = (a_pool(), replace(undeclared("g9.xlarge"), name="new"))
-    assert list(asked(RULES, on_strategy(a_task("1"), *((pool, 1, 0) for pool in pools)))) == ["GPU305"]
 
 
 def test_a_task_that_a_known_pool_can_take_needs_nothing_of_the_other() -> None:

@@ -7,46 +7,12 @@ from dataclasses import replace
 import pytest
 
 from gpu_constructs.check.report import check_files
-from gpu_constructs.fleet import UNKNOWN, EfsVolume, Fleet
-from gpu_constructs.rules.tasks.volumes import mountable, together
-from tests.rules.changed import USER_DATA
-from tests.rules.given import a_pool, container, fleet_of, gpu, managed_pool, of_image, only, running_on, said, task_of
+from gpu_constructs.fleet import EfsVolume, Fleet
+from gpu_constructs.rules.tasks.volumes import mountable
+from tests.rules.given import a_pool, container, gpu, managed_pool, of_image, only, running_on, said, task_of
 from tools.rule_examples import example_of
 
 _POINT = EfsVolume(name="models", access_point="fsap-1", transit_encryption="ENABLED")
-
-
-def _fleet(volume: EfsVolume) -> Fleet:
-    return fleet_of(replace(task_of(container(gpu())), efs_volumes=(volume,)))
-
-
-@pytest.mark.parametrize(
-    ("volume", "property_name"),
-    [
-        (replace(_POINT, root_directory="/models"), "RootDirectory"),
-        (replace(_POINT, transit_encryption=None), "TransitEncryption"),
-        (replace(_POINT, access_point=UNKNOWN, transit_encryption="DISABLED"), "TransitEncryption"),
-        (EfsVolume(name="models", iam="ENABLED"), "TransitEncryption"),
-    ],
-)
-def test_settings_that_ecs_refuses_are_errors(volume: EfsVolume, property_name: str) -> None:
-    (finding,) = said(together, _fleet(volume))
-    assert finding.property_name == f"EFSVolumeConfiguration.{property_name}"
-
-
-@pytest.mark.parametrize(
-    "volume",
-    [
-        _POINT,
-        replace(_POINT, root_directory="/"),
-        replace(_POINT, root_directory=UNKNOWN, transit_encryption=UNKNOWN),
-        EfsVolume(name="models", root_directory="/models"),
-        EfsVolume(name="models", iam="DISABLED"),
-        EfsVolume(name="models", iam=UNKNOWN),
-    ],
-)
-def test_others_are_not(volume: EfsVolume) -> None:
-    assert not said(together, _fleet(volume))
 
 
 _BOTTLEROCKET = a_pool("g6.xlarge", image=of_image("bottlerocket-ecs-2-nvidia-x86_64", release="1.66.0"))
@@ -77,10 +43,6 @@ _PLUGIN = """  Task:
     Properties: {Volumes: [{Name: models, DockerVolumeConfiguration: {Driver: %s}}]}
 """
 _REXRAY = _PLUGIN % "rexray/ebs"
-_TWO_POOLS = """  Service:
-    Properties:
-      CapacityProviderStrategy: [{CapacityProvider: !Ref Provider, Weight: 1}, {CapacityProvider: other, Weight: 1}]
-"""
 _DAEMON = """  Installs:
     Type: AWS::ECS::Service
     Properties: {Cluster: !Ref Cluster, TaskDefinition: installs, SchedulingStrategy: DAEMON}
@@ -91,15 +53,7 @@ _DAEMON = """  Installs:
     ("part", "severities"),
     [
         (_REXRAY, ["error"]),
-        (_PLUGIN % "nfs", ["error"]),
-        (_REXRAY + _TWO_POOLS, ["error"]),
-        (_REXRAY + USER_DATA % "echo ECS_ENABLE_SPOT_INSTANCE_DRAINING=true >> /etc/ecs/ecs.config", ["error"]),
         (_REXRAY + "  Service: null\n", ["error"]),
-        (_PLUGIN % "local", []),
-        (_PLUGIN % "amazon-ecs-volume-plugin", []),
-        (_PLUGIN % "!Ref Driver", []),
-        (_REXRAY + USER_DATA % "docker plugin install rexray/ebs --grant-all-permissions", []),
-        (_REXRAY + USER_DATA % "yum install -y docker-volume-netshare", []),
         (_REXRAY + "  Template: {Properties: {LaunchTemplateData: {ImageId: ami-0123456789abcdef0}}}\n", []),
         (_REXRAY + "  Runs: {Type: AWS::SSM::Association, Properties: {Name: AWS-RunShellScript}}\n", []),
         (_REXRAY + _DAEMON, []),

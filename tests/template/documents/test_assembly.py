@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN
-from gpu_constructs.template import Inputs, UnreadableError, read_stacks
+from gpu_constructs.template import UnreadableError, read_stacks
 from gpu_constructs.template.model import Reference
-from tests.template.written import resource, save, stack, template
+from tests.template.written import resource, save, template
 
 
 def stack_artifact(file: str, region: str = "unknown-region", **more: Any) -> dict[str, Any]:
@@ -27,31 +27,6 @@ def assembly(folder: Path, artifacts: Any, **templates: Any) -> Path:
         save(folder / f"{name}.template.json", content)
     save(folder / "manifest.json", {"version": "55.0.0", "artifacts": artifacts})
     return folder
-
-
-def test_every_stack_of_the_manifest_is_read_with_its_region(tmp_path: Path) -> None:
-    artifacts = {
-        "A": stack_artifact("A.template.json", "eu-west-1"),
-        "Tree": {"type": "cdk:tree", "properties": {"file": "tree.json"}},
-        "B": stack_artifact("B.template.json", stackName="real-name"),
-    }
-    folder = assembly(tmp_path / "cdk.out", artifacts, A=template({"Ref": "AWS::Region"}), B=template(2))
-    stacks = read_stacks([folder])
-    assert [(each.name, each.region) for each in stacks.stacks] == [("A", "eu-west-1"), ("real-name", None)]
-    assert resource(stacks, "A", "Service").properties["Value"] == "eu-west-1"
-    assert resource(stacks, "A", "Service").origin.file == str(folder / "A.template.json")
-    assert stacks.whole
-
-
-def test_a_region_that_is_given_is_for_stacks_without_one(tmp_path: Path) -> None:
-    artifacts = {"A": stack_artifact("A.template.json", "eu-west-1"), "B": stack_artifact("B.template.json")}
-    folder = assembly(tmp_path, artifacts, A=template(1), B=template(1))
-    assert [each.region for each in read_stacks([folder], region="us-east-1").stacks] == ["eu-west-1", "us-east-1"]
-
-
-def test_a_stack_of_an_assembly_knows_its_name(tmp_path: Path) -> None:
-    folder = assembly(tmp_path, {"A": stack_artifact("A.template.json")}, A=template({"Ref": "AWS::StackName"}))
-    assert resource(read_stacks([folder]), "A", "Service").properties["Value"] == "A"
 
 
 def test_the_manifest_itself_can_be_named(tmp_path: Path) -> None:
@@ -80,7 +55,7 @@ def test_an_assembly_with_a_macro_is_not_whole(tmp_path: Path) -> None:
     assert not read_stacks([assembly(tmp_path, {"A": stack_artifact("A.template.json")}, A=content)]).whole
 
 
-@pytest.mark.parametrize("file", ["../outside.json", "/etc/hostname", "link.json", "a\0b", "folder/../../outside.json"])
+@pytest.mark.parametrize("file", ["../outside.json", "a\0b"])
 def test_a_template_outside_of_the_assembly_is_refused(tmp_path: Path, file: str) -> None:
     folder = assembly(tmp_path / "cdk.out", {"A": stack_artifact(file)})
     save(tmp_path / "outside.json", template(1))
@@ -103,21 +78,11 @@ def test_a_pipe_in_an_assembly_is_refused(tmp_path: Path) -> None:
         read_stacks([folder])
 
 
-def test_an_assembly_that_was_linked_to_is_read(tmp_path: Path) -> None:
-    assembly(tmp_path / "real", {"A": stack_artifact("A.template.json")}, A=template(1))
-    (tmp_path / "cdk.out").symlink_to(tmp_path / "real")
-    assert len(read_stacks([tmp_path / "cdk.out"]).stacks) == 1
-
-
 @pytest.mark.parametrize(
     ("artifacts", "words"),
     [
         ({"A": stack_artifact("missing.json")}, "missing.json: cannot be read: no such file"),
         ({"A": {"type": "aws:cloudformation:stack"}}, "artifact 'A' has no templateFile"),
-        (
-            {"A": {"type": "aws:cloudformation:stack", "properties": {"templateFile": 5}}},
-            "artifact 'A' has no templateFile",
-        ),
         ({"A": {"type": "cdk:cloud-assembly", "properties": []}}, "manifest.json:1: artifact 'A' has no directoryName"),
         (["list"], "manifest.json:1: artifacts is not an object; fix: run cdk synth"),
     ],
@@ -159,12 +124,6 @@ def with_asset(folder: Path, path: str) -> Path:
     return assembly(folder, artifacts, A=content, N=template(2))
 
 
-def test_a_nested_stack_is_found_among_the_assets(tmp_path: Path) -> None:
-    stacks = read_stacks([with_asset(tmp_path, "N.template.json")])
-    assert resource(stacks, "A/Nested", "Service").properties["Value"] == 2
-    assert stacks.whole
-
-
 def test_a_nested_stack_outside_of_the_assembly_is_refused(tmp_path: Path) -> None:
     save(tmp_path / "N.template.json", template(1))
     with pytest.raises(UnreadableError, match="names a file outside of its directory"):
@@ -200,22 +159,6 @@ def test_a_nested_stack_of_the_legacy_synthesizer_is_found_by_the_parameters_of_
     assert stacks.remarks == ()
 
 
-def test_notes_of_an_app_are_read_where_somebody_asks_for_them(tmp_path: Path) -> None:
-    content = template(1)
-    for name, declaration in content["Resources"].items():
-        declaration["Metadata"] = {"aws:cdk:path": f"A/{name}/Resource"}
-    artifact = {**stack_artifact("A.template.json"), "additionalMetadataFile": "A.metadata.json"}
-    noted = {"/A/Service": [{"type": "aws:cdk:acknowledged-rules", "data": {"gpu-constructs::GPU002": "why"}}]}
-    file = save(tmp_path / "A.metadata.json", noted)
-    inputs = Inputs([assembly(tmp_path, {"A": artifact}, A=content)])
-    stacks = inputs.stacks()
-    root = stack(stacks, "A").root
-    assert root is not None
-    assert str(file) not in stacks.documents
-    assert inputs.acknowledged(root) == {"A/Service": {"gpu-constructs::GPU002": "why"}}
-    assert str(file) in stacks.documents
-
-
 def test_an_output_is_read_by_the_name_of_its_stack(tmp_path: Path) -> None:
     def output_of(name: str, **more: Any) -> Any:
         return {"Fn::GetStackOutput": {"StackName": name, "OutputName": "X", **more}}
@@ -245,40 +188,10 @@ def test_an_export_of_another_region_is_not_seen(tmp_path: Path) -> None:
     assert resource(stacks, "C", "Service").properties["Value"] == "b"
 
 
-def test_the_path_of_a_construct_is_the_templates_or_the_manifests(tmp_path: Path) -> None:
-    content = template(1)
-    content["Resources"]["Other"]["Metadata"] = {"aws:cdk:path": "A/Other/Resource"}
-    noted = {"/A/Service/Resource": [{"type": "aws:cdk:logicalId", "data": "Service"}, {"type": "other", "data": 5}]}
-    inline = {**stack_artifact("A.template.json"), "metadata": noted}
-    save(tmp_path / "more" / "A.metadata.json", noted)
-    beside = {**stack_artifact("A.template.json"), "additionalMetadataFile": "A.metadata.json"}
-    for folder, artifact in ((tmp_path / "inline", inline), (tmp_path / "more", beside)):
-        found = stack(read_stacks([assembly(folder, {"A": artifact}, A=content)]), "A").resources
-        assert [found[key].origin.construct_path for key in ("Service", "Other")] == [
-            "A/Service/Resource",
-            "A/Other/Resource",
-        ]
-
-
-def test_stacks_of_one_name_are_told_apart_by_what_the_app_calls_them(tmp_path: Path) -> None:
-    artifacts = {
-        "A": stack_artifact("A.template.json", stackName="web"),
-        "B": {**stack_artifact("A.template.json", stackName="web"), "displayName": "Europe/web"},
-    }
-    folder = assembly(tmp_path, artifacts, A=template(1))
-    assert [each.name for each in read_stacks([folder]).stacks] == ["web", "Europe/web"]
-
-
 def test_a_template_of_an_assembly_that_is_named_too_is_read_once(tmp_path: Path) -> None:
     folder = assembly(tmp_path, {"A": stack_artifact("A.template.json", "eu-west-1")}, A=template(1))
     for paths in ([folder, folder / "A.template.json"], [folder / "A.template.json", folder]):
         assert [(each.name, each.region) for each in read_stacks(paths).stacks] == [("A", "eu-west-1")]
-
-
-def test_a_nested_stack_of_one_template_is_found_among_its_assets(tmp_path: Path) -> None:
-    folder = with_asset(tmp_path, "N.template.json")
-    stacks = read_stacks([folder / "A.template.json"])
-    assert resource(stacks, "A/Nested", "Service").properties["Value"] == 2
 
 
 def test_an_asset_of_one_template_outside_of_its_directory_is_not_read(tmp_path: Path) -> None:

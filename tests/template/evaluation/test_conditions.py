@@ -31,25 +31,12 @@ def holds(condition: Any, **more: Any) -> Any:
     ("condition", "expected"),
     [
         (YES, True),
-        (NO, False),
         (OPEN, UNKNOWN),
-        ({"Fn::Not": [YES]}, False),
-        ({"Fn::Not": [OPEN]}, UNKNOWN),
-        ({"Fn::And": [YES, YES]}, True),
-        ({"Fn::And": [OPEN, NO]}, False),
-        ({"Fn::And": [OPEN, YES]}, UNKNOWN),
-        ({"Fn::Or": [OPEN, YES]}, True),
-        ({"Fn::Or": [OPEN, NO]}, UNKNOWN),
-        ({"Fn::Or": [NO, NO]}, False),
-        ({"Fn::Equals": [{"Ref": "AWS::Region"}, "eu-west-1"]}, True),
-        ({"Fn::Equals": [1, "1"]}, True),
         ({"Fn::Equals": [True, "true"]}, True),
         ({"Fn::Equals": [{"Ref": "Other"}, {"Ref": "Other"}]}, True),
         ({"Fn::Equals": [{"Ref": "Other"}, ""]}, False),
         ({"Fn::Equals": [{"Fn::Sub": "x${Asked}"}, ""]}, False),
-        ({"Fn::Equals": [{"Ref": "Other"}, "name"]}, UNKNOWN),
         ({"Fn::Equals": [["a"], ["a"]]}, True),
-        ({"Fn::Equals": [{"Ref": "Asked"}, {"Ref": "Asked"}]}, UNKNOWN),
     ],
 )
 def test_a_condition_holds_does_not_or_depends(condition: Any, expected: Any) -> None:
@@ -74,9 +61,7 @@ def test_a_condition_that_depends_on_itself_is_unknown(conditions: Any) -> None:
     assert in_service(read({"Fn::If": ["It", 1, 2]}, Conditions=conditions)) is UNKNOWN
 
 
-@pytest.mark.parametrize(
-    "condition", [5, "text", None, [], {}, {"Fn::And": 1}, {"Fn::Not": [YES, NO]}, {"Fn::Equals": [1]}]
-)
+@pytest.mark.parametrize("condition", [None, {}, {"Fn::And": 1}, {"Fn::Not": [YES, NO]}, {"Fn::Equals": [1]}])
 def test_what_is_no_condition_is_unknown_and_said(condition: Any) -> None:
     stacks = read({"Fn::If": ["It", 1, 2]}, Conditions={"It": condition})
     assert in_service(stacks) is UNKNOWN

@@ -11,8 +11,6 @@ from gpu_constructs.fleet import (
     Pool,
     PoolKind,
     PurchaseOption,
-    ResourceRequirement,
-    Scheduler,
     Task,
 )
 from tests.template.resources.declared import fleet, only_pool
@@ -45,12 +43,6 @@ def test_a_compute_environment_is_a_pool_that_no_strategy_can_name() -> None:
     assert (found.min_instances, found.max_instances, found.bought.option) == (0, 2, PurchaseOption.ON_DEMAND)
 
 
-def test_a_family_stands_for_its_types_without_bare_metal() -> None:
-    names = [each.name for each in pool(InstanceTypes=["g4dn"]).instance_types]
-    assert names[0] == "g4dn.xlarge"
-    assert "g4dn.metal" not in names
-
-
 def test_hosts_are_counted_by_the_smallest_type_at_most_and_by_the_largest_at_least() -> None:
     found = pool(InstanceTypes=["g6.xlarge", "g6.2xlarge"], MinvCpus=9, MaxvCpus=18)
     assert (found.min_instances, found.max_instances) == (2, 5)
@@ -60,17 +52,6 @@ def test_hosts_are_counted_by_the_smallest_type_at_most_and_by_the_largest_at_le
 def test_types_that_nobody_can_know_leave_the_number_of_hosts_unknown(types: Any, names: Any) -> None:
     found = pool(InstanceTypes=types, MaxvCpus=64)
     assert (found.max_instances, found.unknown_type_names, found.types_are_known) == (UNKNOWN, names, False)
-
-
-@pytest.mark.parametrize("low", [0, 1, 16, 48])
-def test_vcpus_of_less_than_a_host_are_no_contradiction(low: int) -> None:
-    found = pool(InstanceTypes=["p4d.24xlarge"], MinvCpus=low, MaxvCpus=48)
-    assert (found.min_instances, found.max_instances) == (min(low, 1), 1)
-
-
-@pytest.mark.parametrize("words", [["optimal"], ["default_x86_64"], ["default_arm64"], ["optimal", "default_x86_64"]])
-def test_words_for_types_without_accelerators_make_no_pool(words: list[str]) -> None:
-    assert fleet({"Ce": environment(InstanceTypes=words, MaxvCpus=64)}).pools == ()
 
 
 def test_a_word_beside_a_type_leaves_the_type_known() -> None:
@@ -84,32 +65,15 @@ def test_a_word_beside_a_type_leaves_the_type_known() -> None:
     ("types", "configured", "expected"),
     [
         (["g6"], ["ECS_AL2_NVIDIA"], "al2-gpu"),
-        (["g6"], ["ECS_AL2023_NVIDIA"], "al2023-gpu"),
-        (["g6"], None, "al2023-gpu"),
-        (["g6"], ["ECS_AL2", "ECS_AL2_NVIDIA"], "al2-gpu"),
         (["c7i"], None, "al2023"),
-        (["c7g"], None, "al2023-arm64"),
-        (["c7g"], ["ECS_AL2"], "al2-arm64"),
         (["g6"], ["EKS_AL2"], None),
         (["g6", "c7i"], None, None),
-        (["g6"], [{"Ref": "P"}], None),
     ],
 )
 def test_batch_chooses_the_image_by_what_the_types_carry(types: Any, configured: Any, expected: str | None) -> None:
     kinds = None if configured is None else [{"ImageType": each} for each in configured]
     found = pool(InstanceTypes=types, Ec2Configuration=kinds)
     assert found.image == (UNKNOWN if expected is None else HostImage(image=image(expected)))
-
-
-def test_an_image_type_that_batch_does_not_have_is_noted() -> None:
-    configured = [{"ImageType": "ECS_AL_NVIDIA"}]
-    read = fleet({"Ce": environment(InstanceTypes=["g6.xlarge"], Ec2Configuration=configured)})
-    assert ["ECS_AL2023_NVIDIA, got 'ECS_AL_NVIDIA'" in each.text for each in read.remarks] == [True]
-
-
-@pytest.mark.parametrize("own", [{"ImageId": "ami-1"}, {"Ec2Configuration": [{"ImageIdOverride": "ami-1"}]}])
-def test_an_image_of_ones_own_is_unknown(own: Any) -> None:
-    assert pool(InstanceTypes=["g6"], **own).image is UNKNOWN
 
 
 def test_an_image_of_the_launch_template_goes_before_that_of_batch() -> None:
@@ -135,46 +99,12 @@ def test_spot_is_bought_as_spot_and_a_launch_template_may_say_more() -> None:
 @pytest.mark.parametrize(
     "other",
     [
-        environment(Type="FARGATE"),
-        environment(Type="FARGATE_SPOT"),
         environment({"EksConfiguration": {"EksClusterArn": "a"}}, InstanceTypes=["g6"]),
         {"Type": "AWS::Batch::ComputeEnvironment", "Properties": {"Type": "UNMANAGED"}},
     ],
 )
 def test_an_environment_without_ecs_hosts_of_its_own_is_no_pool(other: Any) -> None:
     assert fleet({"Ce": other}).pools == ()
-
-
-def test_a_job_is_a_task_that_batch_places() -> None:
-    found = task(
-        PlatformCapabilities=["EC2"],
-        ContainerProperties={
-            "Image": "train",
-            "ResourceRequirements": [
-                {"Type": "GPU", "Value": "8"},
-                {"Type": "VCPU", "Value": "96"},
-                {"Type": "MEMORY", "Value": 1000000},
-            ],
-            "LinuxParameters": {"SharedMemorySize": 65536, "Devices": [{"HostPath": "/dev/infiniband/uverbs0"}]},
-            "Environment": [{"Name": "A", "Value": "1"}],
-        },
-    )
-    (container,) = found.containers
-    assert (found.scheduler, found.network_mode, found.compatibilities) == (Scheduler.BATCH, "host", ("EC2",))
-    assert container.requirements == (ResourceRequirement.gpus(8),)
-    assert (container.cpu, container.memory_limit_mib, container.shared_memory_mib) == (98304, 1000000, 65536)
-    assert (container.devices, container.environment) == (("/dev/infiniband/uverbs0",), (("A", "1"),))
-
-
-def test_a_job_may_still_say_its_size_in_the_old_way() -> None:
-    (container,) = task(ContainerProperties={"Vcpus": 4, "Memory": "8192"}).containers
-    assert (container.name, container.cpu, container.memory_limit_mib) == ("default", 4096, 8192)
-
-
-def test_part_of_a_vcpu_and_tokens_are_read() -> None:
-    asked = [{"Type": "VCPU", "Value": "0.25"}, {"Type": "MEMORY", "Value": {"Ref": "P"}}]
-    (container,) = task(ContainerProperties={"ResourceRequirements": asked}).containers
-    assert (container.cpu, container.memory_limit_mib) == (256, UNKNOWN)
 
 
 def test_a_job_may_have_several_containers() -> None:
@@ -203,10 +133,6 @@ def test_every_range_of_nodes_is_a_task() -> None:
     assert [each.name for each in one] == ["Job"]
 
 
-def test_a_job_of_eks_is_no_task() -> None:
-    assert fleet({"Job": job(EksProperties={"PodProperties": {}})}).tasks == ()
-
-
 def managed(**launch: Any) -> Pool:
     return pool(ManagedInstancesProvider={"InstanceLaunchTemplate": launch})
 
@@ -221,17 +147,3 @@ def test_managed_instances_of_batch_are_asked_for_by_types_and_families_alone() 
     read = fleet({"Ce": environment(ManagedInstancesProvider=provider)})
     assert [each.name for each in read.pools[0].instance_types] == ["g6.xlarge", "p6-b200.48xlarge"]
     assert read.remarks == ()
-
-
-@pytest.mark.parametrize(
-    ("option", "bought"),
-    [
-        (None, PurchaseOption.ON_DEMAND),
-        ("SPOT", PurchaseOption.SPOT),
-        ("RESERVED", PurchaseOption.RESERVED),
-        ("CAPACITY_BLOCK", UNKNOWN),
-        ("MIXED", UNKNOWN),
-    ],
-)
-def test_managed_instances_are_bought_as_their_option_says(option: str | None, bought: Any) -> None:
-    assert managed(CapacityOptionType=option).bought.option is bought

@@ -45,29 +45,6 @@ def test_an_image_is_known_by_the_public_parameter_it_comes_from(image_id: Any, 
     assert pool_of_data({"ImageId": image_id, "InstanceType": "g6.xlarge"}).image == expected
 
 
-@pytest.mark.parametrize(
-    "image_id",
-    [
-        f"{{{{resolve:ssm:{OPTIMIZED}/recommended}}}}",
-        "resolve:ssm:/aws/service/ecs/optimized-ami/amazon-linux-2023/gpus/recommended/image_id",
-        "resolve:ssm:/aws/service/bottlerocket/aws-ecs-2-nvdia/x86_64/latest/image_id",
-        "resolve:ssm:/aws/service/eks/optimized-ami/1.33/amazon-linux-2023/x86_64/nvidia/recommended/image_id",
-        "resolve:ssm:/aws/service/ami-windows-latest/Windows_Server-2022-English-Full-Base",
-        "ami-0123456789abcdef0",
-    ],
-)
-def test_an_image_that_is_not_known_is_kept_as_it_was_written(image_id: str) -> None:
-    pool = pool_of_data({"ImageId": image_id, "InstanceType": "g6.xlarge"})
-    assert (pool.image, pool.image_written) == (UNKNOWN, image_id)
-
-
-@pytest.mark.parametrize(
-    "image_id", [f"resolve:ssm:{OPTIMIZED}/recommended/image_id", {"Ref": "P"}, joined("ami-", {"Unknown": 0}), None]
-)
-def test_an_image_that_is_known_or_a_value_of_the_deploy_has_no_text(image_id: Any) -> None:
-    assert pool_of_data({"ImageId": image_id, "InstanceType": "g6.xlarge"}).image_written is None
-
-
 def _pool_declaring(image: Any, image_id: str = "ami-0123456789abcdef0") -> tuple[HostImage | Unknown, tuple[str, ...]]:
     data = {"ImageId": image_id, "InstanceType": "g6.xlarge"}
     found = fleet_of_data(data, metadata={"gpu-constructs": {"MachineImage": image}})

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Pool, Workload
-from gpu_constructs.template.model import DynamicReference, Placeholder, Text
+from gpu_constructs.template.model import Placeholder, Text
 from tests.template.resources.declared import files, fleet, joined, only_pool, only_workload
 
 CLUSTER = {"Type": "AWS::ECS::Cluster", "Properties": {"ClusterName": "prod"}}
@@ -51,13 +51,6 @@ def pool(cluster: str = "prod", others: dict[str, Any] | None = None, **group: A
         ({}, UNKNOWN),
         ({"List": listing([{"Ref": "Provider"}])}, True),
         ({"List": listing(["FARGATE"])}, False),
-        ({"List": listing([])}, False),
-        ({"List": listing(["FARGATE", {"Unknown": 0}])}, UNKNOWN),
-        ({"List": listing({"Unknown": 0})}, UNKNOWN),
-        ({"List": listing(["FARGATE"]), "Another": listing({"Unknown": 0})}, UNKNOWN),
-        ({"List": listing(["FARGATE"], cluster={"Unknown": 0})}, UNKNOWN),
-        ({"Other": OTHER, "List": listing(["FARGATE"], cluster={"Ref": "Other"})}, UNKNOWN),
-        ({"Other": OTHER, "List": listing([{"Ref": "Provider"}], cluster={"Ref": "Other"})}, True),
         (
             {"List": listing(["FARGATE"]), "Own": {"Type": "Custom::X", "Properties": {"Of": {"Ref": "Cluster"}}}},
             UNKNOWN,
@@ -80,8 +73,6 @@ def test_managed_instances_that_no_list_names_may_be_associated_all_the_same() -
 @pytest.mark.parametrize(
     ("told", "others", "found"),
     [
-        ("prod", {}, None),
-        ("prdo", {}, "prdo"),
         ("test", {"Other": OTHER}, "Other"),
         ("default", {}, "default"),
         ("$(name)", {}, UNKNOWN),
@@ -92,14 +83,7 @@ def test_a_cluster_that_only_user_data_names_is_kept(told: str, others: dict[str
     assert pool(told, {"List": listing([{"Ref": "Provider"}]), **others}).told_cluster == found
 
 
-def test_the_cluster_of_user_data_is_no_other_where_no_list_names_the_provider() -> None:
-    assert pool("prdo").cluster == "prdo"
-    assert pool("prdo").told_cluster is None
-
-
-@pytest.mark.parametrize(
-    ("written", "protected"), [({}, False), ({"Unknown": 0}, UNKNOWN), (True, True), ("true", True), ("false", False)]
-)
+@pytest.mark.parametrize(("written", "protected"), [({}, False), ({"Unknown": 0}, UNKNOWN), ("true", True)])
 def test_protection_from_scale_in_is_that_of_the_group(written: Any, protected: object) -> None:
     group = {"NewInstancesProtectedFromScaleIn": written} if written != {} else {}
     assert pool(**group).group.scale_in_protection is protected
@@ -108,11 +92,6 @@ def test_protection_from_scale_in_is_that_of_the_group(written: Any, protected: 
 def test_a_group_of_another_file_has_nothing_known() -> None:
     found = only_pool({"Provider": provider("Missing")})
     assert (found.group.name, found.group.scale_in_protection, found.group.desired_instances) == (None, UNKNOWN, None)
-
-
-@pytest.mark.parametrize(("written", "desired"), [("3", 3), (0, 0), ({"Unknown": 0}, UNKNOWN), (None, None)])
-def test_desired_hosts_are_those_of_the_group(written: Any, desired: object) -> None:
-    assert pool(DesiredCapacity=written).group.desired_instances == desired
 
 
 def test_two_providers_of_one_group_have_the_same_group() -> None:
@@ -124,21 +103,13 @@ def test_two_providers_of_one_group_have_the_same_group() -> None:
     ("properties", "written"),
     [
         ({}, False),
-        ({"NetworkConfiguration": {}}, False),
         ({"NetworkConfiguration": {"Unknown": 0}}, UNKNOWN),
         ({"NetworkConfiguration": {"AwsvpcConfiguration": {"Subnets": ["subnet-1"]}}}, True),
-        ({"NetworkConfiguration": {"AwsvpcConfiguration": {"Unknown": 0}}}, True),
     ],
 )
 def test_whether_a_service_has_a_network_of_its_own_is_read(properties: dict[str, Any], written: object) -> None:
     service = {"Type": "AWS::ECS::Service", "Properties": properties}
     assert only_workload({"Service": service}).network_configuration is written
-
-
-def test_a_strategy_beside_a_launch_type_is_kept() -> None:
-    properties = {"LaunchType": "EC2", "CapacityProviderStrategy": [{"CapacityProvider": "gpu", "Weight": 1}]}
-    found = only_workload({"Service": {"Type": "AWS::ECS::Service", "Properties": properties}})
-    assert (found.launch_type, [each.provider for each in found.strategy]) == ("EC2", ["gpu"])
 
 
 def service(provider_name: Any = None, cluster: Any = None) -> dict[str, Any]:
@@ -160,14 +131,8 @@ def custom(**properties: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("others", "expected"),
     [
-        ({}, ("Provider",)),
-        ({"List": listing(["FARGATE"])}, ("Provider",)),
-        ({"Other": OTHER, "List": listing([{"Ref": "Provider"}], cluster={"Ref": "Other"})}, ("Provider",)),
-        ({"List": listing([{"Ref": "Provider"}])}, ()),
         ({"List": listing({"Unknown": 0})}, ()),
-        ({"List": listing(["FARGATE", {"Unknown": 0}])}, ()),
         ({"List": listing([{"Ref": "Provider"}], cluster={"Unknown": 0})}, ()),
-        ({"Own": custom(Cluster={"Ref": "Cluster"}, Providers=["gpu"])}, ()),
         ({"Own": custom(Create='{"service":"ECS","action":"putClusterCapacityProviders"}')}, ()),
         ({"Own": custom(Bucket="models")}, ("Provider",)),
     ],
@@ -180,15 +145,10 @@ def test_a_cluster_lacks_a_provider_that_nothing_here_may_give_it(
 
 @pytest.mark.parametrize(
     ("named", "expected"),
-    [("gpu-14", ("gpu-14",)), ("FARGATE_SPOT", ()), ({"Unknown": 0}, ()), ({"Fn::GetAtt": ["Group", "Arn"]}, ())],
+    [("gpu-14", ("gpu-14",)), ({"Fn::GetAtt": ["Group", "Arn"]}, ())],
 )
 def test_a_name_that_no_list_has_is_lacking(named: Any, expected: tuple[str, ...]) -> None:
     assert missing_providers({"List": listing([{"Ref": "Provider"}])}, named) == expected
-
-
-def test_a_cluster_of_other_files_may_have_any_provider() -> None:
-    found = files({**hosts(), "Provider": provider(), "Service": service(cluster="elsewhere")})
-    assert found.missing_providers(found.fleet.workloads[0]) == ()
 
 
 STACK_NAME = Placeholder("Stack", "AWS::StackName")
@@ -213,28 +173,12 @@ STORED = {"Type": "AWS::SSM::Parameter", "Properties": {"Name": "/gpu/provider",
     ("provider_name", "named", "others"),
     [
         pytest.param("prod-gpu", joined({"Ref": "Cluster"}, "-gpu"), {}, id="the name of a named cluster"),
-        pytest.param(joined({"Ref": "Cluster"}, "-gpu"), "prod-gpu", {}, id="the other way round"),
-        pytest.param(
-            joined({"Ref": "Cluster"}, "-gpu"),
-            joined({"Ref": "Cluster"}, "-gpu"),
-            {"Cluster": OPEN},
-            id="that of one whose name the deploy makes",
-        ),
-        pytest.param(
-            joined({"Ref": "Cluster"}, "-gpu"),
-            joined({"Ref": "Cluster"}, "-gpu"),
-            {"Cluster": {"Type": "AWS::ECS::Cluster", "Properties": {"ClusterName": Text((STACK_NAME, "-x"))}}},
-            id="and of one that is called after its stack",
-        ),
-        pytest.param(Text((STACK_NAME, "-gpu")), Text((STACK_NAME, "-gpu")), {}, id="the name of the stack"),
         pytest.param(
             "prod-gpu",
             joined("arn:aws:ecs:eu-west-1:111122223333:capacity-provider/", {"Ref": "Cluster"}, "-gpu"),
             {},
             id="in an ARN",
         ),
-        pytest.param(None, DynamicReference("{{resolve:ssm:/gpu/provider}}"), {"Stored": STORED}, id="stored"),
-        pytest.param(None, DynamicReference("{{resolve:ssm:/gpu/provider:3}}"), {"Stored": STORED}, id="a version"),
         pytest.param(None, {"Fn::GetAtt": ["Stored", "Value"]}, {"Stored": STORED}, id="by attribute"),
     ],
 )
@@ -242,22 +186,6 @@ def test_a_name_is_found_by_whatever_comes_to_it(provider_name: Any, named: Any,
     (item,) = on(provider_name, named, **others).strategy
     assert item.pool is not None
     assert item.pool.name == "Provider"
-
-
-@pytest.mark.parametrize(
-    "named",
-    [
-        joined({"Ref": "Cluster"}, "-cpu"),
-        Text((STACK_NAME, "-cpu")),
-        Text((Placeholder("Other", "AWS::StackName"), "-gpu")),
-        Text((UNKNOWN, "-gpu")),
-        DynamicReference("{{resolve:ssm:/other}}"),
-        joined({"Ref": "Provider"}, "-2"),
-    ],
-)
-def test_another_name_is_not_it(named: Any) -> None:
-    (item,) = on(Text((STACK_NAME, "-gpu")), named, Stored=STORED).strategy
-    assert item.pool is None
 
 
 def test_names_that_are_made_of_each_other_are_not_followed_for_ever() -> None:
@@ -290,8 +218,6 @@ def of_type(kind: str, **properties: Any) -> dict[str, Any]:
         (of_type("AWS::AutoScaling::ScheduledAction", AutoScalingGroupName="elsewhere", MinSize=1), True),
         (of_type("AWS::AutoScaling::ScalingPolicy", AutoScalingGroupName={"Ref": "Group"}), True),
         (of_type("AWS::IAM::Policy", PolicyDocument={"Statement": [{"Action": "autoscaling:*"}]}), True),
-        (of_type("AWS::IAM::Role", Policies=[{"Action": ["autoscaling:SetDesiredCapacity"]}]), True),
-        (of_type("AWS::IAM::Policy", PolicyDocument={"Action": "autoscaling:CompleteLifecycleAction"}), False),
     ],
 )
 def test_hosts_may_be_started_by_others_than_ecs(other: dict[str, Any], may_start: bool) -> None:

@@ -7,9 +7,7 @@ from gpu_constructs.template.model import Resource, Stack
 from gpu_constructs.template.resources.index import Names
 
 PROVIDER = "AWS::ECS::CapacityProvider"
-SERVICE = "AWS::ECS::Service"
 TASK = "AWS::ECS::TaskDefinition"
-GROUP = "AWS::AutoScaling::AutoScalingGroup"
 CLUSTER = "AWS::ECS::Cluster"
 
 
@@ -31,24 +29,11 @@ def made(path: str | None, kind: str = PROVIDER, *, stack: str = "Stack", logica
         ("Stack/Cp/Cp", PROVIDER, "Cp"),
         ("Stack/Provider/Provider", PROVIDER, "Provider"),
         ("Stack/Gpu/Cluster/Resource", CLUSTER, "Gpu"),
-        ("Stack/Cluster/Resource", CLUSTER, "Cluster"),
-        ("Stack/Plain/Old/ASG", GROUP, "Plain/Old"),
-        ("Stack/Gpu/L4/Group/ASG", GROUP, "Gpu/L4/Group"),
-        ("Stack/Chat/Resource", TASK, "Chat"),
-        ("Stack/Web/TaskDef/Resource", TASK, "Web"),
-        ("Stack/ChatService/Service", SERVICE, "ChatService"),
-        ("Stack/Web/Service/Service", SERVICE, "Web"),
-        ("Stack/Ce/Resource", "AWS::Batch::ComputeEnvironment", "Ce"),
         ("Stack", PROVIDER, "Id"),
-        (None, PROVIDER, "Id"),
     ],
 )
 def test_the_name_is_the_path_without_what_cdk_adds(path: str | None, kind: str, name: str) -> None:
     assert Names([]).of(made(path, kind)) == name
-
-
-def test_a_stack_within_a_stage_is_left_out_as_a_whole() -> None:
-    assert Names([]).of(made("Prod/Gpu/L4/L4", stack="Prod-Gpu")) == "L4"
 
 
 def test_the_metadata_resource_says_where_the_stacks_own_part_ends() -> None:
@@ -59,14 +44,6 @@ def test_the_metadata_resource_says_where_the_stacks_own_part_ends() -> None:
 
 def unique(*resources: Resource) -> tuple[str, ...]:
     return Names([]).unique([(each, "") for each in resources])
-
-
-def test_two_stacks_with_one_name_are_told_apart_by_the_stack() -> None:
-    assert unique(made("A/L4/L4", stack="A"), made("B/L4/L4", stack="B"), made("B/T4/T4", stack="B")) == (
-        "A/L4",
-        "B/L4",
-        "T4",
-    )
 
 
 def test_two_of_one_stack_with_one_name_are_told_apart_by_their_logical_ids() -> None:

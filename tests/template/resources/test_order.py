@@ -43,31 +43,13 @@ def _is_early(changes: dict[str, Any]) -> bool:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"Service": _after("Association")},
-        {"Service": {**_service()["Service"], "DependsOn": "Association"}},
         {"Service": _after("Gate"), "Gate": {"Type": "Custom::Gate", "DependsOn": ["Other", "Association"]}},
         {
             "Service": _after("Task"),
             "Task": {"Type": "AWS::ECS::TaskSet", "Properties": {"a": [{"Ref": "Association"}]}},
         },
         {"Service": _after("Loop", "Association"), "Loop": {"Type": "Custom::Loop", "DependsOn": ["Loop", "Service"]}},
-        {
-            "Cluster": {"Type": "AWS::ECS::Cluster", "Properties": {"CapacityProviders": [{"Ref": "Provider"}]}},
-            "Association": {"Type": "Custom::Nothing"},
-        },
     ],
 )
 def test_a_service_that_waits_for_the_association_is_not_early(changes: dict[str, Any]) -> None:
     assert not _is_early(changes)
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {},
-        {"Service": _after("Provider", "Gone")},
-        {"Service": _after("Loop"), "Loop": {"Type": "Custom::Loop", "DependsOn": ["Loop", "Service"]}},
-    ],
-)
-def test_one_that_does_not_may_come_before_it(changes: dict[str, Any]) -> None:
-    assert _is_early(changes)

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Block, Distribution, Pool, PurchaseOption, Reservation, Subnet
-from tests.template.resources.declared import fleet_of_data, joined, mixed, of, only_pool, pool_of_data
+from gpu_constructs.fleet import UNKNOWN, Block, Distribution, Pool, PurchaseOption, Reservation
+from tests.template.resources.declared import fleet_of_data, mixed, of, only_pool, pool_of_data
 
 # Above what the reservations of a group have, hosts start on demand unless the preference forbids it.
 GROUP = "CapacityReservationResourceGroupArn"
@@ -18,18 +18,6 @@ GROUP = "CapacityReservationResourceGroupArn"
         ({"InstanceMarketOptions": {"MarketType": "spot"}}, {}, PurchaseOption.SPOT),
         ({"InstanceMarketOptions": {"MarketType": "capacity-block"}}, {}, PurchaseOption.CAPACITY_BLOCK),
         ({"InstanceMarketOptions": {"MarketType": {"Ref": "P"}}}, {}, UNKNOWN),
-        ({"InstanceMarketOptions": {"Unknown": 0}}, {}, UNKNOWN),
-        (
-            {"CapacityReservationSpecification": {"CapacityReservationTarget": {"CapacityReservationId": "cr-1"}}},
-            {},
-            PurchaseOption.RESERVED,
-        ),
-        ({"CapacityReservationSpecification": {"CapacityReservationPreference": "open"}}, {}, PurchaseOption.ON_DEMAND),
-        (
-            {"CapacityReservationSpecification": {"CapacityReservationTarget": {GROUP: "arn"}}},
-            {},
-            PurchaseOption.ON_DEMAND,
-        ),
         (
             {
                 "CapacityReservationSpecification": {
@@ -40,19 +28,7 @@ GROUP = "CapacityReservationResourceGroupArn"
             {},
             PurchaseOption.RESERVED,
         ),
-        ({"CapacityReservationSpecification": {"CapacityReservationTarget": {"Unknown": 0}}}, {}, UNKNOWN),
-        (
-            {},
-            {"CapacityReservationSpecification": {"CapacityReservationPreference": "capacity-reservations-only"}},
-            PurchaseOption.RESERVED,
-        ),
-        ({}, mixed({"InstanceType": "g6.xlarge"}), PurchaseOption.ON_DEMAND),
-        ({}, mixed(OnDemandPercentageAboveBaseCapacity=0), PurchaseOption.SPOT),
         ({}, mixed(OnDemandPercentageAboveBaseCapacity="0", OnDemandBaseCapacity=1), PurchaseOption.MIXED),
-        ({}, mixed(OnDemandPercentageAboveBaseCapacity=50), PurchaseOption.MIXED),
-        ({}, mixed(OnDemandPercentageAboveBaseCapacity=100), PurchaseOption.ON_DEMAND),
-        ({}, mixed(OnDemandPercentageAboveBaseCapacity={"Ref": "P"}), UNKNOWN),
-        ({}, mixed(DistributionSegments=[{"TargetCapacityTypes": ["capacity-block"]}]), PurchaseOption.CAPACITY_BLOCK),
     ],
 )
 def test_how_hosts_are_bought_is_read_wherever_it_is_written(data: Any, properties: Any, purchase: Any) -> None:
@@ -82,10 +58,7 @@ BLOCK = {
             targeted("capacity-reservations-only"),
             PurchaseOption.SPOT,
         ),
-        ({}, targeted("capacity-reservations-first", **{IDS: ["cr-1"]}), PurchaseOption.ON_DEMAND),
         ({}, targeted({"Ref": "P"}), UNKNOWN),
-        ({}, {"CapacityReservationSpecification": {"Unknown": 0}}, UNKNOWN),
-        ({}, mixed(OnDemandPercentageAboveBaseCapacity=0) | targeted("default"), PurchaseOption.SPOT),
     ],
 )
 def test_reservations_of_the_group_say_how_on_demand_is_bought_and_nothing_else(
@@ -98,18 +71,6 @@ def test_reservations_of_the_group_say_how_on_demand_is_bought_and_nothing_else(
     ("data", "properties", "reservation"),
     [
         ({}, {}, None),
-        (targeted("open"), {}, Reservation(preference="open")),
-        (targeted(CapacityReservationId="cr-1"), {}, Reservation(id="cr-1")),
-        (targeted(CapacityReservationResourceGroupArn="arn"), {}, Reservation(group="arn")),
-        (targeted(CapacityReservationId={"Ref": "P"}), {}, Reservation(id="P")),
-        (targeted(CapacityReservationId={"Fn::GetAtt": ["R", "Id"]}), {}, Reservation(id="R")),
-        ({}, targeted("none", **{IDS: [{"Ref": "P"}]}), Reservation(preference="none", id="P")),
-        ({}, targeted("none", **{IDS: [{"Unknown": 0}]}), Reservation(preference="none", id=UNKNOWN)),
-        (
-            {"CapacityReservationSpecification": {"Unknown": 0}},
-            {},
-            Reservation(preference=UNKNOWN, id=UNKNOWN, group=UNKNOWN),
-        ),
         (
             {"CapacityReservationSpecification": {"CapacityReservationTarget": {"Unknown": 0}}},
             {},
@@ -117,18 +78,8 @@ def test_reservations_of_the_group_say_how_on_demand_is_bought_and_nothing_else(
         ),
         (
             {},
-            targeted("capacity-reservations-first", **{IDS: ["cr-1"]}),
-            Reservation(preference="capacity-reservations-first", id="cr-1"),
-        ),
-        (
-            {},
             targeted("capacity-reservations-only", **{IDS: ["cr-1", "cr-2"]}),
             Reservation(preference="capacity-reservations-only", id=UNKNOWN),
-        ),
-        (
-            targeted(CapacityReservationId="cr-1"),
-            targeted("capacity-reservations-only", **{GROUPS: ["arn"]}),
-            Reservation(preference="capacity-reservations-only", group="arn"),
         ),
         (
             targeted(CapacityReservationId="cr-1"),
@@ -149,23 +100,6 @@ def test_reservations_of_the_group_go_before_those_of_its_template(
     ("properties", "distribution"),
     [
         ({}, None),
-        (mixed({"InstanceType": "g6.xlarge"}), Distribution()),
-        (
-            mixed(
-                OnDemandBaseCapacity="2",
-                OnDemandPercentageAboveBaseCapacity=25,
-                SpotAllocationStrategy="price-capacity-optimized",
-            ),
-            Distribution(on_demand_base=2, on_demand_percentage=25, spot_allocation="price-capacity-optimized"),
-        ),
-        (
-            mixed(DistributionSegments=[{"TargetCapacityTypes": ["capacity-block", "on-demand"]}]),
-            Distribution(segments=("capacity-block", "on-demand")),
-        ),
-        (
-            mixed(OnDemandBaseCapacity={"Ref": "P"}),
-            Distribution(on_demand_base=UNKNOWN),
-        ),
         (
             {"LaunchTemplate": None, "MixedInstancesPolicy": {"InstancesDistribution": {"Unknown": 0}}},
             Distribution(
@@ -180,11 +114,6 @@ def test_reservations_of_the_group_go_before_those_of_its_template(
 )
 def test_what_of_a_group_is_spot_is_read(properties: Any, distribution: Any) -> None:
     assert pool_of_data({"InstanceType": "g6.xlarge"}, properties).bought.distribution == distribution
-
-
-def test_a_policy_remembers_what_its_launch_template_asks_for() -> None:
-    spot = pool_of_data({"InstanceMarketOptions": {"MarketType": "spot"}}, mixed({"InstanceType": "g6.xlarge"}))
-    assert spot.bought.distribution == Distribution(template_option=PurchaseOption.SPOT)
 
 
 def action(**properties: Any) -> dict[str, Any]:
@@ -220,35 +149,20 @@ def group_in_block(*actions: dict[str, Any], metadata: Any = None, data: Any = N
     )
 
 
-GROWS = action(MinSize=2, MaxSize=2, StartTime="2026-12-01T11:30:00Z")
 DRAINS = action(MinSize=0, MaxSize=0, StartTime="2026-12-03T10:45:00Z")
-AT = Block(starts="2026-12-01T11:30:00Z", ends="2026-12-03T10:45:00Z")
 
 
 @pytest.mark.parametrize(
     ("actions", "block"),
     [
         ([], Block()),
-        ([GROWS, DRAINS], AT),
-        ([DRAINS, GROWS], AT),
         ([action(DesiredCapacity="2", StartTime="2026-12-01T11:30:00Z")], Block(starts="2026-12-01T11:30:00Z")),
-        ([action(DesiredCapacity=0, StartTime="2026-12-03T10:45:00Z")], Block(ends="2026-12-03T10:45:00Z")),
         ([action(MinSize=0, DesiredCapacity=0, Recurrence="0 6 * * *")], Block(ends=UNKNOWN)),
-        ([action(MinSize=0, MaxSize=4, StartTime="2026-12-01T11:30:00Z")], Block(starts="2026-12-01T11:30:00Z")),
-        (
-            [action(MinSize=1, DesiredCapacity=0, StartTime="2026-12-01T11:30:00Z")],
-            Block(starts="2026-12-01T11:30:00Z"),
-        ),
-        ([GROWS, GROWS, DRAINS], Block(starts=UNKNOWN, ends="2026-12-03T10:45:00Z")),
         ([action(MaxSize=0)], Block(ends=UNKNOWN)),
-        ([action(MaxSize=0, StartTime={"Ref": "P"})], Block(ends=UNKNOWN)),
-        ([action(MaxSize={"Ref": "P"}, StartTime="2026-12-03T10:45:00Z")], Block(ends="2026-12-03T10:45:00Z")),
         (
             [{**DRAINS, "Properties": {**DRAINS["Properties"], "AutoScalingGroupName": {"Ref": "P"}}}],
             Block(ends=UNKNOWN),
         ),
-        ([{**DRAINS, "Properties": {**DRAINS["Properties"], "AutoScalingGroupName": {"Ref": "Group"}}}, GROWS], AT),
-        ([{"Type": "AWS::AutoScaling::ScheduledAction"}], Block(ends=UNKNOWN)),
     ],
 )
 def test_when_the_hosts_of_a_block_are_there_is_read_from_its_schedule(actions: Any, block: Block) -> None:
@@ -268,20 +182,9 @@ def by_event_bridge(**target: Any) -> dict[str, Any]:
     ("others", "ends"),
     [
         ([by_event_bridge(Input=CALL)], UNKNOWN),
-        ([by_event_bridge(Input=joined('{"AutoScalingGroupName": "', {"Ref": "Group"}, '", "MaxSize": 0}'))], UNKNOWN),
-        ([{**by_event_bridge(Targets=[{"Input": CALL}]), "Type": "AWS::Events::Rule"}], UNKNOWN),
-        (
-            [
-                by_event_bridge(Arn={"Fn::GetAtt": ["Action1", "Arn"]}),
-                {"Type": "AWS::Lambda::Function", "Properties": {"Environment": {"GROUP": {"Ref": "Group"}}}},
-            ],
-            UNKNOWN,
-        ),
         ([by_event_bridge(Input=CALL), DRAINS], "2026-12-03T10:45:00Z"),
         ([by_event_bridge(Input='{"AutoScalingGroupName": "blocks", "MaxSize": 2}')], None),
-        ([by_event_bridge(Input='{"AutoScalingGroupName": "others", "MaxSize": 0}')], None),
         ([by_event_bridge(Arn={"Fn::GetAtt": ["Nowhere", "Arn"]})], None),
-        ([{"Type": "AWS::Events::Rule", "Properties": {"EventPattern": {"group": ["blocks"]}}}], None),
     ],
 )
 def test_a_schedule_of_event_bridge_may_empty_the_group(others: Any, ends: Any) -> None:
@@ -293,17 +196,11 @@ def test_a_schedule_of_event_bridge_may_empty_the_group(others: Any, ends: Any) 
     [
         ({"InstanceMarketOptions": {"MarketType": "Spot"}}, {}, "MarketType: expects capacity-block"),
         (targeted("capacity-reservation-only"), {}, "expects capacity-reservations-only, none, open"),
-        ({}, targeted("open"), "expects capacity-reservations-first, capacity-reservations-only, default, none"),
         ({}, mixed(OnDemandPercentageAboveBaseCapacity=300), "expects 0 to 100, got 300"),
-        ({}, mixed(DistributionSegments=[{"TargetCapacityTypes": ["block"]}]), "expects capacity-block, interruptible"),
     ],
 )
 def test_a_value_that_there_is_not_is_noted(data: Any, properties: Any, words: str) -> None:
     assert [words in each.text for each in fleet_of_data(data, properties).remarks] == [True]
-
-
-def test_a_schedule_of_other_hosts_is_no_block() -> None:
-    assert group_in_block(GROWS, DRAINS, data={}).bought.block is None
 
 
 @pytest.mark.parametrize(
@@ -313,7 +210,6 @@ def test_a_schedule_of_other_hosts_is_no_block() -> None:
         ({"gpu-constructs": {"ReservedInstances": 2}}, 2),
         ({"gpu-constructs": {"ReservedInstances": {"Ref": "P"}}}, UNKNOWN),
         ({"gpu-constructs": {"ReservedInstances": True}}, UNKNOWN),
-        ({"gpu-constructs": "2"}, None),
     ],
 )
 def test_how_many_are_reserved_is_read_from_the_metadata(written: Any, instances: Any) -> None:
@@ -336,23 +232,3 @@ def test_a_single_instance_may_be_in_a_reservation() -> None:
         }
     )
     assert pool.bought.reservation == Reservation(id="cr-1")
-
-
-@pytest.mark.parametrize(
-    ("data", "group", "instance_type"),
-    [
-        (targeted(CapacityReservationId={"Ref": "Action0"}), {}, "p5.48xlarge"),
-        ({}, targeted("capacity-reservations-only", CapacityReservationIds=[{"Ref": "Action0"}]), "p5.48xlarge"),
-        (targeted(CapacityReservationId={"Ref": "Action0"}), targeted("capacity-reservations-first"), "p5.48xlarge"),
-        (targeted(CapacityReservationId="cr-1"), {}, None),
-        ({}, targeted("capacity-reservations-only", CapacityReservationIds=[{"Ref": "Action0"}, "cr-1"]), None),
-    ],
-)
-def test_what_a_reservation_is_is_read_where_the_files_define_it(data: Any, group: Any, instance_type: Any) -> None:
-    written = {"InstanceType": "p5.48xlarge", "InstanceCount": 4, "AvailabilityZone": "us-east-1a"}
-    reserved = {"Type": "AWS::EC2::CapacityReservation", "Properties": written}
-    reservation = group_in_block(reserved, data=data, group=group).bought.reservation
-    assert reservation is not None
-    assert reservation.instance_type == instance_type
-    assert reservation.instances == (4 if instance_type else None)
-    assert reservation.zone == (Subnet(zone="us-east-1a") if instance_type else None)

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import STEPS_IN_PERCENT, UNKNOWN, PlacementConstraint, ServiceScaling, StrategyItem, Workload
-from gpu_constructs.placement.reach import pools_of
+from gpu_constructs.fleet import STEPS_IN_PERCENT, UNKNOWN, ServiceScaling, Workload
 from tests.template.resources.declared import fleet, joined, only_workload
 
 CLUSTER = {"Type": "AWS::ECS::Cluster", "Properties": {"ClusterName": "prod"}}
@@ -33,13 +32,7 @@ def workload(others: dict[str, Any] | None = None, **properties: Any) -> Workloa
 
 @pytest.mark.parametrize(
     "written",
-    [
-        {"Ref": "Task"},
-        {"Fn::GetAtt": ["Task", "TaskDefinitionArn"]},
-        "train",
-        "train:7",
-        "arn:aws:ecs:us-east-1:1:task-definition/train:7",
-    ],
+    ["train:7", "arn:aws:ecs:us-east-1:1:task-definition/train:7"],
 )
 def test_the_task_is_found_by_reference_and_by_family(written: Any) -> None:
     task = workload(TaskDefinition=written).task
@@ -47,24 +40,13 @@ def test_the_task_is_found_by_reference_and_by_family(written: Any) -> None:
     assert task.name == "Task"
 
 
-@pytest.mark.parametrize("written", [None, "other", {"Unknown": 0}, {"Ref": "Cluster"}])
-def test_a_task_of_another_file_is_none(written: Any) -> None:
-    assert workload(TaskDefinition=written).task is None
-
-
 @pytest.mark.parametrize(
     ("written", "cluster"),
     [
         (None, None),
         ("default", None),
-        ("prod", "Cluster"),
-        ("arn:aws:ecs:us-east-1:1:cluster/prod", "Cluster"),
-        ("elsewhere", "elsewhere"),
         ("arn:aws:ecs:us-east-1:1:cluster/elsewhere", "elsewhere"),
-        ({"Fn::GetAtt": ["Cluster", "Arn"]}, "Cluster"),
         ({"Ref": "Parameter"}, UNKNOWN),
-        ({"Unknown": 0}, UNKNOWN),
-        (["prod"], UNKNOWN),
     ],
 )
 def test_a_cluster_is_named_as_pools_name_it(written: Any, cluster: Any) -> None:
@@ -73,30 +55,6 @@ def test_a_cluster_is_named_as_pools_name_it(written: Any, cluster: Any) -> None
 
 def items(found: Workload) -> list[tuple[Any, str | None, Any, Any]]:
     return [(each.provider, each.pool.name if each.pool else None, each.weight, each.base) for each in found.strategy]
-
-
-def test_a_strategy_names_pools_by_reference_and_by_name() -> None:
-    found = workload(
-        CapacityProviderStrategy=[
-            {"CapacityProvider": {"Ref": "Gpu"}, "Weight": "2", "Base": 1},
-            {"CapacityProvider": "spot", "Weight": 1},
-            {"CapacityProvider": {"Ref": "Spot"}},
-            {"CapacityProvider": "FARGATE"},
-            {"CapacityProvider": {"Unknown": 0}, "Weight": {"Ref": "P"}},
-        ]
-    )
-    assert items(found) == [
-        ("Gpu", "Gpu", 2, 1),
-        ("spot", "Spot", 1, 0),
-        ("spot", "Spot", 0, 0),
-        ("FARGATE", None, 0, 0),
-        (UNKNOWN, None, UNKNOWN, 0),
-    ]
-
-
-def test_a_strategy_that_is_only_known_at_deploy_time_is_one_unknown_item() -> None:
-    found = workload(CapacityProviderStrategy={"Unknown": 0})
-    assert found.strategy == (StrategyItem(provider=UNKNOWN, weight=UNKNOWN, base=UNKNOWN),)
 
 
 DEFAULT = [{"CapacityProvider": {"Ref": "Gpu"}, "Weight": 1}]
@@ -125,13 +83,6 @@ def test_associations_replace_the_strategy_that_the_cluster_has_itself() -> None
 @pytest.mark.parametrize("own", [{"LaunchType": "EC2"}, {"LaunchType": {"Ref": "P"}}, {"SchedulingStrategy": "DAEMON"}])
 def test_a_launch_type_and_a_daemon_have_no_strategy(own: dict[str, Any]) -> None:
     assert workload({"Listing": LISTING}, **own).strategy == ()
-
-
-@pytest.mark.parametrize(
-    ("written", "count"), [(None, 1), (3, 3), ("3", 3), (0, 0), ({"Ref": "P"}, UNKNOWN), ("many", UNKNOWN)]
-)
-def test_the_count_is_one_unless_something_else_is_written(written: Any, count: Any) -> None:
-    assert workload(DesiredCount=written).desired_count == count
 
 
 def target(resource_id: Any, most: Any = 8) -> dict[str, Any]:
@@ -164,10 +115,6 @@ def test_a_count_that_was_written_stays_where_something_scales_the_service() -> 
         {"A": target("service/prod/chat", 4), "B": target("service/prod/chat", 6)}, ServiceName="chat", DesiredCount=2
     )
     assert (found.max_count, found.desired_count) == (6, 2)
-
-
-def test_the_most_copies_may_be_a_token() -> None:
-    assert workload({"T": target("service/prod/chat", {"Ref": "P"})}, ServiceName="chat").max_count is UNKNOWN
 
 
 def policy(**properties: Any) -> dict[str, Any]:
@@ -218,40 +165,6 @@ def test_steps_in_percent_and_the_ranges_of_scheduled_actions_are_read() -> None
     assert found.scaling is not None
     assert found.scaling.scheduled == ((None, 0),)
     assert found.scaling.by == ("ScheduledScaling", "StepScaling", STEPS_IN_PERCENT)
-
-
-def test_deployment_constraints_and_daemons_are_read() -> None:
-    found = workload(
-        LaunchType="EC2",
-        SchedulingStrategy="DAEMON",
-        DeploymentConfiguration={"MinimumHealthyPercent": "50", "MaximumPercent": 150},
-        PlacementConstraints=[{"Type": "distinctInstance"}, {"Type": "memberOf", "Expression": "a"}],
-    )
-    assert (found.launch_type, found.daemon) == ("EC2", True)
-    assert (found.min_healthy_percent, found.max_healthy_percent) == (50, 150)
-    assert found.constraints == (
-        PlacementConstraint(type="distinctInstance"),
-        PlacementConstraint(type="memberOf", expression="a"),
-    )
-    assert found.distinct_instances
-
-
-def test_a_deployment_that_is_only_known_at_deploy_time_is_unknown() -> None:
-    found = workload(DeploymentConfiguration={"Unknown": 0}, SchedulingStrategy={"Ref": "P"})
-    assert (found.min_healthy_percent, found.max_healthy_percent, found.daemon) == (UNKNOWN, UNKNOWN, UNKNOWN)
-
-
-def test_the_task_and_pools_of_a_workload_are_those_of_the_fleet() -> None:
-    found = fleet(
-        {
-            "Task": TASK,
-            "Gpu": GPU,
-            "Service": service(TaskDefinition={"Ref": "Task"}, CapacityProviderStrategy=DEFAULT),
-        }
-    )
-    (workload,) = found.workloads
-    assert workload.task is found.tasks[0]
-    assert pools_of(found, workload) == found.pools
 
 
 def test_the_default_strategy_of_a_cluster_is_read_once_for_all_of_its_services() -> None:

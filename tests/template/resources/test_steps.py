@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Fleet, Starter, Step, Submission
+from gpu_constructs.fleet import UNKNOWN, Fleet, Step, Submission
 from tests.template.resources.declared import fleet
 
 TASK = {
@@ -24,8 +24,6 @@ QUOTAS = {"Type": "AWS::Batch::SchedulingPolicy", "Properties": {"QuotaSharePoli
 ALL = ["States.ALL"]
 TO_PAUSE = [{"ErrorEquals": ALL, "Next": "Pause"}]
 PAUSE = {"Type": "Wait", "Seconds": 60, "Next": "Train"}
-TOLD = {"Type": "Task", "Resource": "arn:aws:states:::sns:publish", "Parameters": {}, "Next": "Pause"}
-BY_FUNCTION = {"Type": "Task", "Resource": "arn:aws:states:::lambda:invoke", "Parameters": {}, "Next": "Pause"}
 SUBMIT = {"JobName": "x", "JobQueue": "queue", "JobDefinition": "job"}
 
 
@@ -46,26 +44,10 @@ def step(train: dict[str, Any], **given: Any) -> Step:
     return found
 
 
-def test_a_state_is_a_step_with_its_task() -> None:
-    found = step({"End": True})
-    assert (found.name, found.waits, found.is_limited, found.limit_seconds, found.retries) == (
-        "Machine[Train]",
-        True,
-        False,
-        None,
-        0,
-    )
-    assert found.task is not None
-    assert found.task.name == "Task"
-
-
 @pytest.mark.parametrize(
     ("train", "top", "limited"),
     [
         ({}, {"TimeoutSeconds": 60}, True),
-        ({"TimeoutSeconds": 60}, None, True),
-        ({"TimeoutSecondsPath": "$.limit"}, None, True),
-        ({"TimeoutSeconds": "{% $limit %}"}, None, True),
         ({"HeartbeatSeconds": 60}, None, False),  # only what has a token sends heartbeats
         ({"Resource": "arn:aws:states:::ecs:runTask.waitForTaskToken", "HeartbeatSeconds": 60}, None, True),
     ],
@@ -82,15 +64,8 @@ def test_a_limit_of_the_state_has_its_seconds() -> None:
     ("train", "others", "way"),
     [
         ({"Catch": [{"ErrorEquals": ALL, "Next": "Train"}]}, {}, ()),
-        ({"Catch": TO_PAUSE}, {"Pause": PAUSE}, ("Pause",)),
-        ({"Catch": TO_PAUSE}, {"Pause": TOLD | {"Next": "Rest"}, "Rest": PAUSE}, ("Pause", "Rest")),
-        ({"Catch": TO_PAUSE}, {"Pause": BY_FUNCTION | {"Next": "Train"}}, None),  # a function may fail, and end it
-        ({"Catch": TO_PAUSE}, {"Pause": PAUSE | {"Type": "Choice"}}, None),
         ({"Catch": TO_PAUSE}, {"Pause": PAUSE | {"Next": "Pause"}}, None),
-        ({"Catch": TO_PAUSE}, {"Pause": {"Type": "Fail"}}, None),
         ({"Catch": TO_PAUSE}, {}, None),
-        ({"Catch": [{"ErrorEquals": ["ECS.ThrottlingException"], "Next": "Train"}]}, {}, None),
-        ({"Catch": [{"ErrorEquals": ALL, "Next": "Out"}, *TO_PAUSE]}, {"Pause": PAUSE, "Out": {"Type": "Fail"}}, None),
         ({"Catch": "odd"}, {}, None),
     ],
 )
@@ -116,39 +91,6 @@ def test_a_failure_reaches_the_state_around(kind: str) -> None:
     assert (around(kind).way_back, around(kind).retries) == (None, 0)
 
 
-def test_a_failure_that_is_caught_goes_no_further() -> None:
-    train = {"Type": "Task", "Resource": "arn:aws:states:::ecs:runTask.sync", "Parameters": {"TaskDefinition": "train"}}
-    caught = {**train, "Catch": [{"ErrorEquals": ALL, "Next": "Out"}]}
-    inner = {"StartAt": "Train", "States": {"Train": caught, "Out": {"Type": "Pass", "End": True}}}
-    outer = {"Type": "Map", "Iterator": inner, "Catch": [{"ErrorEquals": ALL, "Next": "All"}]}
-    (found,) = fleet({"Task": TASK, "Machine": machine(json.dumps({"States": {"All": outer}}))}).steps
-    assert found.way_back is None
-
-
-@pytest.mark.parametrize(
-    ("retry", "retries"),
-    [
-        ([{"ErrorEquals": ALL, "MaxAttempts": 9999}], 9999),
-        ([{"ErrorEquals": ["States.TaskFailed"]}], 3),
-        ([{"ErrorEquals": ["ECS.AmazonECSException"], "MaxAttempts": 9999}], 0),
-        ([{"ErrorEquals": ["States.TaskFailed"], "MaxAttempts": 2}, {"ErrorEquals": ALL, "MaxAttempts": 9999}], 2),
-    ],
-)
-def test_the_first_retrier_of_a_failure_counts(retry: Any, retries: int) -> None:
-    assert step({"Retry": retry}).retries == retries
-
-
-@pytest.mark.parametrize(
-    ("timeout", "actions", "ends"),
-    [({"AttemptDurationSeconds": 60}, [{"MaxTimeSeconds": 600}], True), (None, [{}], False), ({}, [], False)],
-)
-def test_a_job_with_limits_for_waiting_and_running_ends_itself(timeout: Any, actions: Any, ends: bool) -> None:
-    queue = {**QUEUE, "Properties": {**QUEUE["Properties"], "JobStateTimeLimitActions": actions}}  # type: ignore[dict-item]
-    request = {**SUBMIT, **({} if timeout is None else {"Timeout": timeout})}
-    train = {"Resource": "arn:aws:states:::batch:submitJob.sync", "Parameters": request}
-    assert step(train, Queue=queue).is_limited is ends
-
-
 @pytest.mark.parametrize(
     "definition", ['{"States": {"Train": ${odd} ecs:runTask }', '{"States": "batch:submitJob.sync', "ecs:runTask"]
 )
@@ -171,10 +113,6 @@ def test_arguments_that_are_an_expression_are_said() -> None:
     assert ["the input of Train says what it runs" in each.text for each in found.remarks] == [True]
 
 
-def test_other_definitions_that_cannot_be_read_say_nothing() -> None:
-    assert fleet({"Machine": machine("lambda:invoke")}).remarks == ()
-
-
 def submission(**resources: Any) -> Submission:
     (found,) = fleet({"Job": JOB, "Queue": QUEUE, **resources}).submissions
     return found
@@ -187,12 +125,6 @@ def target(**given: Any) -> dict[str, Any]:
 def schedule(arn: Any, request: Any) -> dict[str, Any]:
     properties = {"Target": {"Arn": arn, "Input": json.dumps(request)}}
     return {"Type": "AWS::Scheduler::Schedule", "Properties": properties}
-
-
-def test_a_rule_submits_a_job_without_a_share() -> None:
-    found = submission(Rule=target(BatchParameters={"JobDefinition": "job", "ArrayProperties": {"Size": 4}}))
-    assert (found.starter, found.share) == (Starter.RULE, False)
-    assert (found.array_size, found.task is not None, found.queue is not None) == (4, True, True)
 
 
 def test_a_schedule_submits_what_its_request_says() -> None:

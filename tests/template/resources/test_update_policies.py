@@ -36,35 +36,11 @@ def _refresh(**fields: Any) -> HostUpdate:
 @pytest.mark.parametrize(
     ("policy", "expected"),
     [
-        ({}, None),
-        ({"AutoScalingScheduledAction": {"IgnoreUnmodifiedGroupSizeProperties": True}}, None),
         ({"AutoScalingReplacingUpdate": {"WillReplace": "false"}}, None),
-        ({"AutoScalingReplacingUpdate": {"WillReplace": True}}, HostUpdate(method=UpdateMethod.REPLACING)),
         ({"AutoScalingInstanceRefresh": {"Strategy": "Rolling"}}, _refresh()),
-        (
-            {"AutoScalingInstanceRefresh": {"Strategy": "ReplaceRootVolume"}},
-            _refresh(min_healthy_percent=UNKNOWN, max_healthy_percent=UNKNOWN),
-        ),
-        (
-            {
-                "AutoScalingInstanceRefresh": {
-                    "Strategy": "Rolling",
-                    "Preferences": {
-                        "MinHealthyPercentage": "50",
-                        "MaxHealthyPercentage": 100,
-                        "ScaleInProtectedInstances": "Refresh",
-                    },
-                }
-            },
-            _refresh(min_healthy_percent=50, max_healthy_percent=100, replaces_protected=True),
-        ),
         (
             {"AutoScalingRollingUpdate": {"MinInstancesInService": 2, "SuspendProcesses": ["AlarmNotification"]}},
             HostUpdate(method=UpdateMethod.ROLLING, min_in_service=2, suspended=("AlarmNotification",)),
-        ),
-        (
-            {"AutoScalingRollingUpdate": {"MinInstancesInService": {"Ref": "Nothing"}}},
-            HostUpdate(method=UpdateMethod.ROLLING, min_in_service=UNKNOWN),
         ),
     ],
 )

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, PoolKind, WarmPool
+from gpu_constructs.fleet import UNKNOWN, WarmPool
 from tests.template.resources.declared import fleet, only_pool
 
 
@@ -35,20 +35,8 @@ def _resources(**properties: Any) -> dict[str, Any]:
     ("properties", "expected"),
     [
         ({}, WarmPool(state="Stopped", min_size=0, max_prepared=None, reuse_on_scale_in=False)),
-        ({"PoolState": "Running", "MinSize": "2"}, WarmPool(state="Running", min_size=2)),
-        ({"MinSize": 1, "MaxGroupPreparedCapacity": 3}, WarmPool(min_size=1, max_prepared=3)),
         ({"MaxGroupPreparedCapacity": -1}, WarmPool()),
         ({"InstanceReusePolicy": {"ReuseOnScaleIn": "true"}}, WarmPool(reuse_on_scale_in=True)),
-        ({"InstanceReusePolicy": {}}, WarmPool()),
-        (
-            {
-                "PoolState": {"Unknown": 1},
-                "MinSize": {"Unknown": 1},
-                "MaxGroupPreparedCapacity": {"Unknown": 1},
-                "InstanceReusePolicy": {"Unknown": 1},
-            },
-            WarmPool(state=UNKNOWN, min_size=UNKNOWN, max_prepared=UNKNOWN, reuse_on_scale_in=UNKNOWN),
-        ),
     ],
 )
 def test_a_warm_pool_is_read(properties: dict[str, Any], expected: WarmPool) -> None:
@@ -60,11 +48,6 @@ def test_it_belongs_to_the_group_that_it_names() -> None:
     assert [each.group.warm_pool is not None for each in fleet(resources).pools] == [True, False]
     resources["Warm"]["Properties"]["AutoScalingGroupName"] = "by-name"
     assert [each.group.warm_pool is not None for each in fleet(resources).pools] == [False, True]
-
-
-def test_one_of_a_group_elsewhere_is_left_alone() -> None:
-    (pool,) = fleet(_resources(AutoScalingGroupName="elsewhere")).pools
-    assert (pool.kind, pool.group.warm_pool) == (PoolKind.AUTO_SCALING_GROUP, None)
 
 
 def test_what_is_no_number_is_noted() -> None:

@@ -79,14 +79,6 @@ def looked_up(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
-def test_what_is_in_front_of_services_is_read_once(looked_up: list[str]) -> None:
-    number = 200
-    findings = _closed(number)
-    assert len(findings) == number
-    assert all("Behind, the security group" in each.message for each in findings)
-    assert len(looked_up) < 20 * number  # not the square, 40,000
-
-
 def test_beyond_the_budget_no_security_group_is_closed() -> None:
     with one_call(10):
         assert len(_closed(20)) < 10

@@ -125,10 +125,6 @@ def test_what_goes_to_another_file_is_no_setting(script: str) -> None:
     assert complete
 
 
-def test_a_file_that_is_written_anew_forgets_what_was_in_it() -> None:
-    assert read(f"{GPU}\ncat > {F} <<EOF\nECS_CLUSTER=a\nEOF") == ({"ECS_CLUSTER": "a"}, True)
-
-
 SETS_MORE = [
     f"aws s3 cp s3://b/ecs.config {F}",
     f"aws ssm get-parameter --name a --output text > {F}",
@@ -163,55 +159,9 @@ def test_a_script_is_not_complete_where_something_else_may_set_more() -> None:
     assert not [command for command in SETS_MORE if read(JOIN + command)[1]]
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "yum install -y nvidia-driver",
-        "sudo iptables --insert FORWARD 1 --in-interface docker+ --jump DROP",
-        "systemctl enable --now docker",
-        "sed -i 's/^OPTIONS=\"/OPTIONS=\"--default-runtime nvidia /' /etc/sysconfig/docker && systemctl restart docker",
-        "cat > /etc/x.toml <<EOF\n[settings.foo]\na=1\nEOF",
-    ],
-)
-def test_a_script_is_complete_where_nothing_else_touches_the_agent(command: str) -> None:
-    assert read(JOIN + command) == ({"ECS_CLUSTER": "a"}, True)
-
-
 def test_what_another_language_does_is_unknown() -> None:
     data = agent_settings(f"#!/usr/bin/env python3\nopen('{F}', 'a').write('ECS_CLUSTER=a\\n')\n", lambda _: None).data
     assert (data.agent, data.complete) == ((("ECS_CLUSTER", UNKNOWN),), False)
-
-
-@pytest.mark.parametrize(
-    ("lines", "expected"),
-    [
-        (f"  - path: {F}\n    content: |\n      ECS_CLUSTER=a\n", "a"),
-        ("  - path: /root/notes\n    content: |\n      ECS_CLUSTER=a\n", UNKNOWN),
-        ("  - echo ECS_CLUSTER=a > /root/notes\n", UNKNOWN),
-        (f"  - test -f x && echo ECS_CLUSTER=a > {F}\n", UNKNOWN),
-        (f"  - echo ECS_CLUSTER=b >> {F}\n  - echo ECS_CLUSTER=a >> {F}\n", UNKNOWN),
-    ],
-)
-def test_a_cloud_config_sets_what_it_writes_into_the_one_file(lines: str, expected: object) -> None:
-    data = agent_settings(f"#cloud-config\n{lines}", lambda value: value if isinstance(value, str) else UNKNOWN).data
-    assert dict(data.agent) == {"ECS_CLUSTER": expected}
-
-
-@pytest.mark.parametrize("line", ["- aws s3 cp a b", "- curl https://example.com | sh", "- [cp, a, b]"])
-def test_a_cloud_config_that_runs_others_is_not_complete(line: str) -> None:
-    assert agent_settings("#cloud-config\nruncmd:\n- echo a\n", lambda _: None).data.complete
-    assert not agent_settings(f"#cloud-config\nruncmd:\n{line}\n", lambda _: None).data.complete
-
-
-def test_two_parts_that_differ_leave_a_setting_unknown() -> None:
-    part = "--b\nContent-Type: text/x-shellscript\n\n#!/bin/bash\necho ECS_LOGLEVEL={} >> " + F + "\n"
-    text = (
-        "MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=b\n\n"
-        + part.format("a")
-        + part.format("b")
-        + "--b--"
-    )
-    assert dict(agent_settings(text, lambda _: None).data.agent) == {"ECS_LOGLEVEL": UNKNOWN}
 
 
 @pytest.mark.parametrize("kind", ["message/rfc822", "Message/RFC822", "multipart/digest; boundary=b"])
@@ -229,19 +179,6 @@ def test_messages_within_messages_are_not_followed(kind: str) -> None:
         "A " * 32_000 + "=!",
         "#!/bin/bash\n" + "[settings\n" * 6_000,
         "#!/bin/bash\n" + "'" * 65_000,
-        "#!/bin/bash\n" + "$(" * 32_000,
-        "#!/bin/bash\n" + "<<A " * 16_000,
-        "#!/bin/bash\n" + "if " * 20_000,
-        "#!/bin/bash\n" + "{ ECS_A=1;" * 6_000,
-        "#!/bin/bash\n" + "echo " + "ECS_A={" * 9_000,
-        "#!/bin/bash\n" + f"echo ECS_A=1 >> {F}\n" * 1_500,
-        "#!/bin/bash\n" + "tee | " * 10_000,
-        "#!/bin/bash\n" + "{ echo ECS_A=1\n" * 3_500 + "}\n" * 3_500,
-        "#!/bin/bash\n" + "( " * 30_000,
-        "#!/bin/bash\n" + "cp ecs.config " * 4_500,
-        "#cloud-config\n" + "path: " * 10_000,
-        "#cloud-config\n" + "ECS_A={" * 9_000,
-        "curl |" * 5_000 + " " * 30_000,
         "MIME-Version: 1.0\n" + "Content-Type: text/plain\n\n" + "\n" * 60_000,
     ],
 )
