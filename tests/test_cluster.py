@@ -261,3 +261,15 @@ def test_hosts_are_granted_more_through_their_role_and_reached_through_their_gro
     assert policy["PolicyDocument"]["Statement"][0]["Action"] == "s3:ListBucket"
     (opened,) = site.only("AWS::EC2::SecurityGroup")["SecurityGroupIngress"]
     assert (opened["CidrIp"], opened["FromPort"]) == ("10.0.0.0/8", 9400)
+
+
+def test_a_cluster_that_was_imported_by_its_arn_serves_too(site: Site) -> None:
+    arn = "arn:aws:ecs:us-east-1:000000000000:cluster/theirs"
+    imported = ecs.Cluster.from_cluster_arn(site.stack, "Theirs", arn)
+    with unwritten(), pytest.raises(InvalidValueError, match="vpc: a cluster that was imported by its ARN alone"):
+        GpuCluster(site.stack, "Refused", cluster=imported)
+    gpu = GpuCluster(site.stack, "Gpu", cluster=imported, vpc=site.vpc)
+    task = site.task(gpu.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=1))
+    task.add_gpu_container("chat", image=site.image)
+    GpuService(site.stack, "Service", cluster=gpu, task_definition=task)
+    assert len(site.only(ASSOCIATIONS)["CapacityProviders"]) == 1

@@ -230,3 +230,14 @@ def test_a_smaller_backlog_stops_tasks_once_they_were_worth_their_start(from_non
     assert service.after(messages(20), *[messages(6)] * 9) == 4
     assert service.after(messages(6)) == 2
     assert service.after(messages(16)) == 4
+
+
+def test_a_gap_in_the_metrics_starts_and_stops_nothing(from_none: dict[str, Any]) -> None:
+    service = Scaled(from_none, 2)
+    assert service.after(*[messages(None, None)] * 60, *[messages(None, 0)] * 60) == 2
+    assert service.after(*[messages(0)] * 14, messages(None, None), *[messages(0)] * 14) == 2
+
+
+def test_the_last_message_that_is_worked_on_keeps_a_task(from_none: dict[str, Any]) -> None:
+    service = Scaled(from_none, 0)
+    assert service.after(messages(1), *[messages(0, 1)] * 120) == 1

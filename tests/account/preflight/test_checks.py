@@ -6,7 +6,7 @@ import pytest
 
 from gpu_constructs.account.preflight import Verdict
 from gpu_constructs.facts import instance_type
-from gpu_constructs.fleet import LaunchDetails, Subnet
+from gpu_constructs.fleet import LaunchDetails, Origin, Place, Subnet
 from tests.account.preflight.world import (
     IN_A,
     IN_B,
@@ -169,3 +169,19 @@ def test_trunking_is_on_where_the_tasks_need_it() -> None:
     assert (trunk.subject, trunk.verdict) == ("awsvpcTrunking", SHORT)
     assert trunk.fix.startswith("aws ecs put-account-setting-default --name awsvpcTrunking ")
     assert only("settings", answers, fleet(tasks=(task("bridge"),))).verdict is NOTHING
+
+
+def test_pools_of_another_account_are_not_asked_about() -> None:
+    here = pool(origin=Origin(resource="Gpu", place=Place("eu-west-1", "123456789012")))
+    there = pool(name="There", origin=Origin(resource="There", place=Place("eu-west-1", "210987654321")))
+    answers = {"GetCallerIdentity": {"Account": "123456789012"}, "DescribeInstanceTypeOfferings": {}}
+    assert only("account", answers, fleet(here)).verdict is OK
+    account, types = results("types", answers, fleet(here, there))
+    assert (account.check, account.verdict, types.subject) == ("account", NOT_CHECKED, "Gpu")
+    assert "nothing of 210987654321 is checked" in account.text
+    (account,) = results("types", answers, fleet(there))
+    assert (account.check, account.verdict) == ("account", SHORT)
+    # Where AWS does not say whose the credentials are, nothing is left out.
+    del answers["GetCallerIdentity"]
+    assert [each.subject for each in results("types", answers, fleet(here, there))] == ["Gpu", "There"]
+    assert only("account", {}).verdict is NOTHING

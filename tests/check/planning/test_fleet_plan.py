@@ -17,6 +17,7 @@ from gpu_constructs.fleet import (
     Pool,
     PoolKind,
     PurchaseOption,
+    ServiceScaling,
     Unknown,
 )
 from tests.check.planning.given import job, planned, pool, service, the_pool, usd
@@ -198,3 +199,16 @@ def test_a_service_that_fits_nowhere_is_said() -> None:
 def test_the_prices_of_this_file_are_those_of_the_list() -> None:
     found = [on_demand_price(name) for name in ("g6.xlarge", "g6.12xlarge")]
     assert [each.usd_per_hour for each in found if each is not None] == [L4, L4X4]
+
+
+def test_copies_beyond_max_size_are_said() -> None:
+    found = the_pool(service(pool(max_instances=2), copies=12))
+    assert (found.desired.hosts, found.short) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("desired", "least", "hosts_there"), [(UNKNOWN, 5, 2), (9, 1, 3), (1, 5, 2), (UNKNOWN, UNKNOWN, UNKNOWN)]
+)
+def test_scaling_keeps_its_minimum(desired: int | Unknown, least: int | Unknown, hosts_there: int | Unknown) -> None:
+    found = the_pool(service(pool(), copies=desired, scaling=ServiceScaling(most=20, least=least)))
+    assert found.desired.hosts == hosts_there

@@ -36,6 +36,22 @@ def resources_of(site: Site, resource_type: str) -> dict[str, Any]:
     return {key: each for key, each in site.template()["Resources"].items() if each["Type"] == resource_type}
 
 
+@pytest.mark.parametrize("purchase", [PurchaseOption.CAPACITY_BLOCK, PurchaseOption.RESERVED])
+def test_what_is_reserved_is_placed_by_its_reservation(purchase: PurchaseOption) -> None:
+    assert applied(EFA, "p5.48xlarge", purchase=purchase).placement_group is False
+
+
+@pytest.mark.parametrize("purchase", [PurchaseOption.ON_DEMAND, PurchaseOption.SPOT, PurchaseOption.MIXED, UNKNOWN])
+def test_everything_else_is_placed_by_a_group(purchase: Any) -> None:
+    assert applied(EFA, "p5.48xlarge", purchase=purchase).placement_group is True
+    assert applied(NO_GROUP, "p5.48xlarge", purchase=purchase).placement_group is False
+
+
+def test_a_group_that_does_not_keep_hosts_together_may_be_in_several_zones(site: Site) -> None:
+    spread = ec2.PlacementGroup(site.stack, "Spread", spread_level=ec2.PlacementGroupSpreadLevel.RACK)
+    assert applied(HostNetwork(placement_group=spread), "g6.xlarge", zones=3).placement_group is False
+
+
 def test_a_reservation_is_used_before_hosts_go_on_demand(site: Site) -> None:
     """A placement group of our own is one that the reservation was not made in, and no host would run in it."""
     subnets = ec2.SubnetSelection(subnets=[site.vpc.private_subnets[0]])

@@ -9,7 +9,7 @@ import pytest
 from gpu_constructs.cluster.managed.options import HostNeed
 from gpu_constructs.cluster.managed.requirements import ManagedChoice, choice_of_need, choice_of_types
 from gpu_constructs.errors import GpuConstructsError, IncompatibleError, InvalidValueError, UnknownNameError
-from gpu_constructs.facts import Architecture, DeclaredInstanceType, Vendor, instance_type
+from gpu_constructs.facts import Architecture, DeclaredInstanceType, Vendor, accelerated, instance_type
 from gpu_constructs.facts.catalogue import for_one_check
 from gpu_constructs.facts.declared import instance_types_of_declarations
 from gpu_constructs.fleet import PurchaseOption, satisfies
@@ -211,3 +211,13 @@ def test_local_storage_leaves_out_types_without_disks() -> None:
     assert data(with_disks)["LocalStorage"] == "required"
     assert with_disks.types
     assert all(each.local_disks for each in with_disks.types)
+
+
+def test_amd_is_never_selected() -> None:
+    amd = [each for each in accelerated() if each.accelerators and each.accelerators.vendor is Vendor.AMD]
+    assert amd
+    assert not any(satisfies(each, choice_of_need(HostNeed()).requirements) for each in amd)
+
+
+def test_memory_is_that_of_all_gpus_together_rounded_up() -> None:
+    assert data(choice_of_need(HostNeed(gpus=4, gpu_memory_gib=22.3)))["AcceleratorTotalMemoryMiB"] == {"Min": 91344}

@@ -211,3 +211,28 @@ def test_the_program_stands_on_the_standard_library_and_boto3_alone() -> None:
     known = {*sys.stdlib_module_names}
     assert {each.split()[1].partition(".")[0] for each in lines} <= known
     assert "gpu_constructs." not in "\n".join(lines)
+
+
+def test_errors_in_memory_are_counted_as_they_come(folder: Path) -> None:
+    host = Host(folder, Ecs())
+    daemon, said = host.daemon()
+    for errors in (2, 2, 5):
+        text = recorded("t4.xml").decode().replace("<dram_uncorrectable>0", f"<dram_uncorrectable>{errors}")
+        host.shows(text.encode())
+        daemon.minute(60)
+    assert [metrics([each])["UncorrectedEccErrors", (ALL,)] for each in said if "UncorrectedEcc" in each] == [0, 0, 3]
+
+
+def test_of_what_was_logged_before_the_daemon_started_faults_of_programs_are_not_counted_again(folder: Path) -> None:
+    host = Host(folder, Ecs())
+    host.logs("NVRM: Xid (PCI:0000:00:1e): 31, pid=1", "NVRM: Xid (PCI:0000:00:1e): 48, pid=1")
+    daemon, said = host.daemon()
+    daemon.minute(60)
+    assert (metrics(said)["ApplicationXids", (ALL,)], metrics(said)["FatalXids", (ALL,)]) == (0, 1)
+
+
+@pytest.mark.parametrize(("count", "seen"), [("0.125", 1), ("1", 1)])
+def test_a_part_of_a_gpu_is_one(folder: Path, count: str, seen: int) -> None:
+    daemon, said = Host(folder, Ecs(gpus=count)).daemon()
+    daemon.minute(60)
+    assert (metrics(said)["MissingGPUs", (ALL,)], metrics(said)["GPUs", (ALL,)]) == (0, seen)
