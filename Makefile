@@ -33,7 +33,7 @@ unit: $(READY) ## the tests without tests/e2e, where the emulator, cdk, our comm
 	@pytest --ignore tests/e2e -p no:logging -p no:unraisableexception
 
 matrix: $(READY) ## build, lint, deploy and destroy every legal combination of options, and count what is refused
-	@MATRIX=all pytest tests/matrix tests/e2e/matrix tests/test_reaching.py
+	@MATRIX=all pytest tests/matrix tests/e2e/matrix tests/e2e/test_updates.py tests/test_reaching.py
 
 # The packages of a folder on PYTHONPATH come before those of .venv. acknowledge_aws_solutions needs a newer aws-cdk-lib.
 ON_OLDEST := -k "not (a_block_runs and security)" --ignore tests/cluster/security/test_aws_solutions.py

@@ -10,11 +10,12 @@ import pytest
 from aws_cdk import assertions
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_s3_assets as assets
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpu_constructs.facts import IMAGES
 from gpu_constructs.testing import normalized
+from tests.examples import times
 from tests.synthesis import Site
 
 HASH, OTHER_HASH = "0123456789abcdef" * 4, "fedcba9876543210" * 4
@@ -207,6 +208,7 @@ TEMPLATES = st.dictionaries(SECTIONS, st.dictionaries(TEXTS, RESOURCES | JSON, m
 
 
 # What holds for any template is asked of one and the same: making them up takes longer than all that is asked.
+@settings(max_examples=times(8))
 @given(TEMPLATES, st.booleans())
 def test_any_template_is_normalized_for_good_in_order_and_loses_only_what_cdk_adds(
     template: dict[str, Any], path_hashes: bool
