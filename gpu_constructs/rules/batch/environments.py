@@ -188,7 +188,6 @@ def _misallocated(pool: Pool, name: str, properties: Section | None) -> Problems
             value=name,
             message=f"{pool.name} has Type EC2, and AWS Batch takes {name} for Spot Instances only",
             fix=_ON_DEMAND,
-            ways=one_way(_ON_DEMAND, replace(pool, allocation=_ON_DEMAND)),
         )
     elif option is PurchaseOption.SPOT and (name == _ORDERED or (name == _BEST_FIT and lacks_role)):
         what = "for On-Demand Instances only" if name == _ORDERED else "for Spot Instances with a SpotIamFleetRole only"
@@ -198,7 +197,6 @@ def _misallocated(pool: Pool, name: str, properties: Section | None) -> Problems
             value=name,
             message=f"{pool.name} has Type SPOT, and AWS Batch takes {name} {what}",
             fix=_ON_SPOT,
-            ways=one_way(_ON_SPOT, replace(pool, allocation=_ON_SPOT)),
         )
 
 

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from gpu_constructs.errors import brief
 from gpu_constructs.facts.aws_limits import FARGATE_PROVIDERS, MAX_BASE, MAX_STRATEGY_PROVIDERS, MAX_WEIGHT
 from gpu_constructs.fleet import Pool, PoolKind, StrategyItem, Task, Unknown, Workload, known
 from gpu_constructs.placement.memo import by_identity
 from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES
-from gpu_constructs.rules.finding import one_way
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 from gpu_constructs.rules.words import Text, Word, and_list
-
-_WITHIN = "values within these limits"
 
 
 @error(
@@ -26,12 +22,11 @@ _WITHIN = "values within these limits"
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityProviderStrategyItem.html",
 )
 def accepted_by_ecs(workload: Workload) -> Problems:
-    for problem, fix, better in _problems(workload.strategy):
+    for problem, fix in _problems(workload.strategy):
         yield Problem(
             property_name="CapacityProviderStrategy",
             message=f"the strategy of {workload.name} {problem}",
-            fix=_WITHIN if better else fix,
-            ways=one_way(fix, replace(workload, strategy=better)) if better else (),
+            fix=fix,
         )
     if workload.strategy and isinstance(workload.launch_type, str):
         yield Problem(
@@ -95,45 +90,39 @@ def one_kind(workload: Workload) -> Problems:
 
 
 @by_identity(maxsize=1 << 12)
-def _problems(strategy: tuple[StrategyItem, ...]) -> tuple[tuple[str, str, tuple[StrategyItem, ...]], ...]:
-    """What ECS does not accept, the fix, and the strategy with it where it names a value."""
+def _problems(strategy: tuple[StrategyItem, ...]) -> tuple[tuple[str, str], ...]:
+    """What ECS does not accept, and the fix."""
     return tuple(_found(strategy))
 
 
-def _found(strategy: tuple[StrategyItem, ...]) -> Iterator[tuple[str, str, tuple[StrategyItem, ...]]]:
+def _found(strategy: tuple[StrategyItem, ...]) -> Iterator[tuple[str, str]]:
     if len(strategy) > MAX_STRATEGY_PROVIDERS:
         yield (
             f"has {len(strategy)} capacity providers, and {MAX_STRATEGY_PROVIDERS} are allowed",
             f"name at most {MAX_STRATEGY_PROVIDERS}, or split the service",
-            (),
         )
     for item in strategy:
         for name, value, most in (("weight", item.weight, MAX_WEIGHT), ("base", item.base, MAX_BASE)):
             if not isinstance(value, Unknown) and not 0 <= value <= most:
-                new = replace(item, weight=most) if name == "weight" else replace(item, base=most)
                 yield (
                     f"gives {item.provider} a {name} of {value}, and 0 to {most} are allowed",
                     f"{name}={most}",
-                    tuple(new if each is item else each for each in strategy),
                 )
     if len(strategy) == 1 and strategy[0].weight == 0 and strategy[0].base == 0:
         yield (
             f"gives its only provider, {strategy[0].provider}, a weight of 0 and no base",
-            "Weight: 1",
-            (replace(strategy[0], weight=1),),
+            "a weight above 0",
         )
     if len(strategy) > 1 and all(item.weight == 0 for item in strategy):
         yield (
             f"gives all of its {len(strategy)} providers a weight of 0, and at least one of several must have more",
-            "give each of them a weight of 1",
-            tuple(replace(item, weight=1) for item in strategy),
+            "give each of them a weight above 0",
         )
     with_base = [item for item in strategy if known(item.base) > 0]
     if len(with_base) > 1:
         yield (
             f"gives {and_list(item.provider for item in with_base)} a base, and only one provider can have one",
             "keep one base",
-            (),
         )
     fargate = [item for item in strategy if item.provider in FARGATE_PROVIDERS]
     of_groups = [item for item in strategy if item.pool is not None]
@@ -142,7 +131,6 @@ def _found(strategy: tuple[StrategyItem, ...]) -> Iterator[tuple[str, str, tuple
         yield (
             f"has {names}, and a strategy has providers of either Fargate or Auto Scaling groups",
             "write a separate service for Fargate",
-            (),
         )
 
 

@@ -83,18 +83,13 @@ def accepted(pool: Pool) -> Problems:
         yield Problem(
             message=f"EC2 does not have the interface type {or_list(wrong)}; it has {and_list(_TYPES)}",
             fix="one of these interface types",
-            ways=(tuple(_of_type(pool, each) for each in ("efa", "interface")),),
             property_name=_PROPERTY,
         )
     if any((each.card, each.device, each.type) == (0, 0, "efa-only") for each in pool.interfaces):
         yield Problem(
             message="the primary interface (network card 0, device 0) is efa-only, and such an interface has no IP "
             "address",
-            fix="InterfaceType interface or efa for it",
-            ways=one_way(
-                "InterfaceType interface or efa on card 0, device 0, and efa-only on device 1",
-                replace(pool, interfaces=tuple(_with_primary(pool))),
-            ),
+            fix="InterfaceType interface or efa for it, and efa-only on another device",
             property_name=_PROPERTY,
         )
     if len(pool.interfaces) > 1 and any(each.public_address is True for each in pool.interfaces):
@@ -215,21 +210,6 @@ def _in_one_zone(pool: Pool) -> Problems:
 def _is_reserved(pool: Pool) -> bool:
     reservation = pool.bought.reservation
     return pool.bought.option in BOUGHT_IN_ADVANCE or (reservation is not None and reservation.comes_first)
-
-
-def _with_primary(pool: Pool) -> Iterator[NetworkInterface]:
-    """The interfaces with one for IP at the first place, and what was there at the second."""
-    for each in pool.interfaces:
-        if (each.card, each.device) == (0, 0):
-            yield replace(each, type="interface")
-            yield replace(each, device=1)
-        elif (each.card, each.device) != (0, 1):
-            yield each
-
-
-def _of_type(pool: Pool, kind: str) -> Way:
-    interfaces = tuple(each if each.type in _TYPES else replace(each, type=kind) for each in pool.interfaces)
-    return Way(text=f"InterfaceType {kind}", things=(replace(pool, interfaces=interfaces),))
 
 
 def _efa(pool: Pool) -> list[NetworkInterface]:

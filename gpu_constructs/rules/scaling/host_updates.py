@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from gpu_constructs.facts.aws_limits import MAX_PERCENT
 from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, Pool, UpdateMethod, Workload
-from gpu_constructs.rules.finding import either
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 from gpu_constructs.rules.words import Text, Word, and_list
 
@@ -54,14 +51,7 @@ def may_roll(pool: Pool) -> Problems:
             value=least,
             message=f"MinInstancesInService is {least} and MaxSize is {most}",
             allowed=f"0 to {most - 1}",
-            fix="lower MinInstancesInService, or raise MaxSize",
-            ways=either(
-                (
-                    f"lower MinInstancesInService to {most - 1}",
-                    replace(pool, group=replace(pool.group, update=replace(update, min_in_service=most - 1))),
-                ),
-                (f"raise MaxSize to {least + 1}", replace(pool, max_instances=least + 1)),
-            ),
+            fix=f"lower MinInstancesInService to {most - 1}, or raise MaxSize",
         )
     if pool.is_scaled_by_ecs and all(
         isinstance(each, str) and each != "AlarmNotification" for each in update.suspended

@@ -12,7 +12,6 @@ from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.finding import one_way
 from gpu_constructs.rules.rule import Problem, Problems, error, info, warning
 from gpu_constructs.rules.words import and_list, with_verb
-from gpu_constructs.template.resources.section import Section, overrides_of
 
 
 @info(
@@ -64,9 +63,7 @@ def few_providers(context: Context) -> Problems:
 )
 def without_weights(context: Context) -> Problems:
     for pool in context.fleet.pools:
-        group = None if context.files is None or not pool.has_provider else context.files.group(pool)
-        overrides = () if group is None else overrides_of(Section.of(group, []))
-        if any(each.has("WeightedCapacity") for each in overrides):
+        if pool.has_provider and context.files is not None and context.files.has_weights(pool):
             yield Problem(
                 about=pool,
                 property_name="WeightedCapacity",

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from gpu_constructs.errors import shown
 from gpu_constructs.facts import OperatingSystem
 from gpu_constructs.facts.aws_limits import MAX_PERCENT
 from gpu_constructs.fleet import PARTLY_SPOT, Pool, PurchaseOption, Unknown, known
-from gpu_constructs.rules.finding import one_way
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 from gpu_constructs.rules.words import Text, Word, and_list
 
@@ -49,8 +46,7 @@ def is_supported(pool: Pool) -> Problems:
             value=warm.state,
             message=f"the hosts of the warm pool hibernate, and EC2 does not hibernate {and_list(never)}",
             allowed="Stopped or Running",
-            fix="a state that they can wait in",
-            ways=one_way("Stopped", replace(pool, group=replace(pool.group, warm_pool=replace(warm, state="Stopped")))),
+            fix="Stopped",
         )
     if warm.reuse_on_scale_in is True:
         yield Problem(

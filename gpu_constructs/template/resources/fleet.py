@@ -43,7 +43,7 @@ from gpu_constructs.template.resources.launch import Launches, launch_data
 from gpu_constructs.template.resources.pools import ecs_pools, strays_of
 from gpu_constructs.template.resources.purchases import own_metadata
 from gpu_constructs.template.resources.runs import Runs, workload_of
-from gpu_constructs.template.resources.section import Notes, Section
+from gpu_constructs.template.resources.section import Notes, Section, overrides_of
 from gpu_constructs.template.resources.services import SERVICE, Services, scaled_services
 from gpu_constructs.template.resources.state_machines import JsonTexts, StateMachines
 from gpu_constructs.template.resources.steps import gangs_of, steps_of
@@ -161,6 +161,12 @@ class Files:
             return found if found is not None and found.type == AUTO_SCALING_GROUP else None
         arn = Section.of(found, []).section("AutoScalingGroupProvider").get("AutoScalingGroupArn")
         return self.index.find(arn, AUTO_SCALING_GROUP, found.origin.place)
+
+    def has_weights(self, pool: Pool) -> bool:
+        """Whether the group of a pool gives instance types weights."""
+        found = self.group(pool)
+        overrides = () if found is None else overrides_of(Section.of(found, []))
+        return any(each.has("WeightedCapacity") for each in overrides)
 
     def launch(self, pool: Pool) -> Section | None:
         """What the hosts of a pool are made from: of its launch template, launch configuration or instance."""
