@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from gpu_constructs.aws_solutions import acknowledge_aws_solutions as acknowledge_aws_solutions
     from gpu_constructs.cdk.validation import GpuBudget as GpuBudget
     from gpu_constructs.cdk.validation import GpuChecks as GpuChecks
-    from gpu_constructs.cluster.capacity.choice import CapacityChoice as CapacityChoice
     from gpu_constructs.cluster.capacity.gpu_capacity import GpuCapacity as GpuCapacity
     from gpu_constructs.cluster.capacity.gpu_capacity import ImportedGpuCapacity as ImportedGpuCapacity
     from gpu_constructs.cluster.capacity.host_mounts import HostMount as HostMount
     from gpu_constructs.cluster.capacity.host_replacement import HostReplacement as HostReplacement
     from gpu_constructs.cluster.capacity.images import GpuMachineImage as GpuMachineImage
     from gpu_constructs.cluster.capacity.network import HostNetwork as HostNetwork
+    from gpu_constructs.cluster.capacity.plan import CapacityChoice as CapacityChoice
     from gpu_constructs.cluster.capacity.purchase import Purchase as Purchase
     from gpu_constructs.cluster.capacity.scaling import HostScaling as HostScaling
     from gpu_constructs.cluster.capacity.scaling import WarmHosts as WarmHosts
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from gpu_constructs.jobs.batch.queue import GpuBatchQueue as GpuBatchQueue
     from gpu_constructs.jobs.data import JobData as JobData
     from gpu_constructs.jobs.gpu_job import GpuJob as GpuJob
-    from gpu_constructs.jobs.job_run import JobRetries as JobRetries
+    from gpu_constructs.jobs.machine import JobRetries as JobRetries
     from gpu_constructs.jobs.training.cluster_training import ClusterTraining as ClusterTraining
     from gpu_constructs.jobs.training.multi_node_training import MultiNodeTraining as MultiNodeTraining
     from gpu_constructs.jobs.training.training_launcher import TrainingLauncher as TrainingLauncher
@@ -78,7 +78,7 @@ if TYPE_CHECKING:
 _HOME = {
     "AlarmLimits": "cluster.monitoring.options",
     "BatchRetries": "jobs.batch.job_options",
-    "CapacityChoice": "cluster.capacity.choice",
+    "CapacityChoice": "cluster.capacity.plan",
     "ClusterTraining": "jobs.training.cluster_training",
     "ContainerOptions": "tasks.container_options",
     "CpuService": "services.cpu_service",
@@ -111,7 +111,7 @@ _HOME = {
     "IncompatibleError": "errors",
     "InvalidValueError": "errors",
     "JobData": "jobs.data",
-    "JobRetries": "jobs.job_run",
+    "JobRetries": "jobs.machine",
     "ManagedGpuCapacity": "cluster.managed.managed_gpu_capacity",
     "ManagedOperation": "cluster.managed.options",
     "ManagedPurchase": "cluster.managed.options",

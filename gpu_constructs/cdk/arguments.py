@@ -1,4 +1,4 @@
-"""What users give, checked the same way everywhere."""
+"""What users give, checked the same way everywhere, durations included: ECS takes fewer than CDK does."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from fractions import Fraction
 from math import ceil
 from typing import SupportsIndex, TypeVar
 
+import aws_cdk as cdk
+
+from gpu_constructs.cdk.calls import translated
 from gpu_constructs.cdk.tokens import is_text_token, is_token
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.facts.aws_limits import ECS_NAME_FORM, LARGEST_INTEGER, is_ecs_name
@@ -259,3 +262,37 @@ def require_kind(argument: str, value: object, kind: type, *, example: str) -> N
             value=value,
             fix=f"{argument}={example}",
         )
+
+
+def whole_seconds(
+    argument: str, value: cdk.Duration, *, smallest: int = 0, largest: int = LARGEST_INTEGER
+) -> int | Unknown:
+    """A duration in seconds, unknown where it is a token; ECS takes whole ones only.
+
+    Raises:
+        InvalidValueError: It has a part of a second, or is out of the limits.
+    """
+    with translated():
+        seconds = value.to_seconds(integral=False)
+    if is_token(seconds):
+        return UNKNOWN
+    if seconds % 1 or seconds < smallest or seconds > largest:
+        raise InvalidValueError(
+            f"expects whole seconds, got {seconds:.15g} seconds",
+            argument=argument,
+            value=seconds,
+            allowed=f"{smallest} to {largest} seconds",
+            fix=f"cdk.Duration.seconds({min(max(ceil(seconds), smallest), largest)})",
+        )
+    return int(seconds)
+
+
+def in_words(seconds: int) -> str:
+    """A time as a person says it, rounded up to minutes."""
+    minutes = ceil(seconds / 60)
+    for unit, of_minutes in (("day", 24 * 60), ("hour", 60)):
+        if minutes >= 2 * of_minutes or minutes == of_minutes:
+            count = minutes / of_minutes
+            if count.is_integer():
+                return f"{int(count)} {unit}{'s' if count > 1 else ''}"
+    return f"{minutes} minute{'s' if minutes > 1 else ''}"

@@ -13,17 +13,21 @@ from constructs import Construct
 from typing_extensions import Unpack
 
 from gpu_constructs.cdk.arguments import texts
+from gpu_constructs.cdk.calls import naming
 from gpu_constructs.cdk.kinds import checked
-from gpu_constructs.cdk.overrides import naming
 from gpu_constructs.cdk.validation import GpuChecks
-from gpu_constructs.cluster.capacity.choice import CapacityChoice, CapacityOptions
 from gpu_constructs.cluster.capacity.gpu_capacity import GpuCapacity
-from gpu_constructs.cluster.capacity.plan import CapacityPlan, plan_capacity
+from gpu_constructs.cluster.capacity.plan import CapacityChoice, CapacityOptions, CapacityPlan, plan_capacity
 from gpu_constructs.cluster.capacity.several import FallbackCapacity, FamilyCapacity, plan_family, plan_order
 from gpu_constructs.cluster.capacity.user_data import OFF_ACCELERATORS
-from gpu_constructs.cluster.hosts.as_cluster import AsCluster
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
-from gpu_constructs.cluster.hosts.given_cluster import NewClusterOptions, network_of, options_of_new, require_own_id
+from gpu_constructs.cluster.hosts.given_cluster import (
+    AsCluster,
+    NewClusterOptions,
+    network_of,
+    options_of_new,
+    require_own_id,
+)
 from gpu_constructs.cluster.hosts.providers import require_strategy
 from gpu_constructs.cluster.monitoring.options import KEPT, MonitoringOptions, room_of
 from gpu_constructs.errors import InvalidValueError

@@ -11,17 +11,23 @@ from constructs import Construct
 from typing_extensions import Unpack
 
 from gpu_constructs.cdk.arguments import of_kind
-from gpu_constructs.cdk.calls import stack_of
+from gpu_constructs.cdk.calls import naming, stack_of
 from gpu_constructs.cdk.kinds import checked
-from gpu_constructs.cdk.overrides import naming
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.cluster.gpu_cluster import GpuCluster
 from gpu_constructs.cluster.hosts.given_cluster import require_gpu_cluster
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import PoolKind, Starter, Task, Workload
 from gpu_constructs.jobs.data import DataOptions, JobPlaces
-from gpu_constructs.jobs.job_run import NAME_FORM, VARIABLES, JobRetries, JobRun, variables_by_hand
-from gpu_constructs.jobs.machine import attempt_seconds, require_machine_name
+from gpu_constructs.jobs.machine import (
+    NAME_FORM,
+    VARIABLES,
+    JobRetries,
+    JobRun,
+    attempt_seconds,
+    require_machine_name,
+    variables_by_hand,
+)
 from gpu_constructs.jobs.started_job import StartedJob
 from gpu_constructs.jobs.states import definition_of
 from gpu_constructs.placement import demand_of, task_slots

@@ -20,8 +20,7 @@ from aws_cdk import aws_stepfunctions as sfn
 from aws_cdk import aws_stepfunctions_tasks as sfn_tasks
 from constructs import Construct, IDependable
 
-from gpu_constructs.cdk.arguments import require_kind
-from gpu_constructs.cdk.durations import whole_seconds
+from gpu_constructs.cdk.arguments import require_kind, whole_seconds
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.same_place import service_of_this_account
 from gpu_constructs.cdk.state_parts import State
@@ -29,8 +28,7 @@ from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.errors import IncompatibleError, shown
 from gpu_constructs.jobs.data import JobData, JobPlaces, require_key
-from gpu_constructs.jobs.job_run import JobRun
-from gpu_constructs.jobs.machine import alarm_of, machine_of_tasks
+from gpu_constructs.jobs.machine import JobRun, alarm_of, machine_of_tasks
 from gpu_constructs.jobs.starts import like_time_zone, require_input_fits, require_schedule, text_of
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 

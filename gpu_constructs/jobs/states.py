@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from gpu_constructs.cdk.durations import in_words
+from gpu_constructs.cdk.arguments import in_words
 from gpu_constructs.cdk.state_parts import (
     State,
     call_ecs,
@@ -29,7 +29,7 @@ from gpu_constructs.cdk.state_parts import (
 )
 from gpu_constructs.cluster.monitoring.metrics import PASSED_ITS_TIME_LIMIT, STOPPED_BY_RECOVERY
 from gpu_constructs.facts.aws_events import LOST_HOST, NOT_STARTED
-from gpu_constructs.jobs.job_run import ATTEMPT, CHECKPOINTS, INPUT, NAME, JobRetries, JobRun
+from gpu_constructs.jobs.machine import ATTEMPT, CHECKPOINTS, INPUT, NAME, JobRetries, JobRun
 
 OUR_GROUP = "States.Format('job:{}', $$.Execution.Name)"
 """The group of all tasks of one execution."""

@@ -11,8 +11,7 @@ from aws_cdk import aws_applicationautoscaling as appscaling
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
 
-from gpu_constructs.cdk.arguments import whole_number
-from gpu_constructs.cdk.durations import whole_seconds
+from gpu_constructs.cdk.arguments import whole_number, whole_seconds
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.fleet import UNKNOWN, PoolKind, ServiceScaling, Unknown, Workload, total

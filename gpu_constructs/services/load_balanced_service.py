@@ -12,7 +12,7 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_elasticloadbalancingv2 as elbv2
 from constructs import Construct
 
-from gpu_constructs.cdk.durations import whole_seconds
+from gpu_constructs.cdk.arguments import whole_seconds
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cluster.hosts.network import require_balancer_in
 from gpu_constructs.services.endpoint import (

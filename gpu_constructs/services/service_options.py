@@ -11,8 +11,7 @@ from aws_cdk import aws_ecs as ecs
 from typing_extensions import TypedDict
 
 from gpu_constructs.cdk.arguments import name as require_name
-from gpu_constructs.cdk.arguments import whole_number
-from gpu_constructs.cdk.durations import whole_seconds
+from gpu_constructs.cdk.arguments import whole_number, whole_seconds
 from gpu_constructs.cdk.tokens import known_text
 from gpu_constructs.errors import IncompatibleError
 from gpu_constructs.facts.aws_limits import MAX_TASK_GROUPS

@@ -15,8 +15,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
 from typing_extensions import TypedDict
 
-from gpu_constructs.cdk.arguments import whole, whole_number
-from gpu_constructs.cdk.durations import whole_seconds
+from gpu_constructs.cdk.arguments import whole, whole_number, whole_seconds
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, brief, shown
 from gpu_constructs.facts.aws_limits import HEALTH_CHECK_LIMITS, LARGEST_INTEGER, LARGEST_PORT

@@ -15,9 +15,8 @@ from constructs import Construct, IDependable
 from typing_extensions import Unpack
 
 from gpu_constructs.cdk.arguments import name as require_name
-from gpu_constructs.cdk.calls import require_construct_id, written_if_refused
+from gpu_constructs.cdk.calls import called_like, naming, require_construct_id, written_if_refused
 from gpu_constructs.cdk.kinds import checked
-from gpu_constructs.cdk.overrides import called_like, naming
 from gpu_constructs.cdk.same_place import trust_this_account
 from gpu_constructs.cdk.validation import announce
 from gpu_constructs.errors import InvalidValueError

@@ -113,8 +113,8 @@ def test_what_is_read_back_is_what_was_built(shared_site: Site, made: GpuJob) ->
     (found,) = fleet_of(read.stacks, tasks=read.tasks).workloads
     assert found.starter is held.starter is Starter.STATE_MACHINE
     assert [(each.weight, each.base) for each in found.strategy] == [(each.weight, each.base) for each in held.strategy]
-    # Templates call them by their path, and name the cluster.
-    assert replace(found, name=held.name, strategy=held.strategy, cluster=None) == held
+    # Templates call them by their path, and name the cluster and the variables.
+    assert replace(found, name=held.name, strategy=held.strategy, cluster=None, variables=()) == held
 
 
 def test_data_are_granted_and_named(shared_site: Site, definition: dict[str, Any]) -> None:

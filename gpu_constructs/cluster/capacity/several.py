@@ -7,9 +7,8 @@ from dataclasses import replace
 from typing import overload
 
 from gpu_constructs.cdk.calls import require_construct_id
-from gpu_constructs.cluster.capacity.choice import CapacityChoice
 from gpu_constructs.cluster.capacity.gpu_capacity import GpuCapacity
-from gpu_constructs.cluster.capacity.plan import CapacityPlan, plan_capacity
+from gpu_constructs.cluster.capacity.plan import CapacityChoice, CapacityPlan, plan_capacity
 from gpu_constructs.cluster.capacity.purchase import Purchase
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown

@@ -13,7 +13,7 @@ draining still sees that the last tasks end well. SetInstanceHealth would come t
 
 from __future__ import annotations
 
-from gpu_constructs.cdk.durations import in_words
+from gpu_constructs.cdk.arguments import in_words
 from gpu_constructs.cdk.state_parts import (
     State,
     call_ecs,

@@ -13,8 +13,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from gpu_constructs.cdk.arguments import flag, known_number, of_kind
-from gpu_constructs.cdk.durations import whole_seconds
+from gpu_constructs.cdk.arguments import flag, known_number, of_kind, whole_seconds
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.same_place import require_same_place
 from gpu_constructs.cluster.capacity.gpu_capacity import GpuCapacity

@@ -9,11 +9,10 @@ from aws_cdk import aws_ec2 as ec2
 
 from gpu_constructs.cdk.arguments import known_number
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
-from gpu_constructs.cluster.capacity.choice import CapacityChoice
 from gpu_constructs.cluster.capacity.images import GpuMachineImage
 from gpu_constructs.cluster.capacity.network import HostNetwork
 from gpu_constructs.cluster.capacity.part import Contribution, HostPart
-from gpu_constructs.cluster.capacity.plan import image_of, types_of
+from gpu_constructs.cluster.capacity.plan import CapacityChoice, image_of, types_of
 from gpu_constructs.cluster.capacity.purchase import Purchase
 from gpu_constructs.cluster.capacity.storage import HostStorage
 from gpu_constructs.cluster.capacity.user_data import agent_lines, kernel_lines, settings_of_image, what_hosts_are_told

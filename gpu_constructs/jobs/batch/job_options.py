@@ -13,8 +13,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from gpu_constructs.cdk.arguments import exit_code, flag, known_number, of_kind, whole_number
-from gpu_constructs.cdk.durations import whole_seconds
+from gpu_constructs.cdk.arguments import exit_code, flag, known_number, of_kind, whole_number, whole_seconds
 from gpu_constructs.cdk.kinds import require_kinds, with_names_checked
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.facts.aws_limits import MAX_JOB_ATTEMPTS, MAX_JOB_CONDITIONS, MIN_JOB_TIMEOUT_SECONDS

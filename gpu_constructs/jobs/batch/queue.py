@@ -13,14 +13,12 @@ from aws_cdk import aws_kms as kms
 from constructs import Construct
 from typing_extensions import Unpack
 
-from gpu_constructs.cdk.arguments import require_kind, whole_number
-from gpu_constructs.cdk.calls import stack_of
-from gpu_constructs.cdk.durations import whole_seconds
+from gpu_constructs.cdk.arguments import require_kind, whole_number, whole_seconds
+from gpu_constructs.cdk.calls import naming, stack_of
 from gpu_constructs.cdk.kinds import checked
-from gpu_constructs.cdk.overrides import naming
 from gpu_constructs.cdk.refusal import raise_first
 from gpu_constructs.cdk.validation import GpuChecks
-from gpu_constructs.cluster.capacity.choice import CapacityChoice
+from gpu_constructs.cluster.capacity.plan import CapacityChoice
 from gpu_constructs.cluster.hosts.network import HostSubnets, require_hosts_here
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.facts.aws_limits import MAX_JOB_QUEUE_PRIORITY

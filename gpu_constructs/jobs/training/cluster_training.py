@@ -14,11 +14,9 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 from typing_extensions import Unpack
 
-from gpu_constructs.cdk.arguments import of_kind, variables
-from gpu_constructs.cdk.calls import stack_of
-from gpu_constructs.cdk.durations import in_words
+from gpu_constructs.cdk.arguments import in_words, of_kind, variables
+from gpu_constructs.cdk.calls import naming, stack_of
 from gpu_constructs.cdk.kinds import checked
-from gpu_constructs.cdk.overrides import naming
 from gpu_constructs.cluster.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.cluster.gpu_cluster import GpuCluster
 from gpu_constructs.cluster.hosts.given_cluster import require_gpu_cluster
@@ -28,8 +26,14 @@ from gpu_constructs.fleet import GangMember, Starter, StrategyItem, Workload
 from gpu_constructs.jobs.batch.job_options import DAY_SECONDS, require_volumes
 from gpu_constructs.jobs.batch.job_plan import NCCL_OF_TASKS
 from gpu_constructs.jobs.data import DataOptions, JobPlaces
-from gpu_constructs.jobs.job_run import CHECKPOINTS, VARIABLES, JobRetries, JobRun
-from gpu_constructs.jobs.machine import attempt_seconds, require_machine_name
+from gpu_constructs.jobs.machine import (
+    CHECKPOINTS,
+    VARIABLES,
+    JobRetries,
+    JobRun,
+    attempt_seconds,
+    require_machine_name,
+)
 from gpu_constructs.jobs.started_job import StartedJob
 from gpu_constructs.jobs.training.gang_plan import Hosts, hosts_of, long_history, mount_volumes, require_room
 from gpu_constructs.jobs.training.gang_states import GANG_VARIABLES, RESERVED, Gang, attempts_of, gang_definition_of

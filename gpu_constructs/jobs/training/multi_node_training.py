@@ -11,9 +11,8 @@ from constructs import Construct
 from typing_extensions import Unpack
 
 from gpu_constructs.cdk.arguments import known_number, of_kind
-from gpu_constructs.cdk.calls import stack_of
+from gpu_constructs.cdk.calls import naming, stack_of
 from gpu_constructs.cdk.kinds import checked
-from gpu_constructs.cdk.overrides import naming
 from gpu_constructs.cdk.same_place import require_same_place
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.facts.aws_limits import MAX_JOB_NODES
@@ -24,7 +23,7 @@ from gpu_constructs.jobs.batch.job_options import JobOptions, JobSettings
 from gpu_constructs.jobs.batch.job_plan import Nodes, plan_job
 from gpu_constructs.jobs.batch.queue import GpuBatchQueue
 from gpu_constructs.jobs.data import DataOptions, JobData, JobPlaces
-from gpu_constructs.jobs.job_run import CHECKPOINTS
+from gpu_constructs.jobs.machine import CHECKPOINTS
 from gpu_constructs.jobs.training.training_checks import (
     require_launch,
     require_mounted,

@@ -10,8 +10,7 @@ from pathlib import PurePosixPath
 from aws_cdk import aws_batch as batch
 from aws_cdk import aws_ec2 as ec2
 
-from gpu_constructs.cdk.arguments import texts
-from gpu_constructs.cdk.durations import in_words
+from gpu_constructs.cdk.arguments import in_words, texts
 from gpu_constructs.cdk.tokens import is_list_token, is_token
 from gpu_constructs.cluster.hosts.network import HostSubnets, require_storage_in
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown

@@ -16,8 +16,7 @@ from enum import Enum
 
 import aws_cdk as cdk
 
-from gpu_constructs.cdk.arguments import known_number, texts, whole_number
-from gpu_constructs.cdk.durations import whole_seconds
+from gpu_constructs.cdk.arguments import known_number, texts, whole_number, whole_seconds
 from gpu_constructs.cdk.kinds import names_checked, require_kinds, with_names_checked
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import Unknown

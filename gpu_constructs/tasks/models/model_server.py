@@ -10,8 +10,8 @@ from aws_cdk import aws_ecs as ecs
 from typing_extensions import TypedDict, Unpack
 
 from gpu_constructs.cdk.arguments import texts, variables, whole_number
+from gpu_constructs.cdk.calls import naming
 from gpu_constructs.cdk.kinds import checked
-from gpu_constructs.cdk.overrides import naming
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.facts.aws_limits import LARGEST_PORT
