@@ -18,7 +18,8 @@ from bench.plain_hosts import Shared, capacity
 from bench.plain_tasks import add_container, on_hosts, principal, role_of, training_task
 from bench.workloads import CONTAINER_IMAGE, Pair
 from gpu_constructs import TrainingLauncher
-from gpu_constructs.jobs.machine import JobRetries, JobRun, permissions_of
+from gpu_constructs.jobs.job_run import JobRetries, JobRun
+from gpu_constructs.jobs.machine import permissions_of
 from gpu_constructs.jobs.states import definition_of
 from gpu_constructs.jobs.training.gang_states import Gang, gang_definition_of
 

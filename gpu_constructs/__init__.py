@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from gpu_constructs.jobs.batch.queue import GpuBatchQueue as GpuBatchQueue
     from gpu_constructs.jobs.data import JobData as JobData
     from gpu_constructs.jobs.gpu_job import GpuJob as GpuJob
-    from gpu_constructs.jobs.machine import JobRetries as JobRetries
+    from gpu_constructs.jobs.job_run import JobRetries as JobRetries
     from gpu_constructs.jobs.training.cluster_training import ClusterTraining as ClusterTraining
     from gpu_constructs.jobs.training.multi_node_training import MultiNodeTraining as MultiNodeTraining
     from gpu_constructs.jobs.training.training_launcher import TrainingLauncher as TrainingLauncher
@@ -111,7 +111,7 @@ _HOME = {
     "IncompatibleError": "errors",
     "InvalidValueError": "errors",
     "JobData": "jobs.data",
-    "JobRetries": "jobs.machine",
+    "JobRetries": "jobs.job_run",
     "ManagedGpuCapacity": "cluster.managed.managed_gpu_capacity",
     "ManagedOperation": "cluster.managed.options",
     "ManagedPurchase": "cluster.managed.options",

@@ -1,8 +1,8 @@
 """How does work that ends get a host, how often is it tried again, and what starts it?
 
 `gpu_job` is the construct, on `started_job`, which is what starts it, with the inputs and schedules of `starts`.
-`machine` is what each attempt runs and how often, and the state machine as a resource, `states` the same as plain data,
-and `data` where a job reads, writes and resumes.
+`job_run` is what each attempt runs and how often, `states` its state machine as plain data, `machine` the resource, and
+`data` where a job reads, writes and resumes.
 """
 
 __all__ = []

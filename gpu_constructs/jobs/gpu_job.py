@@ -19,15 +19,8 @@ from gpu_constructs.cluster.hosts.given_cluster import require_gpu_cluster
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.fleet import PoolKind, Starter, Task, Workload
 from gpu_constructs.jobs.data import DataOptions, JobPlaces
-from gpu_constructs.jobs.machine import (
-    NAME_FORM,
-    VARIABLES,
-    JobRetries,
-    JobRun,
-    attempt_seconds,
-    require_machine_name,
-    variables_by_hand,
-)
+from gpu_constructs.jobs.job_run import NAME_FORM, VARIABLES, JobRetries, JobRun, variables_by_hand
+from gpu_constructs.jobs.machine import attempt_seconds, require_machine_name
 from gpu_constructs.jobs.started_job import StartedJob
 from gpu_constructs.jobs.states import definition_of
 from gpu_constructs.placement import demand_of, task_slots

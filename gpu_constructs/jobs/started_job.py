@@ -28,7 +28,8 @@ from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.errors import IncompatibleError, shown
 from gpu_constructs.jobs.data import JobData, JobPlaces, require_key
-from gpu_constructs.jobs.machine import JobRun, alarm_of, machine_of_tasks
+from gpu_constructs.jobs.job_run import JobRun
+from gpu_constructs.jobs.machine import alarm_of, machine_of_tasks
 from gpu_constructs.jobs.starts import like_time_zone, require_input_fits, require_schedule, text_of
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 

@@ -21,7 +21,7 @@ from gpu_constructs.cdk.arguments import require_kind
 from gpu_constructs.cdk.calls import translated
 from gpu_constructs.cdk.tokens import is_text_token, is_token, known_parts
 from gpu_constructs.errors import InvalidValueError, argument_named, shown
-from gpu_constructs.jobs.machine import JobRun, variables_by_hand
+from gpu_constructs.jobs.job_run import JobRun, variables_by_hand
 
 # https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_RunTask.html
 _MOST_CHARACTERS = 8192

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpu_constructs.cluster.monitoring.recovery import recovery_definition
-from gpu_constructs.jobs.machine import JobRetries
+from gpu_constructs.jobs.job_run import JobRetries
 from gpu_constructs.jobs.states import definition_of
 from gpu_constructs.jobs.training.gang_states import Gang, gang_definition_of
 from tests.cluster.monitoring.test_recovery import RUN as RECOVERY

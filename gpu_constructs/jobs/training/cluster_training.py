@@ -26,14 +26,8 @@ from gpu_constructs.fleet import GangMember, Starter, StrategyItem, Workload
 from gpu_constructs.jobs.batch.job_options import DAY_SECONDS, require_volumes
 from gpu_constructs.jobs.batch.job_plan import NCCL_OF_TASKS
 from gpu_constructs.jobs.data import DataOptions, JobPlaces
-from gpu_constructs.jobs.machine import (
-    CHECKPOINTS,
-    VARIABLES,
-    JobRetries,
-    JobRun,
-    attempt_seconds,
-    require_machine_name,
-)
+from gpu_constructs.jobs.job_run import CHECKPOINTS, VARIABLES, JobRetries, JobRun
+from gpu_constructs.jobs.machine import attempt_seconds, require_machine_name
 from gpu_constructs.jobs.started_job import StartedJob
 from gpu_constructs.jobs.training.gang_plan import Hosts, hosts_of, long_history, mount_volumes, require_room
 from gpu_constructs.jobs.training.gang_states import GANG_VARIABLES, RESERVED, Gang, attempts_of, gang_definition_of

@@ -15,7 +15,7 @@ from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
 from gpu_constructs.facts import Vendor
 from gpu_constructs.facts.aws_limits import MAX_INLINE_ITERATIONS
 from gpu_constructs.fleet.purchase import PARTLY_SPOT
-from gpu_constructs.jobs.machine import JobRetries
+from gpu_constructs.jobs.job_run import JobRetries
 from gpu_constructs.jobs.training.gang_states import attempts_of
 from gpu_constructs.jobs.training.training_checks import require_one_zone
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition

@@ -20,7 +20,7 @@ from gpu_constructs.cdk.state_parts import (
     text_is,
     text_matches,
 )
-from gpu_constructs.jobs.machine import JobRetries, JobRun
+from gpu_constructs.jobs.job_run import JobRetries, JobRun
 from gpu_constructs.jobs.states import (
     IS_OURS,
     Cause,

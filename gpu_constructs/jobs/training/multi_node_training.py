@@ -23,7 +23,7 @@ from gpu_constructs.jobs.batch.job_options import JobOptions, JobSettings
 from gpu_constructs.jobs.batch.job_plan import Nodes, plan_job
 from gpu_constructs.jobs.batch.queue import GpuBatchQueue
 from gpu_constructs.jobs.data import DataOptions, JobData, JobPlaces
-from gpu_constructs.jobs.machine import CHECKPOINTS
+from gpu_constructs.jobs.job_run import CHECKPOINTS
 from gpu_constructs.jobs.training.training_checks import (
     require_launch,
     require_mounted,

@@ -9,7 +9,7 @@ import pytest
 from moto.events.models import EventPattern
 
 from gpu_constructs.facts.aws_events import BLOCK_WARNINGS
-from gpu_constructs.jobs.machine import JobRun
+from gpu_constructs.jobs.job_run import JobRun
 from gpu_constructs.jobs.states import time_limit
 
 from . import recorded_events as recorded

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from emulator.state_language import StateError, Waiting, run_machine
-from gpu_constructs.jobs.machine import JobRetries
+from gpu_constructs.jobs.job_run import JobRetries
 from gpu_constructs.jobs.training.gang_states import Gang, gang_definition_of
 from tests.jobs.test_states import RUN as JOB
 
