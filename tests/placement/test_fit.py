@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpu_constructs.facts import Architecture, InstanceType, accelerated
-from gpu_constructs.fleet import UNKNOWN, GpuNeeds, NetworkInterface, Pool, PoolKind, Task, UserData
+from gpu_constructs.fleet import UNKNOWN, Container, GpuNeeds, NetworkInterface, Pool, PoolKind, Task, UserData
 from gpu_constructs.placement import DoubtKind, HostResource, ObstacleKind, Shortfall, demand_of, fit, profile_of
 from gpu_constructs.placement.fit import refusals
 from gpu_constructs.placement.one_host import on_host
@@ -198,3 +198,8 @@ def test_gpu_memory_that_nobody_tells_never_satisfies_a_need() -> None:
     assert isinstance(short, Shortfall)
     assert (short.resource, short.available) == (HostResource.GPU_MEMORY, None)
     assert "an unknown amount" in str(short)
+
+
+def test_the_soft_limit_of_a_container_is_what_is_reserved() -> None:
+    soft = Container(name="c", memory_limit_mib=99_999, memory_reservation_mib=1024)
+    assert fit(Task(name="t", containers=(soft,)), a_pool("g6.xlarge")).answer is True

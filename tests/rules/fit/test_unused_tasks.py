@@ -62,3 +62,7 @@ def test_a_task_that_no_type_can_run_is_one_error(task: Task, words: str, with_p
     assert (finding.rule, finding.severity, finding.subject) == ("GPU063", Severity.ERROR, "train")
     assert words in finding.message
     assert "several smaller tasks" in finding.fix
+
+
+def test_hosts_without_gpus_are_a_warning_where_there_may_be_others() -> None:
+    assert only(FIT_RULES, Fleet(pools=(CPU,), tasks=(a_task("4"),))).severity is Severity.WARNING

@@ -147,3 +147,9 @@ def test_managed_instances_of_batch_are_asked_for_by_types_and_families_alone() 
     read = fleet({"Ce": environment(ManagedInstancesProvider=provider)})
     assert [each.name for each in read.pools[0].instance_types] == ["g6.xlarge", "p6-b200.48xlarge"]
     assert read.remarks == ()
+
+
+def test_a_family_stands_for_its_types_without_bare_metal() -> None:
+    names = [each.name for each in pool(InstanceTypes=["g4dn"]).instance_types]
+    assert names[0] == "g4dn.xlarge"
+    assert "g4dn.metal" not in names

@@ -190,3 +190,11 @@ def test_no_text_makes_it_fail(pieces: list[Any]) -> None:
 def test_disks_that_bottlerocket_binds_are_seen(command: str, use: LocalDiskUse) -> None:
     text = f"[settings.bootstrap-commands.disks]\ncommands = [{command}]\n[settings.ecs]\ncluster = 'gpu'"
     assert read(text).local_disks is use
+
+
+def test_bottlerocket_sets_the_agents_variables_by_names_of_its_own() -> None:
+    lines = ("[settings.ecs]", "enable-spot-instance-draining = true", "reserved-memory = 256")
+    assert dict(read("\n".join(lines)).agent) == {
+        "ECS_ENABLE_SPOT_INSTANCE_DRAINING": "true",
+        "ECS_RESERVED_MEMORY": "256",
+    }
