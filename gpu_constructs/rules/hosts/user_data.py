@@ -262,7 +262,7 @@ def can_count(pool: Pool) -> Problems:
     elif not isinstance(pool.image, Unknown) and (why := _NO_SCRIPT.get(pool.image.image.operating_system)):
         yield Problem(
             message=f"{why}, so hosts of image {pool.image.image.name} cannot count their GPUs at boot",
-            fix=Text("an image with a shell that AWS supports, or ", *parts_of(_LEAVE_OUT)),
+            fix=_LEAVE_OUT,
             property_name=_HOOKS,
             value=True,
         )
