@@ -13,7 +13,13 @@ if _INTERRUPTS:
 
 import sys  # noqa: E402 - what is loaded from here on can be interrupted
 
-from gpu_constructs.cli import main as program  # noqa: E402
+from gpu_constructs.errors import GpuConstructsError  # noqa: E402
+
+try:
+    from gpu_constructs.cli import main as program
+except GpuConstructsError as problem:  # a catalogue of the environment that cannot be read
+    sys.stderr.write(f"gpu-constructs: {problem}\n")
+    sys.exit(2)
 
 
 def main() -> int:
