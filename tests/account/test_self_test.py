@@ -106,12 +106,6 @@ def test_answers_of_any_shape_end_the_run(answers: dict[str, Any]) -> None:
 MADE = ("Demo-ClusterL4Provider00D5-3CZ", "Demo-ClusterSpotL40sProvider999E-COJ", "Demo-ClusterSpotL4Provider71AB-9RR")
 
 
-@pytest.mark.parametrize(("name", "called"), [("L40s", MADE[1]), ("SpotL4", MADE[2]), ("clusterl4", MADE[0])])
-def test_a_capacity_provider_may_be_called_as_in_the_app(name: str, called: str) -> None:
-    (target,) = targets_of(answers([with_providers(*MADE)]), Request(cluster="demo", capacity=(name,)))
-    assert (target.provider, target.about) == (called, called)
-
-
 @pytest.mark.parametrize(
     ("name", "problem"),
     [

@@ -77,7 +77,3 @@ def test_a_broken_catalogue_is_an_error_in_words(folder: Path, text: str) -> Non
     assert "accelerated.json" in found.stderr
     assert "internal error" not in found.stderr
     assert "InvalidValueError" not in found.stderr
-
-
-def test_a_folder_that_does_not_exist_is_an_error() -> None:
-    assert "GPU_CONSTRUCTS_CATALOG: there is no folder 'nowhere'" in instances("nowhere").stderr

@@ -39,12 +39,6 @@ os.kill(os.getpid(), signal.SIGINT)
     assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
 
 
-def test_the_module_is_the_command(tmp_path: Path) -> None:
-    done = _run("check", written(template(), tmp_path / "t.json"))
-    assert done.returncode == 0, done.stderr
-    assert "1 pool, 1 task, 1 service looked at" in done.stdout
-
-
 def test_no_node_process_is_started_and_no_cloud_library_loaded(tmp_path: Path) -> None:
     file = written(template(), tmp_path / "t.json")
     called = tmp_path / "called"
@@ -126,16 +120,6 @@ def test_what_nobody_can_be_told_is_still_an_exit_code(redirected: str, tmp_path
     file = written(template(), tmp_path / "t.json")
     assert _shell(f"check {file} --format json --output {report}", redirected).returncode == 0
     assert json.loads(report.read_text(encoding="utf-8"))["files"] == [file]
-
-
-def test_without_any_stream_it_is_2() -> None:
-    assert _shell("check -", ">&- 2>&- <&-").returncode == 2
-
-
-def test_a_closed_standard_input_is_said() -> None:
-    done = _shell("check -", "<&-")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "gpu-constructs: -: standard input is closed; fix: name a file, or pipe one in\n"
 
 
 def _shell(arguments: str, redirected: str) -> subprocess.CompletedProcess[str]:

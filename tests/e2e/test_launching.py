@@ -121,15 +121,6 @@ def test_a_mixed_policy_buys_its_base_on_demand(cloud: Local, distribution: dict
     cloud.destroy(stack)
 
 
-def test_a_mixed_policy_goes_on_to_the_next_type(cloud: Local) -> None:
-    cloud.switch("no-capacity", "g6.xlarge")
-
-    stack = cloud.deploy(sized(mixed(cluster_template(), ["g6.xlarge", "g6.2xlarge"]), 1))
-
-    assert [item["InstanceType"] for item in instances(cloud)] == ["g6.2xlarge"]
-    cloud.destroy(stack)
-
-
 def test_a_group_that_cannot_launch_its_minimum_does_not_stabilize(cloud: Local) -> None:
     cloud.switch("no-capacity", "g6.xlarge")
 
@@ -221,13 +212,6 @@ def test_a_capacity_block_excludes_what_aws_says(cloud: Local, data: Template, r
     )
 
     refused(cloud, template, reason)
-
-
-def test_a_block_needs_its_market_type_and_the_market_type_a_block(cloud: Local) -> None:
-    reserve(cloud, "cr-block", InstanceType="p5.48xlarge", ReservationType="capacity-block")
-    without = in_zone(targeted(cluster_template("p5.48xlarge"), CapacityReservationId="cr-block"))
-
-    refused(cloud, sized(without, 1), "the market type on-demand do not go together")
 
 
 def placed(template: Template, strategy: str = "cluster") -> Template:

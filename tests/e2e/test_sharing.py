@@ -13,7 +13,7 @@ from emulator.images import Image
 from emulator.instance_types import instance_type
 from emulator.local import Local
 from emulator.managed_scaling import hosts_needed
-from emulator.placement import MPS, Demand, Failure, GpuDemand, Host, Placement, SharedGpu, place
+from emulator.placement import MPS, Demand, Failure, Host, Placement, SharedGpu, place
 
 from .templates import Template, cluster_template
 
@@ -44,15 +44,6 @@ def test_the_containers_of_a_task_share_one_gpu() -> None:
 
     assert outcome.gpus == {"container-0": ("a",), "container-1": ("a",)}
     assert (outcome.host.gpus, outcome.host.shared) == (("b",), {"a": 4_000})
-
-
-def test_a_gpu_is_dedicated_or_shared_never_both() -> None:
-    shared = placed(sharing(1), HOST).host
-    dedicated = placed(Demand(gpus=(GpuDemand("training", 1),)), shared)
-
-    assert dedicated.gpus == {"training": ("b",)}
-    assert place(Demand(gpus=(GpuDemand("training", 2),)), [shared]) == (Failure("two", "RESOURCE:GPU"),)
-    assert place(Demand(gpus=(GpuDemand("training", "ALL"),)), [shared]) == (Failure("two", "RESOURCE:GPU"),)
 
 
 @pytest.mark.parametrize(

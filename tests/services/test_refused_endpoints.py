@@ -112,10 +112,3 @@ def test_a_priority_of_a_listener_has_one_rule(ground: Ground) -> None:
 def test_a_container_without_a_port_is_named_with_the_line_that_is_missing(ground: Ground) -> None:
     with pytest.raises(InvalidValueError, match=r"vllm maps no TCP port.*fix: container\.add_port_mappings"):
         chat(ground, port=None).add_network_load_balancer("Tcp", protocol=elbv2.Protocol.TCP)
-
-
-def test_a_task_without_a_network_is_refused(ground: Ground) -> None:
-    with pytest.raises(
-        IncompatibleError, match="network_mode: a load balancer cannot reach a task in network mode none"
-    ):
-        chat(ground, mode=ecs.NetworkMode.NONE, port=None).add_network_load_balancer("Tcp", protocol=elbv2.Protocol.TCP)

@@ -43,16 +43,8 @@ def test_containers_of_one_task_share_what_goes_with_their_gpus(tenant: Tenant) 
 
 REFUSED: list[Any] = [
     pytest.param({"gpus": 0}, InvalidValueError, "got 0; allowed: 1 or more", id="no GPU"),
-    pytest.param({"gpus": -1}, InvalidValueError, "got -1", id="fewer than none"),
     pytest.param({"gpus": 0.25}, IncompatibleError, "whole GPUs, and 0.25 of one", id="a part"),
-    pytest.param({"gpus": 1.0}, InvalidValueError, "got 1.0", id="a whole number as a float"),
-    pytest.param({"gpus": "1"}, InvalidValueError, "got '1'", id="text"),
-    pytest.param({"gpus": "all"}, InvalidValueError, "got 'all'", id="all in lower case"),
     pytest.param({"efa": True}, IncompatibleError, "no Elastic Fabric Adapter", id="EFA"),
-    pytest.param({"efa": "yes"}, InvalidValueError, "expects True or False", id="text for EFA"),
-    pytest.param({"gpus": True}, InvalidValueError, "got True", id="a truth value"),
-    pytest.param({"gpus": None}, InvalidValueError, "got None", id="nothing"),
-    pytest.param({"gpus": float("nan")}, InvalidValueError, "got nan", id="not a number"),
     pytest.param({"gpus": 2}, DoesNotFitError, "g6.xlarge has 1; allowed: up to 1; fix: .*g6.12xlarge", id="too many"),
     pytest.param({"gpus": 99}, DoesNotFitError, "no instance type can run .*99 GPUs.*GPU063", id="more than any host"),
     pytest.param(
@@ -62,27 +54,16 @@ REFUSED: list[Any] = [
         id="nominal instead of reported",
     ),
     pytest.param({"gpu_memory_gib": 0}, InvalidValueError, "got 0", id="no memory"),
-    pytest.param({"gpu_memory_gib": -16}, InvalidValueError, "got -16", id="negative memory"),
-    pytest.param({"gpu_memory_gib": "16"}, InvalidValueError, "got '16'", id="memory as text"),
-    pytest.param({"gpu_memory_gib": float("inf")}, InvalidValueError, "got inf", id="endless memory"),
     pytest.param({"cpu": 4097}, DoesNotFitError, "4097 asked, g6.xlarge has 4096", id="too much CPU"),
-    pytest.param({"cpu": -1}, InvalidValueError, "got -1", id="negative CPU"),
     pytest.param(
         {"memory_mib": 16384}, DoesNotFitError, "16384 MiB asked, g6.xlarge has 16128", id="all of the memory"
     ),
     pytest.param({"memory_mib": 4}, InvalidValueError, "6 or more", id="less than Docker's minimum"),
     pytest.param({"shared_memory_mib": 0}, InvalidValueError, "1 to 14899", id="no shared memory"),
     pytest.param({"environment": {"NVIDIA_VISIBLE_DEVICES": "all"}}, InvalidValueError, "agent", id="visible devices"),
-    pytest.param({"environment": "A=b"}, InvalidValueError, "a mapping", id="environment as text"),
     pytest.param({"environment": {"A": 1}}, InvalidValueError, "A expects str, got 1; fix: 'A': '1'", id="a number"),
-    pytest.param({"environment": {"": "x"}}, InvalidValueError, "'' is not the name of a variable", id="no name"),
     pytest.param({"environment": {"A=B": "x"}}, InvalidValueError, "not the name of a variable", id="two names"),
-    pytest.param({"secrets": {"A": "b"}}, InvalidValueError, "A expects Secret, got 'b'", id="a secret as text"),
-    pytest.param({"command": [1]}, InvalidValueError, "a list of text", id="a number as a word"),
-    pytest.param({"command": {"a"}}, InvalidValueError, "a list of text", id="a command without order"),
     pytest.param({"shared_memory_mib": 9000, "memory_mib": 8000}, InvalidValueError, "1 to 8000", id="more shared"),
-    pytest.param({"gpus": float("-inf")}, InvalidValueError, "got -inf", id="endless"),
-    pytest.param({"cpu": 10**400}, InvalidValueError, "got 1000000", id="a number without end"),
     pytest.param({"command": "nvidia-smi -L"}, InvalidValueError, r"\['nvidia-smi', '-L'\]", id="command as text"),
 ]
 

@@ -98,15 +98,6 @@ def test_a_cluster_without_capacity_has_no_graph_without_lines() -> None:
     assert "Temperature of the hottest GPU" not in {each["title"] for each in graphs}
 
 
-def test_widgets_stand_next_to_each_other_and_none_on_another() -> None:
-    cells: set[tuple[int, int]] = set()
-    for each in BODY["widgets"]:
-        own = {(each["x"] + x, each["y"] + y) for x in range(each["width"]) for y in range(each["height"])}
-        assert not own & cells
-        assert each["x"] + each["width"] <= 24
-        cells |= own
-
-
 def test_the_dashboard_of_an_app_has_every_capacity_and_says_which_prices_are_not_known() -> None:
     widgets = watched().dashboard["widgets"]
     titles = [each["properties"].get("title") for each in widgets]
