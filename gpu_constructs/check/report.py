@@ -66,11 +66,11 @@ class Acknowledgements:
     def __init__(self, stacks: Stacks, inputs: Inputs) -> None:
         self._inputs = inputs
         self._named = dict[str, None]()
-        self._in_templates: dict[tuple[str | None, str, str], str] = {}
+        self._in_templates: dict[tuple[str | None, str, str], tuple[str, str]] = {}
         for stack in stacks.stacks:
             for resource in stack.resources.values():
-                for rule, reason in _by_current_id(_written(resource.metadata), self._named):
-                    self._in_templates[resource.origin.file, resource.logical_id, rule] = reason.strip()
+                for now, reason in _by_current_id(_written(resource.metadata), self._named):
+                    self._in_templates[resource.origin.file, resource.logical_id, now] = reason
         # By file: apps that are read together may have constructs of the same path. Looked up for a finding only.
         self._roots = {
             resource.origin.file: stack.root for stack in stacks.stacks for resource in stack.resources.values()
@@ -91,8 +91,8 @@ class Acknowledgements:
 
     def _at(self, origin: Origin, finding: Finding) -> Acknowledged | None:
         written = self._in_templates.get((origin.file, origin.resource, finding.rule))
-        if written is not None:
-            return Acknowledged(finding=finding, reason=written)
+        if written is not None and _accepts(written, finding):
+            return Acknowledged(finding=finding, reason=written[1])
         root = self._roots.get(origin.file)
         in_app = {} if root is None else self._inputs.acknowledged(root)
         for path in _upwards(origin.construct_path or ""):
@@ -100,26 +100,35 @@ class Acknowledgements:
                 name.removeprefix(_OURS): why for name, why in in_app.get(path, {}).items() if name.startswith(_OURS)
             }
             reason = dict(_by_current_id(given.items(), self._named)).get(finding.rule)
-            if reason is not None:
+            if reason is not None and _accepts(reason, finding):
                 # CDK has the reason at this construct, and knows the finding by its id.
                 here = replace(finding, origin=origin)
-                return Acknowledged(finding=here, reason=reason, in_app=finding.rule in given)
+                return Acknowledged(finding=here, reason=reason[1], in_app=finding.rule in given)
         return None
 
 
-def _by_current_id(reasons: Iterable[tuple[str, object]], named: dict[str, None]) -> Iterator[tuple[str, str]]:
-    """Reasons by the ids of the rules that they count for now; one that names such a rule itself comes last.
+def _by_current_id(
+    reasons: Iterable[tuple[str, object]], named: dict[str, None]
+) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Reasons with the ids under which they are written, by the ids of the rules that they count for now.
+
+    One that names such a rule itself comes last.
 
     Args:
         reasons: Reasons by ids as they are written.
         named: Gets the ids of rules that are asked no more.
     """
-    given = {rule.strip().upper(): why for rule, why in reasons if isinstance(why, str) and why.strip()}
+    given = {rule.strip().upper(): why.strip() for rule, why in reasons if isinstance(why, str) and why.strip()}
     for rule in sorted(given, key=lambda each: each not in GONE):
         if rule in GONE:
             named[rule] = None
         if now := id_now(rule):
-            yield now, given[rule]
+            yield now, (rule, given[rule])
+
+
+def _accepts(written: tuple[str, str], finding: Finding) -> bool:
+    """Whether a reason under an id counts for a finding: an old id asked less than the rule that it is part of now."""
+    return written[0] == finding.rule or finding.severity is not Severity.ERROR
 
 
 def _upwards(path: str) -> Iterator[str]:

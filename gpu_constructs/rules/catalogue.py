@@ -325,7 +325,9 @@ def rules_without(ids: Iterable[str]) -> Choice:
     """All rules but some.
 
     Args:
-        ids: Ids of those that are left out. One that is part of another rule now stands for that rule.
+        ids: Ids of those that are left out. One that is part of another rule now stands for that rule, unless that is
+            about an error: the old id asked less.
     """
-    left_out = set(map(id_now, ids))
-    return lambda each: each.id not in left_out
+    named = set(ids)
+    parts = {id_now(each) for each in named & GONE.keys()}
+    return lambda each: each.id not in named and (each.id not in parts or each.severity is Severity.ERROR)

@@ -61,7 +61,7 @@ GONE: Mapping[str, Gone] = {
     "GPU102": Gone("are the values of the requirements among those recorded from the API?", said_by="cfn-lint E3030"),
     "GPU103": Gone(
         "does the ECS API, too, have the values of the requirements?",
-        said_by="Amazon ECS, when it creates the capacity provider (ClientException),",
+        said_by="Amazon ECS, when it creates the capacity provider (ClientException)",
     ),
     "GPU105": Gone("does a new compute environment use another system than Amazon Linux 2?", into="GPU003"),
     "GPU108": Gone("does every allowed pattern match an instance type?", into="GPU051"),
@@ -89,7 +89,7 @@ GONE: Mapping[str, Gone] = {
     ),
     "GPU135": Gone(
         "do instance requirements either allow instance types or exclude some?",
-        said_by="Amazon EC2 Auto Scaling, when it creates the group,",
+        said_by="Amazon EC2 Auto Scaling, when it creates the group",
     ),
     "GPU139": Gone("do services for ECS Managed Instances have a capacity provider strategy?", into="GPU218"),
     "GPU141": Gone("does AWS publish the SSM parameter of the machine image?", into="GPU130"),
@@ -99,7 +99,7 @@ GONE: Mapping[str, Gone] = {
     "GPU167": Gone("can the schedule of a Capacity Block remove hosts with tasks?", into="GPU165"),
     "GPU168": Gone(
         "does the preference for reservations use the target that is named?",
-        said_by="Amazon EC2, when it creates the launch template or the group,",
+        said_by="Amazon EC2, when it creates the launch template or the group",
     ),
     "GPU169": Gone("is the zone of the hosts of a Capacity Block known?", into="GPU104"),
     "GPU172": Gone("do hosts that leave the group stay out of the warm pool?", into="GPU170"),
@@ -115,7 +115,7 @@ GONE: Mapping[str, Gone] = {
     ),
     "GPU189": Gone(
         "are the instance types of ECS Managed Instances either allowed or excluded?",
-        said_by="Amazon ECS, when it creates the capacity provider,",
+        said_by="Amazon ECS, when it creates the capacity provider",
     ),
     "GPU194": Gone("do hosts that count their GPUs at boot also boot when they leave the warm pool?", into="GPU193"),
     "GPU196": Gone("does each cluster have one list of capacity providers?", into="GPU195"),
@@ -194,7 +194,7 @@ GONE: Mapping[str, Gone] = {
     "GPU299": Gone("is the listener there before the service?", into="GPU298"),
     "GPU302": Gone("has the only provider of a strategy a weight above 0?", into="GPU089"),
     "GPU303": Gone("does something give hosts the custom attributes that tasks are placed by?", into="GPU042"),
-    "GPU308": Gone("does a group ask for Spot hosts once?", said_by="Amazon EC2 Auto Scaling, when it launches hosts,"),
+    "GPU308": Gone("does a group ask for Spot hosts once?", said_by="Amazon EC2 Auto Scaling, when it launches hosts"),
     "GPU314": Gone("may ECS assume the infrastructure role of Managed Instances?", into="GPU190"),
     "GPU315": Gone("does the scalable target of a service name the cluster and the service?", into="GPU212"),
     "GPU318": Gone(
@@ -305,7 +305,10 @@ GONE: Mapping[str, Gone] = {
         said_by="Amazon ECS, RegisterTaskDefinition (Max allowed length is '65536' bytes)",
     ),
 }
-"""The ids, in their order. Where `into` is set, what accepts or ignores the old id counts for that rule."""
+"""The ids, in their order.
+
+Where `into` is set, what accepts or ignores the old id counts for what that rule finds, but for errors: it asked less.
+"""
 
 
 def id_now(rule: str) -> str:
@@ -325,9 +328,9 @@ def what_became_of(rules: Iterable[str]) -> tuple[str, ...]:
         rules: Ids in capitals; of those that are asked nothing is said.
     """
     return tuple(
-        f"{each} is part of {GONE[each].into} now"
+        f"{each} is part of {GONE[each].into} now, and accepts no error of it"
         if GONE[each].into
-        else f"{each} is no rule any more: {GONE[each].said_by} says it"
+        else f"{each} is retired; reported now by: {GONE[each].said_by}"
         for each in dict.fromkeys(rules)
         if each in GONE
     )

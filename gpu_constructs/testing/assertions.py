@@ -240,7 +240,7 @@ class GpuAssertions:
         Args:
             at_least: The least severity that counts: ``error``, ``warning`` or ``info``.
             ignore: Ids of rules that do not count, such as ``GPU002``. One that is part of another rule now stands for
-                that rule.
+                what that finds and is no error.
 
         Raises:
             AssertionError: They have.
@@ -250,8 +250,14 @@ class GpuAssertions:
         __tracebackhide__ = True
         least = one_of(Severity, at_least, "at_least")
         named = tuple(map(known_id, names_in(ignore, "ignore")))
-        ignored = set(map(id_now, named))
-        found = [each for each in self.findings if each.severity.rank <= least.rank and each.rule not in ignored]
+        parts = set(map(id_now, named))
+        found = [
+            each
+            for each in self.findings
+            if each.severity.rank <= least.rank
+            and each.rule not in named
+            and (each.rule not in parts or each.severity is Severity.ERROR)
+        ]
         if found:
             wanted = f"{len(found)} findings of {least} or worse"
             raise AssertionError(_report(wanted, finding_lines(found), *what_became_of(named)))

@@ -17,14 +17,15 @@ from gpu_constructs.rules.retired import GONE, Gone
 from gpu_constructs.testing import gpus
 from tests.cli.templates import acknowledged, template, written
 
-PART, MOVED = "GPU900", "GPU901"
-PART_OF = f"{PART} is part of GPU060 now"
-NO_RULE = f"{MOVED} is no rule any more: cfn-lint E3601 says it"
+PART, MOVED, OF_ERROR = "GPU900", "GPU901", "GPU902"
+PART_OF = f"{PART} is part of GPU039 now, and accepts no error of it"
+NO_RULE = f"{MOVED} is retired; reported now by: cfn-lint E3601"
 
 
 @pytest.fixture(autouse=True)
 def gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(GONE, PART, Gone("does half of a task fit?", into="GPU060"))
+    monkeypatch.setitem(GONE, PART, Gone("does half of a task fit?", into="GPU039"))
+    monkeypatch.setitem(GONE, OF_ERROR, Gone("does half of a task fit?", into="GPU060"))
     monkeypatch.setitem(GONE, MOVED, Gone("is a number a number?", said_by="cfn-lint E3601"))
 
 
@@ -33,8 +34,8 @@ def wrong(tmp_path: Path) -> str:
     return written(template(gpus="8"), tmp_path / "t.json")
 
 
-def test_the_example_is_wrong_for_one_reason(wrong: str) -> None:
-    assert [each.rule for each in check_files([wrong]).findings if each.is_grave] == ["GPU060"]
+def test_the_example_has_an_error_and_an_info(wrong: str) -> None:
+    assert [each.rule for each in check_files([wrong]).findings] == ["GPU060", "GPU039"]
 
 
 @pytest.mark.parametrize("in_file", [False, True], ids=["option", "configuration"])
@@ -44,22 +45,32 @@ def test_the_command_line_ignores_them(
     file = tmp_path / "ignored.json"
     file.write_text(json.dumps({"ignore": [PART.lower(), MOVED]} if in_file else {}), encoding="utf-8")
     named = [] if in_file else ["--ignore", PART.lower(), "--ignore", MOVED, "--ignore", MOVED]
-    assert main(["check", wrong, "--config", str(file), *named]) == 0
-    assert capsys.readouterr().err.splitlines() == [f"gpu-constructs: {each}" for each in (PART_OF, NO_RULE)]
+    assert main(["check", wrong, "--config", str(file), "--format", "json", *named]) == 1
+    said = capsys.readouterr()
+    assert [each["rule"] for each in json.loads(said.out)["findings"]] == ["GPU060"]
+    assert said.err.splitlines() == [f"gpu-constructs: {each}" for each in (PART_OF, NO_RULE)]
+
+
+def test_no_door_takes_an_old_id_for_an_error(wrong: str) -> None:
+    assert main(["check", wrong, "--ignore", OF_ERROR]) == 1
+    report = check_files([acknowledged(template(gpus="8"), "Chat", **{OF_ERROR: "we wait"})])
+    assert [each.rule for each in report.findings] == ["GPU060", "GPU039"]
+    with pytest.raises(AssertionError, match="GPU060"):
+        gpus(wrong).has_no_findings(ignore=[OF_ERROR])
 
 
 def test_a_reason_in_a_template_counts_for_the_rule_that_asks_now(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     body = acknowledged(template(gpus="8"), "Chat", **{PART: "we wait", MOVED: "whatever"})
-    assert main(["check", written(body, tmp_path / "t.json"), "--format", "json"]) == 0
+    assert main(["check", written(body, tmp_path / "t.json"), "--format", "json"]) == 1
     said = capsys.readouterr()
-    assert [(each["rule"], each["reason"]) for each in json.loads(said.out)["acknowledged"]] == [("GPU060", "we wait")]
+    assert [(each["rule"], each["reason"]) for each in json.loads(said.out)["acknowledged"]] == [("GPU039", "we wait")]
     assert said.err.splitlines() == [f"gpu-constructs: {each}" for each in (PART_OF, NO_RULE)]
 
 
 def test_a_reason_under_the_new_id_counts_before_one_under_the_old() -> None:
-    for reasons in ({PART: "old", "GPU060": "new"}, {"GPU060": "new", PART: "old"}):
+    for reasons in ({PART: "old", "GPU039": "new"}, {"GPU039": "new", PART: "old"}):
         report = check_files([acknowledged(template(gpus="8"), "Chat", **reasons)])
         assert [each.reason for each in report.acknowledged] == ["new"]
 
@@ -71,24 +82,24 @@ def test_a_reason_in_an_app_counts_at_synth(tmp_path: Path, capfd: pytest.Captur
     for name, each in resources.items():
         cdk.CfnResource(stack, name, type=each["Type"], properties=each.get("Properties"))
     GpuChecks.add_to(app)
-    cdk.Validations.of(stack).acknowledge(cdk.Acknowledgment(id=f"gpu-constructs::{PART}", reason="we wait"))
-    app.synth()
-    said = capfd.readouterr().err
-    assert f"gpu-constructs: {PART_OF}" in said
-    assert "GPU060" not in said.replace(PART_OF, "")
+    for each in (PART, OF_ERROR):
+        cdk.Validations.of(stack).acknowledge(cdk.Acknowledgment(id=f"gpu-constructs::{each}", reason="we wait"))
+    with pytest.raises(RuntimeError, match="GPU060"):
+        app.synth()
+    assert f"gpu-constructs: {PART_OF}" in capfd.readouterr().err
     (accepted,) = check_files([tmp_path]).acknowledged
-    assert (accepted.finding.rule, accepted.reason) == ("GPU060", "we wait")
+    assert (accepted.finding.rule, accepted.reason) == ("GPU039", "we wait")
 
 
 def test_cfn_lint_knows_reasons_under_old_ids(caplog: pytest.LogCaptureFixture) -> None:
     body = acknowledged(template(gpus="8"), "Chat", **{PART: "we wait"})
     found = cfn_lint(json.dumps(body), config=ManualArgs(append_rules=["gpu_constructs.lint"]))
-    assert [each.rule.id for each in found if each.rule.id.startswith("E9")] == []
+    assert [each.rule.id for each in found if each.rule.id[1:] in {"9539", "9560"}] == ["E9560"]
     assert PART_OF in caplog.text
 
 
 def test_assertions_ignore_them_and_say_so_where_they_fail(wrong: str) -> None:
-    gpus(wrong).has_no_findings(ignore=[PART])
+    gpus(wrong).has_no_findings(at_least="info", ignore=["GPU060", PART])
     with pytest.raises(AssertionError, match=NO_RULE):
         gpus(wrong).has_no_findings(ignore=[MOVED])
 
@@ -98,4 +109,4 @@ def test_the_list_of_rules_says_what_became_of_them(id_: str, said: str, capsys:
     assert main(["rules", id_]) == 0
     output = capsys.readouterr().out
     assert output.startswith(f"{said}\nit asked: {GONE[id_].question}\n")
-    assert ("GPU060 error" in output) is (id_ == PART)
+    assert ("GPU039 info" in output) is (id_ == PART)
