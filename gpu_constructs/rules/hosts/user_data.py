@@ -374,5 +374,5 @@ def without_value(data: UserData) -> str:
 
 def waits_for_agent(data: UserData) -> str:
     """The command of a script that starts the ECS agent and waits for it; empty without one."""
-    waits = _STARTS_AGENT.search(data.text) if data.format is UserDataFormat.SHELL else None
+    waits = next(filter(None, map(_STARTS_AGENT.search, data.scripts)), None)
     return "" if waits is None else " ".join(waits[1].split())

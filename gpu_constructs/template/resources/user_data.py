@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from email import message_from_string
 from email.errors import MessageError
+from functools import partial
 
 from gpu_constructs.facts.budget import DEPTH, LABEL, USER_DATA
 from gpu_constructs.facts.values import dataclass
@@ -62,6 +63,7 @@ _LOCAL_DISKS = re.compile(r"nvme-Amazon_EC2_NVMe_Instance_Storage|\"ephemeral-st
 _HOLDS_PARTS = re.compile(r"(?:multipart|message)/", re.IGNORECASE)
 _IMAGES = re.compile(r"/var/lib/(?:docker|containerd)\b|\bdata-root\b")
 _SHELL = re.compile(r"#![ \t]*/[a-z/]{0,40}(?:env[ \t]+)?(?:ba|da|k|z|a)?sh\b|#cloud-boothook")
+_SCRIPT = re.compile(r"\s*(?:## template:[^\n]*\s+)?(?:#!|#cloud-boothook)", re.IGNORECASE)
 
 # Words of commands for each action. User data that has none of them, and runs no other program, does not perform it.
 # Commands that start an installed program count as commands that install one.
@@ -124,17 +126,20 @@ def agent_settings(value: Value, cluster_named: ClusterNamed) -> AgentSettings:
         return NOT_KNOWN
     text, pieces = flat
     plain = _from_base64(text, otherwise=text) if _BASE64.fullmatch(text.strip()) else text
-    form, settings, fetches = _read(plain)
+    parts = _parts(plain)
+    form, settings, fetches = _read(plain, parts)
     begins_unknown = any(
         isinstance(pieces[int(hole[1])], (Placeholder, Unknown)) for hole in _OPENS_LINE.finditer(text)
     )
     complete = form is not UserDataFormat.OTHER and not fetches and not begins_unknown
+    written = partial(_HOLE.sub, lambda hole: NAME_OF_DEPLOY if isinstance(pieces[int(hole[1])], Reference) else PIECE)
     data = UserData(
         format=form,
         complete=complete,
         actions_never_taken=_never_done(plain) if complete else frozenset(),
         local_disks=_local_disks(plain),
-        text=_HOLE.sub(lambda hole: NAME_OF_DEPLOY if isinstance(pieces[int(hole[1])], Reference) else PIECE, plain),
+        text=written(plain),
+        scripts=tuple(written(each) for each in parts or () if _SCRIPT.match(each)),
     )
     return _agent_settings(data, settings, pieces, cluster_named)
 
@@ -229,12 +234,11 @@ def _from_base64(text: str, *, otherwise: str) -> str:
         return otherwise
 
 
-def _read(text: str) -> tuple[UserDataFormat, Settings, bool]:
+def _read(text: str, parts: Sequence[str] | None) -> tuple[UserDataFormat, Settings, bool]:
     """The form, the settings, and whether more may be set by something that is fetched."""
-    if not text.lstrip()[:LABEL].lower().startswith(("mime-version:", "content-type: multipart/")):
+    if not _is_archive(text):
         return _read_part(text)
     settings: Settings = {}
-    parts = _parts(text.lstrip())
     fetches = parts is None
     for part in parts or ():
         _, found, fetched = _read_part(part)
@@ -262,13 +266,19 @@ def _read_part(text: str) -> tuple[UserDataFormat, Settings, bool]:
     return (UserDataFormat.OTHER if start else UserDataFormat.NONE), {}, bool(start)
 
 
+def _is_archive(text: str) -> bool:
+    return text.lstrip()[:LABEL].lower().startswith(("mime-version:", "content-type: multipart/"))
+
+
 def _parts(text: str) -> list[str] | None:
-    """The texts of a message; None if it cannot be read. The parser goes as deep as parts hold parts."""
+    """A text, or those of an archive; None if it cannot be read. The parser goes as deep as parts hold parts."""
+    if not _is_archive(text):
+        return [text]
     if len(_HOLDS_PARTS.findall(text)) > DEPTH:
         return None
     found: list[str] = []
     try:
-        for part in message_from_string(text).walk():
+        for part in message_from_string(text.lstrip()).walk():
             body = part.get_payload()
             if isinstance(body, str):
                 is_base64 = str(part.get("Content-Transfer-Encoding", "")).strip().lower() == "base64"

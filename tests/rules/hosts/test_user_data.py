@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from dataclasses import replace
 
 import pytest
@@ -155,3 +156,23 @@ def test_a_script_that_does_not_begin_with_its_interpreter_never_runs(text: str,
 )
 def test_nothing_is_said_of_a_script_that_may_not_be_needed(values: dict[str, object]) -> None:
     assert "GPU231" not in _read("\n" + SCRIPT, **values)
+
+
+IN_BASE64 = base64.b64encode(b"#!/bin/bash\nsudo  systemctl restart ecs.service\n").decode()
+
+
+@pytest.mark.parametrize(
+    ("header", "part", "command"),
+    [
+        ("text/x-shellscript", "#!/bin/bash\n  systemctl start ecs", "systemctl start ecs"),
+        ("text/cloud-boothook", "#cloud-boothook\nsystemctl restart amazon-ecs", "systemctl restart amazon-ecs"),
+        ("text/x-shellscript\nContent-Transfer-Encoding: base64", IN_BASE64, "sudo systemctl restart ecs.service"),
+        ("text/x-shellscript", "#!/bin/bash\nsystemctl restart ecs --no-block", ""),
+        ("text/cloud-config", "#cloud-config\nwrite_files:\n- content: |\n    systemctl restart ecs", ""),
+    ],
+)
+def test_the_shell_scripts_of_an_archive_do_not_wait_for_the_agent(header: str, part: str, command: str) -> None:
+    archive = f"Content-Type: multipart/mixed; boundary=B\n\n--B\nContent-Type: {header}\n\n{part}\n--B--\n"
+    found = asked(RULES, a_pool(cluster="gpu", user_data=agent_settings(archive, lambda _: None).data))
+    said = found["GPU273"].message if "GPU273" in found else ""
+    assert said == (command and f"{command} waits for the agent, which waits for the user data to end")
