@@ -17,7 +17,7 @@ ROOMS = re.findall(r"^(\w+)  ", DRAWING.partition("```text\n")[2].partition("```
 
 def imports_of(path: Path) -> Iterator[str]:
     """The rooms that a module imports, where it needs them for types alone too."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(read(path)):
         if isinstance(node, ast.Import):
             named = [each.name for each in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module == PACKAGE.name:
@@ -27,6 +27,17 @@ def imports_of(path: Path) -> Iterator[str]:
         else:
             continue
         yield from (each.split(".")[1] for each in named if each.startswith(f"{PACKAGE.name}."))
+
+
+def read(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def defined_in(tree: ast.Module) -> set[str]:
+    """The names that a module makes or imports."""
+    made = {each.name for each in tree.body if isinstance(each, ast.ClassDef | ast.FunctionDef)}
+    imports = (each for each in ast.walk(tree) if isinstance(each, ast.ImportFrom))
+    return made | {name.asname or name.name for each in imports for name in each.names}
 
 
 def test_the_drawing_has_every_entry_of_the_package() -> None:
@@ -44,3 +55,15 @@ def test_each_room_imports_only_rooms_below_it() -> None:
         if room in ROOMS and ROOMS.index(room) < ROOMS.index(of)
     ]
     assert upward == []
+
+
+def test_the_docstring_of_a_room_names_only_what_is_in_it() -> None:
+    gone = [
+        f"{path.relative_to(PACKAGE)}: {name}"
+        for path in PACKAGE.rglob("__init__.py")
+        for name in re.findall(r"(?<!`)`([a-z_]+)`(?!`)", ast.get_docstring(read(path)) or "")
+        if not (
+            path.with_name(f"{name}.py").exists() or path.with_name(name).is_dir() or name in defined_in(read(path))
+        )
+    ]
+    assert gone == []

@@ -1,7 +1,7 @@
 """``make catalogue``: write every generated file of data anew, and say what changed and what is not curated yet.
 
 The recorded answers of AWS are those of the installed moto: a newer one is what brings newer facts (``make lock``).
-Fails where a fact is missing, which is unknown in the files then, or where a curated line is about nothing any more.
+Fails where a fact is missing, which is unknown in the files then, or where a curated line is no longer about anything.
 """
 
 # ruff: noqa: T201 - what it prints is for its caller

@@ -16,7 +16,19 @@ from gpu_constructs.errors import IncompatibleError
 
 @cache
 def service_of_this_account(name: str) -> iam.ServicePrincipal:
-    """A service that acts for this account.
+    """A service that a role trusts only while it acts for the account of the stack.
+
+    Without a condition, somebody in another account may lead the service to assume the role, which is called the
+    confused deputy (https://docs.aws.amazon.com/IAM/latest/UserGuide/confused-deputy.html). The condition fits only
+    services that say that they set ``aws:SourceAccount``:
+
+    - Amazon ECS for the roles of tasks, whose execution roles its page shows without
+      (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-iam-roles.html);
+    - Step Functions (https://docs.aws.amazon.com/step-functions/latest/dg/procedure-create-iam-role.html);
+    - EventBridge for targets of rules and for pipes
+      (https://docs.aws.amazon.com/eventbridge/latest/userguide/cross-service-confused-deputy-prevention.html).
+
+    AWS Batch says nothing of the roles of its jobs, and EC2 hands roles to instances without the key.
 
     Args:
         name: Such as ``states.amazonaws.com``.

@@ -170,7 +170,7 @@ def in_time(
         if not work().takes(steps):
             break
         trial = tried(each)
-        if not work().left:  # it lacks what could not be worked out any more
+        if not work().left:  # it lacks what was no longer worked out
             break
         trials.append(trial)
     return trials, Counter(each.parameter for each in values[len(trials) :])

@@ -61,7 +61,17 @@ class Acknowledged:
 
 
 class Acknowledgements:
-    """Every reason in some stacks."""
+    """Every reason in some stacks: in the metadata of a resource, or in the CDK app that made it.
+
+    A reason counts for one rule on one resource; in an app, on everything below the construct that it was given for::
+
+        Metadata: {"gpu-constructs": {"Acknowledge": {"GPU002": "we want the newest driver"}}}
+
+        Validations.of(capacity).acknowledge(Acknowledgment(id="gpu-constructs::GPU002", reason="…"))
+
+    CDK writes what is acknowledged for a stack, or anything in it, into the cloud assembly. What is acknowledged for a
+    stage or the whole app is not in the assembly: only CDK's own report at synth knows it.
+    """
 
     def __init__(self, stacks: Stacks, inputs: Inputs) -> None:
         self._inputs = inputs
@@ -78,7 +88,7 @@ class Acknowledgements:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """A line for each id that is named in what was looked up, and that is the id of no rule any more."""
+        """A line for each id that is named in what was looked up, and that is no longer the id of a rule."""
         return what_became_of(self._named)
 
     def of(self, finding: Finding) -> Acknowledged | None:
@@ -161,7 +171,7 @@ class Report:
         values: With which values of a parameter something works, where that is not so with all.
         untried: How many values of parameters were not tried, by parameter: more than there is time
             for.
-        notes: A line for each id that what is accepted names, and that is the id of no rule any more.
+        notes: A line for each id that what is accepted names, and that is no longer the id of a rule.
         stacks: The stacks that the files define.
     """
 

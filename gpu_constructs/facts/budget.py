@@ -3,7 +3,7 @@
 Every limit is far above what AWS takes (1 MB a template, 500 resources, 200 parameters:
 https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/cloudformation-limits.html) and low enough that
 reading and judging 20 MiB of any input takes less than a minute and 1 GiB. What is beyond a limit is refused, or it is
-unknown and remarked. Limits of AWS itself are facts and stand in ``hardware`` or in a rule.
+unknown and remarked. Limits of AWS itself are facts and stand elsewhere in ``facts`` or in a rule.
 """
 
 from __future__ import annotations

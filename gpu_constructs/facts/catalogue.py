@@ -2,9 +2,9 @@
 
 Types that users declare are found by name, but are not in the lists of recorded types. They are laid over the
 catalogue for the process, or for one check: a fact like those of the data, for every look-up alike, so they are held
-here and not handed through every reader and every rule. The recorded ones are read from
-the package's own data on first use and kept. The accelerated types are a separate file, so that asking for a GPU type
-does not read the thousand types without one.
+here and not handed through every reader and every rule. The recorded ones are read from the package's own data on
+first use and kept. The accelerated types are a separate file, so that asking for a GPU type does not read the thousand
+types without one.
 """
 
 from __future__ import annotations

@@ -6,7 +6,8 @@ it starts no Node process.
 
 Where things are: `pool` and `host` say what can be launched, `purchase` and `group` how hosts are bought and scaled,
 `task` and `requirement` what is to run, `workload` how many of it and where, and which pool or task a name means,
-`origin` where each was written, `unknown` what is only known at deploy time.
+`calls` what starts work that ends, `origin` where each was written, `keys` which keys of templates are this library's
+own, `unknown` what is only known at deploy time.
 """
 
 from gpu_constructs.fleet.calls import (

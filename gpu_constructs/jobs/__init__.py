@@ -2,7 +2,7 @@
 
 `gpu_job` is the construct, on `started_job`, which is what starts it, with the inputs and schedules of `starts`.
 `job_run` is what each attempt runs and how often, `states` its state machine as plain data, `machine` the resource, and
-`data` where a job reads, writes and resumes.
+`data` where a job reads, writes and resumes. `batch` is the same on AWS Batch, `training` work over several hosts.
 """
 
 __all__ = []

@@ -1,7 +1,7 @@
 """How many hosts of one kind some tasks need together: first fit, the largest first.
 
 Hosts that are in the same state are one group, so that a thousand copies of one task take as long as one. A packing
-that was found is a proof that there is room; one that was not found is none that there is not, see `bounds`.
+that was found is a proof that there is room; one that was not found is none that there is not, see `proof`.
 
 What a host has and when a task may be placed on it:
 https://docs.aws.amazon.com/AmazonECS/latest/developerguide/task-placement.html

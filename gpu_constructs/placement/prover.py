@@ -1,7 +1,7 @@
 """Proves that everything that is to run has room at once, or that it has none.
 
-A workload's copies are split over the pools of its strategy (`strategy`), each pool packs what comes to it (`packing`)
-with what is certain (`readings`), and where that does not settle it, what is possible is asked whether there can be
+A workload's copies are split over the pools of its strategy (`reach`), each pool packs what comes to it (`packing`)
+with what is certain (`assumptions`), and where that does not settle it, what is possible is asked whether there can be
 room at all. The answer is yes where a packing was found with what is certain, no where no packing exists with what is
 possible, and unknown between the two.
 

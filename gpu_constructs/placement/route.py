@@ -1,7 +1,7 @@
 """Whether a task runs where it is sent: on one instance type, on a pool, on all pools that a workload sends it to.
 
 What ECS sees of a task and a host is `gpu_constructs.placement.fit`; what it does not see, or finds only once the host
-runs, is in `machine` and `needs`. `Destination.answer` and `Route.answer` take all of it together.
+runs, is in `machine`. `Destination.answer` and `Route.answer` take all of it together.
 """
 
 from __future__ import annotations

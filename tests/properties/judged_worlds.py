@@ -18,8 +18,8 @@ __all__ = ["Judgement", "checked", "disagreements", "is_not_worked_out", "truth_
 
 _ROOM = frozenset(
     {
-        *("GPU006", "GPU009", "GPU012", "GPU060", "GPU061", "GPU062", "GPU063", "GPU069", "GPU070", "GPU060"),
-        *("GPU071", "GPU061", "GPU080", "GPU080", "GPU083", "GPU084", "GPU218", "GPU042"),
+        *("GPU006", "GPU009", "GPU012", "GPU060", "GPU061", "GPU062", "GPU063", "GPU069", "GPU070", "GPU071"),
+        *("GPU080", "GPU083", "GPU084", "GPU218", "GPU042"),
     }
 )
 """Rules that say that something has no room, or may have none."""

@@ -44,8 +44,8 @@ PACK = "gpu_constructs.lint"
 
 CANNOT = frozenset(
     {
-        *("GPU027", "GPU028", "GPU032", "GPU033", "GPU060", "GPU061", "GPU062", "GPU063", "GPU067", "GPU060"),
-        *("GPU070", "GPU060", "GPU084"),
+        *("GPU027", "GPU028", "GPU032", "GPU033", "GPU060", "GPU061", "GPU062", "GPU063", "GPU067", "GPU070"),
+        "GPU084",
     }
 )
 """Rules about a task or its service that say that it runs nowhere, or not where it is sent."""
@@ -53,7 +53,7 @@ CANNOT = frozenset(
 CANNOT_ON_POOL = frozenset({"GPU052", "GPU054", "GPU058", "GPU310"})
 """Rules about a pool that say that no GPU task runs there, or none at all."""
 
-DOUBTS = frozenset({"GPU006", "GPU014", "GPU030", "GPU064", "GPU069", "GPU071", "GPU061", "GPU042"})
+DOUBTS = frozenset({"GPU006", "GPU014", "GPU030", "GPU064", "GPU061", "GPU069", "GPU071", "GPU042"})
 """Rules about a task or its service that say that it may not run, or not on every host that it may get."""
 
 

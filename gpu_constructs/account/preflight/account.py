@@ -28,12 +28,12 @@ from gpu_constructs.placement.reasons import listed
 _WHO = Call(service="sts", operation="GetCallerIdentity")
 
 
-def _questions_identity(scope: Scope) -> Iterator[Question]:
+def _identity_questions(scope: Scope) -> Iterator[Question]:
     if accounts := _accounts(scope.pools):
-        yield Question(subject=listed(accounts), read=partial(_read_identity, accounts, _accounts(scope.fleet.pools)))
+        yield Question(subject=listed(accounts), read=partial(_identity_found, accounts, _accounts(scope.fleet.pools)))
 
 
-def _read_identity(accounts: list[str], of_fleet: list[str], ask: Ask) -> Found:
+def _identity_found(accounts: list[str], of_fleet: list[str], ask: Ask) -> Found:
     own = ask(_WHO, {}).first.text("Account")
     others = [each for each in accounts if each != own]
     if not others:
@@ -77,7 +77,7 @@ ACCOUNT = Check(
         "all are, it differs"
     ),
     calls=(_WHO,),
-    questions=_questions_identity,
+    questions=_identity_questions,
     without="the files do not name an account",
 )
 """https://docs.aws.amazon.com/STS/latest/APIReference/API_GetCallerIdentity.html"""
@@ -88,7 +88,7 @@ _TRUNKING = "awsvpcTrunking"
 _ON = {"enabled", "on"}
 
 
-def _questions_settings(scope: Scope) -> Iterator[Question]:
+def _settings_questions(scope: Scope) -> Iterator[Question]:
     hosts = [each for each in scope.pools if each.kind in {PoolKind.AUTO_SCALING_GROUP, PoolKind.INSTANCE}]
     if hosts and any(each.network_mode == "awsvpc" for each in scope.fleet.tasks):
         yield Question(subject=_TRUNKING, read=partial(_trunking, hosts, scope.region))
@@ -124,7 +124,7 @@ SETTINGS = Check(
     question="does awsvpcTrunking give hosts the network interfaces that the tasks need?",
     reads="it is on where a host has fewer network interfaces for tasks of network mode awsvpc than GPUs",
     calls=(_SETTINGS,),
-    questions=_questions_settings,
+    questions=_settings_questions,
     without="no task of network mode awsvpc runs on these hosts",
 )
 """https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-account-settings.html"""

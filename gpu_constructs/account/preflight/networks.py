@@ -46,14 +46,14 @@ _INTERNET = "igw-"
 _OF_AGENT = ("ecs", "ecs-agent", "ecs-telemetry")
 
 
-def _questions(scope: Scope) -> Iterator[Question]:
+def _subnet_questions(scope: Scope) -> Iterator[Question]:
     for pool in scope.pools:
         # What the deploy makes needs nothing of the account.
         if not pool.subnets or not all(each.is_new for each in pool.subnets):
-            yield Question(subject=pool.name, read=partial(_read, pool, scope.pools, scope.region))
+            yield Question(subject=pool.name, read=partial(_subnets_found, pool, scope.pools, scope.region))
 
 
-def _read(pool: Pool, pools: Sequence[Pool], region: str, ask: Ask) -> Found:
+def _subnets_found(pool: Pool, pools: Sequence[Pool], region: str, ask: Ask) -> Found:
     ids = sorted(_ids(pool))
     if not ids:
         return unchecked("the files do not name its subnets by their ids")
@@ -212,7 +212,7 @@ SUBNETS = Check(
         "out, or endpoints for the ECS agent"
     ),
     calls=(SUBNETS_CALL, _TABLES, _ENDPOINTS, INSTANCES),
-    questions=_questions,
+    questions=_subnet_questions,
     without="the deploy makes all subnets",
 )
 """https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_Subnet.html"""

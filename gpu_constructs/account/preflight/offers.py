@@ -50,12 +50,12 @@ def subnets_of(ids: frozenset[str], ask: Ask) -> Mapping[str, Row]:
     return {each.text("SubnetId"): each for each in found}
 
 
-def _questions(scope: Scope) -> Iterator[Question]:
+def _type_questions(scope: Scope) -> Iterator[Question]:
     for pool in scope.pools:
-        yield Question(subject=pool.name, read=partial(_read, pool, scope.region))
+        yield Question(subject=pool.name, read=partial(_types_found, pool, scope.region))
 
 
-def _read(pool: Pool, region: str, ask: Ask) -> Found:
+def _types_found(pool: Pool, region: str, ask: Ask) -> Found:
     names = type_names(pool)
     if not names:
         return unchecked("which types it launches is not known before the deploy")
@@ -166,7 +166,7 @@ TYPES = Check(
         "known, every zone has to"
     ),
     calls=(_OFFERED, SUBNETS_CALL, _ZONES),
-    questions=_questions,
+    questions=_type_questions,
 )
 """https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeInstanceTypeOfferings.html"""
 
@@ -176,14 +176,14 @@ _WRITTEN = re.compile(r"(?:\{\{)?resolve:ssm:(/?[A-Za-z0-9_./-]{1,1024})(?::[0-9
 _AMI = re.compile(r"ami-[0-9a-f]{8,17}")
 
 
-def _questions_image_ids(scope: Scope) -> Iterator[Question]:
+def _image_questions(scope: Scope) -> Iterator[Question]:
     asked: dict[str, list[str]] = {}
     for pool in scope.pools:
         if (name := _parameter(pool)) is not None:
             asked.setdefault(name, []).append(pool.name)
     for name, pools in asked.items():
         yield Question(
-            subject=pools[0] if len(pools) == 1 else f"{len(pools)} pools", read=partial(_read_image_ids, name, scope)
+            subject=pools[0] if len(pools) == 1 else f"{len(pools)} pools", read=partial(_image_found, name, scope)
         )
 
 
@@ -195,7 +195,7 @@ def _parameter(pool: Pool) -> str | None:
     return found[1] if found else None
 
 
-def _read_image_ids(name: str, scope: Scope, ask: Ask) -> Found:
+def _image_found(name: str, scope: Scope, ask: Ask) -> Found:
     page = ask(_PARAMETERS, {"Names": [name]}).first
     values = [each.text("Value") for each in page.rows("Parameters") if each.text("Name") == name]
     if values and _AMI.fullmatch(values[0]):
@@ -211,10 +211,10 @@ def _read_image_ids(name: str, scope: Scope, ask: Ask) -> Found:
 
 IMAGES = Check(
     id="images",
-    question="do the parameters resolve from which hosts take their machine image?",
+    question="do the parameters that name machine images resolve?",
     reads="a parameter with the id of an AMI",
     calls=(_PARAMETERS,),
-    questions=_questions_image_ids,
+    questions=_image_questions,
     without="no pool takes its image from a parameter",
 )
 """https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_GetParameters.html"""

@@ -63,11 +63,11 @@ def block_questions(scope: Scope) -> Iterator[Question]:
             families.setdefault(_family(pool.instance_types[0].name), []).append(pool)
     for family, pools in families.items():
         yield Question(
-            subject=f"Capacity Blocks of {family}", read=partial(_read_block_quotas, family, pools, scope.region)
+            subject=f"Capacity Blocks of {family}", read=partial(_block_quota_found, family, pools, scope.region)
         )
 
 
-def _read_block_quotas(family: str, pools: Sequence[Pool], region: str, ask: Ask) -> Found:
+def _block_quota_found(family: str, pools: Sequence[Pool], region: str, ask: Ask) -> Found:
     code = _CODES.get(family) or _code_by_name(family, ask)
     if not code:
         return unchecked(f"Service Quotas lists no quota {_NAME.format(family)}")
@@ -156,17 +156,17 @@ _LETTERS = re.compile(r"[a-z]+")
 _NOT_COUNTED = "the hosts that run now are not counted"
 
 
-def _questions(scope: Scope) -> Iterator[Question]:
+def _quota_questions(scope: Scope) -> Iterator[Question]:
     names = {each.name for each in scope.pools}
     for need in scope.plan.quotas:
         if need.quota.place.region == scope.region and names.issuperset(need.pools):
             pools = [each for each in scope.pools if each.name in need.pools]
-            read = partial(_read, need, pools, scope.region)
+            read = partial(_quota_found, need, pools, scope.region)
             yield Question(subject=f"{need.quota.group} {need.quota.way}", read=read)
     yield from block_questions(scope)
 
 
-def _read(need: QuotaNeed, pools: Sequence[Pool], region: str, ask: Ask) -> Found:
+def _quota_found(need: QuotaNeed, pools: Sequence[Pool], region: str, ask: Ask) -> Found:
     code, value = need.quota.code, quota(ask, need.quota.code)
     has = f"quota {code} is {value:,g} vCPUs{f' ({need.quota.doubt})' if need.quota.doubt else ''}"
     is_open = isinstance(need.maximum, Unknown)
@@ -230,7 +230,7 @@ QUOTAS = Check(
         "the value that the account has, else the default of AWS, against the vCPUs of the plan and of what runs now"
     ),
     calls=(*QUOTA_CALLS, INSTANCES, *BLOCK_QUOTA_CALLS),
-    questions=_questions,
+    questions=_quota_questions,
     without="no hosts count against one",
 )
 """https://docs.aws.amazon.com/servicequotas/2019-06-24/apireference/API_GetServiceQuota.html"""

@@ -78,14 +78,14 @@ _ALIVE = {_ACTIVE, "scheduled"}
 _LINUX, _WINDOWS = "Linux/UNIX", "Windows"
 
 
-def _questions(scope: Scope) -> Iterator[Question]:
+def _reservation_questions(scope: Scope) -> Iterator[Question]:
     for pool in scope.pools:
         named = pool.bought.reservation
         if pool.bought.option in BOUGHT_IN_ADVANCE or (named is not None and named.comes_first):
-            yield Question(subject=pool.name, read=partial(_read, pool, scope.pools, scope.region))
+            yield Question(subject=pool.name, read=partial(_reservations_found, pool, scope.pools, scope.region))
 
 
-def _read(pool: Pool, pools: Sequence[Pool], region: str, ask: Ask) -> Found:
+def _reservations_found(pool: Pool, pools: Sequence[Pool], region: str, ask: Ask) -> Found:
     if not _is_said(pool):
         return unchecked("which Capacity Reservation it runs in is only known after the deploy")
     found = _rows(pool, ask)
@@ -230,7 +230,7 @@ RESERVATIONS = Check(
         "the pools that have no others; less those in use by hosts that are not of these pools"
     ),
     calls=(*RESERVATION_CALLS, INSTANCES, _OFFERINGS),
-    questions=_questions,
+    questions=_reservation_questions,
     without="no pool is in a reservation",
 )
 """https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CapacityReservation.html"""
@@ -245,13 +245,13 @@ _HOURS = 24
 _NO_ROOM = "CapacityBlockDescribeLimitExceeded"
 
 
-def _questions_of_offers(scope: Scope) -> Iterator[Question]:
+def _offer_questions(scope: Scope) -> Iterator[Question]:
     for pool in scope.pools:
         if pool.bought.option is PurchaseOption.CAPACITY_BLOCK:
-            yield Question(subject=pool.name, read=partial(_read_offer, pool, scope.region))
+            yield Question(subject=pool.name, read=partial(_offer_found, pool, scope.region))
 
 
-def _read_offer(pool: Pool, region: str, ask: Ask) -> Found:
+def _offer_found(pool: Pool, region: str, ask: Ask) -> Found:
     if isinstance(pool.max_instances, Unknown) or pool.max_instances < 1:
         return unchecked("how many hosts it can have is not known")
     return offered(pool, pool.max_instances, region, ask)
@@ -348,7 +348,7 @@ BLOCK_OFFERINGS = Check(
     question="which Capacity Block does AWS offer for the hosts at MaxSize?",
     reads="the first that AWS offers from a day before the hosts start, for the time that they run, or for 24 hours",
     calls=(_OFFERINGS,),
-    questions=_questions_of_offers,
+    questions=_offer_questions,
     without="no pool is in a Capacity Block",
     on_request=True,
 )

@@ -10,8 +10,10 @@
     found.quotas                                       # vCPUs by quota code
 
 What is not known is said and never counted as 0. Where things are: `fleet_plan` makes the plan of a fleet out of what
-`host_price` says hosts cost and `host_counts` how many there are, `plan_difference` compares two plans, and `in_words`
-puts one into words. `model_shapes` has published shapes of models, and `model_memory` the GPU memory that they need.
+`host_price` says hosts cost, `host_counts` how many there are, and `deployment` how many a deployment needs.
+`budget_verdict` holds a plan against a budget, `plan_difference` compares two plans, and `in_words` puts one into
+words. `updates` says what AWS refuses or replaces, by the `update_table`. `model_shapes` has published shapes of
+models, and `model_memory` the GPU memory that they need.
 """
 
 from __future__ import annotations

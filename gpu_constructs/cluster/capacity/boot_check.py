@@ -132,7 +132,7 @@ class GpuCount(HostPart):
         return replace(pool, group=replace(pool.group, checks_gpus=self.is_asked))
 
     def require_possible(self, pool: Pool) -> None:
-        """Refuses to count an unknown number of GPUs; rules GPU193 and GPU193 know the rest.
+        """Refuses to count an unknown number of GPUs; rule GPU193 decides the rest.
 
         Raises:
             IncompatibleError: A type is only known at deploy time.

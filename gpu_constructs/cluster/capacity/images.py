@@ -178,7 +178,7 @@ class GpuMachineImage:
                 f"expects a list of InstanceType, got {shown(instance_types)}",
                 argument="instance_types",
                 value=instance_types,
-                fix="[hardware.instance_type('g6.xlarge')]; add_capacity takes names, and finds the image by itself",
+                fix="[facts.instance_type('g6.xlarge')]; add_capacity takes names, and finds the image by itself",
             )
         rows = {row.name: (row, each) for each in instance_types for row in (default_image(each),)}
         if len(rows) > 1:

@@ -10,7 +10,7 @@ since user data would wait for itself.
 
 Bottlerocket: `apiclient ephemeral-storage` in a bootstrap command, which runs at every boot before the containers
 (https://bottlerocket.dev/en/os/latest/concepts/bootstrap-commands/). It binds the system's own directories only
-(`allowed_bind_dirs` in github.com/bottlerocket-os/bottlerocket-core-kit, apiserver), so there is no path for scratch
+(``allowed_bind_dirs`` in github.com/bottlerocket-os/bottlerocket-core-kit, apiserver), so there is no path for scratch
 data. Both read on 2026-11-21.
 
 EC2 encrypts NVMe instance stores in hardware (``EncryptionSupport: required`` of DescribeInstanceTypes).

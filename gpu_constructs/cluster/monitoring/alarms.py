@@ -30,7 +30,7 @@ class PlannedAlarm:
     """One alarm to define.
 
     Attributes:
-        id: Its construct id; that of a capacity begins with the id of that.
+        id: Construct id; that of a capacity's alarm begins with the capacity's id.
         says: What is the case when it goes off.
         runbook: What to do then, in a line.
         formula: What it watches.

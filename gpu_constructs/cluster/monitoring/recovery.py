@@ -1,11 +1,10 @@
 """Hosts whose GPUs fail are drained and replaced, within a daily budget, and a topic gets a message of each step.
 
-The state machine that takes a host out of its cluster and has it replaced, in the Amazon States Language.
-
-It starts with an event: a GPU failed, or EC2 is about to take a Spot host. `which_host` reads the event, looks whether
-the host is one of ours, and takes one of the day's replacements. `draining` empties the host, and `replacement` has it
-replaced. Each execution holds its host: a second one for the same host stops the tasks on another GPU that failed, or
-ends without doing anything. One that fails lets its host go, so that the next event begins again.
+A state machine, in the Amazon States Language, takes a host out of its cluster and has it replaced. It starts with an
+event: a GPU failed, or EC2 is about to take a Spot host. `which_host` reads the event, looks whether the host is one of
+ours, and takes one of the day's replacements. `draining` empties the host, and here it is replaced. Each execution
+holds its host: a second one for the same host stops the tasks on another GPU that failed, or ends without doing
+anything. One that fails lets its host go, so that the next event begins again.
 """
 
 from __future__ import annotations

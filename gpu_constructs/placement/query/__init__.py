@@ -1,8 +1,7 @@
 """The ECS cluster query language: which hosts does a ``memberOf`` placement constraint accept?
 
 An expression is read from text (`parse`), printed (`render`) and judged for a host: `evaluate`, and `judge` with the
-reasons of what cannot be known.
-``parse(render(query)) == query`` for every expression.
+reasons of what cannot be known. ``parse(render(query)) == query`` for every expression.
 
 https://docs.aws.amazon.com/AmazonECS/latest/developerguide/cluster-query-language.html
 """

@@ -10,7 +10,7 @@ and task-placement-constraints.html):
 
 What it leaves open is answered only where every reading gives the same answer, else it is unknown with the reason, such
 as the order of attribute values. When a host registers, and which tasks run on it, is unknown before the deploy. A
-pattern has to match the whole value, see `pattern`.
+pattern has to match the whole value, see `subjects`.
 """
 
 from __future__ import annotations

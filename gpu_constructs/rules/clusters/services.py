@@ -85,9 +85,7 @@ def comes_after_providers(context: Context) -> Problems:
             yield Problem(
                 about=workload,
                 message=f"{workload.name} may be created before its cluster has the capacity providers, "
-                + (
-                    "and ECS refuses it then" if has_own else "gets launch type EC2 then, and ECS starts no host for it"
-                ),
+                + ("and ECS refuses it then" if has_own else "gets launch type EC2 then, for which ECS starts no host"),
                 fix="DependsOn the AWS::ECS::ClusterCapacityProviderAssociations",
                 property_name="DependsOn",
             )
@@ -95,7 +93,7 @@ def comes_after_providers(context: Context) -> Problems:
 
 @error(
     "GPU262",
-    question="do the namespace and the ports exist by which Service Connect knows a service?",
+    question="does Service Connect find the namespace and the ports of a service?",
     because="a service in Service Connect has a namespace, its own or the default one of its cluster, and a port is "
     "known by the name of a port mapping; ECS refuses a service without a namespace, and one that names another port",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ServiceConnectService.html",

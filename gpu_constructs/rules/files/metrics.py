@@ -36,7 +36,7 @@ _OF_THE_AGENT: Final = "nvidia_smi_utilization_gpu of the CloudWatch agent"
 
 @error(
     "GPU376",
-    question="do the hosts of a cluster have the GPU metrics that are read of them?",
+    question="do the hosts have the GPU metrics that alarms and policies read?",
     because="ECS itself counts the GPUs that a cluster reserves and does not measure their use, and AWS lists the GPU "
     "metrics of Container Insights as available only on ECS Managed Instances: CloudWatch accepts any other name, and "
     "the alarm or the scaling policy never gets a value",

@@ -1,6 +1,7 @@
-"""Instance types: do they exist, go together in one pool, and carry GPUs that ECS hands out?
+"""Instance types: do they exist, go together in one pool, carry GPUs, and do requirements select any?
 
-And instance requirements, by which ECS Managed Instances and Auto Scaling groups choose types: do they select any?
+ECS hands out the GPUs of some types only. By instance requirements, ECS Managed Instances and Auto Scaling groups
+choose types themselves.
 """
 
 from __future__ import annotations

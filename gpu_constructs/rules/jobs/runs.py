@@ -1,7 +1,7 @@
 """Runs of GPU tasks that end: does each state end, does each override fit its task, and do checkpoints survive?
 
-And gangs on hosts of ECS, whose tasks wait for each other. ECS starts each task by itself, so what came first waits
-for the others on hosts that are paid for.
+The tasks of a gang wait for each other. ECS starts each task by itself, so what came first waits for the others on
+hosts that are paid for.
 """
 
 from __future__ import annotations

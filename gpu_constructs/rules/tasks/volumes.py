@@ -20,8 +20,8 @@ _SETTING = "EFSVolumeConfiguration"
     question="is a file system of EFS mounted with settings that go together, and with its policy?",
     because="through an access point the root directory is that of the access point, and an access point or the task "
     "role is only used with encryption in transit, so that the task definition is refused; a file system with a policy "
-    "lets in those alone whom the policy allows to mount it, and a client without IAM is none of the roles in it, so "
-    "that the mount is denied and the task or job does not start",
+    "admits only clients that it allows; without IAM a client has no role, so that the mount is denied and the task or "
+    "job does not start",
     softer="where the policy of the file system alone speaks against the mount",
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_EFSAuthorizationConfig.html",
 )

@@ -40,7 +40,7 @@ class ModelServer:
     """A model server, for `GpuTaskDefinition.add_model_server`.
 
     Made by a class method for each server that many people run, whose facts and sources are in
-    ``hardware/data/servers.json``, or directly for your own server::
+    ``facts/data/servers.json``, or directly for your own server::
 
         ModelServer(name="mine", image=image, port=9000, health_path="/ready", health_check_grace_seconds=300)
 

@@ -1,7 +1,7 @@
-"""Clusters: what each is called, which capacity providers it has, and where its tasks go by default.
+"""Clusters: what each is called, its capacity providers, where its tasks go by default, and what is created after it.
 
-And the order of resources: CloudFormation creates one after those that it refers to or depends on, and the others at
-the same time: https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-attribute-dependson.html
+CloudFormation creates a resource after those that it refers to or depends on, and the others at the same time:
+https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-attribute-dependson.html
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Networks: which endpoints hosts lack that have no other way to AWS, as far as templates show a VPC.
+"""Networks as far as templates show them: missing endpoints, zones of subnets, and whose hosts share machines.
 
-And subnets: their zones, as far as they are written, and whose hosts share their machines.
+Endpoints are missing where hosts have no other way to AWS.
 """
 
 from __future__ import annotations

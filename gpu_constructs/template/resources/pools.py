@@ -1,8 +1,7 @@
-"""Pools: Auto Scaling groups with or without a capacity provider, Managed Instances, and single instances.
+"""Pools: Auto Scaling groups, ECS Managed Instances, single instances, and hosts that the files only mention.
 
-And hosts that the files mention and do not describe: they may be in a cluster too, and take what its pools do not.
-
-A capacity provider of ECS Managed Instances: ECS chooses types and image by what a host must be.
+Hosts that the files mention and do not describe may be in a cluster too, and take what its pools do not.
+With a capacity provider of ECS Managed Instances, ECS chooses types and image by what a host must be.
 
 https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-capacity-providers-concept.html
 """

@@ -1,9 +1,6 @@
-"""A service: which task it runs, how many, and where.
+"""A service: which task it runs, how many copies and where, and what their number follows.
 
 https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-ecs-service.html
-
-And service auto scaling: how many copies of a service there may be, and what their number follows.
-
 https://docs.aws.amazon.com/autoscaling/application/APIReference/API_RegisterScalableTarget.html
 """
 

@@ -1,10 +1,10 @@
-"""How a state that runs a task ends: its time limits, its retries, and the way from its failure back to it.
+"""States that run tasks: how each ends, and which of them start a gang, whose tasks wait for each other.
+
+A state ends by its time limits and its retries, and there may be a way from its failure back to it.
 
 https://docs.aws.amazon.com/step-functions/latest/dg/concepts-error-handling.html
 
-And gangs that a state machine starts on ECS: tasks of one start that wait for each other.
-
-ECS and Step Functions have no word for them. They are branches of a parallel state, iterations of a map or copies of
+ECS and Step Functions have no word for gangs. They are branches of a parallel state, iterations of a map or copies of
 one call of RunTask, whose tasks are told of each other: by variables of torchrun, of ``torch.distributed`` or of a
 multi-node job of AWS Batch, or by arguments of torchrun.
 

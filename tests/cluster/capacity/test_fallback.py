@@ -128,7 +128,7 @@ def test_services_fill_the_first_together(site: Site) -> None:
     services[0].scale(by=[queue_of(site)], max_tasks=6)
     written = [each["CapacityProviderStrategy"][0]["Base"] for each in site.properties("AWS::ECS::Service")]
     assert written == [shares(each)[0][0] for each in services] == [3, 1, 0]
-    assert site.findings("GPU080") == site.findings("GPU080") == []
+    assert site.findings("GPU080") == []
 
 
 @given(st.lists(st.builds(part, st.integers(1, 9), st.none() | st.integers(0, 20)), min_size=1, max_size=5))

@@ -70,5 +70,5 @@ def test_a_constraint_on_zones_and_subnets_is_held_against_those_of_the_hosts(
     pool = replace(a_pool("g6.xlarge", region="eu-west-1"), subnets=subnets)
     constraints = tuple(each for text in expressions for each in where(text))
     fleet = running_on(pool, task=a_task("1"), constraints=constraints)
-    asked = [find_rule(each) for each in ("GPU070", "GPU070", "GPU071", "GPU229", "GPU060", "GPU061", "GPU042")]
+    asked = [find_rule(each) for each in ("GPU070", "GPU071", "GPU229", "GPU060", "GPU061", "GPU042")]
     assert [each.rule for each in check(fleet, rules=asked)] == ([rule] if rule else [])
