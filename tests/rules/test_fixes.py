@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from gpu_constructs.facts.budget import one_call
-from gpu_constructs.fleet import UNKNOWN, Container, Fleet, Pool, ProviderList, ResourceRequirement, Task
+from gpu_constructs.fleet import UNKNOWN, Container, Fleet, Origin, Pool, ProviderList, ResourceRequirement, Task
 from gpu_constructs.rules import Problem, catalogue, check, error
 from gpu_constructs.rules.finding import Way
-from tests.rules.given import a_pool, a_task, mps, of_image, on_launch_type, running_on
+from tests.rules.given import a_pool, a_task, member_of, mps, of_image, on_launch_type, running_on, unpriced
 
 NGINX = Task(name="nginx", containers=(Container(name="web", cpu=256, memory_limit_mib=512),))
 
@@ -51,6 +51,23 @@ def test_less_memory_is_what_a_host_is_sure_to_register() -> None:
     told = fixes(running_on(a_pool("g6.xlarge"), task=with_memory(20_000, "1")))["GPU060"]
     assert told.endswith("or memory no higher than 15155 MiB")
     assert "GPU006" not in fixes(running_on(a_pool("g6.xlarge"), task=with_memory(15_155, "1")))
+
+
+@pytest.mark.parametrize(
+    ("asked", "hosts", "told"),
+    [
+        ("== g5.xlarge", "g6.xlarge", "hosts of a type such as g5.xlarge"),
+        ("in [g5.12xlarge, g5.48xlarge]", "g6.xlarge", "hosts of a type such as g5.12xlarge"),
+        ("== c7i.large", "g6.xlarge", "hosts of a type such as g6.xlarge, in its placement constraint too"),
+    ],
+)
+def test_the_type_that_a_constraint_asks_for_is_the_fix_where_it_can_run_the_task(
+    asked: str, hosts: str, told: str
+) -> None:
+    only = (member_of(f"attribute:ecs.instance-type {asked}"),)
+    task = replace(with_memory(4096, "1"), constraints=only, origin=Origin(resource="Task", file="task.json"))
+    found = check(Fleet(pools=(a_pool(hosts),), tasks=(task,), is_whole=True))
+    assert [unpriced(each.fix) for each in found if each.rule == "GPU061"] == [told]
 
 
 def test_no_image_is_told_where_none_drives_both_architectures() -> None:

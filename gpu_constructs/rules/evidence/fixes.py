@@ -36,6 +36,8 @@ from gpu_constructs.placement import (
     profile_of,
     runs_somewhere,
 )
+from gpu_constructs.placement.query import evaluate, host_of
+from gpu_constructs.rules.evidence.expressions import joined, readable
 from gpu_constructs.rules.finding import Way, Ways, one_way
 from gpu_constructs.rules.words import Text, Word, and_list
 
@@ -81,7 +83,7 @@ def asking_less(task: Task, pool: Pool, found: Fit) -> tuple[Way, ...]:
 
 
 def hosts_for(task: Task, pool: Pool, what: str, *, of_other_families: bool = False) -> tuple[Way, ...]:
-    """Types that can run a task, the nearest first: each with its price, where that is known.
+    """Types that can run a task, first those that its placement constraints ask for: each with its price, if known.
 
     Args:
         task: What is to run.
@@ -91,7 +93,12 @@ def hosts_for(task: Task, pool: Pool, what: str, *, of_other_families: bool = Fa
     """
     old = {each.family for each in pool.instance_types} if of_other_families else ()
     types = [each for each in alternatives(task, like=pool) if each.family not in old]
-    return tuple(_as(task, pool, each, what) for each in types[:_MOST_TYPES])
+    lists = tuple(each for each in task.constraints if each not in without_type_lists(task.constraints))
+    query = joined(readable(lists))
+    asked = [each for each in types if query is not None and evaluate(query, host_of(each)) is not False]
+    others = [each for each in types if each not in asked]
+    ways = (_as(task, pool, each, what, is_asked=each in asked) for each in (*asked, *others)[:_MOST_TYPES])
+    return tuple(ways)
 
 
 def such_as(task: Task) -> str:
@@ -100,9 +107,9 @@ def such_as(task: Task) -> str:
     return f", such as {types[0]}" if types else ""
 
 
-def _as(task: Task, pool: Pool, instance_type: InstanceType, what: str) -> Way:
+def _as(task: Task, pool: Pool, instance_type: InstanceType, what: str, *, is_asked: bool) -> Way:
     new = of_types(pool, (instance_type,))
-    kept = without_type_lists(task.constraints)
+    kept = task.constraints if is_asked else without_type_lists(task.constraints)
     # The constructs write such a list themselves.
     listed = len(kept) < len(task.constraints) and task.origin is not None and task.origin.file is not None
     old, image = pool.image, new.image
@@ -212,7 +219,8 @@ def _less(task: Task, pool: Pool, found: Fit) -> Ways:
         return one_way(text, less)
     if any(each.kind is ObstacleKind.DAEMONS for each in found.obstacles) and demand_of(task).host_ports:
         return ((Way(text="another host port, or a dynamic one (0)"),),)
-    if not most and pool.shape is not None and task.wants_gpu:
+    is_of_parts = any(each.kind is ObstacleKind.GPU_PART for each in found.obstacles)
+    if not most and pool.shape is not None and is_of_parts:
         part = pool.shape.partition
         if part == 1:
             return ((Way(text="whole GPUs"),),)
