@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from gpu_constructs.cluster.capacity.gpu_capacity import GpuCapacity as GpuCapacity
     from gpu_constructs.cluster.capacity.gpu_capacity import ImportedGpuCapacity as ImportedGpuCapacity
     from gpu_constructs.cluster.capacity.host_mounts import HostMount as HostMount
-    from gpu_constructs.cluster.capacity.host_replacement import HostReplacement as HostReplacement
     from gpu_constructs.cluster.capacity.images import GpuMachineImage as GpuMachineImage
     from gpu_constructs.cluster.capacity.network import HostNetwork as HostNetwork
     from gpu_constructs.cluster.capacity.plan import CapacityChoice as CapacityChoice
     from gpu_constructs.cluster.capacity.purchase import Purchase as Purchase
+    from gpu_constructs.cluster.capacity.scaling import HostReplacement as HostReplacement
     from gpu_constructs.cluster.capacity.scaling import HostScaling as HostScaling
     from gpu_constructs.cluster.capacity.scaling import WarmHosts as WarmHosts
     from gpu_constructs.cluster.capacity.several import FallbackCapacity as FallbackCapacity
@@ -104,7 +104,7 @@ _HOME = {
     "HostMount": "cluster.capacity.host_mounts",
     "HostNeed": "cluster.managed.options",
     "HostNetwork": "cluster.capacity.network",
-    "HostReplacement": "cluster.capacity.host_replacement",
+    "HostReplacement": "cluster.capacity.scaling",
     "HostScaling": "cluster.capacity.scaling",
     "HostStorage": "cluster.capacity.storage",
     "ImportedGpuCapacity": "cluster.capacity.gpu_capacity",

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 import aws_cdk as cdk
 
 from gpu_constructs.check.planning import plan
-from gpu_constructs.check.planning.budget_verdict import BUDGET, BUDGET_NOT_KNOWN, findings_of, verdict
-from gpu_constructs.check.planning.in_words import summary
+from gpu_constructs.check.planning.in_words import BUDGET, BUDGET_NOT_KNOWN, findings_of, summary, verdict
 from gpu_constructs.check.report import check_files, report_in
 from gpu_constructs.fleet import METADATA_KEY, Origin
 from gpu_constructs.rules import Finding, Rule, Severity, catalogue

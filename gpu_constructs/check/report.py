@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
 
-from gpu_constructs.check.described_hosts import with_hosts
+from gpu_constructs.check.configuration import with_hosts
 from gpu_constructs.check.other_values import (
     OtherValue,
     Trial,

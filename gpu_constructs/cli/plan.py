@@ -12,8 +12,7 @@ from itertools import chain
 
 from gpu_constructs.check.configuration import Configuration, found_configuration
 from gpu_constructs.check.planning import FleetPlan, plan
-from gpu_constructs.check.planning.budget_verdict import BudgetVerdict, verdict
-from gpu_constructs.check.planning.in_words import about_prices
+from gpu_constructs.check.planning.in_words import BudgetVerdict, about_prices, verdict
 from gpu_constructs.check.planning.plan_difference import PlanDifference, Row, Status, difference
 from gpu_constructs.check.planning.updates import RefusedUpdate, update_of
 from gpu_constructs.check.report import Report

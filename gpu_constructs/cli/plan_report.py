@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gpu_constructs.check.planning.budget_verdict import BudgetVerdict
 from gpu_constructs.check.planning.fleet_plan import UNPLANNED, FleetPlan, Level, PoolPlan, QuotaNeed
 from gpu_constructs.check.planning.host_price import HOURS_A_MONTH, Usd
 from gpu_constructs.check.planning.in_words import (
     NOT_KNOWN,
+    BudgetVerdict,
     about_prices,
     amount,
     cost_of_level,

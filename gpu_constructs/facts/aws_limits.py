@@ -1,4 +1,4 @@
-"""Limits of the AWS services: what ECS, Auto Scaling, EC2 and AWS Batch accept, each with the page that states it.
+"""What AWS services accept, launch and send: limits, ECS Managed Instances, events; each with the page that states it.
 
 Unless a line says otherwise, a limit is from the API model of botocore 1.44.5, which the API reference repeats.
 """
@@ -288,3 +288,78 @@ P6-B200 has 10 such devices, 8 of EFA, and no page says which numbers these have
 def may_have_trunk(instance_type: InstanceType) -> bool:
     """Whether ``awsvpcTrunking`` may give a host more network interfaces: ECS does not support it on some types."""
     return instance_type.family not in _WITHOUT_TRUNK
+
+
+# The three tables: the property as CloudFormation spells it, and its name on the page
+# https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-tasks-services.html, read on 2026-11-21.
+# The list gets shorter over time: an older copy has dockerLabels too.
+TASK_SETTINGS_REFUSED: Mapping[str, str] = {
+    "EphemeralStorage": "ephemeralStorage",
+    "InferenceAccelerators": "inferenceAccelerators",
+    "IpcMode": "ipcMode",
+    "ProxyConfiguration": "proxyConfiguration",
+}
+"""Settings of a task definition that are not valid on Managed Instances."""
+
+VOLUME_SETTINGS_REFUSED: Mapping[str, str] = {
+    "DockerVolumeConfiguration": "dockerVolumeConfiguration",
+    "FSxWindowsFileServerVolumeConfiguration": "fsxWindowsFileServerVolumeConfiguration",
+    "Host.SourcePath": "sourcePath",
+}
+"""Settings of a volume that are not valid there."""
+
+CONTAINER_SETTINGS_REFUSED: Mapping[str, str] = {
+    "DisableNetworking": "disableNetworking",
+    "DnsSearchDomains": "dnsSearchDomains",
+    "DnsServers": "dnsServers",
+    "DockerSecurityOptions": "dockerSecurityOptions",
+    "ExtraHosts": "extraHosts",
+    "Hostname": "hostname",
+    "Links": "links",
+    "LinuxParameters.MaxSwap": "maxSwap",
+    "LinuxParameters.SharedMemorySize": "sharedMemorySize",
+    "LinuxParameters.Swappiness": "swappiness",
+    "LinuxParameters.Tmpfs": "tmpfs",
+}
+"""Settings of a container that are not valid there."""
+
+_TOO_SMALL = frozenset({"nano", "micro"})
+
+
+def is_managed_size(instance_type: InstanceType) -> bool:
+    """Whether a type is large enough: "More than 1 vCPU", and "not nano or micro"."""
+    return instance_type.vcpus > 1 and instance_type.size not in _TOO_SMALL
+
+
+def may_be_managed(instance_type: InstanceType) -> bool:
+    """Whether Managed Instances are known to launch a type."""
+    return is_managed_size(instance_type) and (
+        instance_type.accelerators is None or instance_type.traits.managed_instances is True
+    )
+
+
+TASK_STATE = "ECS Task State Change"
+"""https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs_task_events.html"""
+HOST_HEALTH = "ECS Container Instance Health Change"
+"""https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs_container_instance_health_events.html"""
+SERVICE_ACTION = "ECS Service Action"
+"""https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs_service_events.html"""
+DEPLOYMENT_STATE = "ECS Deployment State Change"
+"""https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs_service_deployment_events.html"""
+
+SPOT_WARNING = "EC2 Spot Instance Interruption Warning"
+"""https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-instance-termination-notices.html"""
+REBALANCE_RECOMMENDATION = "EC2 Instance Rebalance Recommendation"
+"""https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/rebalance-recommendations.html"""
+BLOCK_WARNINGS = ("Capacity Block Expiration Warning", "Capacity Block Reservation Expiration Warning")
+"""EC2 sends it 40 minutes before a Capacity Block ends. Editions of its page have one name or the other.
+
+https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-blocks-monitor.html
+"""
+
+LOST_HOST = ("InfrastructureHealth", "SpotInterruption", "TerminationNotice")
+"""Stop codes of a task whose host is gone: https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_Task.html"""
+NOT_STARTED = "TaskFailedToStart"
+"""The stop code of a task that ended before its containers ran."""
+PLACEMENT_FAILURE = "SERVICE_TASK_PLACEMENT_FAILURE"
+"""The name of a service's event that a task could not be placed."""

@@ -7,8 +7,8 @@ from enum import Enum
 from functools import lru_cache
 
 from gpu_constructs.facts import Architecture, InstanceType, accelerated, general
+from gpu_constructs.facts.aws_limits import may_be_managed
 from gpu_constructs.facts.catalogue import declared_types
-from gpu_constructs.facts.managed_instances import may_be_managed
 from gpu_constructs.facts.names import MANUFACTURERS, TYPES, accelerator_name, matches
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet.origin import Subnet

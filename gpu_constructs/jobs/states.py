@@ -27,8 +27,8 @@ from gpu_constructs.cdk.state_parts import (
     text_is,
     text_matches,
 )
-from gpu_constructs.cluster.monitoring.metrics import PASSED_ITS_TIME_LIMIT, STOPPED_BY_RECOVERY
-from gpu_constructs.facts.aws_events import LOST_HOST, NOT_STARTED
+from gpu_constructs.cluster.monitoring.events import PASSED_ITS_TIME_LIMIT, STOPPED_BY_RECOVERY
+from gpu_constructs.facts.aws_limits import LOST_HOST, NOT_STARTED
 from gpu_constructs.jobs.job_run import ATTEMPT, CHECKPOINTS, INPUT, NAME, JobRetries, JobRun
 
 OUR_GROUP = "States.Format('job:{}', $$.Execution.Name)"

@@ -13,9 +13,9 @@ from itertools import zip_longest
 
 from gpu_constructs.facts import InstanceType
 from gpu_constructs.facts.drivers import most_gpu_memory_mib
+from gpu_constructs.facts.values import by_identity
 from gpu_constructs.fleet import Pool, Unknown, known
 from gpu_constructs.placement.demand import Demand
-from gpu_constructs.placement.memo import by_identity
 from gpu_constructs.placement.packing import Need, Room, room_beside
 from gpu_constructs.placement.pool_profile import (
     PoolProfile,

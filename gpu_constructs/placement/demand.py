@@ -9,9 +9,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from gpu_constructs.facts import Architecture
-from gpu_constructs.facts.values import dataclass
+from gpu_constructs.facts.values import by_identity, dataclass
 from gpu_constructs.fleet import GPU, NEURON_DEVICE, PlacementConstraint, Scheduler, Task, Unknown, known
-from gpu_constructs.placement.memo import by_identity
 
 MEMBER_OF = "memberOf"
 LOG_DRIVER = "logging-driver."

@@ -15,6 +15,7 @@ from dataclasses import replace
 
 from gpu_constructs.facts import Vendor
 from gpu_constructs.facts.aws_limits import FARGATE_PROVIDERS
+from gpu_constructs.facts.values import by_identity
 from gpu_constructs.fleet import (
     UNKNOWN,
     ComputeEnvironment,
@@ -30,7 +31,6 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.placement.demand import Demand, demand_of
 from gpu_constructs.placement.fit import fit_demand
-from gpu_constructs.placement.memo import by_identity
 from gpu_constructs.placement.pool_profile import PoolProfile, profile_of
 from gpu_constructs.placement.reach import (
     EC2_LAUNCH_TYPES,

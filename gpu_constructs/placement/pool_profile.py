@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 
 from gpu_constructs.facts import Architecture, InstanceType
 from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU, MAX_USER_DATA_BYTES, RESERVED_PORTS
-from gpu_constructs.facts.values import dataclass
+from gpu_constructs.facts.values import Identical, by_identity, dataclass
 from gpu_constructs.fleet import (
     INSTANCE_ATTRIBUTES,
     RESERVED_TCP,
@@ -24,7 +24,6 @@ from gpu_constructs.fleet import (
     UserData,
 )
 from gpu_constructs.placement.demand import LOG_DRIVER, Demand
-from gpu_constructs.placement.memo import Identical, by_identity
 from gpu_constructs.placement.query import SUBNET, ZONE, AttributeValue, Beginning, Host, host_of
 
 ASSUMED_RESERVE_MIB = 256

@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from gpu_constructs.facts.budget import work
-from gpu_constructs.facts.values import dataclass
+from gpu_constructs.facts.values import by_identity, dataclass
 from gpu_constructs.fleet import (
     INSTANCE_ATTRIBUTES,
     Fleet,
@@ -28,7 +28,6 @@ from gpu_constructs.fleet import (
     known,
 )
 from gpu_constructs.placement.demand import Demand, demand_of
-from gpu_constructs.placement.memo import by_identity
 from gpu_constructs.placement.one_host import on_host
 from gpu_constructs.placement.pool_profile import Daemon, PoolProfile, profile_of
 from gpu_constructs.placement.reasons import listed

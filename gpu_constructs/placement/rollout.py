@@ -13,11 +13,10 @@ from functools import cache, lru_cache
 
 from gpu_constructs.facts.aws_limits import DEFAULT_MAX_HEALTHY_PERCENT
 from gpu_constructs.facts.budget import work
-from gpu_constructs.facts.values import dataclass
+from gpu_constructs.facts.values import Identical, by_identity, dataclass
 from gpu_constructs.fleet import UNKNOWN, PlacementConstraint, Pool, PoolKind, Task, Unknown, Workload, known, total
 from gpu_constructs.placement.assumptions import Assumption, need_of, rooms_of
 from gpu_constructs.placement.demand import demand_of
-from gpu_constructs.placement.memo import Identical, by_identity
 from gpu_constructs.placement.packing import Load, Need, Packing, Room, copies_per_host, more_copies, pack
 from gpu_constructs.placement.pool_profile import PoolProfile, profile_of
 from gpu_constructs.placement.proof import PoolProof, Proof

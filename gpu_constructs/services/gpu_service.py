@@ -32,7 +32,7 @@ from gpu_constructs.services.service_options import (
     write_past_cdk,
 )
 from gpu_constructs.services.target import Targets
-from gpu_constructs.tasks.room_beside import require_room_for_proxy, with_proxy
+from gpu_constructs.tasks.sidecar import require_room_for_proxy, with_proxy
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
 from gpu_constructs.tasks.task_target import Capacity
 from gpu_constructs.tasks.workload import (

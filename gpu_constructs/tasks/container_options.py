@@ -18,8 +18,12 @@ from typing_extensions import TypedDict
 from gpu_constructs.cdk.arguments import whole, whole_number, whole_seconds
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, brief, shown
-from gpu_constructs.facts.aws_limits import HEALTH_CHECK_LIMITS, LARGEST_INTEGER, LARGEST_PORT
-from gpu_constructs.facts.managed_instances import CONTAINER_SETTINGS_REFUSED
+from gpu_constructs.facts.aws_limits import (
+    CONTAINER_SETTINGS_REFUSED,
+    HEALTH_CHECK_LIMITS,
+    LARGEST_INTEGER,
+    LARGEST_PORT,
+)
 from gpu_constructs.fleet import Task
 from gpu_constructs.rules.words import and_list
 from gpu_constructs.tasks.gpu_ask import GpuNeedOptions

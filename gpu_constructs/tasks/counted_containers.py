@@ -23,15 +23,15 @@ from gpu_constructs.tasks.accelerated_container import (
 from gpu_constructs.tasks.container_options import ContainerOptions, GpuContainerOptions, host_ports
 from gpu_constructs.tasks.container_plan import ContainerPlan, DefaultSize, with_container
 from gpu_constructs.tasks.gpu_ask import Gpus, metadata_of, plan_needs
-from gpu_constructs.tasks.room_beside import (
+from gpu_constructs.tasks.sidecar import (
     LOG_ROUTER,
     SharedSize,
     beside_daemons,
+    plan_sidecar,
     require_known_size,
     with_proxy,
     write_size,
 )
-from gpu_constructs.tasks.sidecar import plan_sidecar
 from gpu_constructs.tasks.task_target import Capacity
 
 if TYPE_CHECKING:

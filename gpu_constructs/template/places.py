@@ -15,8 +15,7 @@ from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import Origin
 from gpu_constructs.template.documents.node import Node, Path
 from gpu_constructs.template.evaluation import Stacks
-from gpu_constructs.template.mentions import references_in
-from gpu_constructs.template.model import Reference, Resource
+from gpu_constructs.template.model import Reference, Resource, references_in
 
 _GROUP = "AWS::AutoScaling::AutoScalingGroup"
 _TEMPLATE = "AWS::EC2::LaunchTemplate"

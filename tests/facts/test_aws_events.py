@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import boto3
 
-from gpu_constructs.facts.aws_events import LOST_HOST, NOT_STARTED
+from gpu_constructs.facts.aws_limits import LOST_HOST, NOT_STARTED
 
 
 def test_stop_codes_are_those_of_the_api() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpu_constructs.facts.xid import APPLICATION_XIDS, FATAL_XIDS, XIDS
+from gpu_constructs.facts.gpu_features import APPLICATION_XIDS, FATAL_XIDS, XIDS
 
 # The lists of ECS, in its documentation and in its agent.
 FATAL = "46 48 54 62 64 74 79 95 109 110 136 140 142 143 151 155 156 158"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpu_constructs.placement.memo import Identical, by_identity
+from gpu_constructs.facts.values import Identical, by_identity
 from gpu_constructs.placement.pool_profile import profile_of
 from tests.placement.given import a_pool, told
 

@@ -23,7 +23,7 @@ from gpu_constructs.account.live.described import (
 from gpu_constructs.account.live.hosts import Cause, Layer, RegisteredHost, registered_hosts
 from gpu_constructs.account.live.places import Asked, of_cluster, of_hosts_alone, of_provider
 from gpu_constructs.account.live.subjects import Progress, Subject, cluster_of, progress_of, rolled_out
-from gpu_constructs.check.described_hosts import usual_image
+from gpu_constructs.check.configuration import usual_image
 from gpu_constructs.check.pool_answers import pools_of_task
 from gpu_constructs.check.report import check_files
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, brief, shown

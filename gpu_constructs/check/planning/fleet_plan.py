@@ -10,8 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from gpu_constructs.check.planning.deployment import Deployment, deployment_of, while_deploying, with_least_copies
-from gpu_constructs.check.planning.host_counts import Start, Starts, hosts_that_are_written, hosts_wanted, warm_hosts
-from gpu_constructs.check.planning.host_price import HostPrice, Usd, host_price, sum_of
+from gpu_constructs.check.planning.host_price import (
+    HostPrice,
+    Start,
+    Starts,
+    Usd,
+    host_price,
+    hosts_that_are_written,
+    hosts_wanted,
+    sum_of,
+    warm_hosts,
+)
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import UNKNOWN, ComputeEnvironment, Fleet, Pool, PoolKind, Unknown, Workload, known, total
 from gpu_constructs.placement import Assumption, PoolProof, Proof, Stranded, demand_of, prove

@@ -37,8 +37,7 @@ from gpu_constructs.placement.reasons import listed
 from gpu_constructs.template.documents.node import Node
 from gpu_constructs.template.evaluation import Stacks
 from gpu_constructs.template.evaluation.evaluator import Evaluator
-from gpu_constructs.template.mentions import references_in
-from gpu_constructs.template.model import Placeholder, Reference, Resource, Text, Value
+from gpu_constructs.template.model import Placeholder, Reference, Resource, Text, Value, references_in
 from gpu_constructs.template.resources.index import Index, Names
 from gpu_constructs.template.resources.section import is_list
 

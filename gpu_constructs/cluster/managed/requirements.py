@@ -13,9 +13,8 @@ from gpu_constructs.cdk.tokens import is_list_token, is_token
 from gpu_constructs.cluster.managed.options import HostNeed, generation_of, model_of
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
 from gpu_constructs.facts import Architecture, InstanceType, Vendor, accelerated, instance_type
-from gpu_constructs.facts.aws_limits import NO_PRICE_THRESHOLD_PERCENT
+from gpu_constructs.facts.aws_limits import NO_PRICE_THRESHOLD_PERCENT, is_managed_size, may_be_managed
 from gpu_constructs.facts.catalogue import declared_types
-from gpu_constructs.facts.managed_instances import is_managed_size, may_be_managed
 from gpu_constructs.facts.names import ECS_VALUES, MANUFACTURERS, accelerator_name
 from gpu_constructs.fleet import InstanceRequirements, PurchaseOption
 from gpu_constructs.fleet.purchase import satisfies, selected_types

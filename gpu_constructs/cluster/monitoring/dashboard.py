@@ -19,7 +19,7 @@ from constructs import Construct
 from gpu_constructs.cdk.tokens import late_text
 from gpu_constructs.cluster.capacity.boot_check import METRIC_NAMESPACE
 from gpu_constructs.cluster.monitoring.watched import PERIOD_SECONDS, Formula, Series, WatchedCluster, WatchedPool
-from gpu_constructs.facts.aws_events import BLOCK_WARNINGS, LOST_HOST, NOT_STARTED, PLACEMENT_FAILURE, SPOT_WARNING
+from gpu_constructs.facts.aws_limits import BLOCK_WARNINGS, LOST_HOST, NOT_STARTED, PLACEMENT_FAILURE, SPOT_WARNING
 from gpu_constructs.facts.prices import dollars
 from gpu_constructs.fleet import PoolKind
 from gpu_constructs.placement.costs import Cost, cost_of

@@ -23,7 +23,7 @@ from gpu_constructs.cdk.state_parts import (
     text_is,
     text_matches,
 )
-from gpu_constructs.cluster.monitoring.metrics import STOPPED_BY_RECOVERY
+from gpu_constructs.cluster.monitoring.events import STOPPED_BY_RECOVERY
 from gpu_constructs.cluster.monitoring.which_host import (
     ANOTHER_GPU,
     ENDS_BY_ITSELF,

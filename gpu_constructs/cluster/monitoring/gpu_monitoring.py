@@ -212,7 +212,7 @@ class GpuMonitoring(Construct):
     ) -> GpuRecovery:
         """Drains and replaces hosts whose GPUs fail, and Spot hosts that EC2 is about to take back.
 
-        A GPU has failed after an Xid that ECS itself takes for fatal (`gpu_constructs.facts.xid`), when it is
+        A GPU has failed after an Xid that ECS itself takes for fatal (`gpu_constructs.facts.gpu_features`), when it is
         missing, or when ECS reports the health check ``ACCELERATED_COMPUTE`` of its host as impaired, which AWS
         documents for Managed Instances and not for Auto Scaling groups. Its host gets no new tasks; services start
         theirs elsewhere; tasks on the failed GPU are stopped at once, and a `GpuJob` among them runs again within its

@@ -32,7 +32,7 @@ from gpu_constructs.cluster.monitoring.draining import (
     longest_drain_seconds,
     replacement_states,
 )
-from gpu_constructs.cluster.monitoring.metrics import FAULT_DETAIL_TYPE, FAULT_SOURCE
+from gpu_constructs.cluster.monitoring.events import FAULT_DETAIL_TYPE, FAULT_SOURCE
 from gpu_constructs.cluster.monitoring.which_host import (
     ENDS_BY_ITSELF,
     GIVES_UP,
@@ -43,7 +43,7 @@ from gpu_constructs.cluster.monitoring.which_host import (
     release_host,
     tell,
 )
-from gpu_constructs.facts.aws_events import HOST_HEALTH, REBALANCE_RECOMMENDATION, SPOT_WARNING
+from gpu_constructs.facts.aws_limits import HOST_HEALTH, REBALANCE_RECOMMENDATION, SPOT_WARNING
 
 if TYPE_CHECKING:
     from aws_cdk import aws_sns as sns

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from gpu_constructs.cluster.capacity.boot_check import METRIC_NAMESPACE
-from gpu_constructs.cluster.monitoring.events import BLOCK_DIMENSION, COUNTED, namespace_of_events
-from gpu_constructs.cluster.monitoring.metrics import METRICS
+from gpu_constructs.cluster.monitoring.events import BLOCK_DIMENSION, COUNTED, METRICS, namespace_of_events
 from gpu_constructs.fleet import Pool, PoolKind, PurchaseOption, Unknown
 from gpu_constructs.placement.destinations import carries_gpus
 

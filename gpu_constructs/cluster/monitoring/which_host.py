@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from gpu_constructs.cdk.state_parts import State, call, choice_state, is_there, pass_state, text_is, text_matches
-from gpu_constructs.cluster.monitoring.metrics import FAULT_DETAIL_TYPE
-from gpu_constructs.facts.aws_events import HOST_HEALTH, REBALANCE_RECOMMENDATION
-from gpu_constructs.facts.xid import FATAL_XIDS, XIDS
+from gpu_constructs.cluster.monitoring.events import FAULT_DETAIL_TYPE
+from gpu_constructs.facts.aws_limits import HOST_HEALTH, REBALANCE_RECOMMENDATION
+from gpu_constructs.facts.gpu_features import FATAL_XIDS, XIDS
 
 ENDS_BY_ITSELF = "NothingToDo"
 """The state in which an execution ends well."""

@@ -12,8 +12,7 @@ from gpu_constructs.facts.aws_limits import USUAL_DYNAMIC_PORTS
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import UNKNOWN, Task, Unknown
 from gpu_constructs.rules.context import Context
-from gpu_constructs.template.mentions import mentioned
-from gpu_constructs.template.model import Reference, Resource
+from gpu_constructs.template.model import Reference, Resource, mentioned
 from gpu_constructs.template.resources.clusters import CAPACITY_PROVIDER, Order
 from gpu_constructs.template.resources.groups import AUTO_SCALING_GROUP
 from gpu_constructs.template.resources.index import Index

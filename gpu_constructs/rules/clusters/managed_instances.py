@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpu_constructs.facts.managed_instances import may_be_managed
+from gpu_constructs.facts.aws_limits import may_be_managed
 from gpu_constructs.fleet import Pool, PoolKind, PurchaseOption, Unknown, Workload
 from gpu_constructs.placement.query import Attribute, conditions
 from gpu_constructs.rules.context import Context

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from gpu_constructs.errors import brief
 from gpu_constructs.facts.aws_limits import FARGATE_PROVIDERS, MAX_BASE, MAX_STRATEGY_PROVIDERS, MAX_WEIGHT
+from gpu_constructs.facts.values import by_identity
 from gpu_constructs.fleet import Pool, PoolKind, StrategyItem, Task, Unknown, Workload, known
-from gpu_constructs.placement.memo import by_identity
 from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 from gpu_constructs.rules.words import Text, Word, and_list

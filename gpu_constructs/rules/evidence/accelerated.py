@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
+from gpu_constructs.facts.values import by_identity
 from gpu_constructs.fleet import GPU, NEURON_DEVICE, Container, Pool, ResourceRequirement, Scheduler, Task, Workload
 from gpu_constructs.placement import demand_of
 from gpu_constructs.placement.destinations import by_hand, unassigned
-from gpu_constructs.placement.memo import by_identity
 from gpu_constructs.placement.reach import pools_by_hand, pools_of
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.rule import Problems, Rule

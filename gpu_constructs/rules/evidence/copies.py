@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import chain
 
 from gpu_constructs.facts.aws_limits import may_have_trunk
-from gpu_constructs.facts.values import dataclass
+from gpu_constructs.facts.values import by_identity, dataclass
 from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, Task, Unknown, Workload, known, total
 from gpu_constructs.placement import (
     Assumption,
@@ -21,7 +21,6 @@ from gpu_constructs.placement import (
     task_slots,
 )
 from gpu_constructs.placement.destinations import started_by_strategies
-from gpu_constructs.placement.memo import by_identity
 from gpu_constructs.placement.route import Assignment, Destination
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.words import Text, Word, joined

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping
 
 from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU, may_have_trunk
 from gpu_constructs.facts.prices import dollars
+from gpu_constructs.facts.values import by_identity
 from gpu_constructs.fleet import Pool, Task, Unknown, Workload, known
 from gpu_constructs.placement import Assumption, PoolProof, Proof, Stranded, demand_of
 from gpu_constructs.placement.assumptions import need_of, rooms_of
 from gpu_constructs.placement.costs import cost_of
-from gpu_constructs.placement.memo import by_identity
 from gpu_constructs.placement.packing import UNITS, copies_per_host
 from gpu_constructs.placement.reach import split
 from gpu_constructs.rules.context import Context

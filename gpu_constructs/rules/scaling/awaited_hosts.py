@@ -11,8 +11,7 @@ from gpu_constructs.errors import brief
 from gpu_constructs.fleet import HostAction, Pool, Unknown
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
-from gpu_constructs.template.mentions import mentioned
-from gpu_constructs.template.model import Reference, Resource
+from gpu_constructs.template.model import Reference, Resource, mentioned
 from gpu_constructs.template.resources.section import Section, given
 
 _HOOK = "AWS::AutoScaling::LifecycleHook"

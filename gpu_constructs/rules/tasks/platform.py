@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from gpu_constructs.errors import brief
 from gpu_constructs.facts import RECORDED
-from gpu_constructs.facts.catalogue import how_to_declare
-from gpu_constructs.facts.managed_instances import (
+from gpu_constructs.facts.aws_limits import (
     CONTAINER_SETTINGS_REFUSED,
     TASK_SETTINGS_REFUSED,
     VOLUME_SETTINGS_REFUSED,
 )
+from gpu_constructs.facts.catalogue import how_to_declare
 from gpu_constructs.facts.names import name_problem
 from gpu_constructs.fleet import Pool, PoolKind, Scheduler, Task
 from gpu_constructs.placement import demand_of

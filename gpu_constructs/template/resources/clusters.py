@@ -11,8 +11,7 @@ from functools import cached_property
 
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import KEEPS_PROVIDERS, KEEPS_STRATEGY, UNKNOWN, Origin, Place, ProviderList, Unknown
-from gpu_constructs.template.mentions import mentioned, references_in
-from gpu_constructs.template.model import Reference, Resource, Value, is_open
+from gpu_constructs.template.model import Reference, Resource, Value, is_open, mentioned, references_in
 from gpu_constructs.template.resources.index import Index, Names, place_of_arn
 from gpu_constructs.template.resources.purchases import own_metadata
 from gpu_constructs.template.resources.section import Notes, Section, is_list

@@ -8,9 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from gpu_constructs.facts.aws_limits import LARGEST_PORT
+from gpu_constructs.facts.aws_limits import CONTAINER_SETTINGS_REFUSED, LARGEST_PORT
 from gpu_constructs.facts.cuda import is_target
-from gpu_constructs.facts.managed_instances import CONTAINER_SETTINGS_REFUSED
 from gpu_constructs.fleet import (
     UNKNOWN,
     Container,

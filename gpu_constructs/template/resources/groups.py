@@ -31,13 +31,17 @@ from gpu_constructs.fleet import (
     WarmPool,
     values_of,
 )
-from gpu_constructs.template.mentions import mentioned
-from gpu_constructs.template.model import STATE_MACHINES, Reference, Resource
+from gpu_constructs.template.model import STATE_MACHINES, Reference, Resource, mentioned
 from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.instance_types import and_also, types_asked_for
 from gpu_constructs.template.resources.launch import UNKNOWN_LAUNCH, Launch, Launches
 from gpu_constructs.template.resources.networks import Networks, subnets_of, tenancy_in, zones_of
-from gpu_constructs.template.resources.purchases import bought_by_group, bought_by_policy, own_metadata
+from gpu_constructs.template.resources.purchases import (
+    and_also,
+    bought_by_group,
+    bought_by_policy,
+    own_metadata,
+    types_asked_for,
+)
 from gpu_constructs.template.resources.section import Notes, Section, given, is_list, overrides_of
 
 AUTO_SCALING_GROUP = "AWS::AutoScaling::AutoScalingGroup"

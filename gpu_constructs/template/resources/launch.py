@@ -38,8 +38,12 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.template.model import DynamicReference, Reference, Resource, Text, Value
 from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.instance_types import types_asked_for
-from gpu_constructs.template.resources.purchases import bought_by_configuration, bought_by_template, own_metadata
+from gpu_constructs.template.resources.purchases import (
+    bought_by_configuration,
+    bought_by_template,
+    own_metadata,
+    types_asked_for,
+)
 from gpu_constructs.template.resources.section import Notes, Section, given, is_off
 from gpu_constructs.template.resources.user_data import (
     NOT_KNOWN,

@@ -29,9 +29,9 @@ from gpu_constructs.template.model import Reference, Resource
 from gpu_constructs.template.resources.clusters import CAPACITY_PROVIDER, DEFAULT_CLUSTER, Clusters, ProviderKey
 from gpu_constructs.template.resources.groups import AUTO_SCALING_GROUP, Group, Groups
 from gpu_constructs.template.resources.index import Index
-from gpu_constructs.template.resources.instance_types import instance_types_of
 from gpu_constructs.template.resources.launch import Launch, Launches
 from gpu_constructs.template.resources.networks import Networks, subnets_of, zones_of
+from gpu_constructs.template.resources.purchases import instance_types_of
 from gpu_constructs.template.resources.section import Notes, Section
 from gpu_constructs.template.resources.submissions import ENVIRONMENT, QUEUE, environments_of, is_managed
 from gpu_constructs.template.resources.user_data import CLUSTER

@@ -21,8 +21,7 @@ from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 
 from gpu_constructs.facts import Architecture
-from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU
-from gpu_constructs.facts.managed_instances import TASK_SETTINGS_REFUSED, VOLUME_SETTINGS_REFUSED
+from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU, TASK_SETTINGS_REFUSED, VOLUME_SETTINGS_REFUSED
 from gpu_constructs.fleet import (
     METADATA_KEY,
     UNKNOWN,

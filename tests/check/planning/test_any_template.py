@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 
 from gpu_constructs.check.planning import plan
-from gpu_constructs.check.planning.budget_verdict import verdict
-from gpu_constructs.check.planning.in_words import summary
+from gpu_constructs.check.planning.in_words import summary, verdict
 from gpu_constructs.check.planning.plan_difference import difference
 from gpu_constructs.check.report import check_files
 from gpu_constructs.cli import plan_report

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from gpu_constructs.check.planning import plan
-from gpu_constructs.check.planning.budget_verdict import verdict
 from gpu_constructs.check.planning.host_price import Usd
+from gpu_constructs.check.planning.in_words import verdict
 from gpu_constructs.facts.prices import on_demand_price
 from gpu_constructs.fleet import (
     UNKNOWN,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gpu_constructs.check.planning import plan
-from gpu_constructs.check.planning.host_counts import Start
+from gpu_constructs.check.planning.host_price import Start
 from gpu_constructs.check.planning.in_words import job_start
 from gpu_constructs.fleet import UNKNOWN, Gang, GangMember, Step
 from tests.check.planning.given import fleet, job, pool, usd

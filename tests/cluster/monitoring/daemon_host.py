@@ -13,8 +13,8 @@ from typing import Any
 
 from gpu_constructs.cluster.monitoring.collector import Collector, Settings
 from gpu_constructs.cluster.monitoring.ecs_host import EcsHost
-from gpu_constructs.cluster.monitoring.metrics import METRICS
-from gpu_constructs.facts.xid import APPLICATION_XIDS, FATAL_XIDS
+from gpu_constructs.cluster.monitoring.events import METRICS
+from gpu_constructs.facts.gpu_features import APPLICATION_XIDS, FATAL_XIDS
 from tests.cluster.monitoring.test_readings import recorded
 
 __all__ = ["ALL", "CLUSTER", "GPU", "INSTANCE", "POOL", "TASK", "Ecs", "Host", "served", "task"]

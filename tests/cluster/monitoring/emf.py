@@ -13,7 +13,7 @@ from typing import Any
 
 import jsonschema
 
-from gpu_constructs.cluster.monitoring.metrics import METRICS
+from gpu_constructs.cluster.monitoring.events import METRICS
 
 CLUSTER, PROVIDER = ("ClusterName",), ("ClusterName", "CapacityProviderName")
 SERVICE, OF_ONE_GPU = ("ClusterName", "ServiceName"), ("ClusterName", "InstanceId", "GpuIndex")

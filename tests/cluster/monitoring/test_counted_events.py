@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from moto.events.models import EventPattern
 
-from gpu_constructs.facts.aws_events import BLOCK_WARNINGS
+from gpu_constructs.facts.aws_limits import BLOCK_WARNINGS
 from gpu_constructs.jobs.job_run import JobRun
 from gpu_constructs.jobs.states import time_limit
 

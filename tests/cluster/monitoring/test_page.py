@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 
 from gpu_constructs import AlarmLimits
-from gpu_constructs.cluster.monitoring.events import COUNTED
-from gpu_constructs.cluster.monitoring.metrics import METRICS
-from gpu_constructs.facts.xid import FATAL_XIDS
+from gpu_constructs.cluster.monitoring.events import COUNTED, METRICS
+from gpu_constructs.facts.gpu_features import FATAL_XIDS
 from tests.synthesis import ROOT
 
 from .emf import CLUSTER, PROVIDER, SERVICE, SETS

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpu_constructs.cluster.monitoring.metrics import METRICS
+from gpu_constructs.cluster.monitoring.events import METRICS
 from gpu_constructs.cluster.monitoring.readings import MOST_BYTES, Unreadable, gpus_of_agent, gpus_of_driver, xids_in
 from tests.examples import times
 

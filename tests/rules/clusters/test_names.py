@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, Scheduler, Task
-from gpu_constructs.rules.clusters.names import accepted
+from gpu_constructs.rules.clusters.cluster_membership import accepted
 from tests.rules.given import a_pool, container, fleet_of, only, said, task_of
 
 

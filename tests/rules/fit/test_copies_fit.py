@@ -21,7 +21,7 @@ from gpu_constructs.fleet import (
     Workload,
 )
 from gpu_constructs.rules import Finding, Severity, rules_of
-from gpu_constructs.rules.fit import copies_fit, deployments, host_ports
+from gpu_constructs.rules.fit import copies_fit, deployments
 from tests.rules.given import a_pool, a_task, fleet_of, on_strategy, only, said
 
 MAY_FIT = ("awsvpcTrunking", "weights in proportion", "the ECS agent reserves")
@@ -76,7 +76,7 @@ def service(
 
 
 def found(workload: Workload) -> list[Finding]:
-    rules = (*rules_of(copies_fit), *rules_of(deployments), *rules_of(host_ports))
+    rules = (*rules_of(copies_fit), *rules_of(deployments))
     return said(rules, fleet_of(workloads=(workload,)))
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from gpu_constructs.fleet import Container, Task
 from gpu_constructs.rules import Severity
-from gpu_constructs.rules.fit.host_ports import ports_once
+from gpu_constructs.rules.fit.copies_fit import ports_once
 from tests.rules.given import container, fleet_of, only, task_of
 
 HTTP = (8080, "tcp")

@@ -11,8 +11,8 @@ from gpu_constructs.fleet import UNKNOWN, Fleet
 from gpu_constructs.rules import Finding, check
 from gpu_constructs.rules.clusters.load_balancers import a_way_for_requests
 from gpu_constructs.rules.clusters.roles import may_start_managed_instances
-from gpu_constructs.template import files_of, mentions
-from gpu_constructs.template.model import Reference, Resource
+from gpu_constructs.template import files_of
+from gpu_constructs.template.model import Reference, Resource, mentioned
 from gpu_constructs.template.resources import groups
 from gpu_constructs.template.resources.fleet import STEPS_OF_CONSTRAINT, STEPS_OF_PATTERN, within_patterns
 from gpu_constructs.template.resources.index import Index
@@ -154,7 +154,7 @@ def test_policies_are_read_once_for_all_managed_instances(looked_up: list[str]) 
 def test_schedules_are_read_once_for_all_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     number = 30
     read: list[Resource] = []
-    said = mentions.mentioned
+    said = mentioned
 
     def counted(resource: Resource) -> tuple[str, list[Reference]]:
         read.append(resource)
