@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import inspect
 import pickle
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from gpu_constructs.facts.values import dataclass
 
 _FROZEN = {"frozen": True, "slots": True}
 _MADE = "@dataclass(frozen=True, slots=True"
-_IMPORTED = "from gpu_constructs.facts.values import dataclass"
+_IMPORTED = re.compile(r"^from gpu_constructs\.facts\.values import .*\bdataclass\b", re.MULTILINE)
 _PACKAGE = Path(gpu_constructs.__file__).parent
 
 
@@ -92,5 +93,5 @@ def test_what_the_command_line_loads_is_made_fast() -> None:
     rooms = ("account", "check", "cli", "facts", "fleet", "placement", "rules", "template")
     modules = [each for room in rooms for each in (_PACKAGE / room).rglob("*.py")]
     texts = {each: each.read_text(encoding="utf-8") for each in modules}
-    slow = [each for each, text in texts.items() if _MADE in text and _IMPORTED not in text]
+    slow = [each for each, text in texts.items() if _MADE in text and not _IMPORTED.search(text)]
     assert slow == []

@@ -13,10 +13,10 @@ Where things are: `model` has the frozen values, `catalogue` the look-ups, with 
 them, `declared` and `own_image` what they declare, `filters` what types can be chosen by and `search` how, `names` the
 form of names, `drivers` which NVIDIA driver drives which GPU and what it shows of the memory, `cuda` which CUDA a
 container image has and what that needs, `image_table` the ECS images, `releases` which driver each release of them has,
-`images` what they run on, `prices` list prices with their date, `gpu_features` what GPUs can do and which of their errors
-are fatal, `aws_limits` what the services accept, launch and send, `servers` the model servers that people run, `records`
-the data files' format, `values` how frozen values are declared, and `budget` how much is read at most. The data is made
-by ``tools/build_catalogue.py`` and ``tools/build_prices.py``; ``data/image_releases.json`` and
+`images` what they run on, `prices` list prices with their date, `gpu_features` what GPUs can do and which of their
+errors are fatal, `aws_limits` what the services accept, launch and send, `servers` the model servers that people run,
+`records` the data files' format, `values` how frozen values are declared, and `budget` how much is read at most. The
+data is made by ``tools/build_catalogue.py`` and ``tools/build_prices.py``; ``data/image_releases.json`` and
 ``data/pinned_images.json`` are kept by hand.
 """
 

@@ -18,6 +18,8 @@ from functools import wraps
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+__all__ = ["Identical", "by_identity", "dataclass"]
+
 
 def _dataclass(
     *, frozen: bool = False, slots: bool = False, kw_only: bool = False, eq: bool = True, order: bool = False

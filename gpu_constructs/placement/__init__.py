@@ -10,7 +10,6 @@ never calls it a fit. Where things are:
 - All copies: `prover` proves a fleet, `proof` is the result. `assumptions` are the worst and the best case, `packing`
   counts hosts, `costs` says what they cost and count against quotas.
 - During a deployment: `rollout`.
-- `memo` keeps what was worked out about a value.
 """
 
 from gpu_constructs.placement.assumptions import Assumption

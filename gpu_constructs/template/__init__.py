@@ -7,7 +7,7 @@
 
 The `model` is between two halves: `Stack`, `Resource`, and what a property can be. First, files become stacks
 (`stacks`): `documents` reads them, `evaluation` works their functions out. Then `resources` makes a fleet of them; it
-knows nothing of files and functions. `places` says where a change has to be made, `mentions` what a resource mentions.
+knows nothing of files and functions. `places` says where a change has to be made.
 `gpu_constructs.facts.budget` limits how much is read.
 
 Pure: what is read is never executed, everything is bounded, and the only exception that leaves is `UnreadableError`.
