@@ -8,17 +8,20 @@ from typing import TYPE_CHECKING, Any, cast
 from moto.batch import models, responses, urls
 from moto.batch.exceptions import ClientException
 from moto.batch.models import BatchBackend, Job, JobQueue
+from moto.ecs.models import ecs_backends
 
 from .batch_gangs import EmulatedGang
 from .batch_hosts import EmulatedEnvironment
 from .batch_jobs import ENDED, EmulatedJob
 from .batch_shares import ShareUsage
 from .resource import Region
+from .schedules import run_due
 
 if TYPE_CHECKING:
     from types import ModuleType
 
     from .resource import Properties
+    from .running import RunningEcs
 
 __all__ = ["EmulatedBatch", "install"]
 
@@ -80,6 +83,7 @@ class EmulatedBatch(BatchBackend):
 
     def pass_a_minute(self) -> None:
         """Let everything happen in all queues that takes about a minute."""
+        run_due(cast("RunningEcs", ecs_backends[self.account_id][self.region_name]), None)
         environments = cast("list[EmulatedEnvironment]", list(self._compute_environments.values()))
         for each in environments:
             each.register()

@@ -1,6 +1,7 @@
 """The ECS API operations whose answers moto 5.2.5 shortens: RunTask without failures, services without a strategy.
 
-It also lists stopped tasks among those that run, and those of all services, and reads two parameters of UpdateService.
+It also lists stopped tasks among those that run, and those of all services, lists services that are deleted, and reads
+two parameters of UpdateService.
 """
 
 from __future__ import annotations
@@ -85,6 +86,15 @@ def _update_service(self: EC2ContainerServiceResponse) -> ActionResult:
     return ActionResult({"service": _backend(self).change_service(asked)})
 
 
+def _list_services(self: EC2ContainerServiceResponse) -> ActionResult:
+    ask = self._get_param
+    services = _backend(self).active_services(ask("cluster", "default").rsplit("/", maxsplit=1)[-1])
+    wanted = {"scheduling_strategy": ask("schedulingStrategy"), "launch_type": ask("launchType")}
+    asked = {name: value for name, value in wanted.items() if value}
+    found = [each.arn for each in services if all(getattr(each, name) == value for name, value in asked.items())]
+    return ActionResult({"serviceArns": sorted(found)})
+
+
 def _backend(response: EC2ContainerServiceResponse) -> EmulatedEcs:
     return cast("EmulatedEcs", response.ecs_backend)
 
@@ -93,6 +103,7 @@ def install() -> None:
     """Answer these operations from the emulator."""
     operations: dict[str, Any] = {
         "create_capacity_provider": _create_capacity_provider,
+        "list_services": _list_services,
         "list_tasks": _list_tasks,
         "run_task": _run_task,
         "start_task": _start_task,

@@ -1,9 +1,9 @@
-"""EventBridge rules and EventBridge Scheduler's schedules that run tasks, or start state machines.
+"""EventBridge rules and EventBridge Scheduler's schedules that run tasks, start state machines or submit jobs.
 
 moto 5.2.5 keeps the targets of a rule under CloudFormation's names, so that a capacity provider strategy is lost, has
 no resource type for schedules, and runs no task. Here ``/emulator/due`` (`switches`) names rules and schedules whose
-time has come: the next look at their cluster, or at any for a state machine, runs them, and ``/emulator/runs/<name>``
-says what came of it. A rule that waits for an event gets ``/emulator/events/<name>``. Not
+time has come: the next look at their cluster, or at any cluster or jobs for what needs no cluster, runs them, and
+``/emulator/runs/<name>`` says what came of it. A rule that waits for an event gets ``/emulator/events/<name>``. Not
 modelled: recurrence, patterns of events, input transformers, the role, retries and dead-letter queues.
 https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_EcsParameters.html
 """
@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from moto.core.exceptions import ServiceException
+from moto.batch.models import batch_backends
+from moto.core.exceptions import AWSError, ServiceException
 from moto.events.models import Rule as MotoRule
 from moto.events.models import events_backends
 from moto.scheduler.models import EventBridgeSchedulerBackend, scheduler_backends
@@ -24,10 +25,13 @@ from . import switches
 from .resource import Properties, Region, Resource, camel_case
 
 if TYPE_CHECKING:
+    from .batch import EmulatedBatch
     from .running import RunningEcs
 
 __all__ = ["EventRule", "Schedule", "ScheduleGroup", "run_due"]
 
+# https://docs.aws.amazon.com/scheduler/latest/UserGuide/managing-targets-universal.html
+_SUBMIT = "arn:aws:scheduler:::aws-sdk:batch:submitJob"
 _API_NAMES = {"PlacementStrategies": "PlacementStrategy", "TagList": "Tags"}
 """Parameters of a rule's target that CloudFormation names otherwise than the API."""
 _IN_CAMEL_CASE = frozenset({"CapacityProviderStrategy", "PlacementConstraints", "PlacementStrategy"})
@@ -45,15 +49,15 @@ def _target(target: Properties) -> Properties:
     return {**target, "EcsParameters": parameters}
 
 
-def run_due(ecs: RunningEcs, cluster_arn: str) -> None:
-    """Run the tasks in this cluster of the rules and schedules whose time has come."""
+def run_due(ecs: RunningEcs, cluster_arn: str | None) -> None:
+    """Run the tasks in this cluster of the rules and schedules whose time has come, and all that needs no cluster."""
     told = switches.read(ecs.where, "due")
     if not told:
         return
     later = []
     for name in told.split(","):
         found = list(_named(ecs.where, name))
-        here = [(state, target) for state, target in found if target["Arn"] == cluster_arn or _starts_machine(target)]
+        here = [(state, target) for state, target in found if target["Arn"] == cluster_arn or _is_anywhere(target)]
         if found and not here:
             later.append(name)
             continue
@@ -69,8 +73,12 @@ def _starts_machine(target: Properties) -> bool:
     return ":stateMachine:" in target["Arn"]
 
 
+def _is_anywhere(target: Properties) -> bool:
+    return _starts_machine(target) or target["Arn"] == _SUBMIT
+
+
 def _is_run(target: Properties) -> bool:
-    return "EcsParameters" in target or _starts_machine(target)
+    return "EcsParameters" in target or _is_anywhere(target)
 
 
 def _named(region: Region, name: str) -> Iterator[tuple[str, Properties]]:
@@ -84,12 +92,14 @@ def _named(region: Region, name: str) -> Iterator[tuple[str, Properties]]:
 
 
 def _run(ecs: RunningEcs, name: str, target: Properties) -> str:
-    """RunTask or StartExecution as EventBridge calls it; what came of it."""
+    """RunTask, StartExecution or SubmitJob as EventBridge calls it; what came of it."""
     if _starts_machine(target):
         event = switches.read(ecs.where, f"events/{name}") or "{}"
         machines = stepfunctions_backends[ecs.where.account_id][ecs.where.name]
         started = machines.start_execution(target["Arn"], "", target.get("Input") or event)
         return f"started {started.execution_arn}"
+    if target["Arn"] == _SUBMIT:
+        return _submit(ecs.where, camel_case(json.loads(target.get("Input") or "{}")))
     asked = target["EcsParameters"]
     try:
         tasks, failures = ecs.run(
@@ -111,6 +121,24 @@ def _run(ecs: RunningEcs, name: str, target: Properties) -> str:
         return f"failed: {error.message}"
     refused = [f"failed: {failure.arn} {failure.reason}" for failure in failures]
     return ", ".join([f"started {task.task_arn}" for task in tasks] + refused)
+
+
+def _submit(where: Region, asked: Properties) -> str:
+    batch = cast("EmulatedBatch", batch_backends[where.account_id][where.name])
+    try:
+        _, _, arn = batch.submit_job(
+            asked["jobName"],
+            asked["jobDefinition"],
+            asked["jobQueue"],
+            share=asked.get("shareIdentifier"),
+            priority=asked.get("schedulingPriorityOverride"),
+            nodes=asked.get("nodeOverrides"),
+        )
+    except AWSError as error:
+        return f"failed: {error.message}"
+    except KeyError as missing:
+        return f"failed: {missing} is missing"
+    return f"started {arn}"
 
 
 class EventRule(Resource):

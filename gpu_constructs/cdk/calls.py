@@ -44,6 +44,10 @@ _KEY = re.compile(r"Key '(?P<key>[^']+)'")
 _MODULE = re.compile(r"\b(?:[a-z_0-9]+\.)+(?=[A-Z])")
 _NOT_FOR_USERS = frozenset({"NoneType", "Dict[str", "Any]", "typing.Dict[str", "typing.Any]"})
 
+_PACKAGE = __name__.partition(".")[0]
+# Classes of which users know the subclasses alone.
+_KNOWN_AS = {"BatchWork": "GpuBatchJob", "LoadBalancedService": "GpuService"}
+
 _IS_OUTERMOST: ContextVar[bool] = ContextVar("_IS_OUTERMOST", default=True)
 """Whether the next call comes from the user, and not from another call of this library."""
 
@@ -69,7 +73,11 @@ def written_if_refused(function: Callable[_Arguments, _Made]) -> Callable[_Argum
                 return function(*given, **named)
         except GpuConstructsError as error:
             if is_outermost:
-                write_on(near(), f"{called(function)} was refused: {error}")
+                write_on(near(), f"{called(function, *given[:1])} was refused: {error}")
+            raise
+        except TypeError as error:  # an argument is missing, or one too many, as Python says it
+            if is_outermost:
+                write_on(near(), f"{called(function, *given[:1])} was refused: {error}")
             raise
         finally:
             _IS_OUTERMOST.reset(before)
@@ -77,9 +85,18 @@ def written_if_refused(function: Callable[_Arguments, _Made]) -> Callable[_Argum
     return call
 
 
-def called(function: Callable[..., object]) -> str:
-    """A method as users know it: ``GpuCluster.add_capacity``, and a class by its own name."""
-    return function.__qualname__.removesuffix(".__init__")
+def called(function: Callable[..., object], of: object = None) -> str:
+    """A method as users know it: ``GpuCluster.add_capacity``, and a class by its own name.
+
+    Args:
+        function: The method.
+        of: What it is called on, where that is known.
+    """
+    owner, _, name = function.__qualname__.removesuffix(".__init__").rpartition(".")
+    if owner in _KNOWN_AS:
+        ours = (each.__name__ for each in type(of).__mro__ if each.__module__.startswith(f"{_PACKAGE}."))
+        owner = next(ours, _KNOWN_AS[owner])
+    return f"{owner}.{name}".removeprefix(".")
 
 
 def write_on(near: Sequence[IConstruct], refusal: str) -> None:

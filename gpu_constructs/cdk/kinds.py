@@ -109,7 +109,10 @@ def _require_names(function: Callable[..., object], named: Mapping[str, object])
         if argument not in _BOUND and argument not in _hints_of(function):
             nearest = _nearest(argument, function)
             raise UnknownNameError(
-                f"{called(function)} has no such argument", argument=argument, value=value, nearest=nearest
+                f"{called(function, named.get('self'))} has no such argument",
+                argument=argument,
+                value=value,
+                nearest=nearest,
             )
 
 

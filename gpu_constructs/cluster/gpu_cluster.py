@@ -13,7 +13,7 @@ from constructs import Construct
 from typing_extensions import Unpack
 
 from gpu_constructs.cdk.arguments import texts
-from gpu_constructs.cdk.calls import naming
+from gpu_constructs.cdk.calls import naming, stack_of
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.validation import GpuChecks
 from gpu_constructs.cluster.capacity.gpu_capacity import GpuCapacity
@@ -103,6 +103,8 @@ class GpuCluster(AsCluster):
             texts("keep_capacity_providers", keep_capacity_providers, example="['FARGATE']")
         if default_strategy is not None:
             require_strategy(default_strategy, {}, argument="default_strategy")
+        if not isinstance(scope, cdk.Stack):
+            stack_of(scope)  # of a half-made cluster outside of a stack, CDK's own error would hide the refusal
         super().__init__(scope, construct_id)
         of_hosts = getattr(cluster, "cluster", cluster) or ecs.Cluster(self, "Cluster", vpc=vpc, **of_new)
         self.hosts: ClusterHosts = ClusterHosts(

@@ -21,6 +21,7 @@ from aws_cdk import aws_stepfunctions_tasks as sfn_tasks
 from constructs import Construct, IDependable
 
 from gpu_constructs.cdk.arguments import require_kind, whole_seconds
+from gpu_constructs.cdk.calls import taken
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.same_place import service_of_this_account
 from gpu_constructs.cdk.state_parts import State
@@ -120,6 +121,7 @@ class StartedJob(Construct):
             InvalidValueError: An argument is wrong by itself.
             RefusedByCdkError: CDK refuses it for another reason.
         """
+        self._require_free(construct_id)
         example = "scheduler.ScheduleExpression.cron(hour='2', minute='0')"
         require_kind("schedule", schedule, scheduler.ScheduleExpression, example=example)
         require_schedule(schedule, schedule_name)
@@ -172,6 +174,7 @@ class StartedJob(Construct):
             IncompatibleError: The queue is in another region.
             RefusedByCdkError: CDK refuses it for another reason.
         """
+        self._require_free(construct_id)
         self._require_here("queue", queue)
         limit = max_message_age or cdk.Duration.minutes(15)
         whole_seconds("max_message_age", limit, smallest=60)
@@ -230,6 +233,7 @@ class StartedJob(Construct):
             IncompatibleError: The job writes there, or the bucket is in another region.
             RefusedByCdkError: CDK refuses it for another reason.
         """
+        self._require_free(construct_id)
         self._require_here("bucket", bucket)
         watched = f"s3://{bucket.bucket_name}/{prefix}"
         for each in self._places.written:
@@ -323,6 +327,11 @@ class StartedJob(Construct):
         return made or iam.Role(
             self.state_machine, "EventsRole", assumed_by=service_of_this_account("events.amazonaws.com")
         )
+
+    def _require_free(self, construct_id: str) -> None:
+        """Refuses an id that is taken before an id made of it is."""
+        if self.node.try_find_child(construct_id) is not None:
+            raise taken(construct_id, self.node.path)
 
     def _not_started(self, construct_id: str) -> sqs.Queue:
         """What could not be started."""

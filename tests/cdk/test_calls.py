@@ -8,7 +8,7 @@ from contextlib import suppress
 import pytest
 from aws_cdk import aws_ecs as ecs
 
-from gpu_constructs import GpuCluster, GpuConstructsError, GpuService, Purchase, RefusedByCdkError
+from gpu_constructs import GpuCluster, GpuConstructsError, GpuJob, GpuService, Purchase, RefusedByCdkError
 from tests.synthesis import Site
 
 SWALLOWED: list[tuple[Callable[[Site], object], str, str]] = [
@@ -47,6 +47,11 @@ SWALLOWED: list[tuple[Callable[[Site], object], str, str]] = [
         "Stack",
         "GpuCluster was refused: construct_id: 'Cluster' is already used in Stack",
     ),
+    (
+        lambda site: GpuCluster(site.app, "Outside", vpc=site.vpc),
+        "",
+        "GpuCluster was refused: scope: it is outside of every stack",
+    ),
 ]
 """What an app does and catches, the construct that the refusal is written on, and how it begins."""
 
@@ -60,6 +65,48 @@ def test_an_app_that_goes_on_after_a_refusal_does_not_synthesize(
     with pytest.raises(RuntimeError) as failed:
         site.app.synth()
     assert f"[{path}] {words}" in str(failed.value)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda site: site.cluster.add_capacity("B", instance_types=["g6.xlarge"]), "missing 1 required"),
+        (lambda site: site.cluster.add_capacity("B", ["g6.xlarge"], instance_types=[], max_instances=1), "positional"),
+        (lambda site: site.task().add_gpu_container("train"), "'image'"),
+        (lambda site: GpuJob(site.stack, "Job", cluster=site.cluster), "timeout"),  # type: ignore[call-arg]
+        (lambda site: GpuService(site.stack, "Service", cluster=site.cluster), "'task_definition'"),  # type: ignore[call-arg]
+    ],
+)
+def test_a_call_that_python_refuses_does_not_synthesize_either(
+    site: Site, call: Callable[[Site], object], words: str
+) -> None:
+    with suppress(TypeError):
+        call(site)
+    with pytest.raises(RuntimeError, match="was refused: .*") as failed:
+        site.app.synth()
+    assert words in str(failed.value)
+
+
+def _service(site: Site) -> GpuService:
+    task = site.task()
+    task.add_gpu_container("serve", image=site.image, gpus=1)
+    return GpuService(site.stack, "Chat", cluster=site.cluster, task_definition=task)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (
+            lambda site: _service(site).add_network_load_balancer("Web", idle=1),  # type: ignore[call-arg]
+            "GpuService.add_network_load_balancer has",
+        ),
+        (lambda site: GpuService(site.stack, "S", internet_facing=True), "GpuService.add_application_"),  # type: ignore[call-arg]
+    ],
+)
+def test_a_refusal_names_a_class_that_users_know(site: Site, call: Callable[[Site], object], words: str) -> None:
+    with pytest.raises(GpuConstructsError) as refused:
+        call(site)
+    assert words in str(refused.value)
 
 
 def test_a_refusal_is_written_once_however_many_calls_it_passes_through(site: Site) -> None:

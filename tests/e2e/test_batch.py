@@ -11,6 +11,8 @@ import aws_cdk as cdk
 import pytest
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
+from aws_cdk import aws_scheduler as scheduler
+from aws_cdk import aws_scheduler_targets as scheduler_targets
 from emulator.account import Account
 from emulator.local import Local
 from gpu_constructs import BatchRetries, CapacityChoice, FairShares, GpuBatchQueue, Purchase
@@ -86,6 +88,40 @@ def test_a_job_starts_a_host_from_zero(cloud: Local, tmp_path: Path) -> None:
 
     assert (described["status"], len(described["attempts"])) == ("SUCCEEDED", 1)
     cloud.destroy(stack)
+
+
+def test_a_schedule_submits_a_job(cloud: Local, tmp_path: Path) -> None:
+    app = app_in(tmp_path)
+    stack = cdk.Stack(app, STACK)
+    choice = CapacityChoice("A", instance_types=["g6.xlarge"], max_instances=1)
+    queue = GpuBatchQueue(stack, "Queue", vpc=ec2.Vpc(stack, "Vpc", max_azs=2), environments=[choice])
+    job = queue.add_job("Train", image=ecs.ContainerImage.from_registry("example/train:1"))
+    request = {"JobName": "weekly", "JobQueue": queue.job_queue.job_queue_arn}
+    for name, definition in (("weekly", job.job_definition.job_definition_arn), ("wrong", "no-such-job")):
+        scheduler.Schedule(
+            stack,
+            name,
+            schedule_name=name,
+            schedule=scheduler.ScheduleExpression.rate(cdk.Duration.days(7)),
+            target=scheduler_targets.Universal(
+                service="batch",
+                action="submitJob",
+                input=scheduler.ScheduleTargetInput.from_object({**request, "JobDefinition": definition}),
+            ),
+        )
+    app.synth()
+    deployed, batch = cloud.deploy_assembly(tmp_path, STACK), cloud.account.client("batch")
+    cloud.switch("due", "weekly,wrong")
+
+    for _ in range(10):
+        jobs = batch.describe_jobs(jobs=[])["jobs"]
+
+    assert [(each["jobName"], each["status"]) for each in jobs] == [("weekly", "SUCCEEDED")]
+    runs = cloud.account.client("ssm").get_parameters_by_path(Path="/emulator/runs")["Parameters"]
+    said = {each["Name"].rpartition("/")[2]: each["Value"] for each in runs}
+    assert said["weekly"] == f"started {jobs[0]['jobArn']}"
+    assert said["wrong"].startswith("failed: JobDefinition no-such-job not found")
+    cloud.destroy(deployed)
 
 
 @pytest.mark.parametrize(

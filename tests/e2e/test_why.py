@@ -45,6 +45,22 @@ def test_hosts_whose_user_data_names_another_cluster_have_not_joined(cloud: Loca
     cloud.destroy(stack)
 
 
+def test_a_service_that_was_removed_is_not_looked_at(cloud: Local, ask: Ask) -> None:
+    template = cluster_template()
+    template["Resources"]["Service"] = service(count=0)
+    stack = cloud.deploy(template)
+    cluster, ecs = stack.outputs["Cluster"], cloud.account.client("ecs")
+    (name,) = ecs.list_services(cluster=cluster)["serviceArns"]
+
+    ecs.delete_service(cluster=cluster, service=name, force=True)
+
+    assert ecs.list_services(cluster=cluster)["serviceArns"] == []
+    (described,) = ecs.describe_services(cluster=cluster, services=[name])["services"]
+    assert described["status"] == "INACTIVE"
+    assert "service runs" not in ask("verify", "--cluster", cluster)[1]
+    cloud.destroy(stack)
+
+
 def piped(account: Account, cluster: str) -> str:
     """What ``aws ecs describe-…`` and the others print, one after the other."""
     ecs, scaling = account.client("ecs"), account.client("autoscaling")

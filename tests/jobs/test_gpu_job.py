@@ -235,6 +235,15 @@ def test_a_schedule_that_aws_does_not_take_is_refused(
     assert made.node.try_find_child("NightlyNotStarted") is None
 
 
+def test_a_start_whose_id_is_taken_is_refused_by_the_name_that_was_given(
+    ground: Ground, train: GpuTaskDefinition
+) -> None:
+    made = job(ground, train)
+    made.run_on_schedule("Nightly", schedule=NIGHTLY)
+    with pytest.raises(InvalidValueError, match="construct_id: 'Nightly' is already used in "):
+        made.run_on_schedule("Nightly", schedule=NIGHTLY)
+
+
 @pytest.mark.parametrize("place", ["writes", "checkpoints"])
 def test_a_job_that_its_own_results_would_start_is_refused(
     ground: Ground, train: GpuTaskDefinition, place: str

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from itertools import islice
 
 from gpu_constructs.account.live.described import ANSWERS, Answers, Thing, listed, number, short_name, text
-from gpu_constructs.errors import QUOTE, InvalidValueError, UnknownNameError, brief, shown
+from gpu_constructs.errors import InvalidValueError, UnknownNameError, brief, shown
 from gpu_constructs.facts.budget import NAME
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.rules.words import and_list
@@ -70,7 +70,7 @@ def described_as(answers: Answers, name: str) -> Thing:
     """What the API says of the service or the task of a name.
 
     Raises:
-        UnknownNameError: There is none.
+        UnknownNameError: There is none, or it is deleted.
         InvalidValueError: There are several services.
     """
     wanted = short_name(name)
@@ -83,6 +83,7 @@ def described_as(answers: Answers, name: str) -> Thing:
     if not services and not tasks:
         services = [each for each in services_of(answers) if is_of_construct(text(each, "serviceName"), wanted)]
     if not services and not tasks:
+        _require_not_deleted(answers, name)
         there = [text(each, "serviceName") for each in services_of(answers)]
         there += [short_name(text(each, "taskArn")) for each in answers.of("tasks")]
         there = [brief(each, NAME) for each in there if each]
@@ -111,9 +112,24 @@ def described_as(answers: Answers, name: str) -> Thing:
 
 
 def services_of(answers: Answers) -> tuple[Thing, ...]:
-    """The services; one that several answers describe is there once, as the last of them has it."""
+    """The services that are not deleted; one that several answers describe is there once, as the last of them has it.
+
+    DescribeServices still describes those that are (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_DeleteService.html).
+    """
+    return tuple(each for each in _described(answers) if text(each, "status") not in _GONE)
+
+
+def _described(answers: Answers) -> Iterable[Thing]:
     named = {(text(each, "clusterArn"), text(each, "serviceName")): each for each in answers.of("services")}
-    return tuple(named.values())
+    return named.values()
+
+
+def _require_not_deleted(answers: Answers, name: str) -> None:
+    for each in _described(answers):
+        if text(each, "serviceName") == short_name(name) and text(each, "status") in _GONE:
+            raise UnknownNameError(
+                f"the service {shown(name)} is deleted: it is {text(each, 'status')}", argument="NAME", value=name
+            )
 
 
 def cluster_of(answers: Answers, described: Thing) -> str:
@@ -200,7 +216,6 @@ class Progress:
         pending: Tasks that start.
         new_desired: Tasks that its newest deployment wants; None where that is not said.
         new_running: Those of them that run.
-        status: Its own status where it is deleted, or is about to be; else empty.
         failed: Why its newest deployment failed; empty where it did not.
         is_odd: Whether its deployments are of another shape than the API documents.
     """
@@ -210,7 +225,6 @@ class Progress:
     pending: int
     new_desired: int | None
     new_running: int | None
-    status: str
     failed: str
     is_odd: bool
 
@@ -223,7 +237,7 @@ class Progress:
     @property
     def is_there(self) -> bool | None:
         """Whether it runs all that it wants, from its newest deployment; None where that is not said."""
-        if self.failed or self.status or self.missing:
+        if self.failed or self.missing:
             return False
         return None if self.is_odd or self.desired is None or self.running is None else True
 
@@ -236,7 +250,6 @@ class Progress:
         is_behind = self.new_running is not None and (self.new_desired or 0) > self.new_running
         return ", ".join(
             (
-                *([f"is {self.status}"] if self.status else []),
                 counts,
                 *([new] if is_behind and (self.new_running, self.new_desired) != (self.running, self.desired) else []),
                 *([f"{self.pending} pending"] if self.pending else []),
@@ -247,7 +260,7 @@ class Progress:
 
 def progress_of(service: Thing) -> Progress:
     """How far a service is, as it is described."""
-    newest, status = _newest(service), text(service, "status")
+    newest = _newest(service)
     failed = text(newest, "rolloutState") == _FAILED
     new_desired, new_running = number(newest, _desired(newest)), number(newest, "runningCount")
     is_listed = all(isinstance(service.get(each) or [], list) for each in ("deployments", "taskSets"))
@@ -257,7 +270,6 @@ def progress_of(service: Thing) -> Progress:
         pending=number(service, "pendingCount") or 0,
         new_desired=new_desired,
         new_running=new_running,
-        status=brief(status, QUOTE) if status in _GONE else "",
         failed=(text(newest, "rolloutStateReason") or "without a reason") if failed else "",
         is_odd=not is_listed or (bool(newest) and (new_desired is None or new_running is None)),
     )

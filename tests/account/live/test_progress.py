@@ -9,6 +9,7 @@ from gpu_constructs.account.live.hosts import Layer
 from gpu_constructs.account.live.subjects import subject_called
 from gpu_constructs.account.live.verified import verify
 from gpu_constructs.account.live.waiting import why
+from gpu_constructs.errors import UnknownNameError
 
 from .given import Answer, cluster
 
@@ -33,7 +34,6 @@ def service(**more: object) -> Answer:
         (service(deployments=[PRIMARY, OLD]), "runs 1 of 1 tasks, 0 of 1 of its newest deployment"),
         (service(deployments=[FAILED]), "runs 1 of 1 tasks, and its newest deployment failed"),
         (service(taskSets=[BLUE, GREEN]), "runs 1 of 1 tasks, 0 of 1 of its newest deployment"),
-        (service(status="INACTIVE"), "is INACTIVE, runs 1 of 1 tasks"),
     ],
 )
 def test_a_service_waits_for_its_newest_deployment(given: Answer, state: str | None) -> None:
@@ -45,6 +45,14 @@ def test_a_service_waits_for_its_newest_deployment(given: Answer, state: str | N
     assert check.text.startswith(f"it {diagnosis.state}")
     assert check.fix == ("gpu-constructs why chat --cluster demo" if state else "")
     assert not diagnosis.waits or diagnosis.causes
+
+
+@pytest.mark.parametrize("status", ["DRAINING", "INACTIVE"])
+def test_a_deleted_service_that_is_still_described_is_not_waited_for(status: str) -> None:
+    found = answers([service(), service(status=status)])
+    assert not [each for each in verify(found) if each.name == "service runs"]
+    with pytest.raises(UnknownNameError, match=f"the service 'chat' is deleted: it is {status}"):
+        subject_called(found, "chat")
 
 
 def test_a_deployment_that_failed_says_why() -> None:
