@@ -63,7 +63,7 @@ _FOR_OTHER_ROOMS: Mapping[str, frozenset[str]] = {
     "GpuBatchQueue": frozenset({"require_share"}),
     "GpuChecks": frozenset({"name", "rule_ids", "validate", "version"}),
     "GpuMonitoring": frozenset({"watch"}),
-    "GpuTaskDefinition": frozenset({"caches", "counted", "keep_old_revisions"}),
+    "GpuTaskDefinition": frozenset({"caches", "counted"}),
 }
 """Members without an underscore that modules of the library call, and users have no use for."""
 

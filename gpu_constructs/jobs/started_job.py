@@ -33,6 +33,7 @@ from gpu_constructs.jobs.job_run import JobRun
 from gpu_constructs.jobs.machine import alarm_of, machine_of_tasks
 from gpu_constructs.jobs.starts import like_time_zone, require_input_fits, require_schedule, text_of
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
+from gpu_constructs.tasks.workload import keep_old_revisions
 
 # A job that could not even be started is tried again for an hour, and then kept for two weeks.
 _ATTEMPTS = 10
@@ -71,7 +72,7 @@ class StartedJob(Construct):
         self._places = places
         places.grant(task.task_role)
         # An execution goes on with the revision that it began with.
-        task.keep_old_revisions()
+        keep_old_revisions(task)
         # A provider cannot leave the cluster while a task uses it.
         self.state_machine.node.add_dependency(hosts.association.services_depend_on, *after)
         self._hosts = hosts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
@@ -27,7 +27,7 @@ from gpu_constructs.tasks.counted_containers import CountedContainers
 from gpu_constructs.tasks.gpu_ask import Gpus
 from gpu_constructs.tasks.sidecar import require_no_gpus, with_proxy
 from gpu_constructs.tasks.task_target import Capacity, encryption_key_of, landing_on, write_landing
-from gpu_constructs.tasks.workload import capacity_used, require_accelerators, started_by_hand
+from gpu_constructs.tasks.workload import capacity_used, require_accelerators, resource_of, started_by_hand
 
 if TYPE_CHECKING:
     from gpu_constructs.tasks.models.cache_storage import CacheVolumes
@@ -121,12 +121,11 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
             encryption_key=encryption_key_of(capacity),
             removal_policy=cdk.RemovalPolicy.DESTROY,
         )
-        write_landing(self._resource, landing, capacity)
+        write_landing(resource_of(self), landing, capacity)
         self.capacity: tuple[Capacity, ...] = tuple(capacity)
         task = landing.task(construct_id, family=family, network_mode=mode, ipc_mode=ipc_mode)
-        self.counted = CountedContainers(
-            self, with_proxy(task) if service_connect else task, capacity=self.capacity, log_group=self.log_group
-        )
+        task = with_proxy(task) if service_connect else task
+        self.counted = CountedContainers(self, task, capacity=self.capacity, log_group=self.log_group)
         self.server: ModelServer | None = None
         self._runners: list[ecs.Ec2Service | ec2.ISecurityGroup] = []
         for hosts in {id(each.hosts): each.hosts for each in capacity}.values():
@@ -399,17 +398,3 @@ class GpuTaskDefinition(ecs.Ec2TaskDefinition):
         used = capacity_used(capacity, self.capacity)
         interfaces = {"security_groups": security_groups, "vpc_subnets": vpc_subnets}
         return started_by_hand(self, self.counted.with_ports(), used, interfaces)
-
-    def keep_old_revisions(self) -> None:
-        """Keeps the revisions that deploys replace, which something that runs goes on to start tasks of.
-
-        CloudFormation deregisters them otherwise, and ECS starts nothing of an INACTIVE revision, see
-        https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_DeregisterTaskDefinition.html. They cost nothing.
-        """
-        self._resource.add_override("UpdateReplacePolicy", "Retain")
-        # As without it; cfn-lint wants both or neither (W3011).
-        self._resource.add_override("DeletionPolicy", "Delete")
-
-    @property
-    def _resource(self) -> ecs.CfnTaskDefinition:
-        return cast("ecs.CfnTaskDefinition", self.node.default_child)

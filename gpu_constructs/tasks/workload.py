@@ -7,7 +7,7 @@ import math
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
@@ -25,6 +25,23 @@ _BY_HAND: Mapping[str, str] = {
     "CapacityProviderStrategy": "capacity",
     "NetworkMode awsvpc": "network_mode=ecs.NetworkMode.AWS_VPC",
 }
+
+
+def resource_of(task_definition: ecs.TaskDefinition) -> ecs.CfnTaskDefinition:
+    """The resource of a task definition."""
+    return cast("ecs.CfnTaskDefinition", task_definition.node.default_child)
+
+
+def keep_old_revisions(task_definition: ecs.TaskDefinition) -> None:
+    """Keeps the revisions that deploys replace, which something that runs goes on to start tasks of.
+
+    CloudFormation deregisters them otherwise, and ECS starts nothing of an INACTIVE revision, see
+    https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_DeregisterTaskDefinition.html. They cost nothing.
+    """
+    resource = resource_of(task_definition)
+    resource.add_override("UpdateReplacePolicy", "Retain")
+    # As without it; cfn-lint wants both or neither (W3011).
+    resource.add_override("DeletionPolicy", "Delete")
 
 
 def require_accelerators(task_definition: object, *, instead: str) -> None:
