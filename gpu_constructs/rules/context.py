@@ -15,6 +15,8 @@ from gpu_constructs.placement.route import Assignment, Route
 
 if TYPE_CHECKING:
     from gpu_constructs.template import Files
+    from gpu_constructs.template.model import Resource
+    from gpu_constructs.template.resources.index import Index
     from gpu_constructs.template.resources.section import Section
 
 _Derived = TypeVar("_Derived")
@@ -44,6 +46,21 @@ class Context:
     def section(self, thing: Pool | Task | Workload) -> Section | None:
         """The properties of the resource that defines a thing; None where no file that was read does."""
         return None if self.files is None else self.files.section(thing)
+
+    def resource(self, thing: Pool | Task | Workload) -> Resource | None:
+        """The resource that defines a thing; None where no file that was read does."""
+        return None if self.files is None else self.files.resource(thing)
+
+    def group(self, pool: Pool) -> Resource | None:
+        """The Auto Scaling group of a pool; None where it has none, or no file that was read defines it."""
+        return None if self.files is None else self.files.group(pool)
+
+    @cached_property
+    def index(self) -> Index:
+        """Every resource of the files; none where there are no files."""
+        from gpu_constructs.template.resources.index import Index  # noqa: PLC0415 - constructors read no files
+
+        return Index(()) if self.files is None else self.files.index
 
     @cached_property
     def assignments(self) -> tuple[Assignment, ...]:

@@ -15,7 +15,6 @@ from gpu_constructs.rules.context import Context
 from gpu_constructs.template.model import Reference, Resource, mentioned
 from gpu_constructs.template.resources.clusters import CAPACITY_PROVIDER, Order
 from gpu_constructs.template.resources.groups import AUTO_SCALING_GROUP
-from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.section import Section
 from gpu_constructs.template.resources.security_groups import EGRESS, INGRESS, Groups, Ports, SecurityGroups
 
@@ -62,7 +61,7 @@ class Balancing:
     """Reads load balancers, each once. What is only known at deploy time, or written elsewhere, is unknown."""
 
     def __init__(self, context: Context) -> None:
-        self._index = Index(()) if context.files is None else context.files.index
+        self._index = context.index
         self._security = SecurityGroups(self._index, [])
         self._known: dict[Reference, Groups] = {}
         self._orders: dict[Reference, Order] = {}

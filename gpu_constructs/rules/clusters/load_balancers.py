@@ -177,7 +177,7 @@ def has_listener(context: Context) -> Problems:
                 "then has no load balancer",
                 fix="an AWS::ElasticLoadBalancingV2::Listener with a default action that forwards to it",
             )
-        service = None if context.files is None else context.files.resource(workload)
+        service = context.resource(workload)
         late = () if group is None or service is None else balancing.late_listeners(group, service)
         if late:
             yield Problem(
@@ -245,7 +245,7 @@ def checked_where_it_listens(context: Context) -> Problems:
 
 def _services(context: Context) -> Iterator[tuple[Workload, Task, Section]]:
     """Services on accelerators whose task is known, with their properties."""
-    for workload in context.once(accelerated_workloads) if context.files is not None else ():
+    for workload in context.once(accelerated_workloads):
         service = context.section(workload) if workload.is_service else None
         if service is not None and workload.task is not None:
             yield workload, workload.task, service

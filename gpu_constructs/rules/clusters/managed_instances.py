@@ -114,8 +114,8 @@ def supported_attributes(workload: Workload) -> Problems:
     source="https://github.com/hashicorp/terraform-provider-aws/issues/44783",
 )
 def not_listed(context: Context) -> Problems:
-    for pool in context.fleet.pools if context.files is not None else ():
-        resource = None if context.files is None else context.files.resource(pool)
+    for pool in context.fleet.pools:
+        resource = context.resource(pool)
         if resource is None or context.files is None or pool.kind is not PoolKind.MANAGED_INSTANCES:
             continue
         listed_at = context.files.clusters.association_of(resource.reference)

@@ -32,12 +32,11 @@ _PASSED_NAMES = "ecsInstanceRole"
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-instance-profile.html",
 )
 def may_start_managed_instances(context: Context) -> Problems:
-    files = context.files
-    for pool in context.fleet.pools if files is not None else ():
+    for pool in context.fleet.pools:
         found = context.section(pool)
-        if files is None or found is None or pool.kind is not PoolKind.MANAGED_INSTANCES:
+        if found is None or pool.kind is not PoolKind.MANAGED_INSTANCES:
             continue
-        roles, provider = Roles(files.index), found.section("ManagedInstancesProvider")
+        roles, provider = Roles(context.index), found.section("ManagedInstancesProvider")
         role = roles.named(provider.get("InfrastructureRoleArn"))
         host = roles.of_profile(provider.section("InstanceLaunchTemplate").get("Ec2InstanceProfileArn"))
         if role is not None and trusts(role, _ECS) is False:
@@ -92,8 +91,8 @@ def can_execute_commands(context: Context) -> Problems:
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/CWE_IAM_role.html",
 )
 def may_run(context: Context) -> Problems:
-    for workload in context.fleet.workloads if context.files is not None else ():
-        resource = None if context.files is None else context.files.resource(workload)
+    for workload in context.fleet.workloads:
+        resource = context.resource(workload)
         parameters = context.section(workload)
         if resource is None or parameters is None or parameters.path[-1:] != ("EcsParameters",):
             continue
@@ -129,7 +128,7 @@ def _above(origin: Origin | None) -> Origin | None:
 
 
 def _roles_with_policies(context: Context) -> frozenset[Reference | None]:
-    return frozenset() if context.files is None else roles_with_policies(context.files.index)
+    return roles_with_policies(context.index)
 
 
 def _is_passed(name: Value) -> bool | Unknown:

@@ -76,8 +76,8 @@ def network_configured(context: Context) -> Problems:
     unless=("GPU089", "GPU217"),
 )
 def comes_after_providers(context: Context) -> Problems:
-    for workload in context.once(accelerated_workloads) if context.files is not None else ():
-        resource = None if context.files is None else context.files.resource(workload)
+    for workload in context.once(accelerated_workloads):
+        resource = context.resource(workload)
         if context.files is None or resource is None or not workload.strategy or not workload.is_service:
             continue
         if context.files.clusters.may_come_before_providers(resource, workload.cluster):
@@ -99,14 +99,12 @@ def comes_after_providers(context: Context) -> Problems:
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ServiceConnectService.html",
 )
 def is_known_by_name(context: Context) -> Problems:
-    for workload in context.fleet.workloads if context.files is not None else ():
+    for workload in context.fleet.workloads:
         service = context.section(workload)
         if service is None or not workload.is_service or workload.service_connect is not True:
             continue
         connect = service.section("ServiceConnectConfiguration")
-        cluster = context.files and context.files.index.find(
-            service.get("Cluster"), "AWS::ECS::Cluster", service.resource.place
-        )
+        cluster = context.index.find(service.get("Cluster"), "AWS::ECS::Cluster", service.resource.place)
         if cluster and not connect.has("Namespace") and cluster.properties.get("ServiceConnectDefaults") is None:
             yield Problem(
                 about=workload,

@@ -10,7 +10,6 @@ from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.rule import Problem, Problems, error
 from gpu_constructs.rules.words import or_list
 from gpu_constructs.template.model import Reference, Text, Value
-from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.roles import Permission, Roles, trusts
 from gpu_constructs.template.resources.section import Section
 from gpu_constructs.template.resources.security_groups import SecurityGroups
@@ -113,7 +112,7 @@ def _unregistered(context: Context, pool: Pool, data: Section) -> tuple[str, str
 
 
 def _roles(context: Context) -> Roles:
-    return Roles(Index(()) if context.files is None else context.files.index)
+    return Roles(context.index)
 
 
 def _is_role(roles: Roles, profile: Value) -> bool:
@@ -193,4 +192,4 @@ def lets_out(context: Context) -> Problems:
 
 def security_groups(context: Context) -> SecurityGroups:
     """The security groups of the files, for `Context.once`."""
-    return SecurityGroups(Index(()) if context.files is None else context.files.index, [])
+    return SecurityGroups(context.index, [])

@@ -55,8 +55,8 @@ def launch_template(pool: Pool) -> Problems:
 
 def _of_resources(context: Context) -> Problems:
     """Groups that say nothing of where, and launch templates with security groups that EC2 does not take."""
-    for pool in () if context.files is None else context.fleet.pools:
-        group = None if context.files is None else context.files.group(pool)
+    for pool in context.fleet.pools:
+        group = context.group(pool)
         places = {} if group is None else group.properties
         if group is not None and all(places.get(each) is None for each in ("VPCZoneIdentifier", "AvailabilityZones")):
             yield Problem(

@@ -92,9 +92,9 @@ def launch_is_completed(context: Context) -> Problems:
 
 def _groups(context: Context, action: HostAction) -> Iterator[tuple[Pool, Resource]]:
     """Pools whose hosts certainly do not take an action themselves, with their Auto Scaling groups."""
-    for pool in context.fleet.pools if context.files is not None else ():
+    for pool in context.fleet.pools:
         if pool.has_image_of_aws and action in pool.user_data.actions_never_taken:
-            group = None if context.files is None else context.files.group(pool)
+            group = context.group(pool)
             if group is not None:
                 yield pool, group
 
@@ -112,9 +112,9 @@ def _awaits_signals(group: Resource) -> str:
 def _separate_hooks(context: Context) -> dict[Reference, list[Resource]]:
     """Hooks that are resources of their own, by their group."""
     found: dict[Reference, list[Resource]] = {}
-    for each in () if context.files is None else context.files.index.all(_HOOK):
+    for each in context.index.all(_HOOK):
         name = each.properties.get("AutoScalingGroupName")
-        group = None if context.files is None else context.files.index.find(name, _GROUP, each.origin.place)
+        group = context.index.find(name, _GROUP, each.origin.place)
         if group is not None:
             found.setdefault(group.reference, []).append(each)
     return found
@@ -129,7 +129,7 @@ def _any_says(context: Context, types: tuple[str, ...], words: tuple[str, ...]) 
 def _texts(context: Context) -> dict[str, list[str]]:
     """What resources that may act in the place of hosts say, in small letters, by their type."""
     found: dict[str, list[str]] = {}
-    for each in () if context.files is None else context.files.index.all(*{*_MAY_COMPLETE, *_MAY_SIGNAL}):
+    for each in context.index.all(*{*_MAY_COMPLETE, *_MAY_SIGNAL}):
         found.setdefault(each.type, []).append(mentioned(each)[0].lower())
     return found
 

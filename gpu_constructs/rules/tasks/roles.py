@@ -56,8 +56,8 @@ def read_with_a_role(context: Context) -> Problems:
     for task, definition in _definitions(context):
         if not definition.has(_EXECUTION):
             yield from _without_role(task, definition)
-        elif context.files is not None:
-            unreadable = _unreadable(task, definition, context.files.index)
+        else:
+            unreadable = _unreadable(task, definition, context.index)
             first = max(unreadable, key=lambda each: each.is_certain, default=None)
             if first is not None:
                 yield first
@@ -73,7 +73,7 @@ def read_with_a_role(context: Context) -> Problems:
 def roles_are_assumed(context: Context) -> Problems:
     for task, definition in _definitions(context):
         for name in (_EXECUTION, "TaskRoleArn"):
-            role = None if context.files is None else Roles(context.files.index).named(definition.get(name))
+            role = Roles(context.index).named(definition.get(name))
             if role is not None and trusts(role, _TASKS) is False:
                 yield Problem(
                     about=task,
