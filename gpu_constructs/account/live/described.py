@@ -1,4 +1,4 @@
-"""The answers of ``describe-*`` calls, as the AWS CLI prints them, by what they are about; and commands that mend it.
+"""What ``describe-*`` calls answer, as the AWS CLI prints it, by subject, and the commands that mend what is wrong.
 
 Whatever is not of the shape that the API documents is as if it were not there; nothing here raises for it.
 """

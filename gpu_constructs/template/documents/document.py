@@ -1,4 +1,4 @@
-"""One text, JSON or YAML, as plain values with the lines of its values; and the files that are read, each once."""
+"""Texts in JSON or YAML, each read once, as plain values with the lines of its values."""
 
 from __future__ import annotations
 
