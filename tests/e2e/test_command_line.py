@@ -29,6 +29,7 @@ def _run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str
 def test_an_interrupt_while_modules_are_loaded_is_silent(at: str) -> None:
     program = f"""
 import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell in the background has it ignored
 class Interrupting:
     def __getattr__(self, name): os.kill(os.getpid(), signal.SIGINT)
 {at}
