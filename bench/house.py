@@ -121,9 +121,9 @@ def _lines_of_code(text: str) -> set[int]:
         if token.type not in _NO_CODE:
             used.update(range(token.start[0], token.end[0] + 1))
     for node in ast.walk(ast.parse(text)):
-        is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-        if is_text and isinstance(node.value.value, str):  # type: ignore[attr-defined]
-            used.difference_update(range(node.lineno, (node.end_lineno or node.lineno) + 1))  # type: ignore[attr-defined]
+        match node:
+            case ast.Expr(value=ast.Constant(value=str())):
+                used.difference_update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
     return used
 
 

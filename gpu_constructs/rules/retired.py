@@ -218,7 +218,7 @@ GONE: Mapping[str, Gone] = {
     ),
     "GPU353": Gone(
         "does a target of EventBridge that is a queue of AWS Batch say which job it submits?",
-        said_by="EventBridge, when it is deployed (ValidationException), and cdk-preflight "
+        said_by="EventBridge, when it is deployed, and cdk-preflight "
         "pf-events-target-parameters-required (rules with a literal ARN)",
     ),
     "GPU354": Gone("do all instance types of a compute environment have one architecture?", into="GPU357"),
@@ -237,7 +237,7 @@ GONE: Mapping[str, Gone] = {
     ),
     "GPU368": Gone(
         "does each state of a state machine lead to a state that is there, or to the end?",
-        said_by="Step Functions, when it is deployed (InvalidDefinition, MISSING_TRANSITION_TARGET), and cdk-preflight "
+        said_by="Step Functions, when it is deployed (InvalidDefinition), and cdk-preflight "
         "pf-sfn-asl-missing-state, pf-sfn-asl-unreachable-state",
     ),
     "GPU369": Gone(
@@ -253,33 +253,33 @@ GONE: Mapping[str, Gone] = {
     "GPU373": Gone("does the metric have values under these dimensions?", into="GPU376"),
     "GPU374": Gone(
         "is the value of each dimension a name where the metric has names?",
-        said_by="CloudWatch, whose alarm stays in INSUFFICIENT_DATA",
+        said_by="nobody before the deploy; then the alarm stays in INSUFFICIENT_DATA",
     ),
     "GPU375": Gone(
         "does the cluster collect what its Container Insights metrics need?",
-        said_by="CloudWatch, whose alarm stays in INSUFFICIENT_DATA",
+        said_by="nobody before the deploy; then the alarm stays in INSUFFICIENT_DATA",
     ),
     "GPU377": Gone(
         "does CloudWatch take the statistic and the periods of the alarm?",
-        said_by="CloudWatch, when it is deployed (ValidationError), cfn-lint E3615 and cdk-preflight "
+        said_by="CloudWatch, when it is deployed, cfn-lint E3615 and cdk-preflight "
         "pf-cloudwatch-alarm-period (the period)",
     ),
     "GPU378": Gone(
         "can CloudWatch work out the expressions?",
-        said_by="CloudWatch, when it is deployed (ValidationError), and cdk-preflight "
+        said_by="CloudWatch, when it is deployed, and cdk-preflight "
         "pf-cloudwatch-metric-query-returndata (the number of results)",
     ),
     "GPU379": Gone(
         "does CloudWatch take the actions of the alarm?",
-        said_by="CloudWatch, when it is deployed (ValidationError), and cdk-preflight "
-        "pf-cloudwatch-alarm-action-vendor (literal ARNs)",
+        said_by="CloudWatch, when it is deployed, and cdk-preflight pf-cloudwatch-alarm-action-vendor (literal ARNs)",
     ),
     "GPU380": Gone(
-        "does the alarm take missing values for what they mean?", said_by="CloudWatch, by the state of the alarm"
+        "does the alarm take missing values for what they mean?",
+        said_by="nobody before the deploy; then the state of the alarm shows it",
     ),
     "GPU381": Gone(
         "can an event of ECS match the pattern?",
-        said_by="EventBridge, whose metric MatchedEvents of the rule has no values, and its command test-event-pattern",
+        said_by="nobody before the deploy; then MatchedEvents has no values; test-event-pattern tries one",
     ),
     "GPU382": Gone(
         "are all texts of the pattern in lists?",
@@ -288,11 +288,11 @@ GONE: Mapping[str, Gone] = {
     ),
     "GPU383": Gone(
         "does the metric filter publish the metric under the dimensions that are read?",
-        said_by="CloudWatch, whose alarm stays in INSUFFICIENT_DATA",
+        said_by="nobody before the deploy; then the alarm stays in INSUFFICIENT_DATA",
     ),
     "GPU384": Gone(
         "does the Auto Scaling group publish the metrics that are read of it?",
-        said_by="CloudWatch, whose alarm stays in INSUFFICIENT_DATA",
+        said_by="nobody before the deploy; then the alarm stays in INSUFFICIENT_DATA",
     ),
     "GPU385": Gone(
         "is the body of the dashboard JSON?",
