@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import cast
 
@@ -27,6 +26,7 @@ from bench.kinds import (
     RESERVATION,
     TRAINING_HOSTS,
 )
+from bench.pairs_library import MAX_INSTANCES, Capacities, Written, add, define, with_gpus
 from bench.workloads import CONTAINER_IMAGE, Pair
 from gpu_constructs import (
     CapacityChoice,
@@ -37,11 +37,9 @@ from gpu_constructs import (
     GpuJob,
     GpuService,
     GpuShare,
-    GpuTaskDefinition,
     HostNetwork,
     HostScaling,
     HostStorage,
-    ManagedGpuCapacity,
     ModelCache,
     ModelServer,
     MultiNodeTraining,
@@ -49,139 +47,66 @@ from gpu_constructs import (
     ScaleBy,
     WarmHosts,
 )
-from gpu_constructs.tasks.gpu_ask import Gpus
 
-__all__ = ["USUAL", "WRITTEN", "Written"]
-
-_Capacities = list[GpuCapacity | ManagedGpuCapacity]
-_MAX_INSTANCES = 4
+__all__ = ["WRITTEN"]
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
-    """How one kind is written.
-
-    Attributes:
-        capacity: Adds the capacities of a pair.
-        task: Defines the task of a pair.
-        service: Defines task and service of a pair, for kinds of services; `task` is not called then.
-    """
-
-    capacity: Callable[[GpuCluster, Pair], _Capacities]
-    task: Callable[[Construct, Pair, _Capacities, ecs.ContainerImage], None]
-    service: Callable[[Construct, GpuCluster, Pair, _Capacities], None] | None = None
-
-
-def _add(
-    cluster: GpuCluster,
-    pair: Pair,
-    *,
-    purchase: Purchase | None = None,
-    scaling: HostScaling | None = None,
-    storage: HostStorage | None = None,
-    network: HostNetwork | None = None,
-    check_gpus_at_boot: bool = False,
-    in_one_zone: bool = False,
-) -> _Capacities:
-    zone = cluster.hosts.vpc.availability_zones[0] if in_one_zone else ""
-    return [
-        cluster.add_capacity(
-            f"Capacity{pair.number}",
-            instance_types=pair.hosts.instance_types,
-            max_instances=_MAX_INSTANCES,
-            purchase=purchase,
-            scaling=scaling,
-            storage=storage,
-            network=network,
-            check_gpus_at_boot=check_gpus_at_boot,
-            vpc_subnets=ec2.SubnetSelection(availability_zones=[zone]) if in_one_zone else None,
-        )
-    ]
-
-
-def _add_managed(cluster: GpuCluster, pair: Pair) -> _Capacities:
+def _add_managed(cluster: GpuCluster, pair: Pair) -> Capacities:
     return [cluster.add_managed_capacity(f"Managed{pair.number}", instance_types=pair.hosts.instance_types)]
 
 
-def _block(cluster: GpuCluster, pair: Pair) -> _Capacities:
-    purchase = Purchase.capacity_block(RESERVATION, instances=_MAX_INSTANCES, starts=BLOCK.starts, ends=BLOCK.ends)
-    return _add(cluster, pair, purchase=purchase, in_one_zone=True)
+def _block(cluster: GpuCluster, pair: Pair) -> Capacities:
+    purchase = Purchase.capacity_block(RESERVATION, instances=MAX_INSTANCES, starts=BLOCK.starts, ends=BLOCK.ends)
+    return add(cluster, pair, purchase=purchase, in_one_zone=True)
 
 
-def _define(
-    scope: Construct, pair: Pair, capacity: _Capacities, network_mode: ecs.NetworkMode | None = None
-) -> GpuTaskDefinition:
-    return GpuTaskDefinition(
-        scope,
-        f"Task{pair.number}",
-        capacity=capacity,
-        family=f"gpu-task-{pair.number}",
-        network_mode=network_mode,
-    )
-
-
-def _with_gpus(
-    scope: Construct,
-    pair: Pair,
-    capacity: _Capacities,
-    image: ecs.ContainerImage,
-    gpus: Gpus | None = None,
-) -> None:
-    _define(scope, pair, capacity).add_gpu_container(
-        "training",
-        image=image,
-        gpus=pair.hosts.gpus if gpus is None else gpus,
-        command=["nvidia-smi"],
-    )
-
-
-def _with_efa(scope: Construct, pair: Pair, capacity: _Capacities, image: ecs.ContainerImage) -> None:
-    task = _define(scope, pair, capacity, ecs.NetworkMode.HOST)
+def _with_efa(scope: Construct, pair: Pair, capacity: Capacities, image: ecs.ContainerImage) -> None:
+    task = define(scope, pair, capacity, ecs.NetworkMode.HOST)
     task.add_gpu_container("training", image=image, gpus=pair.hosts.gpus, efa=True, command=["nvidia-smi"])
 
 
-def _with_neuron(scope: Construct, pair: Pair, capacity: _Capacities, image: ecs.ContainerImage) -> None:
-    task = _define(scope, pair, capacity)
+def _with_neuron(scope: Construct, pair: Pair, capacity: Capacities, image: ecs.ContainerImage) -> None:
+    task = define(scope, pair, capacity)
     task.add_neuron_container("training", image=image, command=["neuron-ls"])
 
 
-def _listening(scope: Construct, cluster: GpuCluster, pair: Pair, capacity: _Capacities) -> GpuService:
-    task = _define(scope, pair, capacity)
+def _listening(scope: Construct, cluster: GpuCluster, pair: Pair, capacity: Capacities) -> GpuService:
+    task = define(scope, pair, capacity)
     image, ports = ecs.ContainerImage.from_registry(CONTAINER_IMAGE), [ecs.PortMapping(container_port=PORT)]
     task.add_gpu_container("training", image=image, gpus=1, command=["nvidia-smi"], port_mappings=ports)
     return GpuService(scope, f"Service{pair.number}", cluster=cluster, task_definition=task)
 
 
-def _load_balanced(scope: Construct, cluster: GpuCluster, pair: Pair, capacity: _Capacities) -> None:
+def _load_balanced(scope: Construct, cluster: GpuCluster, pair: Pair, capacity: Capacities) -> None:
     service = _listening(scope, cluster, pair, capacity)
     certificate = acm.Certificate.from_certificate_arn(scope, f"Certificate{pair.number}", CERTIFICATE)
     service.add_application_load_balancer("Https", certificate=certificate, health_check_path="/health")
 
 
-def _cached(scope: Construct, cluster: GpuCluster, pair: Pair, capacity: _Capacities) -> None:
+def _cached(scope: Construct, cluster: GpuCluster, pair: Pair, capacity: Capacities) -> None:
     files = efs.FileSystem(scope, f"Models{pair.number}", vpc=cluster.hosts.vpc)
-    task = _define(scope, pair, capacity)
+    task = define(scope, pair, capacity)
     task.add_model_server("training", server=ModelServer.vllm(MODEL), gpus=1, cache=ModelCache.efs(files))
     GpuService(scope, f"Service{pair.number}", cluster=cluster, task_definition=task)
 
 
-def _scaled(scope: Construct, cluster: GpuCluster, pair: Pair, capacity: _Capacities) -> None:
+def _scaled(scope: Construct, cluster: GpuCluster, pair: Pair, capacity: Capacities) -> None:
     queue = sqs.Queue(scope, f"Queue{pair.number}")
     by = ScaleBy.queue(queue=queue, messages_per_task=MESSAGES_PER_TASK)
     _listening(scope, cluster, pair, capacity).scale(by=[by], min_tasks=0)
 
 
-def _queue(scope: Construct, cluster: GpuCluster, pair: Pair, _: _Capacities) -> None:
+def _queue(scope: Construct, cluster: GpuCluster, pair: Pair, _: Capacities) -> None:
     types = list(pair.hosts.instance_types)
-    hosts = CapacityChoice("Hosts", instance_types=types, max_instances=_MAX_INSTANCES)
+    hosts = CapacityChoice("Hosts", instance_types=types, max_instances=MAX_INSTANCES)
     queue = GpuBatchQueue(scope, f"Queue{pair.number}", vpc=cluster.vpc, environments=[hosts])
     queue.add_job("Train", image=ecs.ContainerImage.from_registry(CONTAINER_IMAGE))
     cdk.CfnOutput(scope, f"Queue{pair.number}Arn", value=queue.job_queue.job_queue_arn)
 
 
-def _training(scope: Construct, cluster: GpuCluster, pair: Pair, _: _Capacities) -> None:
+def _training(scope: Construct, cluster: GpuCluster, pair: Pair, _: Capacities) -> None:
     zone = cluster.vpc.availability_zones[0]
-    hosts = CapacityChoice("Hosts", instance_types=list(pair.hosts.instance_types), max_instances=_MAX_INSTANCES)
+    hosts = CapacityChoice("Hosts", instance_types=list(pair.hosts.instance_types), max_instances=MAX_INSTANCES)
     subnets = ec2.SubnetSelection(availability_zones=[zone], subnet_type=ec2.SubnetType.PRIVATE_WITH_EGRESS)
     queue = GpuBatchQueue(scope, f"Queue{pair.number}", vpc=cluster.vpc, vpc_subnets=subnets, environments=[hosts])
     image = ecs.ContainerImage.from_registry(CONTAINER_IMAGE)
@@ -191,7 +116,7 @@ def _training(scope: Construct, cluster: GpuCluster, pair: Pair, _: _Capacities)
     cdk.CfnOutput(scope, f"Queue{pair.number}Arn", value=queue.job_queue.job_queue_arn)
 
 
-def _cluster_training(scope: Construct, cluster: GpuCluster, pair: Pair, capacity: _Capacities) -> None:
+def _cluster_training(scope: Construct, cluster: GpuCluster, pair: Pair, capacity: Capacities) -> None:
     (hosts,) = capacity
     ClusterTraining(
         scope,
@@ -204,71 +129,66 @@ def _cluster_training(scope: Construct, cluster: GpuCluster, pair: Pair, capacit
     )
 
 
-def _job(scope: Construct, cluster: GpuCluster, pair: Pair, capacity: _Capacities) -> None:
-    task = _define(scope, pair, capacity)
+def _job(scope: Construct, cluster: GpuCluster, pair: Pair, capacity: Capacities) -> None:
+    task = define(scope, pair, capacity)
     image = ecs.ContainerImage.from_registry(CONTAINER_IMAGE)
     task.add_gpu_container("training", image=image, gpus=1, command=["nvidia-smi"])
     limit = cdk.Duration.hours(JOB_HOURS)
     GpuJob(scope, f"Job{pair.number}", cluster=cluster, task_definition=task, timeout=limit)
 
 
-USUAL = Written(_add, _with_gpus)
-"""Hosts on demand, and a task with all GPUs of a host."""
-
 WRITTEN: Mapping[str, Written] = MappingProxyType(
     {
-        "spot": Written(lambda cluster, pair: _add(cluster, pair, purchase=Purchase.spot()), _with_gpus),
+        "spot": Written(lambda cluster, pair: add(cluster, pair, purchase=Purchase.spot()), with_gpus),
         "spot above a base": Written(
-            lambda cluster, pair: _add(
-                cluster, pair, purchase=Purchase.spot(on_demand_base=1, on_demand_percentage=20)
-            ),
-            _with_gpus,
+            lambda cluster, pair: add(cluster, pair, purchase=Purchase.spot(on_demand_base=1, on_demand_percentage=20)),
+            with_gpus,
         ),
         "reservation": Written(
-            lambda cluster, pair: _add(
+            lambda cluster, pair: add(
                 cluster, pair, purchase=Purchase.reservations(reservation_id=RESERVATION, only=True, instances=4)
             ),
-            _with_gpus,
+            with_gpus,
         ),
-        "Capacity Block": Written(_block, _with_gpus),
+        "Capacity Block": Written(_block, with_gpus),
         "warm hosts": Written(
-            lambda cluster, pair: _add(cluster, pair, scaling=HostScaling(warm_hosts=WarmHosts(hosts=1))), _with_gpus
+            lambda cluster, pair: add(cluster, pair, scaling=HostScaling(warm_hosts=WarmHosts(hosts=1))), with_gpus
         ),
         "local disks": Written(
-            lambda cluster, pair: _add(
+            lambda cluster, pair: add(
                 cluster, pair, storage=HostStorage(images_on_local_disks=True, scratch_on_local_disks=True)
             ),
-            _with_gpus,
+            with_gpus,
         ),
         "EFA": Written(
-            lambda cluster, pair: _add(cluster, pair, network=HostNetwork.efa(), in_one_zone=True), _with_efa
+            lambda cluster, pair: add(cluster, pair, network=HostNetwork.efa(), in_one_zone=True), _with_efa
         ),
-        "boot check": Written(lambda cluster, pair: _add(cluster, pair, check_gpus_at_boot=True), _with_gpus),
+        "boot check": Written(lambda cluster, pair: add(cluster, pair, check_gpus_at_boot=True), with_gpus),
         "share of a GPU": Written(
-            _add,
-            lambda scope, pair, capacity, image: _with_gpus(
+            add,
+            lambda scope, pair, capacity, image: with_gpus(
                 scope, pair, capacity, image, GpuShare(memory_mib=GPU_SHARE_MIB)
             ),
         ),
-        "all GPUs": Written(_add, lambda scope, pair, capacity, image: _with_gpus(scope, pair, capacity, image, "ALL")),
+        "all GPUs": Written(add, lambda scope, pair, capacity, image: with_gpus(scope, pair, capacity, image, "ALL")),
         "part of a GPU": Written(
-            _add, lambda scope, pair, capacity, image: _with_gpus(scope, pair, capacity, image, GPU_PART)
+            add, lambda scope, pair, capacity, image: with_gpus(scope, pair, capacity, image, GPU_PART)
         ),
-        "Neuron": Written(_add, _with_neuron),
-        "Managed Instances": Written(_add_managed, _with_gpus),
+        "Neuron": Written(add, _with_neuron),
+        "Managed Instances": Written(_add_managed, with_gpus),
         "Neuron on Managed Instances": Written(_add_managed, _with_neuron),
         "a task for both": Written(
-            lambda cluster, pair: [*_add(cluster, pair), *_add_managed(cluster, pair)], _with_gpus
+            lambda cluster, pair: [*add(cluster, pair), *_add_managed(cluster, pair)], with_gpus
         ),
-        "load-balanced service": Written(_add, _with_gpus, _load_balanced),
-        "model server with cache": Written(_add, _with_gpus, _cached),
-        "scaled service": Written(_add, _with_gpus, _scaled),
-        "queue of AWS Batch": Written(lambda _cluster, _pair: [], _with_gpus, _queue),
-        "training on several hosts": Written(lambda _cluster, _pair: [], _with_gpus, _training),
+        "load-balanced service": Written(add, with_gpus, _load_balanced),
+        "model server with cache": Written(add, with_gpus, _cached),
+        "scaled service": Written(add, with_gpus, _scaled),
+        "queue of AWS Batch": Written(lambda _cluster, _pair: [], with_gpus, _queue),
+        "training on several hosts": Written(lambda _cluster, _pair: [], with_gpus, _training),
         "training on a cluster": Written(
-            lambda cluster, pair: _add(cluster, pair, in_one_zone=True), _with_gpus, _cluster_training
+            lambda cluster, pair: add(cluster, pair, in_one_zone=True), with_gpus, _cluster_training
         ),
-        "job": Written(_add, _with_gpus, _job),
+        "job": Written(add, with_gpus, _job),
     }
 )
 """By the names of `bench.kinds`."""

@@ -8,11 +8,10 @@ import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 
-from bench.kinds_library import USUAL, WRITTEN
+from bench.pairs_library import USUAL, Written
 from bench.workloads import CONTAINER_IMAGE, Pair, Workload
 from gpu_constructs import GpuCluster
 from stacks.network import demo_vpc
-from stacks.tensorflow_benchmark import TensorflowBenchmarkStack
 
 __all__ = ["build"]
 
@@ -20,6 +19,8 @@ __all__ = ["build"]
 def build(app: cdk.Stage, workload: Workload) -> None:
     """Defines the stacks of a workload in an app, or in a stage of one."""
     if workload.reference:
+        from stacks.tensorflow_benchmark import TensorflowBenchmarkStack  # noqa: PLC0415 - as below
+
         types = list(workload.reference.gpu_hosts.instance_types)
         TensorflowBenchmarkStack(app, "tensorflow-benchmark", gpu_instance_types=types)
         return
@@ -37,7 +38,7 @@ class _FleetStack(cdk.Stack):
         super().__init__(scope, construct_id)
         network = cast("ec2.IVpc", vpc or demo_vpc(self))
         image = ecs.ContainerImage.from_registry(CONTAINER_IMAGE)
-        written = WRITTEN[kind] if kind else USUAL
+        written = _written(kind)
         for number, pairs in enumerate(clusters):
             cluster = GpuCluster(self, f"Cluster{number}", vpc=network)
             for pair in pairs:
@@ -46,3 +47,12 @@ class _FleetStack(cdk.Stack):
                     written.service(self, cluster, pair, capacity)
                 else:
                     written.task(self, pair, capacity, image)
+
+
+def _written(kind: str | None) -> Written:
+    if kind is None:
+        return USUAL
+    # Loads jobs, services and Batch, which must count neither as memory nor as time of the other apps.
+    from bench.kinds_library import WRITTEN  # noqa: PLC0415
+
+    return WRITTEN[kind]
