@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cached_property
@@ -12,6 +13,7 @@ from typing import Any, cast
 from unittest.mock import patch
 
 import aws_cdk as cdk
+import pytest
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import cx_api
@@ -42,6 +44,15 @@ def synthesized(name: str, define: Callable[[cdk.Stack], object]) -> Properties:
         app.synth()
         template: Properties = json.loads(Path(folder, f"{name}.template.json").read_text())
         return template
+
+
+def until_said(text: str, capfd: pytest.CaptureFixture[str]) -> str:
+    """All of stderr once it has a text: what CDK prints comes from Node through a thread, at any time after a synth."""
+    said, deadline = "", time.monotonic() + 20
+    while text not in said and time.monotonic() < deadline:
+        said += capfd.readouterr().err
+        time.sleep(0.01)
+    return said
 
 
 @contextmanager

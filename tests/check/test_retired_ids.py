@@ -16,6 +16,7 @@ from gpu_constructs.cli import main
 from gpu_constructs.rules.retired import GONE, Gone
 from gpu_constructs.testing import gpus
 from tests.cli.templates import acknowledged, template, written
+from tests.synthesis import until_said
 
 PART, MOVED, OF_ERROR = "GPU900", "GPU901", "GPU902"
 PART_OF = f"{PART} is part of GPU039 now, and accepts no error of it"
@@ -86,7 +87,7 @@ def test_a_reason_in_an_app_counts_at_synth(tmp_path: Path, capfd: pytest.Captur
         cdk.Validations.of(stack).acknowledge(cdk.Acknowledgment(id=f"gpu-constructs::{each}", reason="we wait"))
     with pytest.raises(RuntimeError, match="GPU060"):
         app.synth()
-    assert f"gpu-constructs: {PART_OF}" in capfd.readouterr().err
+    assert f"gpu-constructs: {PART_OF}" in until_said(PART_OF, capfd)
     (accepted,) = check_files([tmp_path]).acknowledged
     assert (accepted.finding.rule, accepted.reason) == ("GPU039", "we wait")
 
