@@ -127,10 +127,10 @@ def require_served(
     strategy = tuple(StrategyItem(provider=name, pool=pool, weight=1) for name, pool in by_name.items())
     workload = Workload(name=task.name, task=task, strategy=strategy)
     fleet = Fleet(pools=tuple(by_name.values()), tasks=(task,), workloads=(workload,))
-    of_tasks = rules_of(rules_of_tasks)
+    of_tasks = {each.id for each in rules_of(rules_of_tasks)}
 
     def is_asked(rule: Rule) -> bool:
-        return rule.id in also or (is_error(rule) and (rule.about is Task or rule in of_tasks))
+        return rule.id in also or (is_error(rule) and (rule.about is Task or rule.id in of_tasks))
 
     raise_first(check(fleet, rules=is_asked), arguments, given=given, also=also)
 
