@@ -6,7 +6,7 @@ https://docs.aws.amazon.com/AmazonECS/latest/developerguide/deployment-type-ecs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache, lru_cache
@@ -125,10 +125,11 @@ def _lying_elsewhere(of: Identical[Proof], names: frozenset[str]) -> Mapping[str
         None where all copies on these pools can only be on one each.
     """
     (proof,) = of.values
-    free = _free(proof)
-    if names.isdisjoint(_pools_of_free(proof)):
+    free, linked = _free(proof), _linked(proof)
+    if names.isdisjoint(linked):
         return None
-    pools = _together(proof, names, [there for _, there in free.values()])
+    together = names.union(*[linked[name] for name in names if name in linked])
+    pools = [each for each in proof.pools if each.pool.name in together]
     if not work().takes(_STEPS_OF_PLACED * (len(free) + sum([len(each.workloads) for each in pools]))):
         return {}
     found: dict[str, Packing] = {}
@@ -158,11 +159,6 @@ def _are_placed(copies: int, there: Sequence[tuple[Packing, Load]]) -> bool:
 
 
 @by_identity(maxsize=4)
-def _pools_of_free(proof: Proof) -> frozenset[str]:
-    return frozenset().union(*[there for _, there in _free(proof).values()])
-
-
-@by_identity(maxsize=4)
 def _free(proof: Proof) -> Mapping[str, tuple[int, frozenset[str]]]:
     """Workloads of which more copies may come to their pools, counted one by one, than there are, and those pools."""
     found = {}
@@ -174,12 +170,15 @@ def _free(proof: Proof) -> Mapping[str, tuple[int, frozenset[str]]]:
     return found
 
 
-def _together(proof: Proof, names: frozenset[str], free: Iterable[frozenset[str]]) -> list[PoolProof]:
-    """Pools that are linked by copies that may be on either, these among them."""
-    before = frozenset[str]()
-    while names != before:
-        before, names = names, names.union(*[there for there in free if not names.isdisjoint(there)])
-    return [each for each in proof.pools if each.pool.name in names]
+@by_identity(maxsize=4)
+def _linked(proof: Proof) -> Mapping[str, frozenset[str]]:
+    """Of each pool that such copies may come to: all pools that they link it to, itself among them."""
+    found: dict[str, frozenset[str]] = {}
+    for _, there in _free(proof).values():
+        if not there <= found.get(next(iter(there)), frozenset()):
+            together = there.union(*[found[name] for name in there if name in found])
+            found |= dict.fromkeys(together, together)
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
