@@ -116,11 +116,7 @@ _ANSWERS: WeakKeyDictionary[iam.Role, _Answers] = WeakKeyDictionary()
 
 @dataclass(frozen=True, slots=True)
 class GpuCount(HostPart):
-    """Whether hosts count their GPUs at boot.
-
-    Raises:
-        InvalidValueError: It is neither true nor false.
-    """
+    """Whether hosts count their GPUs at boot."""
 
     is_asked: bool = False
 
@@ -132,11 +128,7 @@ class GpuCount(HostPart):
         return replace(pool, group=replace(pool.group, checks_gpus=self.is_asked))
 
     def require_possible(self, pool: Pool) -> None:
-        """Refuses to count an unknown number of GPUs; rule GPU193 decides the rest.
-
-        Raises:
-            IncompatibleError: A type is only known at deploy time.
-        """
+        """Refuses to count an unknown number of GPUs; rule GPU193 decides the rest."""
         if not self.is_asked:
             return
         if not pool.types_are_known:
@@ -251,13 +243,7 @@ def _may_answer(role: iam.Role, group: autoscaling.CfnAutoScalingGroup) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Answers:
-    """What the hosts of one role answer with, each part of it asked of CDK once.
-
-    Attributes:
-        policy: Their policy.
-        statement: Its statement about lifecycle actions, to which every group is added.
-        groups_of_stack: What the ARN of every group of their stack begins with, up to the logical id.
-    """
+    """What the hosts of one role answer with, each part of it asked of CDK once."""
 
     policy: iam.CfnPolicy
     statement: iam.PolicyStatement

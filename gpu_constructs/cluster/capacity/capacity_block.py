@@ -22,28 +22,14 @@ DRAIN_MINUTES = 45
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockSchedule:
-    """When the group of a Capacity Block grows and when it shrinks.
-
-    Attributes:
-        grows: When the block starts; None if it already has.
-        drains: When its hosts are asked to leave.
-    """
+    """When the group of a Capacity Block grows and when it shrinks."""
 
     grows: datetime | None
     drains: datetime
 
     @classmethod
     def of(cls, *, starts: datetime | None, ends: datetime, drain_minutes: int) -> BlockSchedule:
-        """The schedule of a block.
-
-        Args:
-            starts: When it starts, with a time zone; None if it already has.
-            ends: When it ends, with a time zone.
-            drain_minutes: How long before the end its hosts are asked to leave.
-
-        Raises:
-            InvalidValueError: A time has no time zone, the minutes are too few, or no block is as short or as long.
-        """
+        """The schedule of a block."""
         start = None if starts is None else _in_utc("starts", starts)
         end = _in_utc("ends", ends)
         minutes = whole_number(

@@ -100,12 +100,7 @@ class ImportedGpuCapacity(Construct):
 def require_known_groups(capacity: Iterable[Construct]) -> None:
     """Refuses capacity whose hosts are in security groups that are not known, so that no rule could be made for them.
 
-    Args:
-        capacity: Where tasks may run that use the network of their host.
-
-    Raises:
-        IncompatibleError: The cluster of imported capacity does not know the security groups of its hosts: it was
-            imported without them, or it is of this stack, where CDK adds none for a capacity provider.
+    Its cluster was imported without them, or is of this stack, where CDK adds none for a capacity provider.
     """
     for each in capacity:
         if isinstance(each, ImportedGpuCapacity) and not each.hosts.groups_are_known:
@@ -288,11 +283,7 @@ def _launch_template(
     user_data: ec2.UserData,
     network: NetworkResources,
 ) -> ec2.LaunchTemplate:
-    """Defines the launch template of a capacity.
-
-    Raises:
-        IncompatibleError: The image is of Windows.
-    """
+    """Defines the launch template of a capacity."""
     made = ec2.LaunchTemplate(
         scope,
         "LaunchTemplate",

@@ -185,23 +185,12 @@ class HostMount:
         return f"mount -t lustre -o relatime,flock {shlex.quote(f'{host}@tcp:/{name}')} {self.path}"
 
     def require_near(self, hosts: MountingHosts) -> None:
-        """Refuses a file system that is certain to be in another VPC.
-
-        Args:
-            hosts: What the hosts share.
-
-        Raises:
-            IncompatibleError: It is in another one.
-        """
+        """Refuses a file system that is certain to be in another VPC."""
         if self.file_system is not None:
             hosts.require_same_vpc(self.file_system, argument="mounts")
 
     def let_in(self, hosts: MountingHosts) -> None:
-        """Lets the hosts reach and read it.
-
-        Args:
-            hosts: What the hosts share.
-        """
+        """Lets the hosts reach and read it."""
         if self.bucket is not None:
             self.bucket.grant_read(hosts.role, f"{self.prefix}*" if self.prefix else None)
         if self.file_system is not None:
@@ -210,11 +199,7 @@ class HostMount:
 
 
 def folder(prefix: str) -> str:
-    """A part of a bucket that ends with ``/``, as a folder does.
-
-    Raises:
-        InvalidValueError: It is not text, or has characters that a shell reads in its own way.
-    """
+    """A part of a bucket that ends with ``/``, as a folder does."""
     if not isinstance(prefix, str) or not _PREFIX.fullmatch(prefix):
         raise InvalidValueError(
             f"{shown(prefix)} is not a folder of a bucket",

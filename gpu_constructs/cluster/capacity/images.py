@@ -193,11 +193,7 @@ class GpuMachineImage:
         return cls(HostImage(image=row, release=row.known_release), takes_newest_known=True)
 
     def in_region(self, region: str | None) -> GpuMachineImage:
-        """The same where hosts run: a region that has no new releases takes the newest that is recorded there.
-
-        Args:
-            region: Where the hosts run; None if that is only known at deploy time.
-        """
+        """The same where hosts run: a region that has no new releases takes the newest that is recorded there."""
         if not self.takes_newest_known:
             return self
         there = newest_release(self.host_image.image, region)

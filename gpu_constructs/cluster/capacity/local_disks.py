@@ -100,13 +100,7 @@ RequiredBy=containerd.service docker.service"""
 
 
 def prepare_local_disks(operating_system: OperatingSystem | Unknown, *, scratch: bool, images: bool) -> tuple[str, ...]:
-    """Lines of user data that prepare the disks at this boot and at every later one.
-
-    Args:
-        operating_system: Decides the form: shell on Amazon Linux, TOML on Bottlerocket.
-        scratch: Whether tasks find scratch space at `SCRATCH_PATH`; not on Bottlerocket.
-        images: Whether container images, and the writable layers of containers, go there.
-    """
+    """Lines of user data that prepare the disks at this boot and at every later one."""
     if operating_system is OperatingSystem.BOTTLEROCKET:
         command = ["apiclient", "ephemeral-storage"]
         commands = [[*command, "init"], [*command, "bind", "--dirs", *_IMAGE_DIRECTORIES]]

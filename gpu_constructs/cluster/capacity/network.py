@@ -42,11 +42,7 @@ class HostNetwork(HostPart):
     efa_security_group: ec2.ISecurityGroup | None = None
 
     def __post_init__(self) -> None:
-        """Refuses values of another kind.
-
-        Raises:
-            InvalidValueError: An argument has the wrong type, or a security group for EFA is given without EFA.
-        """
+        """Refuses values of another kind."""
         flag("has_efa", self.has_efa, fix="HostNetwork.efa()")
         group = self.placement_group
         if group is not None and type(group) is not bool and not hasattr(group, "placement_group_name"):
@@ -102,26 +98,11 @@ class HostNetwork(HostPart):
         return self.has_efa or (self.placement_group is not None and self.placement_group is not False)
 
     def applied_to(self, pool: Pool) -> Pool:
-        """A capacity with this network, as the value that every check reads.
-
-        Args:
-            pool: What the capacity can launch, how it is bought included.
-
-        Raises:
-            IncompatibleError: Two types have EFA at different network cards, or a type is only known at deploy time.
-        """
+        """A capacity with this network, as the value that every check reads."""
         return replace(pool, interfaces=self._interfaces(pool), placement_group=self._is_cluster_group(pool))
 
     def require_possible(self, pool: Pool) -> None:
-        """Refuses what contradicts the capacity.
-
-        Args:
-            pool: What the capacity can launch, this network included.
-
-        Raises:
-            IncompatibleError: A type has no EFA, the subnets are in several Availability Zones, or a Capacity Block is
-                to start in a placement group.
-        """
+        """Refuses what contradicts the capacity."""
         if pool.bought.option is PurchaseOption.CAPACITY_BLOCK and self._wants_group(pool):
             raise IncompatibleError(
                 "a Capacity Block places its hosts itself, near each other, and they cannot start in a placement group",
@@ -181,13 +162,7 @@ class HostNetwork(HostPart):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkResources:
-    """What a capacity has for its network.
-
-    Attributes:
-        interfaces: The interfaces of its hosts.
-        placement_group: The placement group of its hosts; None without.
-        efa_security_group: The security group through which its hosts reach each other by EFA; None without EFA.
-    """
+    """What a capacity has for its network."""
 
     interfaces: tuple[NetworkInterface, ...]
     placement_group: ec2.IPlacementGroup | None
@@ -202,14 +177,7 @@ class NetworkResources:
 
 
 def network_resources(scope: Construct, *, network: HostNetwork, pool: Pool, vpc: ec2.IVpc) -> NetworkResources:
-    """Defines what a capacity needs for its network: a cluster placement group, a security group, or nothing.
-
-    Args:
-        scope: The capacity.
-        network: How its hosts are connected.
-        pool: What it can launch, this network included.
-        vpc: Where its hosts run.
-    """
+    """Defines what a capacity needs for its network: a cluster placement group, a security group, or nothing."""
     if isinstance(network.efa_security_group, ec2.SecurityGroup):
         _require_of(vpc, network.efa_security_group)
     group = network.placement_group
@@ -223,12 +191,7 @@ def network_resources(scope: Construct, *, network: HostNetwork, pool: Pool, vpc
 
 
 def interfaces_data(interfaces: Sequence[NetworkInterface], group_ids: Sequence[str]) -> list[dict[str, object]]:
-    """The ``NetworkInterfaces`` of a launch template; ``SecurityGroupIds`` must not stand next to it.
-
-    Args:
-        interfaces: The interfaces of a host; with more than one, EC2 takes no ``AssociatePublicIpAddress``.
-        group_ids: Security groups of every one of them.
-    """
+    """The ``NetworkInterfaces`` of a launch template; ``SecurityGroupIds`` must not stand next to it."""
     return [
         {
             "NetworkCardIndex": each.card,

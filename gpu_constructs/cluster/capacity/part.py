@@ -48,11 +48,7 @@ class HostPart:
         return pool
 
     def require_possible(self, pool: Pool) -> None:
-        """Refuses what contradicts the capacity and no rule can decide, such as what is only known at deploy time.
-
-        Raises:
-            IncompatibleError: AWS refuses it with something else of the capacity, or it would never work.
-        """
+        """Refuses what contradicts the capacity and no rule can decide, such as what is only known at deploy time."""
 
     def contribute(self, adds: Contribution, pool: Pool) -> None:
         """Adds what it adds to the resources of a capacity."""

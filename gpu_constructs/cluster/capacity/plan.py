@@ -108,19 +108,11 @@ class CapacityChoice:
     capacity_provider_name: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuses what no construct id ends with.
-
-        Raises:
-            InvalidValueError: The id is not text, empty, or only known at deploy time.
-        """
+        """Refuses what no construct id ends with."""
         require_construct_id(self.construct_id)
 
     def parts(self) -> tuple[Purchase, HostScaling, HostStorage, HostNetwork, GpuCount]:
-        """Its parts, the defaults in place of those that were left out; what one needs to know of others comes before.
-
-        Raises:
-            InvalidValueError: An argument is something else than its part.
-        """
+        """Its parts, defaults for those that were left out; what one needs to know of others comes before."""
         return (
             of_kind("purchase", self.purchase, Purchase, example="Purchase.spot()"),
             of_kind("scaling", self.scaling, HostScaling, example="HostScaling(instance_warmup_seconds=600)"),
@@ -132,20 +124,7 @@ class CapacityChoice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CapacityPlan:
-    """A capacity that may be made: every argument is either right or a token.
-
-    Attributes:
-        choice: What it was asked to be, each instance type once.
-        pool: What it can launch.
-        machine_image: The image of its hosts.
-        purchase: How its hosts are bought.
-        scaling: How they come and leave.
-        storage: Where they keep images and scratch data.
-        network: How they are connected.
-        adds: What these add to its resources.
-        subnets: Where its hosts run.
-        comes_first: Whether services fill it before they use any other capacity.
-    """
+    """A capacity that may be made: every argument is either right or a token."""
 
     choice: CapacityChoice
     pool: Pool
@@ -165,13 +144,7 @@ class CapacityPlan:
 
 
 def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
-    """Checks everything that can be seen before a resource exists.
-
-    Raises:
-        UnknownNameError: An instance type does not exist.
-        InvalidValueError: An argument is wrong by itself.
-        IncompatibleError: The types cannot be in one pool, or no image drives them.
-    """
+    """Checks everything that can be seen before a resource exists."""
     subnets = hosts.subnets_of(choice.vpc_subnets)
     names, chosen = types_of(choice.instance_types, image_is_given=choice.image is not None)
     known = chosen.instance_types
@@ -273,12 +246,7 @@ def _require_allowed(pool: Pool, before: UserData) -> None:
 
 
 def image_of(given: GpuMachineImage | None, types: Sequence[InstanceType]) -> GpuMachineImage:
-    """The machine image of hosts: as given, or the one that drives their types.
-
-    Raises:
-        InvalidValueError: It is no machine image.
-        IncompatibleError: No ECS image drives one of the types, or no single image drives all.
-    """
+    """The machine image of hosts: as given, or the one that drives their types."""
     if given is None:
         with argument_named("instance_types"):
             return GpuMachineImage.for_types(types)
@@ -293,16 +261,7 @@ def image_of(given: GpuMachineImage | None, types: Sequence[InstanceType]) -> Gp
 
 
 def types_of(instance_types: Sequence[str], *, image_is_given: bool) -> tuple[tuple[str, ...], TypeChoice]:
-    """The instance types as given, each once, and what is known of them.
-
-    Args:
-        instance_types: What was given.
-        image_is_given: Whether the machine image was given, so that a type may be newer than the catalogue.
-
-    Raises:
-        UnknownNameError: An instance type does not exist.
-        InvalidValueError: It is no list of names.
-    """
+    """The instance types as given, each once, and what is known of them."""
     if isinstance(instance_types, str) or not isinstance(instance_types, Sequence) or not instance_types:
         split = [each.strip() for each in instance_types.split(",")] if isinstance(instance_types, str) else None
         raise InvalidValueError(

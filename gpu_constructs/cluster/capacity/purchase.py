@@ -233,11 +233,7 @@ class Purchase(HostPart):
         return is_alone and self.reservation is not None and self.reservation.id is not None
 
     def applied_to(self, pool: Pool) -> Pool:
-        """A capacity with this purchase, as the value that every check reads.
-
-        Args:
-            pool: What the capacity can launch, on demand.
-        """
+        """A capacity with this purchase, as the value that every check reads."""
         bought = Bought(
             option=self.option,
             distribution=self.distribution or pool.bought.distribution,
@@ -247,14 +243,7 @@ class Purchase(HostPart):
         return replace(pool, bought=bought)
 
     def require_possible(self, pool: Pool) -> None:
-        """Refuses what no rule can decide; GPU097, GPU104, GPU164 and GPU165 decide the rest.
-
-        Args:
-            pool: What the capacity can launch, this purchase included.
-
-        Raises:
-            IncompatibleError: One reservation is for several types, or hosts are to run before their Capacity Block.
-        """
+        """Refuses what no rule can decide; GPU097, GPU104, GPU164 and GPU165 decide the rest."""
         if self.is_of_one_type and pool.bought.distribution is not None:
             raise IncompatibleError(
                 "a capacity reservation is of one instance type, and no other starts in it",
@@ -279,10 +268,6 @@ class Purchase(HostPart):
         A Capacity Block is named in the launch template, with its market type; reservations are named by the group,
         which knows what to do where they are full. How many hosts are reserved is in the metadata, since no property
         says it.
-
-        Args:
-            adds: What the parts of the capacity add.
-            pool: What the capacity can launch.
         """
         adds.launch_template |= self._market()
         adds.group |= self._reservations()

@@ -72,11 +72,7 @@ class HostReplacement:
         object.__setattr__(self, "percent_at_once", percent)
 
     def update_of(self, pool: Pool) -> HostUpdate:
-        """The same as the value that every check reads.
-
-        Args:
-            pool: What the capacity can launch.
-        """
+        """The same as the value that every check reads."""
         stay = MAX_PERCENT if self.launch_first else MAX_PERCENT - self.percent_at_once
         if not self.launch_first and isinstance(pool.max_instances, int):
             # All hosts but one at most: Auto Scaling rounds up, and launches first where no host could go.
@@ -89,12 +85,7 @@ class HostReplacement:
         )
 
     def update_policy(self, pool: Pool, warmup_seconds: int) -> autoscaling.UpdatePolicy | None:
-        """The update policy of the Auto Scaling group; None where CDK has no argument for it.
-
-        Args:
-            pool: What the capacity can launch.
-            warmup_seconds: How long a new host takes until it runs tasks.
-        """
+        """The update policy of the Auto Scaling group; None where CDK has no argument for it."""
         if not _HAS_INSTANCE_REFRESH:
             return None
         update = self.update_of(pool)
@@ -110,12 +101,7 @@ class HostReplacement:
         )
 
     def update_policy_data(self, pool: Pool, warmup_seconds: int) -> dict[str, object]:
-        """The same as it is written into the template where CDK has no argument for it.
-
-        Args:
-            pool: What the capacity can launch.
-            warmup_seconds: How long a new host takes until it runs tasks.
-        """
+        """The same as it is written into the template where CDK has no argument for it."""
         if _HAS_INSTANCE_REFRESH:
             return {}
         update = self.update_of(pool)
@@ -197,12 +183,7 @@ class WarmHosts:
         )
 
     def add_to(self, scope: Construct, group: autoscaling.AutoScalingGroup) -> None:
-        """Defines the warm pool; CDK's L2 takes a number that is only known at deploy time for a negative one.
-
-        Args:
-            scope: The capacity.
-            group: Its Auto Scaling group.
-        """
+        """Defines the warm pool; CDK's L2 takes a number that is only known at deploy time for a negative one."""
         autoscaling.CfnWarmPool(
             scope,
             "WarmPool",
@@ -297,11 +278,7 @@ class HostScaling(HostPart):
             )
 
     def applied_to(self, pool: Pool) -> Pool:
-        """A capacity with this scaling, as the value that every check reads.
-
-        Args:
-            pool: What the capacity can launch.
-        """
+        """A capacity with this scaling, as the value that every check reads."""
         pool = replace(pool, managed_termination_protection=self.managed_termination_protection)
         settings = replace(
             pool.group,
@@ -311,36 +288,20 @@ class HostScaling(HostPart):
         return replace(pool, group=settings)
 
     def contribute(self, adds: Contribution, pool: Pool) -> None:
-        """Adds what it adds to the resources of a capacity: the agent of a host in a warm pool waits, running hosts go.
-
-        Args:
-            adds: What the parts of the capacity add.
-            pool: What the capacity can launch.
-        """
+        """Makes the agent of a host in a warm pool wait, and lets running hosts go."""
         if self.warm_hosts is not None:
             adds.agent["ECS_WARM_POOLS_CHECK"] = "true"
         if self.replacement is not None:
             adds.update_policy |= self.replacement.update_policy_data(pool, self._warmup_seconds(pool))
 
     def update_policy(self, pool: Pool) -> autoscaling.UpdatePolicy | None:
-        """How CloudFormation updates the group, where CDK has an argument for it.
-
-        Args:
-            pool: What the capacity can launch.
-        """
+        """How CloudFormation updates the group, where CDK has an argument for it."""
         return None if self.replacement is None else self.replacement.update_policy(pool, self._warmup_seconds(pool))
 
     def provider(
         self, scope: Construct, group: autoscaling.AutoScalingGroup, pool: Pool, *, name: str | None
     ) -> ecs.AsgCapacityProvider:
-        """Defines the capacity provider that moves the group with the tasks.
-
-        Args:
-            scope: The capacity.
-            group: Its Auto Scaling group.
-            pool: What the capacity can launch.
-            name: Its name; None lets CloudFormation make one.
-        """
+        """Defines the capacity provider that moves the group with the tasks."""
         return ecs.AsgCapacityProvider(
             scope,
             "Provider",

@@ -41,21 +41,7 @@ class FamilyCapacity(Mapping[float, GpuCapacity]):
 
 
 def plan_family(family: str, choice: CapacityChoice, hosts: ClusterHosts) -> dict[float, CapacityPlan]:
-    """Checks everything about the capacities of a family that can be seen before a resource exists.
-
-    Args:
-        family: A family of instance types.
-        choice: What the capacity of each shape is asked to be; its id and types are those of the family.
-        hosts: What the hosts of the cluster share.
-
-    Returns:
-        A plan for each shape, by the number or the part of a GPU that a host has.
-
-    Raises:
-        UnknownNameError: There is no such family.
-        InvalidValueError: An argument is wrong by itself.
-        IncompatibleError: The capacities cannot be made.
-    """
+    """Checks everything about the capacities of a family that can be seen before a resource exists."""
     with argument_named("family"):
         types = types_of_family(family)
     if any(each.accelerators is None for each in types):
@@ -121,18 +107,7 @@ class FallbackCapacity(Sequence[GpuCapacity]):
 
 
 def plan_order(construct_id: str, order: Sequence[CapacityChoice], hosts: ClusterHosts) -> list[CapacityPlan]:
-    """Checks everything about an order that can be seen before a resource exists.
-
-    Args:
-        construct_id: What the ids of the capacities begin with.
-        order: The choices, preferred first.
-        hosts: What the hosts of the cluster share.
-
-    Raises:
-        UnknownNameError: An instance type does not exist.
-        InvalidValueError: It is not a list of at least two different choices, or one of them is wrong by itself.
-        IncompatibleError: The choices have different architectures, or one of them is impossible.
-    """
+    """Checks everything about an order that can be seen before a resource exists."""
     require_construct_id(construct_id)
     _require_choices(order)
     plans = [plan_capacity(replace(each, construct_id=f"{construct_id}-{each.construct_id}"), hosts) for each in order]

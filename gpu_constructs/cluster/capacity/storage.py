@@ -145,11 +145,7 @@ class HostStorage(HostPart):
         return SCRATCH_PATH if self.scratch_on_local_disks else None
 
     def applied_to(self, pool: Pool) -> Pool:
-        """A capacity with this storage, as the value that every check reads.
-
-        Args:
-            pool: What the capacity can launch.
-        """
+        """A capacity with this storage, as the value that every check reads."""
         return replace(pool, user_data=replace(pool.user_data, local_disks=self.local_disks))
 
     def require_possible(self, pool: Pool) -> None:
@@ -157,12 +153,6 @@ class HostStorage(HostPart):
 
         Whether a type that is a token has disks is known on its hosts only, which do not start Docker without. Rule
         GPU174 warns of it at synth.
-
-        Args:
-            pool: What the capacity can launch.
-
-        Raises:
-            IncompatibleError: A type has no local disks or too small ones, or the operating system cannot use them.
         """
         if self.mounts and pool.operating_system not in {OperatingSystem.AMAZON_LINUX_2023, UNKNOWN}:
             raise IncompatibleError(
@@ -205,12 +195,7 @@ class HostStorage(HostPart):
             )
 
     def contribute(self, adds: Contribution, pool: Pool) -> None:
-        """Adds what it adds to the resources of a capacity: a setting of the agent, and what prepares the local disks.
-
-        Args:
-            adds: What the parts of the capacity add.
-            pool: What the capacity can launch; its operating system decides the form.
-        """
+        """Adds a setting of the agent, and what prepares local disks and mounts."""
         if self.prefer_cached_images:
             adds.agent["ECS_IMAGE_PULL_BEHAVIOR"] = "prefer-cached"
         if self.local_disks is not LocalDiskUse.NONE:
@@ -220,12 +205,7 @@ class HostStorage(HostPart):
         adds.boot_commands += prepare_mounts(self.mounts)
 
     def volumes(self, image: Image, key: kms.IKey | None) -> list[ec2.BlockDevice]:
-        """The EBS volumes of a host.
-
-        Args:
-            image: Its machine image.
-            key: The key that they are encrypted with; None for the account's own.
-        """
+        """The EBS volumes of a host."""
         volume = _kept_volume if key is None else partial(_volume, key=key)
         throughput = self.root_volume_mib_per_second
         iops = 0 if throughput is None else GP3_IOPS_FOR_EACH_MIB_PER_SECOND * throughput

@@ -91,10 +91,6 @@ def join_lines(operating_system: OperatingSystem, cluster_name: str) -> tuple[st
     """Lines that make a host register with a cluster.
 
     For a cluster that CDK made in the same stack, ``Cluster.add_asg_capacity_provider`` writes the same lines itself.
-
-    Args:
-        operating_system: Decides the form: shell on Amazon Linux, TOML on Bottlerocket.
-        cluster_name: Name of the cluster, which may be a token.
     """
     if operating_system is OperatingSystem.BOTTLEROCKET:
         return ("[settings.ecs]", f'cluster = "{cluster_name}"')
@@ -102,12 +98,7 @@ def join_lines(operating_system: OperatingSystem, cluster_name: str) -> tuple[st
 
 
 def agent_lines(operating_system: OperatingSystem, more: Mapping[str, str]) -> tuple[str, ...]:
-    """Lines that set the agent's settings.
-
-    Args:
-        operating_system: Decides the form: shell on Amazon Linux, TOML on Bottlerocket.
-        more: Settings in addition to those of every host, by the names of their variables.
-    """
+    """Lines that set the agent's settings."""
     settings = {**_SETTINGS, **more}
     if operating_system is OperatingSystem.BOTTLEROCKET:
         return tuple(line for variable, value in settings.items() for line in _in_toml(variable, value))
@@ -121,15 +112,6 @@ def around_join(
     """All lines of user data, parted where CDK writes its own lines that make a host join its cluster.
 
     In a shell the order is free; in TOML the settings stand in the table that joining opens.
-
-    Args:
-        operating_system: Decides the form.
-        join: What `join_lines` says; nothing where CDK writes it.
-        agent: What `agent_lines` says.
-        prepare: What is done before the agent starts.
-
-    Returns:
-        The lines before CDK's own, and those after.
     """
     if operating_system is OperatingSystem.BOTTLEROCKET:
         return tuple(join), (*agent, *prepare)
@@ -139,13 +121,7 @@ def around_join(
 def what_hosts_are_told(
     operating_system: OperatingSystem, cluster_name: str | Unknown, more: Mapping[str, str]
 ) -> UserData:
-    """The same as a value.
-
-    Args:
-        operating_system: Decides the form.
-        cluster_name: Name of the cluster; unknown where CloudFormation makes one.
-        more: Settings in addition to those of every host, by the names of their variables.
-    """
+    """The same as a value."""
     form = UserDataFormat.TOML if operating_system is OperatingSystem.BOTTLEROCKET else UserDataFormat.SHELL
     agent = tuple(sorted({**_SETTINGS, **more, "ECS_CLUSTER": cluster_name}.items()))
     return UserData(format=form, agent=agent)

@@ -38,19 +38,6 @@ class ClusterAssociation:
 
     Of a cluster that CDK made in this stack, CDK writes the list. Of any other, one resource of this stack does,
     because a provider of this stack in a list of that stack would make a cycle.
-
-    Args:
-        scope: Where the resource is defined.
-        given: The cluster as the user gave it, or the new one.
-        cluster: The cluster as this stack sees it.
-        stack: The stack around `scope`.
-        keeps: Names of the providers that the cluster has and keeps; None if nothing was said of them. With names,
-            the list outlives this stack, since without it the cluster would lose them.
-        default_strategy: The default strategy that it keeps, of these providers; None if nothing was said of it.
-
-    Raises:
-        InvalidValueError: CDK writes the list of this cluster, or the strategy has other providers.
-        IncompatibleError: Another stack writes the cluster's list of providers.
     """
 
     def __init__(
@@ -114,23 +101,13 @@ class ClusterAssociation:
         return self._own_cluster or self._resource or self._cluster
 
     def require_free(self, provider_name: str | None) -> None:
-        """Refuses to begin on a provider that could not join the cluster.
-
-        Raises:
-            InvalidValueError: The name is taken in this cluster.
-            IncompatibleError: Another stack writes the cluster's list of providers.
-        """
+        """Refuses to begin on a provider that could not join the cluster."""
         self.require_free_name(provider_name)
         if not self._is_writer:
             self._require_only_writer()
 
     def require_free_name(self, provider_name: str | None) -> None:
-        """Refuses a name that another provider has. Providers of Managed Instances, which are in no list, need no more.
-
-        Raises:
-            InvalidValueError: The name is taken in this cluster, or in this account and region by a provider of this
-                app.
-        """
+        """Refuses a name that another provider has. Managed Instances, which are in no list, need no more."""
         if provider_name is None:
             return
         if provider_name in self._chosen_names or provider_name in (self._keeps or ()):
@@ -173,9 +150,6 @@ class ClusterAssociation:
         CDK exports a name only for as long as something imports it, and deploys the stack with the export first: a
         service that moved to another capacity could not be deployed, since CloudFormation drops no export in use
         (https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/using-cfn-stack-exports.html).
-
-        Args:
-            scope: Where the providers are used.
         """
         if self._is_exported or scope is self.stack or self.stack.nested_stack_parent is not None:
             return
@@ -188,13 +162,7 @@ class ClusterAssociation:
                 self.stack.export_value(each)
 
     def set_default_strategy(self, strategy: Sequence[ecs.CapacityProviderStrategy]) -> None:
-        """Sets where tasks without a strategy and without a launch type go.
-
-        Raises:
-            InvalidValueError: It has one already, or an item is of another provider.
-            IncompatibleError: Another stack writes it.
-            RefusedByCdkError: CDK refuses it.
-        """
+        """Sets where tasks without a strategy and without a launch type go."""
         if self._default_strategy is not None:
             raise InvalidValueError(
                 "the cluster has a default strategy already",

@@ -48,21 +48,6 @@ class ClusterHosts:
     capacity here. The role is handed to launch templates in a form that ignores additions, so that its policy stays the
     one that is written here; grant more through `role` itself.
 
-    Args:
-        scope: Where they are defined.
-        cluster: The cluster the hosts join; one that CDK made in this stack, one of another stack or an imported one.
-        is_new: Whether the cluster was made for these hosts.
-        vpc: Where the hosts run.
-        vpc_subnets: Subnets of the hosts. By default the private subnets with a way out.
-        associate_public_ip_address: Whether hosts in public subnets get a public address.
-        encryption_key: For the volumes of hosts and the logs of tasks. By default keys of AWS.
-        keeps: See `ClusterAssociation`.
-        default_strategy: See `ClusterAssociation`.
-        stack: The stack around `scope`. By default CDK is asked.
-
-    Raises:
-        InvalidValueError: The VPC has no private subnets and no others were chosen, or none is as chosen.
-
     Attributes:
         cluster: The cluster, as services of this stack see it.
         association: Which capacity providers it has.
@@ -265,11 +250,7 @@ class ClusterHosts:
         return None if "${" in region else region
 
     def subnets_of(self, chosen: ec2.SubnetSelection | None) -> HostSubnets:
-        """The subnets of one capacity; by default those of the cluster. The same choice is not looked up again.
-
-        Raises:
-            InvalidValueError: It is not a selection of subnets, or it selects none.
-        """
+        """The subnets of one capacity; by default those of the cluster. The same choice is not looked up again."""
         if chosen is None:
             return self.subnets
         known = next((each for each in self._chosen_subnets if each.selection == chosen), None)
@@ -279,12 +260,7 @@ class ClusterHosts:
         return known
 
     def require_same_region(self, scope: IConstruct) -> None:
-        """Refuses a service in another region or account than the cluster, which ECS would not find there.
-
-        Raises:
-            InvalidValueError: The service is outside of every stack.
-            IncompatibleError: They are certain to be in different ones, or in different stages or apps.
-        """
+        """Refuses a service in another region or account than the cluster, which ECS would not find there."""
         if scope is not self._stack:
             _require_found(stack_of(scope), self.stack.region, self.stack.account)
             require_same_stage(scope, self.stack, "cluster", what="cluster")
@@ -337,14 +313,7 @@ class ClusterHosts:
             tell_of(each)
 
     def room_for_daemons(self, share: FairShare) -> None:
-        """Keeps CPU and memory of each host with NVIDIA GPUs for daemons, in task definitions before and after.
-
-        Args:
-            share: What the daemons take, besides those that room is kept for already.
-
-        Raises:
-            InvalidValueError: Nothing of a share of a host would be left for a container.
-        """
+        """Keeps CPU and memory of each host with NVIDIA GPUs for daemons, in task definitions before and after."""
         self.kept = FairShare(cpu=self.kept.cpu + share.cpu, memory_mib=self.kept.memory_mib + share.memory_mib)
         for each in self.tasks:
             each.room_for_daemons(self.kept)

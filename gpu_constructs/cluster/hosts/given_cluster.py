@@ -62,11 +62,7 @@ class NewClusterOptions(TypedDict, total=False):
 
 
 def require_gpu_cluster(cluster: object) -> None:
-    """Refuses what is not a `gpu_constructs.GpuCluster`, which has the hosts that capacity is added to.
-
-    Raises:
-        InvalidValueError: It is something else.
-    """
+    """Refuses what is not a `gpu_constructs.GpuCluster`, which has the hosts that capacity is added to."""
     if not isinstance(getattr(cluster, "hosts", None), ClusterHosts) or not hasattr(cluster, "add_capacity"):
         raise InvalidValueError(
             f"expects a GpuCluster, got {shown(cluster)}",
@@ -77,11 +73,7 @@ def require_gpu_cluster(cluster: object) -> None:
 
 
 def options_of_new(options: NewClusterOptions, *, is_new: bool) -> NewClusterOptions:
-    """What a new cluster is given, with the library's default for Container Insights.
-
-    Raises:
-        InvalidValueError: One was given for a cluster that is there, or the name is wrong by itself.
-    """
+    """What a new cluster is given, with the library's default for Container Insights."""
     given = {argument: value for argument, value in options.items() if value is not None}
     if given and not is_new:
         argument, value = next(iter(given.items()))
@@ -98,11 +90,7 @@ def options_of_new(options: NewClusterOptions, *, is_new: bool) -> NewClusterOpt
 
 
 def require_own_id(construct_id: str) -> None:
-    """Refuses the id of something that the cluster defines itself.
-
-    Raises:
-        InvalidValueError: It is such an id.
-    """
+    """Refuses the id of something that the cluster defines itself."""
     if isinstance(construct_id, str) and construct_id in _IDS:
         raise InvalidValueError(
             f"{construct_id!r} is the id of something that every cluster defines",
@@ -113,11 +101,7 @@ def require_own_id(construct_id: str) -> None:
 
 
 def network_of(cluster: ecs.ICluster) -> ec2.IVpc:
-    """The VPC of a cluster.
-
-    Raises:
-        InvalidValueError: It does not say where it runs.
-    """
+    """The VPC of a cluster."""
     try:
         return cluster.vpc
     except RuntimeError:

@@ -28,15 +28,7 @@ _FIX = "a VPC with PRIVATE_WITH_EGRESS subnets, or vpc_subnets=… and HostEndpo
 
 @dataclass(frozen=True, kw_only=True)
 class HostSubnets:
-    """Subnets of one VPC that hosts run in. What CDK says about them is asked once, for all capacities in them.
-
-    Attributes:
-        selection: The subnets, as CDK takes them.
-        subnets: The subnets one by one.
-        has_public: Whether a public subnet is among them.
-        vpc: The VPC.
-        selected: What CDK says about all of them together; None where they were not selected.
-    """
+    """Subnets of one VPC that hosts run in. What CDK says about them is asked once, for all capacities in them."""
 
     selection: ec2.SubnetSelection
     subnets: Sequence[ec2.ISubnet]
@@ -110,11 +102,7 @@ class HostSubnets:
 
     @classmethod
     def of(cls, vpc: ec2.IVpc, chosen: ec2.SubnetSelection | None) -> HostSubnets:
-        """The chosen subnets of a VPC; by default the private ones with a way out.
-
-        Raises:
-            InvalidValueError: The VPC has no private subnets and no others were chosen, or none is as chosen.
-        """
+        """The chosen subnets of a VPC; by default the private ones with a way out."""
         if chosen is None:
             private = vpc.private_subnets
             if not private:
@@ -175,16 +163,7 @@ _NOT_LOOKED_UP = "vpc-12345"
 
 
 def require_hosts_here(stack: cdk.Stack, vpc: ec2.IVpc, key: kms.IKey | None) -> None:
-    """Refuses a VPC and a key that are certain to be in another region than the hosts; another account may share them.
-
-    Args:
-        stack: Where the hosts are defined.
-        vpc: Where they run.
-        key: For their volumes; None for keys of AWS.
-
-    Raises:
-        IncompatibleError: One of them is in another region.
-    """
+    """Refuses a VPC and a key that are certain to be in another region; another account may share them."""
     require_same_place(
         stack, "vpc", region=vpc.env.region, what="VPC", why="where no host can be in a subnet of that VPC"
     )
@@ -200,29 +179,13 @@ def require_storage_in(here: str, storage: ec2.Connections, *, argument: str) ->
     Its security group says where it is; one that was imported does not. The rule that lets hosts in names their group,
     and the name of a file system is resolved in its own VPC
     (https://docs.aws.amazon.com/efs/latest/ug/mounting-fs-mount-cmd-dns-name.html).
-
-    Args:
-        here: The id of the VPC where the hosts are.
-        storage: The connections of a file system.
-        argument: The argument, as the user spells it.
-
-    Raises:
-        IncompatibleError: It is in another one.
     """
     for there in _vpcs_of(storage.security_groups):
         _require_same(here, there, what="file system", who="the hosts that mount it", argument=argument)
 
 
 def require_balancer_in(here: str, balancer: elbv2.IApplicationLoadBalancer) -> None:
-    """Refuses a load balancer that is certain to be in another VPC, whose target groups cannot be in that of a service.
-
-    Args:
-        here: The id of the VPC where the service is.
-        balancer: As given; one that was imported may not say where it is.
-
-    Raises:
-        IncompatibleError: It is in another one.
-    """
+    """Refuses a load balancer that is certain to be in another VPC, as its target groups would be."""
     if (vpc := balancer.vpc) is not None:
         _require_same(here, vpc.vpc_id, what="load balancer", who="the service", argument="load_balancer")
 

@@ -74,11 +74,6 @@ class ManagedRoles:
     authorization error at task launch"; a grant for the role's ARN does without a name that two stacks would fight
     over (https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-instance-profile.html). All
     policies are part of their role, which outlives every provider that names it.
-
-    Attributes:
-        instance_role: The hosts' role: the ECS agent on this one cluster and nothing else.
-        instance_profile: The profile that hands it to the hosts.
-        infrastructure_role: What ECS starts and ends hosts with.
     """
 
     def __init__(self, scope: Construct, cluster: ecs.ICluster) -> None:

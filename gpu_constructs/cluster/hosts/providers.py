@@ -18,11 +18,7 @@ _STRATEGY_RULE = "GPU089"
 
 
 def known_provider_name(value: str | None) -> str | Unknown | None:
-    """The name of a capacity provider as far as it is known; rule GPU046 decides whether ECS accepts it.
-
-    Raises:
-        InvalidValueError: It is not text, or a name that is only known at deploy time has a reserved beginning.
-    """
+    """The name of a capacity provider as far as it is known; rule GPU046 decides whether ECS accepts it."""
     if value is None:
         return None
     if not isinstance(value, str) or (is_token(value) and (reserved_prefix(value) or not is_text_token(value))):
@@ -37,16 +33,7 @@ def known_provider_name(value: str | None) -> str | Unknown | None:
 
 
 def strategy_item(provider: str, *, weight: int, base: int | None) -> ecs.CapacityProviderStrategy:
-    """A provider as an item of a capacity provider strategy.
-
-    Args:
-        provider: Its name.
-        weight: Relative share of the tasks above every base, 0 to 1000.
-        base: Tasks that run there before any other provider gets one, 0 to 100000; None for none.
-
-    Raises:
-        InvalidValueError: A number is not within these limits.
-    """
+    """A provider as an item of a capacity provider strategy."""
     share = whole_number(
         "weight", weight, smallest=0, largest=MAX_WEIGHT, unit="shares", fix="weight=1", rule=_STRATEGY_RULE
     )
@@ -65,17 +52,7 @@ def strategy_item(provider: str, *, weight: int, base: int | None) -> ecs.Capaci
 def require_strategy(
     strategy: Sequence[ecs.CapacityProviderStrategy], pools: Mapping[str, Pool], *, argument: str = "strategy"
 ) -> None:
-    """Refuses a default strategy that ECS does not accept.
-
-    Args:
-        strategy: Its items.
-        pools: The pools behind providers, by the name of the provider; others may be named as well.
-        argument: The argument, as the user spells it.
-
-    Raises:
-        InvalidValueError: An item or a number is wrong by itself.
-        IncompatibleError: ECS refuses the items together.
-    """
+    """Refuses a default strategy that ECS does not accept."""
     for each in strategy:
         if not isinstance(each, ecs.CapacityProviderStrategy):
             raise InvalidValueError(
@@ -114,11 +91,7 @@ _GROUP = re.compile(
 
 
 def require_reservation_id(value: str) -> None:
-    """Refuses text that cannot be the id of a capacity reservation; a token passes.
-
-    Raises:
-        InvalidValueError: It is not the id of a capacity reservation.
-    """
+    """Refuses text that cannot be the id of a capacity reservation; a token passes."""
     if isinstance(value, str) and (is_text_token(value) or _ID.fullmatch(value)):
         return
     raise InvalidValueError(
@@ -133,11 +106,7 @@ def require_reservation_id(value: str) -> None:
 
 
 def require_group_arn(value: str) -> None:
-    """Refuses text that is not a resource group; a token passes.
-
-    Raises:
-        InvalidValueError: It is not the ARN of a resource group.
-    """
+    """Refuses text that is not a resource group; a token passes."""
     if isinstance(value, str) and (is_text_token(value) or _GROUP.fullmatch(value)):
         return
     raise InvalidValueError(

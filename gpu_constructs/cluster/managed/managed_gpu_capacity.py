@@ -115,16 +115,7 @@ class ManagedGpuCapacity(Construct):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManagedPlan:
-    """A capacity of Managed Instances that may be made: every argument is either right or a token.
-
-    Attributes:
-        pool: What it can launch.
-        architecture: Processor architecture of its hosts.
-        capacity_provider_name: As given; None lets CloudFormation make one.
-        operation: How ECS looks after its hosts.
-        launch_template: What ``InstanceLaunchTemplate`` holds besides the network and the instance profile.
-        subnets: Where its hosts run.
-    """
+    """A capacity of Managed Instances that may be made: every argument is either right or a token."""
 
     pool: Pool
     architecture: Architecture
@@ -150,11 +141,6 @@ def plan_managed(
 
     The arguments are those of `GpuCluster.add_managed_capacity`; `name` is the construct id, `region` where the
     stack goes, or None where that is only known at deploy time.
-
-    Raises:
-        UnknownNameError: An instance type does not exist.
-        InvalidValueError: An argument is wrong by itself.
-        IncompatibleError: No host can be all of it.
     """
     require_construct_id(name)
     choice = _choice(instance_types, need)

@@ -48,11 +48,7 @@ class ManagedChoice:
     allows: tuple[str, ...] = field(default=())
 
     def template_data(self, purchase: PurchaseOption) -> dict[str, object]:
-        """The ``InstanceRequirements`` of the launch template.
-
-        Args:
-            purchase: How hosts are bought, which decides the price threshold that is lifted.
-        """
+        """The ``InstanceRequirements`` of the launch template."""
         wanted = self.requirements
         ranges = {
             "VCpuCount": wanted.vcpus,
@@ -81,11 +77,7 @@ class ManagedChoice:
         }
 
     def with_local_storage(self) -> ManagedChoice:
-        """The same choice, limited to hosts with local disks.
-
-        Raises:
-            IncompatibleError: A type that was named has none, or no type has any.
-        """
+        """The same choice, limited to hosts with local disks."""
         without = [each.name for each in self.types if not each.local_disks]
         if without and (self.requirements.allowed_instance_types or len(without) == len(self.types)):
             raise IncompatibleError(
@@ -103,12 +95,6 @@ def choice_of_types(instance_types: Sequence[str]) -> ManagedChoice:
 
     Sizes of hosts may differ in GPUs: unlike managed scaling of an Auto Scaling group, ECS chooses the host for the
     tasks that wait.
-
-    Raises:
-        UnknownNameError: A type does not exist.
-        InvalidValueError: It is not a list of names.
-        IncompatibleError: ECS has no use for the accelerators of a type, Managed Instances never launch one, or the
-            types differ in architecture or vendor.
     """
     types = _types(instance_types)
     _require_one_side(types)
@@ -147,10 +133,6 @@ def choice_of_need(need: HostNeed) -> ManagedChoice:
     No page says what ECS does with a type that the catalogue does not have, so one that is declared is named.
 
     AMD GPUs are never selected, since ECS cannot hand them to a task.
-
-    Raises:
-        InvalidValueError: It is not a `HostNeed`.
-        IncompatibleError: No type that Managed Instances launch satisfies it.
     """
     if not isinstance(need, HostNeed):
         raise InvalidValueError(f"expects a HostNeed, got {shown(need)}", argument="need", value=need, fix=_EXAMPLE)

@@ -27,21 +27,7 @@ _FIVE_MINUTES = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedAlarm:
-    """One alarm to define.
-
-    Attributes:
-        id: Construct id; that of a capacity's alarm begins with the capacity's id.
-        says: What is the case when it goes off.
-        runbook: What to do then, in a line.
-        formula: What it watches.
-        threshold: What the value of a period is compared with.
-        comparison: How a bad value compares with it, by the name that CDK has for that.
-        period_seconds: How long a period is.
-        periods: How many periods it looks at.
-        bad_periods: How many of these have to be bad.
-        whose: What it is an alarm of.
-        where: Where the hosts or the events are that it goes off for.
-    """
+    """One alarm to define."""
 
     id: str
     says: str

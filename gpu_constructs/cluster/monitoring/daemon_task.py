@@ -54,17 +54,7 @@ def collector_task(
     per_gpu: bool,
     privileged: bool,
 ) -> ecs.Ec2TaskDefinition:
-    """Defines the task of the daemon.
-
-    Args:
-        scope: Where it is defined.
-        construct_id: Its id in that scope.
-        hosts: The hosts of the cluster.
-        log_group: Where its lines go, of which CloudWatch makes metrics.
-        image: Another image with Python 3 and boto3.
-        per_gpu: Whether each GPU of each host has metrics of its own.
-        privileged: Whether it asks the driver, instead of reading what the ECS agent shares.
-    """
+    """Defines the task of the daemon."""
     # In mode host it has no interface of its own, of which hosts have few, and reaches the agent at localhost.
     task_definition = ecs.Ec2TaskDefinition(
         scope,

@@ -355,14 +355,6 @@ def dashboard_of(
     cluster: Callable[[], WatchedCluster],
     alarms: Callable[[], list[str]],
 ) -> cloudwatch.CfnDashboard:
-    """Defines the dashboard.
-
-    Args:
-        scope: The monitoring.
-        construct_id: Its id in that scope.
-        stack: The stack around it.
-        cluster: Asked for the cluster with all its capacities, at the end.
-        alarms: Asked for the ARNs of all alarms, at the end.
-    """
+    """Defines the dashboard."""
     body = late_text(lambda: stack.to_json_string(body_of(cluster(), alarms())))
     return cloudwatch.CfnDashboard(scope, construct_id, dashboard_body=body)

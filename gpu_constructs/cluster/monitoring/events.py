@@ -48,13 +48,7 @@ STOPPED_BY_RECOVERY = "GPU recovery: "
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric of namespace `METRIC_NAMESPACE`, with a value a minute.
-
-    Attributes:
-        name: Its name.
-        unit: Its unit, as CloudWatch names it.
-        statistic: Over a minute, what of the values says it of a cluster, a provider or a service.
-    """
+    """A metric of namespace `METRIC_NAMESPACE`, with a value a minute."""
 
     name: str
     unit: str

@@ -297,9 +297,6 @@ def require_topic(argument: str, topic: sns.ITopic | None, stack: cdk.Stack) -> 
     supported.`` (https://github.com/cds-snc/notification-terraform/pull/128). A FIFO topic delivers to queues alone
     (https://docs.aws.amazon.com/sns/latest/dg/fifo-message-delivery.html), and wants a message group of each message
     (https://docs.aws.amazon.com/sns/latest/api/API_Publish.html), which the messages of a recovery do not have.
-
-    Raises:
-        IncompatibleError: It is a FIFO topic, or certain to be in another region.
     """
     if topic is None:
         return

@@ -151,15 +151,7 @@ nvidia-smi, once a minute.
 
 
 def room_of(*, cpu: int, memory_mib: int) -> FairShare:
-    """What a daemon takes of its host.
-
-    Args:
-        cpu: CPU units.
-        memory_mib: Memory in MiB.
-
-    Raises:
-        InvalidValueError: One is no number of 0 or more, or only known at deploy time.
-    """
+    """What a daemon takes of its host."""
     why = "cannot be taken off the share of a host"
     return FairShare(
         cpu=known_number("cpu", cpu, smallest=0, unit="CPU units", fix=f"cpu={KEPT.cpu}", why=why),

@@ -15,14 +15,7 @@ _ITSELF = "value"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Series:
-    """One metric of CloudWatch with a statistic.
-
-    Attributes:
-        namespace: Its namespace.
-        name: Its name.
-        dimensions: Its dimensions.
-        statistic: The statistic of each period.
-    """
+    """One metric of CloudWatch with a statistic."""
 
     namespace: str
     name: str
@@ -121,12 +114,7 @@ class WatchedPool:
         return bought.reservation.id if isinstance(bought.reservation.id, str) else None
 
     def gpu_series(self, name: str, statistic: str | None = None) -> Series:
-        """A metric of the daemon.
-
-        Args:
-            name: Its name.
-            statistic: The statistic. By default the one that says it of all hosts.
-        """
+        """A metric of the daemon."""
         return _of_daemon(name, statistic, self._dimensions)
 
     def group_series(self, name: str) -> Series:
@@ -162,15 +150,7 @@ class WatchedPool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchedCluster:
-    """A cluster.
-
-    Attributes:
-        name: Its name, which may be a token.
-        region: Its region, which may be a token.
-        event_log: The name of the log group of its events, which may be a token.
-        gpu_log: The name of the log group of its measurements, which may be a token.
-        pools: Its capacities.
-    """
+    """A cluster."""
 
     name: str
     region: str
@@ -197,12 +177,7 @@ class WatchedCluster:
         return (each for each in self.pools if each.is_measured)
 
     def gpu_series(self, name: str, statistic: str | None = None) -> Series:
-        """A metric of the daemon, of all hosts of the cluster.
-
-        Args:
-            name: Its name.
-            statistic: The statistic. By default the one that says it of all hosts.
-        """
+        """A metric of the daemon, of all hosts of the cluster."""
         return _of_daemon(name, statistic, {"ClusterName": self.name})
 
     def events(self, metric: str) -> Series:

@@ -27,19 +27,7 @@ PAUSE_SECONDS = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecoveryRun:
-    """What the machine works on, and its limits.
-
-    Attributes:
-        partition: The partition of AWS.
-        cluster_arn: The cluster.
-        cluster_name: Its name.
-        providers: Names of the capacity providers whose hosts it may replace.
-        table: Name of the table that counts.
-        topic: ARN of the topic that is told.
-        replacements_per_day: How many hosts it may replace a day for faults, and as many for recommendations of EC2.
-        drain_seconds: How long tasks may take to move.
-        ends_remaining_tasks: Whether those that are left then are stopped.
-    """
+    """What the machine works on, and its limits."""
 
     partition: str
     cluster_arn: str
@@ -53,15 +41,7 @@ class RecoveryRun:
 
 
 def ask(run: RecoveryRun, action: str, request: State, result: str, following: str) -> State:
-    """A state that calls AWS.
-
-    Args:
-        run: What the machine works on.
-        action: The service and what it is asked, such as ``ecs:listTasks``.
-        request: The request.
-        result: Where the answer goes.
-        following: The next state.
-    """
+    """A state that calls AWS."""
     asked = call(run.partition, f"aws-sdk:{action}", request)
     return {**asked, "ResultPath": result, "Catch": [caught()], "Next": following}
 
