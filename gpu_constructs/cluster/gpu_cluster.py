@@ -246,22 +246,23 @@ class GpuCluster(AsCluster):
             IncompatibleError: The types differ in architecture or vendor, ECS has no use for their accelerators, or no
                 type has what is needed.
         """
-        from gpu_constructs.cluster.managed import managed_gpu_capacity  # noqa: PLC0415 - for those who call this
+        from gpu_constructs.cluster.managed.managed_gpu_capacity import (  # noqa: PLC0415 - for those who call this
+            ManagedGpuCapacity,
+        )
 
         require_own_id(construct_id)
-        plan = managed_gpu_capacity.plan_managed(
+        capacity = ManagedGpuCapacity(
+            self,
             construct_id,
+            hosts=self.hosts,
             instance_types=instance_types,
             need=need,
             purchase=purchase,
             storage=storage,
             operation=operation,
+            vpc_subnets=vpc_subnets,
             capacity_provider_name=capacity_provider_name,
-            subnets=self.hosts.subnets_of(vpc_subnets),
-            region=self.hosts.region,
         )
-        self.hosts.association.require_free_name(capacity_provider_name)
-        capacity = managed_gpu_capacity.ManagedGpuCapacity(self, construct_id, hosts=self.hosts, plan=plan)
         self._has_now([capacity])
         return capacity
 

@@ -11,36 +11,30 @@ from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from constructs import Construct
+from typing_extensions import Unpack
 
-from gpu_constructs.cdk.calls import stack_of, written_if_refused
+from gpu_constructs.cdk.calls import naming, stack_of, written_if_refused
 from gpu_constructs.cdk.kinds import checked, own_names_checked
 from gpu_constructs.cdk.validation import announce
 from gpu_constructs.cluster.capacity.boot_check import BootCheck
 from gpu_constructs.cluster.capacity.host_mounts import HostMount
-from gpu_constructs.cluster.capacity.images import GpuMachineImage
-from gpu_constructs.cluster.capacity.network import HostNetwork, NetworkResources, network_resources
-from gpu_constructs.cluster.capacity.plan import CapacityChoice, CapacityPlan, plan_capacity
-from gpu_constructs.cluster.capacity.purchase import Purchase
-from gpu_constructs.cluster.capacity.scaling import HostScaling
-from gpu_constructs.cluster.capacity.storage import HostStorage
+from gpu_constructs.cluster.capacity.network import NetworkResources, network_resources
+from gpu_constructs.cluster.capacity.plan import CapacityChoice, CapacityOptions, CapacityPlan, plan_capacity
 from gpu_constructs.cluster.capacity.user_data import agent_lines, around_join, join_lines
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
-from gpu_constructs.cluster.hosts.given_cluster import require_gpu_cluster
+from gpu_constructs.cluster.hosts.given_cluster import AsCluster, require_gpu_cluster
 from gpu_constructs.cluster.hosts.network import HostSubnets
-from gpu_constructs.cluster.hosts.providers import strategy_item
+from gpu_constructs.cluster.hosts.providers import ProviderCapacity
 from gpu_constructs.errors import IncompatibleError
-from gpu_constructs.facts import Architecture
 from gpu_constructs.facts.own_image import image_metadata
-from gpu_constructs.fleet import DECLARED_IMAGE, METADATA_KEY, UNKNOWN, Pool
+from gpu_constructs.fleet import DECLARED_IMAGE, METADATA_KEY, UNKNOWN
 from gpu_constructs.rules import check_alone
 
 if TYPE_CHECKING:
     from aws_cdk import aws_kms as kms
 
-    from gpu_constructs.cluster.gpu_cluster import GpuCluster
 
-
-class ImportedGpuCapacity(Construct):
+class ImportedGpuCapacity(ProviderCapacity):
     """Capacity that another stack or app has made, and that tasks and services here use; it defines no resource.
 
     Made by `GpuCapacity.from_attributes`, where the arguments are explained.
@@ -51,9 +45,7 @@ class ImportedGpuCapacity(Construct):
         architecture: Processor architecture of its hosts.
         pool: What it can launch, as the value that every check reads.
         instance_type_names: Names of its instance types.
-        capacity_provider_name: Name of its capacity provider.
         mounts: Shared storage that every host mounts; see `HostStorage`.
-        comes_first: Whether services fill it before any other capacity; never.
     """
 
     @checked
@@ -68,33 +60,21 @@ class ImportedGpuCapacity(Construct):
     ) -> None:
         stack_of(scope)
         plan = plan_capacity(choice, hosts)
-        super().__init__(scope, construct_id)
-        self.hosts: ClusterHosts = hosts
-        self.cluster: ecs.ICluster = hosts.cluster
-        self.architecture: Architecture = plan.architecture
-        self.pool: Pool = plan.pool
-        self.instance_type_names: tuple[str, ...] = tuple(plan.choice.instance_types)
-        self.capacity_provider_name: str = capacity_provider_name
+        super().__init__(
+            scope,
+            construct_id,
+            hosts=hosts,
+            pool=plan.pool,
+            architecture=plan.architecture,
+            instance_type_names=plan.choice.instance_types,
+        )
         self.mounts: tuple[HostMount, ...] = tuple(plan.storage.mounts)
-        self.comes_first: bool = False
+        self._provider_name = capacity_provider_name
 
     @property
-    def gpus(self) -> int:
-        """Whole NVIDIA GPUs of one host; 0 where ECS has none to hand out (CPU, Neuron, fractional types, tokens)."""
-        return self.pool.instance_types[0].gpus if self.pool.instance_types else 0
-
-    @written_if_refused
-    def strategy(self, *, weight: int = 1, base: int | None = None) -> ecs.CapacityProviderStrategy:
-        """This provider as an item of a capacity provider strategy, see `GpuCapacity.strategy`.
-
-        Args:
-            weight: Relative share of the tasks above every base, 0 to 1000.
-            base: Tasks that run here before any other provider gets one, 0 to 100000.
-
-        Raises:
-            InvalidValueError: A number is not within these limits.
-        """
-        return strategy_item(self.capacity_provider_name, weight=weight, base=base)
+    def capacity_provider_name(self) -> str:
+        """Name of its capacity provider."""
+        return self._provider_name
 
 
 def require_known_groups(capacity: Iterable[Construct]) -> None:
@@ -115,7 +95,7 @@ def require_known_groups(capacity: Iterable[Construct]) -> None:
             )
 
 
-class GpuCapacity(Construct):
+class GpuCapacity(ProviderCapacity):
     """Defines a launch template, an Auto Scaling group and an ECS capacity provider over it.
 
     Hosts run in private subnets without public addresses, take metadata requests with IMDSv2 tokens only and not from
@@ -147,7 +127,14 @@ class GpuCapacity(Construct):
     """
 
     def __init__(self, scope: Construct, construct_id: str, *, hosts: ClusterHosts, plan: CapacityPlan) -> None:
-        super().__init__(scope, construct_id)
+        super().__init__(
+            scope,
+            construct_id,
+            hosts=hosts,
+            pool=plan.pool,
+            architecture=plan.architecture,
+            instance_type_names=plan.choice.instance_types,
+        )
         operating_system = plan.machine_image.host_image.image.operating_system
         before_join, after_join = around_join(
             operating_system,
@@ -156,17 +143,12 @@ class GpuCapacity(Construct):
             prepare=plan.adds.boot_commands,
         )
         user_data = ec2.UserData.custom("\n".join(before_join))
-        self.hosts: ClusterHosts = hosts
         self.subnets: HostSubnets = plan.subnets
-        self.cluster: ecs.ICluster = hosts.cluster
         self.encryption_key: kms.IKey | None = hosts.encryption_key
-        self.architecture: Architecture = plan.architecture
-        self.pool: Pool = plan.pool
         network = network_resources(self, network=plan.network, pool=plan.pool, vpc=hosts.vpc)
         self.placement_group: ec2.IPlacementGroup | None = network.placement_group
         self.efa_security_group: ec2.ISecurityGroup | None = network.efa_security_group
-        self.instance_type_names: tuple[str, ...] = tuple(plan.choice.instance_types)
-        self.comes_first: bool = plan.comes_first
+        self.comes_first = plan.comes_first
         self.mounts: tuple[HostMount, ...] = tuple(plan.storage.mounts)
         self.launch_template: ec2.LaunchTemplate = _launch_template(self, hosts, plan, user_data, network)
         group = _auto_scaling_group(self, hosts, plan, self.launch_template)
@@ -188,23 +170,18 @@ class GpuCapacity(Construct):
             announce(self, check_alone(replace(self.pool, placement_group=UNKNOWN), rules=("GPU095", "GPU228")))
 
     @staticmethod
+    @naming(CapacityOptions, like=CapacityChoice)
     @written_if_refused
     @own_names_checked
     def from_attributes(
         scope: Construct,
         construct_id: str,
         *,
-        cluster: GpuCluster,
+        cluster: AsCluster,
         capacity_provider_name: str,
         instance_types: Sequence[str],
         max_instances: int,
-        min_instances: int = 0,
-        image: GpuMachineImage | None = None,
-        purchase: Purchase | None = None,
-        scaling: HostScaling | None = None,
-        storage: HostStorage | None = None,
-        network: HostNetwork | None = None,
-        vpc_subnets: ec2.SubnetSelection | None = None,
+        **options: Unpack[CapacityOptions],
     ) -> ImportedGpuCapacity:
         """Capacity of an Auto Scaling group that another stack or app has made, for tasks and services here.
 
@@ -219,13 +196,7 @@ class GpuCapacity(Construct):
             capacity_provider_name: Name of its capacity provider, which may be an export or a parameter.
             instance_types: What it may launch.
             max_instances: Hosts at most.
-            min_instances: Hosts that are always there.
-            image: The machine image of its hosts.
-            purchase: How its hosts are bought.
-            scaling: How they come and leave.
-            storage: Where they keep images and scratch data.
-            network: How they are connected.
-            vpc_subnets: Their subnets.
+            **options: The other arguments, explained at `CapacityOptions`: what the hosts are.
 
         Raises:
             UnknownNameError: An instance type does not exist.
@@ -233,47 +204,21 @@ class GpuCapacity(Construct):
             IncompatibleError: No such capacity can be there.
         """
         require_gpu_cluster(cluster)
-        hosts = cluster.hosts
         choice = CapacityChoice(
             construct_id,
             instance_types=instance_types,
             max_instances=max_instances,
-            min_instances=min_instances,
-            image=image,
-            purchase=purchase,
-            scaling=scaling,
-            storage=storage,
-            network=network,
-            vpc_subnets=vpc_subnets,
             capacity_provider_name=capacity_provider_name,
+            **options,
         )
         return ImportedGpuCapacity(
-            scope, construct_id, hosts=hosts, choice=choice, capacity_provider_name=capacity_provider_name
+            scope, construct_id, hosts=cluster.hosts, choice=choice, capacity_provider_name=capacity_provider_name
         )
 
     @cached_property
     def capacity_provider_name(self) -> str:
         """Name of its capacity provider, known to CloudFormation at deploy time."""
         return self.provider.capacity_provider_name
-
-    @property
-    def gpus(self) -> int:
-        """Whole NVIDIA GPUs of one host; 0 where ECS has none to hand out (CPU, Neuron, fractional types, tokens)."""
-        return self.pool.instance_types[0].gpus if self.pool.instance_types else 0
-
-    @written_if_refused
-    def strategy(self, *, weight: int = 1, base: int | None = None) -> ecs.CapacityProviderStrategy:
-        """This provider as an item of a capacity provider strategy.
-
-        Args:
-            weight: Relative share of the tasks above every base, 0 to 1000.
-            base: Tasks that run here before any other provider gets one, 0 to 100000; one item of a strategy may have
-                a base.
-
-        Raises:
-            InvalidValueError: A number is not within these limits.
-        """
-        return strategy_item(self.capacity_provider_name, weight=weight, base=base)
 
 
 def _launch_template(

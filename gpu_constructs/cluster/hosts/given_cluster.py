@@ -118,9 +118,11 @@ class AsCluster(Construct):
 
     Attributes:
         cluster: The cluster.
+        hosts: What its hosts share.
     """
 
     cluster: ecs.ICluster
+    hosts: ClusterHosts
 
     @cached_property
     def _vpc(self) -> ec2.IVpc:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from aws_cdk import aws_ecs as ecs
+from constructs import Construct
 
 from gpu_constructs.cdk.arguments import known_or, whole_number
+from gpu_constructs.cdk.calls import written_if_refused
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.cdk.tokens import is_text_token, is_token, known_text
+from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.errors import InvalidValueError, shown
+from gpu_constructs.facts import Architecture
 from gpu_constructs.facts.aws_limits import ECS_NAME_FORM, MAX_BASE, MAX_WEIGHT, reserved_prefix
 from gpu_constructs.fleet import UNKNOWN, Pool, StrategyItem, Unknown, Workload
 
@@ -32,21 +36,64 @@ def known_provider_name(value: str | None) -> str | Unknown | None:
     return known_text(value)
 
 
-def strategy_item(provider: str, *, weight: int, base: int | None) -> ecs.CapacityProviderStrategy:
-    """A provider as an item of a capacity provider strategy."""
-    share = whole_number(
-        "weight", weight, smallest=0, largest=MAX_WEIGHT, unit="shares", fix="weight=1", rule=_STRATEGY_RULE
-    )
-    first = (
-        None
-        if base is None
-        else whole_number("base", base, smallest=0, largest=MAX_BASE, unit="tasks", fix="base=1", rule=_STRATEGY_RULE)
-    )
-    return ecs.CapacityProviderStrategy(
-        capacity_provider=provider,
-        weight=known_or(weight, share),
-        base=None if base is None or first is None else known_or(base, first),
-    )
+class ProviderCapacity(Construct):
+    """What every capacity of a cluster is for tasks and services: a provider, and what it can launch."""
+
+    comes_first: bool = False
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        hosts: ClusterHosts,
+        pool: Pool,
+        architecture: Architecture,
+        instance_type_names: Iterable[str],
+    ) -> None:
+        super().__init__(scope, construct_id)
+        self.hosts: ClusterHosts = hosts
+        self.cluster: ecs.ICluster = hosts.cluster
+        self.architecture: Architecture = architecture
+        self.pool: Pool = pool
+        self.instance_type_names: tuple[str, ...] = tuple(instance_type_names)
+
+    @property
+    def capacity_provider_name(self) -> str:
+        """Name of its capacity provider, which may only be known to CloudFormation at deploy time."""
+        raise NotImplementedError
+
+    @property
+    def gpus(self) -> int:
+        """Whole NVIDIA GPUs that each of its hosts has at least; 0 where ECS has none to hand out.
+
+        It has none of CPU and fractional types, of Neuron devices, and of types that are only known at deploy time.
+        """
+        return min((each.gpus for each in self.pool.instance_types), default=0)
+
+    @written_if_refused
+    def strategy(self, *, weight: int = 1, base: int | None = None) -> ecs.CapacityProviderStrategy:
+        """This provider as an item of a capacity provider strategy.
+
+        Args:
+            weight: Relative share of the tasks above every base, 0 to 1000.
+            base: Tasks that run here before any other provider gets one, 0 to 100000; one item of a strategy may have
+                a base. Managed Instances share no strategy with Auto Scaling groups.
+
+        Raises:
+            InvalidValueError: A number is not within these limits.
+        """
+        share = whole_number(
+            "weight", weight, smallest=0, largest=MAX_WEIGHT, unit="shares", fix="weight=1", rule=_STRATEGY_RULE
+        )
+        first = whole_number(
+            "base", base or 0, smallest=0, largest=MAX_BASE, unit="tasks", fix="base=1", rule=_STRATEGY_RULE
+        )
+        return ecs.CapacityProviderStrategy(
+            capacity_provider=self.capacity_provider_name,
+            weight=known_or(weight, share),
+            base=None if base is None else known_or(base, first),
+        )
 
 
 def require_strategy(

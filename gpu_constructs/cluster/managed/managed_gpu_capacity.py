@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
+from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from constructs import Construct
 
 from gpu_constructs.cdk.arguments import of_kind
-from gpu_constructs.cdk.calls import require_construct_id, written_if_refused
+from gpu_constructs.cdk.calls import require_construct_id
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
-from gpu_constructs.cluster.hosts.network import HostSubnets
-from gpu_constructs.cluster.hosts.providers import known_provider_name, strategy_item
+from gpu_constructs.cluster.hosts.providers import ProviderCapacity, known_provider_name
 from gpu_constructs.cluster.managed.options import HostNeed, ManagedOperation, ManagedPurchase, ManagedStorage
 from gpu_constructs.cluster.managed.requirements import ManagedChoice, choice_of_need, choice_of_types
 from gpu_constructs.errors import InvalidValueError
-from gpu_constructs.facts import Architecture
 from gpu_constructs.facts.declared import metadata_of
 from gpu_constructs.fleet import DECLARED_TYPES, METADATA_KEY, UNKNOWN, Bought, Pool, PoolKind
 
@@ -30,7 +28,7 @@ _PROVIDER = "ManagedInstancesProvider"
 _LAUNCH_TEMPLATE = "InstanceLaunchTemplate"
 
 
-class ManagedGpuCapacity(Construct):
+class ManagedGpuCapacity(ProviderCapacity):
     """Defines a capacity provider of ECS Managed Instances.
 
     There is no Auto Scaling group and no image: for tasks that wait, ECS starts the cheapest host that satisfies the
@@ -52,125 +50,69 @@ class ManagedGpuCapacity(Construct):
         provider: The ECS capacity provider.
     """
 
-    comes_first = False
-    """Managed Instances have no limit up to which a service could fill them."""
-
-    def __init__(self, scope: Construct, construct_id: str, *, hosts: ClusterHosts, plan: ManagedPlan) -> None:
-        super().__init__(scope, construct_id)
-        self.hosts: ClusterHosts = hosts
-        self.cluster: ecs.ICluster = hosts.cluster
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        hosts: ClusterHosts,
+        instance_types: Sequence[str] | None,
+        need: HostNeed | None,
+        purchase: ManagedPurchase | None,
+        storage: ManagedStorage | None,
+        operation: ManagedOperation | None,
+        vpc_subnets: ec2.SubnetSelection | None,
+        capacity_provider_name: str | None,
+    ) -> None:
+        subnets = hosts.subnets_of(vpc_subnets)
+        require_construct_id(construct_id)
+        choice = _choice(instance_types, need)
+        bought = of_kind("purchase", purchase, ManagedPurchase, example="ManagedPurchase.spot()")
+        stored = of_kind("storage", storage, ManagedStorage, example="ManagedStorage(volume_gib=200)")
+        run = of_kind("operation", operation, ManagedOperation, example="ManagedOperation(scale_in_after_seconds=600)")
+        if stored.local_disks:
+            choice = choice.with_local_storage()
+        pool = Pool(
+            name=construct_id,
+            instance_types=choice.types,
+            image=UNKNOWN,
+            min_instances=0,
+            max_instances=UNKNOWN,
+            kind=PoolKind.MANAGED_INSTANCES,
+            region=hosts.region,
+            bought=Bought(option=bought.option, reservation=bought.reservation),
+            zones=1 if subnets.in_one_zone else None,
+            subnets=subnets.known,
+            requirements=choice.requirements,
+            provider=known_provider_name(capacity_provider_name),
+        )
+        require_yes(pool, "GPU046")
+        require_allowed(pool)
+        hosts.association.require_free_name(capacity_provider_name)
+        super().__init__(
+            scope,
+            construct_id,
+            hosts=hosts,
+            pool=pool,
+            architecture=choice.architecture,
+            instance_type_names=(each.name for each in pool.instance_types),
+        )
         self.encryption_key: kms.IKey | None = hosts.encryption_key
-        self.architecture: Architecture = plan.architecture
-        self.pool: Pool = plan.pool
-        self.instance_type_names: tuple[str, ...] = tuple(each.name for each in plan.pool.instance_types)
         roles = hosts.managed_roles
         self.provider: ecs.ManagedInstancesCapacityProvider = ecs.ManagedInstancesCapacityProvider(
             self,
             "Provider",
-            capacity_provider_name=plan.capacity_provider_name or hosts.provider_name(self),
+            capacity_provider_name=capacity_provider_name or hosts.provider_name(self),
             ec2_instance_profile=roles.instance_profile,
             infrastructure_role=roles.infrastructure_role,
-            subnets=plan.subnets.subnets,
+            subnets=subnets.subnets,
             security_groups=[hosts.security_group],
-            monitoring=plan.operation.monitoring,
-            propagate_tags=plan.operation.tags,
+            monitoring=run.monitoring,
+            propagate_tags=run.tags,
         )
         node = self.provider.node
         resource = cast("ecs.CfnCapacityProvider", node.default_child)
-        # What aws-cdk-lib 2.275 has no words for: RESERVED, reservations, local storage, repair, scale-in.
-        resource.add_property_override(
-            _PROVIDER, {_LAUNCH_TEMPLATE: plan.launch_template, **plan.operation.provider_data()}
-        )
-        if any(each.declared for each in plan.pool.instance_types):
-            resource.add_override(f"Metadata.{METADATA_KEY}.{DECLARED_TYPES}", metadata_of(plan.pool.instance_types))
-        # Hosts that drain talk to ECS until they have gone, and the provider is only gone after them: their routes
-        # and their NAT gateway have to be there as long (CDK issue 36071).
-        node.add_dependency(*plan.subnets.way_out)
-        hosts.association.attach_managed(self.provider, plan.capacity_provider_name)
-
-    @cached_property
-    def capacity_provider_name(self) -> str:
-        """Name of its capacity provider, known to CloudFormation at deploy time."""
-        return self.provider.capacity_provider_name
-
-    @property
-    def gpus(self) -> int:
-        """Whole NVIDIA GPUs that each of its hosts has at least; 0 where ECS has none to hand out."""
-        return min((each.gpus for each in self.pool.instance_types), default=0)
-
-    @written_if_refused
-    def strategy(self, *, weight: int = 1, base: int | None = None) -> ecs.CapacityProviderStrategy:
-        """This provider as an item of a capacity provider strategy, which holds Managed Instances only.
-
-        Args:
-            weight: Relative share of the tasks above every base, 0 to 1000.
-            base: Tasks that run here before any other provider gets one, 0 to 100000; one item of a strategy may have
-                a base.
-
-        Raises:
-            InvalidValueError: A number is not within these limits.
-        """
-        return strategy_item(self.capacity_provider_name, weight=weight, base=base)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ManagedPlan:
-    """A capacity of Managed Instances that may be made: every argument is either right or a token."""
-
-    pool: Pool
-    architecture: Architecture
-    capacity_provider_name: str | None
-    operation: ManagedOperation
-    launch_template: dict[str, object]
-    subnets: HostSubnets
-
-
-def plan_managed(
-    name: str,
-    *,
-    instance_types: Sequence[str] | None,
-    need: HostNeed | None,
-    purchase: ManagedPurchase | None,
-    storage: ManagedStorage | None,
-    operation: ManagedOperation | None,
-    capacity_provider_name: str | None,
-    subnets: HostSubnets,
-    region: str | None = None,
-) -> ManagedPlan:
-    """Checks everything that can be seen before a resource exists.
-
-    The arguments are those of `GpuCluster.add_managed_capacity`; `name` is the construct id, `region` where the
-    stack goes, or None where that is only known at deploy time.
-    """
-    require_construct_id(name)
-    choice = _choice(instance_types, need)
-    bought = of_kind("purchase", purchase, ManagedPurchase, example="ManagedPurchase.spot()")
-    stored = of_kind("storage", storage, ManagedStorage, example="ManagedStorage(volume_gib=200)")
-    run = of_kind("operation", operation, ManagedOperation, example="ManagedOperation(scale_in_after_seconds=600)")
-    if stored.local_disks:
-        choice = choice.with_local_storage()
-    pool = Pool(
-        name=name,
-        instance_types=choice.types,
-        image=UNKNOWN,
-        min_instances=0,
-        max_instances=UNKNOWN,
-        kind=PoolKind.MANAGED_INSTANCES,
-        region=region,
-        bought=Bought(option=bought.option, reservation=bought.reservation),
-        zones=1 if subnets.in_one_zone else None,
-        subnets=subnets.known,
-        requirements=choice.requirements,
-        provider=known_provider_name(capacity_provider_name),
-    )
-    require_yes(pool, "GPU046")
-    require_allowed(pool)
-    return ManagedPlan(
-        pool=pool,
-        architecture=choice.architecture,
-        capacity_provider_name=capacity_provider_name,
-        operation=run,
-        launch_template={
+        launch_template = {
             "InstanceRequirements": choice.template_data(bought.option),
             **bought.template_data(),
             **stored.template_data(),
@@ -178,9 +120,20 @@ def plan_managed(
             # (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_InstanceLaunchTemplate.html).
             "InstanceMetadataTagsPropagation": False,
             **run.template_data(),
-        },
-        subnets=subnets,
-    )
+        }
+        # What aws-cdk-lib 2.275 has no words for: RESERVED, reservations, local storage, repair, scale-in.
+        resource.add_property_override(_PROVIDER, {_LAUNCH_TEMPLATE: launch_template, **run.provider_data()})
+        if any(each.declared for each in pool.instance_types):
+            resource.add_override(f"Metadata.{METADATA_KEY}.{DECLARED_TYPES}", metadata_of(pool.instance_types))
+        # Hosts that drain talk to ECS until they have gone, and the provider is only gone after them: their routes
+        # and their NAT gateway have to be there as long (CDK issue 36071).
+        node.add_dependency(*subnets.way_out)
+        hosts.association.attach_managed(self.provider, capacity_provider_name)
+
+    @cached_property
+    def capacity_provider_name(self) -> str:
+        """Name of its capacity provider, known to CloudFormation at deploy time."""
+        return self.provider.capacity_provider_name
 
 
 def _choice(instance_types: Sequence[str] | None, need: HostNeed | None) -> ManagedChoice:
