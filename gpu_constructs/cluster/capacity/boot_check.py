@@ -13,9 +13,8 @@ Its curl signs requests itself: https://curl.se/docs/manpage.html#--aws-sigv4
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 from weakref import WeakKeyDictionary
 
 import aws_cdk as cdk
@@ -111,6 +110,10 @@ _DROP_IN = (
 )
 
 # IAM takes 10,240 characters of inline policies for a role, so all capacities of a cluster share one statement.
+_Answers: TypeAlias = tuple[iam.CfnPolicy, iam.PolicyStatement, str]
+"""The policy of hosts of one role, its statement about lifecycle actions, to which every group is added, and what the
+ARN of every group of their stack begins with, up to the logical id: each part asked of CDK once.
+"""
 _ANSWERS: WeakKeyDictionary[iam.Role, _Answers] = WeakKeyDictionary()
 
 
@@ -158,8 +161,10 @@ class GpuCount(HostPart):
 
 def boot_commands(pool: Pool) -> tuple[str, ...]:
     """Lines of user data that hold the ECS agent back until all GPUs are there."""
-    words: Mapping[str, str] = {
-        "@EXPECTED@": str(_expected(pool)),
+    devices = pool.instance_types[0].accelerators if pool.instance_types else None
+    words = {
+        # What the driver shows on a host; a fraction of a GPU is one.
+        "@EXPECTED@": str(devices.logical_count if devices is not None else 0),
         "@HOOK@": HOOK_NAME,
         "@NAMESPACE@": METRIC_NAMESPACE,
         "@METRIC@": METRIC_NAME,
@@ -234,52 +239,35 @@ def _may_answer(role: iam.Role, group: autoscaling.CfnAutoScalingGroup) -> None:
     https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazonec2autoscaling.html and
     https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazoncloudwatch.html
     """
-    answers = _ANSWERS.get(role)
-    if answers is None:
-        _ANSWERS[role] = answers = _Answers.of(role)
-    answers.statement.add_resources(f"{answers.groups_of_stack}{group.logical_id}-*")
-    group.add_resource_dependency(answers.policy)
+    if role not in _ANSWERS:
+        _ANSWERS[role] = _answers_of(role)
+    policy, statement, groups_of_stack = _ANSWERS[role]
+    statement.add_resources(f"{groups_of_stack}{group.logical_id}-*")
+    group.add_resource_dependency(policy)
 
 
-@dataclass(frozen=True, slots=True)
-class _Answers:
-    """What the hosts of one role answer with, each part of it asked of CDK once."""
-
-    policy: iam.CfnPolicy
-    statement: iam.PolicyStatement
-    groups_of_stack: str
-
-    @classmethod
-    def of(cls, role: iam.Role) -> _Answers:
-        statement = iam.PolicyStatement(sid="ProveGpus", actions=["autoscaling:CompleteLifecycleAction"])
-        policy = iam.Policy(
-            cast("Construct", role.node.scope),
-            "BootCheckPolicy",
-            roles=[role],
-            statements=[
-                statement,
-                iam.PolicyStatement(
-                    sid="FindGroup", actions=["autoscaling:DescribeAutoScalingInstances"], resources=["*"]
-                ),
-                iam.PolicyStatement(
-                    sid="CountMissingGpus",
-                    actions=["cloudwatch:PutMetricData"],
-                    resources=["*"],
-                    conditions={"StringEquals": {"cloudwatch:namespace": METRIC_NAMESPACE}},
-                ),
-            ],
-        )
-        stack = cdk.Stack.of(role)
-        groups = stack.format_arn(
-            service="autoscaling",
-            resource="autoScalingGroup",
-            resource_name=f"*:autoScalingGroupName/{stack.stack_name}-",
-            arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME,
-        )
-        return cls(cast("iam.CfnPolicy", policy.node.default_child), statement, groups)
-
-
-def _expected(pool: Pool) -> int:
-    """GPUs that the driver shows on a host; a fraction of one is one."""
-    devices = pool.instance_types[0].accelerators if pool.instance_types else None
-    return devices.logical_count if devices is not None else 0
+def _answers_of(role: iam.Role) -> _Answers:
+    statement = iam.PolicyStatement(sid="ProveGpus", actions=["autoscaling:CompleteLifecycleAction"])
+    policy = iam.Policy(
+        cast("Construct", role.node.scope),
+        "BootCheckPolicy",
+        roles=[role],
+        statements=[
+            statement,
+            iam.PolicyStatement(sid="FindGroup", actions=["autoscaling:DescribeAutoScalingInstances"], resources=["*"]),
+            iam.PolicyStatement(
+                sid="CountMissingGpus",
+                actions=["cloudwatch:PutMetricData"],
+                resources=["*"],
+                conditions={"StringEquals": {"cloudwatch:namespace": METRIC_NAMESPACE}},
+            ),
+        ],
+    )
+    stack = cdk.Stack.of(role)
+    groups = stack.format_arn(
+        service="autoscaling",
+        resource="autoScalingGroup",
+        resource_name=f"*:autoScalingGroupName/{stack.stack_name}-",
+        arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME,
+    )
+    return cast("iam.CfnPolicy", policy.node.default_child), statement, groups

@@ -283,7 +283,6 @@ def _auto_scaling_group(
         mixed_instances_policy=mixed,
         min_capacity=plan.choice.min_instances,
         max_capacity=plan.choice.max_instances,
-        update_policy=plan.scaling.update_policy(plan.pool),
     )
     node, adds = made.node, plan.adds
     # Hosts without a way out get no packages at their first boot, and those that are deleted before it stop no task, so

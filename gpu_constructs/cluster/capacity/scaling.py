@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import aws_cdk as cdk
 from aws_cdk import aws_autoscaling as autoscaling
 from aws_cdk import aws_ecs as ecs
 from constructs import Construct
@@ -16,10 +15,7 @@ from gpu_constructs.cluster.capacity.part import Contribution, HostPart
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.facts import OperatingSystem
 from gpu_constructs.facts.aws_limits import MANAGED_SCALING, MAX_PERCENT
-from gpu_constructs.fleet import UNKNOWN, HostUpdate, Pool, Unknown, UpdateMethod, WarmPool, known
-
-_HAS_INSTANCE_REFRESH = hasattr(autoscaling.UpdatePolicy, "instance_refresh")
-"""Whether CDK has an argument for it, as aws-cdk-lib 2.275 has and 2.262 has not."""
+from gpu_constructs.fleet import UNKNOWN, HostUpdate, Pool, Unknown, UpdateMethod, WarmPool
 
 
 @with_names_checked
@@ -84,26 +80,8 @@ class HostReplacement:
             replaces_protected=pool.managed_termination_protection is True,
         )
 
-    def update_policy(self, pool: Pool, warmup_seconds: int) -> autoscaling.UpdatePolicy | None:
-        """The update policy of the Auto Scaling group; None where CDK has no argument for it."""
-        if not _HAS_INSTANCE_REFRESH:
-            return None
-        update = self.update_of(pool)
-        return autoscaling.UpdatePolicy.instance_refresh(
-            strategy=autoscaling.InstanceRefreshStrategy.ROLLING,
-            instance_warmup=cdk.Duration.seconds(warmup_seconds),
-            min_healthy_percentage=known(update.min_healthy_percent),
-            max_healthy_percentage=known(update.max_healthy_percent),
-            # An instance refresh waits an hour for hosts that are protected from scale-in, and fails.
-            scale_in_protected_instances=autoscaling.ScaleInProtectedInstances.REFRESH
-            if update.replaces_protected
-            else None,
-        )
-
     def update_policy_data(self, pool: Pool, warmup_seconds: int) -> dict[str, object]:
-        """The same as it is written into the template where CDK has no argument for it."""
-        if _HAS_INSTANCE_REFRESH:
-            return {}
+        """The update policy of the group; aws-cdk-lib 2.275 has an argument for it, and 2.262 has none."""
         update = self.update_of(pool)
         preferences: dict[str, object] = {
             "InstanceWarmup": warmup_seconds,
@@ -111,6 +89,7 @@ class HostReplacement:
             "MaxHealthyPercentage": update.max_healthy_percent,
         }
         if update.replaces_protected:
+            # An instance refresh waits an hour for hosts that are protected from scale-in, and fails.
             preferences["ScaleInProtectedInstances"] = "Refresh"
         return {str(update.method): {"Strategy": "Rolling", "Preferences": preferences}}
 
@@ -293,10 +272,6 @@ class HostScaling(HostPart):
             adds.agent["ECS_WARM_POOLS_CHECK"] = "true"
         if self.replacement is not None:
             adds.update_policy |= self.replacement.update_policy_data(pool, self._warmup_seconds(pool))
-
-    def update_policy(self, pool: Pool) -> autoscaling.UpdatePolicy | None:
-        """How CloudFormation updates the group, where CDK has an argument for it."""
-        return None if self.replacement is None else self.replacement.update_policy(pool, self._warmup_seconds(pool))
 
     def provider(
         self, scope: Construct, group: autoscaling.AutoScalingGroup, pool: Pool, *, name: str | None

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cache
-from typing import TYPE_CHECKING
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
 
 import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -15,14 +15,13 @@ from constructs import Construct
 
 from gpu_constructs.cluster.monitoring.events import COUNTED
 from gpu_constructs.cluster.monitoring.options import IDLE_PERIOD_MINUTES, AlarmLimits
-from gpu_constructs.cluster.monitoring.watched import Formula, Series, WatchedCluster, WatchedPool
+from gpu_constructs.cluster.monitoring.watched import Formula, WatchedCluster, WatchedPool
 from gpu_constructs.errors import UnknownNameError
 
 if TYPE_CHECKING:
     from aws_cdk import aws_sns as sns
 
 _PAGE = "docs/monitoring.md"
-_FIVE_MINUTES = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,194 +52,149 @@ def alarms_of_cluster(cluster: WatchedCluster, limits: AlarmLimits) -> Iterator[
 
     The guide says where AWS describes what they watch, and what is not certain.
     """
-    whose = f"cluster {cluster.name}"
-    hosts = f" The hosts, by CloudWatch Logs Insights: {cluster.hosts_with_faults}"
-    events = f" The events: log group {cluster.event_log}"
-    for where, each in (
-        (events, _cannot_place(cluster, limits)),
-        (hosts, _failed(cluster, limits)),
-        (hosts, _missing(cluster, limits)),
-        (events, _interruptions(cluster, limits)),
-        (events, _jobs_over_time(cluster, limits)),
-    ):
-        if each is not None:
-            yield replace(each, whose=whose, where=where)
+    hosts = partial(
+        PlannedAlarm,
+        whose=f"cluster {cluster.name}",
+        where=f" The hosts, by CloudWatch Logs Insights: {cluster.hosts_with_faults}",
+    )
+    events = partial(
+        _of_events, cluster, whose=f"cluster {cluster.name}", where=f" The events: log group {cluster.event_log}"
+    )
+    if limits.placement_failures is not None:
+        yield events(
+            metric="PlacementFailures",
+            id="CannotPlace",
+            says="A service cannot place tasks",
+            runbook="Read the reason in the dashboard: RESOURCE:GPU, an attribute or a constraint.",
+            threshold=limits.placement_failures,
+        )
+    if limits.failed_gpus is not None and cluster.is_measured:
+        series = {"xids": cluster.gpu_series("FatalXids"), "unhealthy": cluster.gpu_series("UnhealthyGPUs")}
+        yield hosts(
+            id="GpuFailed",
+            says="A GPU has failed",
+            runbook="Drain the host and end it, unless recovery already does.",
+            formula=Formula(expression="MAX([xids, unhealthy])", label="Faults of GPUs", series=series),
+            threshold=limits.failed_gpus,
+        )
+    if limits.missing_gpus is not None and cluster.is_measured:
+        yield hosts(
+            id="MissingGpus",
+            says="A host has fewer GPUs than its type",
+            runbook="Drain the host and end it; check_gpus_at_boot keeps such hosts away from the start.",
+            # Of the host that lacks most. A driver may still be loading, so that three minutes of five have to be bad.
+            formula=Formula.of(cluster.gpu_series("MissingGPUs", "Maximum"), "GPUs that a host lacks"),
+            threshold=limits.missing_gpus,
+            periods=5,
+            bad_periods=3,
+        )
+    if limits.interruptions_per_hour is not None:
+        yield events(
+            metric="LostTasks",
+            id="Interruptions",
+            says="Tasks are lost with their hosts",
+            runbook="Give the capacity more instance types or an on-demand base, and jobs checkpoints.",
+            threshold=limits.interruptions_per_hour,
+            period_seconds=3600,
+        )
+    if limits.jobs_over_time is not None:
+        yield events(
+            metric="JobsOverTime",
+            id="JobsOverTime",
+            says="A job was ended by its time limit",
+            runbook="Read its log: it hangs, or it needs more time or a checkpoint to resume from.",
+            threshold=limits.jobs_over_time,
+        )
+
+
+def _of_events(cluster: WatchedCluster, *, metric: str, period_seconds: int = 300, **alarm: Any) -> PlannedAlarm:  # noqa: ANN401 - as PlannedAlarm has it
+    formula = Formula.of(cluster.events(metric), COUNTED[metric].says)
+    return PlannedAlarm(formula=formula, period_seconds=period_seconds, **alarm)
 
 
 def alarms_of_pool(pool: WatchedPool, limits: AlarmLimits) -> Iterator[PlannedAlarm]:
     """The alarms of one capacity, in the order of the guide."""
-    for alarm in (_tasks_wait, _idle, _at_maximum, _unmeasured, _block_ends):
-        each = alarm(pool, limits)
-        if each is not None:
-            whose = f"capacity {pool.title} of {pool.cluster_name}"
-            yield replace(each, id=f"{pool.title}{each.id}", whose=whose)
-
-
-def _tasks_wait(pool: WatchedPool, limits: AlarmLimits) -> PlannedAlarm | None:
+    alarm = partial(PlannedAlarm, whose=f"capacity {pool.title} of {pool.cluster_name}")
     minutes = limits.tasks_wait_minutes
-    if minutes is None or pool.group_name is None:
-        return None
-    return PlannedAlarm(
-        id="TasksWait",
-        says="Tasks wait longer than hosts need to start",
-        runbook="Look at the activity of the Auto Scaling group: EC2 may have no capacity, or the hosts do not join.",
-        # With a target below 100, ECS keeps the value there; above 100, tasks need hosts that are not there yet.
-        formula=Formula.of(pool.demand, "Hosts needed, of those there are"),
-        threshold=100,
-        comparison="GREATER_THAN_THRESHOLD",
-        periods=minutes,
-        bad_periods=minutes,
-    )
-
-
-def _idle(pool: WatchedPool, limits: AlarmLimits) -> PlannedAlarm | None:
-    if limits.idle_minutes is None or not pool.is_measured:
-        return None
-    periods = limits.idle_minutes // IDLE_PERIOD_MINUTES
-    # GPUs times their average use is what all use together, divided by those that tasks hold: the use of these.
-    series = {
-        "there": pool.gpu_series("GPUs"),
-        "reserved": pool.gpu_series("GPUsReserved"),
-        "use": pool.gpu_series("GPUUtilization"),
-    }
-    return PlannedAlarm(
-        id="IdleGpus",
-        says="GPUs are held and idle",
-        runbook="Find the service in the dashboard, and scale it in or move it to a smaller host.",
-        formula=Formula(expression="IF(reserved > 0, there * use / reserved)", label="Use of held GPUs", series=series),
-        threshold=limits.idle_percent,
-        comparison="LESS_THAN_THRESHOLD",
-        period_seconds=IDLE_PERIOD_MINUTES * 60,
-        periods=periods,
-        bad_periods=periods,
-    )
-
-
-def _at_maximum(pool: WatchedPool, limits: AlarmLimits) -> PlannedAlarm | None:
+    if minutes is not None and pool.group_name is not None:
+        yield alarm(
+            id=f"{pool.title}TasksWait",
+            says="Tasks wait longer than hosts need to start",
+            runbook="Look at the activity of the Auto Scaling group: EC2 may have no capacity, or the hosts do not "
+            "join.",
+            # With a target below 100, ECS keeps the value there; above 100, tasks need hosts that are not there yet.
+            formula=Formula.of(pool.demand, "Hosts needed, of those there are"),
+            threshold=100,
+            comparison="GREATER_THAN_THRESHOLD",
+            periods=minutes,
+            bad_periods=minutes,
+        )
+    if limits.idle_minutes is not None and pool.is_measured:
+        periods = limits.idle_minutes // IDLE_PERIOD_MINUTES
+        # GPUs times their average use is what all use together, divided by those that tasks hold: the use of these.
+        series = {
+            "there": pool.gpu_series("GPUs"),
+            "reserved": pool.gpu_series("GPUsReserved"),
+            "use": pool.gpu_series("GPUUtilization"),
+        }
+        expression = "IF(reserved > 0, there * use / reserved)"
+        yield alarm(
+            id=f"{pool.title}IdleGpus",
+            says="GPUs are held and idle",
+            runbook="Find the service in the dashboard, and scale it in or move it to a smaller host.",
+            formula=Formula(expression=expression, label="Use of held GPUs", series=series),
+            threshold=limits.idle_percent,
+            comparison="LESS_THAN_THRESHOLD",
+            period_seconds=IDLE_PERIOD_MINUTES * 60,
+            periods=periods,
+            bad_periods=periods,
+        )
     minutes = limits.at_maximum_minutes
-    if minutes is None or pool.group_name is None or pool.is_fixed:
-        return None
-    series = {
-        "wanted": pool.group_series("GroupDesiredCapacity"),
-        "most": pool.group_series("GroupMaxSize"),
-        "demand": pool.demand,
-    }
-    # A group that a schedule has taken to none is not full.
-    expression = "IF((most > 0 AND wanted >= most) AND demand > 100, 1, 0)"
-    return PlannedAlarm(
-        id="AtMaximum",
-        says="Tasks wait for a capacity that has all its hosts",
-        runbook="Raise max_instances, or look for what holds hosts that it does not need.",
-        formula=Formula(expression=expression, label="Is at its maximum, and tasks wait", series=series),
-        threshold=1,
-        periods=minutes,
-        bad_periods=minutes,
-    )
-
-
-def _unmeasured(pool: WatchedPool, limits: AlarmLimits) -> PlannedAlarm | None:
+    if minutes is not None and pool.group_name is not None and not pool.is_fixed:
+        series = {
+            "wanted": pool.group_series("GroupDesiredCapacity"),
+            "most": pool.group_series("GroupMaxSize"),
+            "demand": pool.demand,
+        }
+        # A group that a schedule has taken to none is not full.
+        expression = "IF((most > 0 AND wanted >= most) AND demand > 100, 1, 0)"
+        yield alarm(
+            id=f"{pool.title}AtMaximum",
+            says="Tasks wait for a capacity that has all its hosts",
+            runbook="Raise max_instances, or look for what holds hosts that it does not need.",
+            formula=Formula(expression=expression, label="Is at its maximum, and tasks wait", series=series),
+            threshold=1,
+            periods=minutes,
+            bad_periods=minutes,
+        )
     minutes = limits.unmeasured_minutes
-    if minutes is None or pool.group_name is None or not pool.is_measured:
-        return None
-    # Each host that reads its GPUs sends their number once a minute.
-    series = {
-        "hosts": pool.group_series("GroupInServiceInstances"),
-        "measured": pool.gpu_series("GPUs", "SampleCount"),
-    }
-    return PlannedAlarm(
-        id="Unmeasured",
-        says="GPUs of a host are not measured",
-        runbook="Read lines with problem in the log of the daemon: its driver may be gone, or no daemon runs there.",
-        formula=Formula(expression="hosts - FILL(measured, 0)", label="Hosts that are not measured", series=series),
-        threshold=1,
-        # All are bad: FILL makes the last minute bad until its values come.
-        periods=minutes,
-        bad_periods=minutes,
-    )
-
-
-def _block_ends(pool: WatchedPool, limits: AlarmLimits) -> PlannedAlarm | None:
-    if not limits.capacity_block_ends or pool.block is None:
-        return None
-    return PlannedAlarm(
-        id="BlockEnds",
-        says="A Capacity Block is about to end",
-        runbook="Its hosts end 30 minutes before the block does: let jobs write checkpoints now.",
-        formula=Formula.of(pool.block_warnings(pool.block), COUNTED["BlockWarnings"].says),
-        threshold=1,
-        period_seconds=_FIVE_MINUTES,
-    )
-
-
-def _cannot_place(cluster: WatchedCluster, limits: AlarmLimits) -> PlannedAlarm | None:
-    if limits.placement_failures is None:
-        return None
-    return PlannedAlarm(
-        id="CannotPlace",
-        says="A service cannot place tasks",
-        runbook="Read the reason in the dashboard: RESOURCE:GPU, an attribute or a constraint.",
-        formula=_number_of("PlacementFailures", cluster),
-        threshold=limits.placement_failures,
-        period_seconds=_FIVE_MINUTES,
-    )
-
-
-def _failed(cluster: WatchedCluster, limits: AlarmLimits) -> PlannedAlarm | None:
-    if limits.failed_gpus is None or not cluster.is_measured:
-        return None
-    series = {"xids": cluster.gpu_series("FatalXids"), "unhealthy": cluster.gpu_series("UnhealthyGPUs")}
-    return PlannedAlarm(
-        id="GpuFailed",
-        says="A GPU has failed",
-        runbook="Drain the host and end it, unless recovery already does.",
-        formula=Formula(expression="MAX([xids, unhealthy])", label="Faults of GPUs", series=series),
-        threshold=limits.failed_gpus,
-    )
-
-
-def _missing(cluster: WatchedCluster, limits: AlarmLimits) -> PlannedAlarm | None:
-    if limits.missing_gpus is None or not cluster.is_measured:
-        return None
-    return PlannedAlarm(
-        id="MissingGpus",
-        says="A host has fewer GPUs than its type",
-        runbook="Drain the host and end it; check_gpus_at_boot keeps such hosts away from the start.",
-        # Of the host that lacks most. A driver may still be loading, so that three minutes of five have to be bad.
-        formula=Formula.of(cluster.gpu_series("MissingGPUs", "Maximum"), "GPUs that a host lacks"),
-        threshold=limits.missing_gpus,
-        periods=5,
-        bad_periods=3,
-    )
-
-
-def _interruptions(cluster: WatchedCluster, limits: AlarmLimits) -> PlannedAlarm | None:
-    if limits.interruptions_per_hour is None:
-        return None
-    return PlannedAlarm(
-        id="Interruptions",
-        says="Tasks are lost with their hosts",
-        runbook="Give the capacity more instance types or an on-demand base, and jobs checkpoints.",
-        formula=_number_of("LostTasks", cluster),
-        threshold=limits.interruptions_per_hour,
-        period_seconds=3600,
-    )
-
-
-def _jobs_over_time(cluster: WatchedCluster, limits: AlarmLimits) -> PlannedAlarm | None:
-    if limits.jobs_over_time is None:
-        return None
-    return PlannedAlarm(
-        id="JobsOverTime",
-        says="A job was ended by its time limit",
-        runbook="Read its log: it hangs, or it needs more time or a checkpoint to resume from.",
-        formula=_number_of("JobsOverTime", cluster),
-        threshold=limits.jobs_over_time,
-        period_seconds=_FIVE_MINUTES,
-    )
-
-
-def _number_of(metric: str, cluster: WatchedCluster) -> Formula:
-    return Formula.of(cluster.events(metric), COUNTED[metric].says)
+    if minutes is not None and pool.group_name is not None and pool.is_measured:
+        # Each host that reads its GPUs sends their number once a minute.
+        series = {
+            "hosts": pool.group_series("GroupInServiceInstances"),
+            "measured": pool.gpu_series("GPUs", "SampleCount"),
+        }
+        expression = "hosts - FILL(measured, 0)"
+        yield alarm(
+            id=f"{pool.title}Unmeasured",
+            says="GPUs of a host are not measured",
+            runbook="Read lines with problem in the log of the daemon: its driver may be gone, or no daemon runs "
+            "there.",
+            formula=Formula(expression=expression, label="Hosts that are not measured", series=series),
+            threshold=1,
+            # All are bad: FILL makes the last minute bad until its values come.
+            periods=minutes,
+            bad_periods=minutes,
+        )
+    if limits.capacity_block_ends and pool.block is not None:
+        yield alarm(
+            id=f"{pool.title}BlockEnds",
+            says="A Capacity Block is about to end",
+            runbook="Its hosts end 30 minutes before the block does: let jobs write checkpoints now.",
+            formula=Formula.of(pool.block_warnings(pool.block), COUNTED["BlockWarnings"].says),
+            threshold=1,
+            period_seconds=300,
+        )
 
 
 class ClusterAlarms(Construct):
@@ -295,21 +249,20 @@ class _NamedAlarms(dict[str, cloudwatch.Alarm]):
 
 def _metric(formula: Formula, period_seconds: int) -> cloudwatch.IMetric:
     period = _seconds(period_seconds)
+    metrics = {
+        name: cloudwatch.Metric(
+            namespace=each.namespace,
+            metric_name=each.name,
+            dimensions_map=dict(each.dimensions),
+            statistic=each.statistic,
+            period=period,
+        )
+        for name, each in formula.series.items()
+    }
     if formula.itself is not None:
-        return _metric_of(formula.itself, period)
-    metrics = {name: _metric_of(each, period) for name, each in formula.series.items()}
+        return next(iter(metrics.values()))
     return cloudwatch.MathExpression(
         expression=formula.expression, using_metrics=metrics, label=formula.label, period=period
-    )
-
-
-def _metric_of(series: Series, period: cdk.Duration) -> cloudwatch.IMetric:
-    return cloudwatch.Metric(
-        namespace=series.namespace,
-        metric_name=series.name,
-        dimensions_map=dict(series.dimensions),
-        statistic=series.statistic,
-        period=period,
     )
 
 
