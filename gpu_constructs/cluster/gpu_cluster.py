@@ -12,7 +12,7 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 from typing_extensions import Unpack
 
-from gpu_constructs.cdk.arguments import texts
+from gpu_constructs.cdk.arguments import known_number, texts
 from gpu_constructs.cdk.calls import naming, stack_of
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.validation import GpuChecks
@@ -29,8 +29,9 @@ from gpu_constructs.cluster.hosts.given_cluster import (
     require_own_id,
 )
 from gpu_constructs.cluster.hosts.providers import require_strategy
-from gpu_constructs.cluster.monitoring.options import KEPT, MonitoringOptions, room_of
+from gpu_constructs.cluster.monitoring.options import KEPT, MonitoringOptions
 from gpu_constructs.errors import InvalidValueError
+from gpu_constructs.placement import FairShare
 
 if TYPE_CHECKING:
     from aws_cdk import aws_kms as kms
@@ -369,7 +370,15 @@ class GpuCluster(AsCluster):
         Raises:
             InvalidValueError: An argument is wrong by itself, or nothing of the share of a host would be left.
         """
-        self.hosts.room_for_daemons(room_of(cpu=cpu, memory_mib=memory_mib))
+        why = "cannot be taken off the share of a host"
+        self.hosts.room_for_daemons(
+            FairShare(
+                cpu=known_number("cpu", cpu, smallest=0, unit="CPU units", fix=f"cpu={KEPT.cpu}", why=why),
+                memory_mib=known_number(
+                    "memory_mib", memory_mib, smallest=0, unit="MiB", fix=f"memory_mib={KEPT.memory_mib}", why=why
+                ),
+            )
+        )
 
     def _make_all(self, plans: Sequence[CapacityPlan]) -> list[GpuCapacity]:
         made = [GpuCapacity(self, plan.pool.name, hosts=self.hosts, plan=plan) for plan in plans]

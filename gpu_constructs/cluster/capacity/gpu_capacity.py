@@ -20,7 +20,7 @@ from gpu_constructs.cluster.capacity.boot_check import BootCheck
 from gpu_constructs.cluster.capacity.host_mounts import HostMount
 from gpu_constructs.cluster.capacity.network import NetworkResources, network_resources
 from gpu_constructs.cluster.capacity.plan import CapacityChoice, CapacityOptions, CapacityPlan, plan_capacity
-from gpu_constructs.cluster.capacity.user_data import agent_lines, around_join, join_lines
+from gpu_constructs.cluster.capacity.user_data import host_lines
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.cluster.hosts.given_cluster import AsCluster, require_gpu_cluster
 from gpu_constructs.cluster.hosts.network import HostSubnets
@@ -135,11 +135,10 @@ class GpuCapacity(ProviderCapacity):
             architecture=plan.architecture,
             instance_type_names=plan.choice.instance_types,
         )
-        operating_system = plan.machine_image.host_image.image.operating_system
-        before_join, after_join = around_join(
-            operating_system,
-            join=() if hosts.association.is_written_by_cdk else join_lines(operating_system, hosts.cluster_name),
-            agent=agent_lines(operating_system, plan.adds.agent),
+        before_join, after_join = host_lines(
+            plan.machine_image.host_image.image.operating_system,
+            cluster_name=None if hosts.association.is_written_by_cdk else hosts.cluster_name,
+            settings=plan.adds.agent,
             prepare=plan.adds.boot_commands,
         )
         user_data = ec2.UserData.custom("\n".join(before_join))

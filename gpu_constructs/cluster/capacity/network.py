@@ -182,7 +182,9 @@ def network_resources(scope: Construct, *, network: HostNetwork, pool: Pool, vpc
         _require_of(vpc, network.efa_security_group)
     group = network.placement_group
     if group is None or isinstance(group, bool):
-        group = _placement_group(scope) if pool.placement_group is True else None
+        group = None
+        if pool.placement_group is True:
+            group = ec2.PlacementGroup(scope, "PlacementGroup", strategy=ec2.PlacementGroupStrategy.CLUSTER)
     return NetworkResources(
         interfaces=pool.interfaces,
         placement_group=group,
@@ -217,10 +219,6 @@ def _require_of(vpc: ec2.IVpc, group: ec2.SecurityGroup) -> None:
             value=group.node.path,
             fix="a security group of the VPC of the cluster",
         )
-
-
-def _placement_group(scope: Construct) -> ec2.PlacementGroup:
-    return ec2.PlacementGroup(scope, "PlacementGroup", strategy=ec2.PlacementGroupStrategy.CLUSTER)
 
 
 def _efa_security_group(scope: Construct, vpc: ec2.IVpc) -> ec2.SecurityGroup:

@@ -29,6 +29,7 @@ from gpu_constructs.fleet import (
     PurchaseOption,
     Reservation,
     Unknown,
+    known,
 )
 
 _PRICE_CAPACITY = "price-capacity-optimized"
@@ -269,33 +270,26 @@ class Purchase(HostPart):
         which knows what to do where they are full. How many hosts are reserved is in the metadata, since no property
         says it.
         """
-        adds.launch_template |= self._market()
-        adds.group |= self._reservations()
         if self.instances is not None:
             adds.metadata[RESERVED_INSTANCES] = self.instances
-
-    def _market(self) -> dict[str, object]:
-        if self.option is not PurchaseOption.CAPACITY_BLOCK:
-            return {}
-        return {
-            "InstanceMarketOptions": {"MarketType": "capacity-block"},
-            "CapacityReservationSpecification": {"CapacityReservationTarget": {"CapacityReservationId": self.target}},
-        }
-
-    def _reservations(self) -> dict[str, object]:
-        if self.reservation is None or not isinstance(self.reservation.preference, str):
-            return {}
-        group, target = autoscaling.CfnAutoScalingGroup, None
-        if self.target is not None:
-            is_one = self.reservation.group is None
-            target = group.CapacityReservationTargetProperty(
-                capacity_reservation_ids=[self.target] if is_one else None,
-                capacity_reservation_resource_group_arns=None if is_one else [self.target],
+        if self.option is PurchaseOption.CAPACITY_BLOCK:
+            adds.launch_template |= {
+                "InstanceMarketOptions": {"MarketType": "capacity-block"},
+                "CapacityReservationSpecification": {
+                    "CapacityReservationTarget": {"CapacityReservationId": self.target}
+                },
+            }
+        elif self.reservation is not None:
+            group, target = autoscaling.CfnAutoScalingGroup, None
+            if self.target is not None:
+                is_one = self.reservation.group is None
+                target = group.CapacityReservationTargetProperty(
+                    capacity_reservation_ids=[self.target] if is_one else None,
+                    capacity_reservation_resource_group_arns=None if is_one else [self.target],
+                )
+            adds.group["capacity_reservation_specification"] = group.CapacityReservationSpecificationProperty(
+                capacity_reservation_preference=known(self.reservation.preference), capacity_reservation_target=target
             )
-        specification = group.CapacityReservationSpecificationProperty(
-            capacity_reservation_preference=self.reservation.preference, capacity_reservation_target=target
-        )
-        return {"capacity_reservation_specification": specification}
 
     def instances_distribution(self) -> autoscaling.InstancesDistribution | None:
         """The distribution of a mixed instances policy; None where none is needed for one type."""

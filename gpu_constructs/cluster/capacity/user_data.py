@@ -87,16 +87,6 @@ def kernel_lines(operating_system: OperatingSystem, types: Sequence[InstanceType
     return (f"echo vm.overcommit_memory=1 > {_KERNEL_FILE}", f"sysctl -p {_KERNEL_FILE}")
 
 
-def join_lines(operating_system: OperatingSystem, cluster_name: str) -> tuple[str, ...]:
-    """Lines that make a host register with a cluster.
-
-    For a cluster that CDK made in the same stack, ``Cluster.add_asg_capacity_provider`` writes the same lines itself.
-    """
-    if operating_system is OperatingSystem.BOTTLEROCKET:
-        return ("[settings.ecs]", f'cluster = "{cluster_name}"')
-    return (f"echo ECS_CLUSTER={cluster_name} >> /etc/ecs/ecs.config",)
-
-
 def agent_lines(operating_system: OperatingSystem, more: Mapping[str, str]) -> tuple[str, ...]:
     """Lines that set the agent's settings."""
     settings = {**_SETTINGS, **more}
@@ -106,15 +96,23 @@ def agent_lines(operating_system: OperatingSystem, more: Mapping[str, str]) -> t
     return ("#!/bin/bash", "cat <<'EOF' >> /etc/ecs/ecs.config", *lines, "EOF")
 
 
-def around_join(
-    operating_system: OperatingSystem, *, join: Sequence[str], agent: Sequence[str], prepare: Sequence[str]
+def host_lines(
+    operating_system: OperatingSystem,
+    *,
+    cluster_name: str | None,
+    settings: Mapping[str, str],
+    prepare: Sequence[str],
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """All lines of user data, parted where CDK writes its own lines that make a host join its cluster.
+    """The lines of user data before those by which CDK makes a host join its cluster, and those after.
 
-    In a shell the order is free; in TOML the settings stand in the table that joining opens.
+    Without a cluster name, ``Cluster.add_asg_capacity_provider`` writes those lines, for a cluster that CDK made in the
+    same stack. In a shell the order is free; in TOML the settings stand in the table that joining opens.
     """
+    agent = agent_lines(operating_system, settings)
     if operating_system is OperatingSystem.BOTTLEROCKET:
-        return tuple(join), (*agent, *prepare)
+        join = () if cluster_name is None else ("[settings.ecs]", f'cluster = "{cluster_name}"')
+        return join, (*agent, *prepare)
+    join = () if cluster_name is None else (f"echo ECS_CLUSTER={cluster_name} >> /etc/ecs/ecs.config",)
     return (*agent, *join, *prepare), ()
 
 

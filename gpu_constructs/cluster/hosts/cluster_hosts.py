@@ -168,7 +168,7 @@ class ClusterHosts:
         """Refuses shared storage that is certain to be in another VPC; what was found once is not asked again."""
         if storage not in self._connections:
             connections = storage.connections
-            require_storage_in(self._vpc_id, connections, argument=argument)
+            require_storage_in(self.vpc.vpc_id, connections, argument=argument)
             self._connections[storage] = connections
 
     def let_into(self, file_system: efs.IFileSystem, *, task: Construct) -> None:
@@ -180,26 +180,19 @@ class ClusterHosts:
         if file_system in self._let_into:
             return
         self._let_into.add(file_system)
-        files, hosts = file_system.stack, self.stack
-        if files == hosts or self._come_before(files, cdk.Stack.of(task)):
+        files, hosts, network, tasks = file_system.stack, self.stack, self.vpc.stack, cdk.Stack.of(task)
+        # The stack of a file system depends on that of the hosts by their VPC, or by its services.
+        comes_after = files != network and tasks != hosts and (tasks == files or network == hosts)
+        if files == hosts or comes_after:
             connections = self._connections.get(file_system) or file_system.connections
             connections.allow_default_port_from(self.cluster)
         else:
             self.cluster.connections.allow_to_default_port(file_system)
 
-    def _come_before(self, files: cdk.Stack, tasks: cdk.Stack) -> bool:
-        """Whether the stack of a file system depends on the stack of the hosts: by their VPC, or by its services."""
-        network = self.vpc.stack
-        return files != network and tasks != self.stack and (tasks == files or network == self.stack)
-
     @cached_property
     def stack(self) -> cdk.Stack:
         """The stack that the hosts are defined in."""
         return self._stack or cdk.Stack.of(self._scope)
-
-    @cached_property
-    def _vpc_id(self) -> str:
-        return self.vpc.vpc_id
 
     def writes_no_controller(self, scope: IConstruct) -> bool:
         """Whether it is known that CDK writes no deployment controller into services of a scope.

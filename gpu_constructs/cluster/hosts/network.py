@@ -17,8 +17,6 @@ from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument
 from gpu_constructs.fleet import Subnet, written_subnet_id, written_zone
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from aws_cdk import aws_elasticloadbalancingv2 as elbv2
     from aws_cdk import aws_kms as kms
 import aws_cdk as cdk
@@ -180,8 +178,11 @@ def require_storage_in(here: str, storage: ec2.Connections, *, argument: str) ->
     and the name of a file system is resolved in its own VPC
     (https://docs.aws.amazon.com/efs/latest/ug/mounting-fs-mount-cmd-dns-name.html).
     """
-    for there in _vpcs_of(storage.security_groups):
-        _require_same(here, there, what="file system", who="the hosts that mount it", argument=argument)
+    for each in storage.security_groups:
+        resource = each.node.default_child if isinstance(each, ec2.SecurityGroup) else None
+        there = resource.vpc_id if isinstance(resource, ec2.CfnSecurityGroup) else None
+        if there is not None:
+            _require_same(here, there, what="file system", who="the hosts that mount it", argument=argument)
 
 
 def require_balancer_in(here: str, balancer: elbv2.IApplicationLoadBalancer) -> None:
@@ -200,14 +201,6 @@ def _require_same(here: str, there: str, *, what: str, who: str, argument: str) 
             allowed=ours,
             fix=f"a {what} in the VPC of the cluster",
         )
-
-
-def _vpcs_of(groups: Iterable[ec2.ISecurityGroup]) -> Iterable[str]:
-    for each in groups:
-        resource = each.node.default_child if isinstance(each, ec2.SecurityGroup) else None
-        vpc_id = resource.vpc_id if isinstance(resource, ec2.CfnSecurityGroup) else None
-        if vpc_id is not None:
-            yield vpc_id
 
 
 def _identity(vpc_id: str) -> str | None:

@@ -7,16 +7,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
-import aws_cdk as cdk
-from aws_cdk import aws_cloudwatch as cloudwatch
-from constructs import Construct
-
-from gpu_constructs.cdk.tokens import late_text
 from gpu_constructs.cluster.capacity.boot_check import METRIC_NAMESPACE
 from gpu_constructs.cluster.monitoring.watched import PERIOD_SECONDS, Formula, Series, WatchedCluster, WatchedPool
 from gpu_constructs.facts.aws_limits import BLOCK_WARNINGS, LOST_HOST, NOT_STARTED, PLACEMENT_FAILURE, SPOT_WARNING
@@ -46,12 +41,22 @@ def _rows_of(cluster: WatchedCluster, alarms: Sequence[str]) -> list[Sequence[_W
     states: dict[str, object] = {"title": "Alarms", "alarms": list(alarms[:_MOST_ALARMS])}
     half = _COLUMNS // 2
     measured = list(cluster.measured)
+    # The daemon measures each GPU that a service holds once a minute.
+    held = _search(cluster, METRIC_NAMESPACE, "GPUUtilization", "SampleCount")
+    faults = {"FatalXids": "fatal Xids", "ApplicationXids": "Xids of applications"}
+    faults["UncorrectedEccErrors"] = "uncorrected ECC errors"
+    # What the alarms for GPUs watch.
+    lost = {"UnhealthyGPUs": "failed", "MissingGPUs": "missing"}
     return [
         [about],
         [_Widget("alarm", states, _COLUMNS, 3)] if alarms else [],
         [_gpus_of(cluster, each) for each in measured],
         [
-            graph(title="GPUs held by services", lines=_held_by_services(cluster), unit="GPUs"),
+            graph(
+                title="GPUs held by services",
+                lines=[Formula(expression=f"{held.expression} / {_MINUTES}", label=held.label)],
+                unit="GPUs",
+            ),
             graph(title="GPU use by service", lines=_by_service(cluster, "GPUUtilization"), unit="%"),
             graph(title="GPU memory by service", lines=_by_service(cluster, "GPUMemoryUtilization"), unit="%"),
         ],
@@ -99,10 +104,23 @@ def _rows_of(cluster: WatchedCluster, alarms: Sequence[str]) -> list[Sequence[_W
                 stacked=True,
                 width=half,
             ),
-            graph(title="Faults of GPUs", lines=_faults(cluster), unit="faults", width=half),
+            graph(
+                title="Faults of GPUs",
+                lines=[Formula.of(cluster.gpu_series(name), label) for name, label in faults.items()],
+                unit="faults",
+                width=half,
+            ),
         ],
         [
-            graph(title="GPUs that failed or are missing", lines=_lost(cluster), unit="GPUs", width=half),
+            graph(
+                title="GPUs that failed or are missing",
+                lines=[
+                    Formula.of(cluster.gpu_series(name, "Maximum"), f"{how}, on the host with most")
+                    for name, how in lost.items()
+                ],
+                unit="GPUs",
+                width=half,
+            ),
             table(title="Hosts with faults", query=cluster.hosts_with_faults, width=half),
         ]
         if measured
@@ -114,7 +132,19 @@ def _rows_of(cluster: WatchedCluster, alarms: Sequence[str]) -> list[Sequence[_W
                 unit="°C",
                 width=half,
             ),
-            graph(title="Power of all GPUs", lines=list(map(_power_of, measured)), unit="W", width=half),
+            graph(
+                title="Power of all GPUs",
+                lines=[
+                    Formula(
+                        expression=f"power / {_MINUTES}",
+                        label=each.title,
+                        series={"power": each.gpu_series("GPUPowerDraw", "Sum")},
+                    )
+                    for each in measured
+                ],
+                unit="W",
+                width=half,
+            ),
         ],
     ]
 
@@ -211,17 +241,6 @@ def _gpus_of(cluster: WatchedCluster, pool: WatchedPool) -> _Widget | None:
     )
 
 
-def _power_of(pool: WatchedPool) -> Formula:
-    series = {"power": pool.gpu_series("GPUPowerDraw", "Sum")}
-    return Formula(expression=f"power / {_MINUTES}", label=pool.title, series=series)
-
-
-def _held_by_services(cluster: WatchedCluster) -> list[Formula]:
-    """The daemon measures each GPU that a service holds once a minute."""
-    measured = _search(cluster, METRIC_NAMESPACE, "GPUUtilization", "SampleCount")
-    return [Formula(expression=f"{measured.expression} / {_MINUTES}", label=measured.label)]
-
-
 def _by_service(cluster: WatchedCluster, name: str) -> list[Formula]:
     """Of hosts of Auto Scaling groups by the daemon, and of Managed Instances by Container Insights."""
     lines = [_search(cluster, METRIC_NAMESPACE, name, "Average")]
@@ -238,25 +257,6 @@ def _search(cluster: WatchedCluster, namespace: str, name: str, statistic: str) 
     schema = f"{{{namespace},ClusterName,ServiceName}}"
     found = f'{schema} ClusterName="{cluster.name}" MetricName="{name}"'
     return Formula(expression=f"SEARCH('{found}', '{statistic}', {PERIOD_SECONDS})", label="${PROP('Dim.ServiceName')}")
-
-
-def _faults(cluster: WatchedCluster) -> list[Formula]:
-    return [
-        Formula.of(cluster.gpu_series(name), label)
-        for name, label in (
-            ("FatalXids", "fatal Xids"),
-            ("ApplicationXids", "Xids of applications"),
-            ("UncorrectedEccErrors", "uncorrected ECC errors"),
-        )
-    ]
-
-
-def _lost(cluster: WatchedCluster) -> list[Formula]:
-    """What the alarms for GPUs watch."""
-    return [
-        Formula.of(cluster.gpu_series("UnhealthyGPUs", "Maximum"), "failed, on the host with most"),
-        Formula.of(cluster.gpu_series("MissingGPUs", "Maximum"), "missing, on the host with most"),
-    ]
 
 
 def _prices(cluster: WatchedCluster) -> Iterator[Formula]:
@@ -345,16 +345,3 @@ _INTERRUPTIONS = (
     "sort @timestamp desc",
     "limit 20",
 )
-
-
-def dashboard_of(
-    scope: Construct,
-    construct_id: str,
-    *,
-    stack: cdk.Stack,
-    cluster: Callable[[], WatchedCluster],
-    alarms: Callable[[], list[str]],
-) -> cloudwatch.CfnDashboard:
-    """Defines the dashboard."""
-    body = late_text(lambda: stack.to_json_string(body_of(cluster(), alarms())))
-    return cloudwatch.CfnDashboard(scope, construct_id, dashboard_body=body)

@@ -115,18 +115,13 @@ class CountedEvent:
         https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/FilterAndPatternSyntax.html
         """
         fields = {"detail-type": self.detail_types, **{f"detail.{name}": each for name, each in self.detail.items()}}
-        terms = (_any_of(path, values) for path, values in fields.items())
-        return f"{{ {' && '.join(terms)} }}"
+        terms = (" || ".join(f'$.{path} = "{value}"' for value in values) for path, values in fields.items())
+        return f"{{ {' && '.join(f'({each})' for each in terms)} }}"
 
 
 def namespace_of_events(cluster_name: str) -> str:
     """The namespace of the counted events of a cluster."""
     return f"{METRIC_NAMESPACE}/{cluster_name}"
-
-
-def _any_of(path: str, values: tuple[str, ...]) -> str:
-    each = (f'$.{path} = "{value}"' for value in values)
-    return f"({' || '.join(each)})"
 
 
 COUNTED: Mapping[str, CountedEvent] = MappingProxyType(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_autoscaling as autoscaling
+from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
@@ -16,12 +17,13 @@ from constructs import Construct
 from gpu_constructs.cdk.arguments import flag, known_number, of_kind, whole_seconds
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.same_place import require_same_place
+from gpu_constructs.cdk.tokens import late_text
 from gpu_constructs.cluster.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.cluster.managed.managed_gpu_capacity import ManagedGpuCapacity
 from gpu_constructs.cluster.monitoring.alarms import ClusterAlarms, alarms_of_cluster, alarms_of_pool
 from gpu_constructs.cluster.monitoring.daemon_task import collector_task, daemon_workload, let_privileged_run
-from gpu_constructs.cluster.monitoring.dashboard import dashboard_of
+from gpu_constructs.cluster.monitoring.dashboard import body_of
 from gpu_constructs.cluster.monitoring.events import ClusterEvents
 from gpu_constructs.cluster.monitoring.options import KEPT, AlarmLimits
 from gpu_constructs.cluster.monitoring.recovery import GpuRecovery
@@ -31,7 +33,6 @@ from gpu_constructs.facts.aws_limits import MAX_PERCENT
 from gpu_constructs.fleet import Unknown, Workload
 
 if TYPE_CHECKING:
-    from aws_cdk import aws_cloudwatch as cloudwatch
     from aws_cdk import aws_sns as sns
 
 # More would take a cluster down in a day.
@@ -104,12 +105,8 @@ class GpuMonitoring(Construct):
         self._alarms.add(alarms_of_cluster(self._watched(), self._limits))
         for each in capacities():
             self.watch(each)
-        self.dashboard: cloudwatch.CfnDashboard = dashboard_of(
-            self,
-            "Dashboard",
-            stack=hosts.stack,
-            cluster=self._watched,
-            alarms=lambda: [each.alarm_arn for each in self._shown_alarms()],
+        self.dashboard: cloudwatch.CfnDashboard = cloudwatch.CfnDashboard(
+            self, "Dashboard", dashboard_body=late_text(self._dashboard_body)
         )
         self.recovery: GpuRecovery | None = None
         if notify is not None:
@@ -180,17 +177,25 @@ class GpuMonitoring(Construct):
                 self.service = self.service or self._run_daemon()
                 if self._is_privileged:
                     let_privileged_run(capacity)
-        pool = _watched_pool(capacity, self.hosts.cluster_name)
+        pool = WatchedPool(
+            pool=capacity.pool,
+            cluster_name=self.hosts.cluster_name,
+            provider_name=capacity.capacity_provider_name,
+            group_name=capacity.auto_scaling_group.auto_scaling_group_name
+            if isinstance(capacity, GpuCapacity)
+            else None,
+        )
         self._pools.append(pool)
         self._alarms.add(alarms_of_pool(pool, self._limits))
         # With the first capacity whose GPUs are measured come the alarms of the measurements.
         self._alarms.add(alarms_of_cluster(self._watched(), self._limits))
 
-    def _shown_alarms(self) -> list[cloudwatch.Alarm]:
-        """The alarms on the dashboard: those of hosts that failed their check at boot, and of the recovery, as well."""
+    def _dashboard_body(self) -> str:
+        """Its alarms are those of hosts that failed their check at boot, and of the recovery, as well."""
         checks = [each.boot_check for each in self.capacities if isinstance(each, GpuCapacity)]
         others = [each.alarm for each in (*checks, self.recovery) if each is not None]
-        return [*self.alarms.values(), *others]
+        alarms = [each.alarm_arn for each in (*self.alarms.values(), *others)]
+        return self.hosts.stack.to_json_string(body_of(self._watched(), alarms))
 
     def _watched(self) -> WatchedCluster:
         return WatchedCluster(
@@ -279,15 +284,6 @@ class GpuMonitoring(Construct):
         if topic is not self.notify:
             let_alarms_publish(self.recovery, topic, self.hosts)
         return self.recovery
-
-
-def _watched_pool(capacity: GpuCapacity | ManagedGpuCapacity, cluster_name: str) -> WatchedPool:
-    return WatchedPool(
-        pool=capacity.pool,
-        cluster_name=cluster_name,
-        provider_name=capacity.capacity_provider_name,
-        group_name=capacity.auto_scaling_group.auto_scaling_group_name if isinstance(capacity, GpuCapacity) else None,
-    )
 
 
 def require_topic(argument: str, topic: sns.ITopic | None, stack: cdk.Stack) -> None:

@@ -9,7 +9,7 @@ import aws_cdk as cdk
 from aws_cdk import aws_ecs as ecs
 from typing_extensions import TypedDict
 
-from gpu_constructs.cdk.arguments import flag, known_number, whole_number
+from gpu_constructs.cdk.arguments import flag, whole_number
 from gpu_constructs.cdk.kinds import with_names_checked
 from gpu_constructs.errors import InvalidValueError
 from gpu_constructs.fleet import Unknown
@@ -148,14 +148,3 @@ KEPT = FairShare(cpu=64, memory_mib=256)
 """What the daemon keeps of its host: a sixteenth of a vCPU, and memory for Python with boto3 (52 MiB when measured) and
 nvidia-smi, once a minute.
 """
-
-
-def room_of(*, cpu: int, memory_mib: int) -> FairShare:
-    """What a daemon takes of its host."""
-    why = "cannot be taken off the share of a host"
-    return FairShare(
-        cpu=known_number("cpu", cpu, smallest=0, unit="CPU units", fix=f"cpu={KEPT.cpu}", why=why),
-        memory_mib=known_number(
-            "memory_mib", memory_mib, smallest=0, unit="MiB", fix=f"memory_mib={KEPT.memory_mib}", why=why
-        ),
-    )

@@ -126,8 +126,9 @@ class GpuRecovery(Construct):
             return hosts.stack.to_json_string(recovery_definition(run))
 
         def groups() -> list[str]:
+            partition, region, account = hosts.place
             return [
-                _arn(hosts, "autoscaling", f"autoScalingGroup:*:autoScalingGroupName/{name}")
+                f"arn:{partition}:autoscaling:{region}:{account}:autoScalingGroup:*:autoScalingGroupName/{name}"
                 # With no capacity there is nothing to end, and no policy without a resource.
                 for name in [each.auto_scaling_group.auto_scaling_group_name for each in capacities()] or ["none"]
             ]
@@ -236,8 +237,3 @@ def _statements(hosts: ClusterHosts, table: dynamodb.Table, groups: list[str]) -
         ),
         iam.PolicyStatement(sid="Count", actions=["dynamodb:UpdateItem"], resources=[table.table_arn]),
     ]
-
-
-def _arn(hosts: ClusterHosts, service: str, rest: str) -> str:
-    partition, region, account = hosts.place
-    return f"arn:{partition}:{service}:{region}:{account}:{rest}"
