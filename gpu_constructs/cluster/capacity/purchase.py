@@ -29,7 +29,6 @@ from gpu_constructs.fleet import (
     PurchaseOption,
     Reservation,
     Unknown,
-    known,
 )
 
 _PRICE_CAPACITY = "price-capacity-optimized"
@@ -279,7 +278,7 @@ class Purchase(HostPart):
                     "CapacityReservationTarget": {"CapacityReservationId": self.target}
                 },
             }
-        elif self.reservation is not None:
+        elif self.reservation is not None and isinstance(self.reservation.preference, str):
             group, target = autoscaling.CfnAutoScalingGroup, None
             if self.target is not None:
                 is_one = self.reservation.group is None
@@ -288,7 +287,7 @@ class Purchase(HostPart):
                     capacity_reservation_resource_group_arns=None if is_one else [self.target],
                 )
             adds.group["capacity_reservation_specification"] = group.CapacityReservationSpecificationProperty(
-                capacity_reservation_preference=known(self.reservation.preference), capacity_reservation_target=target
+                capacity_reservation_preference=self.reservation.preference, capacity_reservation_target=target
             )
 
     def instances_distribution(self) -> autoscaling.InstancesDistribution | None:

@@ -109,10 +109,13 @@ def host_lines(
     same stack. In a shell the order is free; in TOML the settings stand in the table that joining opens.
     """
     agent = agent_lines(operating_system, settings)
+    join: tuple[str, ...] = ()
     if operating_system is OperatingSystem.BOTTLEROCKET:
-        join = () if cluster_name is None else ("[settings.ecs]", f'cluster = "{cluster_name}"')
+        if cluster_name is not None:
+            join = ("[settings.ecs]", f'cluster = "{cluster_name}"')
         return join, (*agent, *prepare)
-    join = () if cluster_name is None else (f"echo ECS_CLUSTER={cluster_name} >> /etc/ecs/ecs.config",)
+    if cluster_name is not None:
+        join = (f"echo ECS_CLUSTER={cluster_name} >> /etc/ecs/ecs.config",)
     return (*agent, *join, *prepare), ()
 
 
