@@ -5,7 +5,6 @@ https://docs.aws.amazon.com/autoscaling/ec2/userguide/launch-template-capacity-b
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
 from aws_cdk import aws_autoscaling as autoscaling
@@ -20,89 +19,67 @@ DRAIN_MINUTES = 45
 """How long before its end a Capacity Block is drained by default: a quarter of an hour for tasks to end."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BlockSchedule:
-    """When the group of a Capacity Block grows and when it shrinks."""
-
-    grows: datetime | None
-    drains: datetime
-
-    @classmethod
-    def of(cls, *, starts: datetime | None, ends: datetime, drain_minutes: int) -> BlockSchedule:
-        """The schedule of a block."""
-        start = None if starts is None else _in_utc("starts", starts)
-        end = _in_utc("ends", ends)
-        minutes = whole_number(
-            "drain_minutes",
-            drain_minutes,
-            smallest=CAPACITY_BLOCK_ENDS_EARLY_MINUTES + 1,
-            unit="minutes",
-            fix=f"drain_minutes={DRAIN_MINUTES}; EC2 terminates what runs {CAPACITY_BLOCK_ENDS_EARLY_MINUTES} minutes "
-            "before the end",
+def block_of(*, starts: datetime | None, ends: datetime, drain_minutes: int) -> Block:
+    """When the hosts of a Capacity Block are there: they are asked to leave some minutes before it ends."""
+    start = None if starts is None else _in_utc("starts", starts)
+    end = _in_utc("ends", ends)
+    minutes = whole_number(
+        "drain_minutes",
+        drain_minutes,
+        smallest=CAPACITY_BLOCK_ENDS_EARLY_MINUTES + 1,
+        unit="minutes",
+        fix=f"drain_minutes={DRAIN_MINUTES}; EC2 terminates what runs {CAPACITY_BLOCK_ENDS_EARLY_MINUTES} minutes "
+        "before the end",
+    )
+    if isinstance(minutes, Unknown):
+        raise InvalidValueError(
+            "a number that is only known at deploy time cannot be taken from a time that is written at synth",
+            argument="drain_minutes",
+            fix=f"drain_minutes={DRAIN_MINUTES}",
         )
-        if isinstance(minutes, Unknown):
-            raise InvalidValueError(
-                "a number that is only known at deploy time cannot be taken from a time that is written at synth",
-                argument="drain_minutes",
-                fix=f"drain_minutes={DRAIN_MINUTES}",
-            )
-        try:
-            drains = end - timedelta(minutes=minutes)
-        except OverflowError:
-            drains = None
-        if drains is None or (start is not None and drains <= start):
-            raise InvalidValueError(
-                f"a block that is drained {minutes} minutes before {_written(end)}"
-                + ("" if start is None else f" and starts {_written(start)}")
-                + " leaves no time for tasks",
-                argument="ends",
-                value=_written(end),
-                allowed="" if start is None else f"more than {minutes} minutes after {_written(start)}",
-                fix="EndDate of the block, as aws ec2 describe-capacity-reservations prints it",
-            )
-        if start is not None and end - start > timedelta(days=LONGEST_CAPACITY_BLOCK_DAYS):
-            raise InvalidValueError(
-                f"no Capacity Block takes {(end - start).days} days, as from {_written(start)} to {_written(end)}",
-                argument="ends",
-                value=_written(end),
-                allowed=f"up to {LONGEST_CAPACITY_BLOCK_DAYS} days after {_written(start)}",
-                fix="EndDate of the block, as aws ec2 describe-capacity-reservations prints it",
-            )
-        return cls(grows=start, drains=drains)
-
-    @property
-    def block(self) -> Block:
-        """The same as the value that every check reads."""
-        return Block(
-            starts=None if self.grows is None else _written(self.grows),
-            ends=_written(self.drains),
+    try:
+        drains = end - timedelta(minutes=minutes)
+    except OverflowError:
+        drains = None
+    if drains is None or (start is not None and drains <= start):
+        raise InvalidValueError(
+            f"a block that is drained {minutes} minutes before {_written(end)}"
+            + ("" if start is None else f" and starts {_written(start)}")
+            + " leaves no time for tasks",
+            argument="ends",
+            value=_written(end),
+            allowed="" if start is None else f"more than {minutes} minutes after {_written(start)}",
+            fix="EndDate of the block, as aws ec2 describe-capacity-reservations prints it",
         )
+    if start is not None and end - start > timedelta(days=LONGEST_CAPACITY_BLOCK_DAYS):
+        raise InvalidValueError(
+            f"no Capacity Block takes {(end - start).days} days, as from {_written(start)} to {_written(end)}",
+            argument="ends",
+            value=_written(end),
+            allowed=f"up to {LONGEST_CAPACITY_BLOCK_DAYS} days after {_written(start)}",
+            fix="EndDate of the block, as aws ec2 describe-capacity-reservations prints it",
+        )
+    return Block(starts=None if start is None else _written(start), ends=_written(drains))
 
-    def add_to(self, scope: Construct, group: autoscaling.AutoScalingGroup, *, max_instances: int) -> None:
-        """Defines the scheduled actions.
 
-        The one at the start sets both sizes, so that a group that an earlier block left at zero grows again. Deploys in
-        between change neither, because CDK gives every Auto Scaling group the update policy
-        ``IgnoreUnmodifiedGroupSizeProperties``. From the start on all hosts run: they are paid for, whether they run or
-        not.
-        """
-        if self.grows is not None:
+def schedule_block(scope: Construct, group: autoscaling.AutoScalingGroup, block: Block, *, max_instances: int) -> None:
+    """Defines the scheduled actions.
+
+    The one at the start sets both sizes, so that a group that an earlier block left at zero grows again. Deploys in
+    between change neither, because CDK gives every Auto Scaling group the update policy
+    ``IgnoreUnmodifiedGroupSizeProperties``. From the start on all hosts run: they are paid for, whether they run or
+    not.
+    """
+    for construct_id, time, size in (("BlockStart", block.starts, max_instances), ("BlockDrain", block.ends, 0)):
+        if isinstance(time, str):
             autoscaling.CfnScheduledAction(
                 scope,
-                "BlockStart",
+                construct_id,
                 auto_scaling_group_name=group.auto_scaling_group_name,
-                start_time=_written(self.grows),
-                min_size=max_instances,
-                max_size=max_instances,
+                start_time=time,
+                min_size=size,
+                max_size=size,
             )
-        autoscaling.CfnScheduledAction(
-            scope,
-            "BlockDrain",
-            auto_scaling_group_name=group.auto_scaling_group_name,
-            start_time=_written(self.drains),
-            min_size=0,
-            max_size=0,
-        )
 
 
 def _in_utc(argument: str, value: datetime) -> datetime:

@@ -17,6 +17,7 @@ from gpu_constructs.cdk.calls import naming, stack_of, written_if_refused
 from gpu_constructs.cdk.kinds import checked, own_names_checked
 from gpu_constructs.cdk.validation import announce
 from gpu_constructs.cluster.capacity.boot_check import BootCheck
+from gpu_constructs.cluster.capacity.capacity_block import schedule_block
 from gpu_constructs.cluster.capacity.host_mounts import HostMount
 from gpu_constructs.cluster.capacity.network import NetworkResources, network_resources
 from gpu_constructs.cluster.capacity.plan import CapacityChoice, CapacityOptions, CapacityPlan, plan_capacity
@@ -296,8 +297,8 @@ def _auto_scaling_group(
         for key, value in adds.metadata.items():
             # An override, since add_metadata would replace what others say about the group under this key.
             resource.add_override(f"Metadata.{METADATA_KEY}.{key}", value)
-    if plan.purchase.schedule is not None:
-        plan.purchase.schedule.add_to(scope, made, max_instances=plan.choice.max_instances)
+    if plan.purchase.block is not None:
+        schedule_block(scope, made, plan.purchase.block, max_instances=plan.choice.max_instances)
     if plan.scaling.warm_hosts is not None:
         plan.scaling.warm_hosts.add_to(scope, made)
     return made

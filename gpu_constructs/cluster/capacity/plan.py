@@ -277,16 +277,13 @@ def types_of(instance_types: Sequence[str], *, image_is_given: bool) -> tuple[tu
             fix="take the types from context instead of a parameter",
         )
     for each in instance_types:
-        if isinstance(each, ec2.InstanceType):
+        if not isinstance(each, str):
+            of_cdk = isinstance(each, ec2.InstanceType)
             raise InvalidValueError(
-                "expects names, got an ec2.InstanceType",
+                f"expects names, got {'an ec2.InstanceType' if of_cdk else shown(each)}",
                 argument="instance_types",
                 value=each,
-                fix=f"{each.to_string()!r}",
-            )
-        if not isinstance(each, str):
-            raise InvalidValueError(
-                f"expects names, got {shown(each)}", argument="instance_types", value=each, fix="['g6.xlarge']"
+                fix=repr(each.to_string()) if of_cdk else "['g6.xlarge']",
             )
     names = tuple(dict.fromkeys(instance_types))
     known_names = [each for each in names if not is_text_token(each)]

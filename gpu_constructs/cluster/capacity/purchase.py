@@ -12,7 +12,7 @@ from aws_cdk import aws_autoscaling as autoscaling
 from gpu_constructs.cdk.arguments import flag, known_or, whole_number
 from gpu_constructs.cdk.kinds import names_checked, with_names_checked
 from gpu_constructs.cdk.tokens import is_text_token, is_token, known_text
-from gpu_constructs.cluster.capacity.capacity_block import DRAIN_MINUTES, BlockSchedule
+from gpu_constructs.cluster.capacity.capacity_block import DRAIN_MINUTES, block_of
 from gpu_constructs.cluster.capacity.part import Contribution, HostPart
 from gpu_constructs.cluster.hosts.providers import require_group_arn, require_reservation_id
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
@@ -47,7 +47,7 @@ class Purchase(HostPart):
         option: How the hosts are bought, in one word; unknown where a number is only known at deploy time.
         distribution: What of it is on demand and what is spot; None where it is all one.
         reservation: The capacity reservations that the hosts run in; None without.
-        schedule: When the hosts of a Capacity Block come and go; None for any other purchase.
+        block: When the hosts of a Capacity Block are there; None for any other purchase.
         instances: Hosts that were bought in advance, as given; None where their number was not given.
         split: Base and percentage on demand, as given; None where nothing is spot.
         max_price: The maximum price of a Spot host in US dollars an hour, as the template says it; None without one.
@@ -57,7 +57,7 @@ class Purchase(HostPart):
     option: PurchaseOption | Unknown = field(default=PurchaseOption.ON_DEMAND, init=False)
     distribution: Distribution | None = field(default=None, init=False)
     reservation: Reservation | None = field(default=None, init=False)
-    schedule: BlockSchedule | None = field(default=None, init=False)
+    block: Block | None = field(default=None, init=False)
     instances: int | None = field(default=None, init=False)
     split: tuple[int, int] | None = field(default=None, init=False)
     max_price: str | None = field(default=None, init=False)
@@ -203,7 +203,7 @@ class Purchase(HostPart):
         return cls._bought(
             PurchaseOption.CAPACITY_BLOCK,
             reservation=Reservation(id=known_text(reservation_id), instances=count),
-            schedule=BlockSchedule.of(starts=starts, ends=ends, drain_minutes=drain_minutes),
+            block=block_of(starts=starts, ends=ends, drain_minutes=drain_minutes),
             instances=known_or(instances, count),
             target=reservation_id,
         )
@@ -215,11 +215,6 @@ class Purchase(HostPart):
         for name, value in {"option": option, **facts}.items():
             object.__setattr__(made, name, value)
         return made
-
-    @property
-    def block(self) -> Block | None:
-        """When the hosts of a Capacity Block are there; None for any other purchase."""
-        return None if self.schedule is None else self.schedule.block
 
     @property
     def needs_one_zone(self) -> bool:
@@ -252,7 +247,7 @@ class Purchase(HostPart):
                 allowed="the type of the reservation",
                 fix="one add_capacity for each reservation, or a resource group of reservations",
             )
-        is_scheduled = self.schedule is not None and self.schedule.grows is not None
+        is_scheduled = self.block is not None and self.block.starts is not None
         if is_scheduled and not isinstance(pool.min_instances, Unknown) and pool.min_instances > 0:
             raise IncompatibleError(
                 f"the smallest number of hosts is {pool.min_instances}, and none can start before the Capacity Block",

@@ -241,20 +241,15 @@ class HostScaling(HostPart):
                 fix=f"maximum_scaling_step_size={least}, or a smaller minimum_scaling_step_size",
             )
         flag("managed_termination_protection", self.managed_termination_protection)
-        if self.warm_hosts is not None and not isinstance(self.warm_hosts, WarmHosts):
-            raise InvalidValueError(
-                f"expects a WarmHosts, got {shown(self.warm_hosts)}",
-                argument="warm_hosts",
-                value=self.warm_hosts,
-                fix="warm_hosts=WarmHosts(hosts=1)",
-            )
-        if self.replacement is not None and not isinstance(self.replacement, HostReplacement):
-            raise InvalidValueError(
-                f"expects a HostReplacement, got {shown(self.replacement)}",
-                argument="replacement",
-                value=self.replacement,
-                fix="replacement=HostReplacement()",
-            )
+        for argument, kind, example in (("warm_hosts", WarmHosts, "hosts=1"), ("replacement", HostReplacement, "")):
+            given = getattr(self, argument)
+            if given is not None and not isinstance(given, kind):
+                raise InvalidValueError(
+                    f"expects a {kind.__name__}, got {shown(given)}",
+                    argument=argument,
+                    value=given,
+                    fix=f"{argument}={kind.__name__}({example})",
+                )
 
     def applied_to(self, pool: Pool) -> Pool:
         """A capacity with this scaling, as the value that every check reads."""

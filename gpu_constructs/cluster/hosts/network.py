@@ -117,14 +117,12 @@ class HostSubnets:
         _require_of(vpc, chosen.subnets or ())
         with argument_named("vpc_subnets"), translated():
             selected = selected_subnets(vpc, chosen)
-        if selected.is_pending_lookup:
-            # CDK's stand-in for a VPC that it has yet to look up.
-            return cls(selection=chosen, subnets=selected.subnets, has_public=False, vpc=vpc, selected=selected)
-        if not selected.subnet_ids:
+        # CDK has a stand-in for a VPC that it has yet to look up.
+        is_pending = bool(selected.is_pending_lookup)
+        if not is_pending and not selected.subnet_ids:
             raise InvalidValueError("no subnet of the VPC is like that", argument="vpc_subnets", fix=_FIX)
-        return cls(
-            selection=chosen, subnets=selected.subnets, has_public=selected.has_public, vpc=vpc, selected=selected
-        )
+        has_public = not is_pending and selected.has_public
+        return cls(selection=chosen, subnets=selected.subnets, has_public=has_public, vpc=vpc, selected=selected)
 
 
 def _require_of(vpc: ec2.IVpc, subnets: Sequence[ec2.ISubnet]) -> None:

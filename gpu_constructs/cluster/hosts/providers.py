@@ -139,27 +139,33 @@ _GROUP = re.compile(
 
 def require_reservation_id(value: str) -> None:
     """Refuses text that cannot be the id of a capacity reservation; a token passes."""
-    if isinstance(value, str) and (is_text_token(value) or _ID.fullmatch(value)):
-        return
-    raise InvalidValueError(
-        f"{shown(value)} is not the id of a capacity reservation",
-        argument="reservation_id",
-        value=value,
+    is_arn = isinstance(value, str) and value.startswith("arn:")
+    _require_form(
+        _ID,
+        "reservation_id",
+        value,
+        what="the id of a capacity reservation",
         allowed="cr- and 17 hexadecimal digits",
         fix="the id behind the last slash of the ARN, or resource_group_arn=… for a group of reservations"
-        if isinstance(value, str) and value.startswith("arn:")
+        if is_arn
         else "the id that aws ec2 describe-capacity-reservations prints",
     )
 
 
 def require_group_arn(value: str) -> None:
     """Refuses text that is not a resource group; a token passes."""
-    if isinstance(value, str) and (is_text_token(value) or _GROUP.fullmatch(value)):
-        return
-    raise InvalidValueError(
-        f"{shown(value)} is not the ARN of a resource group",
-        argument="resource_group_arn",
-        value=value,
+    _require_form(
+        _GROUP,
+        "resource_group_arn",
+        value,
+        what="the ARN of a resource group",
         allowed="arn:<partition>:resource-groups:<region>:<account>:group/<name>",
         fix="the ARN that aws resource-groups list-groups prints, of the group that the reservations were added to",
     )
+
+
+def _require_form(form: re.Pattern[str], argument: str, value: str, *, what: str, allowed: str, fix: str) -> None:
+    if not isinstance(value, str) or not (is_text_token(value) or form.fullmatch(value)):
+        raise InvalidValueError(
+            f"{shown(value)} is not {what}", argument=argument, value=value, allowed=allowed, fix=fix
+        )

@@ -98,7 +98,7 @@ class ManagedGpuCapacity(ProviderCapacity):
             instance_type_names=(each.name for each in pool.instance_types),
         )
         self.encryption_key: kms.IKey | None = hosts.encryption_key
-        roles = hosts.managed_roles
+        roles, tags = hosts.managed_roles, ecs.PropagateManagedInstancesTags
         self.provider: ecs.ManagedInstancesCapacityProvider = ecs.ManagedInstancesCapacityProvider(
             self,
             "Provider",
@@ -107,8 +107,8 @@ class ManagedGpuCapacity(ProviderCapacity):
             infrastructure_role=roles.infrastructure_role,
             subnets=subnets.subnets,
             security_groups=[hosts.security_group],
-            monitoring=run.monitoring,
-            propagate_tags=run.tags,
+            monitoring=ecs.InstanceMonitoring.DETAILED if run.detailed_monitoring else None,
+            propagate_tags=tags.CAPACITY_PROVIDER if run.propagate_tags else tags.NONE,
         )
         node = self.provider.node
         resource = cast("ecs.CfnCapacityProvider", node.default_child)

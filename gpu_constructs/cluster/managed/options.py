@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from aws_cdk import aws_ecs as ecs
-
 from gpu_constructs.cdk.arguments import flag, gpu_memory_mib, known_or, texts, whole_number
 from gpu_constructs.cdk.kinds import names_checked, with_names_checked
 from gpu_constructs.cdk.tokens import known_text
@@ -187,17 +185,6 @@ class ManagedOperation:
                 fix="leave it out for ECS's own default",
             )
             object.__setattr__(self, "scale_in_after_seconds", known_or(self.scale_in_after_seconds, seconds))
-
-    @property
-    def monitoring(self) -> ecs.InstanceMonitoring | None:
-        """How often hosts send metrics, as CDK takes it; None for every five minutes."""
-        return ecs.InstanceMonitoring.DETAILED if self.detailed_monitoring else None
-
-    @property
-    def tags(self) -> ecs.PropagateManagedInstancesTags:
-        """Whose tags hosts get, as CDK takes it."""
-        tags = ecs.PropagateManagedInstancesTags
-        return tags.CAPACITY_PROVIDER if self.propagate_tags else tags.NONE
 
     def template_data(self) -> Mapping[str, object]:
         """What it adds to the ``InstanceLaunchTemplate``."""
