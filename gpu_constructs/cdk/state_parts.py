@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from constructs import Construct
+
+if TYPE_CHECKING:
+    from aws_cdk import aws_cloudwatch as cloudwatch
+    from aws_cdk import aws_stepfunctions as sfn
 
 State: TypeAlias = dict[str, Any]
 
@@ -64,3 +70,28 @@ def call(partition: str, action: str, parameters: State) -> State:
         "Parameters": parameters,
         "Retry": [{"ErrorEquals": ["States.ALL"], "IntervalSeconds": 5, "MaxAttempts": 5, "BackoffRate": 2}],
     }
+
+
+def alarm_of_executions(
+    scope: Construct, machine: sfn.StateMachine, *, description: str, label: str
+) -> cloudwatch.Alarm:
+    """Defines an alarm for executions that failed, and for those that passed their time."""
+    from aws_cdk import aws_cloudwatch as cloudwatch  # noqa: PLC0415 - many state machines have none
+
+    dimensions = {"StateMachineArn": machine.state_machine_arn}
+    counted = {
+        name: cloudwatch.Metric(namespace="AWS/States", metric_name=metric, dimensions_map=dimensions, statistic="Sum")
+        for name, metric in (("failed", "ExecutionsFailed"), ("late", "ExecutionsTimedOut"))
+    }
+    return cloudwatch.Alarm(
+        scope,
+        "Alarm",
+        alarm_description=description,
+        metric=cloudwatch.MathExpression(
+            expression="FILL(failed, 0) + FILL(late, 0)", using_metrics=counted, label=label
+        ),
+        threshold=1,
+        evaluation_periods=1,
+        comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+        treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+    )

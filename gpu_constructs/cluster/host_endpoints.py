@@ -92,7 +92,17 @@ class HostEndpoints(Construct):
             )
         super().__init__(scope, construct_id)
         hosts = cluster.hosts
-        _require_same_stack(cdk.Stack.of(self), hosts.stack)
+        here = cdk.Stack.of(self)
+        if here != hosts.stack:
+            place = hosts.stack.node.path
+            raise IncompatibleError(
+                "hosts start after their endpoints, which let them in, so both are in one stack: the hosts are in "
+                f"{place}",
+                argument="scope",
+                value=here.node.path,
+                allowed=place,
+                fix=f"define HostEndpoints in {place}, after the capacity",
+            )
         theirs = [each for each in _of_the_app(hosts.vpc) if each[0] not in existing]
         _let_in(hosts.security_group, [each for _, each in theirs])
         there = {*existing, *(service for service, each in theirs if each.private_dns_enabled is not False)} - {_S3}
@@ -161,18 +171,6 @@ def _require_services(existing: Sequence[str]) -> None:
                 allowed=", ".join(services),
                 fix="leave it out",
             )
-
-
-def _require_same_stack(stack: cdk.Stack, of_hosts: cdk.Stack) -> None:
-    if stack != of_hosts:
-        here, there = stack.node.path, of_hosts.node.path
-        raise IncompatibleError(
-            f"hosts start after their endpoints, which let them in, so both are in one stack: the hosts are in {there}",
-            argument="scope",
-            value=here,
-            allowed=there,
-            fix=f"define HostEndpoints in {there}, after the capacity",
-        )
 
 
 def _of_the_app(vpc: ec2.IVpc) -> Iterator[tuple[str, ec2.CfnVPCEndpoint]]:

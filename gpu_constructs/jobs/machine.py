@@ -12,7 +12,7 @@ from constructs import Construct
 
 from gpu_constructs.cdk.arguments import in_words, whole_seconds
 from gpu_constructs.cdk.same_place import service_of_this_account
-from gpu_constructs.cdk.state_parts import State
+from gpu_constructs.cdk.state_parts import State, alarm_of_executions
 from gpu_constructs.cdk.tokens import is_token
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.errors import InvalidValueError, shown
@@ -108,22 +108,11 @@ def machine_of_tasks(
 
 def alarm_of(scope: Construct, machine: sfn.StateMachine) -> cloudwatch.Alarm:
     """Defines an alarm for jobs that failed, and for executions that passed the time of all their attempts."""
-    dimensions = {"StateMachineArn": machine.state_machine_arn}
-    counted = {
-        name: cloudwatch.Metric(namespace="AWS/States", metric_name=metric, dimensions_map=dimensions, statistic="Sum")
-        for name, metric in (("failed", "ExecutionsFailed"), ("late", "ExecutionsTimedOut"))
-    }
-    return cloudwatch.Alarm(
+    return alarm_of_executions(
         scope,
-        "Alarm",
-        alarm_description="Jobs that failed for good; the cause of each execution says why",
-        metric=cloudwatch.MathExpression(
-            expression="FILL(failed, 0) + FILL(late, 0)", using_metrics=counted, label="Failed jobs"
-        ),
-        threshold=1,
-        evaluation_periods=1,
-        comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
-        treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+        machine,
+        description="Jobs that failed for good; the cause of each execution says why",
+        label="Failed jobs",
     )
 
 

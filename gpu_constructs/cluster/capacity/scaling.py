@@ -241,14 +241,14 @@ class HostScaling(HostPart):
                 fix=f"maximum_scaling_step_size={least}, or a smaller minimum_scaling_step_size",
             )
         flag("managed_termination_protection", self.managed_termination_protection)
-        for argument, kind, example in (("warm_hosts", WarmHosts, "hosts=1"), ("replacement", HostReplacement, "")):
+        for argument, kind, arguments in (("warm_hosts", WarmHosts, "hosts=1"), ("replacement", HostReplacement, "")):
             given = getattr(self, argument)
             if given is not None and not isinstance(given, kind):
                 raise InvalidValueError(
                     f"expects a {kind.__name__}, got {shown(given)}",
                     argument=argument,
                     value=given,
-                    fix=f"{argument}={kind.__name__}({example})",
+                    fix=f"{argument}={kind.__name__}({arguments})",
                 )
 
     def applied_to(self, pool: Pool) -> Pool:

@@ -5,8 +5,9 @@ Plain values; what CloudFormation gets is `ManagedChoice.template_data`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from gpu_constructs.cdk.arguments import texts
 from gpu_constructs.cdk.tokens import is_list_token, is_token
@@ -251,21 +252,22 @@ def _require_one_side(types: Sequence[InstanceType]) -> None:
         )
 
 
-_WITHOUT: Mapping[str, Callable[[HostNeed], HostNeed]] = {
-    "models": lambda need: replace(need, models=()),
-    "generations": lambda need: replace(need, generations=()),
-    "gpu_memory_gib": lambda need: replace(need, gpu_memory_gib=None),
-    "max_vcpus": lambda need: replace(need, max_vcpus=None),
-    "max_memory_mib": lambda need: replace(need, max_memory_mib=None),
-    "min_vcpus": lambda need: replace(need, min_vcpus=1),
-    "min_memory_mib": lambda need: replace(need, min_memory_mib=1),
+_ANY: Mapping[str, Any] = {
+    "models": (),
+    "generations": (),
+    "gpu_memory_gib": None,
+    "max_vcpus": None,
+    "max_memory_mib": None,
+    "min_vcpus": 1,
+    "min_memory_mib": 1,
 }
 
 
 def _ask_for_less(need: HostNeed) -> str:
     """The first thing without which there would be a type."""
-    for name, less in _WITHOUT.items():
-        found = _fitting(less(need), _wanted(less(need)))
+    for name, any_of_it in _ANY.items():
+        less = replace(need, **{name: any_of_it})
+        found = _fitting(less, _wanted(less))
         if found:
             return f"without {name} there would be {found[0]}"
     counts = sorted({each.gpus for each in accelerated() if each.gpus and may_be_managed(each)})

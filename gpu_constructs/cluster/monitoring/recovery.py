@@ -22,7 +22,7 @@ from aws_cdk import aws_stepfunctions as sfn
 from constructs import Construct
 
 from gpu_constructs.cdk.same_place import service_of_this_account
-from gpu_constructs.cdk.state_parts import State, choice_state, is_there
+from gpu_constructs.cdk.state_parts import State, alarm_of_executions, choice_state, is_there
 from gpu_constructs.cdk.tokens import late_list, late_text
 from gpu_constructs.cluster.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
@@ -149,7 +149,13 @@ class GpuRecovery(Construct):
             definition_body=sfn.DefinitionBody.from_string(late_text(definition)),
         )
         self.rule: events.CfnRule = self._rule(hosts)
-        self.alarm: cloudwatch.Alarm = self._alarm(notify)
+        self.alarm: cloudwatch.Alarm = alarm_of_executions(
+            self,
+            self.state_machine,
+            description="A host with a failed GPU was not replaced; the cause of the execution says why",
+            label="Hosts not replaced",
+        )
+        self.alarm.add_alarm_action(actions.SnsAction(notify))
 
     def _rule(self, hosts: ClusterHosts) -> events.CfnRule:
         role = iam.Role(self, "EventsRole", assumed_by=service_of_this_account("events.amazonaws.com"))
@@ -180,29 +186,6 @@ class GpuRecovery(Construct):
                 )
             ],
         )
-
-    def _alarm(self, notify: sns.ITopic) -> cloudwatch.Alarm:
-        dimensions = {"StateMachineArn": self.state_machine.state_machine_arn}
-        ended = {
-            name: cloudwatch.Metric(
-                namespace="AWS/States", metric_name=metric, dimensions_map=dimensions, statistic="Sum"
-            )
-            for name, metric in (("failed", "ExecutionsFailed"), ("late", "ExecutionsTimedOut"))
-        }
-        alarm = cloudwatch.Alarm(
-            self,
-            "Alarm",
-            alarm_description="A host with a failed GPU was not replaced; the cause of the execution says why",
-            metric=cloudwatch.MathExpression(
-                expression="FILL(failed, 0) + FILL(late, 0)", using_metrics=ended, label="Hosts not replaced"
-            ),
-            threshold=1,
-            evaluation_periods=1,
-            comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
-            treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
-        )
-        alarm.add_alarm_action(actions.SnsAction(notify))
-        return alarm
 
 
 def _statements(hosts: ClusterHosts, table: dynamodb.Table, groups: list[str]) -> list[iam.PolicyStatement]:
