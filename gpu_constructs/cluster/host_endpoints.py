@@ -114,6 +114,11 @@ class HostEndpoints(Construct):
         first_of_zone: dict[str, ec2.ISubnet] = {}
         for subnet in (each for chosen in hosts.every_choice_of_subnets for each in chosen.subnets):
             first_of_zone.setdefault(subnet.availability_zone, subnet)
+        needed = dict(_OF_ALL)
+        if any(isinstance(each, GpuCapacity) and each.boot_check is not None for each in cluster.capacities):
+            needed.update(_OF_BOOT_CHECK)
+        if cluster.monitoring is not None:
+            needed.update(_OF_MONITORING)
         self.interface_endpoints: Mapping[str, ec2.InterfaceVpcEndpoint] = {
             service: ec2.InterfaceVpcEndpoint(
                 self,
@@ -124,7 +129,7 @@ class HostEndpoints(Construct):
                 security_groups=[self.security_group],
                 open=False,
             )
-            for service, name in _services_of(cluster)
+            for service, name in needed.items()
             if service not in there
         }
         self.s3: ec2.GatewayVpcEndpoint | None = None
@@ -141,14 +146,6 @@ class HostEndpoints(Construct):
         hosts.instance_profile.node.add_dependency(self)
         if any(isinstance(each, ManagedGpuCapacity) for each in cluster.capacities):
             hosts.managed_roles.instance_profile.node.add_dependency(self)
-
-
-def _services_of(cluster: GpuCluster) -> Iterator[tuple[str, str]]:
-    yield from _OF_ALL.items()
-    if any(isinstance(each, GpuCapacity) and each.boot_check is not None for each in cluster.capacities):
-        yield from _OF_BOOT_CHECK.items()
-    if cluster.monitoring is not None:
-        yield from _OF_MONITORING.items()
 
 
 def _addresses_of(vpc: ec2.IVpc) -> Iterator[ec2.IPeer]:

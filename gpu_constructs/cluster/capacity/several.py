@@ -14,7 +14,7 @@ from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, argument_named, shown
 from gpu_constructs.facts import Architecture
 from gpu_constructs.facts import family as types_of_family
-from gpu_constructs.fleet import Pool, Shape
+from gpu_constructs.fleet import Shape
 
 
 class FamilyCapacity(Mapping[float, GpuCapacity]):
@@ -111,7 +111,18 @@ def plan_order(construct_id: str, order: Sequence[CapacityChoice], hosts: Cluste
     require_construct_id(construct_id)
     _require_choices(order)
     plans = [plan_capacity(replace(each, construct_id=f"{construct_id}-{each.construct_id}"), hosts) for each in order]
-    _require_one_architecture([plan.pool for plan in plans])
+    found: dict[Architecture, str] = {}
+    for plan in plans:
+        if plan.pool.shape is not None:
+            found.setdefault(plan.pool.shape.architecture, plan.pool.name)
+    if len(found) > 1:
+        both = " and ".join(f"{architecture} ({name})" for architecture, name in found.items())
+        raise IncompatibleError(
+            f"a task runs on processors of one architecture, and the order has {both}",
+            argument="order",
+            value=[plan.pool.name for plan in plans],
+            fix="an order for each architecture",
+        )
     for plan in plans:
         hosts.association.require_free(plan.choice.capacity_provider_name)
     return [replace(plans[0], comes_first=True), *plans[1:]]
@@ -137,18 +148,3 @@ def _require_choices(order: Sequence[CapacityChoice]) -> None:
         allowed="two choices or more, with different ids, and different provider names if any",
         fix="add_capacity for one alone",
     )
-
-
-def _require_one_architecture(pools: Sequence[Pool]) -> None:
-    found: dict[Architecture, str] = {}
-    for each in pools:
-        if each.shape is not None:
-            found.setdefault(each.shape.architecture, each.name)
-    if len(found) > 1:
-        both = " and ".join(f"{architecture} ({name})" for architecture, name in found.items())
-        raise IncompatibleError(
-            f"a task runs on processors of one architecture, and the order has {both}",
-            argument="order",
-            value=[each.name for each in pools],
-            fix="an order for each architecture",
-        )

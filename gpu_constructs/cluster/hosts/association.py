@@ -284,14 +284,12 @@ class ClusterAssociation:
             stage = cdk.Stage.of(self._scope)
             environment += f"/{stage.node.path if stage else ''}"
         name = self._given.cluster_name
-        return f"{environment}/{_shared_by_stacks(name, self.stack) if is_token(name) else name}"
-
-
-def _shared_by_stacks(name: str, stack: cdk.Stack) -> str:
-    """A name that is only known at deploy time, the same for the same export or SSM parameter in any stack."""
-    resolved = stack.resolve(name)
-    of_stack = isinstance(resolved, dict) and "Ref" in resolved and not resolved["Ref"].startswith(_OF_SSM)
-    return f"{stack.node.path if of_stack else ''}/{json.dumps(resolved, sort_keys=True)}"
+        if not is_token(name):
+            return f"{environment}/{name}"
+        # The same for the same export or SSM parameter in any stack.
+        resolved = self.stack.resolve(name)
+        of_stack = isinstance(resolved, dict) and "Ref" in resolved and not resolved["Ref"].startswith(_OF_SSM)
+        return f"{environment}/{self.stack.node.path if of_stack else ''}/{json.dumps(resolved, sort_keys=True)}"
 
 
 def _notes(scope: Construct, kind: str) -> list[list[str]]:

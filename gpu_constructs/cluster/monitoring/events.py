@@ -194,7 +194,14 @@ class ClusterEvents(Construct):
     def __init__(self, scope: Construct, construct_id: str, *, hosts: ClusterHosts, log_group: logs.LogGroup) -> None:
         super().__init__(scope, construct_id)
         self.log_group: logs.LogGroup = log_group
-        target = events.CfnRule.TargetProperty(id="Logs", arn=self._arn_of_logs(hosts))
+        # As EventBridge takes it, without the ``:*`` of CloudFormation's.
+        arn = hosts.stack.format_arn(
+            service="logs",
+            resource="log-group",
+            resource_name=log_group.log_group_name,
+            arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME,
+        )
+        target = events.CfnRule.TargetProperty(id="Logs", arn=arn)
         # Events of deployments have no clusterArn; their resource, the service, has the name of the cluster in it.
         services = hosts.stack.format_arn(service="ecs", resource="service", resource_name=f"{hosts.cluster_name}/")
         of_ecs = {"source": ["aws.ecs"]}
@@ -253,13 +260,4 @@ class ClusterEvents(Construct):
                 actions=["logs:CreateLogStream", "logs:PutLogEvents"],
                 resources=[log_group.log_group_arn],
             )
-        )
-
-    def _arn_of_logs(self, hosts: ClusterHosts) -> str:
-        """The ARN of the log group as EventBridge takes it, without the ``:*`` of CloudFormation's."""
-        return hosts.stack.format_arn(
-            service="logs",
-            resource="log-group",
-            resource_name=self.log_group.log_group_name,
-            arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME,
         )
