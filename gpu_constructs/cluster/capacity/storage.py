@@ -19,7 +19,7 @@ from gpu_constructs.cluster.capacity.host_mounts import HostMount, prepare_mount
 from gpu_constructs.cluster.capacity.local_disks import SCRATCH_PATH, prepare_local_disks
 from gpu_constructs.cluster.capacity.part import Contribution, HostPart
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
-from gpu_constructs.facts import Image, InstanceType, OperatingSystem
+from gpu_constructs.facts import Image, OperatingSystem
 from gpu_constructs.facts.aws_limits import (
     GP3_IOPS_FOR_EACH_MIB_PER_SECOND,
     GP3_IOPS_INCLUDED,
@@ -180,19 +180,17 @@ class HostStorage(HostPart):
                 fix="images_on_local_disks=True, and a Docker volume of the task, which is then on the local disks",
             )
         if self.images_on_local_disks and self.images_gib is not None:
-            self._require_room(pool.instance_types, self.images_gib)
-
-    def _require_room(self, types: Sequence[InstanceType], images_gib: float) -> None:
-        too_small = [each for each in types if each.local_disks and each.local_storage_gb < images_gib * _GB_PER_GIB]
-        if too_small:
-            smallest = min(too_small, key=lambda each: each.local_storage_gb)
-            raise IncompatibleError(
-                f"{images_gib:g} GiB of images do not fit on the local disks of {smallest.name}, "
-                f"{smallest.local_storage_gb} GB",
-                argument="images_gib",
-                value=images_gib,
-                fix="images on the root volume, or types with larger disks",
-            )
+            gb = self.images_gib * _GB_PER_GIB
+            too_small = [each for each in pool.instance_types if each.local_disks and each.local_storage_gb < gb]
+            if too_small:
+                smallest = min(too_small, key=lambda each: each.local_storage_gb)
+                raise IncompatibleError(
+                    f"{self.images_gib:g} GiB of images do not fit on the local disks of {smallest.name}, "
+                    f"{smallest.local_storage_gb} GB",
+                    argument="images_gib",
+                    value=self.images_gib,
+                    fix="images on the root volume, or types with larger disks",
+                )
 
     def contribute(self, adds: Contribution, pool: Pool) -> None:
         """Adds a setting of the agent, and what prepares local disks and mounts."""

@@ -63,14 +63,6 @@ https://docs.aws.amazon.com/autoscaling/ec2/userguide/ec2-auto-scaling-metrics.h
 """
 
 
-_HOSTS_WITH_FAULTS = (
-    "filter UnhealthyGPUs > 0 or MissingGPUs > 0 or ispresent(problem)",
-    "fields @timestamp, InstanceId, MissingGPUs as missing, coalesce(Faults.0, text) as what",
-    "sort @timestamp desc",
-    "limit 20",
-)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchedPool:
     """The hosts of one capacity provider.
@@ -164,7 +156,14 @@ class WatchedCluster:
 
         https://docs.aws.amazon.com/AmazonCloudWatch/latest/logs/CWL_QuerySyntax-Filter.html
         """
-        return " | ".join((f"SOURCE '{self.gpu_log}'", *_HOSTS_WITH_FAULTS))
+        commands = (
+            f"SOURCE '{self.gpu_log}'",
+            "filter UnhealthyGPUs > 0 or MissingGPUs > 0 or ispresent(problem)",
+            "fields @timestamp, InstanceId, MissingGPUs as missing, coalesce(Faults.0, text) as what",
+            "sort @timestamp desc",
+            "limit 20",
+        )
+        return " | ".join(commands)
 
     @property
     def is_measured(self) -> bool:
