@@ -30,7 +30,7 @@ test: lint $(OLDEST) ## lint, type-check and run the whole test suite, then a pa
 
 # Only the whole suite looks at its end for what tests left open: that takes each worker three seconds.
 unit: $(READY) ## the tests without tests/e2e, where the emulator, cdk, our commands and linters run as users run them
-	@pytest --ignore tests/e2e -p no:logging -p no:unraisableexception
+	@pytest --ignore tests/e2e -p no:unraisableexception
 
 matrix: $(READY) ## build, lint, deploy and destroy every legal combination of options, and count what is refused
 	@MATRIX=all pytest tests/matrix tests/e2e/matrix tests/e2e/test_updates.py tests/test_reaching.py
