@@ -14,8 +14,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import TypedDict, TypeVar, cast
 
-from gpu_constructs.account import answers, changes, refresh
-from gpu_constructs.account.answers import (
+from tools import answers, changes, ec2_dump, gaps
+from tools.answers import (
     CorrectionRow,
     DevicesRow,
     FamilyRow,
@@ -24,9 +24,8 @@ from gpu_constructs.account.answers import (
     QuotaRow,
     TypeRow,
 )
-from gpu_constructs.account.changes import family_of
-from gpu_constructs.account.refresh import Gap
-from tools import ec2_dump
+from tools.changes import family_of
+from tools.gaps import Gap
 
 __all__ = ["CURATED", "Built", "build"]
 
@@ -132,7 +131,7 @@ def build() -> Built:
         "accelerated.json": changes.text(with_some, accelerators, offered=offered, quotas=codes, families=families),
         "general.json": changes.text(without, others, offered=offered, quotas=codes, families={}),
     }
-    return Built(files=files, gaps=missing | refresh.gaps(accelerators | others, families), stale=tuple(stale))
+    return Built(files=files, gaps=missing | gaps.gaps(accelerators | others, families), stale=tuple(stale))
 
 
 def _curated(name: str, key: str, _kind: type[T]) -> dict[str, T]:
@@ -205,7 +204,7 @@ def _families(rows: Mapping[str, TypeRow]) -> tuple[dict[str, FamilyRow], frozen
         family = family_of(name)
         traits = dict(curated.get(family, {}))
         if "device_rdma" not in traits:
-            missing.add(Gap(subject=family, fact=refresh.RDMA, place="tools/curated/families.json"))
+            missing.add(Gap(subject=family, fact=gaps.RDMA, place="tools/curated/families.json"))
         without = cast("list[str]", traits.pop("without_device_rdma", []))
         if traits.pop("device_rdma", False) and name not in without and row.get("network", {}).get("efa_supported"):
             row["network"]["device_rdma"] = True

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import gpu_constructs.facts.records
-from gpu_constructs.account.changes import changes
-from gpu_constructs.account.refresh import in_words, release_gaps
 from gpu_constructs.facts.image_table import IMAGES
 from gpu_constructs.facts.releases import recorded_number, release_number
 from tools import build_catalogue, build_prices, ec2_dump
+from tools.changes import changes
+from tools.gaps import in_words, release_gaps
 
 __all__ = ["main"]
 

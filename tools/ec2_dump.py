@@ -11,8 +11,8 @@ from functools import cache
 from importlib import resources
 from typing import Any, TypedDict, cast
 
-from gpu_constructs.account.answers import InstanceTypeInfo
 from gpu_constructs.facts.image_table import Image
+from tools.answers import InstanceTypeInfo
 
 __all__ = ["instance_types", "offerings", "recorded", "releases"]
 

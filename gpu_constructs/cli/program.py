@@ -19,7 +19,6 @@ from gpu_constructs.errors import GpuConstructsError, __version__, brief
 from gpu_constructs.facts.budget import MESSAGE
 
 _COMMANDS = {
-    "catalog": "asks AWS for a newer catalogue of instance types and prices",
     "check": "says what keeps GPU tasks from running, in templates, cloud assemblies and task definitions",
     "explain": "says host by host whether a task fits, and why not",
     "instances": "chooses instance types by need and price, or by the model that they must hold",

@@ -26,14 +26,13 @@ from gpu_constructs.facts.names import (
     nearest_families,
     nearest_types,
 )
-from gpu_constructs.facts.records import as_written, decode, read
+from gpu_constructs.facts.records import decode, read
 
 CONFIGURATION_FILES = ("gpu-constructs.yaml", "gpu-constructs.yml", "gpu-constructs.json")
 """Files of the working directory that the command line and cfn-lint read."""
 
 
-with as_written("accelerated"):
-    RECORDED = dt.date.fromisoformat(read("accelerated")["recorded"])
+RECORDED = dt.date.fromisoformat(read("accelerated")["recorded"])
 """The day the data is from."""
 
 
@@ -168,14 +167,12 @@ def is_offered(instance_type: InstanceType, region: str | None) -> bool:
 
 @cache
 def _accelerated() -> Mapping[str, InstanceType]:
-    with as_written("accelerated"):
-        return MappingProxyType(decode(read("accelerated")))
+    return MappingProxyType(decode(read("accelerated")))
 
 
 @cache
 def _general() -> Mapping[str, InstanceType]:
-    with as_written("general"):
-        return MappingProxyType(decode(read("general")))
+    return MappingProxyType(decode(read("general")))
 
 
 @cache

@@ -11,7 +11,7 @@ from datetime import date
 from enum import Enum
 
 from gpu_constructs.facts.model import Architecture, InstanceType, Vendor
-from gpu_constructs.facts.records import DATA, parsed
+from gpu_constructs.facts.records import read
 from gpu_constructs.facts.values import dataclass
 
 
@@ -146,7 +146,7 @@ _ARM = Architecture.ARM64
 
 # The releases that the images are pinned to. They belong to the release of this library, and no newer catalogue changes
 # them: a pin moves when the library is updated.
-_PINNED = parsed(DATA / "pinned_images.json")
+_PINNED = read("pinned_images")
 # Regions with no newer release than that of a day, which is the same for every image of Amazon Linux.
 _STOPPED: Mapping[str, str] = _PINNED["stopped"]
 

@@ -11,7 +11,7 @@ import datetime as dt
 from collections.abc import Mapping
 from functools import cache
 
-from gpu_constructs.facts.records import as_written, read
+from gpu_constructs.facts.records import read
 from gpu_constructs.facts.values import dataclass
 
 _REFERENCE_REGION = "us-east-1"  # the one whose list has the most types
@@ -71,17 +71,16 @@ def dollars(amount: float) -> str:
 @cache
 def _prices() -> Mapping[tuple[str, str], Price]:
     file = read("prices")
-    with as_written("prices"):
-        return {
-            (region, name): Price(
-                instance_type=name,
-                usd_per_hour=usd,
-                region=region,
-                recorded=dt.date.fromisoformat(file["lists"][key]["recorded"]),
-                source=file["lists"][key]["source"],
-                dated=file["lists"][key]["dated"],
-            )
-            for region, lists in file["regions"].items()
-            for key, prices in lists.items()
-            for name, usd in prices.items()
-        }
+    return {
+        (region, name): Price(
+            instance_type=name,
+            usd_per_hour=usd,
+            region=region,
+            recorded=dt.date.fromisoformat(file["lists"][key]["recorded"]),
+            source=file["lists"][key]["source"],
+            dated=file["lists"][key]["dated"],
+        )
+        for region, lists in file["regions"].items()
+        for key, prices in lists.items()
+        for name, usd in prices.items()
+    }

@@ -13,7 +13,7 @@ from functools import cache
 
 from gpu_constructs.facts.drivers import Drivers
 from gpu_constructs.facts.image_table import Image, OperatingSystem, Verdict
-from gpu_constructs.facts.records import Row, as_written, read
+from gpu_constructs.facts.records import Row, read
 from gpu_constructs.facts.values import dataclass
 
 _DAY = re.compile(r"[a-z0-9.-]{1,60}-2(?:023)?\.0\.(20[0-9]{6})-[a-z0-9_.-]{1,60}")
@@ -174,8 +174,7 @@ def recorded_number(name: str) -> Number:
 
 @cache
 def _lines() -> Mapping[str, ReleaseLine]:
-    with as_written("image_releases"):
-        return {name: line_of(row) for name, row in read("image_releases")["lines"].items()}
+    return {name: line_of(row) for name, row in read("image_releases")["lines"].items()}
 
 
 def line_of(row: Row) -> ReleaseLine:

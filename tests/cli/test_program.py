@@ -13,7 +13,6 @@ from gpu_constructs.cli import inputs, main, program
 from tests.template.large import large_json
 
 COMMANDS = (
-    "catalog",
     "check",
     "explain",
     "instances",

@@ -1,7 +1,6 @@
 """An app and two commands that use an instance family which only the data names; run by `test_new_family`.
 
-Takes the folder of the data, which `GPU_CONSTRUCTS_CATALOG` names too, as its argument. A process of its own, because
-the catalogue is read once.
+Takes the folder of the data as its argument. A process of its own, because the catalogue is read once.
 """
 
 # ruff: noqa: T201 - the test reads what is printed
@@ -18,7 +17,7 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from gpu_constructs import GpuCluster, GpuTaskDefinition, HostNetwork
 from gpu_constructs.cli import main
-from gpu_constructs.facts import drivers
+from gpu_constructs.facts import drivers, records
 
 # What was right for older families: a launch configuration, and the driver of the Amazon Linux 2 image.
 WRONG = {
@@ -57,6 +56,8 @@ def synthesize() -> Mapping[str, object]:
 
 def run(folder: Path) -> None:
     """Prints the template and what both commands say about it, about `WRONG` and about the family."""
+    records.DATA = folder
+    records.read.cache_clear()
     drivers.DRIVER_SUPPORT = (
         *drivers.DRIVER_SUPPORT,
         drivers.DriverSupport(

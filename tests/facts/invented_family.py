@@ -12,8 +12,8 @@ from typing import Any, cast
 import pytest
 
 import gpu_constructs.facts
-from gpu_constructs.account.answers import InstanceTypeInfo
 from tools import build_catalogue, ec2_dump
+from tools.answers import InstanceTypeInfo
 
 __all__ = ["DATA", "TRAITS", "Facts"]
 

@@ -9,10 +9,10 @@ from typing import cast
 
 import pytest
 
-from gpu_constructs.account.answers import InstanceTypeInfo
-from gpu_constructs.account.refresh import in_words
 from tests.facts.invented_family import DATA, TRAITS, Facts
 from tools import build_catalogue, catalogue
+from tools.answers import InstanceTypeInfo
+from tools.gaps import in_words
 
 
 @pytest.fixture

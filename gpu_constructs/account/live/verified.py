@@ -116,7 +116,7 @@ def _gpus(seen: _Seen) -> Iterator[Check]:
                 about=str(host),
                 passed=None,
                 text=f"registered {registered}; {_NOT_IN_CATALOGUE if host.type_name else _NO_TYPE}",
-                fix="gpu-constructs catalog refresh" if host.type_name else "",
+                fix="a newer gpu-constructs, whose catalogue may have it" if host.type_name else "",
             )
         elif kind.gpus:
             passed = registered == kind.gpus

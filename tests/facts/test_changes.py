@@ -5,8 +5,8 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Any
 
-from gpu_constructs.account.changes import changes
 from gpu_constructs.facts.records import read
+from tools.changes import changes
 
 
 def newer_types(content: dict[str, Any]) -> None:

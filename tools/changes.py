@@ -1,4 +1,4 @@
-"""Files of the catalogue as text, so that a refresh reads as a diff, and what differs between two of them, in words."""
+"""Files of the catalogue as text, which read well as a diff, and what differs between two of them, in words."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
-from gpu_constructs.account.answers import FamilyRow, QuotaRow, TypeRow
 from gpu_constructs.facts.records import Row
+from tools.answers import FamilyRow, QuotaRow, TypeRow
 
 _SHOWN = 6
 """Names in one line, before the others are only counted."""
