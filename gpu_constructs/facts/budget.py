@@ -72,9 +72,6 @@ HOSTS = 999_999
 DESCRIBED = 5_000
 """Hosts that a user describes: their types, once for each cluster whose hosts no file defines."""
 
-LOOPED = 5_000
-"""Entries of one object that ``Fn::ForEach`` writes out: a few lines of loops in loops make as many as one likes."""
-
 ENTRIES = 400
 """Entries of one list that are compared with every instance type. EC2 takes 400 instance types."""
 

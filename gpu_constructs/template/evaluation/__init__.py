@@ -1,7 +1,7 @@
 """What do CloudFormation's functions come to? The second step of reading: plain values become stacks.
 
 `assemble` makes the templates of one call into stacks. Each template has an `evaluator`, which works out its
-`parameters`, writes out its `loops`, and calls `functions`. What all templates have in common is in `shared`: their
+`parameters` and calls `functions`. What all templates have in common is in `shared`: their
 exports, the remarks and the budget. `texts` has texts of which pieces are unknown. Out comes the `stack`. `choices`
 says which parameters could have other values.
 """

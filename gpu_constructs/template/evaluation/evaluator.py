@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from typing import Final, TypeAlias
 
-from gpu_constructs.facts.budget import EVALUATION_DEPTH, LOOPED, RESOURCES
+from gpu_constructs.facts.budget import EVALUATION_DEPTH, RESOURCES
 from gpu_constructs.fleet import UNKNOWN, Origin, Place, RemarkKind, Unknown
 from gpu_constructs.template.documents.node import Node, Path, path_to
-from gpu_constructs.template.evaluation.loops import FOR_EACH, LoopedTooMuchError, unrolled
 from gpu_constructs.template.evaluation.parameters import Parameter, parameter
 from gpu_constructs.template.evaluation.shared import Shared
 from gpu_constructs.template.evaluation.texts import resolvable
@@ -28,6 +27,7 @@ Function: TypeAlias = "Callable[[Node, Node, Evaluator], Value | NoValue]"
 """What works out one function: its argument, the whole call, where it is written."""
 
 _PSEUDO = "AWS::"
+_FOR_EACH = "Fn::ForEach::"
 
 # Following a name takes about as much of Python's stack as this many lists or objects.
 _HOP = 4
@@ -36,8 +36,8 @@ _HOP = 4
 class Evaluator:
     """One template while it is worked out, which never raises and never goes in circles.
 
-    Values of its parameters are given as functions, since one may lead into the stack around this one. Its `resources`
-    have their loops written out.
+    Values of its parameters are given as functions, since one may lead into the stack around this one. Entries that
+    loops make are not among its `resources`, which is remarked.
     """
 
     def __init__(
@@ -67,10 +67,9 @@ class Evaluator:
             key: parameter(declaration) for key, declaration in self._section("Parameters").items()
         }
         self.mappings = self._section("Mappings")
-        self.resources: Mapping[str, Node] = {}
-        self.conditions = self._unrolled("Conditions")
-        self.resources = self._unrolled("Resources")
-        self.outputs = self._unrolled("Outputs")
+        self.conditions = self._without_loops("Conditions")
+        self.resources = self._without_loops("Resources")
+        self.outputs = self._without_loops("Outputs")
         shared.resources -= len(self.resources)
         if shared.resources < 0:
             raise UnreadableError(
@@ -256,11 +255,6 @@ class Evaluator:
 
     def _with_function(self, node: dict[str, Node], key: str) -> Value | NoValue:
         """An object that holds a function and other keys, or an unknown function."""
-        if key.startswith(FOR_EACH):
-            try:
-                return self.part(unrolled(node, self))
-            except LoopedTooMuchError:
-                return self._too_much(node)
         if key == "Fn::Transform":
             # A macro adds to the keys around it: https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/transform-aws-include.html
             self.remark("a macro adds to this, which only the deploy knows", node)
@@ -314,17 +308,11 @@ class Evaluator:
         self.shared.remark(RemarkKind.NOT_READ, f"{name} is not an object", self.origin((name,)))
         return {}
 
-    def _unrolled(self, name: str) -> dict[str, Node]:
+    def _without_loops(self, name: str) -> dict[str, Node]:
         section = self._section(name)
-        self._place = (name,), section
-        try:
-            result = unrolled(section, self)
-        except LoopedTooMuchError:
-            raise UnreadableError(
-                f"more than {LOOPED:,} entries that loops make in {name}",
-                file=self.file,
-                allowed="500 resources in each stack, as CloudFormation takes",
-                fix="shorter lists in Fn::ForEach",
-            ) from None
-        self._place = (), self._template
-        return result
+        loops = [key for key in section if key.startswith(_FOR_EACH)]
+        for each in loops:
+            self.shared.is_complete = False
+            text = f"{each} is a loop, which is not written out: check the processed template instead"
+            self.shared.remark(RemarkKind.NOT_READ, text, self.origin((name, each)))
+        return {key: each for key, each in section.items() if key not in loops} if loops else section

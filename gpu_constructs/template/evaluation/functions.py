@@ -5,7 +5,6 @@ https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intrinsic
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -19,7 +18,6 @@ from gpu_constructs.template.evaluation.texts import joined, same, separated, wr
 from gpu_constructs.template.model import ZONE_OF_LIST, Encoded, Placeholder, Text, Value, is_open
 
 _VARIABLE = re.compile(r"\$\{([^${}]*)\}")
-_MOST_SUBNETS = 256
 
 
 def _misused(name: str, takes: str, call: Node, at: Evaluator) -> Unknown:
@@ -207,26 +205,6 @@ def _get_stack_output(argument: Node, call: Node, at: Evaluator) -> Value:
     return at.output_of(stack, name, region)
 
 
-def _cidr(argument: Node, _call: Node, at: Evaluator) -> Value:
-    """As many unknown blocks as it makes."""
-    count = _counted(written(at.value(argument[1]))) if isinstance(argument, list) and len(argument) > 1 else None
-    return UNKNOWN if count is None or count > _MOST_SUBNETS else [UNKNOWN] * count
-
-
-def _count(argument: Node, _call: Node, at: Evaluator) -> Value:
-    items = at.value(argument)
-    # An unknown item may be one that is left out.
-    return len(items) if isinstance(items, list) and UNKNOWN not in items else UNKNOWN
-
-
-def _to_json(argument: Node, _call: Node, at: Evaluator) -> str | Unknown:
-    try:
-        text = json.dumps(at.value(argument), separators=(",", ":"))
-    except (TypeError, ValueError):  # a value that is not known yet
-        return UNKNOWN
-    return text if at.spend(text=len(text)) else UNKNOWN
-
-
 def _base64(argument: Node, _: Node, at: Evaluator) -> Value:
     value = at.value(argument)
     if isinstance(value, Text):
@@ -239,22 +217,19 @@ FUNCTIONS: Mapping[str, Function] = {
     "Fn::And": partial(_decided, by=False),
     # The text before it is encoded: nothing here needs the bytes, and a text with unknown pieces has none yet.
     "Fn::Base64": _base64,
-    "Fn::Cidr": _cidr,
     "Fn::Equals": _equals,
     "Fn::FindInMap": _find_in_map,
-    "Fn::GetAZs": lambda *_: UNKNOWN,
     "Fn::GetAtt": _get_att,
     "Fn::GetStackOutput": _get_stack_output,
     "Fn::If": _if,
     "Fn::ImportValue": lambda argument, _, at: at.exported(at.value(argument)),
     "Fn::Join": _join,
-    "Fn::Length": _count,
     "Fn::Not": _not,
     "Fn::Or": partial(_decided, by=True),
     "Fn::Select": _select,
     "Fn::Split": _split,
     "Fn::Sub": _sub,
-    "Fn::ToJsonString": _to_json,
-    "Fn::Transform": lambda *_: UNKNOWN,
+    # What makes lists and texts that no host, task or count is read from.
+    **dict.fromkeys(("Fn::Cidr", "Fn::GetAZs", "Fn::Length", "Fn::ToJsonString", "Fn::Transform"), lambda *_: UNKNOWN),
 }
 """What works out each function, by its long name."""
