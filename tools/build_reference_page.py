@@ -33,7 +33,7 @@ that [the README](../README.md#where-to-go-from-here) lists say how they go toge
 name. `cdk`, `ec2`, `ecs` and the like are CDK's modules under their usual names.
 """
 
-_MODULES = ("gpu_constructs", "gpu_constructs.account.jobs", "gpu_constructs.testing")
+_MODULES = ("gpu_constructs", "gpu_constructs.testing")
 
 _SECTIONS: tuple[tuple[str, str, frozenset[str]], ...] = (
     ("Cluster", "Which cluster does it run on?", frozenset({"cluster"})),
@@ -45,7 +45,7 @@ _SECTIONS: tuple[tuple[str, str, frozenset[str]], ...] = (
     ("Tasks", "What does a task ask of its host?", frozenset({"tasks"})),
     ("Services", "What keeps running, and who reaches it?", frozenset({"services"})),
     ("Models", "Which server runs a model, and where is the model kept?", frozenset({"tasks.models"})),
-    ("Jobs", "What ends, and what starts it?", frozenset({"jobs", "account"})),
+    ("Jobs", "What ends, and what starts it?", frozenset({"jobs"})),
     ("AWS Batch", "What waits in a queue?", frozenset({"jobs.batch"})),
     ("Training", "What runs on several hosts at once?", frozenset({"jobs.training"})),
     ("Monitoring", "What is measured, and who is told?", frozenset({"cluster.monitoring"})),
