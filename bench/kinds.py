@@ -120,7 +120,6 @@ _HOSTS: Mapping[str, Hosts] = {
     "scaled service": _G6,
     "queue of AWS Batch": _G6,
     "training on several hosts": _G6,
-    "training on a cluster": _G6,
     "job": _G6,
 }
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_certificatemanager as acm
@@ -30,9 +29,7 @@ from bench.pairs_library import MAX_INSTANCES, Capacities, Written, add, define,
 from bench.workloads import CONTAINER_IMAGE, Pair
 from gpu_constructs import (
     CapacityChoice,
-    ClusterTraining,
     GpuBatchQueue,
-    GpuCapacity,
     GpuCluster,
     GpuJob,
     GpuService,
@@ -116,19 +113,6 @@ def _training(scope: Construct, cluster: GpuCluster, pair: Pair, _: Capacities) 
     cdk.CfnOutput(scope, f"Queue{pair.number}Arn", value=queue.job_queue.job_queue_arn)
 
 
-def _cluster_training(scope: Construct, cluster: GpuCluster, pair: Pair, capacity: Capacities) -> None:
-    (hosts,) = capacity
-    ClusterTraining(
-        scope,
-        f"Train{pair.number}",
-        cluster=cluster,
-        capacity=cast("GpuCapacity", hosts),
-        hosts=TRAINING_HOSTS,
-        image=ecs.ContainerImage.from_registry(CONTAINER_IMAGE),
-        command=["train.py"],
-    )
-
-
 def _job(scope: Construct, cluster: GpuCluster, pair: Pair, capacity: Capacities) -> None:
     task = define(scope, pair, capacity)
     image = ecs.ContainerImage.from_registry(CONTAINER_IMAGE)
@@ -185,9 +169,6 @@ WRITTEN: Mapping[str, Written] = MappingProxyType(
         "scaled service": Written(add, with_gpus, _scaled),
         "queue of AWS Batch": Written(lambda _cluster, _pair: [], with_gpus, _queue),
         "training on several hosts": Written(lambda _cluster, _pair: [], with_gpus, _training),
-        "training on a cluster": Written(
-            lambda cluster, pair: add(cluster, pair, in_one_zone=True), with_gpus, _cluster_training
-        ),
         "job": Written(add, with_gpus, _job),
     }
 )

@@ -21,7 +21,7 @@ from constructs import Construct
 from bench.kinds import BLOCK, GPU_PART, GPU_SHARE_MIB, RESERVATION
 from bench.plain_batch import queue_with_job, queue_with_training
 from bench.plain_hosts import HookAnswers, Shared, capacity
-from bench.plain_jobs import job, training
+from bench.plain_jobs import job
 from bench.plain_managed import add_managed, gpu_task, neuron_task
 from bench.plain_pairs import Written, on_demand, with_gpus
 from bench.plain_services import cached, load_balanced, scaled
@@ -350,7 +350,6 @@ WRITTEN: Mapping[str, Written] = MappingProxyType(
         "scaled service": Written(scaled, _nothing),
         "queue of AWS Batch": Written(queue_with_job, _nothing),
         "training on several hosts": Written(queue_with_training, _nothing),
-        "training on a cluster": Written(training, _nothing),
         "job": Written(job, _nothing),
         "a task for both": Written(_both, partial(gpu_task, compatibility=ecs.Compatibility.EC2_AND_MANAGED_INSTANCES)),
     }

@@ -1,4 +1,4 @@
-"""How a job or a training is written by hand: the state machine that runs its tasks, its role and its alarm."""
+"""How a job is written by hand: the state machine that runs its tasks, its role and its alarm."""
 
 from __future__ import annotations
 
@@ -7,23 +7,20 @@ from typing import cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_cloudwatch as cloudwatch
-from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_stepfunctions as sfn
 from constructs import Construct
 
-from bench.kinds import JOB_HOURS, TRAINING_HOSTS
+from bench.kinds import JOB_HOURS
 from bench.plain_hosts import Shared, capacity
-from bench.plain_tasks import add_container, on_hosts, principal, role_of, training_task
+from bench.plain_tasks import principal, training_task
 from bench.workloads import CONTAINER_IMAGE, Pair
-from gpu_constructs import TrainingLauncher
 from gpu_constructs.jobs.job_run import JobRetries, JobRun
 from gpu_constructs.jobs.machine import permissions_of
 from gpu_constructs.jobs.states import definition_of
-from gpu_constructs.jobs.training.gang_states import Gang, gang_definition_of
 
-__all__ = ["job", "training"]
+__all__ = ["job"]
 
 _HOSTS = 4
 _DAY_SECONDS, _START_SECONDS = 86400, 1800
@@ -55,55 +52,6 @@ def job(scope: Construct, shared: Shared, pair: Pair) -> None:
         timeout_seconds=JOB_HOURS * 3600,
     )
     _machine(scope, f"Job{pair.number}", shared, task, run, definition=definition_of(run, JobRetries()))
-
-
-def training(scope: Construct, shared: Shared, pair: Pair) -> None:
-    """A task on each of several hosts, each with an interface in a security group that is opened to itself."""
-    made = capacity(scope, f"Capacity{pair.number}", shared, pair.hosts, max_instances=_HOSTS, in_one_zone=True)
-    train = Construct(scope, f"Train{pair.number}")
-    task = ecs.Ec2TaskDefinition(
-        train,
-        "Task",
-        network_mode=ecs.NetworkMode.AWS_VPC,
-        placement_constraints=[on_hosts(pair.hosts)],
-        task_role=role_of(train, "Task"),
-    )
-    share = pair.hosts.shares[0]
-    add_container(
-        train,
-        "Task",
-        task,
-        share,
-        image=ecs.ContainerImage.from_registry(CONTAINER_IMAGE),
-        gpus=1,
-        parameters=ecs.LinuxParameters(train, "LinuxParameters", shared_memory_size=share.shared_memory_mib),
-        environment={"NVIDIA_DRIVER_CAPABILITIES": "compute,utility", "NCCL_SOCKET_IFNAME": "^lo,docker,ecs"},
-        # Text that is no work for CDK.
-        command=TrainingLauncher.torchrun().command(["train.py"], gpus=1),
-        called="train",
-    )
-    group = ec2.SecurityGroup(
-        train, "SecurityGroup", vpc=cast("ec2.IVpc", shared.vpc), description="The hosts of a training"
-    )
-    group.add_ingress_rule(cast("ec2.IPeer", group), ec2.Port.all_traffic(), "The other hosts of the training")
-    run = JobRun(
-        partition=cdk.Stack.of(scope).partition,
-        cluster=shared.cluster.cluster_arn,
-        task_definition=task.task_definition_arn,
-        family=task.family,
-        container="train",
-        strategy=[{"CapacityProvider": made.provider.capacity_provider_name, "Weight": 1}],
-        network={
-            "Subnets": shared.subnets(in_one_zone=True).subnet_ids,
-            "SecurityGroups": [group.security_group_id],
-        },
-        packed=False,
-        environment={},
-        checkpoints=None,
-        timeout_seconds=_DAY_SECONDS,
-    )
-    gang = Gang(run=run, hosts=TRAINING_HOSTS, start_seconds=_START_SECONDS)
-    _machine(train, "Machine", shared, task, run, definition=gang_definition_of(gang, JobRetries()))
 
 
 def _machine(

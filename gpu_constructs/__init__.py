@@ -62,7 +62,6 @@ if TYPE_CHECKING:
     from gpu_constructs.jobs.data import JobData as JobData
     from gpu_constructs.jobs.gpu_job import GpuJob as GpuJob
     from gpu_constructs.jobs.job_run import JobRetries as JobRetries
-    from gpu_constructs.jobs.training.cluster_training import ClusterTraining as ClusterTraining
     from gpu_constructs.jobs.training.multi_node_training import MultiNodeTraining as MultiNodeTraining
     from gpu_constructs.jobs.training.training_launcher import TrainingLauncher as TrainingLauncher
     from gpu_constructs.services.cpu_service import CpuService as CpuService
@@ -79,7 +78,6 @@ _HOME = {
     "AlarmLimits": "cluster.monitoring.options",
     "BatchRetries": "jobs.batch.job_options",
     "CapacityChoice": "cluster.capacity.plan",
-    "ClusterTraining": "jobs.training.cluster_training",
     "ContainerOptions": "tasks.container_options",
     "CpuService": "services.cpu_service",
     "DeclaredInstanceType": "facts.declared",

@@ -35,7 +35,6 @@ from gpu_constructs.facts.servers import variables_of_servers
 from gpu_constructs.jobs.batch.queue import GpuBatchJob, GpuBatchQueue
 from gpu_constructs.jobs.data import JobData
 from gpu_constructs.jobs.gpu_job import GpuJob
-from gpu_constructs.jobs.training.cluster_training import ClusterTraining
 from gpu_constructs.jobs.training.multi_node_training import MultiNodeTraining
 from gpu_constructs.services.load_balanced_service import LoadBalancedService
 from gpu_constructs.tasks.task_definition import GpuTaskDefinition
@@ -125,7 +124,7 @@ def _found_in(construct: IConstruct) -> Iterator[_Finding]:
         yield from _of_roles(construct, "ExecutionRole")
     elif isinstance(construct, LoadBalancedService):
         yield from _of_service(construct)
-    elif isinstance(construct, (GpuJob, ClusterTraining)):
+    elif isinstance(construct, GpuJob):
         yield from _of_job(construct)
     elif isinstance(construct, GpuMonitoring):
         yield from _of_monitoring(construct)
@@ -198,7 +197,7 @@ def _of_service(service: LoadBalancedService) -> Iterator[_Finding]:
                 yield group, "EC23", "it lets in the addresses of its VPC, which the rule does not read from the VPC"
 
 
-def _of_job(job: GpuJob | ClusterTraining) -> Iterator[_Finding]:
+def _of_job(job: GpuJob) -> Iterator[_Finding]:
     yield from _of_data(job.task_definition.task_role, job.data)
     for machine in _defined(job, sfn.CfnStateMachine, "StateMachine"):
         yield machine, "SF1", "Step Functions keeps the history of each job for 90 days, with its error and its cause"

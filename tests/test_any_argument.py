@@ -169,11 +169,9 @@ def _doors_of_trainings(site: Site) -> Iterator[Door]:
     queue = public.GpuBatchQueue(
         site.stack, "Gangs", vpc=site.vpc, environments=[public.CapacityChoice("Gang", **common)]
     )
-    capacity = site.cluster.add_capacity("Gang", **common)
     at: dict[str, Any] = {"scope": site.stack, "construct_id": "Odd"}
     work: dict[str, Any] = {"hosts": 2, "image": site.image, "command": ["train.py"]}
     yield Door(public.MultiNodeTraining, {**at, **work, "queue": queue}, site.stack)
-    yield Door(public.ClusterTraining, {**at, **work, "cluster": site.cluster, "capacity": capacity}, site.stack)
     yield Door(public.TrainingLauncher, {})
     yield Door(public.TrainingLauncher.torchrun, {})
     yield Door(public.TrainingLauncher.deepspeed, {})

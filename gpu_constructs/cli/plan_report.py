@@ -251,7 +251,6 @@ def _pool_facts(each: PoolPlan) -> dict[str, object]:
         "starts": [
             {
                 "name": of.name,
-                "workloads": list(of.workloads),
                 "hosts": _json(of.hosts),
                 "usd_per_hour": _usd(of.usd_per_hour),
                 "limit_seconds": of.limit_seconds,

@@ -204,9 +204,6 @@ https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceRequirementsR
 MIN_JOB_TIMEOUT_SECONDS = 60
 """Timeout of an attempt of a job of AWS Batch (https://docs.aws.amazon.com/batch/latest/userguide/job_timeouts.html)."""
 
-MAX_INLINE_ITERATIONS = 40
-"""Iterations of one inline Map state that run at once (https://docs.aws.amazon.com/step-functions/latest/dg/state-map.html)."""
-
 MAX_JOB_ATTEMPTS = 10
 """Attempts of a job of AWS Batch (https://docs.aws.amazon.com/batch/latest/APIReference/API_RetryStrategy.html)."""
 

@@ -11,8 +11,6 @@ own, `unknown` what is only known at deploy time.
 """
 
 from gpu_constructs.fleet.calls import (
-    Gang,
-    GangMember,
     JobQueue,
     Starter,
     Step,
@@ -126,8 +124,6 @@ __all__ = [
     "DockerVolume",
     "EfsVolume",
     "Fleet",
-    "Gang",
-    "GangMember",
     "GpuNeeds",
     "GroupSettings",
     "HostAction",

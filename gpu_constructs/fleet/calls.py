@@ -1,6 +1,6 @@
 """What starts work that ends: states of state machines, and what is submitted to queues of AWS Batch.
 
-Only templates say so, except for gangs. How many copies such a call of ``RunTask`` starts, and where, is a `Workload`.
+Only templates say so. How many copies such a call of ``RunTask`` starts, and where, is a `Workload`.
 """
 
 from __future__ import annotations
@@ -50,42 +50,6 @@ class Step:
     limit_seconds: float | None = None
     retries: int | Unknown = 0
     way_back: tuple[str, ...] | None = None
-    origin: Origin | None = field(default=None, compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GangMember:
-    """Tasks of a gang that one state starts.
-
-    Attributes:
-        workload: What the run of the state is called among the workloads.
-        count: How many tasks it starts, of all iterations of the map around it.
-        at_once: How many of them can run at once where the map has fewer iterations at once; else None.
-        waits: Whether the state waits until its task ends, so that the others are stopped when it fails.
-        is_limited: Whether something ends its waiting at some time.
-    """
-
-    workload: str
-    count: int | Unknown = 1
-    at_once: int | None = None
-    waits: bool = True
-    is_limited: bool = True
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gang:
-    """Tasks of one start that wait for each other: they are told of the others, as by ``WORLD_SIZE``.
-
-    Attributes:
-        name: The state that starts all of them, behind the name of its state machine.
-        members: The states within that start them.
-        can_stop: Whether the state machine stops tasks itself.
-        origin: Where it was written.
-    """
-
-    name: str
-    members: tuple[GangMember, ...]
-    can_stop: bool = field(default=False, compare=False)
     origin: Origin | None = field(default=None, compare=False, repr=False)
 
 

@@ -14,7 +14,7 @@ from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
 from gpu_constructs.facts import InstanceType
 from gpu_constructs.facts.budget import LABEL
 from gpu_constructs.facts.values import dataclass
-from gpu_constructs.fleet.calls import Gang, JobQueue, Starter, Step, Submission
+from gpu_constructs.fleet.calls import JobQueue, Starter, Step, Submission
 from gpu_constructs.fleet.origin import Origin, Subnet
 from gpu_constructs.fleet.pool import Pool
 from gpu_constructs.fleet.task import PlacementConstraint, Task
@@ -233,7 +233,6 @@ class Fleet:
         strays: Hosts that the files mention or hint at, and of which they do not say what they are or which cluster
             they join: those of an imported cluster, of a capacity provider by name, of an image with a cluster of its
             own. They may take what no pool takes.
-        gangs: Tasks of one start that wait for each other, on hosts of ECS.
         queues: Queues of AWS Batch; only templates say so, as the two that follow.
         steps: States of state machines that run tasks or jobs.
         submissions: What submits jobs to queues.
@@ -249,7 +248,6 @@ class Fleet:
     remarks: tuple[Remark, ...] = field(default=(), compare=False)
     environments: tuple[ComputeEnvironment, ...] = field(default=(), compare=False)
     strays: tuple[Pool, ...] = field(default=(), compare=False)
-    gangs: tuple[Gang, ...] = ()
     queues: tuple[JobQueue, ...] = field(default=(), compare=False)
     steps: tuple[Step, ...] = field(default=(), compare=False)
     submissions: tuple[Submission, ...] = field(default=(), compare=False)

@@ -94,7 +94,7 @@ class JobData:
 
 
 class DataOptions(TypedDict, total=False):
-    """Arguments that `GpuJob`, `ClusterTraining` and `MultiNodeTraining` share: where they read, write and resume.
+    """Arguments that `GpuJob` and `MultiNodeTraining` share: where they read, write and resume.
 
     Attributes:
         reads: Where its data are, by the variable that its containers get. Their role may read them.

@@ -52,7 +52,7 @@ def _is_run(context: Context) -> bool:
 
 def _has_work(context: Context) -> bool:
     fleet = context.fleet
-    return bool(fleet.workloads or fleet.gangs or fleet.steps or fleet.submissions)
+    return bool(fleet.workloads or fleet.steps or fleet.submissions)
 
 
 def _is_of_batch(context: Context) -> bool:

@@ -207,6 +207,11 @@ GONE: Mapping[str, Gone] = {
     "GPU340": Gone("can a compute environment have as many hosts as a multi-node job has nodes?", into="GPU296"),
     "GPU341": Gone("do the nodes of a multi-node job name one instance type?", into="GPU362"),
     "GPU343": Gone("are the hosts of a multi-node job with GPUs near each other?", into="GPU095"),
+    "GPU344": Gone("can all tasks of a gang run at once?", said_by="nobody; of multi-node jobs of AWS Batch GPU296"),
+    "GPU345": Gone(
+        "does a gang end when one of its tasks fails or gets no host?",
+        said_by="nobody; of multi-node jobs of AWS Batch GPU342, of a state without a time limit GPU321",
+    ),
     "GPU346": Gone("does a task mount a file system of EFS that has a policy with its role?", into="GPU237"),
     "GPU348": Gone("do the ranges of a multi-node job end with its last node?", into="GPU355"),
     "GPU349": Gone(

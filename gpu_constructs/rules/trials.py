@@ -6,11 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
 from functools import cached_property
-from itertools import pairwise
 from typing import TypeAlias
 
 from gpu_constructs.facts.budget import work
-from gpu_constructs.fleet import Fleet, GangMember, Pool, Task, Workload
+from gpu_constructs.fleet import Fleet, Pool, Task, Workload
 from gpu_constructs.rules.finding import Way, changed
 from gpu_constructs.rules.rule import Problem, Rule
 
@@ -95,7 +94,7 @@ def _size(fleet: Fleet) -> int:
 
 
 class _Parts:
-    """The parts of a fleet with no host, task, cluster or gang in common, so that a change stays in one of them.
+    """The parts of a fleet with no host, task or cluster in common, so that a change stays in one of them.
 
     A task that no workload runs may run anywhere, and is a part of each.
     """
@@ -110,9 +109,6 @@ class _Parts:
             run = [] if workload.task is None else [_key(workload.task)]
             for each in (("cluster", workload.cluster), *named, *run):
                 self._join(_key(workload), each)
-        for gang in fleet.gangs:
-            for one, other in pairwise(gang.members):
-                self._join(_member(one), _member(other))
         self._run = {each.task.name for each in fleet.workloads if each.task is not None}
         self._known: dict[frozenset[Hashable], Fleet] = {}
 
@@ -130,7 +126,6 @@ class _Parts:
             pools=tuple(each for each in fleet.pools if self._root(_key(each)) in roots),
             tasks=tuple(each for each in fleet.tasks if each.name not in self._run or self._root(_key(each)) in roots),
             workloads=tuple(each for each in fleet.workloads if self._root(_key(each)) in roots),
-            gangs=tuple(each for each in fleet.gangs if all(self._root(_member(of)) in roots for of in each.members)),
         )
 
     def _join(self, one: Hashable, other: Hashable) -> None:
@@ -145,7 +140,3 @@ class _Parts:
 
 def _key(thing: Pool | Task | Workload) -> tuple[str, str]:
     return type(thing).__name__, thing.name
-
-
-def _member(member: GangMember) -> tuple[str, str]:
-    return Workload.__name__, member.workload

@@ -154,7 +154,6 @@ KINDS: tuple[Choice, ...] = (
     _choice("as a step", "task"),
     _choice("AWS Batch", "batch"),
     _choice("several hosts of AWS Batch", "batch", "nodes"),
-    _choice("several hosts of the cluster", "tasks of a gang"),
 )
 """Kinds of jobs; how each is defined and started is in `jobs`."""
 

@@ -122,40 +122,6 @@ CONTRADICTIONS: tuple[Contradiction, ...] = (
         r"^queue: all hosts of a training are of one type, and",
         f"{_BATCH}/userguide/mnp-node-groups.html",
     ),
-    # Several hosts of the cluster
-    *(
-        _row(
-            f"tasks of a gang, {trait}",
-            InvalidValueError,
-            r"^capacity: expects a capacity of an Auto Scaling group, got",
-            source,
-            without=without,
-        )
-        for trait, source, without in (
-            ("managed", f"{_ECS}/managed-instances-instance-types.html: hosts are chosen for each task", None),
-            ("two capacities", f"{_ECS}/cluster-capacity-providers.html: each task has a provider of its own", None),
-            ("family", f"{_ECS}/cluster-capacity-providers.html: each task has a provider of its own", "part"),
-        )
-    ),
-    _row(
-        "tasks of a gang, part",
-        IncompatibleError,
-        r"^capacity: all hosts of a training have the same whole GPUs of NVIDIA",
-        f"{_ECS}/ecs-gpu.html: a fraction of a GPU has no peers",
-    ),
-    *(
-        _row(
-            f"tasks of a gang, {trait}",
-            UnknownNameError,
-            rf"^{argument}: ClusterTraining has no such argument",
-            f"{_ECS}/{source}",
-        )
-        for trait, argument, source in (
-            ("share", "gpus", "ecs-gpu.html: each task has all GPUs of its host"),
-            ("a mode", "network_mode", "task-networking-awsvpc.html: each task has an address that the others reach"),
-            ("several containers", "containers", "task_definitions.html: the main container decides how a task ends"),
-        )
-    ),
 )
 
 

@@ -18,7 +18,7 @@ from aws_cdk import aws_scheduler as scheduler
 from aws_cdk import aws_sqs as sqs
 from aws_cdk import aws_stepfunctions as sfn
 
-from gpu_constructs import ClusterTraining, GpuBatchQueue, GpuCluster, GpuJob, GpuTaskDefinition, MultiNodeTraining
+from gpu_constructs import GpuBatchQueue, GpuCluster, GpuJob, GpuTaskDefinition, MultiNodeTraining
 from gpu_constructs.tasks.task_target import Capacity
 from tests.matrix.case import Case
 from tests.matrix.choices import Choice
@@ -99,22 +99,6 @@ class Place:
         training = MultiNodeTraining(self.stack, f"{name}Gang", queue=self._queue(name), image=_image(), **asked)
         self.output(name, training.submit_command(job_name=name))
 
-    def gang(self, its: JobCombination, name: str) -> None:
-        """A training on several hosts of the cluster, each with all its GPUs and adapters."""
-        gpus, joined = HARDWARE[self.choices[1]].asked["gpus"], self._joined()
-        capacity: Any = joined[0] if len(joined) == 1 else joined
-        asked = {**_GANG, **_asked_of_task(its), **({} if isinstance(gpus, (int, float)) else {"gpus": gpus})}
-        training = ClusterTraining(
-            self.stack,
-            name,
-            cluster=self.cluster,
-            capacity=capacity,
-            image=_image(),
-            timeout=cdk.Duration.hours(_LIMIT_HOURS),
-            **asked,
-        )
-        self.output(name, f"{training.task_definition.family} {training.start_command(job_input={'by': name})}")
-
     def _queue(self, name: str) -> GpuBatchQueue:
         hosts, hardware = HOSTS[self.choices[0]], HARDWARE[self.choices[1]]
         environments: Any = hosts.environments(self.cluster, f"{name}Hosts", hardware, self._zone())
@@ -162,13 +146,6 @@ def _start_by_hand(cloud: Local, output: str) -> str:
         stateMachineArn=given["--state-machine-arn"], input=given["--input"]
     )
     return given["--state-machine-arn"]
-
-
-def _start_gang(cloud: Local, output: str) -> str:
-    """Its main task ends well after a while, and the other one goes on until then."""
-    family, _, command = output.partition(" ")
-    cloud.switch(f"ends/{family}", "9*0,late")
-    return _start_by_hand(cloud, command)
 
 
 def _on_schedule(place: Place, its: JobCombination, name: str) -> None:
@@ -244,7 +221,6 @@ KIND_OF: Mapping[Choice, Kind] = MappingProxyType(
                 Kind(_as_step, _start),
                 Kind(lambda place, its, name: place.queued(its, name), _submit, tasks=0),
                 Kind(lambda place, its, name: place.queued_gang(its, name), _submit, tasks=0),
-                Kind(lambda place, its, name: place.gang(its, name), _start_gang, tasks=GANG),
             ),
             strict=True,
         )

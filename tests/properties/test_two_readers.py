@@ -37,8 +37,7 @@ from gpu_constructs import (
 from gpu_constructs.fleet import Fleet, Pool, PoolKind, Task, Workload
 from gpu_constructs.template import fleet_of, read_stacks
 from tests.examples import times
-from tests.jobs.training.test_cluster_training import train
-from tests.synthesis import Site, swallowed
+from tests.synthesis import swallowed
 
 # One list for each shape; every type is offered, so that a default image exists.
 TYPES = (
@@ -210,15 +209,6 @@ def test_what_is_read_is_what_was_built(plan: Plan) -> None:
     assert tuple(replace(each, task=each.task and _without_cdk_variables(each.task)) for each in found.workloads) == (
         held.workloads
     )
-
-
-def test_a_training_on_a_cluster_is_read_as_the_gang_that_it_is(site: Site) -> None:
-    made = train(site)
-    found = fleet_of(read_stacks([site.app.synth().directory]).stacks)
-    assert found.gangs == (made.gang,)
-    assert [each.name for each in found.workloads] == [each.workload for each in made.gang.members]
-    task = replace(_without_cdk_variables(made.task_definition.task), name="Train/Task")
-    assert [each.task and _without_cdk_variables(each.task) for each in found.workloads] == [task, task]
 
 
 # One reservation is of one type, and a Capacity Block in one zone besides.

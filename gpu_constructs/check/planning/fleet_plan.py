@@ -65,7 +65,7 @@ class TasksPerHost:
     Attributes:
         workload: The workload.
         copies: How many; unknown where a size is.
-        start: What one start of a job takes, of a gang with all of its tasks; None for services.
+        start: What one start of a job takes; None for services.
     """
 
     workload: Workload
@@ -114,8 +114,8 @@ class PoolPlan:
 
     @property
     def starts(self) -> tuple[Start, ...]:
-        """What each start of a job takes, once for all tasks that it starts."""
-        return tuple(dict.fromkeys(each.start for each in self.tasks if each.start is not None))
+        """What one start of each job takes."""
+        return tuple(each.start for each in self.tasks if each.start is not None)
 
     @property
     def is_scaled(self) -> bool:

@@ -224,15 +224,13 @@ class Start:
     """What one start of a job takes on the hosts of a pool, if no other tasks are there.
 
     Attributes:
-        name: What is started: a job, or the state that starts all tasks of a training.
-        workloads: What it starts, by name; several that wait for each other are on their hosts together.
+        name: The job.
         hosts: Hosts that it takes together; unknown where a size or a number is.
         usd_per_hour: What they cost an hour, in US dollars; None where that is not known.
         limit_seconds: The time limit of one attempt, in seconds; None where it has none, or it is not known.
     """
 
     name: str
-    workloads: tuple[str, ...]
     hosts: int | Unknown
     usd_per_hour: Usd | None
     limit_seconds: float | None
@@ -245,67 +243,34 @@ class Start:
         return self.usd_per_hour.times(self.limit_seconds / _SECONDS_AN_HOUR)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Part:
-    """Copies of a workload that one start has at once."""
-
-    workload: Workload
-    copies: int | Unknown
-
-
 class Starts:
     """What each job of a fleet starts."""
 
     def __init__(self, fleet: Fleet) -> None:
-        jobs = {each.name: each for each in fleet.workloads if not each.is_service}
-        self._parts: dict[str, list[_Part]] = {}
-        gathered = set[str]()
-        for gang in fleet.gangs:
-            for member in gang.members:
-                if member.workload in jobs and member.workload not in gathered:
-                    gathered.add(member.workload)
-                    copies = member.count if member.at_once is None else member.at_once
-                    part = _Part(workload=jobs[member.workload], copies=copies)
-                    self._parts.setdefault(gang.name, []).append(part)
-        for name, job in jobs.items():
-            if name not in gathered:
-                self._parts[name] = [_Part(workload=job, copies=job.desired_count)]
-        self._start_of = {part.workload.name: name for name, parts in self._parts.items() for part in parts}
+        self._jobs = {each.name for each in fleet.workloads if not each.is_service}
         self._limits = {each.name: each.limit_seconds for each in fleet.steps}
 
     def on(self, proof: PoolProof, price: HostPrice, tenants: Sequence[Workload]) -> Mapping[str, Start]:
         """What starts of jobs take on one pool, by the names of their workloads."""
-        here = {each.name for each in tenants if each.name in self._start_of}
-        starts = {name: self._start(name, here, proof, price) for name in {self._start_of[each] for each in here}}
-        return {each: starts[self._start_of[each]] for each in here}
+        return {each.name: self._start(each, proof, price) for each in tenants if each.name in self._jobs}
 
-    def _start(self, name: str, here: set[str], proof: PoolProof, price: HostPrice) -> Start:
-        parts = [each for each in self._parts[name] if each.workload.name in here]
-        hosts = _hosts(parts, proof)
-        limits = [self._limits.get(each.workload.name) for each in parts]
-        known = [each for each in limits if each is not None and each > 0]
+    def _start(self, job: Workload, proof: PoolProof, price: HostPrice) -> Start:
+        hosts, limit = _hosts(job, proof), self._limits.get(job.name)
         return Start(
-            name=name,
-            workloads=tuple(each.workload.name for each in parts),
+            name=job.name,
             hosts=hosts,
             usd_per_hour=price.of(proof.pool, hosts),
-            limit_seconds=max(known) if len(known) == len(limits) else None,
+            limit_seconds=limit if limit is not None and limit > 0 else None,
         )
 
 
-def _hosts(parts: Sequence[_Part], proof: PoolProof) -> int | Unknown:
+def _hosts(job: Workload, proof: PoolProof) -> int | Unknown:
     """Hosts on which a packing of all copies was found."""
-    room = proof.room
-    if room is None:
+    room, copies = proof.room, job.desired_count
+    if room is None or job.task is None or len(job.strategy) != 1 or isinstance(copies, Unknown):
         return UNKNOWN
-    loads = []
-    for each in parts:
-        workload = each.workload
-        if workload.task is None or len(workload.strategy) != 1 or isinstance(each.copies, Unknown):
-            return UNKNOWN
-        need = need_of(demand_of(workload.task, workload.constraints), room, Assumption.WORST)
-        if need is None:
-            return UNKNOWN
-        loads.append(Load(need=need, copies=each.copies, distinct=workload.distinct_instances))
-    packing = pack(loads, room)
-    return packing.hosts if sum(packing.placed) == sum(each.copies for each in loads) else UNKNOWN
+    need = need_of(demand_of(job.task, job.constraints), room, Assumption.WORST)
+    if need is None:
+        return UNKNOWN
+    packing = pack([Load(need=need, copies=copies, distinct=job.distinct_instances)], room)
+    return packing.hosts if sum(packing.placed) == copies else UNKNOWN

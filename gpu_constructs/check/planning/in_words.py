@@ -74,7 +74,7 @@ def job_start(found: Start) -> str:
     """What one start of a job takes, and what that costs."""
     if isinstance(found.hosts, Unknown):
         return f"{NOT_KNOWN} how many hosts one start takes"
-    together = " together" if len(found.workloads) > 1 or found.hosts > 1 else ""
+    together = " together" if found.hosts > 1 else ""
     text = f"one start takes {number(found.hosts)} {hosts_word(found.hosts)}{together}"
     if found.usd_per_hour is not None:
         text += f", {found.usd_per_hour} an hour"

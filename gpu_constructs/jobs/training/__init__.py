@@ -1,7 +1,7 @@
 """How do several hosts train as one?
 
-`multi_node_training` is one on AWS Batch, `cluster_training` one on a cluster of ECS, with `gang_plan` and the
-`gang_states` that run it. Both start their processes by a `training_launcher`, and share `training_checks`.
+`multi_node_training` is the construct, a job of AWS Batch. A `training_launcher` starts its processes, and
+`training_checks` refuses what cannot start.
 """
 
 __all__ = []

@@ -154,7 +154,7 @@ class MultiNodeTraining(BatchWork):
         gpus = known(plan.asked.gpus)
         require_launch(chosen, gpus=gpus, attempt_seconds=seconds, exit_codes=settings.retries.exit_codes)
         for each in queue.environments:
-            require_one_zone(each.subnets, each.pool.name, argument="queue")
+            require_one_zone(each.subnets, each.pool.name)
             require_time(each.pool.name, each.purchase.block, seconds)
         super().__init__(
             scope,

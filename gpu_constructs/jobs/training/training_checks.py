@@ -1,16 +1,16 @@
-"""What both kinds of trainings were asked to start, and where, checked before anything is made of it."""
+"""What a training was asked to start, and where, checked before anything is made of it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import PurePosixPath
 
 from aws_cdk import aws_batch as batch
 from aws_cdk import aws_ec2 as ec2
 
-from gpu_constructs.cdk.arguments import in_words, texts
+from gpu_constructs.cdk.arguments import texts
 from gpu_constructs.cdk.tokens import is_list_token, is_token
 from gpu_constructs.cluster.hosts.network import HostSubnets, require_storage_in
 from gpu_constructs.errors import IncompatibleError, InvalidValueError, shown
@@ -99,23 +99,6 @@ def require_launch(
         )
 
 
-def shorter_wait(launcher: TrainingLauncher, start_seconds: int) -> str | None:
-    """What happens where hosts wait less for each other than they may take to come, in words; None where they wait.
-
-    Args:
-        launcher: What starts the processes.
-        start_seconds: How long it may take until all hosts run.
-    """
-    waits = launcher.waits_seconds
-    if waits is None or waits >= start_seconds:
-        return None
-    return (
-        f"hosts may come within {in_words(start_seconds)}, and the first waits {in_words(waits)} for the others: then "
-        "it fails with an exit code, after which a training is not repeated as after missing hosts; leave join_within "
-        "out, and it waits as long as start_within"
-    )
-
-
 def require_mounted(checkpoints: JobData | None, volumes: Sequence[batch.EcsVolume] | None) -> None:
     """Refuses checkpoints in a directory that ends with its container.
 
@@ -162,34 +145,23 @@ def require_reached(volumes: Sequence[batch.EcsVolume] | None, vpc: ec2.IVpc) ->
             require_storage_in(vpc.vpc_id, each.file_system.connections, argument="volumes")
 
 
-def require_one_zone(subnets: HostSubnets, hosts: str, *, argument: str) -> None:
+def require_one_zone(subnets: HostSubnets, hosts: str) -> None:
     """Refuses hosts that may be far from each other.
-
-    Args:
-        subnets: Where they run.
-        hosts: What they are called.
-        argument: Which argument has them, ``queue`` or ``capacity``.
 
     Raises:
         IncompatibleError: The subnets are in several Availability Zones.
     """
     if subnets.zones is not None and subnets.zones > 1:
-        where = "in add_capacity" if argument == "capacity" else "with the zone that has the hosts"
         raise IncompatibleError(
             f"the hosts of a training are in one Availability Zone, and the subnets of {hosts} are in {subnets.zones}",
-            argument=argument,
+            argument="queue",
             value=subnets.zones,
-            fix=f"vpc_subnets=ec2.SubnetSelection(availability_zones=[…]) {where}",
+            fix="vpc_subnets=ec2.SubnetSelection(availability_zones=[…]) with the zone that has the hosts",
         )
 
 
 def require_time(name: str, block: Block | None, seconds: int | Unknown) -> None:
-    """Refuses a time limit that is longer than a Capacity Block is there.
-
-    Args:
-        name: What the hosts are called.
-        block: When they are there; None where they are in no Capacity Block.
-        seconds: The time limit of an attempt.
+    """Refuses a time limit in seconds that is longer than a Capacity Block is there.
 
     Raises:
         IncompatibleError: The block ends before an attempt that starts with it has to.
@@ -206,23 +178,6 @@ def require_time(name: str, block: Block | None, seconds: int | Unknown) -> None
             allowed=f"up to {there} seconds",
             fix=f"timeout=cdk.Duration.minutes({there // 60}), and checkpoints",
         )
-
-
-def latest_start(block: Block | None, seconds: int) -> str | None:
-    """What is lost of an attempt that starts late in a Capacity Block, in words; None without a known end.
-
-    Args:
-        block: When its hosts are there; None where they are in no Capacity Block.
-        seconds: The time limit of an attempt.
-    """
-    ends = None if block is None else _time(block.ends)
-    if block is None or ends is None or _time(block.starts) is not None:
-        return None
-    last = ends - timedelta(seconds=seconds)
-    return (
-        f"an attempt may take {in_words(seconds)}, and its hosts leave with their Capacity Block at {block.ends}: one "
-        f"that starts after {last.strftime(_FORM)} may not end"
-    )
 
 
 def _time(written: str | Unknown | None) -> datetime | None:

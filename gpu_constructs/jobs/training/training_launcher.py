@@ -139,8 +139,8 @@ class TrainingLauncher:
         tool: What starts the processes.
         processes_per_host: How many there are; None for one for each GPU.
         port: The port of the main host where the others join.
-        join_within: How long hosts wait for each other with `torchrun` and `mpi`; None for half an hour, or for
-            `start_within` of a `ClusterTraining` where that is longer. A host may still pull its image.
+        join_within: How long hosts wait for each other with `torchrun` and `mpi`; None for half an hour. A host may
+            still pull its image.
     """
 
     tool: Tool = Tool.TORCHRUN
@@ -260,14 +260,12 @@ class TrainingLauncher:
         seconds = None if self.join_within is None else self._seconds
         return None if isinstance(seconds, Unknown) else seconds
 
-    def command(self, command: Sequence[str], *, gpus: int, start_seconds: int = 0) -> list[str]:
+    def command(self, command: Sequence[str], *, gpus: int) -> list[str]:
         """The command of the container.
 
         Args:
             command: What the tool starts.
             gpus: GPUs of each host, 1 or more.
-            start_seconds: How long it may take until all hosts run. Where `join_within` says nothing else, those that
-                run wait at least as long for the others.
 
         Raises:
             InvalidValueError: An argument is wrong by itself.
@@ -275,8 +273,6 @@ class TrainingLauncher:
         words = texts("command", command, example="['train.py', '--epochs', '3']")
         known_number("gpus", gpus, smallest=1, unit="GPUs", fix="gpus=8", why="is written into the launcher at synth")
         seconds = self._seconds
-        if self.join_within is None and not isinstance(seconds, Unknown):
-            seconds = max(seconds, start_seconds)
         script = _script_of(
             self.tool,
             processes=self.processes_per_host or gpus,

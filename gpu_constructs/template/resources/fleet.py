@@ -46,7 +46,7 @@ from gpu_constructs.template.resources.runs import Runs, workload_of
 from gpu_constructs.template.resources.section import Notes, Section, overrides_of
 from gpu_constructs.template.resources.services import SERVICE, Services, scaled_services
 from gpu_constructs.template.resources.state_machines import JsonTexts, StateMachines
-from gpu_constructs.template.resources.steps import gangs_of, steps_of
+from gpu_constructs.template.resources.steps import steps_of
 from gpu_constructs.template.resources.submissions import Submissions, batch_tasks, job_queues, submitted_by_events
 from gpu_constructs.template.resources.tasks import TASK_DEFINITION, task_of
 
@@ -274,9 +274,6 @@ def _read(stacks: Sequence[Stack], tasks: Sequence[Resource], remarks: Sequence[
             pools=[pool for _, pool in pools],
             providers=pools_by_provider,
             workloads=workloads,
-        ),
-        gangs=tuple(
-            gangs_of((each.call, run) for each, run in zip(found_runs, runs, strict=True) if each.call is not None)
         ),
         queues=tuple(queues.values()),
         steps=tuple(steps_of(named_calls, all_submissions, services.task)),

@@ -32,7 +32,6 @@ _MINUTES = 60
 """More than any of these jobs takes; no attempt but the first has the time."""
 
 _REMARKS: Mapping[str, str] = {
-    "ClusterTraining.spot": "one interrupted host ends a training on all of them",
     "GPU150": "the address of a container in mode bridge, with EFA, exists on its own host only",
 }
 """Warnings of this library's own check that some of these jobs deserve."""
