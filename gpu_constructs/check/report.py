@@ -167,7 +167,6 @@ class Report:
         acknowledged: What was found and accepted: ``Metadata: {"gpu-constructs": {"Acknowledge": {"GPU002": "why"}}}``
             of the resource.
         files: Every file that defines something, in order; what was named where none does.
-        read: Every file that was opened, those that define nothing among them.
         values: With which values of a parameter something works, where that is not so with all.
         untried: How many values of parameters were not tried, by parameter: more than there is time
             for.
@@ -179,7 +178,6 @@ class Report:
     findings: tuple[Finding, ...]
     acknowledged: tuple[Acknowledged, ...] = ()
     files: tuple[str, ...] = ()
-    read: tuple[str, ...] = ()
     values: tuple[ValueTable, ...] = ()
     untried: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -285,7 +283,6 @@ def _reported(inputs: Inputs, asked: _Asked) -> Report:
         findings=tuple(_in_row(each, rows) for each in kept),
         acknowledged=tuple(acknowledged),
         files=_files(stacks) or inputs.named,
-        read=tuple(stacks.documents),
         values=tuple(replace(each, origin=stacks.locate(each.row)) for each in values),
         untried=untried,
         notes=acknowledgements.notes,

@@ -16,14 +16,11 @@ from gpu_constructs.cli.machine_reports import as_json, as_sarif
 from gpu_constructs.cli.output import (
     Line,
     add_format,
-    deliver,
     fix_lines,
     pieces,
-    require_writable,
     say,
     show,
     table,
-    unstyled,
     width_of,
     wrapped,
 )
@@ -40,7 +37,7 @@ _EXAMPLES = """\
 examples:
   gpu-constructs check cdk.out
   gpu-constructs check template.yaml --parameter InstanceType=g5.xlarge --region eu-west-1
-  gpu-constructs check cdk.out --format sarif --output gpu.sarif --fail-on warning
+  gpu-constructs check cdk.out --format sarif --fail-on warning > gpu.sarif
   cdk synth | gpu-constructs check - --ignore GPU002
 
 A finding is accepted in the template itself, with a reason:
@@ -67,7 +64,6 @@ def define(parser: argparse.ArgumentParser) -> None:
         metavar="RULE",
         help="leave a rule out, such as GPU002; can be repeated",
     )
-    parser.add_argument("--output", metavar="FILE", help="write the report to a file")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -79,23 +75,15 @@ def run(arguments: argparse.Namespace) -> int:
     configuration = found_configuration(arguments.config)
     fail_on = arguments.fail_on or configuration.fail_on or str(Severity.ERROR)
     ignored = tuple(map(known_id, arguments.ignore)) or configuration.ignore
-    inputs = [*arguments.paths, *filter(None, [configuration.file])]
-    require_writable(arguments.output, inputs)
     result = reviewed(arguments, configuration, rules=rules_without(ignored))
-    # A template names more files: nested ones, those of an assembly. What says so must not replace them either.
-    require_writable(arguments.output, [*inputs, *result.read])
     for each in dict.fromkeys((*what_became_of(ignored), *result.notes)):
         say(each)
     # Whoever fails on infos wants to see them.
     verbose = arguments.verbose or fail_on == str(Severity.INFO)
     if arguments.format in _MACHINES:
-        deliver(_MACHINES[arguments.format](result), arguments.output)
-    elif arguments.output is None:
-        show(lines(result, width=width_of(sys.stdout), verbose=verbose), sys.stdout)
+        sys.stdout.write(_MACHINES[arguments.format](result))
     else:
-        deliver("".join(f"{unstyled(each)}\n" for each in lines(result, verbose=verbose)), arguments.output)
-    if arguments.output is not None:
-        say(summary(result))
+        show(lines(result, width=width_of(sys.stdout), verbose=verbose), sys.stdout)
     return int(_is_too_grave(result, fail_on))
 
 
@@ -113,7 +101,7 @@ _NOT_CHECKED = "not checked: "
 _INDENT = 4 + _WORD + 2 + len("GPU001") + 2
 
 
-def lines(review: Report, *, width: int = 100, verbose: bool = False) -> Iterator[Line]:
+def lines(review: Report, *, width: int, verbose: bool = False) -> Iterator[Line]:
     """A review, line by line; what only another value of a parameter brings is told in a table of the values."""
     tables = {(each.origin, each.parameter, each.subject): each for each in review.values}
     seen = [each for each in review.findings if _is_shown(each, verbose=verbose)]

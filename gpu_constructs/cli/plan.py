@@ -8,7 +8,6 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from itertools import chain
 
 from gpu_constructs.check.configuration import Configuration, found_configuration
 from gpu_constructs.check.planning import FleetPlan, plan
@@ -20,12 +19,9 @@ from gpu_constructs.cli.inputs import add_inputs, reviewed
 from gpu_constructs.cli.output import (
     Line,
     add_format,
-    deliver,
     json_text,
     pieces,
-    require_writable,
     show,
-    unstyled,
     width_of,
 )
 from gpu_constructs.cli.plan_report import budget_facts, budget_lines, facts_of, json_report, lines, numbers_table
@@ -52,7 +48,6 @@ def define(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EXAMPLES
     add_inputs(parser, nargs="*")
     add_format(parser)
-    parser.add_argument("--output", metavar="FILE", help="write the plan to a file")
     parser.add_argument(
         "--diff", nargs=2, metavar=("OLD", "NEW"), help="compare two plans, and say what AWS refuses in one deploy"
     )
@@ -72,9 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     budget, configuration = _budget(arguments.budget), found_configuration(arguments.config)
     _require_paths(arguments)
     sides = [arguments.paths] if arguments.diff is None else [[each] for each in arguments.diff]
-    require_writable(arguments.output, [*chain.from_iterable(sides), *filter(None, [configuration.file])])
     results = [_read(arguments, configuration, paths) for paths in sides]
-    require_writable(arguments.output, [each for result in results for each in result.read])
     *old, new = [plan(each.fleet) for each in results]
     held = None if budget is None else verdict(new, budget)
     update = update_of(results[0].stacks, results[1].stacks) if old else None
@@ -82,11 +75,9 @@ def run(arguments: argparse.Namespace) -> int:
         _difference(difference(old[0], new, update), held, arguments.format) if old else _plan(new, held, arguments)
     )
     if isinstance(written, str):
-        deliver(written, arguments.output)
-    elif arguments.output is None:
-        show(written, sys.stdout)
+        sys.stdout.write(written)
     else:
-        deliver("".join(f"{unstyled(each)}\n" for each in written), arguments.output)
+        show(written, sys.stdout)
     return 0 if (held is None or held.is_kept) and not (update and update.refused) else 1
 
 

@@ -14,7 +14,7 @@ from importlib import import_module
 from itertools import pairwise
 from typing import Any, NoReturn, Protocol, TextIO, cast
 
-from gpu_constructs.cli.output import deliver_failure, say
+from gpu_constructs.cli.output import say
 from gpu_constructs.errors import GpuConstructsError, __version__, brief
 from gpu_constructs.facts.budget import MESSAGE
 
@@ -156,9 +156,6 @@ def _leave_unwritten(stream: TextIO) -> None:
 
 
 def _dispatched(arguments: list[str]) -> int:
-    parsed = argparse.Namespace()
-    read: Sequence[str] = ()
-    is_refused = False
     try:
         parsed = _parser(arguments).parse_args(arguments)
         return cast("int", parsed.run(parsed))
@@ -170,8 +167,6 @@ def _dispatched(arguments: list[str]) -> int:
         problem = str(error)
     except GpuConstructsError as error:
         problem = str(error)
-        read = getattr(error, "read", ())
-        is_refused = error.argument == "--output"
     except OSError:  # files are read and written elsewhere: this is stdout
         raise
     except Exception as error:  # noqa: BLE001 - users of a command line want no traceback
@@ -183,9 +178,7 @@ def _dispatched(arguments: list[str]) -> int:
     # A program that asked for a report finds one, also where there is nothing to report.
     form = _option(arguments, "--format")
     if form in _REPORTS:
-        report = getattr(import_module("gpu_constructs.cli.machine_reports"), _REPORTS[form])(problem)
-        output = None if is_refused else getattr(parsed, "output", None)
-        deliver_failure(report, output, [*getattr(parsed, "paths", ()), *read])
+        sys.stdout.write(getattr(import_module("gpu_constructs.cli.machine_reports"), _REPORTS[form])(problem))
     return _UNREADABLE
 
 

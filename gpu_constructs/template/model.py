@@ -170,9 +170,6 @@ class UnreadableError(GpuConstructsError):
         column: Column there, from 1.
         allowed: What is read instead, in words.
         fix: The change that most likely does what the user meant.
-
-    Attributes:
-        read: Every file that was opened until then, this one among them.
     """
 
     def __init__(
@@ -189,7 +186,6 @@ class UnreadableError(GpuConstructsError):
         self.file = file
         self.line = line
         self.column = column
-        self.read: tuple[str, ...] = (file,)
         place = ":".join(str(each) for each in (file, line, column) if each is not None)
         super().__init__(f"{place}: {reason}", value=file, allowed=allowed, fix=fix)
 

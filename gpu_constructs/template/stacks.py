@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from gpu_constructs.template.documents import Document, Files, Source, found_at, found_in
 from gpu_constructs.template.evaluation import Stacks, assembled
-from gpu_constructs.template.model import Resource, UnreadableError
+from gpu_constructs.template.model import Resource
 
 Input = str | Path | Mapping[str, object]
 """A file, a directory, ``-`` for the standard input, or a template that is already parsed."""
@@ -45,16 +44,15 @@ class Inputs:
         names = [_IN_MEMORY if isinstance(each, Mapping) else os.fspath(each) for each in given]
         self.named = tuple(names)
         seen: set[str] = set()
-        with self._told():
-            for each, name in zip(given, names, strict=True):
-                if isinstance(each, Mapping):
-                    document = self._files.take(Document.of(each, file=name))
-                    self._found.append(found_in(document, name=name, region=region))
-                    continue
-                real = os.path.realpath(name) if "\0" not in name else name
-                if real not in seen:
-                    self._found += found_at(name, self._files, stdin=stdin, region=region)
-                seen.add(real)
+        for each, name in zip(given, names, strict=True):
+            if isinstance(each, Mapping):
+                document = self._files.take(Document.of(each, file=name))
+                self._found.append(found_in(document, name=name, region=region))
+                continue
+            real = os.path.realpath(name) if "\0" not in name else name
+            if real not in seen:
+                self._found += found_at(name, self._files, stdin=stdin, region=region)
+            seen.add(real)
 
     def stacks(self, parameters: Mapping[str, str] | None = None, *, region: str | None = None) -> Stacks:
         """The stacks with some values of their parameters.
@@ -71,8 +69,7 @@ class Inputs:
         tasks = tuple(each for each in self._found if isinstance(each, Resource))
         if region is not None:
             sources = [replace(each, region=each.region or region) for each in sources]
-        with self._told():
-            found = assembled(sources, tasks, self._files.documents, parameters or {})
+        found = assembled(sources, tasks, self._files.documents, parameters or {})
         return replace(found, whole=False) if self._is_partial else found
 
     def acknowledged(self, root: str) -> Mapping[str, Mapping[str, str]]:
@@ -83,14 +80,6 @@ class Inputs:
         """
         sources = [each for each in self._found if isinstance(each, Source) and each.document.file == root]
         return sources[0].acknowledged() if sources else {}
-
-    @contextmanager
-    def _told(self) -> Iterator[None]:
-        try:
-            yield
-        except UnreadableError as error:
-            error.read = (*error.read, *self._files.documents)
-            raise
 
 
 def read_stacks(

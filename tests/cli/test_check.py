@@ -179,50 +179,6 @@ def test_an_ignored_rule_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {each.id for each in RULES} - {each.id for each in asked} == {"GPU002", "GPU009"}
 
 
-@pytest.mark.parametrize("kind", ["text", "json", "sarif"])
-def test_a_report_goes_to_a_file_and_its_summary_to_the_log(
-    kind: str, good: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.delenv("COLUMNS", raising=False)  # a file is as wide as no terminal
-    main(["check", good, "--format", kind])
-    shown = capsys.readouterr().out
-    assert main(["check", good, "--format", kind, "--output", str(tmp_path / "report")]) == 0
-    output = capsys.readouterr()
-    assert (tmp_path / "report").read_text(encoding="utf-8") == shown
-    assert output.out == ""
-    assert output.err.endswith("looked at\n")
-
-
-@pytest.mark.parametrize("name", ["nowhere/report", "a\0b", "."])
-def test_a_file_that_cannot_be_written_is_said(
-    name: str, good: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert main(["check", good, "--output", name]) == 2
-    assert "--output: cannot write" in capsys.readouterr().err
-
-
-def test_a_report_never_replaces_what_is_checked(good: str, capsys: pytest.CaptureFixture[str]) -> None:
-    before = Path(good).read_bytes()
-    assert main(["check", good, "--format", "json", "--output", good]) == 2
-    assert "is what is checked" in capsys.readouterr().err
-    assert Path(good).read_bytes() == before
-
-
-def test_a_report_never_replaces_a_file_of_an_assembly_that_is_checked(
-    good: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assembly = tmp_path / "cdk.out"
-    (assembly / "asset.1").mkdir(parents=True)
-    (assembly / "asset.1" / "train.py").write_text("print()")
-    (assembly / "Chat.template.json").write_bytes(Path(good).read_bytes())
-    artifact = {"type": "aws:cloudformation:stack", "properties": {"templateFile": "Chat.template.json"}}
-    (assembly / "manifest.json").write_text(json.dumps({"version": "36.0.0", "artifacts": {"Chat": artifact}}))
-    assert main(["check", str(assembly), "--output", str(assembly / "asset.1" / "train.py")]) == 2
-    assert "is what is checked" in capsys.readouterr().err
-    assert (assembly / "asset.1" / "train.py").read_text() == "print()"
-
-
 @pytest.mark.parametrize("command", [["check"], ["explain", "Chat"], ["plan"]])
 @pytest.mark.parametrize(
     "region",

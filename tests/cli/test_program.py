@@ -100,13 +100,6 @@ def test_a_program_finds_json_also_where_nothing_worked(
     assert report["error"] in output.err
 
 
-def test_a_failure_replaces_the_report_of_an_earlier_run(tmp_path: Path) -> None:
-    report = tmp_path / "report.json"
-    report.write_text("stale", encoding="utf-8")
-    assert main(["check", "nowhere.json", "--format", "json", "--output", str(report)]) == 2
-    assert json.loads(report.read_text(encoding="utf-8"))["error"]
-
-
 def test_every_command_has_a_module_that_defines_and_runs_it() -> None:
     for name in program._COMMANDS:
         module = import_module(program.module_of(name))

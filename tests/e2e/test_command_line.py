@@ -119,7 +119,7 @@ def test_what_nobody_can_be_told_is_still_an_exit_code(redirected: str, tmp_path
     assert _shell("check nowhere.json", redirected).returncode == 2
     report = tmp_path / "report.json"
     file = written(template(), tmp_path / "t.json")
-    assert _shell(f"check {file} --format json --output {report}", redirected).returncode == 0
+    assert _shell(f"check {file} --format json", f">{report} {redirected}").returncode == 0
     assert json.loads(report.read_text(encoding="utf-8"))["files"] == [file]
 
 

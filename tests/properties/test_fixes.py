@@ -157,7 +157,7 @@ def _of_files() -> Iterator[Shown]:
         yield _of_report(of_wrong(rule), example.file(example.wrong))
     for each in expectations():
         report = of_template(each.path)
-        yield _of_report(report, "".join(Path(file).read_text(encoding="utf-8") for file in report.read))
+        yield _of_report(report, "".join(Path(file).read_text(encoding="utf-8") for file in report.stacks.documents))
 
 
 def _of_report(report: Report, text: str) -> Shown:
