@@ -101,7 +101,7 @@ _NOT_CHECKED = "not checked: "
 _INDENT = 4 + _WORD + 2 + len("GPU001") + 2
 
 
-def lines(review: Report, *, width: int, verbose: bool = False) -> Iterator[Line]:
+def lines(review: Report, *, width: int = 100, verbose: bool = False) -> Iterator[Line]:
     """A review, line by line; what only another value of a parameter brings is told in a table of the values."""
     tables = {(each.origin, each.parameter, each.subject): each for each in review.values}
     seen = [each for each in review.findings if _is_shown(each, verbose=verbose)]

@@ -10,7 +10,7 @@ Data with a source and typed look-ups over it; no cloud library, no I/O but the 
     choose(InstanceNeeds(gpus=Range(1, 4), models=("L4", "L40S")))   # by any fact and price, cheapest first
 
 Where things are: `model` has the frozen values, `catalogue` the look-ups, with the types that users declare laid over
-them, `declared` and `own_image` what they declare, `filters` what types can be chosen by and `search` how, `names` the
+them, `declared` and `own_image` what they declare, `filters` what types can be chosen by, `names` the
 form of names, `drivers` which NVIDIA driver drives which GPU and what it shows of the memory, `cuda` which CUDA a
 container image has and what that needs, `image_table` the ECS images, `releases` which driver each release of them has,
 `images` what they run on, `prices` list prices with their date, `gpu_features` what GPUs can do and which of their
@@ -38,7 +38,7 @@ from gpu_constructs.facts.catalogue import (
 )
 from gpu_constructs.facts.declared import DeclaredInstanceType, declare_instance_types
 from gpu_constructs.facts.drivers import DRIVER_SUPPORT, Drivers, DriverSupport, driver_support, drives
-from gpu_constructs.facts.filters import InstanceNeeds, Offer, Range
+from gpu_constructs.facts.filters import Choice, InstanceNeeds, Offer, Range, choose
 from gpu_constructs.facts.image_table import EXCEPTIONS, IMAGES, Image, ImageException, OperatingSystem, Verdict
 from gpu_constructs.facts.images import (
     Compatibility,
@@ -67,7 +67,6 @@ from gpu_constructs.facts.model import (
 )
 from gpu_constructs.facts.prices import Price, on_demand_price
 from gpu_constructs.facts.releases import release_line, release_number, release_problem
-from gpu_constructs.facts.search import Choice, choose
 
 __all__ = [
     "DRIVER_SUPPORT",

@@ -1,4 +1,4 @@
-"""What an instance type can be chosen by: a table with a row for each filter, and the needs that fill it in.
+"""Which instance types serve a need, cheapest first: a table with a row for each filter, and the needs that fill it in.
 
 A fact that is unknown never satisfies a need. GPU means NVIDIA GPU, as in ECS.
 """
@@ -6,7 +6,7 @@ A fact that is unknown never satisfies a need. GPU means NVIDIA GPU, as in ECS.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from enum import Enum
 from functools import partial
@@ -14,10 +14,19 @@ from typing import Any, Generic, TypeVar
 
 from gpu_constructs.errors import InvalidValueError, argument_named, shown
 from gpu_constructs.facts.budget import ENTRIES
-from gpu_constructs.facts.catalogue import family, known_name, models, regions
+from gpu_constructs.facts.catalogue import (
+    accelerated,
+    by_size,
+    declared_types,
+    family,
+    general,
+    known_name,
+    models,
+    regions,
+)
 from gpu_constructs.facts.gpu_features import precision
 from gpu_constructs.facts.model import Architecture, InstanceType, PurchaseClass, Vendor
-from gpu_constructs.facts.prices import Price
+from gpu_constructs.facts.prices import Price, on_demand_price
 from gpu_constructs.facts.values import dataclass
 
 _Value = TypeVar("_Value", float, tuple[int, int])
@@ -137,17 +146,15 @@ class InstanceNeeds:
         return replace(others, **dict(self.given()))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Filter:
+@dataclass(frozen=True, slots=True)
+class _Filter:
     """A row of the table.
 
     Attributes:
-        name: The field of `InstanceNeeds` that asks for it.
         checked: Returns a need in its canonical form, or raises; takes the name and the need.
         holds: Whether an offer satisfies a need.
     """
 
-    name: str
     checked: Callable[[str, Any], Any]
     holds: Callable[[Offer, Any], bool]
 
@@ -167,7 +174,11 @@ class Condition:
 
 def conditions(needs: InstanceNeeds) -> tuple[Condition, ...]:
     """What an offer must satisfy, in the order of the table."""
-    return tuple(Condition(name=name, holds=partial(_satisfies, _ROWS[name], value)) for name, value in needs.given())
+    return tuple(Condition(name=name, holds=partial(_holds, value, _ROWS[name])) for name, value in needs.given())
+
+
+def _holds(need: object, row: _Filter, offer: Offer) -> bool:
+    return row.holds(offer, need)
 
 
 def needs_like(found: InstanceType) -> InstanceNeeds:
@@ -195,10 +206,6 @@ def needs_like(found: InstanceType) -> InstanceNeeds:
         nvlink=devices.has_nvlink or None,
         efa=found.network.device_rdma or None,
     )
-
-
-def _satisfies(row: Filter, value: object, offer: Offer) -> bool:
-    return row.holds(offer, value)
 
 
 def _amounts(argument: str, value: object) -> Range[float]:
@@ -274,70 +281,115 @@ def _takes(offer: Offer, name: str) -> bool:
     return (_of_device(offer, "compute_capability") or (0, 0)) >= precision(name).lowest
 
 
-def _amount(name: str, fact: Callable[[Offer], float | None]) -> Filter:
-    return Filter(
-        name=name,
-        checked=_amounts,
-        holds=lambda offer, wanted: fact(offer) in wanted,
-    )
+def _amount(fact: Callable[[Offer], float | None]) -> _Filter:
+    return _Filter(_amounts, lambda offer, wanted: fact(offer) in wanted)
 
 
-def _yes_or_no(name: str, fact: Callable[[Offer], bool | None]) -> Filter:
-    return Filter(
-        name=name,
-        checked=_switch,
-        holds=lambda offer, wanted: fact(offer) is wanted,
-    )
+def _yes_or_no(fact: Callable[[Offer], bool | None]) -> _Filter:
+    return _Filter(_switch, lambda offer, wanted: fact(offer) is wanted)
 
 
-FILTERS: tuple[Filter, ...] = (
-    _amount("gpus", lambda offer: offer.instance_type.gpus),
-    _amount("gpu_memory_mib", lambda offer: offer.instance_type.gpu_memory_mib),
-    _amount("gpu_memory_total_mib", _gpu_memory_total),
-    _amount("accelerators", lambda offer: _of_device(offer, "logical_count") or 0),
-    Filter(
-        name="models",
-        checked=partial(_each, partial(known_name, models)),
-        holds=lambda offer, wanted: _of_device(offer, "model") in wanted,
+_ROWS: Mapping[str, _Filter] = {
+    "gpus": _amount(lambda offer: offer.instance_type.gpus),
+    "gpu_memory_mib": _amount(lambda offer: offer.instance_type.gpu_memory_mib),
+    "gpu_memory_total_mib": _amount(_gpu_memory_total),
+    "accelerators": _amount(lambda offer: _of_device(offer, "logical_count") or 0),
+    "models": _Filter(
+        partial(_each, partial(known_name, models)), lambda offer, wanted: _of_device(offer, "model") in wanted
     ),
-    Filter(
-        name="vendor",
-        checked=partial(_choice, Vendor),
-        holds=lambda offer, wanted: _of_device(offer, "vendor") is wanted,
+    "vendor": _Filter(partial(_choice, Vendor), lambda offer, wanted: _of_device(offer, "vendor") is wanted),
+    "compute_capability": _Filter(
+        _capabilities, lambda offer, wanted: _of_device(offer, "compute_capability") in wanted
     ),
-    Filter(
-        name="compute_capability",
-        checked=_capabilities,
-        holds=lambda offer, wanted: _of_device(offer, "compute_capability") in wanted,
+    "precision": _Filter(_format, _takes),
+    "nvlink": _yes_or_no(lambda offer: _of_device(offer, "has_nvlink")),
+    "efa": _yes_or_no(lambda offer: offer.instance_type.network.efa_supported),
+    "network_gbps": _amount(lambda offer: offer.instance_type.network.gbps),
+    "vcpus": _amount(lambda offer: offer.instance_type.vcpus),
+    "memory_mib": _amount(lambda offer: offer.instance_type.memory_mib),
+    "architecture": _Filter(
+        partial(_choice, Architecture), lambda offer, wanted: offer.instance_type.architecture is wanted
     ),
-    Filter(name="precision", checked=_format, holds=_takes),
-    _yes_or_no("nvlink", lambda offer: _of_device(offer, "has_nvlink")),
-    _yes_or_no("efa", lambda offer: offer.instance_type.network.efa_supported),
-    _amount("network_gbps", lambda offer: offer.instance_type.network.gbps),
-    _amount("vcpus", lambda offer: offer.instance_type.vcpus),
-    _amount("memory_mib", lambda offer: offer.instance_type.memory_mib),
-    Filter(
-        name="architecture",
-        checked=partial(_choice, Architecture),
-        holds=lambda offer, wanted: offer.instance_type.architecture is wanted,
+    "families": _Filter(partial(_each, _family), lambda offer, wanted: offer.instance_type.family in wanted),
+    "region": _Filter(partial(known_name, regions), lambda offer, wanted: wanted in offer.instance_type.regions),
+    "purchase": _Filter(
+        partial(_choice, PurchaseClass), lambda offer, wanted: wanted in offer.instance_type.purchase_classes
     ),
-    Filter(
-        name="families",
-        checked=partial(_each, _family),
-        holds=lambda offer, wanted: offer.instance_type.family in wanted,
-    ),
-    Filter(
-        name="region",
-        checked=partial(known_name, regions),
-        holds=lambda offer, wanted: wanted in offer.instance_type.regions,
-    ),
-    Filter(
-        name="purchase",
-        checked=partial(_choice, PurchaseClass),
-        holds=lambda offer, wanted: wanted in offer.instance_type.purchase_classes,
-    ),
-    _amount("usd_per_hour", lambda offer: offer.usd_per_hour),
-)
-"""A row for each field of `InstanceNeeds`, in the same order."""
+    "usd_per_hour": _amount(lambda offer: offer.usd_per_hour),
+}
+"""A row for each field of `InstanceNeeds`."""
 
-_ROWS = {each.name: each for each in FILTERS}
+
+SORT_ORDERS: Mapping[str, Callable[[Offer], float | None]] = {
+    "price": lambda offer: offer.usd_per_hour,
+    "price-per-gpu": lambda offer: offer.usd_per_accelerator_hour if _has_gpus(offer) else None,
+}
+"""What types can be sorted by: name of the order and the fact; types of which it is unknown follow those with it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What one condition, after all before it, leaves over.
+
+    Attributes:
+        name: The field of `InstanceNeeds`, or the name of the condition.
+        left: How many types.
+    """
+
+    name: str
+    left: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """The types that satisfy every need.
+
+    Attributes:
+        offers: The types, sorted; those that no region offers come last.
+        steps: What each condition left over, in their order.
+    """
+
+    offers: tuple[Offer, ...]
+    steps: tuple[Step, ...]
+
+
+def choose(needs: InstanceNeeds | None = None, *, also: Sequence[Condition] = (), sort_by: str = "price") -> Choice:
+    """Choose instance types by need, cheapest first.
+
+    There are those with accelerators and those that are declared, and types without accelerators where the needs name
+    their families, or ask for none.
+
+    Args:
+        needs: What they must be; without, anything.
+        also: Further conditions, which are asked after the needs.
+        sort_by: One of `SORT_ORDERS`.
+
+    Raises:
+        InvalidValueError: There is no such order.
+    """
+    if sort_by not in SORT_ORDERS:
+        raise InvalidValueError(
+            f"got {shown(sort_by)}", argument="sort_by", value=sort_by, allowed=", ".join(SORT_ORDERS)
+        )
+    needs = needs or InstanceNeeds()
+    without = needs.accelerators is not None and needs.accelerators.high == 0
+    others = general() if without or needs.families else ()
+    left = [
+        Offer(instance_type=each, price=on_demand_price(each.name, needs.region))
+        for each in (*accelerated(), *others, *declared_types())
+    ]
+    steps = []
+    for condition in (*conditions(needs), *also):
+        left = [each for each in left if condition.holds(each)]
+        steps.append(Step(name=condition.name, left=len(left)))
+
+    def order(offer: Offer) -> tuple[bool, bool, float, Any]:
+        fact = SORT_ORDERS[sort_by](offer)
+        is_offered = offer.instance_type.is_offered_anywhere
+        return not is_offered, fact is None, fact or 0, by_size(offer.instance_type)
+
+    return Choice(offers=tuple(sorted(left, key=order)), steps=tuple(steps))
+
+
+def _has_gpus(offer: Offer) -> bool:
+    return _of_device(offer, "vendor") in {Vendor.NVIDIA, Vendor.AMD}

@@ -45,9 +45,7 @@ BITS: Mapping[str, float] = {
 }
 """Bits of one parameter in each number format."""
 
-CACHE_FORMATS: Mapping[str, int] = {"fp32": 4, "fp16": 2, "bf16": 2, "fp8": 1}
-"""Bytes of one value of the cache in each format that it is kept in."""
-
+_CACHED = 2  # bytes of one value of the cache, in 16 bits
 _GIB = 1 << 30
 # What quantised checkpoints keep of the layers that are no matrices of a block: `modules_to_not_convert` of AWQ and
 # bitsandbytes, `lm_head=False` of GPTQ, and "ignore": ["lm_head"] of compressed-tensors and ModelOpt.
@@ -117,23 +115,25 @@ class ModelMemory:
     sequences: int
     parts: tuple[Part, ...]
 
+    @property
+    def name(self) -> str:
+        """The model, as it is called in reports."""
+        shape = self.shape
+        what = f"a model of {shape.parameters:g} billion parameters" if shape.assumed else shape.name
+        return f"{what} in {self.precision}"
+
     def gib_on_each(self, gpus: int = 1) -> float:
         """What each GPU must hold in GiB, of so many that share the model."""
         return sum(each.on_each(gpus) for each in self.parts)
 
 
-def kv_bytes_per_token(shape: ModelShape, *, kv_precision: str = "bf16") -> int:
+def kv_bytes_per_token(shape: ModelShape) -> int:
     """Bytes that all layers keep of one token, as long as no window is full."""
-    return _values_of_a_layer(shape) * shape.layers * CACHE_FORMATS[kv_precision]
+    return _values_of_a_layer(shape) * shape.layers * _CACHED
 
 
 def memory_of_model(
-    shape: ModelShape,
-    *,
-    precision: str | None = None,
-    context: int = CONTEXT,
-    sequences: int = 1,
-    kv_precision: str = "bf16",
+    shape: ModelShape, *, precision: str | None = None, context: int = CONTEXT, sequences: int = 1
 ) -> ModelMemory:
     """Works out the memory of a model.
 
@@ -142,7 +142,6 @@ def memory_of_model(
         precision: Number format of its weights; that in which it is published if left out.
         context: Tokens of each sequence, prompt and answer together.
         sequences: Sequences at a time.
-        kv_precision: Number format of the cache, one of `CACHE_FORMATS`.
 
     Raises:
         InvalidValueError: A value can mean nothing, such as a context without tokens.
@@ -151,16 +150,9 @@ def memory_of_model(
     weights = number_format(precision or shape.precision).name
     _require_count("context", context, _MOST_TOKENS)
     _require_count("sequences", sequences, _MOST_SEQUENCES)
-    if kv_precision not in CACHE_FORMATS:
-        raise InvalidValueError(
-            f"got {shown(kv_precision)}",
-            argument="kv_precision",
-            value=kv_precision,
-            allowed=", ".join(CACHE_FORMATS),
-        )
     parts = (
         _weights(shape, weights),
-        *(_cache(shape, context, sequences, kv_precision) if shape.layers else ()),
+        *([_cache(shape, context, sequences)] if shape.layers else ()),
         _activations(shape),
         Part(
             name="runtime",
@@ -243,20 +235,17 @@ def _values_of_a_layer(shape: ModelShape) -> int:
     return shape.latent or 2 * shape.kv_heads * shape.head_size
 
 
-def _cache(shape: ModelShape, context: int, sequences: int, kv_precision: str) -> tuple[Part, ...]:
+def _cache(shape: ModelShape, context: int, sequences: int) -> Part:
     each = f"{shape.latent} latent" if shape.latent else f"2 x {shape.kv_heads} heads x {shape.head_size}"
     full = shape.layers - shape.windowed_layers
     kept = full * context + shape.windowed_layers * min(context, shape.window)
-    size = CACHE_FORMATS[kv_precision]
     windows = f" ({shape.windowed_layers} of them {min(context, shape.window):,})" if shape.windowed_layers else ""
-    return (
-        Part(
-            name="KV cache",
-            gib=_values_of_a_layer(shape) * kept * size * sequences / _GIB,
-            formula=f"{each} x {_bytes(size)} x {shape.layers} layers x {context:,} tokens{windows} x {sequences:,}",
-            basis=Basis.ASSUMED if shape.assumed else Basis.DERIVED,
-            copies_from=shape.kv_heads,
-        ),
+    return Part(
+        name="KV cache",
+        gib=_values_of_a_layer(shape) * kept * _CACHED * sequences / _GIB,
+        formula=f"{each} x {_bytes(_CACHED)} x {shape.layers} layers x {context:,} tokens{windows} x {sequences:,}",
+        basis=Basis.ASSUMED if shape.assumed else Basis.DERIVED,
+        copies_from=shape.kv_heads,
     )
 
 
