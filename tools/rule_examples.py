@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from gpu_constructs.template.documents.node import Node
-from gpu_constructs.template.documents.yaml_text import parse_yaml
+from gpu_constructs.template.documents.yaml_text import YamlText
 
 __all__ = ["BASES", "EXAMPLES", "Example", "Template", "base_paths", "example_of"]
 
@@ -124,7 +124,7 @@ def _read(file: Path) -> Template:
 
 
 def _parsed(text: str, *, file: str = "example") -> Template:
-    template, _ = parse_yaml(text, file=file)
+    template = YamlText(text, file=file).data
     return cast("Template", template)
 
 

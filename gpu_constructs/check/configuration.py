@@ -98,8 +98,8 @@ def configuration_of(file: str) -> Configuration:
         raise UnreadableError(
             error.reason, file=file, line=error.line, column=error.column, allowed=_allowed_keys(), fix=error.fix
         ) from None
-    for path in document.twice:
-        raise UnreadableError(f"{shown(path[-1])} is written twice", file=file, line=document.line(path))
+    for key in document.twice:
+        raise UnreadableError(f"{shown(key)} is written twice", file=file, line=document.line((key,)))
     read = _Reader(document)
     for key in content:
         if key not in _KEYS:

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import field
 from difflib import SequenceMatcher
-from enum import Enum
 from typing import TypeVar
 
 from gpu_constructs.errors import InvalidValueError, UnknownNameError, shown
@@ -197,24 +196,15 @@ class ComputeEnvironment:
     origin: Origin | None = field(default=None, compare=False, repr=False)
 
 
-class RemarkKind(Enum):
-    """What can be odd about a file that can be read all the same."""
-
-    DUPLICATE_KEY = "a key is written twice"
-    NOT_READ = "a part could not be understood"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remark:
-    """Something odd in a file.
+    """A part of a file that could not be understood.
 
     Attributes:
-        kind: What it is.
         text: What was found, in words.
         origin: Where.
     """
 
-    kind: RemarkKind
     text: str
     origin: Origin
 

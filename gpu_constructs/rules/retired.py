@@ -70,6 +70,7 @@ GONE: Mapping[str, Gone] = {
         "is MinSize at most MaxSize, and MinvCpus at most MaxvCpus?",
         said_by="cfn-lint E3706 (Auto Scaling groups), cdk-preflight pf-batch-ce-vcpus-order (AWS Batch)",
     ),
+    "GPU115": Gone("is each key written once?", said_by="cfn-lint E0000"),
     "GPU118": Gone("does every instance type of the pool take the interfaces of the launch template?", into="GPU092"),
     "GPU119": Gone(
         "are all counts and sizes zero or more?",

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gpu_constructs.template.documents.yaml_text import parse_yaml
+from gpu_constructs.template.documents.yaml_text import YamlText
 from tests.acceptance.stored_values import REF, STORED, WRITTEN, changed, errors, part
 from tests.examples import times
 
@@ -17,7 +17,7 @@ GOOD = sorted(each for each in (Path(__file__).parent / "good").iterdir() if eac
 
 @cache
 def template_in(path: Path) -> object:
-    return parse_yaml(path.read_text(encoding="utf-8"), file=path.name)[0]
+    return YamlText(path.read_text(encoding="utf-8"), file=path.name).data
 
 
 _NAMES = ("Ref", "Condition", "Fn::GetAtt")

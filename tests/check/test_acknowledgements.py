@@ -13,7 +13,7 @@ from gpu_constructs.cli import main
 from gpu_constructs.fleet import Origin
 from gpu_constructs.rules import Finding, Severity
 from gpu_constructs.template import Inputs
-from gpu_constructs.template.documents.yaml_text import parse_yaml
+from gpu_constructs.template.documents.yaml_text import YamlText
 from tests.acceptance.recall import BROKEN
 from tests.cli.templates import template
 
@@ -151,7 +151,7 @@ def test_check_of_an_assembly_keeps_what_is_accepted_of_another_construct(
 @pytest.mark.parametrize("resource", ["GpuGroup", "Trainer"])
 def test_a_reason_counts_where_the_change_is_made_and_at_what_it_is_about(resource: str) -> None:
     file = BROKEN / "017-smallest-type-of-a-mixed-group.yaml"
-    written: Any = parse_yaml(file.read_text(encoding="utf-8"), file=file.name)[0]
+    written: Any = YamlText(file.read_text(encoding="utf-8"), file=file.name).data
     written["Resources"][resource]["Metadata"] = {"gpu-constructs": {"Acknowledge": {"GPU060": REASON}}}
     report = check_files([written])
     assert [each.finding.rule for each in report.acknowledged] == ["GPU060"]

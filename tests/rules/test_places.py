@@ -13,7 +13,6 @@ _TASK_OR_HOSTS = "the finding is at what the task asks for, and the example chan
 ELSEWHERE = {
     "GPU298": "the listener lacks an action, and the finding is at the service that needs one",
     "GPU004": _PAIR,
-    "GPU013": "the example shortens a loop, and what a loop makes is not written anywhere",
     "GPU030": _TASK_OR_HOSTS,
     "GPU032": _TASK_OR_HOSTS,
     "GPU033": _TASK_OR_HOSTS,
@@ -24,7 +23,6 @@ ELSEWHERE = {
     "GPU085": "GPUs of the hosts stay idle: the finding is at the hosts, the example changes the task",
     "GPU086": "two containers take one port, and the example changes that of the second one",
     "GPU097": _PAIR,
-    "GPU115": "the example leaves one of two equal keys out, which no reader of YAML sees",
     "GPU117": _PAIR,
     "GPU165": "the example adds a scheduled action, which is a resource of its own",
     "GPU190": "the example changes the name of the role that is passed",

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Origin, RemarkKind
+from gpu_constructs.fleet import UNKNOWN, Origin
 from gpu_constructs.template import UnreadableError, read_stacks
 from gpu_constructs.template.documents import Document
 from gpu_constructs.template.model import Reference
@@ -76,18 +76,6 @@ def test_yaml_in_flow_style_is_read_where_the_file_says_so(tmp_path: Path) -> No
 def test_a_large_text_in_a_template_is_read() -> None:
     large = "x" * 10_000_000
     assert in_service(read_text(json.dumps(template(large)))) == large
-
-
-@pytest.mark.parametrize("text", [YAML, json.dumps({"Resources": {"A": 0}})[:-2] + ', "A": {"Type": "T"}}}'])
-def test_a_key_that_is_written_twice_is_remarked_with_its_place(text: str) -> None:
-    stacks = read_text(text)
-    (remark,) = [each for each in stacks.remarks if each.kind is RemarkKind.DUPLICATE_KEY]
-    assert remark.text in {
-        "'Family' is written twice, and the last one counts",
-        "'A' is written twice, and the last one counts",
-    }
-    assert remark.origin.resource in {"Task", "A"}
-    assert stacks.locate(remark.origin).line == (6 if text is YAML else 1)
 
 
 @pytest.mark.parametrize(

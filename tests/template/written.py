@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-from gpu_constructs.fleet import RemarkKind
 from gpu_constructs.template import Stacks, read_stacks
 from gpu_constructs.template.model import Resource, Stack, Value
 
@@ -57,7 +56,7 @@ def read_text(text: str | bytes) -> Stacks:
 
 
 def not_read(stacks: Stacks) -> list[str]:
-    return [remark.text for remark in stacks.remarks if remark.kind is RemarkKind.NOT_READ]
+    return [remark.text for remark in stacks.remarks]
 
 
 def save(path: Path, data: Any) -> Path:

@@ -1,8 +1,7 @@
 """What do the files say? The first step of reading: plain values, before anything in them is worked out.
 
 What a path turns out to be (`assembly`: a template, a cloud assembly, a task definition), which files may be opened for
-it (`sources`), and how a text becomes a `document` (`json_text`, `yaml_text` by `yaml_events`) of plain values (`node`)
-with lines.
+it (`sources`), and how a text becomes a `document` (`json_text`, `yaml_text`) of plain values (`node`) with lines.
 """
 
 from gpu_constructs.template.documents.assembly import found_at, found_in

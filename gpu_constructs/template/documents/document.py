@@ -5,10 +5,7 @@ from __future__ import annotations
 import codecs
 import os
 import stat
-from collections.abc import Callable, Mapping
-from functools import cache
-from importlib import import_module
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
 
 from gpu_constructs.errors import shown
 from gpu_constructs.facts.budget import BYTES, STEPS_OF_BYTE, TOTAL_BYTES, work
@@ -17,10 +14,6 @@ from gpu_constructs.template.documents.json_text import JsonLines, parse_json
 from gpu_constructs.template.documents.node import Node, Path, Position, TooDeepError, plain_values
 from gpu_constructs.template.model import UnreadableError
 
-if TYPE_CHECKING:
-    from gpu_constructs.template.documents.yaml_events import YamlLines
-
-_OF_YAML = ("yaml_text", "yaml_events")
 _YAML_ENDINGS = (".yaml", ".yml", ".template")
 _OTHER_ENCODINGS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 
@@ -32,14 +25,16 @@ class Document:
     Attributes:
         file: The file as the user named it.
         data: What is in it.
-        twice: Paths of keys that are written twice; the last one counts, as for CloudFormation.
-        lines: Finds lines in its text; None where no text is at hand.
+        twice: Keys that are written twice; the last one counts, as for CloudFormation.
+        find: Finds where a path is in its text; None where no text is at hand.
+        written: The text of a single value of a YAML file, such as ``010`` and ``yes``.
     """
 
     file: str
     data: Node
-    twice: tuple[Path, ...] = ()
-    lines: Callable[[], JsonLines | YamlLines] | None = None
+    twice: Sequence[str] = ()
+    find: Callable[[Path], Position | None] | None = None
+    written: Callable[[Path], str | None] = lambda _path: None
 
     @classmethod
     def read(cls, content: bytes, *, file: str) -> Document:
@@ -58,11 +53,12 @@ class Document:
                 if not file.lower().endswith(_YAML_ENDINGS):
                     raise
             else:
-                return cls(file=file, data=data, twice=twice, lines=cache(lambda: JsonLines(text)))
+                return cls(file=file, data=data, twice=twice, find=JsonLines(text).find)
         # Loaded where a file is YAML: the reader of it takes longer than a whole template in JSON.
-        reader, events = (import_module(f"gpu_constructs.template.documents.{each}") for each in _OF_YAML)
-        data, twice = reader.parse_yaml(text, file=file)
-        return cls(file=file, data=data, twice=twice, lines=cache(lambda: events.YamlLines(text, file=file)))
+        from gpu_constructs.template.documents.yaml_text import YamlText  # noqa: PLC0415
+
+        read = YamlText(text, file=file)
+        return cls(file=file, data=read.data, twice=read.twice, find=read.find, written=read.written)
 
     @classmethod
     def of(cls, template: Mapping[str, object], *, file: str) -> Document:
@@ -83,17 +79,12 @@ class Document:
         """Where a path is, or the deepest part of it that is there; None where no text is at hand."""
         # A list of containers alone is what the key of a task definition would hold.
         steps = path[1:] if isinstance(self.data, list) else path
-        return None if self.lines is None else self.lines().find(steps)
+        return None if self.find is None else self.find(steps)
 
     def line(self, path: Path) -> int | None:
         """The line of a path, or of the deepest part of it that is there; None where no text is at hand."""
         found = self.position(path)
         return None if found is None else found.line
-
-    def written(self, path: Path) -> str | None:
-        """The text of a value of a YAML file, such as ``010`` and ``yes``; None where it is not such a value."""
-        lines = None if self.lines is None else self.lines()
-        return None if lines is None or isinstance(lines, JsonLines) else lines.written(path)
 
 
 def _decoded(content: bytes, file: str) -> str:

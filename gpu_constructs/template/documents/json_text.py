@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from json.decoder import scanstring  # type: ignore[attr-defined]
 
 from gpu_constructs.facts.budget import DEPTH, JSON_MARKS
@@ -15,24 +16,23 @@ from gpu_constructs.template.documents.node import (
     deeper_than,
     integer,
     of_any_case,
-    paths_to,
 )
 from gpu_constructs.template.model import UnreadableError
 
 
-def parse_json(text: str, *, file: str) -> tuple[Node, tuple[Path, ...]]:
-    """The values of a JSON text, and the paths of keys that are written twice; the last of them counts.
+def parse_json(text: str, *, file: str) -> tuple[Node, list[str]]:
+    """The values of a JSON text, and the keys that are written twice; the last of them counts.
 
     ``NaN`` and numbers without an end stay the texts that they are.
     """
     if len(text) > JSON_MARKS and sum(map(text.count, ",[{")) > JSON_MARKS:
         raise UnreadableError(f"more than {JSON_MARKS:,} values", file=file, allowed="a template of at most 1 MB")
-    repeated: list[tuple[dict[str, Node], tuple[str, ...]]] = []
+    twice: list[str] = []
 
     def gather(pairs: list[tuple[str, Node]]) -> dict[str, Node]:
         members = dict(pairs)
         if len(members) != len(pairs):
-            repeated.append((members, _twice(pairs)))
+            twice.extend(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
         return members
 
     try:
@@ -51,10 +51,7 @@ def parse_json(text: str, *, file: str) -> tuple[Node, tuple[Path, ...]]:
         half = next((each.start() for each in _SURROGATES.finditer(text) if len(each[0]) < _PAIR), 0)
         line = text.count("\n", 0, half) + 1
         raise UnreadableError(r"not JSON: half a character, such as \ud800 alone", file=file, line=line)
-    if not repeated:
-        return data, ()
-    keys = {id(members): names for members, names in repeated}
-    return data, tuple((*path, name) for path, node in paths_to(data, set(keys)) for name in keys[id(node)])
+    return data, twice
 
 
 # Of Terraform and of Jinja, where no text is.
@@ -72,16 +69,6 @@ def _can_be_written(data: Node) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _twice(pairs: list[tuple[str, Node]]) -> tuple[str, ...]:
-    seen: set[str] = set()
-    twice: dict[str, None] = {}
-    for key, _ in pairs:
-        if key in seen:
-            twice[key] = None
-        seen.add(key)
-    return tuple(twice)
 
 
 # What Python's parser says, by how it begins, in the words of whoever wrote the file.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from gpu_constructs.facts.budget import DEPTH, DIGITS, YAML_NODES
@@ -62,21 +62,16 @@ def deeper_than(node: Node, depth: int) -> bool:
 
 
 def path_to(root: Node, target: object) -> Path | None:
-    """Keys and indexes from a node down to another one, which is found by identity."""
-    return next((path for path, _ in paths_to(root, {id(target)})), None)
-
-
-def paths_to(root: Node, targets: set[int]) -> Iterator[tuple[Path, Node]]:
-    """Every list and object among the targets with its path."""
+    """Keys and indexes from a node down to a list or an object in it, which is found by identity."""
     waiting: list[tuple[Path, Node]] = [((), root)]
     while waiting:
         path, node = waiting.pop()
-        if id(node) in targets:
-            yield path, node
-        if isinstance(node, dict):
-            waiting += [((*path, key), child) for key, child in node.items() if isinstance(child, (dict, list))]
-        elif isinstance(node, list):
-            waiting += [((*path, index), child) for index, child in enumerate(node) if isinstance(child, (dict, list))]
+        if node is target:
+            return path
+        if isinstance(node, (dict, list)):
+            below = node.items() if isinstance(node, dict) else enumerate(node)
+            waiting += [((*path, step), child) for step, child in below if isinstance(child, (dict, list))]
+    return None
 
 
 def of_any_case(children: Mapping[str | int, _Child], step: str | int) -> tuple[str | int, _Child] | None:

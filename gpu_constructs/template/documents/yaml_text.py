@@ -1,7 +1,7 @@
-"""YAML: values with CloudFormation's short tags in their long form.
+"""YAML: values with CloudFormation's short tags in their long form, and where they stand.
 
-It is read event by event, so that nothing can nest or multiply its way past a limit, and nothing in a file is ever made
-into anything but plain values.
+It is read event by event, from libyaml where PyYAML was built with it, so that nothing can nest or multiply its way
+past a limit, and nothing in a file is ever made into anything but plain values.
 
 What YAML and CloudFormation mean by a plain word, a tag and an alias:
 https://yaml.org/type/ and
@@ -10,14 +10,14 @@ https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/template-formats.
 
 from __future__ import annotations
 
+import importlib
 import re
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpu_constructs.errors import shown
-from gpu_constructs.facts.budget import DEPTH, DIGITS, YAML_NODES
-from gpu_constructs.template.documents.node import Node, Path, decimal, integer
-from gpu_constructs.template.documents.yaml_events import Event, events
+from gpu_constructs.facts.budget import DEPTH, DIGITS, YAML_DIRECTIVES, YAML_NODES
+from gpu_constructs.template.documents.node import Node, Path, Position, decimal, integer, of_any_case
 from gpu_constructs.template.model import UnreadableError
 
 _YAML = "tag:yaml.org,2002:"
@@ -67,18 +67,32 @@ _FUNCTIONS = frozenset(
 )
 
 
+class _Start(NamedTuple):
+    """Where a key or an item starts, and its text without the quotes where it is a single value."""
+
+    line: int
+    column: int
+    text: str | None = None
+
+
 @dataclass(slots=True)
 class _Frame:
-    """A list or an object that is not at its end yet."""
+    """A list or an object that is not at its end yet, and where what is in it starts."""
 
     node: list[Node] | dict[str, Node]
     tag: str | None
     anchor: str | None
-    line: int
+    start: _Start
     key: str | None = None
+    key_start: _Start | None = None
+    starts: dict[str | int, _Start] = field(default_factory=dict)
     size: int = 1
     height: int = 1
     merged: list[Node] = field(default_factory=list)
+
+    @property
+    def wants_key(self) -> bool:
+        return type(self.node) is dict and self.key is None
 
 
 @dataclass(slots=True)
@@ -90,103 +104,136 @@ class _Anchor:
     height: int
 
 
-def parse_yaml(text: str, *, file: str) -> tuple[Node, tuple[Path, ...]]:
-    """The values of a YAML text, and the paths of keys that are written twice; the last of them counts."""
-    return _Reader(file).read(text)
+class YamlText:
+    """One YAML text.
 
+    Attributes:
+        data: Its values.
+        twice: Keys that are written twice; the last of them counts.
+    """
 
-class _Reader:
-    def __init__(self, file: str) -> None:
+    def __init__(self, text: str, *, file: str) -> None:
+        self.data: Node = None
+        self.twice: list[str] = []
         self._file = file
         self._frames: list[_Frame] = []
         self._anchors: dict[str, _Anchor | None] = {}
-        self._twice: dict[Path, None] = {}
-        self._size = 0
-        self._top: Node = None
+        self._starts: dict[int, dict[str | int, _Start]] = {}
+        self._documents = 0
+        self._read(text)
 
-    def read(self, text: str) -> tuple[Node, tuple[Path, ...]]:
-        documents = 0
-        for event in events(text, file=self._file):
-            kind = event.kind
-            if kind == "scalar":
-                self._scalar(event)
-            elif kind in {"map", "list"}:
-                self._open(event)
-            elif kind == "end":
-                self._close()
-            elif kind == "alias":
-                self._alias(event)
-            else:
-                documents += 1
-                if documents > 1:
-                    raise self._error("a second document starts here", event.line, allowed="one document in a file")
-        return self._top, tuple(self._twice)
+    def find(self, path: Path) -> Position | None:
+        """The position of a path, or of the deepest part of it that is there; None if no part is."""
+        node, spelled, last = self.data, (), None
+        for step in path:
+            found = of_any_case(self._starts.get(id(node), {}), step)
+            if found is None:
+                break
+            name, last = found
+            node, spelled = node[name], (*spelled, name)  # type: ignore[assignment,index]
+        return None if last is None else Position(spelled, last.line, last.column)
 
-    def _scalar(self, event: Event) -> None:
-        frames = self._frames
-        if frames and type(frames[-1].node) is dict and frames[-1].key is None:
+    def written(self, path: Path) -> str | None:
+        """The text of a value without its quotes; None for a list, an object, and where there is nothing."""
+        node: Any = self.data
+        for step in path[:-1]:
+            node = node.get(step) if isinstance(node, dict) else None
+        found = self._starts.get(id(node), {}).get(path[-1])
+        return None if found is None else found.text
+
+    def _read(self, text: str) -> None:
+        _require_few_directives(text, self._file)
+        try:
+            yaml = importlib.import_module("yaml")
+        except ImportError:
+            raise UnreadableError(
+                "YAML is read with PyYAML, which is not installed",
+                file=self._file,
+                fix='pip install "gpu-constructs[cli]"',
+            ) from None
+        take = {
+            yaml.ScalarEvent: self._scalar,
+            yaml.MappingStartEvent: lambda event: self._open(event, {}),
+            yaml.SequenceStartEvent: lambda event: self._open(event, []),
+            yaml.MappingEndEvent: self._close,
+            yaml.SequenceEndEvent: self._close,
+            yaml.AliasEvent: self._alias,
+            yaml.DocumentStartEvent: self._document,
+        }
+        try:
+            next_event = getattr(yaml, "CSafeLoader", yaml.SafeLoader)(text).get_event
+            while (event := next_event()) is not None:
+                if type(event) in take:
+                    take[type(event)](event)
+        except yaml.YAMLError as error:
+            raise _failure(error, self._file) from None
+        except (UnicodeError, RecursionError, MemoryError) as error:
+            raise UnreadableError(f"not YAML: {type(error).__name__}", file=self._file) from None
+
+    def _document(self, event: Any) -> None:  # noqa: ANN401 - PyYAML comes without types
+        self._documents += 1
+        if self._documents > 1:
+            raise self._error("a second document starts here", _start(event), allowed="one document in a file")
+
+    def _scalar(self, event: Any) -> None:  # noqa: ANN401
+        start = _start(event)
+        if self._frames and self._frames[-1].wants_key:
             # A key is the text that is written: 012345678901 and true are names here.
-            frames[-1].key = "<<" if event.value == "<<" and event.plain else event.value
+            self._frames[-1].key, self._frames[-1].key_start = event.value, start
             if event.anchor is not None:
                 self._anchors[event.anchor] = _Anchor(event.value, 1, 0)
             return
-        node, height = self._value(event)
+        node, height = self._value(event, start)
         if event.anchor is not None:
             self._anchors[event.anchor] = _Anchor(node, 1 + height, height)
-        self._add(node, 1 + height, height, event.line)
+        self._add(node, 1 + height, height, start)
 
-    def _value(self, event: Event) -> tuple[Node, int]:
+    def _value(self, event: Any, start: _Start) -> tuple[Node, int]:  # noqa: ANN401
         tag = event.tag
         if tag is None:
-            return (_plain(event.value) if event.plain else event.value), 0
+            return (_plain(event.value) if event.implicit[0] else event.value), 0
         if tag in {"!", f"{_YAML}str"}:
             return event.value, 0
         if tag in _TYPED:
             return _plain(event.value), 0
-        if tag.startswith(_YAML):
-            raise self._error(f"a tag that templates do not have: {shown(tag)}", event.line)
-        return self._function(tag, event.value, event.line)
+        return self._function(tag, event.value, start)
 
-    def _function(self, tag: str, node: Node, line: int) -> tuple[Node, int]:
+    def _function(self, tag: str, node: Node, start: _Start) -> tuple[Node, int]:
         """A short tag in its long form, and how much deeper that is."""
         name = tag.removeprefix("!")
-        if tag in _LONG_FORM:
-            return {_LONG_FORM[tag]: node}, 1
-        if name not in _FUNCTIONS:
-            raise self._error(
-                f"a tag that templates do not have: {shown(tag)}",
-                line,
-                fix="one of CloudFormation's functions, such as !Ref",
-            )
-        if name == "GetAtt" and isinstance(node, str):
-            return {"Fn::GetAtt": list(node.split(".", 1))}, 2
-        return {f"Fn::{name}": node}, 1
+        long = _LONG_FORM.get(tag, f"Fn::{name}")
+        if tag not in _LONG_FORM and (tag.startswith(_YAML) or name not in _FUNCTIONS):
+            fix = None if tag.startswith(_YAML) else "one of CloudFormation's functions, such as !Ref"
+            raise self._error(f"a tag that templates do not have: {shown(tag)}", start, fix=fix)
+        is_attribute = name == "GetAtt" and isinstance(node, str)
+        result: dict[str, Node] = {long: [*str(node).split(".", 1)] if is_attribute else node}
+        self._starts[id(result)] = {long: start}
+        return result, 2 if is_attribute else 1
 
-    def _open(self, event: Event) -> None:
-        frames = self._frames
-        if len(frames) >= DEPTH:
-            raise self._too_deep(event.line)
-        if frames and type(frames[-1].node) is dict and frames[-1].key is None:
-            raise self._error("a key that is not text", event.line, allowed="names")
+    def _open(self, event: Any, node: list[Node] | dict[str, Node]) -> None:  # noqa: ANN401
+        start = _start(event)
+        if len(self._frames) >= DEPTH:
+            raise self._too_deep(start)
+        if self._frames and self._frames[-1].wants_key:
+            raise self._error("a key that is not text", start, allowed="names")
         if event.anchor is not None:
             self._anchors[event.anchor] = None
         tag = None if event.tag in {"!", f"{_YAML}map", f"{_YAML}seq"} else event.tag
-        frames.append(_Frame({} if event.kind == "map" else [], tag, event.anchor, event.line))
+        self._frames.append(_Frame(node, tag, event.anchor, start))
 
-    def _close(self) -> None:
+    def _close(self, _event: object) -> None:
         frame = self._frames.pop()
         node: Node = frame.node
         if frame.merged and isinstance(node, dict):
             node = self._merge(node, frame)
+        self._starts[id(node)] = frame.starts
         height = frame.height
         if frame.tag is not None:
-            if frame.tag.startswith(_YAML):
-                raise self._error(f"a tag that templates do not have: {shown(frame.tag)}", frame.line)
-            node, deeper = self._function(frame.tag, node, frame.line)
+            node, deeper = self._function(frame.tag, node, frame.start)
             height += deeper
         if frame.anchor is not None:
             self._anchors[frame.anchor] = _Anchor(node, frame.size, height)
-        self._add(node, frame.size, height, frame.line)
+        self._add(node, frame.size, height, frame.start)
 
     def _merge(self, node: dict[str, Node], frame: _Frame) -> dict[str, Node]:
         """Members of the objects under ``<<``, of which the first one counts; the object's own ones before all."""
@@ -194,59 +241,99 @@ class _Reader:
         for each in reversed(frame.merged):
             for part in reversed(each) if isinstance(each, list) else (each,):
                 if not isinstance(part, dict):
-                    raise self._error("'<<' takes an object, or a list of objects", frame.line)
+                    raise self._error("'<<' takes an object, or a list of objects", frame.start)
                 result |= part
         return result | node
 
-    def _alias(self, event: Event) -> None:
-        name = event.anchor or ""
+    def _alias(self, event: Any) -> None:  # noqa: ANN401
+        start, name = _start(event), event.anchor
         if name not in self._anchors:
-            raise self._error(f"no anchor &{name[:_QUOTED]} comes before *{name[:_QUOTED]}", event.line)
+            raise self._error(f"no anchor &{name[:_QUOTED]} comes before *{name[:_QUOTED]}", start)
         anchor = self._anchors[name]
         if anchor is None:
-            raise self._error(f"*{name[:_QUOTED]} is a part of itself", event.line)
+            raise self._error(f"*{name[:_QUOTED]} is a part of itself", start)
         if len(self._frames) + anchor.height > DEPTH:
-            raise self._too_deep(event.line)
-        frame = self._frames[-1] if self._frames else None
-        if frame is not None and type(frame.node) is dict and frame.key is None:
+            raise self._too_deep(start)
+        if self._frames and self._frames[-1].wants_key:
             if not isinstance(anchor.node, str):
-                raise self._error("a key that is not text", event.line, allowed="names")
-            frame.key = anchor.node
+                raise self._error("a key that is not text", start, allowed="names")
+            self._frames[-1].key, self._frames[-1].key_start = anchor.node, start
             return
-        self._add(anchor.node, anchor.size, anchor.height, event.line)
+        self._add(anchor.node, anchor.size, anchor.height, start)
 
-    def _add(self, node: Node, size: int, height: int, line: int) -> None:
+    def _add(self, node: Node, size: int, height: int, start: _Start) -> None:
         if not self._frames:
-            self._top = node
+            self.data = node
             return
         frame = self._frames[-1]
         frame.size += size
         if frame.size > YAML_NODES:
-            raise self._error(f"more than {YAML_NODES:,} values once aliases are written out", line)
+            raise self._error(f"more than {YAML_NODES:,} values once aliases are written out", start)
         if height >= frame.height:
             frame.height = height + 1
             if len(self._frames) + height > DEPTH:
-                raise self._too_deep(line)
+                raise self._too_deep(start)
         if type(frame.node) is list:
+            frame.starts[len(frame.node)] = start
             frame.node.append(node)
             return
         members: Any = frame.node
-        key = frame.key or ""
+        key, at = frame.key or "", frame.key_start or start
         frame.key = None
         if key == "<<":
             frame.merged.append(node)
             return
         if key in members:
-            above = (each.key or "" if isinstance(each.node, dict) else len(each.node) for each in self._frames[:-1])
-            path: Path = (*above, key)
-            self._twice[path] = None
+            self.twice.append(key)
+        frame.starts[key] = _Start(at.line, at.column, start.text)
         members[key] = node
 
-    def _too_deep(self, line: int) -> UnreadableError:
-        return self._error("lists and objects are nested too deeply", line, allowed=f"at most {DEPTH} levels")
+    def _too_deep(self, start: _Start) -> UnreadableError:
+        return self._error("lists and objects are nested too deeply", start, allowed=f"at most {DEPTH} levels")
 
-    def _error(self, reason: str, line: int, *, allowed: str | None = None, fix: str | None = None) -> UnreadableError:
-        return UnreadableError(reason, file=self._file, line=line, allowed=allowed, fix=fix)
+    def _error(
+        self, reason: str, start: _Start, *, allowed: str | None = None, fix: str | None = None
+    ) -> UnreadableError:
+        return UnreadableError(reason, file=self._file, line=start.line, allowed=allowed, fix=fix)
+
+
+def _start(event: Any) -> _Start:  # noqa: ANN401
+    mark = event.start_mark
+    return _Start(mark.line + 1, mark.column + 1, getattr(event, "value", None))
+
+
+def _require_few_directives(text: str, file: str) -> None:
+    directives = text.startswith("%") + sum(map(text.count, ("\n%", "\r%", "\x85%", "\u2028%", "\u2029%")))
+    if directives > YAML_DIRECTIVES:
+        raise UnreadableError(
+            f"more than {YAML_DIRECTIVES} lines that begin with %",
+            file=file,
+            allowed="directives such as %YAML, of which a template needs none",
+        )
+
+
+# What libyaml and PyYAML say, by a part of it, in the words of whoever wrote the file, and what helps.
+_REASONS: tuple[tuple[str, str, str | None], ...] = (
+    ("tab character", "a tab in the indentation", "indent with spaces"),
+    ("cannot start any token", "no value begins like that", "indent with spaces, and quote what begins with @, ` or %"),
+    ("mapping values are not allowed", "a colon where no key can stand", "quote a value with a colon in it"),
+    ("could not find expected ':'", "a key without a colon", None),
+    ("expected ',' or", "a list or an object in brackets is not closed", None),
+    ("expected key", "not indented as the lines around it", None),
+    ("expected <block end>", "not indented as the lines around it", None),
+    ("expected '-' indicator", "not indented as the items around it", None),
+    ("unexpected end of stream", "a text in quotes is not closed", None),
+    ("unknown escape character", "no such escape in double quotes", "use single quotes"),
+)
+
+
+def _failure(error: Exception, file: str) -> UnreadableError:
+    mark = getattr(error, "problem_mark", None)
+    problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "not understood"
+    found = ((words, fix) for part, words, fix in _REASONS if part in problem)
+    reason, fix = next(found, (problem, None))
+    line, column = (mark.line + 1, mark.column + 1) if mark is not None else (None, None)
+    return UnreadableError(f"not YAML: {reason}", file=file, line=line, column=column, fix=fix)
 
 
 def _plain(text: str) -> Node:

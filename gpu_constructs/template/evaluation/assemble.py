@@ -8,7 +8,7 @@ from dataclasses import field, replace
 
 from gpu_constructs.facts.budget import ASSEMBLY_DEPTH, STACKS
 from gpu_constructs.facts.values import dataclass
-from gpu_constructs.fleet import Origin, Place, Remark, RemarkKind, SourceLine
+from gpu_constructs.fleet import Origin, Place, Remark, SourceLine
 from gpu_constructs.template.documents.document import Document
 from gpu_constructs.template.documents.node import Node
 from gpu_constructs.template.documents.sources import Source
@@ -97,8 +97,6 @@ class _Assembler:
             self._add(source)
         self._drop_nested()
         self._parameter_values.require_used(list(dict.fromkeys(evaluator.file for evaluator, _ in self._evaluators)))
-        for document in documents.values():
-            self._remark_keys(document)
         self._shared.exports.open()
         stacks = tuple(stack_of(evaluator, source) for evaluator, source in self._evaluators)
         remarks = self._shared.remarks
@@ -106,7 +104,7 @@ class _Assembler:
             stacks=stacks,
             tasks=tasks,
             remarks=remarks,
-            whole=self._shared.is_complete and all(remark.kind is not RemarkKind.NOT_READ for remark in remarks),
+            whole=self._shared.is_complete and not remarks,
             documents=documents,
             evaluators=tuple(evaluator for evaluator, _ in self._evaluators),
             made_at={evaluator.file: source.made_at for evaluator, source in self._evaluators},
@@ -167,7 +165,7 @@ class _Assembler:
             if document is None:
                 path = ("Resources", logical_id, "Properties", "TemplateURL")
                 text = f"the template of nested stack {logical_id!r} is not among the files"
-                self._shared.remark(RemarkKind.NOT_READ, text, evaluator.origin(path))
+                self._shared.remark(text, evaluator.origin(path))
                 continue
             given = _passed_on(evaluator, logical_id, properties.get("Parameters"))
             name = f"{evaluator.name}/{logical_id}"
@@ -189,16 +187,6 @@ class _Assembler:
                 dropped.add(id(source))
         self._evaluators = [each for each in self._evaluators if id(each[1]) not in dropped]
         self._shared.stacks[:] = [evaluator for evaluator, _ in self._evaluators]
-
-    # -- remarks ---------------------------------------------------------------------------------------------------
-
-    def _remark_keys(self, document: Document) -> None:
-        for path in document.twice:
-            resource = str(path[1]) if len(path) > 1 and path[0] == "Resources" else str(path[0])
-            origin = Origin(resource=resource, file=document.file, path=path)
-            self._shared.remark(
-                RemarkKind.DUPLICATE_KEY, f"{path[-1]!r} is written twice, and the last one counts", origin
-            )
 
 
 def _each_once(sources: list[Source]) -> list[Source]:

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Final, TypeAlias
 
 from gpu_constructs.facts.budget import EVALUATION_DEPTH, RESOURCES
-from gpu_constructs.fleet import UNKNOWN, Origin, Place, RemarkKind, Unknown
+from gpu_constructs.fleet import UNKNOWN, Origin, Place, Unknown
 from gpu_constructs.template.documents.node import Node, Path, path_to
 from gpu_constructs.template.evaluation.parameters import Parameter, parameter
 from gpu_constructs.template.evaluation.shared import Shared
@@ -180,7 +180,7 @@ class Evaluator:
             return
         path, root = self._place
         full = (*path, *(path_to(root, call) or ()))
-        self.shared.remark(RemarkKind.NOT_READ, text, self.origin(full))
+        self.shared.remark(text, self.origin(full))
 
     def spend(self, *, nodes: int = 0, text: int = 0) -> bool:
         """Whether so much more may be made."""
@@ -305,7 +305,7 @@ class Evaluator:
         section = self._template.get(name)
         if section is None or isinstance(section, dict):
             return section or {}
-        self.shared.remark(RemarkKind.NOT_READ, f"{name} is not an object", self.origin((name,)))
+        self.shared.remark(f"{name} is not an object", self.origin((name,)))
         return {}
 
     def _without_loops(self, name: str) -> dict[str, Node]:
@@ -314,5 +314,5 @@ class Evaluator:
         for each in loops:
             self.shared.is_complete = False
             text = f"{each} is a loop, which is not written out: check the processed template instead"
-            self.shared.remark(RemarkKind.NOT_READ, text, self.origin((name, each)))
+            self.shared.remark(text, self.origin((name, each)))
         return {key: each for key, each in section.items() if key not in loops} if loops else section

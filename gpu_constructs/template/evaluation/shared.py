@@ -13,7 +13,7 @@ from itertools import chain, islice
 from typing import Protocol, TypeAlias
 
 from gpu_constructs.facts.budget import REMARKS, RESOURCES, SEARCHED, TOTAL_TEXT, work
-from gpu_constructs.fleet import Origin, Place, Remark, RemarkKind
+from gpu_constructs.fleet import Origin, Place, Remark
 from gpu_constructs.template.model import Text, Value
 
 
@@ -168,10 +168,10 @@ class Shared:
         """What was odd, in the order in which it was met."""
         return tuple(self._remarks)
 
-    def remark(self, kind: RemarkKind, text: str, origin: Origin) -> None:
+    def remark(self, text: str, origin: Origin) -> None:
         """Notes what is odd, unless enough is noted."""
         if self.takes_remarks:
-            self._remarks[Remark(kind=kind, text=text, origin=origin)] = None
+            self._remarks[Remark(text=text, origin=origin)] = None
 
     @property
     def takes_remarks(self) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 
-from gpu_constructs.fleet import RemarkKind
 from gpu_constructs.template.documents.node import Node
 from gpu_constructs.template.documents.sources import Source
 from gpu_constructs.template.evaluation.evaluator import Evaluator
@@ -91,7 +90,7 @@ def _resource(evaluator: Evaluator, logical_id: str, declaration: Node, source: 
     path = ("Resources", logical_id)
     kind = declaration.get("Type") if isinstance(declaration, dict) else None
     if not isinstance(declaration, dict) or not isinstance(kind, str):
-        evaluator.shared.remark(RemarkKind.NOT_READ, f"resource {logical_id!r} has no type", evaluator.origin(path))
+        evaluator.shared.remark(f"resource {logical_id!r} has no type", evaluator.origin(path))
         return None
     exists = evaluator.exists(declaration)
     if exists is False:
@@ -137,9 +136,7 @@ def _properties(
     properties = evaluator.at(path, written, lambda: evaluator.value(written))
     if isinstance(properties, Mapping):
         return properties
-    evaluator.shared.remark(
-        RemarkKind.NOT_READ, f"the properties of {logical_id!r} are not an object", evaluator.origin(path)
-    )
+    evaluator.shared.remark(f"the properties of {logical_id!r} are not an object", evaluator.origin(path))
     return {}
 
 

@@ -30,7 +30,6 @@ from gpu_constructs.fleet import (
     Pool,
     PoolKind,
     Remark,
-    RemarkKind,
     Task,
     Workload,
 )
@@ -104,7 +103,7 @@ def within_patterns(fleet: Fleet) -> Fleet:
         fleet,
         tasks=tuple(tasks[id(each)] for each in fleet.tasks),
         workloads=tuple(replace(_unknown(each), task=tasks.get(id(each.task))) for each in fleet.workloads),
-        remarks=(*fleet.remarks, Remark(kind=RemarkKind.NOT_READ, text=text, origin=origin)),
+        remarks=(*fleet.remarks, Remark(text=text, origin=origin)),
     )
 
 

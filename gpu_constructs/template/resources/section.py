@@ -10,7 +10,7 @@ from typing import Final, TypeGuard, TypeVar
 from gpu_constructs.errors import brief, shown
 from gpu_constructs.facts.budget import DIGITS
 from gpu_constructs.facts.values import dataclass
-from gpu_constructs.fleet import UNKNOWN, Origin, Remark, RemarkKind, Unknown
+from gpu_constructs.fleet import UNKNOWN, Origin, Remark, Unknown
 from gpu_constructs.template.model import Resource, Value, is_open
 
 _T = TypeVar("_T")
@@ -136,7 +136,7 @@ class Section:
 
     def _note(self, problem: str, got: str, steps: tuple[str | int, ...]) -> None:
         text = f"{brief('.'.join(map(str, steps)))}: {problem}, got {got}"
-        self.notes.append(Remark(kind=RemarkKind.NOT_READ, text=text, origin=self.resource.at(*steps)))
+        self.notes.append(Remark(text=text, origin=self.resource.at(*steps)))
 
     def text(self, key: str) -> str | Unknown | None:
         """A text, or a number or flag as CloudFormation turns it into one; None if there is none."""

@@ -11,7 +11,7 @@ from math import inf
 
 from gpu_constructs.facts.budget import work
 from gpu_constructs.facts.values import dataclass
-from gpu_constructs.fleet import Remark, RemarkKind, Unknown
+from gpu_constructs.fleet import Remark, Unknown
 from gpu_constructs.template.model import Reference, Resource
 from gpu_constructs.template.resources.index import Index
 from gpu_constructs.template.resources.section import Notes, Section
@@ -165,7 +165,7 @@ class SecurityGroups:
         if not self._is_noted:
             self._is_noted = True
             text = "more security groups than are compared, so that who reaches whom is not known"
-            self._notes.append(Remark(kind=RemarkKind.NOT_READ, text=text, origin=group.origin))
+            self._notes.append(Remark(text=text, origin=group.origin))
         return False
 
     def _rules(self, group: Resource, direction: str) -> _Rules:

@@ -16,7 +16,7 @@ from itertools import product
 from gpu_constructs.errors import brief
 from gpu_constructs.facts.budget import DEPTH, RESOURCES, TEXT, TOTAL_TEXT
 from gpu_constructs.facts.values import dataclass
-from gpu_constructs.fleet import UNKNOWN, Remark, RemarkKind, Unknown
+from gpu_constructs.fleet import UNKNOWN, Remark, Unknown
 from gpu_constructs.template.model import DynamicReference, Placeholder, Reference, Resource, Text, Value, end_of
 from gpu_constructs.template.resources.section import Notes, Section, is_list
 
@@ -275,7 +275,7 @@ class StateMachines:
 
     def _note(self, text: str, section: Section, *path: str | int) -> None:
         origin = section.resource.at(*section.path, *path)
-        self._notes.append(Remark(kind=RemarkKind.NOT_READ, text=f"{brief(str(path[-1]))}: {text}", origin=origin))
+        self._notes.append(Remark(text=f"{brief(str(path[-1]))}: {text}", origin=origin))
 
 
 def states_in(machine: Value) -> _States:

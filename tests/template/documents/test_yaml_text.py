@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpu_constructs.template.documents.yaml_events import YamlLines
-from gpu_constructs.template.documents.yaml_text import parse_yaml
+from gpu_constructs.template.documents.yaml_text import YamlText
 from gpu_constructs.template.model import UnreadableError
 from tests.pace import paces
 
@@ -19,7 +18,7 @@ yaml = pytest.importorskip("yaml")
 
 
 def values(text: str) -> Any:
-    return parse_yaml(text, file="file.yaml")[0]
+    return YamlText(text, file="file.yaml").data
 
 
 SHORT_TAGS = [
@@ -84,11 +83,10 @@ def test_a_word_means_what_yaml_says() -> None:
     assert [(each, type(each[1])) for each in read] == [(each, type(each[1])) for each in WORDS]
 
 
-def test_the_last_of_two_keys_counts_and_both_are_said_where_they_are() -> None:
-    assert parse_yaml("a: 1\nb:\n- c: 1\n  c: 2\na: 3", file="f") == (
-        {"a": 3, "b": [{"c": 2}]},
-        (("b", 0, "c"), ("a",)),
-    )
+def test_the_last_of_two_keys_counts_and_both_are_said() -> None:
+    read = YamlText("a: 1\nb:\n- c: 1\n  c: 2\na: 3", file="f")
+    assert read.data == {"a": 3, "b": [{"c": 2}]}
+    assert tuple(read.twice) == ("c", "a")
 
 
 def test_anchors_and_merges_are_written_out() -> None:
@@ -212,10 +210,10 @@ Resources:
 
 @pytest.mark.parametrize(
     ("path", "line"),
-    [((), 4), (("List",), 5), (("List", 0), 6), (("List", 1, "Other", "Fn::If", 1), 10)],
+    [((), 4), (("List",), 5), (("List", 0), 6), (("List", 1, "Other", "Fn::If", 1), 12), (("Same", "Deep"), 15)],
 )
 def test_a_line_is_that_of_the_deepest_part_that_is_there(path: tuple[str | int, ...], line: int) -> None:
-    found = YamlLines(TEXT, file="f").find(("Resources", "Task", "Properties", *path))
+    found = YamlText(TEXT, file="f").find(("Resources", "Task", "Properties", *path))
     assert found is not None
     assert found.line == line
 

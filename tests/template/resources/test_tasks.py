@@ -11,7 +11,6 @@ from gpu_constructs.fleet import (
     GpuNeeds,
     NvidiaMps,
     PlacementConstraint,
-    RemarkKind,
     ResourceRequirement,
 )
 from tests.template.resources.declared import fleet, only_task
@@ -169,5 +168,4 @@ def test_metadata_that_cannot_be_read_is_remarked_and_asks_for_nothing(metadata:
     found = fleet({"Task": resource})
     assert found.tasks[0].containers[0].needs in {None, GpuNeeds()}
     (remark,) = found.remarks
-    assert remark.kind is RemarkKind.NOT_READ
     assert remark.origin.path[:4] == ("Resources", "Task", "Metadata", "gpu-constructs")
