@@ -126,6 +126,11 @@ class GpuCount(HostPart):
     def __post_init__(self) -> None:
         flag(_ARGUMENT, self.is_asked)
 
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The one about such hosts."""
+        return ("GPU193",) if self.is_asked else ()
+
     def applied_to(self, pool: Pool) -> Pool:
         """A capacity with this check, as the value that every check reads."""
         return replace(pool, group=replace(pool.group, checks_gpus=self.is_asked))

@@ -192,6 +192,11 @@ class GpuMachineImage:
         ((row, _),) = rows.values()
         return cls(HostImage(image=row, release=row.known_release), takes_newest_known=True)
 
+    @property
+    def is_newest(self) -> bool:
+        """Whether its release is the newest that is known anywhere, and so drives whatever the image is for."""
+        return self.host_image.release == self.host_image.image.known_release
+
     def in_region(self, region: str | None) -> GpuMachineImage:
         """The same where hosts run: a region that has no new releases takes the newest that is recorded there."""
         if not self.takes_newest_known:

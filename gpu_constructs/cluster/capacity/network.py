@@ -110,6 +110,8 @@ class HostNetwork(HostPart):
                 value=self.placement_group,
                 fix="leave placement_group out",
             )
+        if not self.needs_one_zone:
+            return
         require_yes(pool, "GPU092")
         # Whether its user wants a placement group is for the user to say, so only the zones are asked about.
         require_yes(replace(pool, placement_group=UNKNOWN, zones_are_open=False), "GPU095")

@@ -43,6 +43,11 @@ class HostPart:
         """Whether the hosts start in one Availability Zone only, so that the zones of the subnets matter."""
         return False
 
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """Ids of the rules that decide about it, the first one first; none where no answer can be no."""
+        return ()
+
     def applied_to(self, pool: Pool) -> Pool:
         """A capacity with this part, as the value that every check reads."""
         return pool

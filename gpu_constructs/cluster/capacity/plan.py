@@ -47,13 +47,6 @@ from gpu_constructs.fleet import (
 # Other hosts of a template may serve other tasks; this library lets every task run on every host of a capacity.
 _OF_THE_TYPES = "GPU053"
 _OF_THE_IMAGE = ("GPU052", "GPU099", "GPU117")
-_OF_THE_SCHEDULE = "GPU165"
-# What other resources or a custom image may set right for a template; this library writes all of it. The types decide
-# before the image, and both before the parts.
-_DECIDED_HERE = (
-    *(_OF_THE_TYPES, *_OF_THE_IMAGE),
-    *("GPU046", "GPU097", "GPU104", "GPU162", "GPU164", "GPU170", "GPU175", "GPU222", "GPU171"),
-)
 
 
 class CapacityOptions(TypedDict, total=False):
@@ -199,7 +192,16 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
     told = what_hosts_are_told(image.host_image.image.operating_system, hosts.known_name, adds.agent)
     before = pool
     pool = replace(pool, user_data=replace(told, local_disks=pool.user_data.local_disks))
-    _require_allowed(pool, before.user_data)
+    # The types decide before the image, and both before the parts. The image that drives the types by default, one type
+    # alone, and a name that CloudFormation makes are right by themselves.
+    asked = (
+        *((_OF_THE_TYPES,) if len(names) > 1 else ()),
+        *(() if choice.image is None and image.is_newest else _OF_THE_IMAGE),
+        *(() if choice.capacity_provider_name is None else ("GPU046",)),
+        *(each for part in parts for each in part.rules),
+    )
+    if asked:
+        _require_allowed(pool, before.user_data, asked)
     for part in parts:
         part.require_possible(pool)
     return CapacityPlan(
@@ -233,12 +235,10 @@ def _added(pool: Pool, image: HostImage, parts: Iterable[HostPart]) -> Contribut
     return adds
 
 
-def _require_allowed(pool: Pool, before: UserData) -> None:
-    """Asks the rules about the finished pool, whose user data was `before` until it was written for its image."""
-    # Without a schedule, removing the hosts in time is left to the user.
-    is_scheduled = pool.bought.block is not None and pool.bought.block.ends is not None
+def _require_allowed(pool: Pool, before: UserData, asked: Sequence[str]) -> None:
+    """Asks rules about the finished pool, whose user data was `before` until it was written for its image."""
     try:
-        require_allowed(pool, first=(*_DECIDED_HERE, _OF_THE_SCHEDULE) if is_scheduled else _DECIDED_HERE)
+        require_allowed(pool, first=asked)
     except IncompatibleError:
         # The fix is another image, whose hosts would get user data of their own.
         require_yes(replace(pool, user_data=before), *_OF_THE_IMAGE)

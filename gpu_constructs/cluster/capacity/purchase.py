@@ -222,6 +222,15 @@ class Purchase(HostPart):
         return self.option is PurchaseOption.CAPACITY_BLOCK
 
     @property
+    def rules(self) -> tuple[str, ...]:
+        """Those about what was bought in advance."""
+        if self.reservation is None:
+            return ()
+        # Without a schedule, removing the hosts in time is left to the user.
+        is_scheduled = self.block is not None and self.block.ends is not None
+        return ("GPU097", "GPU104", "GPU162", "GPU164", *(("GPU165",) if is_scheduled else ()))
+
+    @property
     def is_of_one_type(self) -> bool:
         """Whether what was bought is of one instance type, so that no other starts."""
         is_alone = self.option in BOUGHT_IN_ADVANCE
@@ -238,7 +247,7 @@ class Purchase(HostPart):
         return replace(pool, bought=bought)
 
     def require_possible(self, pool: Pool) -> None:
-        """Refuses what no rule can decide; GPU097, GPU104, GPU164 and GPU165 decide the rest."""
+        """Refuses what no rule can decide."""
         if self.is_of_one_type and pool.bought.distribution is not None:
             raise IncompatibleError(
                 "a capacity reservation is of one instance type, and no other starts in it",

@@ -251,6 +251,12 @@ class HostScaling(HostPart):
                     fix=f"{argument}={kind.__name__}({arguments})",
                 )
 
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """Those about hosts that wait and hosts that are replaced."""
+        of_warm = () if self.warm_hosts is None else ("GPU170", "GPU175", "GPU171")
+        return of_warm if self.replacement is None else (*of_warm, "GPU222")
+
     def applied_to(self, pool: Pool) -> Pool:
         """A capacity with this scaling, as the value that every check reads."""
         pool = replace(pool, managed_termination_protection=self.managed_termination_protection)
