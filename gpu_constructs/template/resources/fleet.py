@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain, islice
 from typing import TypeVar
 
 from gpu_constructs.errors import GpuConstructsError
 from gpu_constructs.facts import InstanceType
 from gpu_constructs.facts.aws_limits import FARGATE_PROVIDERS, is_region
-from gpu_constructs.facts.budget import ENTRIES, work
+from gpu_constructs.facts.budget import ENTRIES, RESOURCES, work
 from gpu_constructs.facts.catalogue import for_one_check
 from gpu_constructs.facts.declared import declared_type_of, instance_types_of_declarations
 from gpu_constructs.facts.values import dataclass
@@ -35,18 +36,17 @@ from gpu_constructs.fleet import (
 )
 from gpu_constructs.template.model import STATE_MACHINES, Resource, Stack
 from gpu_constructs.template.resources.batch_hosts import batch_pools, other_environments
+from gpu_constructs.template.resources.calls import RUN_TASK, Call, calls_of_events, workload_of
 from gpu_constructs.template.resources.clusters import CAPACITY_PROVIDER, Clusters, provider_key
 from gpu_constructs.template.resources.groups import AUTO_SCALING_GROUP
 from gpu_constructs.template.resources.index import Index, Names
 from gpu_constructs.template.resources.launch import Launches, launch_data
 from gpu_constructs.template.resources.pools import ecs_pools, strays_of
 from gpu_constructs.template.resources.purchases import own_metadata
-from gpu_constructs.template.resources.runs import Runs, workload_of
 from gpu_constructs.template.resources.section import Notes, Section, overrides_of
 from gpu_constructs.template.resources.services import SERVICE, Services, scaled_services
-from gpu_constructs.template.resources.state_machines import JsonTexts, StateMachines
-from gpu_constructs.template.resources.steps import steps_of
-from gpu_constructs.template.resources.submissions import Submissions, batch_tasks, job_queues, submitted_by_events
+from gpu_constructs.template.resources.state_machines import calls_of_states, steps_of
+from gpu_constructs.template.resources.submissions import Submissions, batch_tasks, job_queues
 from gpu_constructs.template.resources.tasks import TASK_DEFINITION, task_of
 
 _LAUNCHED = frozenset({AUTO_SCALING_GROUP, "AWS::EC2::Instance"})
@@ -223,13 +223,11 @@ def _read(stacks: Sequence[Stack], tasks: Sequence[Resource], remarks: Sequence[
         (each.provider, replace(each.pool, name=name, region=each.resource.origin.place.region))
         for each, name in zip(found_pools, pool_names, strict=True)
     ]
-    texts = JsonTexts()
-    machines = StateMachines(texts, notes, may_run_tasks=bool(found_tasks))
-    calls = [call for each in index.all(*STATE_MACHINES) for call in machines.calls(each)]
     names_of_pools = {each.resource.reference: name for each, name in zip(found_pools, pool_names, strict=True)}
-    submitted = [*calls, *submitted_by_events(index, texts, notes)]
-    names_of_calls = names.unique([(each.resource, f"[{each.state}]") for each in submitted])
-    named_calls = list(zip(names_of_calls, submitted, strict=True))
+    found_services, calls = tuple(index.all(SERVICE)), _calls(index, notes, may_run_tasks=bool(found_tasks))
+    called = names.unique([*((each, "") for each in found_services), *((each.resource, each.suffix) for each in calls)])
+    service_names, names_of_calls = called[: len(found_services)], called[len(found_services) :]
+    named_calls = list(zip(names_of_calls, calls, strict=True))
     submissions = Submissions(index, named_calls, names_of_pools)
     tasks_by_resource = [
         (resource.reference, submissions.with_submissions(_called(task, name), resource.reference, suffix))
@@ -244,13 +242,11 @@ def _read(stacks: Sequence[Stack], tasks: Sequence[Resource], remarks: Sequence[
         scaling=scaled_services(index, notes),
         notes=notes,
     )
-    found_services, found_runs = tuple(index.all(SERVICE)), Runs(index, texts, calls, notes).all()
-    called = names.unique(
-        [*((each, "") for each in found_services), *((each.resource, each.suffix) for each in found_runs)]
+    runs = [(name, each) for name, each in named_calls if each.action == RUN_TASK]
+    workloads = (
+        *map(services.workload, found_services, service_names),
+        *(workload_of(each, name, services) for name, each in runs),
     )
-    service_names, run_names = called[: len(found_services)], called[len(found_services) :]
-    runs = tuple(workload_of(run, name, services) for run, name in zip(found_runs, run_names, strict=True))
-    workloads = (*map(services.workload, found_services, service_names), *runs)
     queues = dict(job_queues(index, names, names_of_pools))
     all_submissions = tuple(submissions.all(services.tasks, queues))
     stray = [each for each in found if each.is_stray]
@@ -258,7 +254,7 @@ def _read(stacks: Sequence[Stack], tasks: Sequence[Resource], remarks: Sequence[
         **{(Pool, name): each.resource for each, name in zip(found_pools, pool_names, strict=True)},
         **{(Task, name): resource for (resource, _, _), name in zip(found_tasks, task_names, strict=True)},
         **{(Workload, name): each for each, name in zip(found_services, service_names, strict=True)},
-        **{(Workload, name): each.resource for each, name in zip(found_runs, run_names, strict=True)},
+        **{(Workload, name): each.resource for name, each in runs},
     }
     fleet = Fleet(
         pools=tuple(pool for _, pool in pools),
@@ -279,8 +275,14 @@ def _read(stacks: Sequence[Stack], tasks: Sequence[Resource], remarks: Sequence[
         submissions=all_submissions,
         remarks=(*remarks, *dict.fromkeys(notes)),
     )
-    parameters = {name: each.parameters for each, name in zip(found_runs, run_names, strict=True)}
-    return Files(fleet=fleet, index=index, clusters=clusters, names=names, resources=resources, calls=parameters)
+    requests = {name: each.request for name, each in runs}
+    return Files(fleet=fleet, index=index, clusters=clusters, names=names, resources=resources, calls=requests)
+
+
+def _calls(index: Index, notes: Notes, *, may_run_tasks: bool) -> tuple[Call, ...]:
+    """Everything that runs tasks or submits jobs, up to as many as there may be resources."""
+    states = (calls_of_states(each, notes, may_run_tasks=may_run_tasks) for each in index.all(*STATE_MACHINES))
+    return tuple(islice(chain(calls_of_events(index, notes), *states), RESOURCES))
 
 
 def _called(task: Task, name: str) -> Task:

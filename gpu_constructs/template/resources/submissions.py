@@ -12,8 +12,9 @@ from itertools import chain
 from operator import is_
 
 from gpu_constructs.facts.aws_limits import CPU_UNITS_PER_VCPU
-from gpu_constructs.fleet import UNKNOWN, Container, JobQueue, Relations, Scheduler, Starter, Submission, Task, Unknown
-from gpu_constructs.template.model import Reference, Resource, Value, end_of
+from gpu_constructs.fleet import UNKNOWN, Container, JobQueue, Relations, Scheduler, Submission, Task, Unknown
+from gpu_constructs.template.model import Reference, Resource
+from gpu_constructs.template.resources.calls import SUBMIT_JOB, Call
 from gpu_constructs.template.resources.containers import (
     container_name,
     environment_of,
@@ -23,47 +24,16 @@ from gpu_constructs.template.resources.containers import (
 )
 from gpu_constructs.template.resources.index import Index, Names
 from gpu_constructs.template.resources.section import Notes, Section, given
-from gpu_constructs.template.resources.state_machines import SUBMIT_JOB, JsonTexts, StateCall, before_event
 from gpu_constructs.template.resources.tasks import amount_of, architecture_of, efs_volumes_of, needs_in
 
 ENVIRONMENT = "AWS::Batch::ComputeEnvironment"
 QUEUE = "AWS::Batch::JobQueue"
 _POLICY = "AWS::Batch::SchedulingPolicy"
-_RULE = "AWS::Events::Rule"
-_PIPE = "AWS::Pipes::Pipe"
-_SCHEDULE = "AWS::Scheduler::Schedule"
-_STARTERS = {_RULE: Starter.RULE, _PIPE: Starter.PIPE, _SCHEDULE: Starter.SCHEDULE}
 # Overrides of other kinds of jobs, and old ones, which only take the place of old sizes.
 _OF_NODES = "NodeOverrides"
 _OF_ECS = "EcsPropertiesOverride"
 _OLD_SIZES = ("Memory", "Vcpus")
 _PRIORITY = "SchedulingPriority"
-_UNIVERSAL = f":aws-sdk:{SUBMIT_JOB}"
-
-
-def submitted_by_events(index: Index, texts: JsonTexts, notes: Notes) -> Iterator[StateCall]:
-    """What rules, pipes and schedules of EventBridge submit, with the requests as a state would make them."""
-    for resource in index.all(_RULE):
-        for each in Section.of(resource, notes).sections("Targets"):
-            if each.has("BatchParameters"):
-                yield _submission(resource, str(each.text("Id")), each.section("BatchParameters"), each.get("Arn"))
-    for resource in index.all(_PIPE):
-        properties = Section.of(resource, notes)
-        parameters = before_event(properties.section("TargetParameters").section("BatchJobParameters"))
-        if parameters.keys:
-            yield _submission(resource, "Target", parameters, properties.get("Target"))
-    for resource in index.all(_SCHEDULE):
-        target = Section.of(resource, notes).section("Target")
-        by_name = end_of(target.get("Arn")).endswith(_UNIVERSAL)
-        request = texts.object_in(target.get("Input"), {}) if by_name else None
-        if request is not None:
-            section = Section(request, resource.origin, (*target.path, "Input"), notes)
-            yield StateCall(resource=resource, state="Target", action=SUBMIT_JOB, request=section)
-
-
-def _submission(resource: Resource, name: str, parameters: Section, queue: Value) -> StateCall:
-    request = replace(parameters, values={**parameters.values, "JobQueue": queue})
-    return StateCall(resource=resource, state=name, action=SUBMIT_JOB, request=request)
 
 
 def environments_of(queue: Resource, index: Index) -> list[Resource | None]:
@@ -118,17 +88,17 @@ def _has_shares(properties: Section, index: Index) -> bool | Unknown:
 class Submissions:
     """Finds what states of state machines and events submit."""
 
-    def __init__(self, index: Index, calls: Iterable[tuple[str, StateCall]], pools: Mapping[Reference, str]) -> None:
+    def __init__(self, index: Index, calls: Iterable[tuple[str, Call]], pools: Mapping[Reference, str]) -> None:
         self._index = index
         self._pools = pools
-        self._by_job: dict[Reference, list[tuple[str, Section]]] = {}
-        self._all: list[tuple[str, StateCall, Resource | None]] = []
+        self._by_job: dict[Reference, list[tuple[str, Call]]] = {}
+        self._all: list[tuple[str, Call, Resource | None]] = []
         for name, each in calls:
             if each.action != SUBMIT_JOB:
                 continue
             job = index.revised(each.request.get("JobDefinition"), JOB_DEFINITION, each.request.resource.place)
             if job is not None:
-                self._by_job.setdefault(job.reference, []).append((name, each.request))
+                self._by_job.setdefault(job.reference, []).append((name, each))
             self._all.append((name, each, job))
 
     def with_submissions(self, task: Task, job: Reference, suffix: str) -> Task:
@@ -139,21 +109,21 @@ class Submissions:
             job: Its definition.
             suffix: What stands behind the name for one of several ranges.
         """
-        runs = [self._run(task, f"{name}{suffix}", request) for name, request in self._by_job.get(job, ())]
+        runs = [self._run(task, f"{name}{suffix}", call) for name, call in self._by_job.get(job, ())]
         return task if all(each is task for each in runs) else replace(task, submissions=tuple(runs))
 
     def all(self, tasks: Mapping[Reference, Task], queues: Mapping[Reference, JobQueue]) -> Iterator[Submission]:
         """Everything that submits a job."""
         for name, call, job in self._all:
             request = call.request
-            queue = self._index.find(request.get("JobQueue"), QUEUE, request.resource.place)
+            queue = self._queue(call)
             defined = {} if job is None else job.properties
             priority = given(
                 request.integer("SchedulingPriorityOverride"), Section(defined, call.resource.origin).integer(_PRIORITY)
             )
             yield Submission(
                 name=name,
-                starter=_STARTERS.get(call.resource.type, Starter.STATE_MACHINE),
+                starter=call.starter,
                 queue=None if queue is None else queues.get(queue.reference),
                 task=None if job is None else tasks.get(job.reference),
                 share=UNKNOWN if request.is_unknown else request.has("ShareIdentifier"),
@@ -164,8 +134,12 @@ class Submissions:
                 origin=request.origin,
             )
 
-    def _run(self, task: Task, name: str, request: Section) -> Task:
-        environments, containers = self._environments(request), _containers(task, request)
+    def _queue(self, call: Call) -> Resource | None:
+        return self._index.find(call.target, QUEUE, call.resource.origin.place)
+
+    def _run(self, task: Task, name: str, call: Call) -> Task:
+        request = call.request
+        environments, containers = self._environments(call), _containers(task, request)
         nodes = given(request.section(_OF_NODES).integer("NumNodes"), task.nodes) if task.is_multi_node else None
         if environments is None and containers is task.containers and nodes == task.nodes:
             return task
@@ -176,11 +150,11 @@ class Submissions:
         origin = task.origin if containers is task.containers else request.origin.at(key)
         return replace(task, name=name, environments=environments, containers=containers, nodes=nodes, origin=origin)
 
-    def _environments(self, request: Section) -> frozenset[str] | None:
+    def _environments(self, call: Call) -> frozenset[str] | None:
         """The compute environments of the queue; none of a queue of other files, None where not all are known."""
-        queue = self._index.find(request.get("JobQueue"), QUEUE, request.resource.place)
+        queue = self._queue(call)
         if queue is None:
-            return frozenset() if request.has("JobQueue") else None
+            return None if call.target is None else frozenset()
         found = environments_of(queue, self._index)
         managed = [each for each in found if each is not None and is_managed(each)]
         if not found or len(managed) < len(found):

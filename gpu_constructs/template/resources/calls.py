@@ -1,0 +1,262 @@
+"""What runs tasks and submits jobs: rules, pipes and schedules of EventBridge, and states of Step Functions.
+
+Each calls ``RunTask`` (https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_RunTask.html), which takes a
+strategy, a launch type and constraints as a service does, or ``SubmitJob``
+(https://docs.aws.amazon.com/batch/latest/APIReference/API_SubmitJob.html).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from gpu_constructs.facts.values import dataclass
+from gpu_constructs.fleet import UNKNOWN, Container, Origin, Starter, Step, Task, Workload
+from gpu_constructs.template.model import Resource, Text, Value, end_of
+from gpu_constructs.template.resources.containers import requirements_of
+from gpu_constructs.template.resources.index import Index
+from gpu_constructs.template.resources.json_texts import object_in
+from gpu_constructs.template.resources.networks import subnets_of
+from gpu_constructs.template.resources.section import Notes, Section, given, is_list
+from gpu_constructs.template.resources.services import Services
+from gpu_constructs.template.resources.tasks import constraints_of, task_size_of
+
+RUN_TASK, SUBMIT_JOB = "ecs:runTask", "batch:submitJob"
+
+_RULE, _SCHEDULE, _PIPE = "AWS::Events::Rule", "AWS::Scheduler::Schedule", "AWS::Pipes::Pipe"
+_STARTERS = {_RULE: Starter.RULE, _PIPE: Starter.PIPE, _SCHEDULE: Starter.SCHEDULE}
+_BY_NAME = ":aws-sdk:"  # stands before the action in the ARN of a schedule that calls the API by its name
+# https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-transform-target-input.html
+_TOLD = re.compile(r"<[A-Za-z0-9_.-]{1,255}>")
+_PATH = "$."  # begins a text of a pipe that is a path into an event
+# https://docs.aws.amazon.com/step-functions/latest/dg/intrinsic-functions.html
+_FORMATTED = re.compile(r"States\.Format\('([^'{}\\]{1,1000})")
+_OFF = frozenset({"DISABLED", "STOPPED"})
+_SIZES = ("ResourceRequirements", "Cpu", "Memory", "MemoryReservation")
+_SIZES_IN_API = ("resourceRequirements", '"cpu"', '"memory"', '"memoryReservation"')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One call of ``RunTask`` or ``SubmitJob`` as it is written.
+
+    Attributes:
+        resource: The resource that makes it.
+        suffix: What stands behind the name of the resource, where it makes several.
+        action: `RUN_TASK` or `SUBMIT_JOB`.
+        request: What it gives the action, unknown where an event or an input says it.
+        target: The cluster or the job queue as written.
+        overrides: What it changes about a task.
+        is_off: Whether it is turned off.
+        step: How the state ends that it is; None where it is none.
+    """
+
+    resource: Resource
+    suffix: str
+    action: str
+    request: Section
+    target: Value
+    overrides: Section
+    is_off: bool = False
+    step: Step | None = None
+
+    @property
+    def starter(self) -> Starter:
+        """What kind of resource makes it."""
+        return _STARTERS.get(self.resource.type, Starter.STATE_MACHINE)
+
+
+def calls_of_events(index: Index, notes: Notes) -> Iterator[Call]:
+    """What rules, schedules and pipes of EventBridge call."""
+    for resource in index.all(_RULE):
+        properties = Section.of(resource, notes)
+        targets = properties.sections("Targets")
+        runs_several = sum(each.has("EcsParameters") for each in targets) > 1
+        for each in targets:
+            yield from _of_target(resource, properties, each, f"[{each.text('Id')}]", names_runs=runs_several)
+    for resource in index.all(_SCHEDULE):
+        properties = Section.of(resource, notes)
+        yield from _of_target(resource, properties, properties.section("Target"), "[Target]", names_runs=False)
+    for resource in index.all(_PIPE):
+        properties = Section.of(resource, notes)
+        parameters = properties.section("TargetParameters")
+        for key, action, suffix in (
+            ("EcsTaskParameters", RUN_TASK, ""),
+            ("BatchJobParameters", SUBMIT_JOB, "[Target]"),
+        ):
+            request = _before_event(parameters.section(key))
+            if request.keys:
+                yield Call(
+                    resource=resource,
+                    suffix=suffix,
+                    action=action,
+                    request=request,
+                    target=properties.get("Target"),
+                    overrides=request.section("Overrides"),
+                    is_off=properties.text("DesiredState") in _OFF,
+                )
+
+
+def _of_target(
+    resource: Resource, properties: Section, target: Section, suffix: str, *, names_runs: bool
+) -> Iterator[Call]:
+    """What a target of a rule or of a schedule calls."""
+    is_off = properties.text("State") in _OFF
+    named = end_of(target.get("Arn")).rpartition(_BY_NAME)[2]
+    request = object_in(target.get("Input"), {}) if named in (RUN_TASK, SUBMIT_JOB) else None
+    if target.has("EcsParameters"):
+        yield Call(
+            resource=resource,
+            suffix=suffix if names_runs else "",
+            action=RUN_TASK,
+            request=target.section("EcsParameters"),
+            target=target.get("Arn"),
+            overrides=_input(target),
+            is_off=is_off,
+        )
+    elif target.has("BatchParameters"):
+        parameters = target.section("BatchParameters")
+        yield Call(
+            resource=resource,
+            suffix=suffix,
+            action=SUBMIT_JOB,
+            request=parameters,
+            target=target.get("Arn"),
+            overrides=parameters,
+        )
+    elif request is not None:
+        section = Section(request, resource.origin, (*target.path, "Input"), properties.notes)
+        yield Call(
+            resource=resource,
+            suffix="" if named == RUN_TASK else suffix,
+            action=named,
+            request=section,
+            target=section.get("Cluster" if named == RUN_TASK else "JobQueue"),
+            overrides=section.section("Overrides"),
+            is_off=is_off,
+        )
+
+
+def _input(target: Section) -> Section:
+    """What a target changes about the task, in JSON and the words of the API; unknown where an event says it."""
+    transformer = target.section("InputTransformer")
+    template = transformer.get("InputTemplate") if target.has("InputTransformer") else None
+    written = target.get("Input") if template is None else template
+    request = None if written is None else object_in(written, {})
+    changes: Value = {} if request is None and not _may_resize(written) else UNKNOWN
+    if request is not None:
+        changes = _capitalized(request)
+    return Section({"Input": changes}, target.resource, target.path, target.notes).section("Input")
+
+
+def _may_resize(value: Value) -> bool:
+    """Whether a text that could not be read may change how much a container asks for; most only set variables."""
+    pieces = value.pieces if isinstance(value, Text) else (value,)
+    return value is not None and (
+        not isinstance(value, (str, Text))
+        or any(word in each for each in pieces if isinstance(each, str) for word in _SIZES_IN_API)
+    )
+
+
+def _capitalized(value: Value) -> Value:
+    """The same with the keys as CloudFormation writes them, and unknowns for what the event says."""
+    if isinstance(value, Mapping):
+        return {f"{key[:1].upper()}{key[1:]}": _capitalized(each) for key, each in value.items()}
+    if is_list(value):
+        return [_capitalized(each) for each in value]
+    return UNKNOWN if isinstance(value, str) and _TOLD.search(value) else value
+
+
+def _before_event(parameters: Section) -> Section:
+    """What a pipe gives its target, with unknowns for what the event says.
+
+    https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-pipes-event-target.html
+    """
+    values = _without_paths(parameters.values)
+    return replace(parameters, values=values) if isinstance(values, Mapping) and parameters.keys else parameters
+
+
+def _without_paths(value: Value) -> Value:
+    if isinstance(value, str):
+        return UNKNOWN if value.startswith(_PATH) else value
+    if isinstance(value, Mapping):
+        return {key: _without_paths(each) for key, each in value.items()}
+    return [_without_paths(each) for each in value] if is_list(value) else value
+
+
+def workload_of(call: Call, name: str, services: Services) -> Workload:
+    """What a call of ``RunTask`` asks for."""
+    request, place = call.request, call.resource.origin.place
+    cluster = services.clusters.named(call.target, place)
+    strategy = services.strategy(request, cluster)
+    network = request.section("NetworkConfiguration")
+    # EventBridge writes some words in another way than the API.
+    written = network.section("AwsVpcConfiguration" if network.has("AwsVpcConfiguration") else "AwsvpcConfiguration")
+    configured = network.has("AwsvpcConfiguration") or network.has("AwsVpcConfiguration")
+    task = services.task(given(request.get("TaskDefinitionArn"), request.get("TaskDefinition")), place)
+    copies = request.integer("TaskCount" if request.has("TaskCount") else "Count")
+    return Workload(
+        name=name,
+        task=_overridden(task, call.overrides),
+        overrides_others=_others(task, call.overrides),
+        variables=tuple(_variables(call.overrides)),
+        starter=call.starter,
+        cluster=cluster,
+        strategy=strategy,
+        follows_cluster=bool(strategy) and not request.has("CapacityProviderStrategy"),
+        launch_type=request.text("LaunchType") or None,
+        desired_count=0 if call.is_off else given(copies, 1),
+        constraints=constraints_of(request),
+        network_configuration=UNKNOWN if network.is_unknown else configured,
+        subnets=subnets_of(written.get("Subnets"), None, services.index),
+        origin=request.origin,
+    )
+
+
+def _others(task: Task | None, overrides: Section) -> tuple[tuple[str, Origin], ...]:
+    """Names in overrides that no container of the task has, with where each is."""
+    if task is None or task.has_open_name or task.is_part:
+        return ()
+    names = {each.name for each in task.containers}
+    found = ((each.text("Name"), each.origin) for each in overrides.sections("ContainerOverrides"))
+    return tuple((name, origin) for name, origin in found if isinstance(name, str) and name not in names)
+
+
+def _variables(overrides: Section) -> Iterator[tuple[str, str, str]]:
+    """What overrides set, with the text before the first thing that the input of a state puts into it."""
+    for container in overrides.sections("ContainerOverrides"):
+        name = container.text("Name")
+        for each in container.sections("Environment"):
+            formatted = _FORMATTED.match(str(each.get("Value.$")))
+            variable, value = each.text("Name"), each.text("Value") if formatted is None else formatted[1]
+            if isinstance(name, str) and isinstance(variable, str) and isinstance(value, str):
+                yield name, variable, value
+
+
+def _overridden(task: Task | None, overrides: Section) -> Task | None:
+    """The task with what its containers ask for instead; None where only the run knows how much that is."""
+    if task is None or overrides.is_unknown:
+        return None
+    cpu, memory = task_size_of(overrides)
+    if not (cpu is None and memory is None):
+        memory = given(memory, task.memory_limit_mib)
+        task = replace(task, cpu_limit=given(cpu, task.cpu_limit), memory_limit_mib=memory)
+    by_name = {each.text("Name"): each for each in overrides.sections("ContainerOverrides")}
+    if not any(each.has(size) for each in by_name.values() for size in _SIZES):
+        return task
+    if not all(isinstance(name, str) for name in by_name):
+        return None
+    containers = [_changed(each, by_name[each.name]) if each.name in by_name else each for each in task.containers]
+    return replace(task, containers=tuple(containers))
+
+
+def _changed(container: Container, override: Section) -> Container:
+    return replace(
+        container,
+        requirements=requirements_of(override) if override.has("ResourceRequirements") else container.requirements,
+        cpu=given(override.integer("Cpu"), container.cpu),
+        memory_limit_mib=given(override.integer("Memory"), container.memory_limit_mib),
+        memory_reservation_mib=given(override.integer("MemoryReservation"), container.memory_reservation_mib),
+        origin=override.origin,
+    )
