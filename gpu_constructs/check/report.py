@@ -39,7 +39,7 @@ from gpu_constructs.rules.catalogue import every
 from gpu_constructs.rules.fit.task_fits import known_task
 from gpu_constructs.rules.fit.unchecked import UNCHECKED
 from gpu_constructs.rules.purchase.availability import known_before_deploy
-from gpu_constructs.rules.retired import GONE, id_now, what_became_of
+from gpu_constructs.rules.retired import id_now, is_gone, what_became_of
 from gpu_constructs.template import Files, Input, Inputs, Places, Stacks, files_of
 
 _OURS = f"{METADATA_KEY}::"
@@ -129,8 +129,8 @@ def _by_current_id(
         named: Gets the ids of rules that are asked no more.
     """
     given = {rule.strip().upper(): why.strip() for rule, why in reasons if isinstance(why, str) and why.strip()}
-    for rule in sorted(given, key=lambda each: each not in GONE):
-        if rule in GONE:
+    for rule in sorted(given, key=is_gone, reverse=True):
+        if is_gone(rule):
             named[rule] = None
         if now := id_now(rule):
             yield now, (rule, given[rule])

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from gpu_constructs.cli.output import Line, add_format, json_text, pieces, show, table, width_of
 from gpu_constructs.rules import RULES, Rule, find_rule, known_id
-from gpu_constructs.rules.retired import GONE, what_became_of
+from gpu_constructs.rules.retired import SAID_BY, id_now, is_gone, what_became_of
 
 _EXAMPLES = """\
 examples:
@@ -46,13 +46,11 @@ def _listing(width: int) -> Iterator[Line]:
 
 
 def _everything(id_: str, width: int) -> Iterator[Line]:
-    gone = GONE.get(id_)
-    if gone is not None:
-        for text in (*what_became_of([id_]), f"it asked: {gone.question}"):
-            yield from pieces("", text, width)
-        if not gone.into:
-            return
-    rule = find_rule(id_ if gone is None else gone.into)
+    for text in what_became_of([id_]):
+        yield from pieces("", text, width)
+    if id_ in SAID_BY:
+        return
+    rule = find_rule(id_now(id_))
     yield [(rule.id, "title"), (" ", ""), (str(rule.severity), str(rule.severity))]
     for text in (rule.question, rule.reason):
         yield from pieces("  ", text, width)
@@ -60,10 +58,9 @@ def _everything(id_: str, width: int) -> Iterator[Line]:
 
 
 def _facts_of(id_: str) -> dict[str, str]:
-    gone = GONE.get(id_)
-    if gone is None:
-        return _facts(find_rule(id_))
-    return {"id": id_, "question": gone.question, "part_of": gone.into, "said_by": gone.said_by}
+    if is_gone(id_):
+        return {"id": id_, "part_of": id_now(id_), "said_by": SAID_BY.get(id_, "")}
+    return _facts(find_rule(id_))
 
 
 def _facts(rule: Rule) -> dict[str, str]:

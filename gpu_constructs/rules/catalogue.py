@@ -20,7 +20,7 @@ from gpu_constructs.facts.budget import FOUND, NAME, Work, one_call
 from gpu_constructs.fleet import Fleet, Pool, PoolKind, Scheduler, Task, Workload
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.finding import Finding, Severity
-from gpu_constructs.rules.retired import GONE, id_now
+from gpu_constructs.rules.retired import id_now, is_gone
 from gpu_constructs.rules.rule import Causes, Problem, Rule
 from gpu_constructs.rules.trials import Trials
 from gpu_constructs.rules.words import Text, Word, parts_of
@@ -318,7 +318,7 @@ def known_id(id: str) -> str:  # noqa: A002 - the word of the data
         UnknownNameError: No rule has, or had, this id; carries the nearest ids.
     """
     wanted = id.strip().upper()
-    return wanted if wanted in GONE else find_rule(wanted).id
+    return wanted if is_gone(wanted) else find_rule(wanted).id
 
 
 def rules_without(ids: Iterable[str]) -> Choice:
@@ -329,5 +329,5 @@ def rules_without(ids: Iterable[str]) -> Choice:
             about an error: the old id asked less.
     """
     named = set(ids)
-    parts = {id_now(each) for each in named & GONE.keys()}
+    parts = {id_now(each) for each in named}
     return lambda each: each.id not in named and (each.id not in parts or each.severity is Severity.ERROR)
