@@ -80,9 +80,9 @@ class Counts:
         scaled = percent.on(replace(self.workload, desired_count=UNKNOWN, scaling=counts))
         require_allowed(scaled, _ARGUMENTS)
         require_yes(scaled, "GPU213", arguments=_ARGUMENTS)
-        if least == most:
+        if least >= most:
             raise InvalidValueError(
-                f"min_tasks and max_tasks are both {most}, so nothing changes the number",
+                f"min_tasks is {least} and max_tasks is {most}, so nothing changes the number",
                 argument="max_tasks",
                 value=max_tasks,
                 allowed=f"{least + 1} or more",

@@ -25,7 +25,6 @@ from gpu_constructs import (
     HostStorage,
     ModelServer,
     Purchase,
-    ScaleBy,
     WarmHosts,
 )
 from gpu_constructs.facts import image
@@ -145,13 +144,6 @@ REFUSED: list[tuple[str, str | None, Call]] = [
     ("GPU020", "memory_mib", lambda _: GpuShare(memory_mib=0)),
     ("GPU020", "max_compute_percent", lambda _: GpuShare(memory_mib=1, max_compute_percent=101)),
     ("GPU033", "gpus", lambda site: _shared(site, "g6.xlarge", image=GpuMachineImage.pinned("al2023-gpu", _OLD))),
-    ("GPU036", "memory_limit_mib", _router),
-    ("GPU036", "memory_mib", lambda site: site.task().add_gpu_container("train", image=_IMAGE, memory_mib=4)),
-    (
-        "GPU036",
-        "memory_reservation_mib",
-        lambda site: site.task().add_container("side", image=_IMAGE, memory_limit_mib=256, memory_reservation_mib=512),
-    ),
     (
         "GPU037",
         "environment",
@@ -201,7 +193,7 @@ REFUSED: list[tuple[str, str | None, Call]] = [
     ("GPU067", "capacity", lambda site: site.task(site.l4, site.capacity("g5g.xlarge"))),
     ("GPU060", "gpus", lambda site: site.task().add_gpu_container("t", image=_IMAGE, gpus=GpuShare(memory_mib=24000))),
     ("GPU060", "capacity", lambda site: site.task().add_neuron_container("infer", image=_IMAGE)),
-    ("GPU086", "port_mappings", _on_one_port),
+    ("GPU084", "port_mappings", _on_one_port),
     ("GPU089", "capacity", _of_twenty_one),
     ("GPU089", "weight", lambda site: site.l4.strategy(weight=1001)),
     ("GPU126", "security_groups", lambda site: _served(site, security_groups=[])),
@@ -218,7 +210,6 @@ REFUSED: list[tuple[str, str | None, Call]] = [
     ("GPU097", "purchase", lambda site: _in_block(site, "g6.xlarge")),
     ("GPU104", "instance_types", lambda site: _in_block(site, "p5.48xlarge", "p5e.48xlarge")),
     ("GPU104", "vpc_subnets", lambda site: _in_block(site, vpc_subnets=None)),
-    ("GPU127", None, _eleven),
     ("GPU162", "placement_group", lambda site: _in_block(site, network=HostNetwork(placement_group=True))),
     ("GPU164", "max_instances", lambda site: _in_block(site, max_instances=3)),
     (
@@ -229,7 +220,6 @@ REFUSED: list[tuple[str, str | None, Call]] = [
     ("GPU170", "warm_hosts", lambda site: _warm(site, "g6.xlarge", purchase=Purchase.spot())),
     ("GPU171", "warm_hosts", lambda site: _warm(site, "g5g.xlarge")),
     ("GPU170", "state", lambda _: WarmHosts(hosts=1, state="Hibernated")),
-    ("GPU175", "hosts", lambda site: _warm(site, "g6.xlarge", hosts=5)),
     ("GPU052", "image", lambda site: site.capacity("g6.xlarge", image=GpuMachineImage.newest("al2023-arm64"))),
     ("GPU053", "instance_types", lambda site: site.capacity("g5.xlarge", "g5.12xlarge")),
     ("GPU092", "network", lambda site: _in_one_zone(site, "g6.xlarge")),
@@ -258,11 +248,6 @@ REFUSED: list[tuple[str, str | None, Call]] = [
         lambda site: _counting(site, "g6.xlarge", scaling=HostScaling(warm_hosts=WarmHosts(hosts=1, state="Running"))),
     ),
     (
-        "GPU212",
-        "min_tasks",
-        lambda site: _served(site).scale(by=[ScaleBy.average(metric=_WAITING, target=1)], min_tasks=9),
-    ),
-    (
         "GPU200",
         "image",
         lambda site: _far_away(site, GpuMachineImage.pinned("al2023-gpu", _NEWER)),
@@ -279,21 +264,16 @@ REFUSED: list[tuple[str, str | None, Call]] = [
 """A rule, the argument that the error names, and a call that it refuses."""
 
 NOT_REFUSED: Mapping[str, str] = {
+    "GPU127": "CDK's add_container_dependencies says who waits, after both containers are made",
     "GPU032": "the launch types are those of the capacity, and a share of a part of a GPU does not fit",
     "GPU231": "CDK encodes user data, and begins it with #!",
-    "GPU257": "CDK makes the task execution role",
-    "GPU275": "CDK makes the roles of a task for ecs-tasks.amazonaws.com",
     "GPU277": "CDK lets hosts reach everything, unless the user gives a security group",
-    "GPU262": "CDK refuses a port name that the task does not have",
     "GPU264": "every capacity has an instance profile of a role that registers hosts",
-    "GPU266": "the launch template and the group are written for the user",
     "GPU267": "the throughput is checked before a volume is written",
-    "GPU237": "ModelCache writes what goes together, and other volumes are added through CDK",
     "GPU098": "the user data names the cluster of the capacity",
     "GPU306": "a capacity waits for no signals",
     "GPU122": "the user data is written for the cluster of the capacity",
     "GPU160": "Purchase says what is Spot in one place",
-    "GPU123": "CDK protects the new hosts of a group with managed termination protection",
     "GPU163": "a Capacity Block needs its reservation_id",
     "GPU310": "Purchase takes the id of a reservation, of which the library knows no type",
     "GPU190": "CDK or the library names the role",
@@ -304,12 +284,9 @@ NOT_REFUSED: Mapping[str, str] = {
     "GPU100": "a need that no type satisfies is refused in the words of the need",
     "GPU130": "an image has the parameter of the catalogue, or is CDK's",
     "GPU125": "the launch types are those of the capacity",
-    "GPU290": "the numbers of a health check are checked before a container is added",
-    "GPU300": "no construct makes rules",
     "GPU359": "no construct overrides containers",
     "GPU355": "a training has one range of all its nodes",
     "GPU358": "the allocation strategy goes with Purchase",
-    "GPU301": "capacity of Managed Instances names its cluster alone",
     "GPU107": "the user data of a compute environment is MIME multi-part",
     "GPU221": "HostReplacement is an instance refresh",
 }

@@ -10,8 +10,8 @@ __all__ = ["KNOWN_WARNINGS", "NOT_OFFERED"]
 
 KNOWN_WARNINGS: Mapping[str, str] = MappingProxyType(
     {
-        "GPU253": "hosts of a reservation that was made outside the placement group may be far from each other",
-        "GPU177": "a warm pool beside a Capacity Block has hosts outside its schedule: it works, and they cost",
+        "GPU162": "hosts of a reservation that was made outside the placement group may be far from each other",
+        "GPU170": "a warm pool beside a Capacity Block has hosts outside its schedule: it works, and they cost",
     }
 )
 """Warnings of this library's own check that some legal combination deserves, by rule, each with its reason."""

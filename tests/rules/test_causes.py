@@ -38,15 +38,10 @@ THREE_MISTAKES = {
     frozenset({"GPU060", "GPU193"}): "nothing is known of the image, so neither is its sharing",
     frozenset({"GPU083", "GPU084"}): "a port of the agent is also a port that copies take from each other",
     frozenset({"GPU083", "GPU230"}): "a port of the hosts is also a port that copies take from each other",
-    frozenset({"GPU084", "GPU212"}): "the least number of copies is also more than there are hosts",
     frozenset({"GPU110", "GPU165"}): "protection, which one turns on, needs managed scaling, which the other turns off",
-    frozenset({"GPU212", "GPU213"}): "the least number of copies is also more than a deployment has room for",
-    frozenset({"GPU212", "GPU230"}): "the least number of copies is also more than there are hosts",
     frozenset({"GPU226", "GPU304"}): "the second service also waits for the Capacity Block",
 }
 """Pairs of examples that have a third finding together, and which mistake that is."""
-
-MILDER = {"GPU063": {"GPU024"}}  # how many GPUs two entries ask for is not documented, so nor is that they are too many
 
 
 def found(template: Input) -> Counter[tuple[str, str]]:
@@ -149,4 +144,4 @@ def test_a_rule_yields_to_others_that_are_as_grave_and_never_in_a_circle() -> No
     for rule in RULES:
         assert rule.id not in closure(rule.id)
         milder = {each for each in rule.unless if find_rule(each).severity.rank > rule.severity.rank}
-        assert milder == MILDER.get(rule.id, set())
+        assert not milder

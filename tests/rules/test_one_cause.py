@@ -81,7 +81,6 @@ ON_FARGATE = replace(task(gpu()), compatibilities=("FARGATE",))
         pytest.param(
             "GPU023", on(hosts("g6f.4xlarge"), task_of(main(gpu("0.5")), main(gpu("0.5"), name="b"))), id="two parts"
         ),
-        pytest.param("GPU024", on(hosts(), task(gpu(), gpu())), id="two entries"),
         pytest.param(
             "GPU027",
             on(

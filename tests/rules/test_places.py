@@ -11,7 +11,6 @@ _PAIR = "two things do not go together, and the example changes the other one"
 _TASK_OR_HOSTS = "the finding is at what the task asks for, and the example changes the hosts"
 
 ELSEWHERE = {
-    "GPU298": "the listener lacks an action, and the finding is at the service that needs one",
     "GPU004": _PAIR,
     "GPU030": _TASK_OR_HOSTS,
     "GPU032": _TASK_OR_HOSTS,
@@ -21,7 +20,6 @@ ELSEWHERE = {
     "GPU062": _TASK_OR_HOSTS,
     "GPU064": _TASK_OR_HOSTS,
     "GPU085": "GPUs of the hosts stay idle: the finding is at the hosts, the example changes the task",
-    "GPU086": "two containers take one port, and the example changes that of the second one",
     "GPU097": _PAIR,
     "GPU117": _PAIR,
     "GPU165": "the example adds a scheduled action, which is a resource of its own",
@@ -36,12 +34,8 @@ ELSEWHERE = {
     "GPU234": _TASK_OR_HOSTS,
     "GPU235": _TASK_OR_HOSTS,
     "GPU254": "the example adds a rule of the security group, which is a resource of its own",
-    "GPU257": "the finding is at the container that needs the role, and the example gives the task one",
-    "GPU275": "the role is named here, and the example changes whom it trusts",
     "GPU277": "the launch template names the group, and the example changes a rule of it",
     "GPU342": "the finding is at the nodes that wait, and the example gives their job a time limit",
-    "GPU258": "the service allows ECS Exec, and the example gives its task a role",
-    "GPU262": "the service names a port, and the example gives the port of its task that name",
 }
 """Rules whose example changes something else, each with the reason."""
 

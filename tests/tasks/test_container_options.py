@@ -66,7 +66,7 @@ def test_ports_are_opened_and_counted(tenant: Tenant) -> None:
     task.add_gpu_container("train", image=tenant.image, port_mappings=ports)
     assert [each["HostPort"] for each in tenant.container()["PortMappings"]] == [80, 0]
     assert task.task.host_ports == {(80, "tcp")}
-    with pytest.raises(IncompatibleError, match=r"^port_mappings: .* take host port 80/tcp more than once.*GPU086"):
+    with pytest.raises(IncompatibleError, match=r"^port_mappings: .* take host port 80/tcp more than once.*GPU084"):
         task.add_container("side", image=tenant.image, port_mappings=ports[:1])
 
 

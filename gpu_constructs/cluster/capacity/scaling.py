@@ -254,7 +254,7 @@ class HostScaling(HostPart):
     @property
     def rules(self) -> tuple[str, ...]:
         """Those about hosts that wait and hosts that are replaced."""
-        of_warm = () if self.warm_hosts is None else ("GPU170", "GPU175", "GPU171")
+        of_warm = () if self.warm_hosts is None else ("GPU170", "GPU171")
         return of_warm if self.replacement is None else (*of_warm, "GPU222")
 
     def applied_to(self, pool: Pool) -> Pool:

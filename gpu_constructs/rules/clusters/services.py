@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from gpu_constructs.errors import brief
 from gpu_constructs.facts.aws_limits import PROXY_CPU, PROXY_MEMORY_MIB
 from gpu_constructs.fleet import PoolKind, Unknown, Workload
@@ -11,7 +9,7 @@ from gpu_constructs.placement.reach import pools_of
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.evidence.accelerated import accelerated_workloads
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
-from gpu_constructs.rules.words import Text, Word, and_list, or_list
+from gpu_constructs.rules.words import Text, Word, and_list
 
 _API = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CreateService.html"
 _WITHOUT_INTERFACE = frozenset({"host", "none"})
@@ -88,53 +86,6 @@ def comes_after_providers(context: Context) -> Problems:
                 + ("and ECS refuses it then" if has_own else "gets launch type EC2 then, for which ECS starts no host"),
                 fix="DependsOn the AWS::ECS::ClusterCapacityProviderAssociations",
                 property_name="DependsOn",
-            )
-
-
-@error(
-    "GPU262",
-    question="does Service Connect find the namespace and the ports of a service?",
-    because="a service in Service Connect has a namespace, its own or the default one of its cluster, and a port is "
-    "known by the name of a port mapping; ECS refuses a service without a namespace, and one that names another port",
-    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ServiceConnectService.html",
-)
-def is_known_by_name(context: Context) -> Problems:
-    for workload in context.fleet.workloads:
-        service = context.section(workload)
-        if service is None or not workload.is_service or workload.service_connect is not True:
-            continue
-        connect = service.section("ServiceConnectConfiguration")
-        cluster = context.index.find(service.get("Cluster"), "AWS::ECS::Cluster", service.resource.place)
-        if cluster and not connect.has("Namespace") and cluster.properties.get("ServiceConnectDefaults") is None:
-            yield Problem(
-                about=workload,
-                property_name="ServiceConnectConfiguration",
-                message=f"{workload.name} is in Service Connect, and neither it nor its cluster names a namespace",
-                fix="Namespace, or ServiceConnectDefaults of the cluster",
-            )
-        yield from _unknown_ports(workload, connect.known_texts("Services", "PortName"))
-
-
-def _unknown_ports(workload: Workload, ports: Iterable[str]) -> Problems:
-    task = workload.task
-    if task is None or task.is_part or not task.containers:
-        return
-    names: set[str] = set()
-    for container in task.containers:
-        if isinstance(container.port_names, Unknown):
-            return
-        names.update(container.port_names)
-    for each in dict.fromkeys(ports):
-        if each not in names:
-            there = f"has {and_list(map(brief, sorted(names)))}" if names else "names none"
-            yield Problem(
-                about=workload,
-                involves=(task,),
-                property_name="ServiceConnectConfiguration.Services",
-                value=each,
-                message=f"{workload.name} names port {brief(each)} for Service Connect, and {task.name} {there}",
-                fix=f'"Name": "{brief(each)}" in a port mapping of {task.name}'
-                + (f", or PortName {or_list(map(brief, sorted(names)))}" if names else ""),
             )
 
 

@@ -26,27 +26,6 @@ def accelerated_workloads(context: Context) -> tuple[Workload, ...]:
     )
 
 
-def tasks_on_accelerated_hosts(context: Context) -> Iterator[Task]:
-    """Tasks of such workloads that ask for no accelerator themselves."""
-    run = {each.task.name for each in context.once(accelerated_workloads) if each.task is not None}
-    return (each for each in context.tasks if each.name in run and not is_accelerated(each))
-
-
-def where_accelerated(rule: Rule) -> Rule:
-    """A rule about tasks, asked of those that ask for accelerators or run on hosts that have some."""
-
-    def alone(task: Task) -> Problems:
-        if is_accelerated(task):
-            yield from rule.ask(task)
-
-    def of_others(context: Context) -> Problems:
-        for task in tasks_on_accelerated_hosts(context):
-            for each in rule.ask(task):
-                yield replace(each, about=task)
-
-    return replace(rule, ask=alone, in_fleet=of_others)
-
-
 def and_where_submitted(rule: Rule) -> Rule:
     """A rule about the GPUs of tasks, asked also of jobs and runs that ask for other GPUs than their definitions."""
 

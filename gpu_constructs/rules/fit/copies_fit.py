@@ -36,7 +36,7 @@ from gpu_constructs.rules.words import and_list, or_list, with_verb
     source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityProviderStrategyItem.html",
     stops_work=True,
     changes="MaxSize",
-    unless=("GPU083", "GPU084", "GPU212"),
+    unless=("GPU083", "GPU084"),
 )
 def room_for_all_copies(context: Context) -> Problems:
     for each, wanted in wanted_copies(context):
@@ -198,19 +198,7 @@ def _open(copies: Copies) -> list[str]:
     return ["a GPU may have less memory to share" if task.shares_gpu else "a host may register too little memory"]
 
 
-_PORTS = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PortMapping.html"
-
-
-@error(
-    "GPU084",
-    question="is the host port free on a host for every copy?",
-    because="each host has a host port once, and the ECS agent keeps some from tasks",
-    softer="for the ports that the agent keeps by default, which ECS_RESERVED_PORTS changes, and where other hosts may "
-    "join the cluster",
-    source=_PORTS,
-    changes="PortMappings.HostPort",
-)
-def static_ports(context: Context) -> Problems:
+def _of_copies(context: Context) -> Problems:
     yield from {each.message: each for each in _of_agents(context)}.values()
     for each, wanted in wanted_copies(context):
         ports = each.ports
@@ -227,6 +215,33 @@ def static_ports(context: Context) -> Problems:
                 ),
                 is_certain=each.assignment.is_closed,
             )
+
+
+@error(
+    "GPU084",
+    question="is the host port free on a host for every copy and every container?",
+    because="each host has a host port once, and the ECS agent keeps some from tasks: the first container reserves the "
+    "port, and the second never starts",
+    softer="for the ports that the agent keeps by default, which ECS_RESERVED_PORTS changes, and where other hosts may "
+    "join the cluster",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_PortMapping.html",
+    changes="PortMappings.HostPort",
+    in_fleet=_of_copies,
+)
+def ports_once(task: Task) -> Problems:
+    # In network mode host nothing is mapped, so that two mappings of one container mean the same port.
+    once = frozenset if task.network_mode == "host" else tuple
+    taken = Counter(port for container in task.containers for port in once(container.host_ports))
+    for port in (port for port, times in taken.items() if times > 1):
+        names = [each.name for each in task.containers if port in each.host_ports]
+        yield Problem(
+            message=f"{and_list(names)} of {task.name} {'take' if len(names) > 1 else 'takes'} host port "
+            f"{_port_list((port,))} more than once, and a host has it once",
+            fix="another host port for one of them",
+            ways=((Way(text="another host port for one of them"),), *_dynamic(task, {port})),
+            property_name="PortMappings",
+            value=port[0],
+        )
 
 
 def _of_agents(context: Context) -> Problems:
@@ -248,28 +263,6 @@ def _of_agents(context: Context) -> Problems:
             )
 
 
-@error(
-    "GPU086",
-    question="do the containers of a task take different host ports?",
-    because="the first container reserves the host port, so the second never starts",
-    source=_PORTS,
-    changes="PortMappings.HostPort",
-)
-def ports_once(task: Task) -> Problems:
-    if not demand_of(task).certain_ports:
-        return
-    for port in _taken_twice(task):
-        names = [each.name for each in task.containers if port in each.host_ports]
-        yield Problem(
-            message=f"{and_list(names)} of {task.name} {'take' if len(names) > 1 else 'takes'} host port "
-            f"{_port_list((port,))} more than once, and a host has it once",
-            fix="another host port for one of them",
-            ways=((Way(text="another host port for one of them"),), *_dynamic(task, {port})),
-            property_name="PortMappings",
-            value=port[0],
-        )
-
-
 def _dynamic(task: Task, ports: Collection[tuple[int, str]], where: str = "") -> Ways:
     """Host ports that Docker chooses, which it does not in network mode host."""
     if task.network_mode == "host":
@@ -283,16 +276,6 @@ def _without_ports(task: Task, ports: Collection[tuple[int, str]]) -> Task:
         for container in task.containers
     )
     return replace(task, containers=tuple(containers))
-
-
-def _taken_twice(task: Task) -> list[tuple[int, str]]:
-    """Host ports that the task asks for more than once.
-
-    In network mode ``host`` nothing is mapped, so two mappings of one container mean the same port.
-    """
-    once = frozenset if task.network_mode == "host" else tuple
-    taken = Counter(port for container in task.containers for port in once(container.host_ports))
-    return [port for port, times in taken.items() if times > 1]
 
 
 def _port_list(ports: Iterable[tuple[int, str]]) -> str:

@@ -72,7 +72,7 @@ def has_gpu_hosts(context: Context) -> Problems:
     question="can an instance type run the task?",
     because="all containers of a task run on the same host, and no instance type has as much",
     source=_SPECIFYING,
-    unless=("GPU023", "GPU024"),
+    unless=("GPU023",),
 )
 def some_type_can_run_it(context: Context) -> Problems:
     placed = {

@@ -12,7 +12,6 @@ from gpu_constructs.facts import (
     Image,
     InstanceType,
     OperatingSystem,
-    Vendor,
     Verdict,
     compatibility,
     default_image,
@@ -200,31 +199,6 @@ def made_for(context: Context) -> Problems:
             yield each.problem(
                 f"image {name} has no driver for the {devices.model} of {or_list(each.types)}: {_idle(each)}",
                 ways=(each.images,),
-            )
-
-
-@warning(
-    "GPU288",
-    question="do all hosts of a GPU image have GPUs?",
-    because="on a host without GPUs the driver of a GPU image is of no use, and its services fail at boot; the host "
-    "joins its cluster and runs tasks that ask for no GPU",
-    source="https://github.com/aws/amazon-ecs-agent/blob/master/ecs-init/docker/docker.go",
-    unless=("GPU052", "GPU099"),
-)
-def has_gpus(context: Context) -> Problems:
-    for pool in context.fleet.pools:
-        image, release = _image(pool), _release(pool)
-        without = tuple(each for each in pool.instance_types if each.accelerators is None)
-        if image is None or image.accelerator is not Vendor.NVIDIA or not without:
-            continue
-        if all(may_run(image, each, release) for each in without):
-            found = _Undriven(pool=pool, image=image, types=without, reason="")
-            others = tuple(each for each in pool.instance_types if each not in without)
-            left = Way(text=f"leave {or_list(without)} out", things=(replace(pool, instance_types=others),))
-            images = () if _lacks_gpus(context, pool) else (found.images,)
-            yield found.problem(
-                f"image {image.name} is made for GPUs, and {with_verb(without, 'has', 'have')} none",
-                ways=((left,),) if others else images,
             )
 
 

@@ -100,7 +100,7 @@ def in_catalogue(context: Context) -> Problems:
     because="managed scaling compares a task with the smallest type of the Auto Scaling group; one that needs more "
     "never makes the group grow",
     source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-scaling-behavior.html",
-    unless=("GPU052", "GPU099", "GPU101", "GPU117", "GPU288"),
+    unless=("GPU052", "GPU099", "GPU101", "GPU117"),
 )
 def one_shape(context: Context) -> Problems:
     mixed = [pool for pool in context.fleet.pools if _is_scaled(pool) and len(pool.shapes) > 1]

@@ -17,11 +17,8 @@ from gpu_constructs.facts.image_table import IMAGE_VOLUMES, ROOT_DEVICE, ImageVo
 from gpu_constructs.facts.servers import is_large
 from gpu_constructs.fleet import LocalDiskUse, Pool, PoolKind, Task, Unknown, Volume, Workload
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.hosts.joining import launched
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 from gpu_constructs.rules.words import or_list
-from gpu_constructs.template.model import Value
-from gpu_constructs.template.resources.section import is_list
 
 _CONFIGURATIONS = "https://docs.aws.amazon.com/autoscaling/ec2/userguide/create-launch-config.html"
 _FIX = (
@@ -50,66 +47,6 @@ def launch_template(pool: Pool) -> Problems:
         fix=_FIX,
         property_name="LaunchConfigurationName",
         is_certain=bool(newer),
-    )
-
-
-def _of_resources(context: Context) -> Problems:
-    """Groups that say nothing of where, and launch templates with security groups that EC2 does not take."""
-    for pool in context.fleet.pools:
-        group = context.group(pool)
-        places = {} if group is None else group.properties
-        if group is not None and all(places.get(each) is None for each in ("VPCZoneIdentifier", "AvailabilityZones")):
-            yield Problem(
-                about=pool,
-                message=f"the group of {pool.name} names no subnets and no Availability Zones",
-                fix="VPCZoneIdentifier with private subnets",
-                property_name="VPCZoneIdentifier",
-            )
-    for pool, data in launched(context):
-        groups = any(_is_full(data.get(each)) for each in ("SecurityGroupIds", "SecurityGroups"))
-        if groups and _is_full(data.get("NetworkInterfaces")):
-            yield Problem(
-                about=pool,
-                message=f"the launch template of {pool.name} names both security groups and network interfaces, and "
-                "EC2 takes those of the interfaces only",
-                fix="Groups in NetworkInterfaces, and no SecurityGroupIds",
-                property_name="SecurityGroupIds",
-            )
-
-
-def _is_full(value: Value) -> bool:
-    return is_list(value) and bool(value) and not any(isinstance(each, Unknown) for each in value)
-
-
-@error(
-    "GPU266",
-    question="does the group say what to launch, and where?",
-    because="EC2 Auto Scaling refuses a group without subnets or Availability Zones and a launch template without a "
-    "machine image or an instance type; EC2 refuses security groups together with network interfaces, which have "
-    "groups of their own",
-    source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/create-launch-template.html",
-    in_fleet=_of_resources,
-)
-def is_complete(pool: Pool) -> Problems:
-    if pool.details.names_image is False:
-        yield Problem(
-            message=f"the launch template of {pool.name} names no machine image",
-            fix="ImageId",
-            property_name="ImageId",
-        )
-    if pool.kind is PoolKind.AUTO_SCALING_GROUP and _names_no_type(pool):
-        yield Problem(
-            message=f"neither the launch template nor the group of {pool.name} names an instance type",
-            fix="InstanceType",
-            property_name="InstanceType",
-        )
-
-
-def _names_no_type(pool: Pool) -> bool:
-    """Whether the launch template is there, and nothing says which types it starts."""
-    is_read = not isinstance(pool.details.names_image, Unknown)
-    return is_read and not (
-        pool.instance_types or pool.unknown_type_names or pool.has_unknown_types or pool.requirements is not None
     )
 
 

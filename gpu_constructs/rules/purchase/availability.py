@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from gpu_constructs.facts import RECORDED, InstanceType, PurchaseClass, instance_type, regions
+from gpu_constructs.facts.aws_limits import may_be_managed
 from gpu_constructs.fleet import PARTLY_SPOT, Pool, PoolKind, PurchaseOption, Unknown
 from gpu_constructs.placement.costs import Counted, full_hosts, vcpus_of
 from gpu_constructs.rules.context import Context
@@ -188,23 +189,6 @@ _CHEAPEST = "lowest-price"
 
 
 @warning(
-    "GPU096",
-    question="are the instance types sold as Spot?",
-    because="DescribeInstanceTypes lists how a type is sold, and a request for another purchase option is never "
-    "fulfilled; the list is one record and may differ by region",
-    source="https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceTypeInfo.html",
-    changes="InstanceType",
-)
-def sold_as_spot(pool: Pool) -> Problems:
-    missing = _not_sold(pool, PurchaseClass.SPOT) if pool.bought.option in PARTLY_SPOT else []
-    if missing:
-        yield Problem(
-            message=f"on {RECORDED} {with_verb(missing, 'was', 'were')} not sold as Spot",
-            fix="use On-Demand, or another type",
-        )
-
-
-@warning(
     "GPU271",
     question="does the allocation strategy avoid Spot capacity that EC2 is likely to reclaim?",
     because="lowest-price takes the cheapest Spot capacity pools, which are those that EC2 reclaims first; AWS advises "
@@ -226,12 +210,19 @@ def spot_that_lasts(pool: Pool) -> Problems:
 
 @warning(
     "GPU097",
-    question="do Capacity Blocks of the instance types exist?",
-    because="Capacity Blocks exist for some types only, and hosts of another type have no block to launch into; the "
-    "list is one record, and AWS adds types to it",
-    source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-blocks.html",
+    question="are the instance types sold as Spot or in Capacity Blocks where the hosts are bought so?",
+    because="DescribeInstanceTypes lists how a type is sold, and a request for another purchase option is never "
+    "fulfilled; the list is one record and may differ by region",
+    source="https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceTypeInfo.html",
 )
-def sold_as_block(pool: Pool) -> Problems:
+def sold_so(pool: Pool) -> Problems:
+    missing = _not_sold(pool, PurchaseClass.SPOT) if pool.bought.option in PARTLY_SPOT else []
+    if missing:
+        yield Problem(
+            message=f"on {RECORDED} {with_verb(missing, 'was', 'were')} not sold as Spot",
+            fix="use On-Demand, or another type",
+            changes="InstanceType",
+        )
     missing = (
         _not_sold(pool, PurchaseClass.CAPACITY_BLOCK) if pool.bought.option is PurchaseOption.CAPACITY_BLOCK else []
     )
@@ -288,6 +279,38 @@ def one_block(pool: Pool) -> Problems:
             message=f"a Capacity Block is in one Availability Zone, and the subnets are in {pool.zones}",
             allowed="one subnet, in the zone of the block",
             fix=Word("subnets of one zone"),
+        )
+
+
+@warning(
+    "GPU185",
+    question="do ECS Managed Instances launch the instance types?",
+    because="AWS lists the families that Managed Instances launch, and of these no type with one vCPU and no nano or "
+    "micro; AWS adds families to the list",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instances-instance-types.html",
+)
+def launched(pool: Pool) -> Problems:
+    if pool.kind is not PoolKind.MANAGED_INSTANCES:
+        return
+    missing = [each for each in pool.instance_types if not may_be_managed(each)]
+    if missing:
+        families = dict.fromkeys(each.family for each in missing)
+        others = len(missing) < len(pool.instance_types)
+        yield Problem(
+            property_name="AllowedInstanceTypes",
+            value=[each.name for each in missing],
+            message=f"{with_verb(families, 'is', 'are')} not among the families of Managed Instances, which may never "
+            f"launch {or_list(missing)}",
+            fix=f"leave out {and_list(missing)}" if others else "use an Auto Scaling group, or another family",
+        )
+    doubts = dict.fromkeys(each.traits.managed_doubt for each in pool.instance_types)
+    if doubts and None not in doubts:
+        yield Problem(
+            property_name="AllowedInstanceTypes",
+            value=[each.name for each in pool.instance_types],
+            message=f"whether Managed Instances launch {or_list(pool.instance_types)} is in doubt: "
+            f"{and_list(each for each in doubts if each)}",
+            fix="use an Auto Scaling group, or another family",
         )
 
 

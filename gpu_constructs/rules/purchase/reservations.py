@@ -49,19 +49,31 @@ def spot_in_one_place(pool: Pool) -> Problems:
 
 @warning(
     "GPU162",
-    question="do the hosts of a Capacity Block start without a placement group?",
+    question="can hosts start in both their placement group and their Capacity Reservation or Capacity Block?",
     because="Capacity Blocks do not support placement groups; EC2 places the hosts of a block near each other itself, "
     "and an additional group can leave no room for them where the block is "
-    "(github.com/aws/aws-parallelcluster/pull/6311)",
+    "(github.com/aws/aws-parallelcluster/pull/6311); hosts of a reservation are near each other only if it was made in "
+    "their group: of 16 reserved hosts 11 started (github.com/eksctl-io/eksctl/issues/7949)",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/cr-groups-launch.html",
 )
-def block_without_group(pool: Pool) -> Problems:
-    if pool.bought.option is PurchaseOption.CAPACITY_BLOCK and pool.placement_group is True:
+def start_in_their_group(pool: Pool) -> Problems:
+    reservation = pool.bought.reservation
+    if pool.placement_group is not True:
+        return
+    if pool.bought.option is PurchaseOption.CAPACITY_BLOCK:
         yield Problem(
             property_name="PlacementGroup",
             message="a Capacity Block places its hosts near each other itself, and they cannot start in another "
             "placement group",
             fix=Text("remove ", Word("the placement group")),
+        )
+    elif reservation is not None and reservation.comes_first:
+        # https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/cr-cpg.html
+        yield Problem(
+            property_name="PlacementGroup",
+            message="a reservation that was not made in the placement group may have hosts far from each other, which "
+            "do not start in the group",
+            fix="remove the placement group, or make the reservation in it (PlacementGroupArn)",
         )
 
 
@@ -226,26 +238,6 @@ def every_reserved_host_is_used(context: Context) -> Problems:
 
 
 @warning(
-    "GPU253",
-    question="can hosts of a placement group start in the reservation that they are for?",
-    because="hosts of a cluster placement group are near each other, and those of a reservation only if it was made in "
-    "that group: of 16 reserved hosts 11 started (github.com/eksctl-io/eksctl/issues/7949)",
-    source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/cr-cpg.html",
-)
-def reserved_in_the_group(pool: Pool) -> Problems:
-    reservation = pool.bought.reservation
-    if pool.bought.option is PurchaseOption.CAPACITY_BLOCK or pool.placement_group is not True:
-        return
-    if reservation is not None and reservation.comes_first:
-        yield Problem(
-            property_name="PlacementGroup",
-            message="a reservation that was not made in the placement group may have hosts far from each other, which "
-            "do not start in the group",
-            fix="remove the placement group, or make the reservation in it (PlacementGroupArn)",
-        )
-
-
-@warning(
     "GPU165",
     question="do the hosts of a Capacity Block leave before EC2 terminates them?",
     because="30 minutes before a block ends, EC2 terminates the hosts that still run, without draining them; managed "
@@ -276,20 +268,46 @@ def block_is_drained(pool: Pool) -> Problems:
 
 @warning(
     "GPU166",
-    question="are reservations used by On-Demand hosts?",
-    because="a Capacity Reservation holds capacity for On-Demand hosts; a Spot host never runs in it, so it is paid "
-    "for and stays empty",
+    question="do the hosts use the Capacity Reservations that they name?",
+    because="a Capacity Reservation holds capacity for On-Demand hosts, and for Managed Instances with the "
+    "CapacityOptionType RESERVED; a Spot host never runs in it, nor one that avoids reservations, so it is paid for "
+    "and stays empty",
     source="https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-reservations.html",
     changes="InstanceMarketOptions",
-    unless=("GPU104", "GPU160", "GPU187"),
+    unless=("GPU104", "GPU160"),
 )
-def reserved_for_on_demand(pool: Pool) -> Problems:
-    if pool.bought.option is not PurchaseOption.SPOT or pool.bought.reservation is None:
+def reservations_are_used(pool: Pool) -> Problems:
+    reservation, option = pool.bought.reservation, pool.bought.option
+    if reservation is None:
         return
-    if pool.bought.reservation.is_targeted or pool.bought.reservation.preference == RESERVATIONS_ONLY:
+    if pool.kind is PoolKind.MANAGED_INSTANCES:
+        yield from _unused_by_managed(pool, reservation)
+    elif option is PurchaseOption.SPOT and (reservation.is_targeted or reservation.preference == RESERVATIONS_ONLY):
         yield Problem(
             message="the hosts are Spot, and Spot hosts do not run in the Capacity Reservation that is named",
             fix="use On-Demand for the reservation, and a second group for Spot",
+        )
+
+
+def _unused_by_managed(pool: Pool, reservation: Reservation) -> Problems:
+    """See https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_CapacityReservationRequest.html."""
+    if not isinstance(pool.bought.option, Unknown) and pool.bought.option is not PurchaseOption.RESERVED:
+        yield Problem(
+            property_name="CapacityOptionType",
+            value=pool.bought.option,
+            message=f"CapacityReservations are named, and the hosts are bought {pool.bought.option}",
+            allowed="RESERVED",
+            fix="CapacityOptionType RESERVED",
+            changes="CapacityOptionType",
+        )
+    elif reservation.preference == "RESERVATIONS_EXCLUDED":
+        yield Problem(
+            property_name="ReservationPreference",
+            value=reservation.preference,
+            message="CapacityOptionType is RESERVED, and ReservationPreference RESERVATIONS_EXCLUDED avoids every "
+            "reservation",
+            fix="RESERVATIONS_ONLY or RESERVATIONS_FIRST, or CapacityOptionType ON_DEMAND",
+            changes="ReservationPreference",
         )
 
 

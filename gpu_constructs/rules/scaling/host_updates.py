@@ -7,7 +7,6 @@ from gpu_constructs.fleet import BOUGHT_IN_ADVANCE, Pool, UpdateMethod, Workload
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 from gpu_constructs.rules.words import Text, Word, and_list
 
-_POLICY = "https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/aws-attribute-updatepolicy.html"
 _PREFERENCES = "https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_RefreshPreferences.html"
 _REFRESH = "AutoScalingInstanceRefresh"
 
@@ -126,19 +125,3 @@ def has_hosts_when_created(workload: Workload) -> Problems:
         allowed="0 until the block begins",
         fix="DesiredCount 0 now, and the number of tasks in a deploy after the beginning",
     )
-
-
-@warning(
-    "GPU227",
-    question="do tasks leave a host before an update ends it?",
-    because="without managed draining, ECS does not know that a host is about to end, and its tasks end with it",
-    source="https://docs.aws.amazon.com/AmazonECS/latest/developerguide/managed-instance-draining.html",
-)
-def drained(pool: Pool) -> Problems:
-    if pool.group.update is not None and pool.has_provider and pool.managed_draining is False:
-        yield Problem(
-            property_name="ManagedDraining",
-            message=f"managed draining is off, and {pool.group.update.method} ends hosts with their tasks, unless a "
-            "lifecycle hook of your own drains them",
-            fix="ManagedDraining ENABLED",
-        )

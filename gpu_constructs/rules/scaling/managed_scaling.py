@@ -20,7 +20,7 @@ from gpu_constructs.rules.words import and_list, with_verb
     because="managed termination protection outlives its capacity provider, so deleting a stack while hosts run waits "
     "until they are terminated by hand",
     source="https://github.com/aws/containers-roadmap/issues/2862",
-    unless=("GPU123", "GPU165"),
+    unless=("GPU165",),
 )
 def unprotected(pool: Pool) -> Problems:
     if pool.managed_termination_protection is True:
@@ -162,31 +162,3 @@ def _workloads_by_pool(fleet: Fleet) -> dict[str, list[str]]:
             for pool in pools_of(fleet, workload):
                 found.setdefault(pool.name, []).append(workload.name)
     return found
-
-
-@error(
-    "GPU123",
-    question="can ECS manage termination protection as it is asked to?",
-    because="ECS refuses managed termination protection for a group that does not protect new hosts from scale-in, as "
-    "it did in a deploy of 2026-09-08; and the protection does not work without managed scaling",
-    softer="where only managed scaling is missing",
-    source="https://github.com/badmintoncryer/cdk-preflight/blob/main/rules/ecs/"
-    "pf-ecs-cp-managed-termination-scale-in-protection/meta.yaml",
-)
-def protection_works(pool: Pool) -> Problems:
-    if pool.managed_termination_protection is not True or pool.kind is not PoolKind.AUTO_SCALING_GROUP:
-        return
-    if pool.managed_scaling is False:
-        yield Problem(
-            property_name="ManagedTerminationProtection",
-            message="managed termination protection is on and managed scaling is off, and the first needs the second",
-            fix="ManagedScaling with Status ENABLED, or turn managed termination protection off",
-            is_certain=False,
-        )
-    elif pool.group.scale_in_protection is False:
-        yield Problem(
-            property_name="ManagedTerminationProtection",
-            message=f"managed termination protection is on, and the group of {pool.name} does not protect new hosts "
-            "from scale-in, without which ECS refuses it",
-            fix="NewInstancesProtectedFromScaleIn: true in the group, or turn managed termination protection off",
-        )

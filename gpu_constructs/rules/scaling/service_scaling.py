@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from gpu_constructs.fleet import STEPS_IN_PERCENT, Unknown, Workload
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.rule import Problem, Problems, error, warning
-from gpu_constructs.rules.words import Text, Word
+from gpu_constructs.rules.rule import Problem, Problems, warning
 
 _BY_QUEUE = "a step scaling policy by numbers of copies on a queue, which has messages without copies as well"
 _REQUESTS = "ALBRequestCountPerTarget"
@@ -67,56 +66,6 @@ def woken(workload: Workload) -> Problems:
             allowed="1 or more",
             fix=f"a MinCapacity of 1, or {_BY_QUEUE}",
         )
-
-
-def _misnamed(context: Context) -> Problems:
-    """Scalable targets that name a service in another form than service/cluster/service."""
-    for workload in context.fleet.workloads:
-        for origin in () if workload.scaling is None else workload.scaling.misnamed:
-            yield Problem(
-                about=workload,
-                property_name="ResourceId",
-                allowed="service/ClusterName/ServiceName",
-                message=f"the ResourceId of the scalable target of {workload.name} does not name its cluster and "
-                "itself",
-                fix="service/ClusterName/ServiceName",
-                origin=origin,
-            )
-
-
-@error(
-    "GPU212",
-    question="does Application Auto Scaling accept what scales a service?",
-    because="it takes no range whose minimum is above its maximum, and no ResourceId of a service but service/, the "
-    "name of the cluster, a slash and the name of the service",
-    softer="for a scheduled action, which sets one or both when it runs",
-    source=_API,
-    in_fleet=_misnamed,
-)
-def range_in_order(workload: Workload) -> Problems:
-    if workload.scaling is None:
-        return
-    scaling = workload.scaling
-    low, high = scaling.least, scaling.most
-    if isinstance(low, int) and isinstance(high, int) and low > high >= 0:
-        yield Problem(
-            property_name="MinCapacity",
-            value=low,
-            message=Text(Word("MinCapacity"), f" is {low} and ", Word("MaxCapacity"), f" is {high}"),
-            one_value=True,
-            allowed=f"0 to {high}",
-            fix=Text("a ", Word("MaxCapacity"), f" of {low}, or a ", Word("MinCapacity"), f" of {high}"),
-        )
-    for least, most in scaling.scheduled:
-        first, last = low if least is None else least, high if most is None else most
-        if (least, most) != (None, None) and isinstance(first, int) and isinstance(last, int) and first > last >= 0:
-            yield Problem(
-                property_name="ScheduledActions.ScalableTargetAction",
-                value=first,
-                message=f"a scheduled action makes MinCapacity {first} and MaxCapacity {last}",
-                fix=f"a MaxCapacity of {first} in the same action, or a MinCapacity of {last}",
-                is_certain=False,
-            )
 
 
 @warning(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpu_constructs.errors import shown
 from gpu_constructs.facts import OperatingSystem
 from gpu_constructs.facts.aws_limits import MAX_PERCENT
-from gpu_constructs.fleet import PARTLY_SPOT, Pool, PurchaseOption, Unknown, known
+from gpu_constructs.fleet import PARTLY_SPOT, Pool, PurchaseOption, Unknown
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
 from gpu_constructs.rules.words import Text, Word, and_list
 
@@ -13,15 +13,15 @@ _ECS = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/using-warm-p
 _PUT = "https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_PutWarmPool.html"
 _CHECK = "ECS_WARM_POOLS_CHECK"
 _ON = frozenset({"true", "1", "t"})
-_STATES = ("Stopped", "Running", "Hibernated")
 
 
 @error(
     "GPU170",
     question="do EC2 Auto Scaling and ECS support the warm pool?",
     because="PutWarmPool refuses a group that requests Spot Instances, as it did in a deploy of 2026-09-09, EC2 "
-    "hibernates no type with accelerators, and ECS supports no warm pool that takes hosts back on scale-in",
-    softer="for hosts that are taken back",
+    "hibernates no type with accelerators, ECS supports no warm pool that takes hosts back on scale-in, and hosts of a "
+    "Capacity Block start and end with it",
+    softer="for hosts that are taken back, and beside a Capacity Block",
     source=_PUT,
 )
 def is_supported(pool: Pool) -> Problems:
@@ -29,6 +29,14 @@ def is_supported(pool: Pool) -> Problems:
     if warm is None:
         return
     # A policy that is all On-Demand over a launch template that requests Spot is refused for that alone (GPU160).
+    if pool.bought.option is PurchaseOption.CAPACITY_BLOCK:
+        # https://docs.aws.amazon.com/autoscaling/ec2/userguide/launch-template-capacity-blocks.html
+        yield Problem(
+            property_name="WarmPool",
+            message="the hosts run in a Capacity Block, and a warm pool starts hosts outside the schedule of the block",
+            fix="remove the warm pool",
+            is_certain=False,
+        )
     is_of_template = policy is not None and policy.on_demand_percentage == MAX_PERCENT
     if pool.bought.option in PARTLY_SPOT and not is_of_template:
         yield Problem(
@@ -85,56 +93,6 @@ def wait(pool: Pool) -> Problems:
             message=f"the hosts join the cluster while they are prepared, because {_CHECK} is "
             f"{'not set' if written is None else shown(written)}",
             fix=f"{_CHECK}=true in /etc/ecs/ecs.config",
-        )
-
-
-@warning(
-    "GPU175",
-    question="are no more hosts prepared than can be in service?",
-    because="a warm pool may be larger than the group, and hosts above MaxSize are paid for and never used; those that "
-    "always run are in service already",
-    source=_PUT,
-    unless=(),
-    changes="WarmPool.MinSize",
-)
-def within_group(pool: Pool) -> Problems:
-    warm, most = pool.group.warm_pool, pool.max_instances
-    if warm is None or not isinstance(most, int):
-        return
-    always = known(pool.min_instances)
-    besides = f" besides the {always} that always run" if always else ""
-    for name, size, useful, others in (
-        ("MinSize of the warm pool", warm.min_size, most - always, besides),
-        ("MaxGroupPreparedCapacity", warm.max_prepared, most, ""),
-    ):
-        if isinstance(size, int) and size > useful:
-            yield Problem(
-                property_name=name,
-                value=size,
-                message=Text(Word(name), f" is {size}, and at most {useful} hosts are ever in service{others}"),
-                allowed=f"1 to {useful}" if useful > 0 else Word("no warm pool"),
-                fix=Text(
-                    *((f"{useful} or less",) if useful > 0 else ("remove ", Word("the warm pool"))),
-                    ", or raise ",
-                    Word("MaxSize"),
-                ),
-            )
-            return
-
-
-@warning(
-    "GPU177",
-    question="is every warm pool on a group outside a Capacity Block?",
-    because="hosts of a Capacity Block start and end with it; a warm pool starts hosts with the stack, perhaps before "
-    "the block, and keeps its MinSize when a schedule empties the group for the end of the block",
-    source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/launch-template-capacity-blocks.html",
-)
-def outside_blocks(pool: Pool) -> Problems:
-    if pool.group.warm_pool is not None and pool.bought.option is PurchaseOption.CAPACITY_BLOCK:
-        yield Problem(
-            property_name="WarmPool",
-            message="the hosts run in a Capacity Block, and a warm pool starts hosts outside the schedule of the block",
-            fix="remove the warm pool",
         )
 
 

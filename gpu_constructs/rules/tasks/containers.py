@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from gpu_constructs.errors import brief, shown
 from gpu_constructs.facts import InstanceType
 from gpu_constructs.facts.aws_limits import (
     CPU_UNITS_PER_VCPU,
-    MIN_CONTAINER_MEMORY_MIB,
-    MIN_JOB_MEMORY_MIB,
     SPOT_NOTICE_SECONDS,
 )
-from gpu_constructs.fleet import PARTLY_SPOT, Container, Scheduler, Task, Unknown, known
+from gpu_constructs.fleet import PARTLY_SPOT, Container, Scheduler, Task, Unknown
 from gpu_constructs.placement import cpu_units, demand_of
 from gpu_constructs.placement.route import Route
 from gpu_constructs.rules.context import Context
-from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES, asks_for_accelerator
+from gpu_constructs.rules.evidence.accelerated import MANAGED_INSTANCES, asks_for_accelerator, is_accelerated
 from gpu_constructs.rules.evidence.fixes import with_container
-from gpu_constructs.rules.finding import Way, either, one_way
+from gpu_constructs.rules.finding import Way, either
 from gpu_constructs.rules.rule import Problem, Problems, error, info, warning
 from gpu_constructs.rules.tasks.requests import RIGHT_FORM
 from gpu_constructs.rules.words import Text, Word
@@ -30,7 +28,6 @@ _VISIBLE = "NVIDIA_VISIBLE_DEVICES"
 # `void` leaves the container alone, which is what a task without GPUs gets anyway.
 _HIDING = frozenset({"", "void", "none"})
 _OF_A_DAEMON = "nvidia as the default Docker runtime of its hosts; a GPU that a daemon asks for is lost to other tasks"
-_CONTAINER = "https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ContainerDefinition.html"
 _GPUS = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-gpu.html"
 _USUAL_MIB = (8192, 2048, 512)  # examples, tried in order
 _LEAST_FOR_CUDA_MIB = 128
@@ -40,43 +37,12 @@ _MONITORS = ("dcgm", "exporter", "nvidia-smi")
 _PLENTY_FOR_A_GPU = 4  # vCPUs of the host for each GPU
 
 
-@error(
-    "GPU036",
-    question="does every container have memory, and do CPU and memory match each other and those of the task?",
-    because="without a memory value of the task, each container must have memory or memoryReservation, and not 0; it "
-    f"reserves no more than its limit, which is at least {MIN_CONTAINER_MEMORY_MIB} MiB, and all containers together "
-    "have no more CPU and memory than their task; ECS or Docker refuses other sizes",
-    softer=f"where AWS Batch, which takes {MIN_JOB_MEMORY_MIB} MiB, accepts what Docker refuses",
-    source=_CONTAINER,
-    changes="Memory",
-)
-def sizes(task: Task) -> Problems:
-    needs_memory = task.scheduler is Scheduler.ECS and task.memory_limit_mib is None and not task.is_part
-    for container in task.containers:
-        if needs_memory and not container.memory_limit_mib and not container.memory_reservation_mib:
-            yield _no_memory(task, container)
-        yield from _sizes(task, container)
-    # ECS ignores the CPU and memory of a Windows task.
-    if demand_of(task).windows:
-        return
-    for name, unit, limit, total in (
-        ("Cpu", " CPU units", task.cpu_limit, sum(known(each.cpu) for each in task.containers)),
-        ("Memory", " MiB", task.memory_limit_mib, sum(known(each.memory_mib) for each in task.containers)),
-    ):
-        if isinstance(limit, int) and total > limit:
-            yield Problem(
-                message=f"the containers of {task.name} ask for {total}{unit} together, and the task has {limit}",
-                fix=f"{name} of the task at least {total}, or no {name} of the task, or less in the containers",
-            )
-
-
 @warning(
     "GPU312",
     question="does a GPU container have enough memory to start CUDA?",
     because="a container is stopped above its Memory, and a program first loads the libraries of CUDA into it, 1.9 GB "
     f"in a test of PyTorch (a heuristic: a limit below {_LEAST_FOR_CUDA_MIB} MiB is reported)",
     source="https://github.com/pytorch/pytorch/issues/12873",
-    unless=("GPU036",),
 )
 def memory_for_cuda(task: Task) -> Problems:
     for container in task.containers:
@@ -253,75 +219,33 @@ def stop_in_time(context: Context) -> Problems:
                 )
 
 
-def _no_memory(task: Task, container: Container) -> Problem:
-    return Problem(
-        container=container,
-        message=Text(
-            f"container {container.name} has no memory: neither ",
-            Word("Memory"),
-            " nor ",
-            Word("MemoryReservation"),
-            ", and the task has none either",
-        ),
-        fix=Text(Word("Memory"), ", in MiB"),
-        ways=(tuple(_with_memory(task, container, each) for each in _USUAL_MIB),),
-        property_name="Memory",
-        one_value=True,
-    )
-
-
 def _with_memory(task: Task, container: Container, mib: int) -> Way:
     larger = replace(container, memory_limit_mib=mib, memory_reservation_mib=None)
     return Way(text=Text(Word("Memory"), f" of {mib}, in MiB"), things=(with_container(task, container, larger),))
 
 
-def _of_gib(task: Task, container: Container, name: str, gib: int) -> Callable[[], Task]:
-    mib = gib * 1024
-    is_limit = name == "Memory"
-    new = replace(container, memory_limit_mib=mib) if is_limit else replace(container, memory_reservation_mib=mib)
-    return with_container(task, container, new)
-
-
-def _sizes(task: Task, container: Container) -> Problems:
-    limit, kept = container.memory_limit_mib, container.memory_reservation_mib
-    is_job = task.scheduler is Scheduler.BATCH
-    of_batch = f", and AWS Batch no less than {MIN_JOB_MEMORY_MIB}" if is_job else ""
-    for name, size in (("Memory", limit), ("MemoryReservation", kept)):
-        if isinstance(size, int) and 0 < size < MIN_CONTAINER_MEMORY_MIB:
-            yield Problem(
-                container=container,
-                message=Text(
-                    Word(f"container {container.name}"),
-                    f" has {size} MiB (",
-                    Word(name),
-                    f"); Docker takes no less than {MIN_CONTAINER_MEMORY_MIB} MiB{of_batch}",
-                ),
-                is_certain=not is_job or size < MIN_JOB_MEMORY_MIB,
-                fix=Text(Word(name), " in MiB"),
-                ways=one_way(
-                    Text(Word(name), f" in MiB: {size} GiB are {size * 1024}"), _of_gib(task, container, name, size)
-                ),
-                property_name=name,
-                value=size,
-                allowed=f"{MIN_CONTAINER_MEMORY_MIB} or more",
-                one_value=True,
-            )
-    if isinstance(limit, int) and isinstance(kept, int) and 0 < limit < kept:
-        yield Problem(
-            container=container,
-            message=Text(
-                Word(f"container {container.name}"),
-                f" reserves {kept} MiB (",
-                Word("MemoryReservation"),
-                f") and is stopped above {limit} MiB (",
-                Word("Memory"),
-                ")",
-            ),
-            fix=Text(Word("Memory"), f" of {kept} or more, or ", Word("MemoryReservation"), f" of {limit} or less"),
-            property_name="MemoryReservation",
-            value=kept,
-            allowed=f"up to {limit}",
-        )
+@error(
+    "GPU127",
+    question="does a container that waits for another one to be healthy ever start?",
+    because="the agent knows the health of a container only by the health check in the task definition, not by that of "
+    "its image, so that what waits for HEALTHY never starts without one",
+    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_ContainerDependency.html",
+    changes="ContainerDefinitions",
+)
+def becomes_healthy(task: Task) -> Problems:
+    others = {each.name: each for each in task.containers if is_accelerated(task) and task.scheduler is Scheduler.ECS}
+    for container in others.values():
+        for each in container.relations.depends_on:
+            other = others.get(each.container)
+            if other is not None and each.condition == "HEALTHY" and other.has_health_check is False:
+                yield Problem(
+                    container=other,
+                    property_name="HealthCheck",
+                    message=f"container {brief(container.name)} of {task.name} waits until container "
+                    f"{brief(other.name)} is HEALTHY, and {brief(other.name)} has no health check, so that it never "
+                    "starts; a health check of the image does not count",
+                    fix=f"a HealthCheck for {brief(other.name)}, or the condition START",
+                )
 
 
 def _monitors(container: Container) -> bool:

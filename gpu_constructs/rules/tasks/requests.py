@@ -22,7 +22,7 @@ from gpu_constructs.fleet.keys import plain
 from gpu_constructs.rules.evidence.accelerated import and_where_submitted, is_gpu
 from gpu_constructs.rules.evidence.fixes import with_container
 from gpu_constructs.rules.finding import Ways, first_of, one_way
-from gpu_constructs.rules.rule import Problem, Problems, error, warning
+from gpu_constructs.rules.rule import Problem, Problems, error
 from gpu_constructs.rules.words import Text, Word, and_list, with_verb
 
 RIGHT_FORM = '"ResourceRequirements": [{"Type": "GPU", "Value": "1"}]'
@@ -159,28 +159,6 @@ def one_option(task: Task) -> Problems:
             fix="a task definition for each",
             property_name=_ENTRIES,
         )
-
-
-@warning(
-    "GPU024",
-    question="does each container have at most one entry for GPUs?",
-    because="no page says whether ECS adds up two entries, takes one of them or refuses the task definition",
-    source="UNCONFIRMED: API_ResourceRequirement says nothing of a type that is listed twice",
-    changes=_ENTRIES,
-)
-def one_entry(task: Task) -> Problems:
-    for container in task.containers:
-        entries = container.gpu_requirements
-        if len(entries) > 1:
-            values = [each.value for each in entries if each.value is not None]
-            asked = f" ({and_list(values)})" if values else ""
-            numbers = [each.whole for each in entries if each.whole]
-            yield Problem(
-                container=container,
-                message=f"container {container.name} has {len(entries)} entries of type GPU{asked}; whether ECS adds "
-                "them up is not documented",
-                fix=f'one entry: {{"Type": "GPU", "Value": "{sum(numbers)}"}}' if numbers else "one entry",
-            )
 
 
 def _of_batch(task: Task, container: Container, each: ResourceRequirement, what: str) -> Problem:

@@ -6,58 +6,13 @@ from collections.abc import Iterator
 
 from gpu_constructs.errors import brief
 from gpu_constructs.facts import OperatingSystem
-from gpu_constructs.fleet import EfsVolume, HostAction, Pool, Task
+from gpu_constructs.fleet import EfsVolume, HostAction, Pool
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.rule import Problem, error
 from gpu_constructs.rules.words import and_list
 
 _ON = "ENABLED"
 _SETTING = "EFSVolumeConfiguration"
-
-
-@error(
-    "GPU237",
-    question="is a file system of EFS mounted with settings that go together, and with its policy?",
-    because="through an access point the root directory is that of the access point, and an access point or the task "
-    "role is only used with encryption in transit, so that the task definition is refused; a file system with a policy "
-    "admits only clients that it allows; without IAM a client has no role, so that the mount is denied and the task or "
-    "job does not start",
-    softer="where the policy of the file system alone speaks against the mount",
-    source="https://docs.aws.amazon.com/AmazonECS/latest/APIReference/API_EFSAuthorizationConfig.html",
-)
-def together(task: Task) -> Iterator[Problem]:
-    for volume in task.efs_volumes:
-        directory = volume.root_directory
-        if volume.access_point is not None and isinstance(directory, str) and directory not in {"", "/"}:
-            yield Problem(
-                message=f"volume {brief(volume.name)} of {task.name} is mounted through an access point, which has its "
-                f"own root directory, and RootDirectory is {brief(directory)}",
-                fix="leave RootDirectory out, or the access point",
-                property_name=f"{_SETTING}.RootDirectory",
-                value=directory,
-                allowed="/, or nothing",
-                origin=volume.origin,
-            )
-        why = _wants_encryption(volume)
-        if why and volume.transit_encryption in {None, "DISABLED"}:
-            yield Problem(
-                message=f"volume {brief(volume.name)} of {task.name} is mounted {why}, without encryption in transit",
-                fix="TransitEncryption: ENABLED",
-                property_name=f"{_SETTING}.TransitEncryption",
-                value=volume.transit_encryption,
-                allowed=_ON,
-                origin=volume.origin,
-            )
-        # https://docs.aws.amazon.com/efs/latest/ug/iam-access-control-nfs-efs.html
-        if volume.wants_iam and task.wants_gpu and volume.iam in {None, "DISABLED"}:
-            yield Problem(
-                message=f"{task.name} mounts {brief(volume.name)} without IAM, and the policy of the file system lets "
-                "no such client mount it",
-                fix="TransitEncryption: ENABLED, IAM: ENABLED in its AuthorizationConfig, and a role that may mount it",
-                property_name="AuthorizationConfig",
-                origin=volume.origin,
-                is_certain=False,
-            )
 
 
 @error(

@@ -152,17 +152,6 @@ def test_trainings_are_read_back_as_they_were_built_and_nothing_is_found(
     assert [each.severity for each in report_in([directory]).findings if each.severity is not Severity.INFO] == []
 
 
-def test_a_file_system_with_grants_is_mounted_with_the_job_role(site: Site) -> None:
-    files = efs.FileSystem(site.stack, "Files", vpc=site.vpc, encrypted=True)
-    made = hosts(site)
-    files.connections.allow_default_port_from(made.hosts.security_group)
-    files.grant_root_access(train(site, made, volumes=[of(files, with_role=False)]).job_role)
-    found = [
-        each.rule for each in report_in([site.app.synth().directory]).findings if each.severity is not Severity.INFO
-    ]
-    assert found == ["GPU237"]
-
-
 def test_hosts_with_efa_are_in_the_default_group_which_cdk_may_have_emptied(site: Site) -> None:
     vpc = ec2.Vpc(site.stack, "Restricted", max_azs=1, restrict_default_security_group=True)
     choice = CapacityChoice("Hosts", instance_types=["p5.48xlarge"], max_instances=4, network=HostNetwork.efa())

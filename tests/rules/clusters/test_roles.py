@@ -10,7 +10,6 @@ from gpu_constructs.fleet import UNKNOWN
 from gpu_constructs.rules import check
 from gpu_constructs.rules.clusters.roles import may_start_managed_instances
 from gpu_constructs.template import files_of
-from tests.reports import of_part
 from tests.template.resources.declared import declared, joined
 
 AWS_POLICY = "arn:aws:iam::aws:policy/AmazonECSInfrastructureRolePolicyForManagedInstances"
@@ -113,24 +112,3 @@ ALLOWED = {"Effect": "Allow", "Principal": {"Service": "ecs.amazonaws.com"}, "Ac
 )
 def test_every_statement_of_a_trust_policy_counts(statements: list[Any], expected: Any) -> None:
     assert trusted(*statements) is (expected is not False)
-
-
-@pytest.mark.parametrize(
-    ("on", "role", "is_refused"),
-    [("true", "null", True), ("true", "arn", False), ("false", "null", False), ("!Ref On", "null", False)],
-)
-def test_ecs_exec_needs_a_task_role(on: str, role: str, is_refused: bool) -> None:
-    task = f"  Task: {{Properties: {{TaskRoleArn: {role}}}}}\n"
-    service = f"  Service: {{Properties: {{EnableExecuteCommand: {on}}}}}\n"
-    assert bool(of_part("GPU258", f"Resources:\n{task}{service}")) is is_refused
-
-
-@pytest.mark.parametrize(
-    ("of_rule", "of_target", "is_refused"),
-    [("", "", True), ("RoleArn: arn, ", "", False), ("", "RoleArn: arn, ", False), ("", "RoleArn: !Ref Role, ", False)],
-)
-def test_eventbridge_runs_nothing_without_a_role(of_rule: str, of_target: str, is_refused: bool) -> None:
-    parameters = "EcsParameters: {TaskDefinitionArn: !Ref Task}"
-    targets = f"[{{Id: a, Arn: x, RoleArn: y}}, {{Id: b, Arn: !GetAtt Cluster.Arn, {of_target}{parameters}}}]"
-    rule = f"  Nightly: {{Type: AWS::Events::Rule, Properties: {{{of_rule}Targets: {targets}}}}}\n"
-    assert bool(of_part("GPU300", f"Resources:\n{rule}")) is is_refused

@@ -64,49 +64,11 @@ def test_a_service_that_may_come_before_its_providers_is_a_warning(properties: s
     assert of_part("GPU259", part.replace("[]", "Association", 1)) == []
 
 
-def _connected(mapping: str, *, ports: str = "[{PortName: http}]", on: str = "true", mode: str = "bridge") -> str:
-    connect = f"{{Enabled: {on}, Namespace: x, Services: {ports}}}"
-    container = f"{{Name: vllm, Image: x, Memory: 8192, PortMappings: [{mapping}]}}"
-    return (
-        "Resources:\n"
-        f"  Task: {{Properties: {{NetworkMode: {mode}, ContainerDefinitions: [{container}]}}}}\n"
-        f"  Service: {{Properties: {{ServiceConnectConfiguration: {connect}}}}}\n"
-    )
-
-
-@pytest.mark.parametrize(
-    ("mapping", "on", "words"),
-    [
-        ("{ContainerPort: 8000, Name: api}", "true", "Task has api"),
-        ("{ContainerPort: 8000}", "true", "Task names none"),
-        ("{ContainerPort: 8000, Name: !Ref Name}", "true", ""),
-        ("{ContainerPort: 8000, Name: api}", "false", ""),
-        ("{ContainerPort: 8000, Name: api}", "!Ref On", ""),
-    ],
-)
-def test_service_connect_knows_ports_by_name(mapping: str, on: str, words: str) -> None:
-    found = of_part("GPU262", _connected(mapping, on=on))
-    assert [words in each.message for each in found] == [True] * bool(words)
-
-
 @pytest.mark.parametrize("on", [True, False, UNKNOWN])
 def test_managed_instances_have_no_service_connect(on: Any) -> None:
     for pool, is_refused in ((managed_pool("g6.xlarge"), on is True), (a_pool("g6.xlarge"), False)):
         found = said(room_for_the_proxy, running_on(pool, service_connect=on))
         assert any("Managed Instances" in each.message for each in found) is is_refused
-
-
-@pytest.mark.parametrize(
-    ("others", "is_refused"),
-    [
-        ("", True),
-        ("  Cluster: {Properties: {ServiceConnectDefaults: {Namespace: chat}}}\n", False),
-        ("      Cluster: production\n", False),
-    ],
-)
-def test_service_connect_has_a_namespace(others: str, is_refused: bool) -> None:
-    part = "Resources:\n  Service:\n    Properties:\n      ServiceConnectConfiguration: {Enabled: true}\n"
-    assert any("names a namespace" in each.message for each in of_part("GPU262", part + others)) is is_refused
 
 
 @pytest.mark.parametrize(

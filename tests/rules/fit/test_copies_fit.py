@@ -157,7 +157,7 @@ def found(workload: Workload) -> list[Finding]:
         ),
         pytest.param(
             service(task(ports=(8080, 8080)), pool()),
-            "GPU086",
+            "GPU084",
             ["c0 and c1 of chat take host port 8080/tcp more than once", "another host port"],
             id="a port twice",
         ),

@@ -31,5 +31,5 @@ def taking(*ports: tuple[int, str], name: str = "main") -> Container:
 )
 def test_a_port_that_is_taken_twice_is_an_error(task: Task, words: str) -> None:
     finding = only(ports_once, fleet_of(task))
-    assert (finding.rule, finding.severity) == ("GPU086", Severity.ERROR)
+    assert (finding.rule, finding.severity) == ("GPU084", Severity.ERROR)
     assert words in finding.message

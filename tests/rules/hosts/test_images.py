@@ -76,7 +76,6 @@ def test_some_types_that_the_image_cannot_drive_are_a_warning(
     ("types", "image_name", "rule", "fix"),
     [
         (("c7i.large", "c7g.large"), "al2023", "GPU052", "leave c7g.large out"),
-        (("g5.xlarge", "c5.large"), "al2023-gpu", "GPU288", "leave c5.large out"),
         (("g5.xlarge", "g6f.large"), "al2-gpu", "GPU117", "leave g6f.large out, or image al2023-gpu"),
     ],
 )

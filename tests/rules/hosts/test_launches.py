@@ -15,18 +15,6 @@ from tests.rules.given import GPU_TASK, a_pool, of_image, running_on, said
 
 @pytest.mark.parametrize(
     ("properties", "expected"),
-    [
-        ({"Template": {"LaunchTemplateData": {"InstanceType": None}}}, ["error"]),
-        ({"Hosts": {"LaunchTemplate": {"LaunchTemplateId": "lt-1", "Version": "1"}}}, []),
-    ],
-)
-def test_a_group_has_an_image_and_a_type(properties: dict[str, Any], expected: list[str]) -> None:
-    subnets = {"VPCZoneIdentifier": ["subnet-1"]}
-    assert severities("GPU266", {**properties, "Hosts": {**subnets, **properties.get("Hosts", {})}}) == expected
-
-
-@pytest.mark.parametrize(
-    ("properties", "expected"),
     [({}, ["warning"]), ({"Hosts": {"MaxSize": 1}}, [])],
 )
 def test_a_cluster_placement_group_is_in_one_zone(properties: dict[str, Any], expected: list[str]) -> None:

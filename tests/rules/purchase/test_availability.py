@@ -26,8 +26,7 @@ from gpu_constructs.rules.purchase.availability import (
     offered_here,
     one_block,
     quotas,
-    sold_as_block,
-    sold_as_spot,
+    sold_so,
     spot_that_lasts,
 )
 from tests.rules.given import a_pool, asked
@@ -89,7 +88,7 @@ def test_what_is_not_here_is_no_value_of_the_deploy(changes: dict[str, Any], mes
     assert fix in found["GPU005"].fix
 
 
-HOW_SOLD = (sold_as_spot, spot_that_lasts, sold_as_block, one_block)
+HOW_SOLD = (sold_so, spot_that_lasts, one_block)
 
 
 @pytest.mark.parametrize(

@@ -27,14 +27,13 @@ from gpu_constructs.rules.purchase import reservations
 from gpu_constructs.rules.purchase.availability import (
     block_is_not_over,
     one_block,
-    sold_as_block,
-    sold_as_spot,
+    sold_so,
     spot_that_lasts,
 )
 from gpu_constructs.testing import gpus
 from tests.rules.given import a_pool, asked, running_on, said
 
-HOW_SOLD = (sold_as_spot, spot_that_lasts, sold_as_block, one_block)
+HOW_SOLD = (sold_so, spot_that_lasts, one_block)
 RESERVATIONS = rules_of(reservations)
 
 NAMED = Reservation(id="cr-0123456789abcdef0", instances=2)
@@ -112,7 +111,7 @@ BLOCK_POLICY = Distribution(template_option=PurchaseOption.CAPACITY_BLOCK)
         ),
         ("GPU166", Severity.WARNING, a_pool(purchase=PurchaseOption.SPOT, reservation=ONLY), "the hosts are Spot"),
         ("GPU165", Severity.WARNING, block(managed_termination_protection=True), "keeps hosts with tasks"),
-        ("GPU253", Severity.WARNING, a_pool(reservation=FIRST, placement_group=True), "was not made in the placement"),
+        ("GPU162", Severity.WARNING, a_pool(reservation=FIRST, placement_group=True), "was not made in the placement"),
     ],
 )
 def test_what_keeps_reserved_hosts_from_coming_or_going_is_found(

@@ -10,8 +10,7 @@ import pytest
 from gpu_constructs.fleet import PoolKind
 from gpu_constructs.rules import Severity, rules_of
 from gpu_constructs.rules.scaling import managed_scaling
-from gpu_constructs.rules.scaling.managed_scaling import protection_works
-from tests.rules.given import a_pool, asked, only, running_on, said
+from tests.rules.given import a_pool, asked, running_on
 
 RULES = rules_of(managed_scaling)
 
@@ -46,28 +45,3 @@ def test_an_empty_pool_that_no_service_waits_for_is_fine() -> None:
     pool = a_pool(managed_scaling=False)
     assert asked(RULES, pool) == {}
     assert asked(RULES, running_on(pool, desired_count=0)) == {}
-
-
-@pytest.mark.parametrize(
-    ("changes", "severity", "words"),
-    [
-        ({"managed_scaling": False}, Severity.WARNING, "managed scaling is off"),
-        ({"managed_scaling": False, "scale_in_protection": False}, Severity.WARNING, "managed scaling is off"),
-        ({"scale_in_protection": False}, Severity.ERROR, "does not protect new hosts from scale-in"),
-    ],
-)
-def test_protection_that_does_not_work(changes: dict[str, Any], severity: Severity, words: str) -> None:
-    finding = only(protection_works, a_pool(managed_termination_protection=True, **changes))
-    assert finding.severity is severity
-    assert words in finding.message
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"managed_termination_protection": True},
-        {"managed_termination_protection": True, "managed_scaling": False, "kind": PoolKind.BATCH},
-    ],
-)
-def test_protection_that_works_or_is_off_is_silent(changes: dict[str, Any]) -> None:
-    assert said(protection_works, a_pool(**changes)) == []

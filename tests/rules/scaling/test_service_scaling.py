@@ -10,7 +10,6 @@ from gpu_constructs.fleet import UNKNOWN, ServiceScaling
 from gpu_constructs.rules import rules_of
 from gpu_constructs.rules.scaling import service_scaling
 from gpu_constructs.rules.scaling.service_scaling import numbers_are_left
-from tests.reports import of_part
 from tests.rules.given import a_pool, only, running_on, said
 
 RULES = rules_of(service_scaling)
@@ -29,9 +28,6 @@ def found(scaling: dict[str, Any] | None, **workload: Any) -> list[str]:
     [
         ({"least": 0, "by": (REQUESTS, CPU)}, ["GPU211"]),
         ({"least": 0}, []),
-        ({"least": 5}, ["GPU212"]),
-        ({"scheduled": ((6, 2),)}, ["GPU212"]),
-        ({"scheduled": ((5, 8), (0, 0), (None, None), (UNKNOWN, 0), (5, UNKNOWN))}, []),
     ],
 )
 def test_what_is_asked_of_a_scaled_service(scaling: dict[str, Any], rules: list[str]) -> None:
@@ -48,22 +44,3 @@ def test_nothing_but_managed_scaling_sets_the_number_of_hosts() -> None:
     in_order: list[dict[str, Any]] = [{"desired_instances": 0}, {"desired_instances": UNKNOWN}]
     for fine in (*in_order, {"desired_instances": 2, "has_provider": False}):
         assert said(numbers_are_left, running_on(a_pool(**fine))) == []
-
-
-@pytest.mark.parametrize(
-    ("resource_id", "count"),
-    [
-        ("!Sub 'service/${Service.Name}'", 1),
-        ("service/chat", 1),
-        ("!Sub '${Cluster}/${Service.Name}'", 1),
-        ("!Sub 'service/${Cluster.Arn}/${Service.Name}'", 1),
-        ("!Select [5, !Split [':', !Ref Service]]", 0),
-    ],
-)
-def test_what_scales_a_service_names_its_cluster(resource_id: str, count: int) -> None:
-    part = (
-        "Parameters: {Scaled: {Type: String}}\nResources:\n"
-        "  Service: {Properties: {ServiceName: chat}}\n"
-        f"  Scaling: {{Properties: {{ResourceId: {resource_id}}}}}\n"
-    )
-    assert len(of_part("GPU212", part)) == count

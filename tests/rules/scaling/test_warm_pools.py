@@ -70,28 +70,6 @@ def test_hosts_that_go_back_are_a_warning() -> None:
     assert "ECS does not support" in found["GPU170"].message
 
 
-def test_hosts_that_always_run_need_no_prepared_ones() -> None:
-    found = asked(RULES, _warm(warm=WarmPool(min_size=4), min_instances=4))
-    assert "at most 0 hosts are ever in service besides the 4 that always run" in found["GPU175"].message
-    assert asked(RULES, _warm(warm=WarmPool(min_size=2), min_instances=2)) == {}
-
-
-@pytest.mark.parametrize(
-    ("warm", "words"),
-    [
-        (WarmPool(min_size=5), "MinSize of the warm pool is 5, and at most 4"),
-        (WarmPool(max_prepared=9), "MaxGroupPreparedCapacity is 9"),
-        (WarmPool(min_size=5, max_prepared=9), "MinSize of the warm pool is 5"),
-    ],
-)
-def test_more_hosts_than_can_be_in_service_are_a_warning(warm: WarmPool, words: str) -> None:
-    found = asked(RULES, _warm(warm=warm))
-    assert list(found) == ["GPU175"]
-    assert words in found["GPU175"].message
-    assert asked(RULES, _warm(warm=warm, max_instances=9)) == {}
-    assert asked(RULES, _warm(warm=warm, max_instances=UNKNOWN)) == {}
-
-
 def test_hosts_with_accelerators_do_not_hibernate() -> None:
     found = asked(RULES, _warm(warm=WarmPool(state="Hibernated", min_size=1)))
     assert (list(found), found["GPU170"].severity) == (["GPU170"], Severity.ERROR)

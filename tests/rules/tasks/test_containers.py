@@ -7,14 +7,12 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Container, Fleet, PurchaseOption, Scheduler, Task, Unknown, Workload
-from gpu_constructs.rules import Severity
+from gpu_constructs.fleet import UNKNOWN, Container, Fleet, PurchaseOption, Task, Unknown, Workload
 from gpu_constructs.rules.tasks.containers import (
     asked_of_ecs,
     left_to_ecs,
     memory_for_cuda,
     shared_memory,
-    sizes,
     stop_in_time,
 )
 from tests.rules.given import a_pool, container, fleet_of, gpu, only, running_on, said, task_of
@@ -22,46 +20,11 @@ from tests.rules.given import a_pool, container, fleet_of, gpu, only, running_on
 BARE = Container(name="main")
 
 
-@pytest.mark.parametrize(
-    "without",
-    [BARE, replace(BARE, memory_limit_mib=0), replace(BARE, memory_limit_mib=0, memory_reservation_mib=0)],
-)
-def test_a_container_without_memory_is_an_error(without: Container) -> None:
-    finding = only(sizes, fleet_of(task_of(without)))
-    assert finding.rule == "GPU036"
-    assert "container main has no memory" in finding.message
-
-
-@pytest.mark.parametrize(("mib", "severity"), [(3, Severity.ERROR), (4, Severity.WARNING)])
-def test_a_job_of_four_mib_is_taken_by_batch_and_not_by_docker(mib: int, severity: Severity) -> None:
-    job = replace(task_of(replace(BARE, memory_limit_mib=mib)), scheduler=Scheduler.BATCH)
-    finding = only(sizes, fleet_of(job))
-    assert finding.severity is severity
-    assert "Docker takes no less than 6 MiB, and AWS Batch no less than 4" in finding.message
-
-
 def test_a_daemon_is_told_of_the_default_runtime() -> None:
     task = task_of(replace(container(), environment=(("NVIDIA_VISIBLE_DEVICES", "all"),)))
     daemon = Workload(name="exporter", task=task, daemon=True)
     finding = only(asked_of_ecs, fleet_of(task, workloads=(daemon,)))
     assert finding.fix.startswith("nvidia as the default Docker runtime")
-
-
-@pytest.mark.parametrize(
-    ("task", "words"),
-    [
-        (task_of(replace(BARE, memory_reservation_mib=4)), ("has 4 MiB (MemoryReservation)", "6 MiB")),
-        (
-            replace(task_of(container(), container(name="b")), cpu_limit=1024),
-            ("2048 CPU units together", "the task has 1024"),
-        ),
-    ],
-)
-def test_sizes_that_do_not_go_together_are_errors_with_their_numbers(task: Task, words: tuple[str, ...]) -> None:
-    finding = only(sizes, fleet_of(task))
-    assert finding.rule == "GPU036"
-    for each in words:
-        assert each in f"{finding.message} {finding.fix}"
 
 
 @pytest.mark.parametrize("value", ["all", UNKNOWN])

@@ -1,4 +1,4 @@
-"""ECS Managed Instances: types, reservations, and constraints that they do not know."""
+"""ECS Managed Instances: types that they launch, and reservations."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.fleet import UNKNOWN, Fleet, Pool, PoolKind, PurchaseOption, Reservation
-from gpu_constructs.rules import Severity, rules_of
-from gpu_constructs.rules.clusters import managed_instances
-from tests.rules.given import GPU_TASK, a_pool, asked, member_of, only, running_on
+from gpu_constructs.fleet import UNKNOWN, Pool, PoolKind, PurchaseOption, Reservation
+from gpu_constructs.rules import Severity
+from gpu_constructs.rules.purchase.availability import launched
+from gpu_constructs.rules.purchase.reservations import reservations_are_used
+from tests.rules.given import a_pool, asked, only
 
-RULES = rules_of(managed_instances)
+RULES = (launched, reservations_are_used)
 
 GROUP = "arn:aws:resource-groups:us-east-1:123456789012:group/gpus"
 RESERVED = PurchaseOption.RESERVED
@@ -58,21 +59,4 @@ def test_what_managed_instances_do(good: Pool) -> None:
 @pytest.mark.parametrize("group", [GROUP, None])
 def test_reservations_that_are_avoided(group: str | None) -> None:
     avoided = Reservation(group=group, preference="RESERVATIONS_EXCLUDED")
-    assert set(asked(RULES, pool(purchase=RESERVED, reservation=avoided))) == {"GPU187"}
-
-
-def placed(expression: str, *pools: Pool) -> Fleet:
-    return running_on(*pools, task=GPU_TASK, constraints=(member_of(expression),))
-
-
-@pytest.mark.parametrize(
-    ("expression", "where"),
-    [
-        ("attribute:ecs.instance-type in [g6.xlarge] and attribute:ecs.subnet-id exists", pool()),
-        ("attribute:rack == a", a_pool()),
-        ("attribute: ==", pool()),
-        ("task:group == service:a", pool()),
-    ],
-)
-def test_constraints_that_are_supported(expression: str, where: Pool) -> None:
-    assert asked(RULES, placed(expression, where)) == {}
+    assert set(asked(RULES, pool(purchase=RESERVED, reservation=avoided))) == {"GPU166"}
