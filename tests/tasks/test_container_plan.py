@@ -58,7 +58,6 @@ REFUSED: list[Any] = [
     pytest.param(
         {"memory_mib": 16384}, DoesNotFitError, "16384 MiB asked, g6.xlarge has 16128", id="all of the memory"
     ),
-    pytest.param({"memory_mib": 4}, InvalidValueError, "6 or more", id="less than Docker's minimum"),
     pytest.param({"shared_memory_mib": 0}, InvalidValueError, "1 to 14899", id="no shared memory"),
     pytest.param({"environment": {"NVIDIA_VISIBLE_DEVICES": "all"}}, InvalidValueError, "agent", id="visible devices"),
     pytest.param({"environment": {"A": 1}}, InvalidValueError, "A expects str, got 1; fix: 'A': '1'", id="a number"),
