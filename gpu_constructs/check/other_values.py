@@ -1,7 +1,6 @@
 """What becomes of a template with the other values of its parameters?
 
-One value after the other is tried, all others as they were read, and then two together that bring nothing alone. What
-only such values bring is a warning.
+One value after the other is tried, all others as they were read. What only such values bring is a warning.
 """
 
 from __future__ import annotations
@@ -9,14 +8,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
 
 from gpu_constructs.facts.budget import READINGS, work
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import Origin
 from gpu_constructs.rules import Finding, Severity
-from gpu_constructs.rules.words import and_list, or_list
-from gpu_constructs.template import REGION, Choice, Inputs, Stacks, Weight
+from gpu_constructs.rules.words import or_list
+from gpu_constructs.template import REGION, Choice, Inputs, Stacks
 
 _STEPS_OF_RESOURCE = 200
 """To read a resource once more, and to judge what it is."""
@@ -27,60 +25,32 @@ Place = tuple[str, str, str, "str | None"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OtherValue:
-    """One more value of a parameter, for every stack that knows the same values, or of two parameters together.
+    """One more value of a parameter, for every stack that knows the same values.
 
     Attributes:
         choices: The parameter, once for each stack.
         value: The value.
-        other: The value of another parameter with which it is tried.
     """
 
     choices: tuple[Choice, ...]
     value: str
-    other: OtherValue | None = None
 
     @property
     def parameter(self) -> str:
-        """The name of the parameter, or of both."""
-        return and_list(each.choices[0].parameter for each in self.each)
-
-    @property
-    def text(self) -> str:
-        """The value, or both."""
-        return and_list(each.value for each in self.each)
+        """The name of the parameter."""
+        return self.choices[0].parameter
 
     @property
     def default(self) -> str | None:
-        """What is read where nothing is given; None where a value was unknown."""
-        defaults = [each.choices[0].default for each in self.each]
-        known = [each for each in defaults if each is not None]
-        return and_list(known) if len(known) == len(defaults) else None
-
-    @property
-    def assignment(self) -> str:
-        """The names with their values."""
-        return and_list(f"{each.choices[0].parameter}={each.value}" for each in self.each)
-
-    @property
-    def all_choices(self) -> tuple[Choice, ...]:
-        """The choices of which it is a value."""
-        return tuple(choice for each in self.each for choice in each.choices)
-
-    @property
-    def each(self) -> tuple[OtherValue, ...]:
-        """It, and the one with which it is tried."""
-        return (self,) if self.other is None else (self, self.other)
+        """What is read where nothing is given; None where that is unknown."""
+        return self.choices[0].default
 
     def read(self, inputs: Inputs, given: Mapping[str, str]) -> Stacks:
         """The stacks with this value, and with what the user gave."""
-        values = {
-            f"{choice.stack}:{choice.parameter}": each.value
-            for each in self.each
-            for choice in each.choices
-            if choice.parameter != REGION
-        }
-        region = next((each.value for each in self.each if each.choices[0].parameter == REGION), None)
-        return inputs.stacks({**given, **values}, region=region)
+        if self.parameter == REGION:
+            return inputs.stacks(given, region=self.value)
+        values = {f"{each.stack}:{each.parameter}": self.value for each in self.choices}
+        return inputs.stacks({**given, **values})
 
     def origin(self, finding: Finding) -> Origin:
         """Where the parameter is declared, in the file of a finding if it is there."""
@@ -126,47 +96,13 @@ def other_values(stacks: Stacks, given: Mapping[str, str]) -> list[OtherValue]:
     return [each for _, _, each in ranked]
 
 
-def pairs(trials: Sequence[Trial]) -> list[OtherValue]:
-    """Values of two parameters to try together: those that decide, and of which neither alone brings anything.
-
-    Args:
-        trials: What was found with each of the values alone.
-    """
-    quiet = [each.tried for each in trials if not each.new and _decides(each.tried)]
-    first = {id(each.choices): at for at, each in reversed([*enumerate(quiet)])}
-    both = [
-        replace(one, other=other)
-        for one, other in (sorted(two, key=lambda each: first[id(each.choices)]) for two in combinations(quiet, 2))
-        if one.choices is not other.choices
-    ]
-    both.sort(key=_is_apart)
-    return both
-
-
-def _is_apart(both: OtherValue) -> bool:
-    """Whether no stack has both parameters."""
-    one, *others = ({choice.stack for choice in each.choices} for each in both.each)
-    return all(one.isdisjoint(each) for each in others)
-
-
-def _decides(tried: OtherValue) -> bool:
-    return min(each.weight for each in tried.choices) is Weight.DECIDES
-
-
 def in_time(
-    stacks: Stacks, values: Sequence[OtherValue], tried: Callable[[OtherValue], Trial], already: int = 0
+    stacks: Stacks, values: Sequence[OtherValue], tried: Callable[[OtherValue], Trial]
 ) -> tuple[list[Trial], Mapping[str, int]]:
-    """What is found with the values that there is time for, and how many are left out, by parameter.
-
-    Args:
-        stacks: What was read.
-        values: Values to try, in this order.
-        tried: Tries one.
-        already: Values that were tried before.
-    """
+    """What is found with the values that there is time for, in their order, and how many are left out, by parameter."""
     steps = _STEPS_OF_RESOURCE * (len(stacks.choices) + sum(len(stack.resources) for stack in stacks.stacks))
     trials: list[Trial] = []
-    for each in values[: max(0, READINGS - already)]:
+    for each in values[:READINGS]:
         if not work().takes(steps):
             break
         trial = tried(each)
@@ -177,13 +113,7 @@ def in_time(
 
 
 def is_settled(finding: Finding, trials: Iterable[Trial], untried: Mapping[str, int]) -> bool:
-    """Whether what was not known at first is known with each value that one parameter can have.
-
-    Args:
-        finding: What says that something is not known.
-        trials: What was found with each other value.
-        untried: How many values were not tried, by parameter.
-    """
+    """Whether what a finding says is not known is known with each value that one parameter can have."""
     tried: dict[tuple[Choice, ...], list[Trial]] = {}
     for each in trials:
         tried.setdefault(each.tried.choices, []).append(each)
@@ -206,11 +136,11 @@ def warnings(trials: Iterable[Trial]) -> Iterator[tuple[Finding, Finding]]:
     for trial in trials:
         for each in trial.new:
             key = trial.tried.parameter, trial.tried.origin(each), place(each)
-            groups.setdefault(key, {}).setdefault(trial.tried.text, (trial.tried, each))
+            groups.setdefault(key, {}).setdefault(trial.tried.value, (trial.tried, each))
     for (_, origin, _), by_value in groups.items():
         (_, (tried, first)), *rest = by_value.items()
         also = f" (also with {or_list(other for other, _ in rest)})" if rest else ""
-        message = f"with {tried.assignment}{also}: {first.message}"
+        message = f"with {tried.parameter}={tried.value}{also}: {first.message}"
         warning = replace(first, severity=Severity.WARNING, message=message, origin=origin, parameter=tried.parameter)
         yield warning, first
 
@@ -246,7 +176,7 @@ class ValueTable:
     """With which values of a parameter a task, a pool or a service works.
 
     Attributes:
-        parameter: Name of the parameter, ``AWS::Region``, or both names of two.
+        parameter: Name of the parameter, or ``AWS::Region``.
         subject: Name of the thing.
         origin: Where the parameter is declared.
         verdicts: Every value that was tried, the default first.
@@ -276,16 +206,11 @@ class ValueTable:
 
 
 def tables(trials: Sequence[Trial], found: Iterable[Finding]) -> Iterator[ValueTable]:
-    """A table for each thing that does not work with every value.
-
-    Args:
-        trials: What was found with each other value.
-        found: What was found with the values of the first reading, and the warnings that other values bring.
-    """
+    """A table for each thing that does not work with every value; `found` is what the first reading brings."""
     grave = [each for each in found if each.is_grave and not each.parameter]
     made: set[tuple[tuple[Choice, ...], str]] = set()
     for trial in trials:
-        choices = trial.tried.all_choices
+        choices = trial.tried.choices
         for each in trial.new:
             if (choices, each.subject) in made:
                 continue
@@ -293,9 +218,9 @@ def tables(trials: Sequence[Trial], found: Iterable[Finding]) -> Iterator[ValueT
             default = trial.tried.default
             first = [] if default is None else [Verdict(value=default, is_default=True, finding=_of(each, grave))]
             others = [
-                Verdict(value=other.tried.text, is_default=False, finding=_of(each, other.found, other.new))
+                Verdict(value=other.tried.value, is_default=False, finding=_of(each, other.found, other.new))
                 for other in trials
-                if other.tried.all_choices == choices
+                if other.tried.choices == choices
             ]
             yield ValueTable(
                 parameter=trial.tried.parameter,

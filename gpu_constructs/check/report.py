@@ -24,7 +24,6 @@ from gpu_constructs.check.other_values import (
     in_time,
     is_settled,
     other_values,
-    pairs,
     place,
     tables,
     warnings,
@@ -328,8 +327,7 @@ def _found(
         stacks, other_values(stacks, asked.given) if callable(rules) or tuple(rules) else [], tried
     )
     kept = [each for each in found if each.rule not in _RULES_ABOUT_UNKNOWNS or not is_settled(each, trials, untried)]
-    of_both, left_out = in_time(stacks, pairs(trials), tried, already=len(trials))
-    return kept, [*trials, *of_both], {**untried, **left_out}
+    return kept, trials, untried
 
 
 def _located(finding: Finding, places: Places) -> Finding:
