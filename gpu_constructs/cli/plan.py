@@ -6,27 +6,26 @@ import argparse
 import math
 import re
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Sequence
+from itertools import chain
 
 from gpu_constructs.check.configuration import Configuration, found_configuration
-from gpu_constructs.check.planning import FleetPlan, plan
-from gpu_constructs.check.planning.in_words import BudgetVerdict, about_prices, verdict
-from gpu_constructs.check.planning.plan_difference import PlanDifference, Row, Status, difference
-from gpu_constructs.check.planning.updates import RefusedUpdate, update_of
+from gpu_constructs.check.planning import plan
+from gpu_constructs.check.planning.in_words import verdict
+from gpu_constructs.check.planning.plan_difference import difference
+from gpu_constructs.check.planning.updates import Update, update_of
 from gpu_constructs.check.report import Report
 from gpu_constructs.cli.inputs import add_inputs, reviewed
-from gpu_constructs.cli.output import (
-    Line,
-    add_format,
-    json_text,
-    pieces,
-    show,
-    width_of,
+from gpu_constructs.cli.output import add_format, json_text, show, width_of
+from gpu_constructs.cli.plan_report import (
+    budget_facts,
+    budget_lines,
+    difference_facts,
+    difference_lines,
+    facts_of,
+    lines,
 )
-from gpu_constructs.cli.plan_report import budget_facts, budget_lines, facts_of, json_report, lines, numbers_table
-from gpu_constructs.errors import InvalidValueError, __version__, brief, shown
-from gpu_constructs.facts.budget import LABEL
+from gpu_constructs.errors import InvalidValueError, __version__, shown
 
 _AMOUNT = re.compile(r"-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")  # float() takes other digits and 1_0
 
@@ -68,29 +67,21 @@ def run(arguments: argparse.Namespace) -> int:
     _require_paths(arguments)
     sides = [arguments.paths] if arguments.diff is None else [[each] for each in arguments.diff]
     results = [_read(arguments, configuration, paths) for paths in sides]
-    *old, new = [plan(each.fleet) for each in results]
-    held = None if budget is None else verdict(new, budget)
-    update = update_of(results[0].stacks, results[1].stacks) if old else None
-    written = (
-        _difference(difference(old[0], new, update), held, arguments.format) if old else _plan(new, held, arguments)
-    )
-    if isinstance(written, str):
-        sys.stdout.write(written)
-    else:
-        show(written, sys.stdout)
-    return 0 if (held is None or held.is_kept) and not (update and update.refused) else 1
-
-
-def _plan(found: FleetPlan, held: BudgetVerdict | None, arguments: argparse.Namespace) -> str | Iterator[Line]:
+    plans = [plan(each.fleet) for each in results]
+    held = None if budget is None else verdict(plans[-1], budget)
+    update = Update() if len(plans) == 1 else update_of(results[0].stacks, results[1].stacks)
     if arguments.format == "json":
-        return json_report(found, held)
-    return lines(found, width=width_of(sys.stdout), verdict=held)
-
-
-def _difference(found: PlanDifference, held: BudgetVerdict | None, form: str) -> str | Iterator[Line]:
-    if form == "json":
-        return difference_json(found, held)
-    return difference_lines(found, width=width_of(sys.stdout), verdict=held)
+        facts = facts_of(*plans) if len(plans) == 1 else difference_facts(difference(*plans), update, *plans)
+        sys.stdout.write(json_text({"version": __version__, **facts, "budget": budget_facts(held)}))
+    else:
+        width = width_of(sys.stdout)
+        told = (
+            lines(*plans, width=width)
+            if len(plans) == 1
+            else difference_lines(difference(*plans), update, plans, width=width)
+        )
+        show(chain(told, [] if held is None else budget_lines(held, width)), sys.stdout)
+    return 0 if (held is None or held.is_kept) and not update.refused else 1
 
 
 def _read(arguments: argparse.Namespace, configuration: Configuration, paths: Sequence[str]) -> Report:
@@ -116,84 +107,3 @@ def _budget(written: str | None) -> float | None:
             f"{shown(written)} is not a budget", argument="--budget", allowed="US dollars an hour, 0 or more"
         )
     return usd_per_hour
-
-
-_HEAD = ("", "old", "new", "change")
-_STYLES = {Status.ADDED: "warning", Status.REMOVED: "good", Status.CHANGED: ""}
-_SHOWN = {Status.ADDED: "{row.new}", Status.REMOVED: "{row.old}", Status.CHANGED: "{row.old} -> {row.new}"}
-_SAME = "The plan is the same."
-_REFUSED = "AWS refuses this in one deploy"
-_REPLACED = "CloudFormation replaces services"
-
-
-def difference_lines(found: PlanDifference, *, width: int, verdict: BudgetVerdict | None = None) -> Iterator[Line]:
-    """The difference as text."""
-    if found.is_empty:
-        yield [(_SAME, "good")]
-    else:
-        yield from _changes(found, width)
-    for each in found.refused:
-        yield []
-        yield [(_REFUSED, "error")]
-        for label, text in _parts(each):
-            yield from pieces(f"  {label}", text, width)
-    if found.replaced:
-        yield []
-        yield [(_REPLACED, "warning")]
-        for said in found.replaced:
-            yield from pieces("  ", said, width)
-    if verdict is not None:
-        yield []
-        yield from budget_lines(verdict, width)
-
-
-def _changes(found: PlanDifference, width: int) -> Iterator[Line]:
-    yield from numbers_table(_HEAD, [_cells(each) for each in found.totals], width)
-    for pool in found.pools:
-        yield []
-        yield [(brief(pool.name, LABEL), "title"), (f" {pool.status.value}", _STYLES[pool.status])]
-        for row in pool.rows:
-            yield from pieces(f"  {row.what}: ", _SHOWN[pool.status].format(row=row), width)
-    if found.quotas:
-        yield []
-        yield [("quotas", "title")]
-        for row in found.quotas:
-            yield from pieces("  ", f"{row.what}: {row.old} -> {row.new}", width)
-    if found.is_priced:
-        yield []
-        yield from pieces("", about_prices(found.old, found.new), width, style="aside")
-
-
-def difference_json(found: PlanDifference, verdict: BudgetVerdict | None = None) -> str:
-    """The difference as JSON, with both plans."""
-    return json_text(
-        {
-            "version": __version__,
-            "same": found.is_empty,
-            "totals": [_facts(each) for each in found.totals],
-            "pools": [
-                {"pool": each.name, "status": each.status.value, "changes": [_facts(row) for row in each.rows]}
-                for each in found.pools
-            ],
-            "quotas": [_facts(each) for each in found.quotas],
-            "refused": [{"change": each.change, **asdict(each.refusal)} for each in found.refused],
-            "replaced": found.replaced,
-            "old": facts_of(found.old),
-            "new": facts_of(found.new),
-            "budget": budget_facts(verdict),
-        }
-    )
-
-
-def _parts(refused: RefusedUpdate) -> Sequence[tuple[str, str]]:
-    of = refused.refusal
-    labels = ("", "AWS: ", "first: ", "then: ", "see ")
-    return tuple(zip(labels, (refused.change, of.answer, *of.steps, of.source), strict=True))
-
-
-def _cells(row: Row) -> tuple[str, ...]:
-    return row.what, row.old, row.new, row.change
-
-
-def _facts(row: Row) -> dict[str, str]:
-    return {"what": row.what, "old": row.old, "new": row.new, "change": row.change}

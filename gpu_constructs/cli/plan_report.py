@@ -1,74 +1,63 @@
-"""A plan for readers: as text, and as JSON, whose keys are only ever added."""
+"""A plan, and what a change does to it, for readers: as text, and as JSON, whose keys are only ever added."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 
-from gpu_constructs.check.planning.fleet_plan import UNPLANNED, FleetPlan, Level, PoolPlan, QuotaNeed
+from gpu_constructs.check.planning.fleet_plan import UNPLANNED, FleetPlan, Level, PoolPlan
 from gpu_constructs.check.planning.host_price import HOURS_A_MONTH, Usd
 from gpu_constructs.check.planning.in_words import (
-    NOT_KNOWN,
     BudgetVerdict,
     about_prices,
-    amount,
-    cost_of_level,
-    deploying,
-    idle,
-    job_start,
-    number,
+    about_quota,
     partly,
-    stand_ins,
-    stranded,
-    types_of,
-    warm_pool,
+    rows_of,
+    rows_of_level,
 )
-from gpu_constructs.cli.output import Line, json_text, pieces, table, unstyled
-from gpu_constructs.errors import __version__, brief
+from gpu_constructs.check.planning.plan_difference import PlanDifference, Status
+from gpu_constructs.check.planning.updates import Update
+from gpu_constructs.cli.output import Line, pieces, table, unstyled
+from gpu_constructs.errors import brief
 from gpu_constructs.facts.budget import LABEL
 from gpu_constructs.facts.prices import Price, dollars
 from gpu_constructs.fleet import Unknown
 from gpu_constructs.placement.reasons import listed
 
 _INDENT = 12
-_NO_FIT = "fits on none of these hosts, so no copy of it runs; gpu-constructs explain has the reasons"
+_HEAD = ("", "old", "new", "change")
+_STYLES = {Status.ADDED: "warning", Status.REMOVED: "good", Status.CHANGED: ""}
+_SHOWN = {Status.ADDED: "{row.new}", Status.REMOVED: "{row.old}", Status.CHANGED: "{row.old} -> {row.new}"}
 
 
-def lines(plan: FleetPlan, *, width: int, verdict: BudgetVerdict | None = None) -> Iterator[Line]:
+def lines(plan: FleetPlan, *, width: int) -> Iterator[Line]:
     """A plan as text."""
     if not plan.pools and not plan.unplanned:
         yield [("no hosts are defined in what was read, so nothing is planned", "warning")]
     elif plan.pools:
-        yield from _totals(plan, width)
-    for each in plan.pools:
+        columns = [rows_of_level(plan, name) for name in plan.levels]
+        rows = [[name, *(each[name] for each in columns)] for name in columns[0]]
+        yield from _numbers_table(("", *plan.levels), rows, width)
+        # What is not known is never shown as part of a sum.
+        for each in dict.fromkeys(each for name in plan.levels for each in plan.unpriced(name)):
+            yield from pieces("not counted  ", f"{brief(each.pool.name, LABEL)}: {each.why_unpriced}", width)
+    for pool in plan.pools:
         yield []
-        yield from _pool(each, width)
+        yield [(brief(pool.pool.name, LABEL), "title")]
+        for name, text in rows_of(pool).items():
+            yield from pieces(f"  {name:<{_INDENT - 2}}", text, width)
     if plan.quotas:
         yield []
         yield [("quotas", "title"), (" (vCPUs, of each account and region)", "aside")]
-        for need in plan.quotas:
-            yield from pieces(f"  {need.quota.code}  ", _quota(need), width)
+    for need in plan.quotas:
+        desired, most = partly(need.desired, need.known_desired), partly(need.maximum, need.known_maximum)
+        doubt = f"; {need.quota.doubt}" if need.quota.doubt else ""
+        text = f"{about_quota(need)}: {desired} at the desired counts, {most} at MaxSize{doubt}"
+        yield from pieces("  ", text, width)
     yield from _not_planned(plan, width)
     if plan.prices:
         yield []
         yield from pieces("", about_prices(plan), width, style="aside")
-    if verdict is not None:
-        yield []
-        yield from budget_lines(verdict, width)
-
-
-def _totals(plan: FleetPlan, width: int) -> Iterator[Line]:
-    levels = plan.levels
-    rows = [
-        ["hosts", *(partly(each.hosts, each.known_hosts) for each in levels.values())],
-        ["GPUs", *(partly(each.gpus, each.known_gpus) for each in levels.values())],
-        ["an hour", *(cost_of_level(plan, name) for name in levels)],
-        ["a month", *(cost_of_level(plan, name, hours=HOURS_A_MONTH) for name in levels)],
-    ]
-    yield from numbers_table(("", *plan.levels), rows, width)
-    # What is not known is never shown as part of a sum.
-    left_out = dict.fromkeys(each for name in plan.levels for each in plan.unpriced(name))
-    for each in left_out:
-        yield from pieces("not counted  ", f"{brief(each.pool.name, LABEL)}: {each.why_unpriced}", width)
 
 
 def _not_planned(plan: FleetPlan, width: int) -> Iterator[Line]:
@@ -82,67 +71,50 @@ def _not_planned(plan: FleetPlan, width: int) -> Iterator[Line]:
         yield from pieces("", f"not planned: {names}, because {UNPLANNED}", width)
 
 
-def _pool(each: PoolPlan, width: int) -> Iterator[Line]:
-    pool = each.pool
-    yield [(brief(pool.name, LABEL), "title")]
-    yield from pieces("  ", f"{types_of(pool)}, {pool.bought.option}, {pool.kind.value}", width)
-    for name, text in _facts_in_words(each):
-        yield from pieces(f"  {name:<{_INDENT - 2}}", text, width)
-
-
-def _facts_in_words(each: PoolPlan) -> Iterator[tuple[str, str]]:
-    levels = (each.minimum, each.desired, each.maximum)
-    low, wanted, most = (number(level.hosts) for level in levels)
-    limit = "MaxSize" if each.is_scaled else "there are"
-    short = f"; the copies need {number(each.short)} more than {limit}" if each.short else ""
-    yield "hosts", f"{low} at minimum, {wanted} at the desired counts, {most} at MaxSize{short}"
-    if any(level.gpus != 0 for level in levels):
-        low, wanted, most = (number(level.gpus) for level in levels)
-        yield "GPUs", f"{low}, {wanted}, {most}"
-    yield from _price_in_words(each)
-    for task in each.tasks:
-        yield "tasks", f"{brief(task.workload.name, LABEL)}: {number(task.copies)} on a host"
-    for start in each.starts:
-        yield "start", f"{brief(start.name, LABEL)}: {job_start(start)}"
-    for found in each.stranded:
-        yield "stranded", stranded(found)
-    if each.deployment is not None:
-        yield "deploying", deploying(each.deployment)
-    if each.misfits:
-        yield "waiting", f"{listed(each.misfits)}: {_NO_FIT}"
-    yield from _idle_in_words(each)
-
-
-def _idle_in_words(each: PoolPlan) -> Iterator[tuple[str, str]]:
-    if each.pool.group.warm_pool is not None:
-        yield "warm pool", warm_pool(each)
-    if each.idle_quarter_hour is not None:
-        yield "idle", idle(each.idle_quarter_hour)
-
-
-def _price_in_words(each: PoolPlan) -> Iterator[tuple[str, str]]:
-    if each.price.prices:
-        low, wanted, most = (amount(level.usd_per_hour) for level in (each.minimum, each.desired, each.maximum))
-        yield "an hour", f"{low}, {wanted}, {most}; one host {amount(each.price.of_one)}"
+def difference_lines(
+    found: PlanDifference, update: Update, plans: Sequence[FleetPlan], *, width: int
+) -> Iterator[Line]:
+    """What a change does, as text."""
+    if found.is_empty:
+        yield [("The plan is the same.", "good")]
     else:
-        yield "an hour", f"{NOT_KNOWN}: {each.price.unknown}"
-    if other := stand_ins(each):
-        yield "price", other
+        yield from _changes(found, width)
+        if any(each.prices for each in plans):
+            yield []
+            yield from pieces("", about_prices(*plans), width, style="aside")
+    for each in update.refused:
+        yield []
+        yield [("AWS refuses this in one deploy", "error")]
+        of = each.refusal
+        for label, text in zip(
+            ("", "AWS: ", "first: ", "then: ", "see "), (each.change, of.answer, *of.steps, of.source), strict=True
+        ):
+            yield from pieces(f"  {label}", text, width)
+    if update.replaced:
+        yield []
+        yield [("CloudFormation replaces services", "warning")]
+        for said in update.replaced:
+            yield from pieces("  ", said, width)
 
 
-def _quota(need: QuotaNeed) -> str:
-    quota = need.quota
-    doubt = f"; {quota.doubt}" if quota.doubt else ""
-    place = ", ".join(each for each in (quota.place.region, quota.place.account) if each is not None)
-    return (
-        f"{quota.way} {quota.group}{f', {place}' if place else ''}: "
-        f"{partly(need.desired, need.known_desired)} at the desired counts, "
-        f"{partly(need.maximum, need.known_maximum)} at MaxSize{doubt}"
-    )
+def _changes(found: PlanDifference, width: int) -> Iterator[Line]:
+    rows = [(each.what, each.old, each.new, each.change) for each in found.totals]
+    yield from _numbers_table(_HEAD, rows, width)
+    for pool in found.pools:
+        yield []
+        yield [(brief(pool.name, LABEL), "title"), (f" {pool.status.value}", _STYLES[pool.status])]
+        for row in pool.rows:
+            yield from pieces(f"  {row.what}: ", _SHOWN[pool.status].format(row=row), width)
+    if found.quotas:
+        yield []
+        yield [("quotas", "title")]
+        for row in found.quotas:
+            yield from pieces("  ", f"{row.what}: {row.old} -> {row.new}", width)
 
 
 def budget_lines(verdict: BudgetVerdict, width: int) -> Iterator[Line]:
     """What a plan has against a budget, as text."""
+    yield []
     for text, style in ((verdict.above, "error"), (verdict.open, "warning")):
         if text:
             yield from pieces("budget: ", text, width, style=style)
@@ -152,7 +124,7 @@ def budget_lines(verdict: BudgetVerdict, width: int) -> Iterator[Line]:
         yield from pieces("budget: ", text, width, style="good")
 
 
-def numbers_table(head: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> Iterator[Line]:
+def _numbers_table(head: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> Iterator[Line]:
     """A table of numbers on the right of their names; a list where it is too wide."""
     found = list(table(head, rows, width=width, right=head[1:]))
     if all(len(unstyled(each)) <= width for each in found):
@@ -163,14 +135,21 @@ def numbers_table(head: Sequence[str], rows: Sequence[Sequence[str]], width: int
         yield from pieces(f"{name}: ", "; ".join(values), width)
 
 
-def json_report(plan: FleetPlan, verdict: BudgetVerdict | None = None) -> str:
-    """A plan as JSON; what is not known is null.
-
-    Args:
-        plan: The plan.
-        verdict: What is to be said of a budget; None without one.
-    """
-    return json_text({"version": __version__, **facts_of(plan), "budget": budget_facts(verdict)})
+def difference_facts(found: PlanDifference, update: Update, old: FleetPlan, new: FleetPlan) -> dict[str, object]:
+    """What a change does, in values of JSON, with both plans."""
+    return {
+        "same": found.is_empty,
+        "totals": [asdict(each) for each in found.totals],
+        "pools": [
+            {"pool": each.name, "status": each.status.value, "changes": [asdict(row) for row in each.rows]}
+            for each in found.pools
+        ],
+        "quotas": [asdict(each) for each in found.quotas],
+        "refused": [{"change": each.change, **asdict(each.refusal)} for each in update.refused],
+        "replaced": update.replaced,
+        "old": facts_of(old),
+        "new": facts_of(new),
+    }
 
 
 def budget_facts(verdict: BudgetVerdict | None) -> dict[str, object] | None:
@@ -187,7 +166,7 @@ def budget_facts(verdict: BudgetVerdict | None) -> dict[str, object] | None:
 
 
 def facts_of(plan: FleetPlan) -> dict[str, object]:
-    """A plan in values of JSON."""
+    """A plan in values of JSON; what is not known is null."""
     return {
         "levels": {
             name: {
@@ -224,7 +203,7 @@ def facts_of(plan: FleetPlan) -> dict[str, object]:
 
 
 def _pool_facts(each: PoolPlan) -> dict[str, object]:
-    found = each.deployment
+    deployment = {"hosts": _json(each.deploying), "extra": _json(each.extra), "beyond_max_size": _json(each.beyond)}
     return {
         "pool": each.pool.name,
         "kind": each.pool.kind.value,
@@ -244,19 +223,8 @@ def _pool_facts(each: PoolPlan) -> dict[str, object]:
                 "workload": of.workload.name,
                 "starter": of.workload.starter.value,
                 "copies_per_host": _json(of.copies),
-                "hosts_of_one_start": None if of.hosts is None else _json(of.hosts),
             }
             for of in each.tasks
-        ],
-        "starts": [
-            {
-                "name": of.name,
-                "hosts": _json(of.hosts),
-                "usd_per_hour": _usd(of.usd_per_hour),
-                "limit_seconds": of.limit_seconds,
-                "usd_until_limit": _usd(of.usd_until_limit),
-            }
-            for of in each.starts
         ],
         "stranded": [
             {
@@ -267,17 +235,7 @@ def _pool_facts(each: PoolPlan) -> dict[str, object]:
             }
             for of in each.stranded
         ],
-        "deployment": None
-        if found is None
-        else {
-            "hosts": _json(found.hosts),
-            "extra": _json(found.extra),
-            "beyond_max_size": _json(found.beyond),
-            "stuck": list(found.stuck),
-            "too_large": list(found.too_large),
-            "interrupted": list(found.interrupted),
-        },
-        "idle_quarter_hour": _usd(each.idle_quarter_hour),
+        "deployment": None if each.deploying is None else deployment,
     }
 
 
@@ -307,5 +265,5 @@ def _usd(found: Usd | None) -> dict[str, float | None] | None:
     return {"least": None if found.least is None else round(found.least, 6), "most": round(found.most, 6)}
 
 
-def _json(value: int | Unknown) -> int | None:
+def _json(value: int | Unknown | None) -> int | None:
     return None if isinstance(value, Unknown) else value

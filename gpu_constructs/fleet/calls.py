@@ -36,7 +36,6 @@ class Step:
         task: What it runs; None where the files that were read do not define it.
         waits: Whether it waits until that ends.
         is_limited: Whether something ends it at some time: a time limit, of the state or of the whole execution.
-        limit_seconds: The time limit that is written in the state itself; None where there is none, or it is no number.
         retries: How often Step Functions starts a task again that fails.
         way_back: States that lead from its failure back to it, the last one before it last; None where there is no such
             way, or something on it may end it.
@@ -47,7 +46,6 @@ class Step:
     task: Task | None
     waits: bool = False
     is_limited: bool | Unknown = False
-    limit_seconds: float | None = None
     retries: int | Unknown = 0
     way_back: tuple[str, ...] | None = None
     origin: Origin | None = field(default=None, compare=False, repr=False)

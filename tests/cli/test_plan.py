@@ -34,9 +34,7 @@ def test_a_program_reads_hosts_prices_and_quotas(tmp_path: Path, capsys: pytest.
     (pool,) = facts["pools"]
     assert pool["prices"][0]["recorded"] == "2026-07-20"
     assert (pool["desired"]["hosts"], pool["deployment"]["hosts"]) == (1, 2)
-    assert pool["tasks"] == [
-        {"workload": "Service", "starter": "service", "copies_per_host": 1, "hosts_of_one_start": None}
-    ]
+    assert pool["tasks"] == [{"workload": "Service", "starter": "service", "copies_per_host": 1}]
     assert [(each["code"], each["maximum_vcpus"]) for each in facts["quotas"]] == [("L-DB2E81BA", 16)]
     assert facts["budget"] is None
 
@@ -50,7 +48,7 @@ def test_people_read_the_same_in_80_columns(
     assert max(map(len, output.splitlines())) <= 80
     assert "hosts          0        1          4" in output
     assert "a month    $0.00  $587.50  $2,350.02" in output
-    assert "  L-DB2E81BA  on-demand G/VT: 4 at the desired counts, 16 at MaxSize" in output
+    assert "  L-DB2E81BA (on-demand G/VT): 4 at the desired counts, 16 at MaxSize" in output
     assert "the prices of us-east-1 stand in" in output
 
 
@@ -107,7 +105,7 @@ def test_a_difference_is_hosts_costs_and_quotas(tmp_path: Path, capsys: pytest.C
     output = capsys.readouterr().out
     assert re.search(r"hosts at MaxSize +4 +6 +\+2\n", output)
     assert re.search(r"a month at MaxSize +\$2,350.02 +\$3,525.02 +\+\$1,175.01\n", output)
-    assert "Provider changed\n  hosts at MaxSize: 4 -> 6\n  an hour at MaxSize: $3.22 -> $4.83\n" in output
+    assert "Provider changed\n  hosts: 0 at minimum, 1 at the desired counts, 4 at MaxSize -> 0 at minimum," in output
     assert "L-DB2E81BA (on-demand G/VT), vCPUs at MaxSize: 16 -> 24" in output
 
 
@@ -123,7 +121,7 @@ def test_a_pool_that_comes_or_goes_is_shown_as_it_is(tmp_path: Path, capsys: pyt
     sides = written(less, tmp_path / "less.json"), written(template(), tmp_path / "more.json")
     for old, new, status in ((*sides, "added"), (*reversed(sides), "removed")):
         assert main(["plan", "--diff", old, new]) == 0
-        assert f"Provider {status}\n  instance types: g6.xlarge\n" in capsys.readouterr().out
+        assert f"Provider {status}\n  types: g6.xlarge, on-demand, Auto Scaling group\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("form", ["text", "json"])

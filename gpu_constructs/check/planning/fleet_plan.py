@@ -1,19 +1,17 @@
 """The plan of a fleet: hosts of each pool, what they cost, what they need of the account's quotas.
 
 It counts hosts of which a packing was found (`gpu_constructs.placement.prove`). Jobs are not among the copies that run
-all the time: what one start of them takes is said by itself. Service auto scaling keeps its minimum of copies at least,
+all the time. Service auto scaling keeps its minimum of copies at least,
 and that stands for a desired count that nothing else says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
-from gpu_constructs.check.planning.deployment import Deployment, deployment_of, while_deploying, with_least_copies
 from gpu_constructs.check.planning.host_price import (
     HostPrice,
-    Start,
-    Starts,
     Usd,
     host_price,
     hosts_that_are_written,
@@ -23,7 +21,7 @@ from gpu_constructs.check.planning.host_price import (
 )
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import UNKNOWN, ComputeEnvironment, Fleet, Pool, PoolKind, Unknown, Workload, known, total
-from gpu_constructs.placement import Assumption, PoolProof, Proof, Stranded, demand_of, prove
+from gpu_constructs.placement import Assumption, PoolProof, Proof, Stranded, demand_of, percentages_of, prove
 from gpu_constructs.placement.assumptions import need_of
 from gpu_constructs.placement.costs import Counted, full_hosts, vcpus_of
 from gpu_constructs.placement.packing import copies_per_host
@@ -33,9 +31,7 @@ from gpu_constructs.placement.reasons import listed
 UNPLANNED = "the types of hosts are not in these files"
 """Why a compute environment of AWS Batch is not planned."""
 
-_QUARTER = 0.25
-"""Of an hour: so long the metric of managed scaling is low before it ends a host
-(https://aws.amazon.com/blogs/containers/faster-scaling-in-for-amazon-ecs-cluster-auto-scaling/)."""
+_BOTH_VERSIONS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,17 +61,10 @@ class TasksPerHost:
     Attributes:
         workload: The workload.
         copies: How many; unknown where a size is.
-        start: What one start of a job takes; None for services.
     """
 
     workload: Workload
     copies: int | Unknown
-    start: Start | None
-
-    @property
-    def hosts(self) -> int | Unknown | None:
-        """Hosts that one start of a job needs; None for services."""
-        return None if self.start is None else self.start.hosts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,9 +83,10 @@ class PoolPlan:
         price: What one host costs.
         tasks: How many copies a host takes, of each workload.
         stranded: GPUs that stay idle at the desired counts, because another resource of the host is used up.
-        deployment: What a rolling deployment takes; None where no service runs here.
-        idle_quarter_hour: What one host costs from its last task until ECS ends it; None where ECS does not scale the
-            pool, or the price is not known.
+        deploying: Hosts while as many old and new copies run as may while all services are deployed at once; None where
+            no service runs here.
+        extra: Those of them that are not there at the desired counts.
+        beyond: Those of them that are more than there can be: MaxSize, or the hosts of a group that nothing scales.
     """
 
     pool: Pool
@@ -109,13 +99,9 @@ class PoolPlan:
     price: HostPrice
     tasks: tuple[TasksPerHost, ...]
     stranded: tuple[Stranded, ...]
-    deployment: Deployment | None
-    idle_quarter_hour: Usd | None
-
-    @property
-    def starts(self) -> tuple[Start, ...]:
-        """What one start of each job takes."""
-        return tuple(each.start for each in self.tasks if each.start is not None)
+    deploying: int | Unknown | None
+    extra: int | Unknown
+    beyond: int | Unknown
 
     @property
     def is_scaled(self) -> bool:
@@ -211,14 +197,14 @@ def plan(fleet: Fleet) -> FleetPlan:
     Args:
         fleet: What was asked for, such as `gpu_constructs.check.report.Report.fleet`.
     """
-    wanted = with_least_copies(fleet)
+    wanted = _with_copies(fleet, _least_copies)
     proof = prove(wanted)
-    deploying = while_deploying(wanted)
+    deploying = _with_copies(wanted, _copies_to_deploy)
     then = proof if deploying is wanted else prove(deploying)
-    tenants, misfits, starts = _tenants(wanted, proof), _misfits(proof), Starts(wanted)
+    tenants, misfits = _tenants(wanted, proof), _misfits(proof)
     comers = {name: _Comers(tenants.get(name, ()), misfits.get(name, ())) for name in {*tenants, *misfits}}
     pools = tuple(
-        _plan_pool(each, during, comers.get(each.pool.name, _Comers()), starts)
+        _plan_pool(each, during, comers.get(each.pool.name, _Comers()))
         for each, during in zip(proof.pools, then.pools, strict=True)
     )
     return FleetPlan(
@@ -267,18 +253,18 @@ class _Comers:
     misfits: tuple[str, ...] = ()
 
 
-def _plan_pool(proof: PoolProof, during: PoolProof, comers: _Comers, starts: Starts) -> PoolPlan:
+def _plan_pool(proof: PoolProof, during: PoolProof, comers: _Comers) -> PoolPlan:
     tenants, misfits = comers.tenants, comers.misfits
     pool, price = proof.pool, host_price(proof.pool)
     least, most = hosts_that_are_written(pool)
-    started = starts.on(proof, price, tenants)
     services = tuple(each for each in tenants if each.is_service and each.daemon is False)
     is_open = any(isinstance(each.desired_count, Unknown) for each in services)
     needed = UNKNOWN if is_open else proof.hosts_needed
     wanted = hosts_wanted(pool, least, UNKNOWN if misfits else needed)
     hosts = wanted if isinstance(wanted, Unknown) or isinstance(most, Unknown) else min(wanted, most)
     warm = {count: warm_hosts(pool, count) for count in (least, hosts, most)}
-    hour = price.of_one if _is_scaled(pool) else None
+    is_known = not any(isinstance(_copies_to_deploy(each), Unknown) for each in services)
+    deploying = during.hosts_needed if is_known and not isinstance(hosts, Unknown) else UNKNOWN
     return PoolPlan(
         pool=pool,
         minimum=_level(pool, price, total((least, warm[least]))),
@@ -288,13 +274,46 @@ def _plan_pool(proof: PoolProof, during: PoolProof, comers: _Comers, starts: Sta
         short=0 if isinstance(needed, Unknown) or isinstance(hosts, Unknown) else max(0, needed - hosts),
         misfits=misfits,
         price=price,
-        tasks=tuple(_tasks(proof, each, started.get(each.name)) for each in tenants if each.daemon is not True),
+        tasks=tuple(_tasks(proof, each) for each in tenants if each.daemon is not True),
         stranded=proof.stranded,
-        deployment=deployment_of(proof, during, hosts, most, services, is_scaled=_is_scaled(pool))
-        if services
-        else None,
-        idle_quarter_hour=None if hour is None else hour.times(_QUARTER),
+        deploying=deploying if services else None,
+        extra=_more(deploying, hosts),
+        beyond=_more(deploying, most if _is_scaled(pool) else hosts),
     )
+
+
+def _more(hosts: int | Unknown, than: int | Unknown) -> int | Unknown:
+    return UNKNOWN if isinstance(hosts, Unknown) or isinstance(than, Unknown) else max(0, hosts - than)
+
+
+def _with_copies(fleet: Fleet, copies: Callable[[Workload], int | Unknown]) -> Fleet:
+    """The fleet with other desired counts of services; the same object where all stay as they are."""
+    counts = [copies(each) if each.is_service else each.desired_count for each in fleet.workloads]
+    if all(count == each.desired_count for count, each in zip(counts, fleet.workloads, strict=True)):
+        return fleet
+    workloads = (replace(each, desired_count=count) for count, each in zip(counts, fleet.workloads, strict=True))
+    return replace(fleet, workloads=tuple(workloads))
+
+
+def _least_copies(workload: Workload) -> int | Unknown:
+    """The copies that a service certainly keeps: the desired count, and no fewer than scaling allows."""
+    desired, least = workload.desired_count, workload.min_count
+    if least is None or isinstance(least, Unknown):
+        return desired
+    return least if isinstance(desired, Unknown) else max(desired, least)
+
+
+def _copies_to_deploy(workload: Workload) -> int | Unknown:
+    """As many old and new copies as run at once while a service is deployed, if there is room.
+
+    https://docs.aws.amazon.com/AmazonECS/latest/developerguide/deployment-type-ecs.html
+    """
+    wanted, percent = workload.desired_count, percentages_of(workload)
+    if workload.daemon is not False or isinstance(wanted, Unknown):
+        return wanted
+    if workload.runs_twice_to_deploy:
+        return _BOTH_VERSIONS * wanted
+    return UNKNOWN if percent is None else max(wanted, wanted * percent.max_healthy_percent // 100)
 
 
 def _is_scaled(pool: Pool) -> bool:
@@ -324,14 +343,14 @@ def _sum(levels: Sequence[Level]) -> Level:
     )
 
 
-def _tasks(proof: PoolProof, workload: Workload, start: Start | None) -> TasksPerHost:
+def _tasks(proof: PoolProof, workload: Workload) -> TasksPerHost:
     copies: int | Unknown = UNKNOWN
     if proof.room is not None and workload.task is not None:
         need = need_of(demand_of(workload.task, workload.constraints), proof.room, Assumption.WORST)
         if need is not None:
             copies = copies_per_host(need, proof.room)
             copies = min(copies, 1) if workload.distinct_instances else copies
-    return TasksPerHost(workload=workload, copies=copies, start=start)
+    return TasksPerHost(workload=workload, copies=copies)
 
 
 def _quotas(pools: Sequence[PoolPlan]) -> tuple[QuotaNeed, ...]:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 
 from gpu_constructs.facts.prices import Price, dollars, on_demand_price
 from gpu_constructs.facts.values import dataclass
-from gpu_constructs.fleet import PARTLY_SPOT, UNKNOWN, Fleet, Pool, PoolKind, PurchaseOption, Unknown, Workload, known
-from gpu_constructs.placement import Assumption, PoolProof, demand_of
-from gpu_constructs.placement.assumptions import need_of
+from gpu_constructs.fleet import PARTLY_SPOT, UNKNOWN, Pool, PoolKind, PurchaseOption, Unknown, known
 from gpu_constructs.placement.costs import full_hosts, may_exceed_limit, most_of_last
-from gpu_constructs.placement.packing import Load, pack
 from gpu_constructs.placement.reasons import listed
 
 HOURS_A_MONTH = 730
@@ -214,63 +211,3 @@ def warm_hosts(pool: Pool, in_service: int | Unknown) -> int | Unknown:
     if warm.state != _RUNNING or any(isinstance(each, Unknown) for each in sizes):
         return UNKNOWN
     return max(0, known(warm.min_size), known(prepared) - known(in_service))
-
-
-_SECONDS_AN_HOUR = 3600
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Start:
-    """What one start of a job takes on the hosts of a pool, if no other tasks are there.
-
-    Attributes:
-        name: The job.
-        hosts: Hosts that it takes together; unknown where a size or a number is.
-        usd_per_hour: What they cost an hour, in US dollars; None where that is not known.
-        limit_seconds: The time limit of one attempt, in seconds; None where it has none, or it is not known.
-    """
-
-    name: str
-    hosts: int | Unknown
-    usd_per_hour: Usd | None
-    limit_seconds: float | None
-
-    @property
-    def usd_until_limit(self) -> Usd | None:
-        """What the hosts cost until one attempt has to end; None where it has no limit, or the price is not known."""
-        if self.usd_per_hour is None or self.limit_seconds is None:
-            return None
-        return self.usd_per_hour.times(self.limit_seconds / _SECONDS_AN_HOUR)
-
-
-class Starts:
-    """What each job of a fleet starts."""
-
-    def __init__(self, fleet: Fleet) -> None:
-        self._jobs = {each.name for each in fleet.workloads if not each.is_service}
-        self._limits = {each.name: each.limit_seconds for each in fleet.steps}
-
-    def on(self, proof: PoolProof, price: HostPrice, tenants: Sequence[Workload]) -> Mapping[str, Start]:
-        """What starts of jobs take on one pool, by the names of their workloads."""
-        return {each.name: self._start(each, proof, price) for each in tenants if each.name in self._jobs}
-
-    def _start(self, job: Workload, proof: PoolProof, price: HostPrice) -> Start:
-        hosts, limit = _hosts(job, proof), self._limits.get(job.name)
-        return Start(
-            name=job.name,
-            hosts=hosts,
-            usd_per_hour=price.of(proof.pool, hosts),
-            limit_seconds=limit if limit is not None and limit > 0 else None,
-        )
-
-
-def _hosts(job: Workload, proof: PoolProof) -> int | Unknown:
-    """Hosts on which a packing of all copies was found."""
-    room, copies = proof.room, job.desired_count
-    if room is None or job.task is None or len(job.strategy) != 1 or isinstance(copies, Unknown):
-        return UNKNOWN
-    need = need_of(demand_of(job.task, job.constraints), room, Assumption.WORST)
-    if need is None:
-        return UNKNOWN
-    packing = pack([Load(need=need, copies=copies, distinct=job.distinct_instances)], room)
-    return packing.hosts if sum(packing.placed) == copies else UNKNOWN

@@ -5,32 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 from textwrap import wrap
 
-from gpu_constructs.check.planning.deployment import Deployment
-from gpu_constructs.check.planning.fleet_plan import UNPLANNED, FleetPlan, PoolPlan
-from gpu_constructs.check.planning.host_price import HOURS_A_MONTH, SWITCHED_OFF, Start, Usd
+from gpu_constructs.check.planning.fleet_plan import UNPLANNED, FleetPlan, PoolPlan, QuotaNeed, TasksPerHost
+from gpu_constructs.check.planning.host_price import HOURS_A_MONTH, SWITCHED_OFF, Usd
 from gpu_constructs.errors import brief, clean
 from gpu_constructs.facts.budget import LABEL
 from gpu_constructs.facts.prices import dollars
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import PARTLY_SPOT, Origin, Pool, Unknown
 from gpu_constructs.placement import Stranded
+from gpu_constructs.placement.costs import place_of
 from gpu_constructs.placement.reasons import listed
 from gpu_constructs.rules import Finding, Severity
 
 NOT_KNOWN = "not known"
 
-_UNITS = (("hour", 3600), ("minute", 60), ("second", 1))
+LEVELS = {"desired": "at the desired counts", "maximum": "at MaxSize"}
+_NO_FIT = "fits on none of these hosts, so no copy of it runs; gpu-constructs explain has the reasons"
 
 
 def number(value: int | Unknown) -> str:
     """A number of hosts, GPUs, tasks or vCPUs."""
     return NOT_KNOWN if isinstance(value, Unknown) else f"{value:,}"
-
-
-def types_of(pool: Pool) -> str:
-    """The types that a pool may launch."""
-    found = (*(each.label for each in pool.instance_types), *pool.batch_words)
-    return listed(found, "or") if found else "types not known"
 
 
 def partly(value: int | Unknown, known: int) -> str:
@@ -43,14 +38,24 @@ def amount(value: Usd | None) -> str:
     return NOT_KNOWN if value is None else f"{value}"
 
 
-def cost_of_level(plan: FleetPlan, level: str, *, hours: int = 1) -> str:
-    """What all pools cost at a level, where something is not in it with a word that says so.
+def rows_of_level(plan: FleetPlan, level: str) -> dict[str, str]:
+    """What a report says of all pools at a level, by name.
 
     Args:
         plan: The plan.
         level: ``minimum``, ``desired`` or ``maximum``.
-        hours: For how many hours.
     """
+    found = plan.levels[level]
+    return {
+        "hosts": partly(found.hosts, found.known_hosts),
+        "GPUs": partly(found.gpus, found.known_gpus),
+        "an hour": _cost(plan, level, 1),
+        "a month": _cost(plan, level, HOURS_A_MONTH),
+    }
+
+
+def _cost(plan: FleetPlan, level: str, hours: int) -> str:
+    """What all pools cost for so many hours, where something is not in it with a word that says so."""
     known, left_out = plan.levels[level].usd_per_hour, plan.unpriced(level)
     is_paid = all(each.price.is_paid for each in left_out)
     if known is None or (left_out and not known.most):
@@ -61,8 +66,40 @@ def cost_of_level(plan: FleetPlan, level: str, *, hours: int = 1) -> str:
     return f"{found} for what is counted" if found.least is None else f"{found} and more"
 
 
-def stand_ins(each: PoolPlan) -> str:
-    """Which prices are those of another region, and why; empty if none is."""
+def rows_of(each: PoolPlan) -> dict[str, str]:
+    """What a report says of a pool, and two plans are compared by: values by their names."""
+    pool, place = each.pool, place_of(each.pool)
+    levels = (each.minimum, each.desired, each.maximum)
+    rows = {
+        "region": ", ".join(of for of in (place.region, place.account) if of is not None),
+        "types": f"{_types_of(pool)}, {pool.bought.option}, {pool.kind.value}",
+        "hosts": "{} at minimum, {} at the desired counts, {} at MaxSize".format(*(number(of.hosts) for of in levels)),
+        "GPUs": ", ".join(number(of.gpus) for of in levels) if any(of.gpus != 0 for of in levels) else "",
+        "an hour": f"{NOT_KNOWN}: {each.price.unknown}",
+        "price": _stand_ins(each),
+        "tasks": "; ".join(_task(of, pool) for of in each.tasks),
+        "stranded": "; ".join(map(_stranded, each.stranded)),
+        "deploying": _deploying(each),
+        "waiting": f"{listed(each.misfits)}: {_NO_FIT}" if each.misfits else "",
+        "warm pool": _warm_pool(each),
+    }
+    if each.short:
+        limit = "MaxSize" if each.is_scaled else "there are"
+        rows["hosts"] += f"; the copies need {number(each.short)} more than {limit}"
+    if each.price.prices:
+        low, wanted, most = (amount(of.usd_per_hour) for of in levels)
+        rows["an hour"] = f"{low}, {wanted}, {most}; one host {amount(each.price.of_one)}"
+    return {name: text for name, text in rows.items() if text}
+
+
+def _types_of(pool: Pool) -> str:
+    """The types that a pool may launch."""
+    found = (*(each.label for each in pool.instance_types), *pool.batch_words)
+    return listed(found, "or") if found else "types not known"
+
+
+def _stand_ins(each: PoolPlan) -> str:
+    """Which prices are those of another region, and why."""
     found = each.price.standing_in(each.pool)
     if not found:
         return ""
@@ -70,72 +107,52 @@ def stand_ins(each: PoolPlan) -> str:
     return f"of {found[0].region}, because no list here has one for {names} in {each.pool.region}"
 
 
-def job_start(found: Start) -> str:
-    """What one start of a job takes, and what that costs."""
-    if isinstance(found.hosts, Unknown):
-        return f"{NOT_KNOWN} how many hosts one start takes"
-    together = " together" if found.hosts > 1 else ""
-    text = f"one start takes {number(found.hosts)} {hosts_word(found.hosts)}{together}"
-    if found.usd_per_hour is not None:
-        text += f", {found.usd_per_hour} an hour"
-    if found.usd_until_limit is not None and found.limit_seconds is not None:
-        text += f", at most {dollars(found.usd_until_limit.most)} in one attempt of {_duration(found.limit_seconds)}"
-    return text
+def _task(of: TasksPerHost, pool: Pool) -> str:
+    workload, origin = of.workload, pool.origin
+    stack = None if origin is None or workload.origin is None else origin.stack
+    # Where other stacks have the same names, that of the stack stands before them.
+    name = brief(workload.name if stack is None else workload.name.removeprefix(f"{stack}/"), LABEL)
+    wanted = f", {number(workload.desired_count)} wanted" if workload.is_service else ""
+    return f"{name}: {number(of.copies)} on a host{wanted}"
 
 
-def _duration(seconds: float) -> str:
-    unit, size = next((each for each in _UNITS if seconds >= each[1]), _UNITS[-1])
-    count = f"{seconds / size:,.4g}"
-    return f"{count} {unit}{'' if count == '1' else 's'}"
-
-
-def hosts_word(count: int | Unknown) -> str:
-    """The word for so many hosts."""
-    return "host" if count == 1 else "hosts"
-
-
-def stranded(found: Stranded) -> str:
+def _stranded(found: Stranded) -> str:
     """Which GPUs stay idle, and why."""
     verb = "is" if len(found.exhausted) == 1 else "are"
-    where = f"{found.gpus} of {found.gpus_per_host} GPUs on {found.hosts} {hosts_word(found.hosts)}"
+    where = f"{found.gpus} of {found.gpus_per_host} GPUs on {_of(found.hosts, 'host')}"
     return f"{where}, whose {listed(found.exhausted)} {verb} used up first"
 
 
-def idle(quarter_hour: Usd) -> str:
-    """What a host costs after its last task."""
-    return f"{quarter_hour} for the quarter of an hour before ECS ends a host without tasks"
+def _deploying(each: PoolPlan) -> str:
+    """How many hosts a deployment of all services of a pool takes."""
+    if each.deploying is None:
+        return ""
+    if isinstance(each.deploying, Unknown):
+        return f"{NOT_KNOWN} how many hosts a deployment of all services takes"
+    text = f"{_of(each.deploying, 'host')} if all services are deployed at once, {number(each.extra)} more"
+    if not isinstance(each.beyond, Unknown) and each.beyond:
+        text += f", {number(each.beyond)} beyond {'MaxSize' if each.is_scaled else 'those that there are'}"
+    return text
 
 
-def warm_pool(found: PoolPlan) -> str:
+def _warm_pool(found: PoolPlan) -> str:
     """What the hosts of a warm pool cost."""
+    warm = found.pool.group.warm_pool
+    if warm is None:
+        return ""
     if isinstance(found.warm, Unknown):
         return f"{NOT_KNOWN} how many hosts run in it"
-    if found.pool.group.warm_pool is not None and found.pool.group.warm_pool.state in SWITCHED_OFF:
+    if warm.state in SWITCHED_OFF:
         return "its hosts do not run, and cost only their disks, which are not in the plan"
     verb = "runs" if found.warm == 1 else "run"
     return f"{number(found.warm)} of the hosts at the desired counts {verb} in it, and cost what all others cost"
 
 
-def deploying(found: Deployment) -> str:
-    """How many hosts a deployment of all services of a pool takes, and what keeps it from its end."""
-    text = f"{NOT_KNOWN} how many hosts a deployment of all services takes"
-    if not isinstance(found.hosts, Unknown):
-        hosts = f"{number(found.hosts)} {hosts_word(found.hosts)}"
-        text = f"{hosts} if all services are deployed at once, {number(found.extra)} more"
-    if not isinstance(found.beyond, Unknown) and found.beyond:
-        text += f", {number(found.beyond)} beyond {'MaxSize' if found.is_scaled else 'those that there are'}"
-        if found.stops_first:
-            text += ": old copies stop before new ones start"
-        elif not found.stuck and not found.too_large:
-            text += ": some copies are replaced after others"
-    if found.interrupted:
-        text += f"; the only copy of {listed(found.interrupted)} stops before the new one starts"
-    if found.stuck:
-        text += f"; {listed(found.stuck)} cannot take the first step"
-    if found.too_large:
-        verb = "runs" if len(found.too_large) == 1 else "run"
-        text += f"; {listed(found.too_large)} {verb} both versions together, for which there is no room, and cannot end"
-    return text
+def about_quota(need: QuotaNeed) -> str:
+    """What is counted against which quota."""
+    quota = need.quota
+    place = "".join(f", {each}" for each in (quota.place.region, quota.place.account) if each is not None)
+    return f"{quota.code} ({quota.way} {quota.group}{place})"
 
 
 def about_prices(*plans: FleetPlan) -> str:
@@ -153,7 +170,6 @@ def about_prices(*plans: FleetPlan) -> str:
     )
 
 
-_LEVELS = {"desired": "at the desired counts", "maximum": "at MaxSize"}
 _COLUMNS = 80
 _INDENT = "  "
 
@@ -183,11 +199,11 @@ def summary(plan: FleetPlan, *, start: str = "") -> str:
 
 
 def _said(plan: FleetPlan) -> Iterator[str]:
-    for level, words in _LEVELS.items():
+    for level, words in LEVELS.items():
         yield _level(plan, level, words)
-    left_out = {level: _left_out(plan, level) for level in _LEVELS}
+    left_out = {level: _left_out(plan, level) for level in LEVELS}
     is_same = left_out["desired"] == left_out["maximum"]
-    for level, words in _LEVELS.items():
+    for level, words in LEVELS.items():
         if left_out[level] and (level == "desired" or not is_same):
             yield f"not counted{'' if is_same else f' {words}'}: {listed(left_out[level])}"
     quotas = listed(f"{each.quota.code} {partly(each.maximum, each.known_maximum)}" for each in plan.quotas)

@@ -71,8 +71,8 @@ class Update:
         replaced: The services that CloudFormation replaces, each with why and what that takes; none of `refused`.
     """
 
-    refused: tuple[RefusedUpdate, ...]
-    replaced: tuple[str, ...]
+    refused: tuple[RefusedUpdate, ...] = ()
+    replaced: tuple[str, ...] = ()
 
 
 def update_of(old: Stacks, new: Stacks) -> Update:

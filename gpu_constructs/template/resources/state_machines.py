@@ -164,14 +164,12 @@ def _step(frames: tuple[_Frame, ...], pattern: str, origin: Origin, *, is_limite
     """
     name, among = frames[0]
     state, failing = among[name], list(_failing(frames))
-    seconds = state.get("TimeoutSeconds")
     limits = (*_LIMITS, *(_HEARTBEATS if pattern == _CALLBACK else ()))
     return Step(
         name=name,
         task=None,
         waits=bool(pattern),
         is_limited=is_limited or any(state.get(each) is not None for each in limits),
-        limit_seconds=seconds if isinstance(seconds, (int, float)) and not isinstance(seconds, bool) else None,
         retries=max(map(_retries, failing), key=known),
         way_back=None if is_limited else _way_back(failing[-1]),
         origin=origin,

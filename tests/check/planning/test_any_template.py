@@ -7,10 +7,10 @@ import json
 from gpu_constructs.check.planning import plan
 from gpu_constructs.check.planning.in_words import summary, verdict
 from gpu_constructs.check.planning.plan_difference import difference
+from gpu_constructs.check.planning.updates import Update
 from gpu_constructs.check.report import check_files
 from gpu_constructs.cli import plan_report
 from gpu_constructs.cli.output import unstyled
-from gpu_constructs.cli.plan import difference_lines
 from gpu_constructs.fleet import Unknown, known
 from gpu_constructs.template import UnreadableError
 from tests.examples import times
@@ -33,10 +33,11 @@ def test_a_template_has_a_plan() -> None:
             continue
         found = plan(fleet)
         held = verdict(found, 1)
-        json.loads(plan_report.json_report(found, held))
+        json.dumps(plan_report.facts_of(found))
         for lines in (
-            plan_report.lines(found, width=80, verdict=held),
-            difference_lines(difference(plan(fleet), found), width=80, verdict=held),
+            plan_report.lines(found, width=80),
+            plan_report.difference_lines(difference(plan(fleet), found), Update(), [found], width=80),
+            plan_report.budget_lines(held, width=80),
         ):
             shown = list(map(unstyled, lines))
             assert fills(shown), file

@@ -80,10 +80,10 @@ def test_sizes_that_aws_refuses_lower_no_cost(least: int, most: int, counted: in
     assert not verdict(found, 1).is_kept
 
 
-def test_a_job_is_counted_by_its_start() -> None:
+def test_a_job_is_no_host_that_is_always_there() -> None:
     found = the_pool(job(pool(), gpus=2, copies=5))
     assert found.desired.hosts == 0
-    assert [(each.copies, each.hosts) for each in found.tasks] == [(2, 3)]
+    assert [each.copies for each in found.tasks] == [2]
 
 
 def test_stranded_gpus_are_said() -> None:
@@ -102,10 +102,8 @@ def test_stranded_gpus_are_said() -> None:
     ],
 )
 def test_a_deployment_needs_hosts_for_old_and_new(changes: dict[str, Any], expected: tuple[object, ...]) -> None:
-    found = the_pool(service(pool(), copies=8, **changes)).deployment
-    assert found is not None
-    assert (found.hosts, found.extra, found.beyond) == expected
-    assert found.stuck == ()
+    found = the_pool(service(pool(), copies=8, **changes))
+    assert (found.deploying, found.extra, found.beyond) == expected
 
 
 def test_quotas_are_by_code_and_region() -> None:

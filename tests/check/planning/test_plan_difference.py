@@ -21,6 +21,7 @@ from gpu_constructs.fleet import (
 )
 from tests.check.planning.given import job, planned, pool, service
 
+_NONE = "0 at minimum, 0 at the desired counts, "
 MANAGED = pool("g6e.xlarge", name="Managed", kind=PoolKind.MANAGED_INSTANCES, max_instances=UNKNOWN)
 
 
@@ -48,8 +49,9 @@ def test_pools_are_found_by_name() -> None:
         ("Gone", Status.REMOVED),
     ]
     assert [(row.what, row.old, row.new) for row in found.pools[0].rows] == [
-        ("hosts at MaxSize", "10", "4"),
-        ("an hour at MaxSize", "$46.02", "$18.41"),
+        ("hosts", f"{_NONE}10 at MaxSize", f"{_NONE}4 at MaxSize"),
+        ("GPUs", "0, 0, 40", "0, 0, 16"),
+        ("an hour", "$0.00, $0.00, $46.02; one host $4.60", "$0.00, $0.00, $18.41; one host $4.60"),
     ]
 
 
@@ -79,7 +81,8 @@ def test_a_stack_of_the_same_name_in_another_account_is_another_one() -> None:
 
 def test_stranded_gpus_come_and_go() -> None:
     found = difference(planned(service(pool(), copies=2)), planned(service(pool(), copies=2, vcpus=24)))
-    assert ("stranded GPUs", "0", "2") in [(row.what, row.old, row.new) for row in found.pools[0].rows]
+    told = "2 of 4 GPUs on 1 host, whose CPU is used up first"
+    assert ("stranded", "-", told) in [(row.what, row.old, row.new) for row in found.pools[0].rows]
 
 
 def test_what_is_not_known_and_stays_as_it_is_cancels_out() -> None:
@@ -99,10 +102,10 @@ def test_what_is_not_known_and_changes_is_not_known(changed: dict[str, int]) -> 
     assert found["hosts at MaxSize"] == "not known"
 
 
-def test_copies_and_starts_are_compared() -> None:
+def test_copies_are_compared() -> None:
     on = pool("g6.48xlarge")
-    found = difference(
-        planned(service(on, copies=5), job(on, copies=8)), planned(service(on, copies=7), job(on, copies=9))
-    )
-    rows = [(row.what, row.old, row.new) for row in found.pools[0].rows]
-    assert rows == [("copies of chat", "5", "7"), ("hosts of one start of tune", "1", "2")]
+    found = difference(planned(service(on, copies=5), job(on)), planned(service(on, copies=7), job(on)))
+    rows = [(row.what, row.old, row.new) for row in found.pools[0].rows if row.what == "tasks"]
+    assert rows == [
+        ("tasks", "chat: 8 on a host, 5 wanted; tune: 8 on a host", "chat: 8 on a host, 7 wanted; tune: 8 on a host")
+    ]

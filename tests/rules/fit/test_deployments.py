@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from gpu_constructs.check.planning import plan
-from gpu_constructs.check.planning.in_words import deploying
 from gpu_constructs.fleet import UNKNOWN, ServiceScaling, Task, Unknown, Workload
 from gpu_constructs.rules import rules_of
 from gpu_constructs.rules.fit import deployments
@@ -79,31 +77,3 @@ def test_copies_that_may_be_on_any_of_several_pools_are_counted_once(services: A
 def test_what_leaves_no_room_for_one_more_copy_is_said(of: Task, changes: dict[str, Any], reason: str) -> None:
     (finding,) = said(rules_of(deployments), fleet_of(workloads=(service(of, ONE, copies=2, **changes),)))
     assert finding.message.endswith(f"at most 200 % may run{reason}")
-
-
-@pytest.mark.parametrize(
-    ("low", "words"),
-    [
-        (100, "2 beyond MaxSize; a and b cannot take the first step"),
-        (75, "2 beyond MaxSize: old copies stop before new ones start"),
-    ],
-)
-def test_the_plan_says_what_the_rule_says(low: int, words: str) -> None:
-    (planned,) = plan(fleet_of(workloads=(named("a", low=low), named("b", low=low)))).pools
-    assert planned.deployment is not None
-    assert deploying(planned.deployment).endswith(words)
-
-
-@pytest.mark.parametrize(("high", "is_said"), [(100, True), (200, False)])
-def test_the_plan_says_that_the_only_copy_stops_first(high: int, is_said: bool) -> None:
-    of = replace(named("a", copies=1, low=0), max_healthy_percent=high)
-    (planned,) = plan(fleet_of(workloads=(of,))).pools
-    assert planned.deployment is not None
-    text = "; the only copy of a stops before the new one starts"
-    assert deploying(planned.deployment).endswith(text) is is_said
-
-
-def test_copies_of_a_service_that_has_room_for_one_more_are_replaced_after_each_other() -> None:
-    (planned,) = plan(fleet_of(workloads=(named("a", copies=7),))).pools
-    assert planned.deployment is not None
-    assert "beyond MaxSize: some copies are replaced after others" in deploying(planned.deployment)

@@ -56,10 +56,6 @@ def test_a_limit_is_that_of_the_state_or_of_the_execution(train: dict[str, Any],
     assert step(train, top=top).is_limited is limited
 
 
-def test_a_limit_of_the_state_has_its_seconds() -> None:
-    assert [step({"TimeoutSeconds": each}).limit_seconds for each in (60, "60", True)] == [60, None, None]
-
-
 @pytest.mark.parametrize(
     ("train", "others", "way"),
     [
