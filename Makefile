@@ -42,7 +42,7 @@ OF_CONSTRUCTS := $(addprefix tests/,cdk cluster services tasks) \
 # Every example of the documentation, and the quickest tests that run most of the lines which call CDK: half a minute.
 WHERE_CDK_IS_MET_MOST := $(addprefix tests/,test_readme.py test_cluster_in_cdk.py test_existing_clusters.py \
     cluster/capacity/test_host_replacement.py cluster/capacity/test_imported_capacity.py cluster/capacity/test_purchase.py \
-    cluster/managed/test_managed_gpu_capacity.py tasks/models/test_model_cache.py cluster/security/test_host_endpoints.py \
+    cluster/managed/test_managed_gpu_capacity.py tasks/models/test_model_cache.py \
     services/test_cpu_service.py services/test_refused_endpoints.py tasks/test_log_router.py)
 
 floor: $(OLDEST) ## run all tests of the constructs with the oldest aws-cdk-lib that is allowed

@@ -107,7 +107,6 @@ _HOSTS: Mapping[str, Hosts] = {
     "warm hosts": _G6,
     "local disks": _G6,
     "EFA": hosts_of("p5.48xlarge"),
-    "boot check": _G6,
     "share of a GPU": _SHARED,
     "all GPUs": _hosts("g6.12xlarge"),
     "part of a GPU": _hosts("g6f.2xlarge"),

@@ -147,7 +147,6 @@ WRITTEN: Mapping[str, Written] = MappingProxyType(
         "EFA": Written(
             lambda cluster, pair: add(cluster, pair, network=HostNetwork.efa(), in_one_zone=True), _with_efa
         ),
-        "boot check": Written(lambda cluster, pair: add(cluster, pair, check_gpus_at_boot=True), with_gpus),
         "share of a GPU": Written(
             add,
             lambda scope, pair, capacity, image: with_gpus(

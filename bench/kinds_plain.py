@@ -12,37 +12,24 @@ from typing import cast
 
 import aws_cdk as cdk
 from aws_cdk import aws_autoscaling as autoscaling
-from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
-from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from bench.kinds import BLOCK, GPU_PART, GPU_SHARE_MIB, RESERVATION
 from bench.plain_batch import queue_with_job, queue_with_training
-from bench.plain_hosts import HookAnswers, Shared, capacity
+from bench.plain_hosts import Shared, capacity
 from bench.plain_jobs import job
 from bench.plain_managed import add_managed, gpu_task, neuron_task
 from bench.plain_pairs import Written, on_demand, with_gpus
 from bench.plain_services import cached, load_balanced, scaled
 from bench.plain_tasks import add_container, on_hosts, role_of
 from bench.workloads import Pair
-from gpu_constructs.cluster.capacity.boot_check import boot_commands
 from gpu_constructs.cluster.capacity.local_disks import prepare_local_disks
-from gpu_constructs.facts import OperatingSystem, instance_type
-from gpu_constructs.fleet import UNKNOWN, Pool
+from gpu_constructs.facts import OperatingSystem
 
 __all__ = ["WRITTEN"]
 
-_CHECK_ONE_GPU = boot_commands(
-    Pool(
-        name="",
-        instance_types=(instance_type("g6.xlarge"),),
-        image=UNKNOWN,
-        min_instances=0,
-        max_instances=1,
-    )
-)
 _USE_LOCAL_DISKS = prepare_local_disks(OperatingSystem.AMAZON_LINUX_2023, scratch=True, images=True)
 _MAX_INSTANCES = 4
 _EFA_CARDS = 32  # of p5.48xlarge
@@ -160,77 +147,6 @@ def _efa(scope: Construct, shared: Shared, pair: Pair) -> None:
     )
 
 
-def _boot_check(scope: Construct, shared: Shared, pair: Pair) -> None:
-    name = f"Capacity{pair.number}"
-    made = capacity(scope, name, shared, pair.hosts, max_instances=_MAX_INSTANCES, boot_commands=_CHECK_ONE_GPU)
-    # A hook of the L2 is a resource of its own, and comes after the first host.
-    group = cast("autoscaling.CfnAutoScalingGroup", made.group.node.default_child)
-    group.add_property_override(
-        "LifecycleHookSpecificationList",
-        [
-            {
-                "LifecycleHookName": "gpu-check",
-                "LifecycleTransition": "autoscaling:EC2_INSTANCE_LAUNCHING",
-                "DefaultResult": "ABANDON",
-                "HeartbeatTimeout": 1800,
-            }
-        ],
-    )
-    # Before the first host, so the policy names groups by what CloudFormation calls them.
-    answers = shared.hook_answers = shared.hook_answers or _hook_answers(scope, shared.role)
-    answers.statement.add_resources(f"{answers.groups_of_stack}{group.logical_id}-*")
-    group.add_resource_dependency(answers.policy)
-    cloudwatch.Alarm(
-        scope,
-        f"{name}Alarm",
-        alarm_description="Hosts that started with fewer GPUs than their instance type has; each was replaced",
-        metric=cast(
-            "cloudwatch.IMetric",
-            cloudwatch.Metric(
-                namespace="GpuConstructs",
-                metric_name="HostsWithMissingGpus",
-                dimensions_map={"AutoScalingGroupName": made.group.auto_scaling_group_name},
-                statistic="Sum",
-            ),
-        ),
-        threshold=1,
-        evaluation_periods=1,
-        comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
-        treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
-    )
-
-
-def _hook_answers(scope: Construct, role: iam.Role) -> HookAnswers:
-    """Lets hosts answer the hook; the groups are added to its statement."""
-    statement = iam.PolicyStatement(sid="ProveGpus", actions=["autoscaling:CompleteLifecycleAction"])
-    policy = iam.Policy(
-        scope,
-        "BootCheckPolicy",
-        roles=[cast("iam.IRole", role)],
-        statements=[
-            statement,
-            iam.PolicyStatement(sid="FindGroup", actions=["autoscaling:DescribeAutoScalingInstances"], resources=["*"]),
-            iam.PolicyStatement(
-                sid="CountMissingGpus",
-                actions=["cloudwatch:PutMetricData"],
-                resources=["*"],
-                conditions={"StringEquals": {"cloudwatch:namespace": "GpuConstructs"}},
-            ),
-        ],
-    )
-    stack = cdk.Stack.of(scope)
-    return HookAnswers(
-        policy=cast("iam.CfnPolicy", policy.node.default_child),
-        statement=statement,
-        groups_of_stack=stack.format_arn(
-            service="autoscaling",
-            resource="autoScalingGroup",
-            resource_name=f"*:autoScalingGroupName/{stack.stack_name}-",
-            arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME,
-        ),
-    )
-
-
 def _task(scope: Construct, pair: Pair, network_mode: ecs.NetworkMode | None = None) -> ecs.Ec2TaskDefinition:
     return ecs.Ec2TaskDefinition(
         scope,
@@ -332,7 +248,6 @@ WRITTEN: Mapping[str, Written] = MappingProxyType(
         "warm hosts": Written(_warm_hosts, with_gpus),
         "local disks": Written(_local_disks, with_gpus),
         "EFA": Written(_efa, _with_efa),
-        "boot check": Written(_boot_check, with_gpus),
         "share of a GPU": Written(
             on_demand,
             partial(

@@ -43,7 +43,6 @@ def add(
     scaling: HostScaling | None = None,
     storage: HostStorage | None = None,
     network: HostNetwork | None = None,
-    check_gpus_at_boot: bool = False,
     in_one_zone: bool = False,
 ) -> Capacities:
     """Adds a capacity of its own to the cluster."""
@@ -57,7 +56,6 @@ def add(
             scaling=scaling,
             storage=storage,
             network=network,
-            check_gpus_at_boot=check_gpus_at_boot,
             vpc_subnets=ec2.SubnetSelection(availability_zones=[zone]) if in_one_zone else None,
         )
     ]

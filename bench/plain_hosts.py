@@ -17,7 +17,7 @@ from constructs import Construct
 
 from bench.workloads import Hosts
 
-__all__ = ["Capacity", "HookAnswers", "ManagedRoles", "Shared", "capacity", "host_policy"]
+__all__ = ["Capacity", "ManagedRoles", "Shared", "capacity", "host_policy"]
 
 _GPU_WARMUP_SECONDS = 600
 
@@ -28,15 +28,6 @@ class ManagedRoles:
 
     instance_profile: iam.InstanceProfile
     infrastructure_role: iam.Role
-
-
-@dataclass(frozen=True, slots=True)
-class HookAnswers:
-    """What lets the hosts of one cluster answer the lifecycle hooks of their groups."""
-
-    policy: iam.CfnPolicy
-    statement: iam.PolicyStatement
-    groups_of_stack: str
 
 
 @dataclass
@@ -51,7 +42,6 @@ class Shared:
     images: dict[str, ec2.IMachineImage]
     selected: dict[bool, ec2.SelectedSubnets] = field(default_factory=dict)
     managed_roles: ManagedRoles | None = None
-    hook_answers: HookAnswers | None = None
 
     @classmethod
     def define(cls, scope: Construct, suffix: str, vpc: ec2.Vpc) -> Shared:

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from gpu_constructs.cluster.capacity.several import FamilyCapacity as FamilyCapacity
     from gpu_constructs.cluster.capacity.storage import HostStorage as HostStorage
     from gpu_constructs.cluster.gpu_cluster import GpuCluster as GpuCluster
-    from gpu_constructs.cluster.host_endpoints import HostEndpoints as HostEndpoints
     from gpu_constructs.cluster.managed.managed_gpu_capacity import ManagedGpuCapacity as ManagedGpuCapacity
     from gpu_constructs.cluster.managed.options import HostNeed as HostNeed
     from gpu_constructs.cluster.managed.options import ManagedOperation as ManagedOperation
@@ -98,7 +97,6 @@ _HOME = {
     "GpuService": "services.gpu_service",
     "GpuShare": "tasks.gpu_ask",
     "GpuTaskDefinition": "tasks.task_definition",
-    "HostEndpoints": "cluster.host_endpoints",
     "HostMount": "cluster.capacity.host_mounts",
     "HostNeed": "cluster.managed.options",
     "HostNetwork": "cluster.capacity.network",

@@ -45,8 +45,8 @@ _Finding: TypeAlias = tuple[IConstruct, str, str]
 _Resource = TypeVar("_Resource", bound=cdk.CfnResource)
 
 _HOSTS_WITHOUT_RESOURCES = (
-    "ecs:DiscoverPollEndpoint, ssm:UpdateInstanceInformation, ssmmessages, autoscaling:DescribeAutoScalingInstances "
-    "and cloudwatch:PutMetricData know no resources in IAM; the other actions are for one cluster by a condition"
+    "ecs:DiscoverPollEndpoint, ssm:UpdateInstanceInformation, and ssmmessages know no resources in "
+    "IAM; the other actions are for one cluster by a condition"
 )
 _HOSTS_NAMED_LATER = "AWS completes this name when it creates the resource; the name of the cluster or group is given"
 _TASKS_OF_CLUSTER = (
@@ -135,8 +135,6 @@ def _found_in(construct: IConstruct) -> Iterator[_Finding]:
 def _of_cluster(cluster: GpuCluster) -> Iterator[_Finding]:
     # What is granted to these roles later is in resources of its own.
     yield from _of_host_roles(cluster, "HostRole", "ManagedHostRole")
-    for policy in _defined(cluster, iam.CfnPolicy, "BootCheckPolicy"):
-        yield from _of_hosts(policy, [_resolved(policy, policy.policy_document)])
     for role in _defined(cluster, iam.CfnRole, "InfrastructureRole"):
         managed = "arn:<AWS::Partition>:iam::aws:policy/AmazonECSInfrastructureRolePolicyForManagedInstances"
         yield role, f"IAM4[Policy::{managed}]", "AWS keeps in it what ECS needs to start and end Managed Instances"

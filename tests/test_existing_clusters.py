@@ -191,14 +191,11 @@ def test_hosts_in_public_subnets_get_an_address_on_request(site: Site) -> None:
     assert inside.pool.interfaces[0].public_address is False
 
 
-def test_a_family_has_a_network_subnets_and_a_boot_check(site: Site) -> None:
+def test_a_family_has_a_network_and_subnets(site: Site) -> None:
     subnet = ec2.SubnetSelection(subnets=[site.vpc.private_subnets[0]])
-    family = site.cluster.add_family(
-        "p5", max_instances=2, network=HostNetwork.efa(), vpc_subnets=subnet, check_gpus_at_boot=True
-    )
+    family = site.cluster.add_family("p5", max_instances=2, network=HostNetwork.efa(), vpc_subnets=subnet)
     for capacity in family.values():
         assert capacity.efa_security_group is not None
-        assert capacity.boot_check is not None
         assert capacity.pool.zones == 1
 
 

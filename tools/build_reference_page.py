@@ -49,11 +49,7 @@ _SECTIONS: tuple[tuple[str, str, frozenset[str]], ...] = (
     ("AWS Batch", "What waits in a queue?", frozenset({"jobs.batch"})),
     ("Training", "What runs on several hosts at once?", frozenset({"jobs.training"})),
     ("Monitoring", "What is measured, and who is told?", frozenset({"cluster.monitoring"})),
-    (
-        "Security",
-        "What do auditors and closed networks ask for?",
-        frozenset({"aws_solutions", "cluster.host_endpoints"}),
-    ),
+    ("Security", "What do auditors ask for?", frozenset({"aws_solutions"})),
     ("Checks and errors", "What is refused, and where?", frozenset({"cdk", "errors"})),
     ("Tests of an app", "How does a test ask about GPUs?", frozenset({"testing"})),
 )

@@ -36,8 +36,6 @@ ARGUMENTS: Mapping[str, str] = {
     "NetworkInterfaces": "network",
     "VPCZoneIdentifier": "vpc_subnets",
     "subnets of one zone": "vpc_subnets=ec2.SubnetSelection(availability_zones=[…]) with the zone that has the hosts",
-    "LifecycleHookSpecificationList": "check_gpus_at_boot",
-    "the count of GPUs at boot": "check_gpus_at_boot",
     "a capacity provider for each shape": "one add_capacity for each shape, or add_family for a whole family",
     "the warm pool": "warm_hosts",
     "no warm pool": "no warm_hosts",

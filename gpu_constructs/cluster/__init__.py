@@ -2,5 +2,4 @@
 
 `gpu_cluster` is the construct. `hosts` is what all hosts of a cluster share, `capacity` the hosts of Auto Scaling
 groups, `managed` ECS Managed Instances, `monitoring` what is measured of the GPUs and what happens when one fails.
-`host_endpoints` are the ways of hosts to AWS without the internet.
 """

@@ -36,7 +36,6 @@ from gpu_constructs.fleet.host import (
     Volume,
 )
 from gpu_constructs.fleet.keys import (
-    CHECKS_GPUS,
     DECLARED_IMAGE,
     DECLARED_TYPES,
     KEEPS_PROVIDERS,
@@ -90,7 +89,6 @@ from gpu_constructs.fleet.workload import (
 
 __all__ = [
     "BOUGHT_IN_ADVANCE",
-    "CHECKS_GPUS",
     "DECLARED_IMAGE",
     "DECLARED_TYPES",
     "GPU",

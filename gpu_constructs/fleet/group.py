@@ -70,7 +70,6 @@ class GroupSettings:
     Attributes:
         warm_pool: The hosts that it keeps prepared; None without.
         update: How a deploy replaces hosts that run; None where they stay as they are.
-        checks_gpus: Whether a host with fewer GPUs than its type should have never takes tasks.
         name: Its unique name, by which two providers of one group are found: the logical id, after the name of its
             stack where two stacks have the same one. None where the files that were read do not define a group.
         desired_instances: Hosts that it is set to; None if nothing was written.
@@ -85,7 +84,6 @@ class GroupSettings:
 
     warm_pool: WarmPool | None = None
     update: HostUpdate | None = None
-    checks_gpus: bool = False
     name: str | None = field(default=None, compare=False)
     desired_instances: int | Unknown | None = None
     subnets: int = field(default=0, compare=False)

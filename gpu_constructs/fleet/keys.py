@@ -8,9 +8,6 @@ METADATA_KEY = "gpu-constructs"
 """Key in the ``Metadata`` of a resource, for the needs of containers and for what is accepted; the constructs write it,
 the reader reads it, and it is the first half of the ids by which findings are acknowledged in a CDK app."""
 
-CHECKS_GPUS = "ChecksGpus"
-"""Under that key of an Auto Scaling group: whether its hosts count their GPUs before they take tasks."""
-
 DECLARED_TYPES = "InstanceTypes"
 """Under that key of what launches hosts: the types of its hosts that the catalogue does not have, by name."""
 

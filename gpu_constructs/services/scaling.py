@@ -16,8 +16,7 @@ from aws_cdk import aws_ecs as ecs
 from gpu_constructs.cdk.arguments import whole_number
 from gpu_constructs.cdk.kinds import checked
 from gpu_constructs.cdk.tokens import is_token
-from gpu_constructs.cluster.capacity.boot_check import METRIC_NAMESPACE
-from gpu_constructs.cluster.monitoring.events import METRICS
+from gpu_constructs.cluster.monitoring.events import METRIC_NAMESPACE, METRICS
 from gpu_constructs.errors import InvalidValueError, shown
 from gpu_constructs.facts.aws_limits import LARGEST_INTEGER
 from gpu_constructs.services.endpoint import ServiceEndpoint

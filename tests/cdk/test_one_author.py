@@ -86,10 +86,6 @@ def _in_one_zone(site: Site, *types: str) -> object:
     return site.capacity(*types, network=_EFA, vpc_subnets=subnets)
 
 
-def _counting(site: Site, name: str, **arguments: Any) -> object:
-    return site.capacity(name, check_gpus_at_boot=True, **arguments)
-
-
 def _far_away(site: Site, image: GpuMachineImage) -> object:
     stack = cdk.Stack(site.app, "FarAway", env=cdk.Environment(region="me-central-1"))
     cluster = GpuCluster(stack, "Cluster", vpc=site.vpc)
@@ -240,12 +236,6 @@ REFUSED: list[tuple[str, str | None, Call]] = [
         "GPU222",
         "replacement",
         lambda site: _in_block(site, scaling=HostScaling(replacement=HostReplacement())),
-    ),
-    ("GPU193", "check_gpus_at_boot", lambda site: _counting(site, "m7i.large")),
-    (
-        "GPU193",
-        "check_gpus_at_boot",
-        lambda site: _counting(site, "g6.xlarge", scaling=HostScaling(warm_hosts=WarmHosts(hosts=1, state="Running"))),
     ),
     (
         "GPU200",

@@ -9,7 +9,7 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_kms as kms
 from emulator.local import Local
-from gpu_constructs import GpuCluster, GpuService, GpuTaskDefinition, HostEndpoints
+from gpu_constructs import GpuCluster, GpuService, GpuTaskDefinition
 
 from tests.synthesis import app_in
 
@@ -21,11 +21,14 @@ def test_isolated_hosts_with_a_key_run_tasks_and_leave_nothing(cloud: Local, tmp
     stack = cdk.Stack(app, "Isolated")
     hosts = ec2.SubnetConfiguration(name="Hosts", subnet_type=_ISOLATED)
     vpc = ec2.Vpc(stack, "Vpc", nat_gateways=0, subnet_configuration=[hosts], restrict_default_security_group=False)
+    vpc.add_gateway_endpoint("S3", service=ec2.GatewayVpcEndpointAwsService.S3)
+    for name in ("ecs", "ecs-agent", "ecs-telemetry", "ecr.api", "ecr.dkr", "logs"):
+        vpc.add_interface_endpoint(name, service=ec2.InterfaceVpcEndpointAwsService(name))
     key = kms.Key(stack, "Key", removal_policy=cdk.RemovalPolicy.DESTROY)
     isolated = ec2.SubnetSelection(subnet_type=_ISOLATED)
     cluster = GpuCluster(stack, "Cluster", vpc=vpc, vpc_subnets=isolated, encryption_key=key)
     l4 = cluster.add_capacity("L4", instance_types=["g6.xlarge"], max_instances=2)
-    HostEndpoints(stack, "Endpoints", cluster=cluster)
+    cluster.host_role.node.add_dependency(vpc)
     task = GpuTaskDefinition(stack, "Task", capacity=[l4])
     task.add_gpu_container("gpu", image=ecs.ContainerImage.from_registry("nvidia/cuda:12.8.1-base-ubuntu24.04"))
     GpuService(stack, "Service", cluster=cluster, task_definition=task)

@@ -221,10 +221,6 @@ DIMENSIONS: tuple[tuple[Choice, ...], ...] = (
         _choice("images on local disks", "wants local disks", storage=HostStorage(images_on_local_disks=True)),
         _choice("scratch", "wants local disks", "wants scratch", storage=HostStorage(scratch_on_local_disks=True)),
     ),
-    (
-        _choice("no boot check"),
-        _choice("boot check", "wants check", check_gpus_at_boot=True),
-    ),
 )
 """Every dimension, in the order of `CAPACITY`."""
 

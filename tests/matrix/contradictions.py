@@ -167,26 +167,6 @@ CONTRADICTIONS = (
         r"Bottlerocket uses local disks for system directories only",
         "github.com/bottlerocket-os/bottlerocket-core-kit, apiserver: allowed_bind_dirs",
     ),
-    # Boot check
-    _row(
-        "GPUs counted where there are none",
-        "wants check",
-        r"hosts have (no GPUs|\w+ devices, which nvidia-smi does not count)",
-        "nvidia-smi counts NVIDIA GPUs",
-        without="nvidia",
-    ),
-    _row(
-        "GPUs counted on Bottlerocket",
-        "wants check, bottlerocket",
-        r"Bottlerocket has no shell",
-        "https://bottlerocket.dev/en/os/latest/concepts/shell-less-host/",
-    ),
-    _row(
-        "GPUs counted by hosts that wait running",
-        "wants check, warm and running",
-        r"leave a warm pool of state Running without a boot",
-        f"{_ASG}/warm-pool-instance-lifecycle.html: a launch hook holds the host again when it leaves the warm pool",
-    ),
 )
 
 

@@ -57,7 +57,7 @@ TRIED = _ids(
 READ_OFF = _ids(
     """
     GPU040 GPU047 GPU070 GPU122 GPU125 GPU217
-    GPU277 GPU317 GPU350 GPU046 GPU193 GPU267
+    GPU277 GPU317 GPU350 GPU046 GPU267
     GPU089 GPU093 GPU221 GPU358
     """
 )  # names and values of the file itself, or the only ones that AWS takes

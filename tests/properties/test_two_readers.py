@@ -53,19 +53,14 @@ TYPES = (
 
 
 def _possible(capacity: dict[str, Any]) -> dict[str, Any]:
-    """Without what the hosts cannot: Bottlerocket keeps none warm, and not every type has local disks.
-
-    GPUs are counted where there are some, by a script, and at a boot, which a running warm host is past.
-    """
+    """Without what the hosts cannot: Bottlerocket keeps none warm, and not every type has local disks."""
     types = capacity["instance_types"]
     may_wait = "g5g.2xlarge" not in types and capacity["max_instances"] > capacity["min_instances"]
     warm = capacity["scaling"] if may_wait else replace(capacity["scaling"], warm_hosts=None)
     storage = capacity["storage"] if "m7i.large" not in types and "g5g.2xlarge" not in types else None
-    is_running = warm.warm_hosts is not None and warm.warm_hosts.state == "Running"
-    counts = capacity["check_gpus_at_boot"] and not is_running and not {"g5g.2xlarge", "m7i.large"} & {*types}
     takes_image = not {"g5g.2xlarge", "m7i.large"} & {*types}
     image = GpuMachineImage.custom(OWN_IMAGE, **capacity["image"]) if capacity["image"] and takes_image else None
-    return {**capacity, "scaling": warm, "storage": storage, "check_gpus_at_boot": counts, "image": image}
+    return {**capacity, "scaling": warm, "storage": storage, "image": image}
 
 
 OWN_IMAGE = ec2.MachineImage.from_ssm_parameter("/golden/gpu")
@@ -78,7 +73,6 @@ capacities = st.fixed_dictionaries(
         "max_instances": st.integers(1, 9),
         "min_instances": st.integers(0, 1),
         "capacity_provider_name": st.sampled_from([None, "chosen"]),
-        "check_gpus_at_boot": st.booleans(),
         "image": st.sampled_from([None, {"driver_branch": 580, **SHARES}, {"driver_version": "580.95.05"}]),
         "scaling": st.builds(
             HostScaling,

@@ -29,13 +29,10 @@ def on_bases() -> dict[str, Example]:
 THREE_MISTAKES = {
     frozenset({"GPU003", "GPU032"}): "the older image has no driver for a part of a GPU either",
     frozenset({"GPU006", "GPU140"}): "the second provider has hosts of the same size",
-    frozenset({"GPU032", "GPU193"}): "nothing is known of the image, so neither are its file system and its sharing",
     frozenset({"GPU032", "GPU200"}): "the release is also from before a driver for parts of a GPU",
     frozenset({"GPU034", "GPU057"}): "nothing is known of the image, so neither is its sharing",
-    frozenset({"GPU034", "GPU193"}): "nothing is known of the image, so neither is its sharing",
     frozenset({"GPU034", "GPU200"}): "the agent of the release is also too old for sharing",
     frozenset({"GPU067", "GPU140"}): "the second provider has hosts of the same architecture",
-    frozenset({"GPU060", "GPU193"}): "nothing is known of the image, so neither is its sharing",
     frozenset({"GPU083", "GPU084"}): "a port of the agent is also a port that copies take from each other",
     frozenset({"GPU083", "GPU230"}): "a port of the hosts is also a port that copies take from each other",
     frozenset({"GPU110", "GPU165"}): "protection, which one turns on, needs managed scaling, which the other turns off",

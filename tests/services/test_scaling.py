@@ -13,8 +13,7 @@ from aws_cdk import aws_ecs as ecs
 
 from emulator.step_scaling import Minute, Scaled
 from gpu_constructs import ScaleBy
-from gpu_constructs.cluster.capacity.boot_check import METRIC_NAMESPACE
-from gpu_constructs.cluster.monitoring.events import METRICS
+from gpu_constructs.cluster.monitoring.events import METRIC_NAMESPACE, METRICS
 from gpu_constructs.fleet import UNKNOWN, ServiceScaling
 from gpu_constructs.placement import Rollout, can_go_on
 from gpu_constructs.template import fleet_of, read_stacks

@@ -16,7 +16,6 @@ from typing_extensions import Unpack
 from gpu_constructs.cdk.calls import naming, stack_of, written_if_refused
 from gpu_constructs.cdk.kinds import checked, own_names_checked
 from gpu_constructs.cdk.validation import announce
-from gpu_constructs.cluster.capacity.boot_check import BootCheck
 from gpu_constructs.cluster.capacity.capacity_block import schedule_block
 from gpu_constructs.cluster.capacity.host_mounts import HostMount
 from gpu_constructs.cluster.capacity.network import NetworkResources, network_resources
@@ -124,7 +123,6 @@ class GpuCapacity(ProviderCapacity):
         provider: The ECS capacity provider.
         mounts: Shared storage that every host mounts; see `HostStorage`.
         comes_first: Whether services fill it before they use any other capacity; see `GpuCluster.add_fallback`.
-        boot_check: Sends hosts with missing GPUs away, with an alarm; None without.
     """
 
     def __init__(self, scope: Construct, construct_id: str, *, hosts: ClusterHosts, plan: CapacityPlan) -> None:
@@ -158,9 +156,6 @@ class GpuCapacity(ProviderCapacity):
         name = plan.choice.capacity_provider_name
         self.provider: ecs.AsgCapacityProvider = plan.scaling.provider(
             self, group, plan.pool, name=name or hosts.provider_name(self)
-        )
-        self.boot_check: BootCheck | None = (
-            BootCheck(self, "BootCheck", role=hosts.role, group=group) if plan.pool.group.checks_gpus else None
         )
         hosts.association.attach(self.provider, name)
         if after_join:

@@ -13,7 +13,6 @@ from gpu_constructs.cdk.calls import require_construct_id
 from gpu_constructs.cdk.kinds import with_names_checked
 from gpu_constructs.cdk.refusal import require_allowed, require_yes
 from gpu_constructs.cdk.tokens import is_list_token, is_text_token
-from gpu_constructs.cluster.capacity.boot_check import GpuCount
 from gpu_constructs.cluster.capacity.images import GpuMachineImage
 from gpu_constructs.cluster.capacity.network import HostNetwork
 from gpu_constructs.cluster.capacity.part import Contribution, HostPart
@@ -60,9 +59,6 @@ class CapacityOptions(TypedDict, total=False):
         scaling: How hosts come and leave. By default as the tasks want them, none kept prepared, none protected.
         storage: Where hosts keep images and scratch data. By default on an encrypted gp3 volume of 100 GiB.
         network: How the hosts are connected. By default by one plain interface; with EFA for work over many.
-        check_gpus_at_boot: Whether a host that finds fewer GPUs than its type has is replaced before it gets a task,
-            with an alarm, `GpuCapacity.boot_check`. On Amazon Linux 2023, with a way to the endpoints of Auto Scaling
-            and CloudWatch. By default not.
         vpc_subnets: Subnets of these hosts. By default those of the cluster.
     """
 
@@ -72,7 +68,6 @@ class CapacityOptions(TypedDict, total=False):
     scaling: HostScaling | None
     storage: HostStorage | None
     network: HostNetwork | None
-    check_gpus_at_boot: bool
     vpc_subnets: ec2.SubnetSelection | None
 
 
@@ -96,7 +91,6 @@ class CapacityChoice:
     scaling: HostScaling | None = None
     storage: HostStorage | None = None
     network: HostNetwork | None = None
-    check_gpus_at_boot: bool = False
     vpc_subnets: ec2.SubnetSelection | None = None
     capacity_provider_name: str | None = None
 
@@ -104,14 +98,13 @@ class CapacityChoice:
         """Refuses what no construct id ends with."""
         require_construct_id(self.construct_id)
 
-    def parts(self) -> tuple[Purchase, HostScaling, HostStorage, HostNetwork, GpuCount]:
+    def parts(self) -> tuple[Purchase, HostScaling, HostStorage, HostNetwork]:
         """Its parts, defaults for those that were left out; what one needs to know of others comes before."""
         return (
             of_kind("purchase", self.purchase, Purchase, example="Purchase.spot()"),
             of_kind("scaling", self.scaling, HostScaling, example="HostScaling(instance_warmup_seconds=600)"),
             of_kind("storage", self.storage, HostStorage, example="HostStorage(root_volume_gib=200)"),
             of_kind("network", self.network, HostNetwork, example="HostNetwork.efa()"),
-            GpuCount(self.check_gpus_at_boot),
         )
 
 
@@ -148,7 +141,7 @@ def plan_capacity(choice: CapacityChoice, hosts: ClusterHosts) -> CapacityPlan:
             value=list(names),
             fix="take the type from context instead of a parameter, or give image=…",
         )
-    purchase, scaling, storage, network, _ = parts = choice.parts()
+    purchase, scaling, storage, network = parts = choice.parts()
     for mount in storage.mounts:
         mount.require_near(hosts)
     low = whole_number("min_instances", choice.min_instances, smallest=0, unit="hosts", fix="min_instances=0")

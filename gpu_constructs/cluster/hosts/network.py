@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from aws_cdk import aws_kms as kms
 import aws_cdk as cdk
 
-_FIX = "a VPC with PRIVATE_WITH_EGRESS subnets, or vpc_subnets=… and HostEndpoints(…)"
+_FIX = "a VPC with PRIVATE_WITH_EGRESS subnets, or vpc_subnets=… with endpoints of AWS, see docs/security.md"
 
 
 @dataclass(frozen=True, kw_only=True)

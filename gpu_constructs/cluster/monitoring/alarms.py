@@ -81,7 +81,7 @@ def alarms_of_cluster(cluster: WatchedCluster, limits: AlarmLimits) -> Iterator[
         yield hosts(
             id="MissingGpus",
             says="A host has fewer GPUs than its type",
-            runbook="Drain the host and end it; check_gpus_at_boot keeps such hosts away from the start.",
+            runbook="Drain the host and end it.",
             # Of the host that lacks most. A driver may still be loading, so that three minutes of five have to be bad.
             formula=Formula.of(cluster.gpu_series("MissingGPUs", "Maximum"), "GPUs that a host lacks"),
             threshold=limits.missing_gpus,

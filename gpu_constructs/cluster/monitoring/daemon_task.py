@@ -13,11 +13,10 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from gpu_constructs.cdk.same_place import trust_this_account
-from gpu_constructs.cluster.capacity.boot_check import METRIC_NAMESPACE
 from gpu_constructs.cluster.capacity.gpu_capacity import GpuCapacity
 from gpu_constructs.cluster.capacity.user_data import ON_NVIDIA
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
-from gpu_constructs.cluster.monitoring.events import FAULT_DETAIL_TYPE, FAULT_SOURCE, METRICS
+from gpu_constructs.cluster.monitoring.events import FAULT_DETAIL_TYPE, FAULT_SOURCE, METRIC_NAMESPACE, METRICS
 from gpu_constructs.cluster.monitoring.options import KEPT
 from gpu_constructs.facts.aws_limits import MAX_PERCENT
 from gpu_constructs.facts.gpu_features import APPLICATION_XIDS, FATAL_XIDS

@@ -12,7 +12,7 @@ from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
-from gpu_constructs.cluster.capacity.boot_check import METRIC_NAMESPACE
+from gpu_constructs.cluster.monitoring.events import METRIC_NAMESPACE
 from gpu_constructs.cluster.monitoring.watched import PERIOD_SECONDS, Formula, Series, WatchedCluster, WatchedPool
 from gpu_constructs.facts.aws_limits import BLOCK_WARNINGS, LOST_HOST, NOT_STARTED, PLACEMENT_FAILURE, SPOT_WARNING
 from gpu_constructs.facts.prices import dollars

@@ -17,7 +17,6 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
-from gpu_constructs.cluster.capacity.boot_check import METRIC_NAMESPACE
 from gpu_constructs.cluster.hosts.cluster_hosts import ClusterHosts
 from gpu_constructs.facts.aws_limits import (
     BLOCK_WARNINGS,
@@ -30,6 +29,9 @@ from gpu_constructs.facts.aws_limits import (
     SPOT_WARNING,
     TASK_STATE,
 )
+
+METRIC_NAMESPACE = "GpuConstructs"
+"""Namespace of the metrics that the daemon sends."""
 
 FAULT_SOURCE = "gpu-constructs"
 """Source of the events that the daemon sends to the default event bus, one for each fault of a GPU."""

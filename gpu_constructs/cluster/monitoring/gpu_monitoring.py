@@ -171,8 +171,6 @@ class GpuMonitoring(Construct):
                     granularity="1Minute", metrics=list(GROUP_METRICS)
                 )
             ]
-            if capacity.boot_check is not None:
-                self._alarms.tell_of(capacity.boot_check.alarm)
             if self.hosts.runs_daemons_on(capacity.pool):
                 self.service = self.service or self._run_daemon()
                 if self._is_privileged:
@@ -191,9 +189,8 @@ class GpuMonitoring(Construct):
         self._alarms.add(alarms_of_cluster(self._watched(), self._limits))
 
     def _dashboard_body(self) -> str:
-        """Its alarms are those of hosts that failed their check at boot, and of the recovery, as well."""
-        checks = [each.boot_check for each in self.capacities if isinstance(each, GpuCapacity)]
-        others = [each.alarm for each in (*checks, self.recovery) if each is not None]
+        """Its alarms are that of the recovery as well."""
+        others = [] if self.recovery is None else [self.recovery.alarm]
         alarms = [each.alarm_arn for each in (*self.alarms.values(), *others)]
         return self.hosts.stack.to_json_string(body_of(self._watched(), alarms))
 

@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from gpu_constructs.cluster.capacity.boot_check import METRIC_NAMESPACE
-from gpu_constructs.cluster.monitoring.events import BLOCK_DIMENSION, COUNTED, METRICS, namespace_of_events
+from gpu_constructs.cluster.monitoring.events import (
+    BLOCK_DIMENSION,
+    COUNTED,
+    METRIC_NAMESPACE,
+    METRICS,
+    namespace_of_events,
+)
 from gpu_constructs.fleet import Pool, PoolKind, PurchaseOption, Unknown
 from gpu_constructs.placement.destinations import carries_gpus
 

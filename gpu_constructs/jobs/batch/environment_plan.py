@@ -48,7 +48,6 @@ _ARGUMENTS: Mapping[str, str] = {
 
 _NOT_OF_BATCH: Mapping[str, str] = {
     "scaling": "AWS Batch starts and ends the hosts of its queues itself",
-    "check_gpus_at_boot": "hosts are counted by a hook of an Auto Scaling group, and AWS Batch has its own group",
     "capacity_provider_name": "a compute environment of AWS Batch has no capacity provider",
 }
 
@@ -123,7 +122,7 @@ def plan_environment(choice: CapacityChoice, *, subnets: HostSubnets, region: st
     """
     _require_of_batch(choice)
     names, types = _types(choice)
-    purchase, _, storage, network, _ = parts = choice.parts()
+    purchase, _, storage, network = parts = choice.parts()
     low, high = _hosts("min_instances", choice.min_instances, 0), _hosts("max_instances", choice.max_instances, 1)
     min_vcpus, max_vcpus = _vcpus(low, high, types)
     needs_one_zone = any(each.needs_one_zone for each in parts)

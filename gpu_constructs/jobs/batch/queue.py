@@ -103,7 +103,7 @@ class GpuBatchQueue(Construct):
         environments: Its compute environments, the one to fill first, three at most and of one architecture. The
             arguments of a `CapacityChoice` mean the same as in `GpuCluster.add_capacity`, except that AWS Batch counts
             in vCPUs: `max_instances` of the smallest of the types, so fewer of larger ones, and one host above that
-            where a job needs it. `scaling`, `check_gpus_at_boot` and `capacity_provider_name` are not for AWS Batch.
+            where a job needs it. `scaling` and `capacity_provider_name` are not for AWS Batch.
         vpc_subnets: Subnets of hosts whose environment chooses no others. By default the private subnets with a way
             out.
         shares: Who gets how much of it; every job then names its share. By default jobs come in the order in which they

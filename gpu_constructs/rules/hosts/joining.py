@@ -160,7 +160,7 @@ def reaches_ecs(context: Context) -> Problems:
                 message=f"the subnets of {pool.name} {what}, and their VPC has no endpoint for "
                 f"{or_list(pool.missing_endpoints)}",
                 fix="a NAT gateway, or interface endpoints for them, with private DNS and a security group that lets "
-                "the hosts in, and for ECR, logs and S3 as tasks need them; in CDK a HostEndpoints defines them",
+                "the hosts in, and for ECR, logs and S3 as tasks need them",
                 property_name=_SUBNETS.get(pool.kind, "VPCZoneIdentifier"),
                 is_certain=context.fleet.is_whole and not _REPORTS.issuperset(pool.missing_endpoints),
             )

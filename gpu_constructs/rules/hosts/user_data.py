@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from gpu_constructs.errors import shown
-from gpu_constructs.facts import OperatingSystem, Vendor
+from gpu_constructs.facts import OperatingSystem
 from gpu_constructs.facts.aws_limits import MAX_USER_DATA_BYTES
 from gpu_constructs.fleet import (
     GPU_SUPPORT,
@@ -26,17 +26,10 @@ from gpu_constructs.placement.machine import gpu_support_is_off
 from gpu_constructs.placement.reach import EC2_LAUNCH_TYPES
 from gpu_constructs.rules.context import Context
 from gpu_constructs.rules.rule import Problem, Problems, error, warning
-from gpu_constructs.rules.words import Text, Word, and_list, parts_of, with_verb
+from gpu_constructs.rules.words import and_list, with_verb
 
 _AGENT = "https://docs.aws.amazon.com/AmazonECS/latest/developerguide/ecs-agent-config.html"
 _CLOUD_INIT = frozenset({UserDataFormat.SHELL, UserDataFormat.CLOUD_CONFIG, UserDataFormat.MIME})
-_HOOKS = "LifecycleHookSpecificationList"
-_LEAVE_OUT = Text("leave ", Word("the count of GPUs at boot"), " out")
-# Why no script counts GPUs at boot there.
-_NO_SCRIPT = {
-    OperatingSystem.AMAZON_LINUX_2: "Amazon Linux 2 is past its end of life, and the check does not support it",
-    OperatingSystem.BOTTLEROCKET: "Bottlerocket has no shell for user data",
-}
 
 
 @error(
@@ -240,42 +233,6 @@ def has_local_disks(pool: Pool) -> Problems:
             "before the deploy",
             fix="instance types that are known at synth",
             property_name="UserData",
-        )
-
-
-@error(
-    "GPU193",
-    question="can hosts that are to count their GPUs at boot do so?",
-    because="hosts count their GPUs with nvidia-smi, in a script before the ECS agent starts: that takes NVIDIA GPUs, "
-    "a shell for user data, a curl that signs requests, as on Amazon Linux 2023, and a boot each time that a host is "
-    "held, before a warm pool and after it; a host that cannot answer is abandoned, and so is every host after it",
-    source="https://docs.aws.amazon.com/autoscaling/ec2/userguide/lifecycle-hooks.html",
-    changes="ImageId",
-)
-def can_count(pool: Pool) -> Problems:
-    if not pool.group.checks_gpus:
-        return
-    vendor = pool.shape.vendor if pool.shape is not None else None
-    if pool.shape is not None and vendor is not Vendor.NVIDIA:
-        what = "no GPUs" if vendor is None else f"{vendor} devices, which nvidia-smi does not count"
-        yield Problem(message=f"its hosts have {what}", fix=_LEAVE_OUT, property_name=_HOOKS, value=True)
-    elif not isinstance(pool.image, Unknown) and (why := _NO_SCRIPT.get(pool.image.image.operating_system)):
-        yield Problem(
-            message=f"{why}, so hosts of image {pool.image.image.name} cannot count their GPUs at boot",
-            fix=_LEAVE_OUT,
-            property_name=_HOOKS,
-            value=True,
-        )
-    warm = pool.group.warm_pool
-    if warm is not None and not isinstance(warm.state, Unknown) and warm.state != "Stopped":
-        # https://docs.aws.amazon.com/autoscaling/ec2/userguide/warm-pool-instance-lifecycle.html
-        yield Problem(
-            message="its hosts count their GPUs when they boot, and they leave a warm pool of state "
-            f"{warm.state} without a boot",
-            fix=Text("a warm pool of state Stopped, or ", *parts_of(_LEAVE_OUT)),
-            property_name=_HOOKS,
-            value=True,
-            changes="WarmPool.PoolState",
         )
 
 

@@ -18,7 +18,6 @@ from gpu_constructs.facts import InstanceType
 from gpu_constructs.facts.budget import FOLLOWED
 from gpu_constructs.facts.values import dataclass
 from gpu_constructs.fleet import (
-    CHECKS_GPUS,
     UNKNOWN,
     Block,
     GroupSettings,
@@ -39,7 +38,6 @@ from gpu_constructs.template.resources.purchases import (
     and_also,
     bought_by_group,
     bought_by_policy,
-    own_metadata,
     types_asked_for,
 )
 from gpu_constructs.template.resources.section import Notes, Section, given, is_list, overrides_of
@@ -119,7 +117,7 @@ class Groups:
             subnets=subnets_of(subnets, properties.get("AvailabilityZones"), self._index),
             has_no_route_out=self._networks.have_no_route_out(subnets),
             missing_endpoints=self._networks.missing_endpoints(
-                subnets, checks_gpus=settings.checks_gpus, may_have_address=launch.setup.details.may_have_address
+                subnets, may_have_address=launch.setup.details.may_have_address
             ),
             settings=settings,
         )
@@ -132,7 +130,6 @@ class Groups:
             subnets=len(subnets) if is_list(subnets := properties.get("VPCZoneIdentifier")) else 0,
             capacity_of_a_host=_capacity_of_a_host(properties, setup),
             scale_in_protection=properties.flag("NewInstancesProtectedFromScaleIn") or False,
-            checks_gpus=own_metadata(resource).get(CHECKS_GPUS) is True,
             warm_pool=self._warm_pools.get(resource.reference),
             update=self._update(resource, properties),
             may_be_started_by_others=self._schedules.may_start(resource),

@@ -90,7 +90,6 @@ _ROUTE_TABLE = "AWS::EC2::RouteTable"
 
 # https://docs.aws.amazon.com/AmazonECS/latest/developerguide/vpc-endpoints.html
 _OF_AGENT = ("ecs", "ecs-agent", "ecs-telemetry")
-_OF_BOOT_CHECK = ("autoscaling", "monitoring")
 
 _Place = tuple[Reference, Reference]
 """A route table and its VPC."""
@@ -103,22 +102,18 @@ class Networks:
         self._index = index
         self._security = SecurityGroups(index, [])
 
-    def missing_endpoints(
-        self, subnets: Value, *, checks_gpus: bool = False, may_have_address: bool = True
-    ) -> tuple[str, ...]:
+    def missing_endpoints(self, subnets: Value, *, may_have_address: bool = True) -> tuple[str, ...]:
         """Services that hosts in these subnets cannot reach; empty where there is a way, or that is not known.
 
         Args:
             subnets: Where the hosts run.
-            checks_gpus: Whether they check their GPUs at boot.
             may_have_address: Whether they may get a public address, whatever their subnets say.
         """
         vpc = self._vpc_without_route(subnets, without_address=not may_have_address)
         if vpc is None:
             return ()
-        needed = (*_OF_AGENT, *(_OF_BOOT_CHECK if checks_gpus else ()))
         there = self._endpoints.get(vpc, frozenset())
-        return () if None in there else tuple(each for each in needed if each not in there)
+        return () if None in there else tuple(each for each in _OF_AGENT if each not in there)
 
     def have_no_route_out(self, subnets: Value) -> bool:
         """Whether subnets certainly have no route; endpoints may lead to some services all the same."""

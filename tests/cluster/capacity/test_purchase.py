@@ -184,7 +184,7 @@ def test_more_hosts_than_are_reserved_never_start(ground: Ground) -> None:
 
 
 def test_how_many_are_reserved_stands_in_the_metadata(site: Site) -> None:
-    site.capacity("g6.xlarge", purchase=Purchase.reservations(instances=3), check_gpus_at_boot=True)
+    site.capacity("g6.xlarge", purchase=Purchase.reservations(instances=3))
     site.capacity("g6.xlarge", name="Token", purchase=Purchase.reservations(instances=site.number("Reserved")))
     groups = [
         each["Metadata"]["gpu-constructs"]
@@ -192,7 +192,6 @@ def test_how_many_are_reserved_stands_in_the_metadata(site: Site) -> None:
         if each["Type"] == "AWS::AutoScaling::AutoScalingGroup"
     ]
     assert [each["ReservedInstances"] for each in groups] == [3, {"Ref": "Reserved"}]
-    assert groups[0]["ChecksGpus"] is True
 
 
 def test_one_reservation_is_of_one_type(ground: Ground) -> None:

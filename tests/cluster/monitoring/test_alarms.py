@@ -236,13 +236,6 @@ def test_a_limit_is_changed(site: Site) -> None:
     assert (idle["EvaluationPeriods"], idle["DatapointsToAlarm"], idle["Threshold"]) == (6, 6, 10)
 
 
-def test_somebody_is_told_of_hosts_that_fail_their_check_at_boot_as_well(site: Site) -> None:
-    site.cluster.add_monitoring("Monitoring", notify=sns.Topic(site.stack, "Topic"))
-    site.capacity("g6.xlarge", check_gpus_at_boot=True)
-    assert len(site.properties("AWS::CloudWatch::Alarm")) == 10
-    assert all(each["AlarmActions"] == [{"Ref": "TopicBFC7AF6E"}] for each in site.properties("AWS::CloudWatch::Alarm"))
-
-
 @pytest.mark.parametrize(
     ("limits", "message"),
     [

@@ -90,10 +90,8 @@ def ten_lines(nagged: Nagged) -> None:
 
 
 def everything(nagged: Nagged) -> None:
-    l4 = nagged.cluster.add_capacity(
-        "L4", instance_types=["g6.xlarge", "g6.2xlarge"], max_instances=8, check_gpus_at_boot=True
-    )
-    nagged.cluster.add_capacity("One", instance_types=["g6.xlarge"], max_instances=2, check_gpus_at_boot=True)
+    l4 = nagged.cluster.add_capacity("L4", instance_types=["g6.xlarge", "g6.2xlarge"], max_instances=8)
+    nagged.cluster.add_capacity("One", instance_types=["g6.xlarge"], max_instances=2)
     zone = ec2.SubnetSelection(availability_zones=["a"])
     p5 = nagged.cluster.add_capacity(
         "P5", instance_types=["p5.48xlarge"], max_instances=2, network=HostNetwork.efa(), vpc_subnets=zone

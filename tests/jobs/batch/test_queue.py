@@ -191,7 +191,6 @@ BLOCK = Purchase.capacity_block(RESERVATION, instances=2, ends=datetime(2030, 1,
     ("choice", "argument"),
     [
         ({"scaling": HostScaling(instance_warmup_seconds=600)}, "scaling"),
-        ({"check_gpus_at_boot": True}, "check_gpus_at_boot"),
         ({"capacity_provider_name": "gpu"}, "capacity_provider_name"),
         ({"instance_types": ["optimal"]}, "instance_types"),
         ({"instance_types": ["g6.xlarge", "g6.12xlarge"]}, "instance_types"),
