@@ -89,16 +89,6 @@ def test_bottlerocket_hosts_cannot_be_kept_warm(ground: Ground, types: list[str]
         ground.capacity(*types, image=image, scaling=HostScaling(warm_hosts=WarmHosts(hosts=1)))
 
 
-@pytest.mark.parametrize(
-    ("warm", "argument"),
-    [(WarmHosts(hosts=5), "hosts"), (WarmHosts(hosts=1, max_prepared=5), "max_prepared")],
-)
-def test_no_more_are_prepared_than_can_be_in_service(ground: Ground, warm: WarmHosts, argument: str) -> None:
-    with pytest.raises(IncompatibleError, match="at most 4 hosts are ever in service") as raised:
-        ground.capacity("g6.xlarge", max_instances=4, scaling=HostScaling(warm_hosts=warm))
-    assert raised.value.argument == argument
-
-
 def test_numbers_that_are_only_known_at_deploy_time_are_passed_on(site: Site) -> None:
     warm = WarmHosts(hosts=site.number("Hosts"))
     made = site.capacity("g6.xlarge", scaling=HostScaling(warm_hosts=warm))
